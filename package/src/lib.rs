@@ -1,0 +1,1 @@
+//! The packaging tool will live here: generate, check, sync, build, push, bump.

@@ -1,0 +1,1 @@
+//! The testbed will live here.
