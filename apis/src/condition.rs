@@ -1,0 +1,240 @@
+//! Conditions of the claim: types and reasons as enums, so that a new one is a change of this file.
+
+use std::fmt;
+
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident $(= $word:literal)?,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum $name { $($(#[$vdoc])* $variant,)* }
+
+        impl $name {
+            /// Every value.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            /// The word on the wire.
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => words!(@word $variant $($word)?),)* }
+            }
+
+            /// The value for a word on the wire.
+            pub fn parse(word: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|v| v.as_str() == word)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+    };
+    (@word $variant:ident $word:literal) => { $word };
+    (@word $variant:ident) => { stringify!($variant) };
+}
+
+
+words! {
+    /// The conditions that are ours to set, in the order in which they are emitted.
+    ConditionType {
+        /// The hub's own word for the phase, in the message; status always True. Unmodified Tekton tasks read it.
+        EphemeralClusterPhase = "_EphemeralClusterPhase",
+        /// Where the Prow job can be watched, in the message; status always True. Unmodified Tekton tasks read it.
+        ProwJobUrl = "_ProwJobURL",
+        /// True: the kubeconfig is there. Given in the same response that makes the composite ready.
+        ClusterReady,
+        /// True: nothing is left that costs money.
+        ProwJobCompleted,
+        /// Whether the kubeconfig has reached the claim.
+        CredentialsPublished,
+        /// Whether what the claim asks for can be had.
+        RequestAccepted,
+        /// Whether what is on the hub is what we asked for.
+        RemoteConsistent,
+    }
+}
+
+words! {
+    /// Status of a condition.
+    ConditionStatus { #[doc = "It holds."] True, #[doc = "It does not."] False, #[doc = "Nobody knows."] Unknown, }
+}
+
+words! {
+    /// Reasons of `ClusterReady`.
+    ClusterReady {
+        /// True: the cluster is there and its kubeconfig too.
+        Ready,
+        /// True: as Ready; the end of its lifetime is near.
+        Expiring,
+        /// True: it was ready, and the hub now reports trouble. The credentials stay.
+        Degraded,
+        /// True until the end of a teardown, if it was ready before.
+        Deprovisioning,
+        /// Nothing was asked of the hub yet, or the hub has not taken it up.
+        Pending,
+        /// The hub is at it.
+        Provisioning,
+        /// As Provisioning, and later than nine in ten of its kind.
+        Late,
+        /// The hub says that the cluster is there; its kubeconfig has not arrived yet.
+        WaitingForCredentials,
+        /// The cluster is gone, as asked.
+        Deprovisioned,
+        /// There will be no cluster.
+        Failed,
+    }
+}
+
+words! {
+    /// Reasons of `ProwJobCompleted` that are ours; a finished job's own reason is repeated instead.
+    JobCompleted {
+        /// No job yet.
+        NotStarted,
+        /// The job runs.
+        Running,
+        /// The end was asked for and is under way.
+        TearingDown,
+        /// True: the cluster was torn down because the claim said so.
+        TornDown,
+        /// True: the cluster was torn down at the end of its lifetime.
+        Expired,
+        /// True: there was never anything that costs money.
+        NothingToTearDown,
+        /// True: the remote object is gone.
+        RemoteDeleted,
+        /// True: another object has the remote object's name.
+        RemoteReplaced,
+    }
+}
+
+words! {
+    /// Reasons of `CredentialsPublished`.
+    Credentials {
+        /// True: both keys have a value.
+        Published,
+        /// True: the kubeconfig is there, the kubeadmin password is empty.
+        PublishedWithoutPassword,
+        /// The hub has not named the Secret yet.
+        WaitingForCluster,
+        /// The hub has named the Secret; it has not been read yet.
+        WaitingForSecret,
+        /// The Secret that the hub names does not exist.
+        SecretMissing,
+        /// The Secret has no kubeconfig, or an empty one.
+        KeyMissing,
+        /// They were taken back at the end.
+        Withdrawn,
+    }
+}
+
+words! {
+    /// Reasons of `RequestAccepted`. In the order of weight: of several, the first is the reason.
+    Request {
+        /// The claim is invalid, in a field that cannot change any more.
+        InvalidClaim,
+        /// The hub refuses a field that it does not know.
+        UnknownField,
+        /// The hub refuses the request.
+        HubRefused,
+        /// This version cannot serve the block that the claim sets.
+        BackendNotAvailable,
+        /// The EnvironmentConfig that names this Konflux cluster does not exist.
+        EnvironmentConfigMissing,
+        /// The EnvironmentConfig that names this Konflux cluster cannot be used.
+        EnvironmentConfigInvalid,
+        /// True: a field was changed that cannot change; the cluster stays as it is.
+        ChangeIgnored,
+        /// True: `spec.lifetime` is no duration of at least a minute; what held before goes on.
+        LifetimeIgnored,
+        /// True: `spec.lifetime` is longer than what may be had.
+        LifetimeClamped,
+        /// True: `spec.lifetime` is longer than the hub lets a cluster live.
+        LifetimeBeyondHub,
+        /// True: an annotation is not a legal run name and was left out.
+        AnnotationIgnored,
+        /// True: fields that this version does not know were handed to the hub.
+        UnknownFieldForwarded,
+        /// True: a composite without a claim, an administrator's.
+        NoTenant,
+        /// True.
+        Accepted,
+    }
+}
+
+words! {
+    /// Reasons of `RemoteConsistent`.
+    Remote {
+        /// True: what is on the hub is what we asked for.
+        InSync,
+        /// Unknown: nothing was seen on the hub yet.
+        NotObserved,
+        /// The remote object vanished.
+        RemoteDeleted,
+        /// Another object has its name.
+        RemoteReplaced,
+        /// It vanished before it was taken up, and is asked for once more.
+        Recreating,
+        /// The hub does not know a field of ours.
+        UnknownField,
+        /// The hub refuses what we ask for.
+        HubRefused,
+        /// The hub cannot be reached, or does not let us in.
+        HubUnreachable,
+        /// The Object is paused by an administrator.
+        Paused,
+        /// What the hub reports cannot be read.
+        Unreadable,
+    }
+}
+
+/// One condition of the claim.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Condition {
+    /// Its type; one of [`ConditionType`], or one that the hub reports.
+    pub type_: String,
+    /// Its status.
+    pub status: ConditionStatus,
+    /// A CamelCase word. The two pseudo-conditions have none.
+    pub reason: String,
+    /// A sentence.
+    pub message: String,
+}
+
+impl Condition {
+    /// A condition of ours.
+    pub fn new(
+        type_: ConditionType,
+        status: ConditionStatus,
+        reason: impl Into<String>,
+        message: impl Into<String>,
+    ) -> Self {
+        Self { type_: type_.as_str().into(), status, reason: reason.into(), message: message.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn camel(word: &str) -> bool {
+        word.starts_with(|c: char| c.is_ascii_uppercase()) && word.chars().all(|c| c.is_ascii_alphanumeric())
+    }
+
+    #[test]
+    fn reasons_are_camel_case_and_parse_back() {
+        let reasons = [
+            ClusterReady::ALL.iter().map(|r| r.as_str()).collect::<Vec<_>>(),
+            JobCompleted::ALL.iter().map(|r| r.as_str()).collect(),
+            Credentials::ALL.iter().map(|r| r.as_str()).collect(),
+            Request::ALL.iter().map(|r| r.as_str()).collect(),
+            Remote::ALL.iter().map(|r| r.as_str()).collect(),
+        ];
+        for reason in reasons.concat() {
+            assert!(camel(reason), "{reason}");
+        }
+        for request in Request::ALL {
+            assert_eq!(Request::parse(request.as_str()), Some(*request));
+        }
+        assert_eq!(ConditionType::parse("_ProwJobURL"), Some(ConditionType::ProwJobUrl));
+    }
+}

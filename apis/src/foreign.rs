@@ -1,0 +1,5 @@
+//! Partial views of other people's kinds: only what we read or write, tolerant of everything else.
+
+pub mod ephemeral_cluster;
+pub mod meta;
+pub mod object;

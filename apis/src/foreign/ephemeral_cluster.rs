@@ -1,0 +1,65 @@
+//! `EphemeralCluster`, `ci.openshift.io/v1`, on the Test Platform hub.
+
+use serde::Deserialize;
+
+use super::meta::{Lenient, Metadata, ObservedCondition};
+
+/// apiVersion.
+pub const API_VERSION: &str = "ci.openshift.io/v1";
+/// Kind.
+pub const KIND: &str = "EphemeralCluster";
+
+/// What is read of an EphemeralCluster.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct EphemeralCluster {
+    /// Metadata.
+    pub metadata: Metadata,
+    /// Spec.
+    pub spec: Lenient<Spec>,
+    /// Status, as its controller wrote it.
+    pub status: Lenient<Status>,
+}
+
+/// Parts of `spec`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Spec {
+    /// The end was asked for.
+    pub tear_down_cluster: bool,
+}
+
+/// Parts of `status`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Status {
+    /// One of Provisioning, Ready, Deprovisioning, Deprovisioned, Failed, or empty.
+    pub phase: String,
+    /// A plain list: a type can occur twice.
+    pub conditions: Vec<ObservedCondition>,
+    /// Name of the ProwJob; from then on the cluster is bound.
+    pub prow_job_id: String,
+    /// Where the job can be watched.
+    #[serde(rename = "prowJobURL")]
+    pub prow_job_url: String,
+    /// Name of the Secret with the credentials, in the same namespace.
+    pub secret_ref: String,
+}
+
+/// Condition types that its controllers use.
+pub mod conditions {
+    /// The ProwJob is being created; False afterwards, and when that failed.
+    pub const PROW_JOB_CREATING: &str = "ProwJobCreating";
+    /// The credentials are published on the hub.
+    pub const CLUSTER_READY: &str = "ClusterReady";
+    /// The job was told to end.
+    pub const TEST_COMPLETED: &str = "TestCompleted";
+    /// The job has ended.
+    pub const PROW_JOB_COMPLETED: &str = "ProwJobCompleted";
+}
+
+/// Reasons of `ProwJobCreating=False` after which the controller does not try again.
+pub const TERMINAL_CREATE_REASONS: [&str; 3] =
+    ["EphemeralClusterValidationFailure", "CIOperatorJobsGenerateFailure", TOO_MANY_PROW_JOBS];
+/// The one of them behind which jobs are running.
+pub const TOO_MANY_PROW_JOBS: &str = "TooManyProwJobsBound";

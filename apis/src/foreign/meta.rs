@@ -1,0 +1,109 @@
+//! What every Kubernetes object has.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Deserializer};
+
+use crate::names::Uid;
+
+/// Parts of `metadata`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Metadata {
+    /// Name.
+    pub name: String,
+    /// Namespace, empty for cluster-scoped objects.
+    pub namespace: String,
+    /// Uid.
+    pub uid: Option<Uid>,
+    /// Counts changes of the spec.
+    pub generation: i64,
+    /// When it was made.
+    #[serde(deserialize_with = "lenient_time")]
+    pub creation_timestamp: Option<Timestamp>,
+    /// When its end was asked for.
+    #[serde(deserialize_with = "lenient_time")]
+    pub deletion_timestamp: Option<Timestamp>,
+    /// Labels.
+    pub labels: BTreeMap<String, String>,
+    /// Annotations.
+    pub annotations: BTreeMap<String, String>,
+    /// Finalizers.
+    pub finalizers: Vec<String>,
+}
+
+impl Metadata {
+    /// The value of an annotation.
+    pub fn annotation(&self, key: &str) -> Option<&str> {
+        self.annotations.get(key).map(String::as_str)
+    }
+}
+
+/// A condition as somebody reports it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ObservedCondition {
+    /// Type.
+    #[serde(rename = "type")]
+    pub type_: String,
+    /// `True`, `False`, `Unknown`, or anything else.
+    pub status: String,
+    /// Reason.
+    pub reason: String,
+    /// Message.
+    pub message: String,
+    /// When the status last changed. Absent when it is missing or no time.
+    #[serde(deserialize_with = "lenient_time")]
+    pub last_transition_time: Option<Timestamp>,
+    /// The generation that was judged.
+    pub observed_generation: Option<i64>,
+}
+
+impl ObservedCondition {
+    /// Whether the status is `True`.
+    pub fn is_true(&self) -> bool {
+        self.status == "True"
+    }
+
+    /// Whether the status is `False`.
+    pub fn is_false(&self) -> bool {
+        self.status == "False"
+    }
+}
+
+/// The condition of a type, the first if there are several.
+pub fn condition<'a>(conditions: &'a [ObservedCondition], type_: &str) -> Option<&'a ObservedCondition> {
+    conditions.iter().find(|c| c.type_ == type_)
+}
+
+/// A time that may be missing, null or nonsense.
+pub fn lenient_time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Timestamp>, D::Error> {
+    let text = Option::<serde_json::Value>::deserialize(deserializer)?;
+    Ok(text.as_ref().and_then(|t| t.as_str()).and_then(|t| t.parse().ok()))
+}
+
+/// A part that may have the wrong shape: what could be read, and why not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lenient<T> {
+    /// What was read; the default when it could not be.
+    pub value: T,
+    /// Why it could not be read.
+    pub error: Option<String>,
+}
+
+impl<T: Default> Default for Lenient<T> {
+    fn default() -> Self {
+        Self { value: T::default(), error: None }
+    }
+}
+
+impl<'de, T: Default + for<'a> Deserialize<'a>> Deserialize<'de> for Lenient<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = serde_json::Value::deserialize(deserializer)?;
+        Ok(match serde_json::from_value::<Option<T>>(raw) {
+            Ok(value) => Self { value: value.unwrap_or_default(), error: None },
+            Err(error) => Self { value: T::default(), error: Some(error.to_string()) },
+        })
+    }
+}

@@ -1,0 +1,77 @@
+//! provider-kubernetes `Object`, `kubernetes.crossplane.io/v1alpha2` (cluster-scoped).
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::meta::{Metadata, ObservedCondition};
+
+/// apiVersion of the Objects that claims compose.
+pub const API_VERSION: &str = "kubernetes.crossplane.io/v1alpha2";
+/// Kind.
+pub const KIND: &str = "Object";
+
+/// What is read of an observed Object. `R` is what is read of the object that it observes.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, bound(deserialize = "R: Default + Deserialize<'de>"))]
+pub struct Object<R> {
+    /// Its own metadata.
+    pub metadata: Metadata,
+    /// What was asked for.
+    pub spec: ObjectSpec,
+    /// What was found.
+    pub status: ObjectStatus<R>,
+}
+
+/// Parts of `spec`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ObjectSpec {
+    /// Holds the manifest.
+    pub for_provider: ForProvider,
+    /// What may be done to the remote object; `*` is everything.
+    pub management_policies: Vec<String>,
+    /// Which hub.
+    pub provider_config_ref: NameRef,
+}
+
+/// `spec.forProvider`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct ForProvider {
+    /// What is applied on the hub, whole.
+    pub manifest: Value,
+}
+
+/// A reference by name.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct NameRef {
+    /// The name.
+    pub name: String,
+}
+
+/// Parts of `status`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default, bound(deserialize = "R: Default + Deserialize<'de>"))]
+pub struct ObjectStatus<R> {
+    /// Holds what was last observed.
+    pub at_provider: AtProvider<R>,
+    /// `Synced` and `Ready`.
+    pub conditions: Vec<ObservedCondition>,
+}
+
+/// `status.atProvider`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, bound(deserialize = "R: Default + Deserialize<'de>"))]
+pub struct AtProvider<R> {
+    /// The remote object as it was last observed. Stale when it is gone or the hub cannot be reached.
+    pub manifest: Option<R>,
+}
+
+/// Any remote object of which only the metadata matters.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct AnyRemote {
+    /// Its metadata.
+    pub metadata: Metadata,
+}

@@ -1,0 +1,173 @@
+//! Names: the constants that tie the pieces together, and newtypes that are legal by construction.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Labels and annotations of ours. All have the prefix `testplatform.ci.openshift.org/`.
+pub mod ours {
+    /// Label on every composed Object but `ec` and `credentials`, which predate it: its composition resource name.
+    pub const COMPONENT: &str = "testplatform.ci.openshift.org/component";
+    /// On the writer Object: which try at the remote object this is, present from the second on.
+    pub const ATTEMPT: &str = "testplatform.ci.openshift.org/attempt";
+    /// On the writer Object of a second try: uid of the remote object that vanished before it was bound.
+    pub const VANISHED_UID: &str = "testplatform.ci.openshift.org/vanished-uid";
+    /// On the writer Object: why the claim Failed. Second witness of that latch, should the status be dropped.
+    pub const FAILED: &str = "testplatform.ci.openshift.org/failed";
+    /// On the writer Object: why nothing is left that costs money. Second witness of that latch.
+    pub const OVER: &str = "testplatform.ci.openshift.org/over";
+    /// On the remote object, copied onto the `credentials` Object: revision of the published Secret.
+    pub const CREDENTIALS_REVISION: &str = "testplatform.ci.openshift.org/credentials-revision";
+    /// On the EphemeralCluster: lifetime from Ready on, a Go duration; follows the claim.
+    pub const LIFETIME: &str = "testplatform.ci.openshift.org/lifetime";
+    /// On the EphemeralCluster: the longest lifetime that the claim may ever reach; written at birth, constant.
+    pub const MAX_LIFETIME: &str = "testplatform.ci.openshift.org/max-lifetime";
+    /// On the EphemeralCluster: how long provisioning may take; written at birth, constant.
+    pub const PROVISION_TIMEOUT: &str = "testplatform.ci.openshift.org/provision-timeout";
+}
+
+/// Annotations of an EphemeralCluster that its controller reads.
+pub mod ephemeral_cluster {
+    /// Name of the Konflux cluster; the hub authorises cluster profiles by it. From the EnvironmentConfig only.
+    pub const KONFLUX_CLUSTER: &str = "ephemeralcluster.ci.openshift.io/konflux-cluster";
+    /// Namespace of the claim; the hub authorises cluster profiles by it.
+    pub const KONFLUX_TENANT: &str = "ephemeralcluster.ci.openshift.io/konflux-tenant";
+    /// Names the Prow job. Tenant text.
+    pub const PIPELINE_RUN_NAME: &str = "ephemeralcluster.ci.openshift.io/pipeline-run-name";
+    /// Names the Prow job when there is no PipelineRun. Tenant text.
+    pub const TASK_RUN_NAME: &str = "ephemeralcluster.ci.openshift.io/task-run-name";
+}
+
+/// Annotations that Crossplane and its providers read or write.
+pub mod crossplane {
+    /// `"true"` keeps a managed resource from being reconciled, deletion included.
+    pub const PAUSED: &str = "crossplane.io/paused";
+    /// Written by a provider before it creates the external resource.
+    pub const EXTERNAL_CREATE_PENDING: &str = "crossplane.io/external-create-pending";
+    /// Written by a provider after it created the external resource.
+    pub const EXTERNAL_CREATE_SUCCEEDED: &str = "crossplane.io/external-create-succeeded";
+    /// Finalizer of a managed resource.
+    pub const FINALIZER: &str = "finalizer.managedresource.crossplane.io";
+}
+
+/// Keys of the published credentials.
+pub mod keys {
+    /// A kubeconfig for the cluster.
+    pub const KUBECONFIG: &str = "kubeconfig";
+    /// The password of `kubeadmin`; may be empty.
+    pub const KUBEADMIN_PASSWORD: &str = "kubeAdminPassword";
+}
+
+/// Why a text is not the name that it should be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not {expected}")]
+pub struct InvalidName {
+    expected: &'static str,
+}
+
+macro_rules! name {
+    ($(#[$doc:meta])* $name:ident, $max:literal, $expected:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(try_from = "String", into = "String")]
+        pub struct $name(String);
+
+        impl $name {
+            /// The most characters that it may have.
+            pub const MAX: usize = $max;
+
+            /// The text itself.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = InvalidName;
+
+            fn try_from(text: String) -> Result<Self, InvalidName> {
+                if text.len() <= $max && is_subdomain(&text) {
+                    Ok(Self(text))
+                } else {
+                    Err(InvalidName { expected: $expected })
+                }
+            }
+        }
+
+        impl TryFrom<&str> for $name {
+            type Error = InvalidName;
+
+            fn try_from(text: &str) -> Result<Self, InvalidName> {
+                text.to_owned().try_into()
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(name: $name) -> Self {
+                name.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
+}
+
+name! {
+    /// Name of a Kubernetes object: an RFC 1123 subdomain of at most 253 characters.
+    ObjectName, 253, "an RFC 1123 subdomain of at most 253 characters"
+}
+name! {
+    /// Name of a composite, of a Tekton run: an RFC 1123 subdomain of at most 63 characters, because it becomes a label value.
+    ShortName, 63, "an RFC 1123 subdomain of at most 63 characters"
+}
+
+/// RFC 1123: dot-separated labels of lower-case letters, digits and inner dashes, each of at most 63 characters.
+fn is_subdomain(text: &str) -> bool {
+    let label = |l: &str| {
+        let ends = |b: Option<&u8>| b.is_some_and(u8::is_ascii_alphanumeric);
+        l.len() <= 63
+            && l.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+            && ends(l.as_bytes().first())
+            && ends(l.as_bytes().last())
+    };
+    text.split('.').all(label)
+}
+
+/// A Kubernetes uid. Any text: it is only compared and repeated.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Uid(pub String);
+
+impl Uid {
+    /// The text itself.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Uid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_subdomains_within_their_length() {
+        for good in ["a", "a-b", "tp-aws-cluster-drjlr", "a.b", "0", &"x".repeat(63)] {
+            assert!(ShortName::try_from(good).is_ok(), "{good}");
+        }
+        for bad in ["", "A", "-a", "a-", "a..b", ".a", "a_b", "a b", "a\nb", "ä", "<no value>", &"x".repeat(64)] {
+            assert!(ShortName::try_from(bad).is_err(), "{bad}");
+        }
+        assert!(ObjectName::try_from(format!("{}.{}", "x".repeat(63), "y".repeat(63))).is_ok());
+        assert!(ObjectName::try_from("x.".repeat(127)).is_err());
+    }
+}
