@@ -1,7 +1,15 @@
-//! Types of the TestPlatformCluster API, and partial views of the kinds around it.
+//! Types of the `TestPlatformCluster` API: claim, status and the function's input, their schemas and the XRD made from
+//! them; and partial views of the kinds around it.
 //!
-//! **Invariant:** no I/O, no clock, no Kubernetes client.
+//! **Invariant:** no I/O, no clock, no Kubernetes client. Whatever a tenant writes, reading it here never panics.
 
+pub mod ci_operator;
+pub mod claim;
 pub mod condition;
+pub mod duration;
 pub mod foreign;
+pub mod input;
 pub mod names;
+pub mod phase;
+pub mod status;
+pub mod xrd;

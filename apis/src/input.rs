@@ -1,0 +1,156 @@
+//! The function's input: what an administrator may set in the Composition. Everything is optional; empty means the incumbent's names.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::duration::GoDuration;
+
+/// API group of the input.
+pub const GROUP: &str = "testplatform.fn.crossplane.io";
+/// Version of the input.
+pub const VERSION: &str = "v1beta1";
+/// `apiVersion` of the input.
+pub const API_VERSION: &str = "testplatform.fn.crossplane.io/v1beta1";
+/// Kind of the input.
+pub const KIND: &str = "Input";
+/// Plural of the input. No such object is ever stored: the kind exists as part of a Composition and as a schema for editors.
+pub const PLURAL: &str = "inputs";
+
+/// Input of function-testplatform in a pipeline step of a Composition. Every field is optional.
+#[derive(JsonSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Input {
+    /// Name of the EnvironmentConfig whose data.clusterName names this cluster. If not set, envcfg.
+    #[schemars(length(max = 253))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub environment_config: Option<String>,
+
+    /// Name of the ProviderConfig of provider-kubernetes that leads to the hub. If not set,
+    /// testplatform-kubernetes-provider-config.
+    #[schemars(length(max = 253))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub provider_config: Option<String>,
+
+    /// Namespace on the hub in which EphemeralClusters are made. If not set, ephemeral-cluster.
+    #[schemars(length(max = 63))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+
+    /// Namespace on the hub in which the published credentials are. If not set, ephemeral-cluster.
+    #[schemars(length(max = 63))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub credentials_namespace: Option<String>,
+
+    /// Namespace beside Crossplane into which the credentials are copied on their way to the claim. If not set,
+    /// crossplane-connections.
+    #[schemars(length(max = 63))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connection_secret_namespace: Option<String>,
+
+    /// How long Crossplane may take an answer of the function for current before it asks again, as a duration such as 1m. It asks
+    /// earlier if something changes. If not set, 1m.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ttl: Option<GoDuration>,
+
+    /// The longest that the hub keeps a cluster by itself once it is ready, as a duration such as 2h. Lifetimes are limited to
+    /// it where the hub does not learn of them. If not set, 2h.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hub_max_lifetime: Option<GoDuration>,
+
+    /// What applies to claims that say nothing themselves.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub defaults: Option<Limits>,
+
+    /// The most that claims may ask for. What is above counts as this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub maxima: Option<Limits>,
+}
+
+/// Lengths of time in the life of a cluster.
+#[derive(JsonSchema, Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Limits {
+    /// How long a cluster is kept after it became ready, as a duration such as 4h. If not set, without limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lifetime: Option<GoDuration>,
+
+    /// How long a cluster may take to become ready, counted from the creation of the claim, as a duration such as 4h. If not set as a
+    /// default, 4h; if not set as a maximum, without limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub provision_timeout: Option<GoDuration>,
+}
+
+/// The input with everything filled in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Name of the EnvironmentConfig whose `data.clusterName` names this cluster.
+    pub environment_config: String,
+    /// Name of the ProviderConfig that leads to the hub.
+    pub provider_config: String,
+    /// Namespace of EphemeralClusters on the hub.
+    pub namespace: String,
+    /// Namespace of published credentials on the hub.
+    pub credentials_namespace: String,
+    /// Namespace of connection Secrets beside Crossplane.
+    pub connection_secret_namespace: String,
+    /// How long an answer counts as current; at least one second.
+    pub ttl: GoDuration,
+    /// The longest that the hub keeps a ready cluster by itself.
+    pub hub_max_lifetime: GoDuration,
+    /// Lifetime of claims that set none; none means that they are kept until they are torn down.
+    pub default_lifetime: Option<GoDuration>,
+    /// Provision timeout of claims that set none.
+    pub default_provision_timeout: GoDuration,
+    /// The longest lifetime that a claim may ask for.
+    pub max_lifetime: Option<GoDuration>,
+    /// The longest provision timeout that a claim may ask for.
+    pub max_provision_timeout: Option<GoDuration>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Input::default().settings()
+    }
+}
+
+impl Input {
+    /// Fills in what is not set. An empty name counts as not set, and so does a span that is not positive, since neither can be
+    /// meant. A default above its maximum counts as that maximum.
+    pub fn settings(&self) -> Settings {
+        let defaults = self.defaults.unwrap_or_default();
+        let maxima = self.maxima.unwrap_or_default();
+        let max_lifetime = positive(maxima.lifetime);
+        let max_provision_timeout = positive(maxima.provision_timeout);
+        Settings {
+            environment_config: name(self.environment_config.as_ref(), "envcfg"),
+            provider_config: name(self.provider_config.as_ref(), "testplatform-kubernetes-provider-config"),
+            namespace: name(self.namespace.as_ref(), "ephemeral-cluster"),
+            credentials_namespace: name(self.credentials_namespace.as_ref(), "ephemeral-cluster"),
+            connection_secret_namespace: name(
+                self.connection_secret_namespace.as_ref(),
+                "crossplane-connections",
+            ),
+            ttl: positive(self.ttl).unwrap_or(GoDuration::from_mins(1)).max(GoDuration::from_secs(1)),
+            hub_max_lifetime: positive(self.hub_max_lifetime).unwrap_or(GoDuration::from_hours(2)),
+            default_lifetime: positive(defaults.lifetime).map(|span| at_most(span, max_lifetime)),
+            default_provision_timeout: at_most(
+                positive(defaults.provision_timeout).unwrap_or(GoDuration::from_hours(4)),
+                max_provision_timeout,
+            ),
+            max_lifetime,
+            max_provision_timeout,
+        }
+    }
+}
+
+fn name(given: Option<&String>, otherwise: &str) -> String {
+    given.map(|name| name.trim()).filter(|name| !name.is_empty()).unwrap_or(otherwise).to_owned()
+}
+
+fn positive(span: Option<GoDuration>) -> Option<GoDuration> {
+    span.filter(|span| *span > GoDuration::ZERO)
+}
+
+fn at_most(span: GoDuration, limit: Option<GoDuration>) -> GoDuration {
+    limit.map_or(span, |limit| span.min(limit))
+}

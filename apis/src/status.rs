@@ -1,0 +1,189 @@
+//! The status of a claim: what its owner is told, in fields that scripts can read.
+//!
+//! Crossplane prunes what the schema does not declare, so every field is here. Status is a copy: a restore may lose it and nothing
+//! that matters may rest on it alone. Reading is therefore forgiving: a field that cannot be read counts as absent.
+
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
+
+use crate::phase::Phase;
+
+/// Where the cluster stands and how to reach it. Everything is absent until it is known.
+#[derive(JsonSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct TestPlatformClusterStatus {
+    /// Where the cluster stands. Pending: nothing is being built yet, the message says what is missing. Provisioning: it is
+    /// being built. Ready: it is up and the credentials are in the connection Secret. Degraded: it was ready and is not healthy at
+    /// the moment. Deprovisioning: it is being destroyed. Deprovisioned: it is gone, as asked for. Failed: the request cannot
+    /// succeed any more; this is final.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub phase: Option<Phase>,
+
+    /// One sentence on what is happening or what went wrong, and what can be done about it.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+
+    /// The object that stands for the cluster on the hub.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub backend: Option<BackendStatus>,
+
+    /// The hub on which the cluster is made.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub hub: Option<HubStatus>,
+
+    /// The CI job that builds and keeps the cluster. Only with ciOperator.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub prow_job: Option<ProwJobStatus>,
+
+    /// URL of the cluster's API server.
+    #[serde(rename = "apiServerURL", deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub api_server_url: Option<String>,
+
+    /// URL of the cluster's web console.
+    #[serde(rename = "consoleURL", deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub console_url: Option<String>,
+
+    /// Version that the cluster runs now, such as 4.20.3.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+
+    /// Version that the cluster is to run. Differs from version while an upgrade is under way.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub version_desired: Option<String>,
+
+    /// What became of the cluster's credentials. Never the credentials themselves.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub credentials: Option<CredentialsStatus>,
+
+    /// When the request was taken up (RFC 3339, UTC). Timeouts count from here.
+    #[schemars(with = "Option<String>")]
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Timestamp>,
+
+    /// When the cluster first became ready (RFC 3339, UTC). The lifetime counts from here.
+    #[schemars(with = "Option<String>")]
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub ready_at: Option<Timestamp>,
+
+    /// When the lifetime ends and the cluster is destroyed (RFC 3339, UTC). Absent if the cluster has no lifetime or is not ready yet.
+    #[schemars(with = "Option<String>")]
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
+
+    /// When the cluster will probably be ready (RFC 3339, UTC): nine out of ten of its kind were by then. Absent if there is no
+    /// experience with its kind.
+    #[schemars(with = "Option<String>")]
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub estimated_ready_at: Option<Timestamp>,
+
+    /// Where the request stands among those that wait for the same pool.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub queue: Option<QueueStatus>,
+
+    /// What the hub could tell about a failure, shortened and without secrets: for people to read.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub diagnostics: Option<String>,
+}
+
+/// The object that stands for the cluster on the hub.
+#[derive(JsonSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct BackendStatus {
+    /// Kind of the object, such as EphemeralCluster or ClusterClaim.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// Name of the object.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Namespace of the object.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    /// Unique identity of the object. No other object is ever taken for it, whatever its name.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub uid: Option<String>,
+    /// Which try this is: 1, or 2 after the object vanished before anything was built for it.
+    #[schemars(range(min = 1, max = 1000))]
+    #[serde(deserialize_with = "lenient_integer", skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<i64>,
+}
+
+/// The hub on which the cluster is made.
+#[derive(JsonSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct HubStatus {
+    /// Name of the hub, which is the name of the ProviderConfig that leads to it.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Why this hub was chosen, as one CamelCase word.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// The CI job that builds and keeps the cluster.
+#[derive(JsonSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ProwJobStatus {
+    /// Identity of the job, the name of the ProwJob object.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// Page with the job's progress and logs.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+}
+
+/// What became of the cluster's credentials.
+#[derive(JsonSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CredentialsStatus {
+    /// Pending: not there yet. Published: in the connection Secret that the claim names. Withdrawn: the cluster is gone and the
+    /// Secret's values are empty.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub state: Option<CredentialsState>,
+    /// Name of the Secret on the hub from which the credentials come.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub secret_name: Option<String>,
+}
+
+/// Whether the credentials are there.
+#[derive(JsonSchema, Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum CredentialsState {
+    /// Not there yet.
+    Pending,
+    /// In the connection Secret that the claim names.
+    Published,
+    /// The cluster is gone and the Secret's values are empty.
+    Withdrawn,
+}
+
+/// Where the request stands among those that wait for the same pool.
+#[derive(JsonSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct QueueStatus {
+    /// Place in the queue; the next one to be served has 1. It is an estimate, since the pool itself keeps no numbers.
+    #[schemars(range(min = 1))]
+    #[serde(deserialize_with = "lenient_integer", skip_serializing_if = "Option::is_none")]
+    pub position: Option<i64>,
+    /// How many requests wait, this one included.
+    #[schemars(range(min = 0))]
+    #[serde(deserialize_with = "lenient_integer", skip_serializing_if = "Option::is_none")]
+    pub depth: Option<i64>,
+}
+
+/// Reads a field, or takes it as absent: an old, newer or restored status must not stop the work.
+fn lenient<'de, D: Deserializer<'de>, T: DeserializeOwned>(deserializer: D) -> Result<Option<T>, D::Error> {
+    Ok(serde_json::from_value(Value::deserialize(deserializer)?).ok())
+}
+
+/// Like [`lenient`], and a whole number may be written as `2.0`: numbers travel as doubles through protobuf.
+fn lenient_integer<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i64>, D::Error> {
+    let value = Value::deserialize(deserializer)?;
+    // 2^53: beyond it a double no longer tells whole numbers apart, and no count of ours comes near.
+    #[allow(clippy::cast_possible_truncation)]
+    let whole = |number: f64| {
+        (number.fract() == 0.0 && number.abs() <= 9_007_199_254_740_992.0).then_some(number as i64)
+    };
+    Ok(value.as_i64().or_else(|| value.as_f64().and_then(whole)))
+}
