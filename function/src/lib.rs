@@ -3,6 +3,7 @@
 //! [`run`] is the whole of it: a pure function from a request and a point in time to a response.
 
 pub mod proto;
+pub mod wire;
 
 use jiff::{SignedDuration, Timestamp};
 use proto::{RunFunctionRequest, RunFunctionResponse};

@@ -1,0 +1,158 @@
+//! The protobuf wire format, as far as Struct, Value and `ListValue` need it.
+
+use super::Error;
+
+/// One field's content.
+#[derive(Clone, Copy)]
+pub(super) enum Field<'de> {
+    Varint(u64),
+    Fixed64([u8; 8]),
+    Len(&'de [u8]),
+    Fixed32,
+}
+
+/// What a Value holds.
+#[derive(Clone, Copy)]
+pub(super) enum Kind<'de> {
+    Null,
+    Number(f64),
+    String(&'de [u8]),
+    Bool(bool),
+    Struct(&'de [u8]),
+    List(&'de [u8]),
+}
+
+/// Reads fields off the front of a message.
+pub(super) struct Cursor<'de> {
+    rest: &'de [u8],
+}
+
+impl<'de> Cursor<'de> {
+    pub(super) fn new(rest: &'de [u8]) -> Self {
+        Self { rest }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.rest.is_empty()
+    }
+
+    /// The next field and its number.
+    pub(super) fn next(&mut self) -> Result<Option<(u32, Field<'de>)>, Error> {
+        if self.rest.is_empty() {
+            return Ok(None);
+        }
+        let tag = u32::try_from(self.varint()?).map_err(|_| malformed("a field number is too large"))?;
+        if tag >> 3 == 0 {
+            return Err(malformed("a field number is zero"));
+        }
+        let field = match tag & 7 {
+            0 => Field::Varint(self.varint()?),
+            1 => {
+                let mut bytes = [0; 8];
+                bytes.copy_from_slice(self.take(8)?);
+                Field::Fixed64(bytes)
+            }
+            2 => {
+                let len = usize::try_from(self.varint()?).map_err(|_| truncated())?;
+                Field::Len(self.take(len)?)
+            }
+            5 => {
+                self.take(4)?;
+                Field::Fixed32
+            }
+            // Groups were dropped from the language before Struct existed, and would need a stack to skip.
+            _ => return Err(malformed("a field has a wire type that is not supported")),
+        };
+        Ok(Some((tag >> 3, field)))
+    }
+
+    /// The next message in field 1, the only field of Struct and `ListValue`; others are skipped.
+    pub(super) fn next_item(&mut self) -> Result<Option<&'de [u8]>, Error> {
+        while let Some((number, field)) = self.next()? {
+            if number == 1 {
+                return len(field).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    fn varint(&mut self) -> Result<u64, Error> {
+        let mut value = 0_u64;
+        for shift in (0..64).step_by(7) {
+            let (&byte, rest) = self.rest.split_first().ok_or_else(truncated)?;
+            self.rest = rest;
+            if shift == 63 && byte > 1 {
+                break;
+            }
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Ok(value);
+            }
+        }
+        Err(malformed("a varint does not fit 64 bits"))
+    }
+
+    fn take(&mut self, len: usize) -> Result<&'de [u8], Error> {
+        let (head, rest) = self.rest.split_at_checked(len).ok_or_else(truncated)?;
+        self.rest = rest;
+        Ok(head)
+    }
+}
+
+impl<'de> Kind<'de> {
+    /// Reads a Value; one with nothing set is null.
+    pub(super) fn of(value: &'de [u8]) -> Result<Self, Error> {
+        let mut kind = Self::Null;
+        let mut cursor = Cursor::new(value);
+        while let Some((number, field)) = cursor.next()? {
+            kind = match (number, field) {
+                (1, Field::Varint(_)) => Self::Null,
+                (2, Field::Fixed64(bytes)) => Self::Number(f64::from_le_bytes(bytes)),
+                (3, Field::Len(text)) => Self::String(text),
+                (4, Field::Varint(bit)) => Self::Bool(bit != 0),
+                (5, Field::Len(fields)) => Self::Struct(fields),
+                (6, Field::Len(items)) => Self::List(items),
+                (1..=6, _) => return Err(wrong_type()),
+                _ => kind,
+            };
+        }
+        Ok(kind)
+    }
+}
+
+/// The key and the Value of one entry of a Struct. Either may be left out when it is empty.
+pub(super) fn entry(bytes: &[u8]) -> Result<(&str, &[u8]), Error> {
+    let (mut key, mut value): (&[u8], &[u8]) = (b"", b"");
+    let mut cursor = Cursor::new(bytes);
+    while let Some((number, field)) = cursor.next()? {
+        match number {
+            1 => key = len(field)?,
+            2 => value = len(field)?,
+            _ => {}
+        }
+    }
+    Ok((text(key)?, value))
+}
+
+pub(super) fn text(bytes: &[u8]) -> Result<&str, Error> {
+    std::str::from_utf8(bytes).map_err(|_| malformed("a string is not UTF-8"))
+}
+
+fn len(field: Field<'_>) -> Result<&[u8], Error> {
+    match field {
+        Field::Len(bytes) => Ok(bytes),
+        _ => Err(wrong_type()),
+    }
+}
+
+fn malformed(what: &str) -> Error {
+    Error::new(format!("malformed message: {what}"))
+}
+
+fn truncated() -> Error {
+    malformed("it ends early")
+}
+
+fn wrong_type() -> Error {
+    malformed("a known field has the wrong wire type")
+}

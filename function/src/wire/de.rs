@@ -1,0 +1,279 @@
+//! Struct bytes → serde.
+
+use serde::{
+    de::{
+        Deserialize as _, DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess, VariantAccess,
+        Visitor, value::BorrowedStrDeserializer,
+    },
+    forward_to_deserialize_any,
+};
+
+use super::{
+    Error, MAX_DEPTH, MAX_INTEGER,
+    cursor::{Cursor, Kind, entry, text},
+};
+
+/// A Value that has not been looked into yet, or the Struct at the top.
+#[derive(Clone, Copy)]
+pub(super) struct Node<'de> {
+    bytes: &'de [u8],
+    root: bool,
+    /// How many more levels may follow.
+    depth: usize,
+}
+
+impl<'de> Node<'de> {
+    pub(super) fn root(bytes: &'de [u8]) -> Self {
+        Self { bytes, root: true, depth: MAX_DEPTH }
+    }
+
+    fn kind(self) -> Result<Kind<'de>, Error> {
+        if self.root { Ok(Kind::Struct(self.bytes)) } else { Kind::of(self.bytes) }
+    }
+
+    fn visit<V: Visitor<'de>>(self, kind: Kind<'de>, visitor: V) -> Result<V::Value, Error> {
+        match kind {
+            Kind::Null => visitor.visit_unit(),
+            Kind::Bool(bit) => visitor.visit_bool(bit),
+            Kind::Number(number) => visit_number(number, visitor),
+            Kind::String(bytes) => visitor.visit_borrowed_str(text(bytes)?),
+            Kind::Struct(bytes) => visitor.visit_map(Fields::new(bytes, self.deeper()?)?),
+            Kind::List(bytes) => {
+                let mut items = Items { cursor: Cursor::new(bytes), index: 0, depth: self.deeper()? };
+                let value = visitor.visit_seq(&mut items)?;
+                if items.cursor.is_empty() { Ok(value) } else { Err(Error::new("the list is too long")) }
+            }
+        }
+    }
+
+    fn deeper(self) -> Result<usize, Error> {
+        self.depth.checked_sub(1).ok_or_else(|| Error::new(format!("nested deeper than {MAX_DEPTH} levels")))
+    }
+}
+
+fn visit_number<'de, V: Visitor<'de>>(number: f64, visitor: V) -> Result<V::Value, Error> {
+    if !number.is_finite() {
+        return Err(Error::new("not a finite number"));
+    }
+    #[expect(clippy::cast_precision_loss, reason = "2^53 is a double")]
+    let exact = number.fract() == 0.0 && number.abs() <= MAX_INTEGER as f64;
+    #[expect(clippy::cast_possible_truncation, reason = "checked to be integral and within ±2^53")]
+    if exact { visitor.visit_i64(number as i64) } else { visitor.visit_f64(number) }
+}
+
+impl<'de> Deserializer<'de> for Node<'de> {
+    type Error = Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        self.visit(self.kind()?, visitor)
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        match self.kind()? {
+            Kind::Null => visitor.visit_none(),
+            _ => visitor.visit_some(self),
+        }
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        match self.kind()? {
+            Kind::String(bytes) => visitor.visit_enum(BorrowedStrDeserializer::new(text(bytes)?)),
+            Kind::Struct(bytes) => match Fields::new(bytes, self.deeper()?)?.single() {
+                Some((key, value)) => visitor.visit_enum(Tagged { key, value }),
+                None => Err(Error::new("expected an object with exactly one field")),
+            },
+            kind => self.visit(kind, visitor),
+        }
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        visitor.visit_unit() // not looked into
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct
+        seq tuple tuple_struct map struct identifier
+    }
+}
+
+/// The fields of one object, in the order of their keys and each once.
+///
+/// Go writes maps in random order: sorting makes the first of several errors the same in every call, and
+/// brings repeated keys together, of which serde's derive would refuse the second.
+struct Fields<'de> {
+    entries: std::vec::IntoIter<(&'de str, &'de [u8])>,
+    value: Option<(&'de str, Node<'de>)>,
+    depth: usize,
+}
+
+impl<'de> Fields<'de> {
+    fn new(bytes: &'de [u8], depth: usize) -> Result<Self, Error> {
+        let mut entries = Vec::new();
+        let mut cursor = Cursor::new(bytes);
+        while let Some(item) = cursor.next_item()? {
+            entries.push(entry(item)?);
+        }
+        entries.sort_by_key(|(key, _)| *key); // stable: the last of equal keys stays last
+        entries.dedup_by(|later, earlier| {
+            let same = later.0 == earlier.0;
+            if same {
+                *earlier = *later;
+            }
+            same
+        });
+        Ok(Self { entries: entries.into_iter(), value: None, depth })
+    }
+
+    fn next(&mut self) -> Option<(&'de str, Node<'de>)> {
+        let (key, bytes) = self.entries.next()?;
+        Some((key, Node { bytes, root: false, depth: self.depth }))
+    }
+
+    fn single(mut self) -> Option<(&'de str, Node<'de>)> {
+        self.next().filter(|_| self.entries.len() == 0)
+    }
+}
+
+impl<'de> MapAccess<'de> for Fields<'de> {
+    type Error = Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Error> {
+        let Some((key, value)) = self.next() else { return Ok(None) };
+        self.value = Some((key, value));
+        seed.deserialize(Key(key)).map(Some).map_err(|e| e.under(key))
+    }
+
+    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Error> {
+        let (key, value) = self.value.take().ok_or_else(|| Error::new("value asked for before its key"))?;
+        seed.deserialize(value).map_err(|e| e.under(key))
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.entries.len())
+    }
+}
+
+/// A key; serde's own string deserializer does not read numbers, which maps may have as keys.
+struct Key<'de>(&'de str);
+
+macro_rules! number_keys {
+    ($($method:ident $visit:ident)*) => {$(
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+            match self.0.parse() {
+                Ok(number) => visitor.$visit(number),
+                Err(_) => visitor.visit_borrowed_str(self.0),
+            }
+        }
+    )*};
+}
+
+impl<'de> Deserializer<'de> for Key<'de> {
+    type Error = Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        visitor.visit_borrowed_str(self.0)
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        visitor.visit_enum(BorrowedStrDeserializer::new(self.0))
+    }
+
+    number_keys! {
+        deserialize_bool visit_bool
+        deserialize_i8 visit_i64 deserialize_i16 visit_i64 deserialize_i32 visit_i64 deserialize_i64 visit_i64
+        deserialize_u8 visit_u64 deserialize_u16 visit_u64 deserialize_u32 visit_u64 deserialize_u64 visit_u64
+    }
+
+    forward_to_deserialize_any! {
+        i128 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple tuple_struct map struct
+        identifier ignored_any
+    }
+}
+
+struct Items<'de> {
+    cursor: Cursor<'de>,
+    index: usize,
+    depth: usize,
+}
+
+impl<'de> SeqAccess<'de> for &mut Items<'de> {
+    type Error = Error;
+
+    fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Error> {
+        let Some(bytes) = self.cursor.next_item()? else { return Ok(None) };
+        let index = self.index;
+        self.index += 1;
+        let node = Node { bytes, root: false, depth: self.depth };
+        seed.deserialize(node).map(Some).map_err(|e| e.at(index))
+    }
+}
+
+/// `{"variant": content}`.
+struct Tagged<'de> {
+    key: &'de str,
+    value: Node<'de>,
+}
+
+impl<'de> EnumAccess<'de> for Tagged<'de> {
+    type Error = Error;
+    type Variant = Self;
+
+    fn variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<(S::Value, Self), Error> {
+        let variant = seed.deserialize(Key(self.key)).map_err(|e| e.under(self.key))?;
+        Ok((variant, self))
+    }
+}
+
+impl<'de> VariantAccess<'de> for Tagged<'de> {
+    type Error = Error;
+
+    fn unit_variant(self) -> Result<(), Error> {
+        <()>::deserialize(self.value).map_err(|e| e.under(self.key))
+    }
+
+    fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value, Error> {
+        seed.deserialize(self.value).map_err(|e| e.under(self.key))
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Error> {
+        self.value.deserialize_any(visitor).map_err(|e| e.under(self.key))
+    }
+
+    fn struct_variant<V: Visitor<'de>>(
+        self,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        self.value.deserialize_any(visitor).map_err(|e| e.under(self.key))
+    }
+}
