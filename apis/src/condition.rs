@@ -33,7 +33,6 @@ macro_rules! words {
     (@word $variant:ident) => { stringify!($variant) };
 }
 
-
 words! {
     /// The conditions that are ours to set, in the order in which they are emitted.
     ConditionType {
@@ -184,6 +183,30 @@ words! {
         Paused,
         /// What the hub reports cannot be read.
         Unreadable,
+    }
+}
+
+words! {
+    /// Why a claim Failed. Final; also the value of the annotation that is the second witness of it.
+    Failure {
+        /// The claim is invalid, in a field that cannot change any more.
+        InvalidClaim,
+        /// The hub does not know a field of the request.
+        UnknownField,
+        /// The hub refused the request for good.
+        HubRefused,
+        /// The job that makes the cluster failed.
+        ProwJobFailed,
+        /// It was not ready within the provision timeout.
+        ProvisionTimeout,
+        /// The remote object vanished.
+        RemoteDeleted,
+        /// Another object took the remote object's name.
+        RemoteReplaced,
+        /// The Object that carried the remote object is gone.
+        WriterLost,
+        /// It Failed in an earlier pass, and why is not known any more.
+        Earlier,
     }
 }
 

@@ -48,7 +48,7 @@ pub struct Input {
     pub connection_secret_namespace: Option<String>,
 
     /// How long Crossplane may take an answer of the function for current before it asks again, as a duration such as 1m. It asks
-    /// earlier if something changes. If not set, 1m.
+    /// earlier if something changes. If not set, what the function's command line says (1m).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ttl: Option<GoDuration>,
 
@@ -93,14 +93,16 @@ pub struct Settings {
     pub credentials_namespace: String,
     /// Namespace of connection Secrets beside Crossplane.
     pub connection_secret_namespace: String,
-    /// How long an answer counts as current; at least one second.
-    pub ttl: GoDuration,
+    /// How long an answer counts as current; at least one second. None: what the command line says.
+    pub ttl: Option<GoDuration>,
     /// The longest that the hub keeps a ready cluster by itself.
     pub hub_max_lifetime: GoDuration,
     /// Lifetime of claims that set none; none means that they are kept until they are torn down.
     pub default_lifetime: Option<GoDuration>,
     /// Provision timeout of claims that set none.
     pub default_provision_timeout: GoDuration,
+    /// The same, if the input sets it: then the hub is told, which otherwise has a default of its own.
+    pub told_provision_timeout: Option<GoDuration>,
     /// The longest lifetime that a claim may ask for.
     pub max_lifetime: Option<GoDuration>,
     /// The longest provision timeout that a claim may ask for.
@@ -130,13 +132,15 @@ impl Input {
                 self.connection_secret_namespace.as_ref(),
                 "crossplane-connections",
             ),
-            ttl: positive(self.ttl).unwrap_or(GoDuration::from_mins(1)).max(GoDuration::from_secs(1)),
+            ttl: positive(self.ttl).map(|ttl| ttl.max(GoDuration::from_secs(1))),
             hub_max_lifetime: positive(self.hub_max_lifetime).unwrap_or(GoDuration::from_hours(2)),
             default_lifetime: positive(defaults.lifetime).map(|span| at_most(span, max_lifetime)),
             default_provision_timeout: at_most(
                 positive(defaults.provision_timeout).unwrap_or(GoDuration::from_hours(4)),
                 max_provision_timeout,
             ),
+            told_provision_timeout: positive(defaults.provision_timeout)
+                .map(|span| at_most(span, max_provision_timeout)),
             max_lifetime,
             max_provision_timeout,
         }

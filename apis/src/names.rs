@@ -164,7 +164,9 @@ mod tests {
         for good in ["a", "a-b", "tp-aws-cluster-drjlr", "a.b", "0", &"x".repeat(63)] {
             assert!(ShortName::try_from(good).is_ok(), "{good}");
         }
-        for bad in ["", "A", "-a", "a-", "a..b", ".a", "a_b", "a b", "a\nb", "ä", "<no value>", &"x".repeat(64)] {
+        for bad in
+            ["", "A", "-a", "a-", "a..b", ".a", "a_b", "a b", "a\nb", "ä", "<no value>", &"x".repeat(64)]
+        {
             assert!(ShortName::try_from(bad).is_err(), "{bad}");
         }
         assert!(ObjectName::try_from(format!("{}.{}", "x".repeat(63), "y".repeat(63))).is_ok());

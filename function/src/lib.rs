@@ -1,11 +1,38 @@
 //! The composition function: claim in, remote objects, status and credentials out.
 //!
-//! [`run`] is the whole of it: a pure function from a request and a point in time to a response.
+//! ```text
+//! request ──decode──▶ Observed ──validate──▶ Validated ──plan──▶ Plan ──respond──▶ response ──check──▶ out
+//! ```
+//!
+//! [`run`] is the whole of it, and it is pure.
+//!
+//! **Invariant:** no I/O, no clock. Same request, options and passed deadlines: same bytes.
+//! **Invariant:** an OK response repeats every observed resource that is ours and not being torn down on purpose;
+//! when that cannot be done the answer is FATAL, which changes nothing.
 
+pub mod backend;
+pub mod check;
+pub mod conditions;
+pub mod events;
+pub mod explain;
+pub mod observed;
+pub mod plan;
 pub mod proto;
+pub mod respond;
+pub mod status;
+pub mod text;
+pub mod validate;
 pub mod wire;
 
 use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
+use testplatform_apis::{
+    ci_operator,
+    input::{Input, Settings},
+};
+
+use observed::{Observed, Unusable};
+use plan::Plan;
 use proto::{RunFunctionRequest, RunFunctionResponse};
 
 /// What the command line sets for every call.
@@ -23,6 +50,38 @@ impl Default for Options {
 
 /// Runs the function once. Same request, options and passed deadlines: same bytes.
 pub fn run(request: &RunFunctionRequest, options: &Options, now: Timestamp) -> RunFunctionResponse {
-    let _ = (request, options, now);
-    RunFunctionResponse::default()
+    match judge(request, now, ci_operator::schema()) {
+        Ok(judged) => check::checked(respond::respond(request, &judged, options, now), request, &judged),
+        Err(unusable) => respond::fatal(request, &unusable.to_string()),
+    }
+}
+
+/// A request, understood and planned.
+#[derive(Debug)]
+pub struct Judged {
+    /// The step's input with every default filled in.
+    pub settings: Settings,
+    /// What is there.
+    pub observed: Observed,
+    /// What is to be there, and where the claim stands.
+    pub plan: Plan,
+}
+
+/// Everything but the words. `schema` is what is known of `spec.ciOperator`.
+pub fn judge(request: &RunFunctionRequest, now: Timestamp, schema: &Value) -> Result<Judged, Unusable> {
+    let settings = settings(request)?;
+    let observed = Observed::decode(request, &settings.environment_config)?;
+    let validated = validate::validate(&observed, settings.clone(), schema);
+    let plan = plan::plan(validated, &observed, now);
+    Ok(Judged { settings, observed, plan })
+}
+
+/// An input that cannot be read stops everything: what it says might be where live clusters are.
+fn settings(request: &RunFunctionRequest) -> Result<Settings, Unusable> {
+    let Some(bytes) = &request.input else { return Ok(Settings::default()) };
+    let input: Input = wire::from_struct(bytes).map_err(|e| Unusable::Unreadable {
+        part: "the input of this pipeline step".into(),
+        why: e.to_string(),
+    })?;
+    Ok(input.settings())
 }

@@ -1,0 +1,125 @@
+//! What every way of making a cluster has in common: [`Backend`], and [`Health`], the one vocabulary between
+//! a backend and the claim.
+
+pub mod ephemeral_cluster;
+mod object;
+
+pub(crate) use object::known_secret;
+
+use jiff::Timestamp;
+use serde_json::Value;
+use testplatform_apis::{condition::Condition, names::ObjectName};
+
+use crate::{
+    observed::Observed,
+    validate::{Block, Validated},
+};
+
+/// A way of making clusters. Implementations hold no state and do no I/O.
+pub trait Backend: Sync {
+    /// Resources that must exist. Infallible: everything that can fail was checked before.
+    fn resources(&self, request: &Validated, observed: &Observed) -> Vec<Desired>;
+    /// What the observed resources mean to the claim's owner.
+    fn health(&self, request: &Validated, observed: &Observed) -> Health;
+    /// The kind of the remote object, as status shows it.
+    fn kind(&self) -> &'static str;
+}
+
+/// The backend of a block. None: this version has none, and validation holds the request.
+pub fn select(request: &Validated) -> Option<&'static dyn Backend> {
+    match request.block {
+        Block::CiOperator(_) => Some(&ephemeral_cluster::EphemeralClusters),
+        Block::ClusterClaim => None,
+    }
+}
+
+/// A composed resource that is to exist.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Desired {
+    /// Composition resource name.
+    pub name: &'static str,
+    /// The whole object, without status.
+    pub object: Value,
+    /// Whether it counts as ready.
+    pub ready: bool,
+}
+
+/// How far the remote object is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Stage {
+    /// Never observed.
+    #[default]
+    Unborn,
+    /// Being made.
+    Provisioning,
+    /// The hub says that the cluster is there.
+    Ready,
+    /// Its end is under way.
+    TearingDown,
+    /// The hub reports a failure from which it may recover: in these words.
+    Failing(String),
+    /// The hub refused it for good.
+    Refused {
+        /// In these words.
+        words: String,
+        /// Whether something that costs money may be running all the same.
+        costs: bool,
+    },
+    /// It has ended.
+    Ended {
+        /// As it should.
+        success: bool,
+        /// The hub's reason.
+        reason: String,
+        /// The hub's words.
+        words: String,
+    },
+}
+
+impl Stage {
+    /// Whether the hub will do nothing more with it.
+    pub fn is_terminal(&self) -> bool {
+        match self {
+            Self::Ended { .. } | Self::Refused { .. } => true,
+            Self::Unborn | Self::Provisioning | Self::Ready | Self::TearingDown | Self::Failing(_) => false,
+        }
+    }
+}
+
+/// What the observed resources mean to the claim's owner.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Health {
+    /// How far it is.
+    pub stage: Stage,
+    /// The hub's own word for that; empty before it has one.
+    pub word: String,
+    /// Whether a cluster belongs to it already; one that vanished before is asked for once more.
+    pub bound: bool,
+    /// Whether the remote object itself shows that its end was asked for.
+    pub teardown_arrived: bool,
+    /// When it became ready.
+    pub ready_since: Option<Timestamp>,
+    /// The Secret with the credentials, once the hub names it.
+    pub secret: Option<ObjectName>,
+    /// Revision of that Secret, where the hub reports it.
+    pub revision: Option<String>,
+    /// The job that makes it.
+    pub job: Job,
+    /// The hub's own conditions, to be shown beside ours.
+    pub mirrored: Vec<Condition>,
+    /// What of the remote object could not be read.
+    pub unreadable: Option<String>,
+    /// The version that was asked for, in the claim's words.
+    pub version_desired: Option<String>,
+    /// What nine in ten of its kind are counted by.
+    pub workflow: Option<String>,
+}
+
+/// The job that makes a cluster.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Job {
+    /// Its name.
+    pub id: String,
+    /// Where it can be watched.
+    pub url: String,
+}

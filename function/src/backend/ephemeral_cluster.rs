@@ -1,0 +1,217 @@
+//! EphemeralCluster on the Test Platform hub: a ProwJob runs ci-operator, which makes the cluster.
+
+use serde_json::{Map, Value, json};
+use testplatform_apis::{
+    condition::{Condition, ConditionStatus, ConditionType},
+    foreign::{
+        ephemeral_cluster::{
+            API_VERSION, KIND, Status, TERMINAL_CREATE_REASONS, TOO_MANY_PROW_JOBS, conditions,
+        },
+        meta::{ObservedCondition, condition},
+    },
+    names::{ObjectName, ephemeral_cluster as annotations, ours},
+};
+
+use super::{Backend, Desired, Health, Job, Stage, object};
+use crate::{
+    observed::{EPHEMERAL_CLUSTER, Observed, Writer},
+    plan::Write,
+    text::bounded,
+    validate::{Block, Validated},
+};
+
+/// The backend of the `ciOperator` block.
+pub struct EphemeralClusters;
+
+/// Readiness of the writer, which governs the 30 s poll where watches are dead: polled often while something is
+/// expected to change. True while the cluster is ready and its end was not asked for, and once the job has ended.
+const CEL: &str = "has(object.status) && has(object.status.conditions) && \
+(object.status.conditions.exists(c, c.type == 'ProwJobCompleted' && c.status == 'True') || \
+(has(object.status.phase) && object.status.phase == 'Failed' && \
+object.status.conditions.exists(c, c.type == 'ProwJobCreating' && c.status == 'False' && \
+has(c.reason) && c.reason in ['EphemeralClusterValidationFailure', 'CIOperatorJobsGenerateFailure', 'TooManyProwJobsBound'])) || \
+(object.status.conditions.exists(c, c.type == 'ClusterReady' && c.status == 'True') && \
+!(has(object.spec.tearDownCluster) && object.spec.tearDownCluster == true)))";
+
+/// The most conditions of the hub that are shown.
+const MAX_MIRRORED: usize = 32;
+
+impl Backend for EphemeralClusters {
+    fn kind(&self) -> &'static str {
+        KIND
+    }
+
+    fn resources(&self, request: &Validated, observed: &Observed) -> Vec<Desired> {
+        let health = self.health(request, observed);
+        let manifest = manifest(request, observed);
+        let intent = &request.intent;
+        let writer = object::writer(EPHEMERAL_CLUSTER, request, observed, manifest, CEL, intent.writer_ready);
+        let credentials = object::credentials(request, observed, &health, intent.credentials_ready);
+        writer.into_iter().chain(credentials).collect()
+    }
+
+    fn health(&self, request: &Validated, observed: &Observed) -> Health {
+        let Block::CiOperator(block) = &request.block else { return Health::default() };
+        let mut health = Health {
+            version_desired: version(block),
+            workflow: block.get("test").and_then(|t| t["workflow"].as_str()).map(str::to_owned),
+            ..Health::default()
+        };
+        let Some(remote) = observed.writer.as_ref().and_then(Writer::remote) else { return health };
+        let status = &remote.status.value;
+        let ready = condition(&status.conditions, conditions::CLUSTER_READY).filter(|c| c.is_true());
+        health.stage = stage(status, ready.is_some());
+        health.word.clone_from(&status.phase);
+        health.bound = !status.prow_job_id.is_empty();
+        health.teardown_arrived = remote.spec.value.tear_down_cluster;
+        health.ready_since = ready.and_then(|c| c.last_transition_time);
+        health.secret = ObjectName::try_from(status.secret_ref.as_str()).ok();
+        health.revision = remote.metadata.annotation(ours::CREDENTIALS_REVISION).map(str::to_owned);
+        health.job = Job { id: bounded(&status.prow_job_id, 253), url: bounded(&status.prow_job_url, 2048) };
+        health.mirrored = mirrored(&status.conditions, observed);
+        health.unreadable = remote.status.error.clone().or_else(|| remote.spec.error.clone());
+        health
+    }
+}
+
+fn stage(status: &Status, ready: bool) -> Stage {
+    if let Some(done) = condition(&status.conditions, conditions::PROW_JOB_COMPLETED).filter(|c| c.is_true())
+    {
+        let success = match status.phase.as_str() {
+            "Deprovisioned" => true,
+            "Failed" => false,
+            _ => done.reason != "ProwJobFailure",
+        };
+        return Stage::Ended { success, reason: done.reason.clone(), words: bounded(&done.message, 512) };
+    }
+    match status.phase.as_str() {
+        "Deprovisioned" => Stage::Ended { success: true, reason: String::new(), words: String::new() },
+        "Failed" => failing(status),
+        "Deprovisioning" => Stage::TearingDown,
+        "Ready" if ready => Stage::Ready,
+        _ => Stage::Provisioning,
+    }
+}
+
+/// The upstream controller says Failed for much that it recovers from.
+fn failing(status: &Status) -> Stage {
+    let creating = condition(&status.conditions, conditions::PROW_JOB_CREATING)
+        .filter(|c| c.is_false() && TERMINAL_CREATE_REASONS.contains(&c.reason.as_str()));
+    if let Some(refused) = creating {
+        let costs = refused.reason == TOO_MANY_PROW_JOBS || !status.prow_job_id.is_empty();
+        return Stage::Refused { words: said(refused), costs };
+    }
+    let types = [conditions::CLUSTER_READY, conditions::TEST_COMPLETED, conditions::PROW_JOB_CREATING];
+    let reported = types.iter().filter_map(|t| condition(&status.conditions, t)).find(|c| c.is_false());
+    Stage::Failing(reported.map(said).unwrap_or_default())
+}
+
+fn said(condition: &ObservedCondition) -> String {
+    match (condition.reason.is_empty(), condition.message.is_empty()) {
+        (_, true) => bounded(&condition.reason, 512),
+        (true, false) => bounded(&condition.message, 512),
+        (false, false) => bounded(&format!("{}: {}", condition.reason, condition.message), 512),
+    }
+}
+
+/// The EphemeralCluster as we ask for it.
+fn manifest(request: &Validated, observed: &Observed) -> Value {
+    let writer = observed.writer.as_ref();
+    let known = |field: &str| writer.and_then(|w| w.manifest()["metadata"][field].as_str());
+    // Changing either would leave the running cluster behind and ask for another one.
+    let name = known("name").unwrap_or(request.name.as_str());
+    let namespace = known("namespace").unwrap_or(&request.settings.namespace);
+    let mut metadata =
+        json!({ "name": name, "namespace": namespace, "annotations": notes(request, observed) });
+    let pinned = match request.intent.write {
+        Write::Update(_) => writer.and_then(Writer::uid),
+        Write::Nothing | Write::Create | Write::Again { .. } => None,
+    };
+    if let Some(uid) = pinned {
+        metadata["uid"] = uid.as_str().into();
+    }
+    let mut spec = Map::new();
+    if let Block::CiOperator(block) = &request.block {
+        spec.insert("ciOperator".into(), Value::Object(block.clone()));
+    }
+    match (request.intent.teardown, request.teardown) {
+        (true, _) => spec.insert("tearDownCluster".into(), true.into()),
+        (false, Some(asked)) => spec.insert("tearDownCluster".into(), asked.into()),
+        (false, None) => None,
+    };
+    json!({ "apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "spec": spec })
+}
+
+fn notes(request: &Validated, observed: &Observed) -> Map<String, Value> {
+    let mut notes = Map::new();
+    let mut note = |key: &str, value: &str| notes.insert(key.to_owned(), value.into());
+    let writer = observed.writer.as_ref();
+    // The hub authorises by it: what the running cluster was made for wins for the life of the claim.
+    let cluster = writer
+        .and_then(Writer::remote)
+        .and_then(|r| r.metadata.annotation(annotations::KONFLUX_CLUSTER))
+        .or_else(|| writer.and_then(|w| w.manifest_annotation(annotations::KONFLUX_CLUSTER)))
+        .or_else(|| observed.environment.cluster_name());
+    if let Some(cluster) = cluster {
+        note(annotations::KONFLUX_CLUSTER, cluster);
+    }
+    if let Some(tenant) = &request.tenant {
+        note(annotations::KONFLUX_TENANT, tenant);
+    }
+    for (key, name) in &request.run_names {
+        note(key, name.as_str());
+    }
+    let life = &request.lifetime;
+    let durations = [
+        (ours::LIFETIME, life.effective),
+        (ours::MAX_LIFETIME, life.longest),
+        (ours::PROVISION_TIMEOUT, life.provision_timeout),
+    ];
+    for (key, duration) in durations {
+        if let Some(duration) = duration {
+            note(key, &duration.to_string());
+        }
+    }
+    notes
+}
+
+/// The hub's conditions, except what is reserved, ours, or said twice.
+fn mirrored(reported: &[ObservedCondition], observed: &Observed) -> Vec<Condition> {
+    let mut shown: Vec<Condition> = Vec::new();
+    for c in reported {
+        let reserved = ["Ready", "Synced", "Healthy", "Responsive", "UpToDate"].contains(&c.type_.as_str())
+            || ConditionType::parse(&c.type_).is_some();
+        let legal = !c.type_.is_empty() && c.type_.len() <= 63 && !c.type_.contains(char::is_control);
+        if reserved || !legal || shown.len() == MAX_MIRRORED || shown.iter().any(|s| s.type_ == c.type_) {
+            continue;
+        }
+        shown.push(Condition {
+            type_: c.type_.clone(),
+            status: ConditionStatus::parse(&c.status).unwrap_or(ConditionStatus::Unknown),
+            reason: bounded(&c.reason, 256),
+            message: bounded(&c.message, 2048),
+        });
+    }
+    // A condition that is no longer returned keeps its last value for ever, so it is said to be unknown.
+    for type_ in [conditions::PROW_JOB_CREATING, conditions::TEST_COMPLETED] {
+        let once = condition(&observed.composite.conditions, type_).is_some();
+        if once && !shown.iter().any(|s| s.type_ == type_) {
+            shown.push(Condition {
+                type_: type_.into(),
+                status: ConditionStatus::Unknown,
+                reason: "NotReported".into(),
+                message: "the hub does not report it any more".into(),
+            });
+        }
+    }
+    shown
+}
+
+/// The OpenShift version that was asked for, as far as the claim says it.
+fn version(block: &Map<String, Value>) -> Option<String> {
+    let claim = block.get("test").map(|t| &t["clusterClaim"]["version"]);
+    let latest = block.get("releases").map(|r| &r["latest"]);
+    let paths = [("integration", "name"), ("candidate", "version"), ("release", "version")];
+    let release = latest.and_then(|l| paths.iter().find_map(|(kind, field)| l[kind][field].as_str()));
+    claim.and_then(Value::as_str).or(release).map(|v| bounded(v, 64))
+}

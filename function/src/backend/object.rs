@@ -1,0 +1,142 @@
+//! provider-kubernetes Objects as we emit them. Names are the incumbent's: running clusters survive the switch.
+
+use serde_json::{Map, Value, json};
+use testplatform_apis::{
+    foreign::object::{API_VERSION, KIND},
+    names::{crossplane, keys, ours},
+};
+
+use super::{Desired, Health};
+use crate::{
+    observed::{CREDENTIALS, Observed},
+    plan::{Policies, Write},
+    text::bounded,
+    validate::Validated,
+};
+
+/// Name that the incumbent gives to a Secret which it does not know yet. Never a known name: it is one real,
+/// creatable name for all waiting claims.
+const PENDING: &str = "pending";
+
+/// The writer: the Object `managed-<composite>` around `manifest`, or nothing.
+pub(super) fn writer(
+    name: &'static str,
+    request: &Validated,
+    observed: &Observed,
+    manifest: Value,
+    cel: &str,
+    ready: bool,
+) -> Option<Desired> {
+    let intent = &request.intent;
+    let mut annotations = Map::new();
+    let mut annotate = |key: &str, value: &str| annotations.insert(key.to_owned(), value.into());
+    let mut policies = Policies::Full;
+    match &intent.write {
+        Write::Nothing => return None,
+        Write::Create => {}
+        Write::Update(allowed) => policies = *allowed,
+        Write::Again { vanished } => {
+            annotate(ours::ATTEMPT, "2");
+            annotate(ours::VANISHED_UID, vanished.as_str());
+        }
+    }
+    if let (Write::Update(_), Some(writer)) = (&intent.write, &observed.writer) {
+        for key in [ours::ATTEMPT, ours::VANISHED_UID] {
+            if let Some(value) = writer.object.metadata.annotation(key) {
+                annotate(key, value);
+            }
+        }
+    }
+    if let Some(failure) = intent.failed {
+        annotate(ours::FAILED, failure.as_str());
+    }
+    if let Some(over) = &intent.over {
+        annotate(ours::OVER, over);
+    }
+    let mut spec = json!({
+        "forProvider": { "manifest": manifest },
+        "providerConfigRef": { "name": provider_config(request, observed) },
+        "readiness": { "policy": "DeriveFromCelQuery", "celQuery": cel },
+        "watch": true,
+    });
+    match policies {
+        Policies::Full => {}
+        Policies::ObserveDelete => spec["managementPolicies"] = json!(["Observe", "Delete"]),
+        Policies::Observe => spec["managementPolicies"] = json!(["Observe"]),
+    }
+    Some(Desired { name, object: object(format!("managed-{}", request.name), annotations, spec), ready })
+}
+
+/// The Object that observes the Secret with the credentials. From birth on, paused while no Secret is named:
+/// an Observe-only Object for something absent is a permanent error.
+pub(super) fn credentials(
+    request: &Validated,
+    observed: &Observed,
+    health: &Health,
+    ready: bool,
+) -> Option<Desired> {
+    if !request.intent.credentials {
+        return None;
+    }
+    let known = known_secret(observed, health);
+    let unpaused = known.is_some() || observed.credentials.as_ref().is_some_and(|c| c.has_finalizer());
+    let secret = known.unwrap_or_else(|| format!("{}-credentials", request.name));
+    let mut annotations = Map::new();
+    if !unpaused {
+        // One with a finalizer is never paused: it could not be deleted any more.
+        annotations.insert(crossplane::PAUSED.into(), "true".into());
+    }
+    if let Some(revision) = &health.revision {
+        // A change of an annotation makes provider-kubernetes read the Secret again at once.
+        annotations.insert(ours::CREDENTIALS_REVISION.into(), bounded(revision, 256).into());
+    }
+    let namespace = observed
+        .credentials
+        .as_ref()
+        .filter(|c| !c.paused())
+        .and_then(|c| c.object.spec.for_provider.manifest["metadata"]["namespace"].as_str())
+        .unwrap_or(&request.settings.credentials_namespace);
+    let detail = |key: &str| {
+        json!({
+            "apiVersion": "v1", "kind": "Secret", "namespace": namespace, "name": secret,
+            "fieldPath": format!("data.{key}"), "toConnectionSecretKey": key,
+        })
+    };
+    let name = format!("credentials-{}", request.name);
+    let spec = json!({
+        "managementPolicies": ["Observe"],
+        "forProvider": { "manifest": {
+            "apiVersion": "v1", "kind": "Secret", "metadata": { "name": secret, "namespace": namespace },
+        } },
+        "connectionDetails": [detail(keys::KUBECONFIG), detail(keys::KUBEADMIN_PASSWORD)],
+        "providerConfigRef": { "name": provider_config(request, observed) },
+        "writeConnectionSecretToRef": {
+            "name": name, "namespace": request.settings.connection_secret_namespace,
+        },
+    });
+    Some(Desired { name: CREDENTIALS, object: object(name.clone(), annotations, spec), ready })
+}
+
+/// The Secret that the hub names, or named when it was last heard.
+pub(crate) fn known_secret(observed: &Observed, health: &Health) -> Option<String> {
+    let last = || {
+        let credentials = observed.credentials.as_ref().filter(|c| !c.paused())?;
+        let name = credentials.secret_name();
+        (!name.is_empty() && name != PENDING).then(|| name.to_owned())
+    };
+    health.secret.as_ref().map(|s| s.as_str().to_owned()).filter(|s| s != PENDING).or_else(last)
+}
+
+/// The hub is the one on which the cluster is, whatever the input says by now.
+fn provider_config<'a>(request: &'a Validated, observed: &'a Observed) -> &'a str {
+    let of_writer = observed.writer.as_ref().map(|w| w.object.spec.provider_config_ref.name.as_str());
+    of_writer.filter(|n| !n.is_empty()).unwrap_or(&request.settings.provider_config)
+}
+
+fn object(name: String, annotations: Map<String, Value>, spec: Value) -> Value {
+    let mut metadata = json!({ "name": name });
+    if !annotations.is_empty() {
+        metadata["annotations"] = Value::Object(annotations);
+    }
+    json!({ "apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "spec": spec })
+}

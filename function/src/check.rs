@@ -1,0 +1,110 @@
+//! The invariants of any response, checked on every one: a bug becomes a FATAL, which changes nothing, and never
+//! a destroyed cluster or a secret in the open.
+
+use std::collections::BTreeSet;
+
+use memchr::memmem;
+use prost::{Message as _, bytes::Bytes};
+use testplatform_apis::phase::Phase;
+
+use crate::{
+    Judged,
+    observed::{CREDENTIALS, EPHEMERAL_CLUSTER},
+    proto::{Resource, RunFunctionRequest, RunFunctionResponse},
+    respond::fatal,
+};
+
+/// The response, if it holds what every response must; a FATAL that says what it does not hold otherwise.
+pub fn checked(
+    response: RunFunctionResponse,
+    request: &RunFunctionRequest,
+    judged: &Judged,
+) -> RunFunctionResponse {
+    match violation(&response, request, judged) {
+        None => response,
+        Some(violated) => fatal(request, &format!("internal error, nothing is changed: {violated}")),
+    }
+}
+
+/// What the response violates.
+pub fn violation(
+    response: &RunFunctionResponse,
+    request: &RunFunctionRequest,
+    judged: &Judged,
+) -> Option<String> {
+    dropped(response, request, judged)
+        .or_else(|| leaked(response, request, judged))
+        .or_else(|| foreign(response, request))
+        .or_else(|| repeated(response))
+}
+
+/// Nothing of ours that exists is dropped.
+fn dropped(response: &RunFunctionResponse, request: &RunFunctionRequest, judged: &Judged) -> Option<String> {
+    let observed = request.observed.as_ref()?;
+    let course = &judged.plan.course;
+    let over = matches!(course.phase, Phase::Deprovisioned | Phase::Failed) && course.over.is_some();
+    [EPHEMERAL_CLUSTER, CREDENTIALS].into_iter().find_map(|name| {
+        let kept = response.desired.as_ref().is_some_and(|d| d.resources.contains_key(name));
+        let on_purpose = name == CREDENTIALS && over;
+        (observed.resources.contains_key(name) && !kept && !on_purpose)
+            .then(|| format!("observed resource {name:?} is missing from the desired state"))
+    })
+}
+
+/// Secrets travel as connection details only.
+fn leaked(response: &RunFunctionResponse, request: &RunFunctionRequest, judged: &Judged) -> Option<String> {
+    let observed = &judged.observed;
+    let of_credentials = observed.credentials.as_ref().map(|c| &c.details);
+    let values: BTreeSet<&Bytes> = [Some(&observed.details), of_credentials]
+        .into_iter()
+        .flatten()
+        .flat_map(|d| [&d.kubeconfig, &d.password])
+        .flatten()
+        // Shorter ones occur by chance in any text.
+        .filter(|v| v.len() >= 8)
+        .collect();
+    let ours = [EPHEMERAL_CLUSTER, CREDENTIALS];
+    let desired = response.desired.as_ref()?;
+    let objects = ours.iter().filter_map(|name| desired.resources.get(*name)).map(AsRef::as_ref);
+    let composite = desired.composite.as_ref().map(|c| c.resource.as_ref());
+    let texts = response.results.iter().map(|r| r.message.as_bytes());
+    let shown = response.conditions.iter().filter_map(|c| c.message.as_deref()).map(str::as_bytes);
+    let open: Vec<&[u8]> = objects.chain(composite).chain(texts).chain(shown).collect();
+    let within =
+        |texts: &[&[u8]], value: &Bytes| texts.iter().any(|text| memmem::find(text, value).is_some());
+    // A password that the request itself shows in the open is no secret, whoever chose it.
+    let state = request.observed.as_ref()?;
+    let public = ours
+        .iter()
+        .filter_map(|name| state.resources.get(*name))
+        .filter_map(|r| Resource::decode(r.clone()).ok());
+    let public: Vec<Bytes> = public.chain(state.composite.clone()).map(|r| r.resource).collect();
+    let public: Vec<&[u8]> = public.iter().map(AsRef::as_ref).collect();
+    values
+        .iter()
+        .any(|value| within(&open, value) && !within(&public, value))
+        .then(|| "a secret would leave through something other than connection details".to_owned())
+}
+
+/// What is not ours passes through byte for byte.
+fn foreign(response: &RunFunctionResponse, request: &RunFunctionRequest) -> Option<String> {
+    let (before, after) = (request.desired.as_ref()?, response.desired.as_ref()?);
+    let ours = |name: &str| [EPHEMERAL_CLUSTER, CREDENTIALS].contains(&name);
+    let changed = before
+        .resources
+        .iter()
+        .find(|(name, value)| !ours(name) && after.resources.get(*name) != Some(value));
+    changed.map(|(name, _)| format!("desired resource {name:?} of another step was changed"))
+}
+
+/// Core takes the last of two conditions of one type.
+fn repeated(response: &RunFunctionResponse) -> Option<String> {
+    let mut seen = BTreeSet::new();
+    let twice = response.conditions.iter().find(|c| !seen.insert(c.r#type.as_str()))?;
+    Some(format!("condition {} is given twice", twice.r#type))
+}
+
+/// Size of a response on the wire, in bytes.
+pub fn size(response: &RunFunctionResponse) -> usize {
+    response.encoded_len()
+}

@@ -1,0 +1,190 @@
+//! Plan → the conditions of the claim, all of them in every pass: one that is left out would keep its last value.
+
+mod requested;
+
+use testplatform_apis::{
+    condition::{ClusterReady, Condition, ConditionStatus, ConditionType, Credentials, JobCompleted, Remote},
+    foreign::meta::condition,
+    phase::Phase,
+};
+
+use crate::{Judged, backend::Stage, observed::Link, plan::Course, text::bounded};
+
+/// The conditions, in their order.
+pub fn conditions(judged: &Judged) -> Vec<Condition> {
+    let mut all = vec![phase_word(judged), job_url(judged)];
+    all.extend(judged.plan.health.mirrored.iter().cloned());
+    all.extend([
+        cluster_ready(judged),
+        job_completed(judged),
+        credentials_published(judged),
+        requested::accepted(judged),
+        remote_consistent(judged),
+    ]);
+    all
+}
+
+/// `_EphemeralClusterPhase`: one sighting of `Failed` ends a Tekton task for good.
+fn phase_word(judged: &Judged) -> Condition {
+    let plan = &judged.plan;
+    let hub = plan.health.word.as_str();
+    let word = match plan.course.phase {
+        Phase::Ready | Phase::Degraded => "Ready",
+        Phase::Deprovisioning => "Deprovisioning",
+        Phase::Deprovisioned => "Deprovisioned",
+        Phase::Failed => "Failed",
+        Phase::Pending | Phase::Provisioning if plan.kind.is_none() && plan.request.is_ok() => "Provisioning",
+        // The hub says Failed for much that it recovers from: then the last other word stays.
+        Phase::Pending | Phase::Provisioning if matches!(plan.health.stage, Stage::Failing(_)) => {
+            let shown = judged.observed.composite.shown(ConditionType::EphemeralClusterPhase);
+            shown
+                .map(|c| c.message.as_str())
+                .filter(|w| !w.is_empty() && *w != "Failed")
+                .unwrap_or("Provisioning")
+        }
+        Phase::Pending | Phase::Provisioning => hub,
+    };
+    Condition::new(ConditionType::EphemeralClusterPhase, ConditionStatus::True, "", bounded(word, 64))
+}
+
+fn job_url(judged: &Judged) -> Condition {
+    Condition::new(ConditionType::ProwJobUrl, ConditionStatus::True, "", judged.plan.health.job.url.clone())
+}
+
+fn cluster_ready(judged: &Judged) -> Condition {
+    use ClusterReady as R;
+    use ConditionStatus::{False, True};
+    let Course { phase, ever_ready, expiring, late, .. } = judged.plan.course;
+    let waiting = judged.plan.health.stage == Stage::Ready;
+    let (status, reason) = match phase {
+        Phase::Pending | Phase::Provisioning if late => (False, R::Late),
+        Phase::Pending => (False, R::Pending),
+        Phase::Provisioning if waiting => (False, R::WaitingForCredentials),
+        Phase::Provisioning => (False, R::Provisioning),
+        Phase::Ready if expiring => (True, R::Expiring),
+        Phase::Ready => (True, R::Ready),
+        Phase::Degraded => (True, R::Degraded),
+        Phase::Deprovisioning => (if ever_ready { True } else { False }, R::Deprovisioning),
+        Phase::Deprovisioned => (False, R::Deprovisioned),
+        Phase::Failed => (False, R::Failed),
+    };
+    Condition::new(ConditionType::ClusterReady, status, reason.as_str(), crate::status::sentence(judged))
+}
+
+fn job_completed(judged: &Judged) -> Condition {
+    use ConditionStatus::{False, True};
+    let type_ = ConditionType::ProwJobCompleted;
+    let course = &judged.plan.course;
+    if let Some(over) = &course.over {
+        let words = if over.words.is_empty() { "nothing is left that costs money" } else { &over.words };
+        let reason = if over.reason.is_empty() { JobCompleted::TornDown.as_str() } else { &over.reason };
+        return Condition::new(type_, True, bounded(reason, 256), words);
+    }
+    let (reason, message) = match course.phase {
+        Phase::Pending => (JobCompleted::NotStarted, "nothing has begun yet"),
+        Phase::Provisioning | Phase::Ready | Phase::Degraded => {
+            (JobCompleted::Running, "the cluster is paid for")
+        }
+        Phase::Deprovisioning | Phase::Deprovisioned | Phase::Failed => {
+            (JobCompleted::TearingDown, "the hub was told to tear the cluster down and is not done")
+        }
+    };
+    Condition::new(type_, False, reason.as_str(), message)
+}
+
+fn credentials_published(judged: &Judged) -> Condition {
+    use ConditionStatus::{False, True};
+    use Credentials as R;
+    let type_ = ConditionType::CredentialsPublished;
+    let course = &judged.plan.course;
+    let settled = matches!(course.phase, Phase::Deprovisioned | Phase::Failed) && course.over.is_some();
+    if settled {
+        return Condition::new(
+            type_,
+            False,
+            R::Withdrawn.as_str(),
+            "kubeconfig and password were taken back",
+        );
+    }
+    if let Some(details) = &course.details {
+        let (reason, message) = if details.has_password() {
+            (R::Published, "kubeconfig and kubeAdminPassword are in the claim's Secret")
+        } else {
+            (
+                R::PublishedWithoutPassword,
+                "kubeconfig is in the claim's Secret; there is no kubeAdminPassword",
+            )
+        };
+        return Condition::new(type_, True, reason.as_str(), message);
+    }
+    let Some(secret) = &course.secret else {
+        return Condition::new(
+            type_,
+            False,
+            R::WaitingForCluster.as_str(),
+            "the hub has not named a Secret yet",
+        );
+    };
+    let synced =
+        judged.observed.credentials.as_ref().and_then(|c| condition(&c.object.status.conditions, "Synced"));
+    let trouble = synced.filter(|c| c.is_false()).map_or("", |c| c.message.as_str());
+    let named = judged.observed.credentials.as_ref().is_some_and(|c| c.secret_name() == secret);
+    let (reason, what) = if !named {
+        (R::WaitingForSecret, "was just named and is not read yet")
+    } else if trouble.contains("does not exist") || trouble.contains("not found") {
+        (R::SecretMissing, "does not exist on the hub")
+    } else if trouble.contains("no such field") || synced.is_some_and(|c| c.is_true()) {
+        (R::KeyMissing, "has no kubeconfig yet")
+    } else {
+        (R::WaitingForSecret, "is not read yet")
+    };
+    Condition::new(type_, False, reason.as_str(), format!("Secret {secret} {what}"))
+}
+
+fn remote_consistent(judged: &Judged) -> Condition {
+    use ConditionStatus::{False, True, Unknown};
+    use Remote as R;
+    let plan = &judged.plan;
+    let made = |status, reason: R, message: String| {
+        Condition::new(ConditionType::RemoteConsistent, status, reason.as_str(), message)
+    };
+    let Some(writer) = &judged.observed.writer else {
+        return made(Unknown, R::NotObserved, "nothing was asked of the hub yet".into());
+    };
+    if plan.course.again {
+        return made(
+            False,
+            R::Recreating,
+            "the remote object vanished before it was taken up; asked for once more".into(),
+        );
+    }
+    if let Some(why) = &plan.health.unreadable {
+        return made(
+            False,
+            R::Unreadable,
+            bounded(&format!("what the hub reports cannot be read: {why}"), 512),
+        );
+    }
+    match &writer.link {
+        Link::InSync => match plan.course.failure {
+            // provider-kubernetes is content with what is gone once it must not make it anew.
+            Some(testplatform_apis::condition::Failure::RemoteDeleted) => {
+                made(False, R::RemoteDeleted, "the remote object is gone".into())
+            }
+            _ => made(True, R::InSync, "the hub has what was asked for".into()),
+        },
+        Link::Unknown => made(Unknown, R::NotObserved, "asked for; the hub has not answered yet".into()),
+        Link::Deleted => made(False, R::RemoteDeleted, "the remote object is gone".into()),
+        Link::Replaced => {
+            made(False, R::RemoteReplaced, "another object has the remote object's name".into())
+        }
+        Link::UnknownField(path) => {
+            made(False, R::UnknownField, format!("the hub does not know the field {path}"))
+        }
+        Link::Refused(words) => made(False, R::HubRefused, format!("the hub refuses: {words}")),
+        Link::Unreachable(how) => made(False, R::HubUnreachable, format!("the hub cannot be reached: {how}")),
+        Link::Paused => {
+            made(False, R::Paused, "an administrator paused the Object; nothing reaches the hub".into())
+        }
+    }
+}

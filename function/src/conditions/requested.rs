@@ -1,0 +1,78 @@
+//! `RequestAccepted`: whether what the claim asks for can be had, and what its owner should know.
+
+use testplatform_apis::condition::{Condition, ConditionStatus, ConditionType, Failure, Request};
+
+use crate::{
+    Judged,
+    backend::Stage,
+    observed::Link,
+    text::bounded,
+    validate::{Problem, Remark},
+};
+
+pub(super) fn accepted(judged: &Judged) -> Condition {
+    let refusal = refusal(judged);
+    let status = if refusal.is_some() { ConditionStatus::False } else { ConditionStatus::True };
+    let remarks = refusal.map_or_else(|| remarks(judged), |r| vec![r]);
+    let reason = remarks.first().map_or(Request::Accepted, |r| r.reason);
+    let message = match remarks.as_slice() {
+        [] => "the request was accepted".to_owned(),
+        remarks => remarks.iter().map(|r| r.message.as_str()).collect::<Vec<_>>().join("; "),
+    };
+    Condition::new(ConditionType::RequestAccepted, status, reason.as_str(), bounded(&message, 2048))
+}
+
+fn refusal(judged: &Judged) -> Option<Remark> {
+    let plan = &judged.plan;
+    let request = match &plan.request {
+        Ok(request) => request,
+        Err(problems) => return Some(Remark::new(Request::InvalidClaim, invalid(problems))),
+    };
+    if let Stage::Refused { words, .. } = &plan.health.stage {
+        return Some(Remark::new(Request::HubRefused, format!("the hub refused the request: {words}")));
+    }
+    let link = judged.observed.writer.as_ref().map(|w| &w.link);
+    match (plan.course.failure, link) {
+        (Some(Failure::UnknownField), Some(Link::UnknownField(path))) => Some(Remark::new(
+            Request::UnknownField,
+            format!("the hub does not know the field {path}; remove it in a new claim"),
+        )),
+        (Some(Failure::UnknownField), _) => Some(Remark::new(
+            Request::UnknownField,
+            "the hub does not know a field of the request; remove it in a new claim",
+        )),
+        (Some(Failure::HubRefused), _) => {
+            Some(Remark::new(Request::HubRefused, "the hub refused the request"))
+        }
+        // A refusal that can be lifted stands only while nothing was asked of the hub.
+        _ if judged.observed.writer.is_none() => request.hold.clone(),
+        _ => None,
+    }
+}
+
+fn remarks(judged: &Judged) -> Vec<Remark> {
+    let Ok(request) = &judged.plan.request else { return vec![] };
+    let mut remarks = request.remarks.clone();
+    // Without word from a hub-side controller that knows lifetimes, the hub ends clusters by itself.
+    let hub = judged.settings.hub_max_lifetime;
+    let beyond = request.lifetime.effective.filter(|l| *l > hub);
+    if let Some(lifetime) =
+        beyond.filter(|_| judged.plan.health.stage == Stage::Ready && judged.plan.health.revision.is_none())
+    {
+        remarks.push(Remark::new(
+            Request::LifetimeBeyondHub,
+            format!("spec.lifetime is {lifetime}, but the hub's own controller ends a cluster after {hub}"),
+        ));
+        remarks.sort_by_key(|r| r.reason);
+    }
+    remarks
+}
+
+/// Every problem by field, the first ten in full.
+fn invalid(problems: &[Problem]) -> String {
+    let shown: Vec<String> =
+        problems.iter().take(10).map(|p| format!("{}: {}", p.field, p.sentence)).collect();
+    let more = problems.len().saturating_sub(shown.len());
+    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+    format!("{}{more}; create a new claim with that corrected", shown.join("; "))
+}

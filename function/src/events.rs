@@ -1,0 +1,127 @@
+//! Transitions as results, which core turns into events on composite and claim.
+//!
+//! **Invariant:** only in the pass in which what is shown differs from what will be: never at rest. A failed pass
+//! (Unknown/FatalError) says nothing about what was shown before, so nothing is repeated after it.
+
+use testplatform_apis::{
+    condition::{Condition, ConditionStatus, ConditionType},
+    foreign::meta::{ObservedCondition, condition},
+    phase::Phase,
+};
+
+use crate::{Judged, backend::Stage};
+
+/// An event to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// Whether something needs attention.
+    pub warning: bool,
+    /// CamelCase reason.
+    pub reason: &'static str,
+    /// A sentence.
+    pub message: String,
+}
+
+/// What changed between the conditions that are shown and those of this pass.
+pub fn events(judged: &Judged, conditions: &[Condition]) -> Vec<Event> {
+    let transition = |type_: ConditionType| {
+        let new = conditions.iter().find(|c| c.type_ == type_.as_str())?;
+        let old = match condition(&judged.observed.composite.conditions, type_.as_str()) {
+            Some(_) => Some(judged.observed.composite.shown(type_)?),
+            None => None,
+        };
+        Some((old, new))
+    };
+    let mut events = Vec::new();
+    if let Some((old, new)) = transition(ConditionType::RequestAccepted)
+        && differs(old, new)
+    {
+        events.extend(request(old, new));
+    }
+    if let Some((old, new)) = transition(ConditionType::ProwJobUrl)
+        && !new.message.is_empty()
+        && old.is_none_or(|o| o.message != new.message)
+    {
+        events.push(normal("ProwJobCreated", &new.message));
+    }
+    if let Some((old, new)) = transition(ConditionType::ClusterReady)
+        && differs(old, new)
+    {
+        events.extend(cluster(judged, new));
+    }
+    if let Some((old, new)) = transition(ConditionType::CredentialsPublished)
+        && new.status == ConditionStatus::True
+        && differs(old, new)
+    {
+        events.push(normal("CredentialsPublished", &new.message));
+    }
+    if let Some((old, new)) = transition(ConditionType::ProwJobCompleted)
+        && differs(old, new)
+    {
+        events.extend(job(judged, new));
+    }
+    if let Some((old, new)) = transition(ConditionType::RemoteConsistent)
+        && differs(old, new)
+    {
+        events.extend(remote(old, new));
+    }
+    events
+}
+
+fn differs(old: Option<&ObservedCondition>, new: &Condition) -> bool {
+    old.is_none_or(|o| o.status != new.status.as_str() || o.reason != new.reason)
+}
+
+fn request(old: Option<&ObservedCondition>, new: &Condition) -> Option<Event> {
+    match (new.status, new.reason.as_str()) {
+        (ConditionStatus::False, "EnvironmentConfigMissing") => {
+            Some(warning("EnvironmentConfigMissing", &new.message))
+        }
+        (ConditionStatus::False, _) => Some(warning("ValidationFailed", &new.message)),
+        (_, "Accepted" | "NoTenant") => {
+            old.filter(|o| o.is_false()).map(|_| normal("RequestAccepted", &new.message))
+        }
+        _ => Some(warning("RequestAdjusted", &new.message)),
+    }
+}
+
+fn cluster(judged: &Judged, new: &Condition) -> Option<Event> {
+    let (is_warning, reason) = match (judged.plan.course.phase, new.reason.as_str()) {
+        (Phase::Pending | Phase::Provisioning, "Late") => (true, "ProvisioningLate"),
+        (Phase::Pending, _) => return None,
+        (Phase::Provisioning, _) if judged.plan.health.stage == Stage::Ready => return None,
+        (Phase::Provisioning, _) => (false, "Provisioning"),
+        (Phase::Ready, "Expiring") => (true, "Expiring"),
+        (Phase::Ready, _) => (false, "ClusterReady"),
+        (Phase::Degraded, _) => (true, "ClusterDegraded"),
+        (Phase::Deprovisioning, _) if judged.plan.course.expired => (false, "Expired"),
+        (Phase::Deprovisioning, _) => (false, "TearingDown"),
+        (Phase::Deprovisioned, _) => (false, "TornDown"),
+        (Phase::Failed, _) => (true, "ProvisioningFailed"),
+    };
+    Some(Event { warning: is_warning, reason, message: new.message.clone() })
+}
+
+fn job(judged: &Judged, new: &Condition) -> Option<Event> {
+    let done = new.status == ConditionStatus::True && judged.plan.course.phase == Phase::Failed;
+    // In every other phase the phase itself is the news.
+    (done && new.reason != "NothingToTearDown").then(|| normal("TornDown", &new.message))
+}
+
+fn remote(old: Option<&ObservedCondition>, new: &Condition) -> Option<Event> {
+    match new.status {
+        ConditionStatus::False => Some(warning("RemoteUnavailable", &new.message)),
+        ConditionStatus::True => {
+            old.filter(|o| o.is_false()).map(|_| normal("RemoteAvailable", &new.message))
+        }
+        ConditionStatus::Unknown => None,
+    }
+}
+
+fn normal(reason: &'static str, message: &str) -> Event {
+    Event { warning: false, reason, message: message.to_owned() }
+}
+
+fn warning(reason: &'static str, message: &str) -> Event {
+    Event { warning: true, reason, message: message.to_owned() }
+}

@@ -1,0 +1,1 @@
+//! Why: one line per decision, for `render --explain`.

@@ -1,0 +1,182 @@
+//! Request → [`Observed`]: everything the planner may know, decoded once.
+//!
+//! An error here is FATAL: nothing may be planned on half a picture.
+
+mod composite;
+mod details;
+mod environment;
+mod writer;
+
+use std::collections::BTreeMap;
+
+use prost::{Message as _, bytes::Bytes};
+use testplatform_apis::{
+    foreign::object::{AnyRemote, Object},
+    names::{crossplane, ours},
+};
+
+pub use composite::Composite;
+pub use details::Details;
+pub use environment::{Environment, EnvironmentConfig, requirements as environment_requirements};
+pub use writer::{Link, Writer};
+
+use crate::{
+    proto::{Resource, RunFunctionRequest},
+    wire,
+};
+
+/// Composition resource name of the Object that carries an EphemeralCluster.
+pub const EPHEMERAL_CLUSTER: &str = "ec";
+/// Composition resource name of the Object that observes the credentials.
+pub const CREDENTIALS: &str = "credentials";
+
+/// Why a request cannot be worked on. The cluster state stays as it is.
+#[derive(Debug, thiserror::Error)]
+pub enum Unusable {
+    /// No composite, or one without a name.
+    #[error("the request has no observed composite with a name; nothing is changed")]
+    NoComposite,
+    /// A part of the request cannot be read.
+    #[error("cannot read {part}: {why}; nothing is changed")]
+    Unreadable {
+        /// Which part.
+        part: String,
+        /// Why not.
+        why: String,
+    },
+    /// A composed resource of ours that this version does not know.
+    #[error(
+        "composed resource {name:?} was made by a newer version of this function, and this version would \
+         destroy it; nothing is changed. Go back to the newer version"
+    )]
+    NewerVersion {
+        /// Composition resource name.
+        name: String,
+    },
+}
+
+/// The picture of one composite.
+#[derive(Debug)]
+pub struct Observed {
+    /// The composite itself.
+    pub composite: Composite,
+    /// What its connection Secret holds.
+    pub details: Details,
+    /// The Object that carries the remote object.
+    pub writer: Option<Writer>,
+    /// The Object that observes the credentials.
+    pub credentials: Option<Credentials>,
+    /// What names this Konflux cluster.
+    pub environment: Environment,
+}
+
+/// The observed `credentials` Object.
+#[derive(Debug)]
+pub struct Credentials {
+    /// The Object.
+    pub object: Object<AnyRemote>,
+    /// What its connection Secret holds.
+    pub details: Details,
+}
+
+impl Credentials {
+    /// The Secret that it observes or would observe.
+    pub fn secret_name(&self) -> &str {
+        self.object.spec.for_provider.manifest["metadata"]["name"].as_str().unwrap_or_default()
+    }
+
+    /// Whether it is paused by annotation.
+    pub fn paused(&self) -> bool {
+        self.object.metadata.annotation(crossplane::PAUSED) == Some("true")
+    }
+
+    /// Whether it was ever reconciled far enough to have its finalizer; a paused one could then never be deleted.
+    pub fn has_finalizer(&self) -> bool {
+        self.object.metadata.finalizers.iter().any(|f| f == crossplane::FINALIZER)
+    }
+
+    /// The kubeconfig and password of the Secret `name`, once they are really that Secret's: provider-kubernetes
+    /// writes connection details before status, so what it last observed must be this Secret.
+    pub fn of(&self, name: &str) -> Option<&Details> {
+        let observed = self.object.status.at_provider.manifest.as_ref()?;
+        (self.secret_name() == name && observed.metadata.name == name && self.details.has_kubeconfig())
+            .then_some(&self.details)
+    }
+}
+
+impl Observed {
+    /// Decodes what concerns us. Resources of other steps are left alone.
+    pub fn decode(request: &RunFunctionRequest, environment_config: &str) -> Result<Self, Unusable> {
+        let state = request.observed.as_ref().ok_or(Unusable::NoComposite)?;
+        let resource = state.composite.as_ref().ok_or(Unusable::NoComposite)?;
+        let composite = Composite::decode(&resource.resource)?;
+        let mut observed = Self {
+            composite,
+            details: Details::new(&resource.connection_details),
+            writer: None,
+            credentials: None,
+            environment: Environment::decode(request, environment_config)?,
+        };
+        for (name, bytes) in &state.resources {
+            match name.as_str() {
+                EPHEMERAL_CLUSTER => {
+                    observed.writer = Some(Writer::decode(name, &resource_of(name, bytes)?.resource)?)
+                }
+                CREDENTIALS => {
+                    let resource = resource_of(name, bytes)?;
+                    let object = wire::from_struct(&resource.resource).map_err(|e| unreadable(name, e))?;
+                    let details = Details::new(&resource.connection_details);
+                    observed.credentials = Some(Credentials { object, details });
+                }
+                _ => refuse_newer(name, bytes)?,
+            }
+        }
+        Ok(observed)
+    }
+
+    /// Whether the claim ever was ready. Two witnesses beside the status, because a restore drops status:
+    /// the composite's own connection details hold a kubeconfig, or the composite is Ready and a kubeconfig
+    /// is or was there. Ready alone is not believed: ready means that the kubeconfig is there.
+    pub fn ever_ready(&self) -> bool {
+        let seen = self.details.has_kubeconfig_key()
+            || self.credentials.as_ref().is_some_and(|c| c.details.has_kubeconfig());
+        self.details.has_kubeconfig()
+            || self.composite.status.ready_at.is_some()
+            || (self.composite.is_ready() && seen)
+    }
+
+    /// Whether a cluster was made for this composite although no writer is observed: then none is made again.
+    pub fn made_before(&self) -> bool {
+        let uid = self.composite.status.backend.as_ref().and_then(|b| b.uid.as_ref());
+        uid.is_some() || self.details.has_kubeconfig_key()
+    }
+}
+
+/// Only `metadata.labels`, which is all that tells ours from others.
+#[derive(serde::Deserialize)]
+struct Labelled {
+    #[serde(default)]
+    metadata: Labels,
+}
+
+#[derive(Default, serde::Deserialize)]
+struct Labels {
+    #[serde(default)]
+    labels: BTreeMap<String, String>,
+}
+
+fn refuse_newer(name: &str, bytes: &Bytes) -> Result<(), Unusable> {
+    let resource = resource_of(name, bytes)?;
+    // What cannot be read is not an object of ours.
+    let ours = wire::from_struct::<Labelled>(&resource.resource)
+        .is_ok_and(|r| r.metadata.labels.contains_key(ours::COMPONENT));
+    if ours { Err(Unusable::NewerVersion { name: name.to_owned() }) } else { Ok(()) }
+}
+
+fn resource_of(name: &str, bytes: &Bytes) -> Result<Resource, Unusable> {
+    Resource::decode(bytes.clone()).map_err(|e| unreadable(name, e))
+}
+
+fn unreadable(name: &str, why: impl std::fmt::Display) -> Unusable {
+    Unusable::Unreadable { part: format!("observed resource {name:?}"), why: why.to_string() }
+}

@@ -1,0 +1,115 @@
+//! The EnvironmentConfig that names this Konflux cluster.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use testplatform_apis::{duration::GoDuration, foreign::meta::Lenient};
+
+use super::Unusable;
+use crate::{
+    proto::{Requirements, ResourceSelector, Resources, RunFunctionRequest, resource_selector::Match},
+    wire,
+};
+
+/// Our name for it when we ask.
+const DYNAMIC: &str = "envcfg";
+/// The name under which our Composition fetches it before the first call. It is not asked for again:
+/// core ≤ 2.3 would make a second round trip.
+pub const BOOTSTRAP: &str = "environment-config";
+
+/// What is known of the EnvironmentConfig.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Environment {
+    /// It was not fetched yet; this answer is not the last.
+    NotFetched,
+    /// It does not exist.
+    Missing,
+    /// It exists and cannot be used: why.
+    Invalid(String),
+    /// It exists.
+    Found(EnvironmentConfig),
+}
+
+/// What is read of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EnvironmentConfig {
+    /// Name of this Konflux cluster.
+    pub cluster_name: String,
+    /// By workflow: how long nine in ten take from the claim to Ready.
+    pub provision_p90: BTreeMap<String, GoDuration>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Raw {
+    data: Data,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Data {
+    cluster_name: Lenient<Option<String>>,
+    // A broken estimate must not cost anybody a cluster.
+    provision_p90: Lenient<BTreeMap<String, Lenient<Option<GoDuration>>>>,
+}
+
+impl Environment {
+    pub(super) fn decode(request: &RunFunctionRequest, name: &str) -> Result<Self, Unusable> {
+        let found = request
+            .required_resources
+            .get(BOOTSTRAP)
+            .or_else(|| request.required_resources.get(DYNAMIC))
+            .or_else(|| request.extra_resources.get(DYNAMIC));
+        let Some(Resources { items }) = found else { return Ok(Self::NotFetched) };
+        let Some(item) = items.first() else { return Ok(Self::Missing) };
+        let raw: Raw = wire::from_struct(&item.resource).map_err(|e| Unusable::Unreadable {
+            part: format!("EnvironmentConfig {name}"),
+            why: e.to_string(),
+        })?;
+        let estimates = raw.data.provision_p90.value.into_iter();
+        let provision_p90 = estimates.filter_map(|(workflow, d)| Some((workflow, d.value?))).collect();
+        Ok(match raw.data.cluster_name.value {
+            Some(cluster_name) if !cluster_name.is_empty() => {
+                Self::Found(EnvironmentConfig { cluster_name, provision_p90 })
+            }
+            _ => Self::Invalid(format!("EnvironmentConfig {name} has no data.clusterName that is a text")),
+        })
+    }
+
+    /// The name of this Konflux cluster, if it is known.
+    pub fn cluster_name(&self) -> Option<&str> {
+        match self {
+            Self::Found(config) => Some(&config.cluster_name),
+            Self::NotFetched | Self::Missing | Self::Invalid(_) => None,
+        }
+    }
+
+    /// How long nine in ten of a workflow take.
+    pub fn estimate(&self, workflow: &str) -> Option<GoDuration> {
+        match self {
+            Self::Found(config) => config.provision_p90.get(workflow).copied(),
+            Self::NotFetched | Self::Missing | Self::Invalid(_) => None,
+        }
+    }
+}
+
+/// What to ask core for. A function of the claim and the Composition alone, never of what was already fetched,
+/// or core ≤ 2.3 never settles. Cores that announce no capabilities may be so old that they know only the old map.
+pub fn requirements(request: &RunFunctionRequest, name: &str) -> Option<Requirements> {
+    if request.required_resources.contains_key(BOOTSTRAP) {
+        return None;
+    }
+    let selector = ResourceSelector {
+        api_version: "apiextensions.crossplane.io/v1beta1".into(),
+        kind: "EnvironmentConfig".into(),
+        namespace: None,
+        r#match: Some(Match::MatchName(name.to_owned())),
+    };
+    let map = BTreeMap::from([(DYNAMIC.to_owned(), selector)]);
+    let announces = request.meta.as_ref().is_some_and(|m| !m.capabilities.is_empty());
+    Some(Requirements {
+        extra_resources: if announces { BTreeMap::new() } else { map.clone() },
+        resources: map,
+        schemas: BTreeMap::new(),
+    })
+}

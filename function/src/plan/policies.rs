@@ -1,0 +1,66 @@
+//! Course → [`Intent`]: what is done about the writer and the credentials.
+
+use testplatform_apis::{condition::Failure, phase::Phase};
+
+use super::{Course, Intent, Policies, Write};
+use crate::{
+    backend::Health,
+    observed::{Link, Observed, Writer},
+    validate::Validated,
+};
+
+pub(super) fn intent(request: &Validated, observed: &Observed, health: &Health, course: &Course) -> Intent {
+    let over = course.over.as_ref().map(|o| o.reason.clone());
+    Intent {
+        write: write(request, observed, health, course),
+        teardown: course.teardown,
+        failed: course.failure,
+        credentials: keeps_credentials(course),
+        writer_ready: course.ever_ready || over.is_some(),
+        credentials_ready: course.ever_ready,
+        over,
+    }
+}
+
+/// The credentials leave the desired state when nothing is left that they open.
+fn keeps_credentials(course: &Course) -> bool {
+    match course.phase {
+        Phase::Deprovisioned => false,
+        Phase::Failed => course.over.is_none(),
+        Phase::Pending | Phase::Provisioning | Phase::Ready | Phase::Degraded | Phase::Deprovisioning => true,
+    }
+}
+
+fn write(request: &Validated, observed: &Observed, health: &Health, course: &Course) -> Write {
+    let Some(writer) = &observed.writer else {
+        // The only place where a cluster can begin.
+        let may = course.phase == Phase::Pending && request.hold.is_none() && !observed.made_before();
+        return if may { Write::Create } else { Write::Nothing };
+    };
+    if let (true, Some(vanished)) = (course.again, writer.uid()) {
+        return Write::Again { vanished };
+    }
+    Write::Update(allowed(writer, health, course))
+}
+
+/// The pin keeps a second cluster from being made; these keep provider-kubernetes from trying for ever, and from
+/// deleting what is not ours.
+fn allowed(writer: &Writer, health: &Health, course: &Course) -> Policies {
+    if writer.link == Link::Replaced || course.failure == Some(Failure::RemoteReplaced) {
+        return Policies::Observe;
+    }
+    if writer.link == Link::Deleted || course.failure == Some(Failure::RemoteDeleted) {
+        return Policies::ObserveDelete;
+    }
+    // Judged by what is observed and not by the phase alone: as long as something may run that was not told to
+    // end, full policies carry the teardown there.
+    let told = health.stage.is_terminal() || health.teardown_arrived;
+    let done = match course.phase {
+        Phase::Deprovisioned => told || !writer.may_exist(),
+        Phase::Failed => told,
+        Phase::Pending | Phase::Provisioning | Phase::Ready | Phase::Degraded | Phase::Deprovisioning => {
+            false
+        }
+    };
+    if done { Policies::ObserveDelete } else { Policies::Full }
+}

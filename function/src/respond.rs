@@ -1,0 +1,160 @@
+//! Judged → response: the wire form of what was decided.
+
+use jiff::{SignedDuration, Timestamp};
+use prost::{Message as _, bytes::Bytes};
+use serde_json::json;
+use testplatform_apis::condition::{Condition, ConditionStatus};
+
+use crate::{
+    Judged, Options,
+    conditions::conditions,
+    events::{Event, events},
+    observed::environment_requirements,
+    proto::{
+        self, Ready, Resource, ResponseMeta, RunFunctionRequest, RunFunctionResponse, Severity, State, Target,
+    },
+    status::status,
+    validate::Block,
+    wire,
+};
+
+/// The longest that a missing EnvironmentConfig goes unnoticed: core ≤ 2.3 does not watch it.
+const UNSETTLED_TTL: SignedDuration = SignedDuration::from_secs(60);
+
+/// The full response. What earlier steps want passes through byte for byte.
+pub fn respond(
+    request: &RunFunctionRequest,
+    judged: &Judged,
+    options: &Options,
+    now: Timestamp,
+) -> RunFunctionResponse {
+    let target = match judged.observed.composite.claim {
+        Some(_) => Target::CompositeAndClaim,
+        None => Target::Composite,
+    };
+    let conditions = conditions(judged);
+    let results = events(judged, &conditions).into_iter().map(|e| result(e, target)).collect();
+    let desired = match desired(request, judged) {
+        Ok(desired) => desired,
+        Err(error) => return fatal(request, &format!("cannot encode the desired state: {error}")),
+    };
+    RunFunctionResponse {
+        meta: Some(meta(request, Some(ttl(judged, options, now)))),
+        desired: Some(desired),
+        results,
+        context: request.context.clone(),
+        requirements: requirements(request, judged),
+        conditions: conditions.into_iter().map(|c| condition(c, target)).collect(),
+        output: None,
+    }
+}
+
+/// A FATAL: core changes nothing. What earlier steps want is repeated all the same.
+pub fn fatal(request: &RunFunctionRequest, why: &str) -> RunFunctionResponse {
+    RunFunctionResponse {
+        meta: Some(meta(request, None)),
+        desired: request.desired.clone(),
+        results: vec![proto::Result {
+            severity: Severity::Fatal.into(),
+            message: why.to_owned(),
+            reason: None,
+            target: Some(Target::Composite.into()),
+        }],
+        context: request.context.clone(),
+        ..RunFunctionResponse::default()
+    }
+}
+
+fn meta(request: &RunFunctionRequest, ttl: Option<SignedDuration>) -> ResponseMeta {
+    ResponseMeta {
+        tag: request.meta.as_ref().map(|m| m.tag.clone()).unwrap_or_default(),
+        ttl: ttl.map(|t| prost_types::Duration { seconds: t.as_secs(), nanos: t.subsec_nanos() }),
+    }
+}
+
+/// What is configured, but no later than the next deadline asks for: 0.9 of what remains, at least a second.
+/// Core adds up to a tenth.
+fn ttl(judged: &Judged, options: &Options, now: Timestamp) -> SignedDuration {
+    let configured = judged.settings.ttl.map_or(options.ttl, |t| t.get());
+    let held = judged.plan.request.as_ref().is_ok_and(|r| r.hold.is_some());
+    let configured = if held { configured.min(UNSETTLED_TTL) } else { configured };
+    let Some(deadline) = judged.plan.course.next_deadline else { return configured };
+    let remaining = deadline.duration_since(now);
+    // Whole seconds: an answer is not more exact than that.
+    let wake =
+        SignedDuration::from_secs((remaining.as_secs() / 10 * 9 + remaining.as_secs() % 10 * 9 / 10).max(1));
+    configured.min(wake)
+}
+
+fn desired(request: &RunFunctionRequest, judged: &Judged) -> Result<State, wire::Error> {
+    let mut desired = request.desired.clone().unwrap_or_default();
+    for resource in &judged.plan.resources {
+        let ready = if resource.ready { Ready::True } else { Ready::False };
+        let message = Resource {
+            resource: wire::to_struct(&resource.object)?,
+            connection_details: vec![],
+            ready: ready.into(),
+        };
+        desired.resources.insert(resource.name.to_owned(), Bytes::from(message.encode_to_vec()));
+    }
+    let composite = &judged.observed.composite;
+    let course = &judged.plan.course;
+    let body = json!({
+        "apiVersion": composite.api_version,
+        "kind": composite.kind,
+        "status": status(judged),
+    });
+    desired.composite = Some(Resource {
+        resource: wire::to_struct(&body)?,
+        connection_details: course
+            .details
+            .as_ref()
+            .map(crate::observed::Details::entries)
+            .unwrap_or_default(),
+        ready: if ready(judged) { Ready::True } else { Ready::False }.into(),
+    });
+    Ok(desired)
+}
+
+/// Whether the composite is ready: only then does its Secret reach the tenant, the emptied one included.
+fn ready(judged: &Judged) -> bool {
+    use testplatform_apis::phase::Phase;
+    let course = &judged.plan.course;
+    match course.phase {
+        Phase::Pending | Phase::Provisioning => false,
+        Phase::Ready | Phase::Degraded => true,
+        Phase::Deprovisioning | Phase::Deprovisioned => course.ever_ready,
+        Phase::Failed => course.ever_ready && course.over.is_some(),
+    }
+}
+
+fn requirements(request: &RunFunctionRequest, judged: &Judged) -> Option<proto::Requirements> {
+    match judged.plan.request.as_ref().map(|r| &r.block) {
+        Ok(Block::CiOperator(_)) => environment_requirements(request, &judged.settings.environment_config),
+        Ok(Block::ClusterClaim) | Err(_) => None,
+    }
+}
+
+fn result(event: Event, target: Target) -> proto::Result {
+    proto::Result {
+        severity: if event.warning { Severity::Warning } else { Severity::Normal }.into(),
+        message: event.message,
+        reason: Some(event.reason.to_owned()),
+        target: Some(target.into()),
+    }
+}
+
+fn condition(condition: Condition, target: Target) -> proto::Condition {
+    let status = match condition.status {
+        ConditionStatus::True => proto::Status::ConditionTrue,
+        ConditionStatus::False => proto::Status::ConditionFalse,
+        ConditionStatus::Unknown => proto::Status::ConditionUnknown,
+    };
+    proto::Condition {
+        r#type: condition.type_,
+        status: status.into(),
+        reason: condition.reason,
+        message: Some(condition.message),
+        target: Some(target.into()),
+    }
+}

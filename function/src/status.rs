@@ -1,0 +1,151 @@
+//! Plan → the status that the claim shows. A copy of what is observed: nothing here is the only witness of anything.
+
+use testplatform_apis::{
+    condition::Failure,
+    phase::Phase,
+    status::{
+        BackendStatus, CredentialsState, CredentialsStatus, HubStatus, ProwJobStatus,
+        TestPlatformClusterStatus,
+    },
+};
+
+use crate::{Judged, backend::Stage, observed::Link, text::bounded};
+
+/// The status of this pass.
+pub fn status(judged: &Judged) -> TestPlatformClusterStatus {
+    let Judged { plan, observed, .. } = judged;
+    let (course, health) = (&plan.course, &plan.health);
+    let settled = matches!(course.phase, Phase::Deprovisioned | Phase::Failed) && course.over.is_some();
+    let state = if settled {
+        CredentialsState::Withdrawn
+    } else if course.details.is_some() {
+        CredentialsState::Published
+    } else {
+        CredentialsState::Pending
+    };
+    let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    let job = &health.job;
+    TestPlatformClusterStatus {
+        phase: Some(course.phase),
+        message: Some(sentence(judged)),
+        backend: backend(judged),
+        hub: hub(judged),
+        prow_job: (!job.id.is_empty() || !job.url.is_empty())
+            .then(|| ProwJobStatus { id: some(&job.id), url: some(&job.url) }),
+        version_desired: health.version_desired.clone(),
+        credentials: Some(CredentialsStatus { state: Some(state), secret_name: course.secret.clone() }),
+        started_at: course.started_at,
+        ready_at: course.ready_at.or(observed.composite.status.ready_at),
+        expires_at: course.expires_at,
+        estimated_ready_at: course.estimated_ready_at,
+        ..TestPlatformClusterStatus::default()
+    }
+}
+
+fn backend(judged: &Judged) -> Option<BackendStatus> {
+    let kind = judged.plan.kind?.to_owned();
+    let writer = judged.observed.writer.as_ref();
+    let of_manifest =
+        |field: &str| writer.and_then(|w| w.manifest()["metadata"][field].as_str()).map(str::to_owned);
+    let name = judged.observed.composite.metadata.name.clone();
+    let kept = judged.observed.composite.status.backend.as_ref().and_then(|b| b.uid.clone());
+    let attempt =
+        if judged.plan.course.again { 2 } else { writer.map_or(1, crate::observed::Writer::attempt) };
+    Some(BackendStatus {
+        kind: Some(kind),
+        name: of_manifest("name").or(Some(name)),
+        namespace: of_manifest("namespace").or_else(|| Some(judged.settings.namespace.clone())),
+        // The uid of the one that is pinned; until a second try is observed, of the one that vanished.
+        uid: writer.and_then(crate::observed::Writer::uid).map(|u| u.0).or(kept),
+        attempt: Some(attempt),
+    })
+}
+
+fn hub(judged: &Judged) -> Option<HubStatus> {
+    judged.plan.kind?;
+    let of_writer = judged.observed.writer.as_ref().map(|w| w.object.spec.provider_config_ref.name.clone());
+    let name = of_writer.filter(|n| !n.is_empty()).unwrap_or_else(|| judged.settings.provider_config.clone());
+    Some(HubStatus { name: Some(name), reason: Some("OnlyHub".into()) })
+}
+
+/// One sentence: where it stands, and what it waits for. The important words come last, where tools cut least.
+pub fn sentence(judged: &Judged) -> String {
+    let plan = &judged.plan;
+    let health = &plan.health;
+    let url = if health.job.url.is_empty() { String::new() } else { format!("; see {}", health.job.url) };
+    let said = |words: &str| if words.is_empty() { String::new() } else { format!(": {words}") };
+    let text = match plan.course.phase {
+        Phase::Failed => failed(judged, &url),
+        Phase::Pending => match &plan.request {
+            Ok(request) => match (&request.hold, &judged.observed.writer) {
+                (Some(hold), None) => format!("waiting: {}", hold.message),
+                (_, None) => "asking the hub for a cluster".into(),
+                (_, Some(writer)) => match &writer.link {
+                    Link::Refused(words) => format!("the hub refuses the request for now: {words}"),
+                    Link::Unreachable(how) => format!("the hub cannot be reached: {how}"),
+                    _ if plan.course.again => "the request vanished on the hub and is made once more".into(),
+                    _ => "waiting for the hub to take up the request".into(),
+                },
+            },
+            Err(_) => String::new(),
+        },
+        Phase::Provisioning => match &health.stage {
+            Stage::Failing(words) => format!("the hub reports trouble, which may pass{}{url}", said(words)),
+            Stage::Ready => "the cluster is there, waiting for its kubeconfig".into(),
+            _ if plan.course.late => format!("later than nine in ten of its kind, still being made{url}"),
+            _ => format!("the cluster is being made{url}"),
+        },
+        Phase::Ready if plan.course.expiring => {
+            "the cluster is ready and near the end of its lifetime".into()
+        }
+        Phase::Ready => "the cluster is ready".into(),
+        Phase::Degraded => match &health.stage {
+            Stage::Failing(words) => {
+                format!("the cluster was ready; the hub now reports trouble{}", said(words))
+            }
+            _ => "the cluster was ready; the hub does not report it ready now".into(),
+        },
+        Phase::Deprovisioning if plan.course.expired => {
+            "its lifetime is over, the cluster is being torn down".into()
+        }
+        Phase::Deprovisioning => "the cluster is being torn down".into(),
+        Phase::Deprovisioned => match plan.course.over.as_ref().map(|o| o.reason.as_str()) {
+            Some("NothingToTearDown") => "there was nothing to tear down".into(),
+            _ if plan.course.expired => "its lifetime was over, the cluster is gone".into(),
+            _ => "the cluster is gone".into(),
+        },
+    };
+    bounded(&text, 1024)
+}
+
+fn failed(judged: &Judged, url: &str) -> String {
+    let words = match &judged.plan.health.stage {
+        Stage::Ended { words, .. } | Stage::Refused { words, .. } | Stage::Failing(words)
+            if !words.is_empty() =>
+        {
+            format!(": {words}")
+        }
+        _ => String::new(),
+    };
+    let rest = if judged.plan.course.over.is_some() { "" } else { "; what is left is being torn down" };
+    let why = match judged.plan.course.failure.unwrap_or(Failure::Earlier) {
+        Failure::InvalidClaim => "the claim is invalid, see condition RequestAccepted".into(),
+        Failure::UnknownField => {
+            "the hub does not know a field of the request, see condition RequestAccepted".into()
+        }
+        Failure::HubRefused => format!("the hub refused the request{words}"),
+        Failure::ProwJobFailed => format!("the job that makes the cluster failed{words}{url}"),
+        Failure::ProvisionTimeout => format!("not ready within the provision timeout{words}{url}"),
+        Failure::RemoteDeleted => "somebody deleted the remote object; the cluster is lost".into(),
+        Failure::RemoteReplaced => "another object took the remote object's name; the cluster is lost".into(),
+        Failure::WriterLost => {
+            "the Object that carried the remote object is gone; the cluster is lost".into()
+        }
+        Failure::Earlier => {
+            // It was said in an earlier pass, and cannot be found out again.
+            let before = judged.observed.composite.status.message.clone().filter(|m| !m.is_empty());
+            return before.unwrap_or_else(|| "it failed earlier".into());
+        }
+    };
+    format!("{why}{rest}")
+}

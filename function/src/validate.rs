@@ -1,0 +1,222 @@
+//! Composite → [`Validated`], or everything that is wrong with it.
+//!
+//! **Invariant:** once a cluster was asked for, nothing here can lose it: what cannot change any more is taken
+//! from the observed writer, whatever the claim says by now.
+
+mod lifetime;
+
+use serde_json::{Map, Value};
+use testplatform_apis::{
+    ci_operator::{self, CiOperator},
+    condition::Request,
+    input::Settings,
+    names::{ShortName, ephemeral_cluster as annotations},
+};
+
+pub use lifetime::Lifetime;
+
+use crate::{
+    observed::{Environment, Observed},
+    plan::Intent,
+    text::bounded,
+};
+
+/// A request of which everything that can be judged from the claim was judged.
+#[derive(Clone, Debug)]
+pub struct Validated {
+    /// Name of the composite, and of what is made for it.
+    pub name: ShortName,
+    /// Namespace of the claim; none for an administrator's composite.
+    pub tenant: Option<String>,
+    /// What is asked for.
+    pub block: Block,
+    /// `spec.tearDownCluster`; absent is not false: it is repeated as it stands.
+    pub teardown: Option<bool>,
+    /// How long the cluster may live.
+    pub lifetime: Lifetime,
+    /// Annotations of the claim that travel to the remote object: key and legal value.
+    pub run_names: Vec<(&'static str, ShortName)>,
+    /// The step's input, with every default filled in.
+    pub settings: Settings,
+    /// A refusal that an administrator can lift: nothing is created while it stands.
+    pub hold: Option<Remark>,
+    /// What the owner should know although the request is accepted.
+    pub remarks: Vec<Remark>,
+    /// What to do; the planner sets it.
+    pub intent: Intent,
+}
+
+/// The block that the claim sets.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Block {
+    /// An EphemeralCluster: what is handed to the hub.
+    CiOperator(Map<String, Value>),
+    /// A Hive ClusterClaim.
+    ClusterClaim,
+}
+
+/// Something that the owner should know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remark {
+    /// The reason that the condition shows.
+    pub reason: Request,
+    /// A sentence.
+    pub message: String,
+}
+
+impl Remark {
+    /// A remark.
+    pub fn new(reason: Request, message: impl Into<String>) -> Self {
+        Self { reason, message: message.into() }
+    }
+}
+
+/// What is wrong with a field that cannot change any more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Path of the field.
+    pub field: String,
+    /// A sentence without its end.
+    pub sentence: String,
+}
+
+/// All problems, not the first.
+pub fn validate(observed: &Observed, settings: Settings, schema: &Value) -> Result<Validated, Vec<Problem>> {
+    let spec = &observed.composite.spec;
+    let mut remarks = Vec::new();
+    let mut problems = Vec::new();
+
+    let name = ShortName::try_from(observed.composite.metadata.name.as_str())
+        .map_err(|e| problems.push(Problem { field: "metadata.name".into(), sentence: e.to_string() }));
+    let block = match &observed.writer {
+        // Whatever the claim says by now: the cluster exists, and its request cannot change.
+        Some(writer) => Some(kept(&writer.manifest()["spec"]["ciOperator"], spec, &mut remarks)),
+        None => asked(spec, schema, &mut problems),
+    };
+    let (Ok(name), Some(block), true) = (name, block, problems.is_empty()) else { return Err(problems) };
+
+    if let Block::CiOperator(forwarded) = &block {
+        let unknown = ci_operator::unknown_fields(schema, &Value::Object(forwarded.clone()));
+        if !unknown.is_empty() {
+            remarks.push(Remark::new(
+                Request::UnknownFieldForwarded,
+                format!(
+                    "handed to the hub as they are, unknown to this version: spec.ciOperator {}",
+                    unknown.join(", ")
+                ),
+            ));
+        }
+    }
+    let teardown = match &spec["tearDownCluster"] {
+        Value::Bool(asked) => Some(*asked),
+        Value::Null => None,
+        _ => {
+            remarks.push(Remark::new(
+                Request::ChangeIgnored,
+                "spec.tearDownCluster is neither true nor false and was ignored",
+            ));
+            None
+        }
+    };
+    let lifetime = Lifetime::of(&spec["lifetime"], observed, &settings, &mut remarks);
+    let run_names = run_names(observed, &mut remarks);
+    let tenant = observed.composite.claim.as_ref().map(|c| c.namespace.clone());
+    if tenant.is_none() {
+        remarks.push(Remark::new(
+            Request::NoTenant,
+            "no claim: an administrator's composite, provisioned without a tenant",
+        ));
+    }
+    remarks.sort_by_key(|r| r.reason);
+    let hold = hold(&block, observed, &settings);
+    Ok(Validated {
+        name,
+        tenant,
+        block,
+        teardown,
+        lifetime,
+        run_names,
+        settings,
+        hold,
+        remarks,
+        intent: Intent::default(),
+    })
+}
+
+/// The block of a claim for which nothing was made yet.
+fn asked(spec: &Value, schema: &Value, problems: &mut Vec<Problem>) -> Option<Block> {
+    let mut problem = |field: &str, sentence: String| {
+        problems.push(Problem { field: field.to_owned(), sentence });
+        None
+    };
+    match (&spec["ciOperator"], &spec["clusterClaim"]) {
+        (Value::Null, Value::Null) => {
+            problem("spec", "sets neither ciOperator nor clusterClaim; set one of them".into())
+        }
+        (Value::Null, Value::Object(_)) => Some(Block::ClusterClaim),
+        (Value::Null, _) => problem("spec.clusterClaim", "is not an object".into()),
+        (Value::Object(block), Value::Null) => {
+            let forwarded = CiOperator(block.clone()).forwarded();
+            for (path, sentence) in ci_operator::problems(schema, &Value::Object(forwarded.clone())) {
+                let field = if path.is_empty() {
+                    "spec.ciOperator".into()
+                } else {
+                    format!("spec.ciOperator.{path}")
+                };
+                problem(&bounded(&field, 256), bounded(&sentence, 256));
+            }
+            Some(Block::CiOperator(forwarded))
+        }
+        (_, Value::Null) => problem("spec.ciOperator", "is not an object".into()),
+        _ => problem("spec", "sets both ciOperator and clusterClaim; set one of them".into()),
+    }
+}
+
+/// The block of a claim for which something was made.
+fn kept(manifest: &Value, spec: &Value, remarks: &mut Vec<Remark>) -> Block {
+    let kept = manifest.as_object().cloned().unwrap_or_default();
+    let same = |asked: &Map<String, Value>| {
+        CiOperator(asked.clone()).forwarded() == CiOperator(kept.clone()).forwarded()
+    };
+    if !spec["ciOperator"].as_object().is_some_and(same) {
+        remarks.push(Remark::new(
+            Request::ChangeIgnored,
+            "spec.ciOperator cannot change once a cluster was asked for; the cluster stays as it was asked for",
+        ));
+    }
+    Block::CiOperator(kept)
+}
+
+fn run_names(observed: &Observed, remarks: &mut Vec<Remark>) -> Vec<(&'static str, ShortName)> {
+    let mut legal = Vec::new();
+    for key in [annotations::PIPELINE_RUN_NAME, annotations::TASK_RUN_NAME] {
+        let Some(value) = observed.composite.metadata.annotation(key) else { continue };
+        match ShortName::try_from(value) {
+            Ok(name) => legal.push((key, name)),
+            Err(error) => remarks.push(Remark::new(
+                Request::AnnotationIgnored,
+                format!("annotation {key} was left out, its value is {error}"),
+            )),
+        }
+    }
+    legal
+}
+
+fn hold(block: &Block, observed: &Observed, settings: &Settings) -> Option<Remark> {
+    let config = &settings.environment_config;
+    match (block, &observed.environment) {
+        (Block::ClusterClaim, _) => Some(Remark::new(
+            Request::BackendNotAvailable,
+            "spec.clusterClaim is not served by this version of the function; use spec.ciOperator, or ask the platform team",
+        )),
+        (Block::CiOperator(_), Environment::Found(_)) => None,
+        (Block::CiOperator(_), Environment::Invalid(why)) => Some(Remark::new(
+            Request::EnvironmentConfigInvalid,
+            format!("{why}; ask the platform team to repair it"),
+        )),
+        (Block::CiOperator(_), Environment::NotFetched | Environment::Missing) => Some(Remark::new(
+            Request::EnvironmentConfigMissing,
+            format!("EnvironmentConfig {config} does not exist; ask the platform team to create it"),
+        )),
+    }
+}

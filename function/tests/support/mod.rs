@@ -1,0 +1,132 @@
+//! Requests and responses in protobuf's JSON form, for tests.
+#![allow(dead_code, reason = "each test binary uses its own part")]
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+use function_testplatform::{
+    proto::{
+        Ready, RequestMeta, Resource, Resources, RunFunctionRequest, RunFunctionResponse, Severity, State,
+        Status, Target, resource::ConnectionDetailsEntry,
+    },
+    wire,
+};
+use prost::{Message as _, bytes::Bytes};
+use serde_json::{Map, Value, json};
+
+/// The recorded upstream data beside the checkout: on developers' machines and in CI, not on a user's.
+pub fn upstream() -> Option<PathBuf> {
+    let beside = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/upstream"));
+    let path = std::env::var_os("UPSTREAM_DIR").map_or(beside, PathBuf::from);
+    path.join("parity").is_dir().then_some(path)
+}
+
+pub fn request(json: &Value) -> RunFunctionRequest {
+    RunFunctionRequest {
+        meta: Some(RequestMeta {
+            tag: json["meta"]["tag"].as_str().unwrap_or_default().to_owned(),
+            capabilities: vec![],
+        }),
+        observed: Some(state(&json["observed"])),
+        desired: Some(state(&json["desired"])),
+        input: json.get("input").map(structure),
+        context: json.get("context").map(structure),
+        extra_resources: resources(&json["extraResources"]),
+        required_resources: resources(&json["requiredResources"]),
+        ..RunFunctionRequest::default()
+    }
+}
+
+pub fn structure(value: &Value) -> Bytes {
+    wire::to_struct(value).unwrap()
+}
+
+fn state(json: &Value) -> State {
+    let entries = json["resources"].as_object().into_iter().flatten();
+    State {
+        composite: json.get("composite").map(resource),
+        resources: entries.map(|(k, v)| (k.clone(), resource(v).encode_to_vec().into())).collect(),
+    }
+}
+
+fn resource(json: &Value) -> Resource {
+    let details = json["connectionDetails"].as_object().into_iter().flatten();
+    Resource {
+        resource: structure(&json["resource"]),
+        connection_details: details
+            .map(|(k, v)| ConnectionDetailsEntry {
+                key: k.clone(),
+                value: Some(decode64(v.as_str().unwrap()).into()),
+            })
+            .collect(),
+        ready: 0,
+    }
+}
+
+fn resources(json: &Value) -> BTreeMap<String, Resources> {
+    let entries = json.as_object().into_iter().flatten();
+    entries
+        .map(|(name, list)| {
+            let items = list["items"].as_array().into_iter().flatten().map(resource).collect();
+            (name.clone(), Resources { items })
+        })
+        .collect()
+}
+
+/// The response as JSON. Values of connection details as text.
+pub fn response(response: &RunFunctionResponse) -> Value {
+    let target = |t: Option<i32>| t.map(|t| Target::try_from(t).unwrap().as_str_name());
+    let desired = response.desired.clone().unwrap_or_default();
+    let resources: Map<String, Value> = desired
+        .resources
+        .iter()
+        .map(|(name, bytes)| (name.clone(), resource_json(&Resource::decode(bytes.clone()).unwrap())))
+        .collect();
+    json!({
+        "meta": {
+            "tag": response.meta.as_ref().unwrap().tag,
+            "ttl": response.meta.as_ref().unwrap().ttl.as_ref().map(|t| t.seconds),
+        },
+        "desired": { "composite": desired.composite.as_ref().map(resource_json), "resources": resources },
+        "conditions": response.conditions.iter().map(|c| json!({
+            "type": c.r#type, "status": Status::try_from(c.status).unwrap().as_str_name(),
+            "reason": c.reason, "message": c.message, "target": target(c.target),
+        })).collect::<Vec<_>>(),
+        "results": response.results.iter().map(|r| json!({
+            "severity": Severity::try_from(r.severity).unwrap().as_str_name(),
+            "reason": r.reason, "message": r.message, "target": target(r.target),
+        })).collect::<Vec<_>>(),
+        "requirements": response.requirements.as_ref().map(|r| json!({
+            "extraResources": r.extra_resources.keys().collect::<Vec<_>>(),
+            "resources": r.resources.keys().collect::<Vec<_>>(),
+        })),
+    })
+}
+
+fn resource_json(resource: &Resource) -> Value {
+    let details: Map<String, Value> = resource
+        .connection_details
+        .iter()
+        .map(|e| (e.key.clone(), e.value.as_ref().map_or(Value::Null, |v| String::from_utf8_lossy(v).into())))
+        .collect();
+    json!({
+        "resource": wire::to_value(&resource.resource).unwrap(),
+        "connectionDetails": details,
+        "ready": Ready::try_from(resource.ready).unwrap().as_str_name(),
+    })
+}
+
+pub fn decode64(text: &str) -> Vec<u8> {
+    let value = |b: u8| match b {
+        b'A'..=b'Z' => b - b'A',
+        b'a'..=b'z' => b - b'a' + 26,
+        b'0'..=b'9' => b - b'0' + 52,
+        b'+' => 62,
+        _ => 63,
+    };
+    let digits: Vec<u8> = text.bytes().filter(|b| *b != b'=').map(value).collect();
+    let group = |chunk: &[u8]| {
+        let bits = chunk.iter().fold(0u32, |acc, d| acc << 6 | u32::from(*d)) << (6 * (4 - chunk.len()));
+        bits.to_be_bytes()[1..chunk.len()].to_vec()
+    };
+    digits.chunks(4).flat_map(group).collect()
+}
