@@ -94,14 +94,16 @@ impl Writer {
     }
 
     /// Whether a remote object may exist. Until one was observed, provider-kubernetes' own notes and the hub's
-    /// answer tell: a create that was begun and not refused may have happened.
+    /// answer tell: a create that was begun, and of which nobody knows how it ended, may have happened.
     pub fn may_exist(&self) -> bool {
-        let begun = self.object.metadata.annotation(crossplane::EXTERNAL_CREATE_PENDING).is_some();
-        let done = self.object.metadata.annotation(crossplane::EXTERNAL_CREATE_SUCCEEDED).is_some();
-        let refused = matches!(self.link, Link::Refused(_) | Link::UnknownField(_));
+        let noted = |key| self.object.metadata.annotation(key).is_some();
+        if self.remote().is_some() || pin(&self.object).is_some() || noted(crossplane::EXTERNAL_CREATE_SUCCEEDED) {
+            return !matches!(self.link, Link::Deleted | Link::Replaced);
+        }
         match self.link {
-            Link::Deleted | Link::Replaced => false,
-            _ => self.remote().is_some() || pin(&self.object).is_some() || done || (begun && !refused),
+            // Refused, or looked for and not found.
+            Link::Deleted | Link::Replaced | Link::Refused(_) | Link::UnknownField(_) | Link::InSync => false,
+            Link::Unknown | Link::Unreachable(_) | Link::Paused => noted(crossplane::EXTERNAL_CREATE_PENDING),
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Requests and responses in protobuf's JSON form, for tests.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
+pub mod world;
+
 use std::{collections::BTreeMap, path::PathBuf};
 
 use function_testplatform::{
@@ -129,4 +131,14 @@ pub fn decode64(text: &str) -> Vec<u8> {
         bits.to_be_bytes()[1..chunk.len()].to_vec()
     };
     digits.chunks(4).flat_map(group).collect()
+}
+
+pub fn encode64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let group = |chunk: &[u8]| {
+        let bits = chunk.iter().fold(0u32, |acc, b| acc << 8 | u32::from(*b)) << (8 * (3 - chunk.len()));
+        let digit = |i: usize| char::from(DIGITS[(bits >> (18 - 6 * i) & 63) as usize]);
+        (0..4).map(|i| if i <= chunk.len() { digit(i) } else { '=' }).collect::<String>()
+    };
+    bytes.chunks(3).map(group).collect()
 }
