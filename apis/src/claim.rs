@@ -51,7 +51,7 @@ pub const RESERVED_LABELS: &str =
     "labels must not contain product, version, architecture, cloud or owner; use the fields of these names";
 
 /// Go's syntax first, because `duration()` fails with a message of its own on anything else; without a sign, which no span of ours has.
-const AT_LEAST_A_MINUTE: &str = "self.matches('^(([0-9]+([.][0-9]*)?|[.][0-9]+)(ns|us|µs|ms|s|m|h))+$') && duration(self) >= duration('1m')";
+const AT_LEAST_A_MINUTE: &str = "self.matches('^(([0-9]+([.][0-9]*)?|[.][0-9]+)(ns|us|µs|μs|ms|s|m|h))+$') && duration(self) >= duration('1m')";
 
 /// A throw-away OpenShift cluster for tests.
 #[derive(CustomResource, KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

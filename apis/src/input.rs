@@ -1,5 +1,6 @@
 //! The function's input: what an administrator may set in the Composition. Everything is optional; empty means the incumbent's names.
 
+use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +18,17 @@ pub const KIND: &str = "Input";
 pub const PLURAL: &str = "inputs";
 
 /// Input of function-testplatform in a pipeline step of a Composition. Every field is optional.
-#[derive(JsonSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(CustomResource, JsonSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[kube(
+    group = "testplatform.fn.crossplane.io",
+    version = "v1beta1",
+    kind = "Input",
+    root = "InputObject",
+    namespaced,
+    no_spec,
+    category = "crossplane",
+    doc = "Input of function-testplatform in a pipeline step of a Composition. Every field is optional."
+)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Input {
     /// Name of the EnvironmentConfig whose data.clusterName names this cluster. If not set, envcfg.
