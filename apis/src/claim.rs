@@ -53,7 +53,7 @@ pub const RESERVED_LABELS: &str =
 /// Go's syntax first, because `duration()` fails with a message of its own on anything else; without a sign, which no span of ours has.
 const AT_LEAST_A_MINUTE: &str = "self.matches('^(([0-9]+([.][0-9]*)?|[.][0-9]+)(ns|us|µs|μs|ms|s|m|h))+$') && duration(self) >= duration('1m')";
 
-/// A throw-away OpenShift cluster for tests.
+/// Which cluster is wanted, and for how long.
 #[derive(CustomResource, KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[kube(
     group = "ci.openshift.org",
@@ -62,11 +62,11 @@ const AT_LEAST_A_MINUTE: &str = "self.matches('^(([0-9]+([.][0-9]*)?|[.][0-9]+)(
     plural = "xtestplatformclusters",
     status = "TestPlatformClusterStatus",
     doc = "A throw-away OpenShift cluster for tests. It is built when the object is created and destroyed when the object is deleted, when tearDownCluster is set or when its lifetime ends.",
-    printcolumn(name = "PHASE", type_ = "string", json_path = ".status.phase"),
-    printcolumn(name = "BACKEND", type_ = "string", json_path = ".status.backend.kind"),
-    printcolumn(name = "VERSION", type_ = "string", json_path = ".status.version"),
-    printcolumn(name = "EXPIRES", type_ = "string", json_path = ".status.expiresAt"),
-    printcolumn(name = "MESSAGE", type_ = "string", json_path = ".status.message", priority = 1)
+    printcolumn = r#"{"name":"PHASE","type":"string","jsonPath":".status.phase"}"#,
+    printcolumn = r#"{"name":"BACKEND","type":"string","jsonPath":".status.backend.kind"}"#,
+    printcolumn = r#"{"name":"VERSION","type":"string","jsonPath":".status.version"}"#,
+    printcolumn = r#"{"name":"EXPIRES","type":"string","jsonPath":".status.expiresAt"}"#,
+    printcolumn = r#"{"name":"MESSAGE","type":"string","jsonPath":".status.message","priority":1}"#
 )]
 #[serde(rename_all = "camelCase")]
 #[x_kube(

@@ -42,7 +42,7 @@ pub struct Input {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provider_config: Option<String>,
 
-    /// Namespace on the hub in which EphemeralClusters are made. If not set, ephemeral-cluster.
+    /// Namespace on the hub in which EphemeralCluster objects are made. If not set, ephemeral-cluster.
     #[schemars(length(max = 63))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
@@ -63,8 +63,8 @@ pub struct Input {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ttl: Option<GoDuration>,
 
-    /// The longest that the hub keeps a cluster by itself once it is ready, as a duration such as 2h. Lifetimes are limited to
-    /// it where the hub does not learn of them. If not set, 2h.
+    /// How long the hub itself keeps a ready cluster at most, whatever a claim asks for, as a duration such as 2h. It tells what the hub
+    /// is configured for and does not change it. If not set, 2h.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hub_max_lifetime: Option<GoDuration>,
 
@@ -98,7 +98,7 @@ pub struct Settings {
     pub environment_config: String,
     /// Name of the ProviderConfig that leads to the hub.
     pub provider_config: String,
-    /// Namespace of EphemeralClusters on the hub.
+    /// Namespace of EphemeralCluster objects on the hub.
     pub namespace: String,
     /// Namespace of published credentials on the hub.
     pub credentials_namespace: String,

@@ -1,4 +1,4 @@
-//! The schemas are structural in the sense of Kubernetes: https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema
+//! The schemas are structural in the sense of Kubernetes (its documentation of custom resources, "Specifying a structural schema").
 
 use serde_json::{Value, json};
 use testplatform_apis::ci_operator;
@@ -64,7 +64,7 @@ fn violations(schema: &Value, path: &str, found: &mut Vec<String>) {
         }
     }
     for (name, inner) in node.get("properties").and_then(Value::as_object).into_iter().flatten() {
-        violations(inner, &format!("{path}.{name}").trim_start_matches('.').to_owned(), found);
+        violations(inner, format!("{path}.{name}").trim_start_matches('.'), found);
     }
     for keyword in ["additionalProperties", "items"] {
         if let Some(inner) = node.get(keyword) {
@@ -162,19 +162,20 @@ fn every_object_level_of_ci_operator_keeps_what_it_does_not_know() {
     assert_eq!(schema()["properties"]["spec"].get("x-kubernetes-preserve-unknown-fields"), None);
 }
 
+fn forget(schema: &mut Value) {
+    if let Value::Object(node) = schema {
+        node.remove("x-kubernetes-preserve-unknown-fields");
+    }
+    match schema {
+        Value::Object(node) => node.values_mut().for_each(forget),
+        Value::Array(items) => items.iter_mut().for_each(forget),
+        _ => {}
+    }
+}
+
 #[test]
 fn the_edits_of_the_schema_are_these_and_no_others() {
     let mut undone = ci_operator::schema().clone();
-    fn forget(schema: &mut Value) {
-        if let Value::Object(node) = schema {
-            node.remove("x-kubernetes-preserve-unknown-fields");
-        }
-        match schema {
-            Value::Object(node) => node.values_mut().for_each(forget),
-            Value::Array(items) => items.iter_mut().for_each(forget),
-            _ => {}
-        }
-    }
     forget(&mut undone);
     let claim = undone.pointer_mut("/properties/test/properties/clusterClaim").unwrap();
     assert!(claim.as_object_mut().unwrap().remove("x-kubernetes-validations").is_some());
