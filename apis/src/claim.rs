@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::ci_operator::CiOperator;
 use crate::duration::GoDuration;
@@ -137,7 +137,7 @@ pub struct ClusterClaim {
     pub owner: Option<String>,
 
     /// Further labels that the pool must have. The labels product, version, architecture, cloud and owner have fields of their own.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, deserialize_with = "null_is_empty", skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("maxProperties" = 32))]
     #[x_kube(validation = Rule::new("!self.exists(key, key in ['product', 'version', 'architecture', 'cloud', 'owner'])").message(RESERVED_LABELS))]
     pub labels: BTreeMap<String, String>,
@@ -170,4 +170,9 @@ pub struct PoolRef {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 63))]
     pub namespace: Option<String>,
+}
+
+/// An API server prunes the null; a file that never passed one may hold it.
+fn null_is_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, String>, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }

@@ -24,6 +24,8 @@ fn claims_of_every_shape_are_accepted() {
     assert_accepted(&json!({ "ciOperator": {} }), "the least that upstream takes");
     assert_accepted(&json!({ "ciOperator": { "test": { "clusterClaim": null, "env": null } } }), "nulls");
     assert_accepted(&json!({ "ciOperator": {}, "clusterClaim": null, "lifetime": null }), "nulls of ours");
+    let nulls = json!({ "clusterClaim": { "version": "4.20", "labels": null, "pool": null, "timeout": null, "resume": null } });
+    assert_accepted(&nulls, "nulls in a claim for a pool");
     assert_accepted(&json!({ "clusterClaim": { "version": "4.20" } }), "the least for a pool by version");
     assert_accepted(&json!({ "clusterClaim": { "pool": { "name": "p" } } }), "the least for a pool by name");
 }
