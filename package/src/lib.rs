@@ -1,6 +1,6 @@
 //! The packaging tool, `cargo xpkg`: what users install, generated from the types.
 //!
-//! Input: the crate `testplatform-apis`. Output: files under `package/`, as path and text; only [`write`] touches the disk.
+//! Input: the crate `testplatform-apis`. Output: files under `package/`, as path and text; only [`write()`] touches the disk.
 //!
 //! **Invariant:** nothing under `package/xrds` and `package/input` is written by hand; a test generates all of it again and compares.
 
