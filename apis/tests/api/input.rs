@@ -16,10 +16,11 @@ fn empty_means_the_incumbent() {
         namespace: "ephemeral-cluster".to_owned(),
         credentials_namespace: "ephemeral-cluster".to_owned(),
         connection_secret_namespace: "crossplane-connections".to_owned(),
-        ttl: GoDuration::from_mins(1),
+        ttl: None,
         hub_max_lifetime: GoDuration::from_hours(2),
         default_lifetime: None,
         default_provision_timeout: GoDuration::from_hours(4),
+        told_provision_timeout: None,
         max_lifetime: None,
         max_provision_timeout: None,
     };
@@ -43,10 +44,11 @@ fn what_is_set_is_taken() {
     assert_eq!(set.provider_config, "hub");
     assert_eq!((set.namespace.as_str(), set.credentials_namespace.as_str()), ("a", "b"));
     assert_eq!(set.connection_secret_namespace, "c");
-    assert_eq!(set.ttl, GoDuration::from_secs(30));
+    assert_eq!(set.ttl, Some(GoDuration::from_secs(30)));
     assert_eq!(set.hub_max_lifetime, GoDuration::from_hours(6));
     assert_eq!(set.default_lifetime, Some(GoDuration::from_hours(6)), "limited to the maximum");
     assert_eq!(set.default_provision_timeout, GoDuration::from_mins(90));
+    assert_eq!(set.told_provision_timeout, Some(GoDuration::from_mins(90)));
     assert_eq!(set.max_lifetime, Some(GoDuration::from_hours(6)));
     assert_eq!(set.max_provision_timeout, Some(GoDuration::from_hours(2)));
     let below_the_standard = settings(json!({ "maxima": { "provisionTimeout": "2h" } }));
