@@ -19,7 +19,8 @@ fn happy_path() {
     let mut world = World::default();
     world.settle();
     assert_eq!((world.phase().as_str(), world.word().as_str()), ("Provisioning", ""));
-    world.hub("Provisioning", &[("ClusterReady", "False", "SecretsFetchFailure", "ci-operator NS not found")]);
+    world
+        .hub("Provisioning", &[("ClusterReady", "False", "SecretsFetchFailure", "ci-operator NS not found")]);
     world.settle();
     assert_eq!((world.phase().as_str(), world.word().as_str()), ("Provisioning", "Provisioning"));
     assert_eq!(is(&world, "ClusterReady"), pair("False", "Provisioning"));
@@ -44,7 +45,8 @@ fn happy_path() {
     assert_eq!(is(&world, "ProwJobCompleted"), pair("True", "ProwJobCompleted"));
     assert_eq!(world.policies(), json!(["Observe", "Delete"]));
     assert_eq!(world.made, 1);
-    let told = ["ProwJobCreated", "Provisioning", "ClusterReady", "CredentialsPublished", "TearingDown", "TornDown"];
+    let told =
+        ["ProwJobCreated", "Provisioning", "ClusterReady", "CredentialsPublished", "TearingDown", "TornDown"];
     let mut events = world.events.clone();
     events.sort_unstable();
     let mut told = told.to_vec();
@@ -118,7 +120,8 @@ fn torn_down_between_request_and_observation() {
 
 #[test]
 fn torn_down_while_the_hub_refuses_the_request() {
-    let mut world = World { refuses: Some("admission webhook denied the request".into()), ..World::default() };
+    let mut world =
+        World { refuses: Some("admission webhook denied the request".into()), ..World::default() };
     world.settle();
     assert_eq!(world.phase(), "Pending");
     assert_eq!(is(&world, "RemoteConsistent"), pair("False", "HubRefused"));
@@ -226,7 +229,10 @@ fn a_failed_job_is_failed_for_good() {
 fn a_refused_request_is_failed_and_says_why() {
     let mut world = World::default();
     world.settle();
-    world.hub("Failed", &[("ProwJobCreating", "False", "EphemeralClusterValidationFailure", "tenant t does not own aws")]);
+    world.hub(
+        "Failed",
+        &[("ProwJobCreating", "False", "EphemeralClusterValidationFailure", "tenant t does not own aws")],
+    );
     world.settle();
     assert_eq!(world.phase(), "Failed");
     assert_eq!(is(&world, "RequestAccepted"), pair("False", "HubRefused"));
@@ -349,7 +355,10 @@ fn a_lifetime_ends_the_cluster_and_can_be_extended() {
     assert_eq!(is(&world, "ClusterReady"), pair("True", "Expiring"));
     world.later(SignedDuration::from_mins(10));
     world.settle();
-    assert_eq!((world.phase().as_str(), world.events.last().unwrap().as_str()), ("Deprovisioning", "Expired"));
+    assert_eq!(
+        (world.phase().as_str(), world.events.last().unwrap().as_str()),
+        ("Deprovisioning", "Expired")
+    );
     world.remote = None;
     world.settle();
     assert_eq!(world.phase(), "Deprovisioned");
@@ -385,7 +394,8 @@ fn lifetimes_are_clamped_and_defaults_come_only_at_birth() {
 #[test]
 fn late_is_said_after_the_estimate_and_only_with_a_table() {
     let mut world = World::default();
-    world.environment = Some(json!({ "clusterName": "c", "provisionP90": { "ipi-aws": "45m", "broken": 5 } }));
+    world.environment =
+        Some(json!({ "clusterName": "c", "provisionP90": { "ipi-aws": "45m", "broken": 5 } }));
     world.settle();
     assert_eq!(world.status["estimatedReadyAt"], "2026-11-21T10:45:00Z");
     world.later(SignedDuration::from_mins(45));

@@ -31,13 +31,16 @@ const INTENDED: &[Difference] = &[
         assert_eq!(ours.pointer(&format!("{CREDENTIALS}/spec/watch")), None);
         remove(at(theirs, &format!("{CREDENTIALS}/spec")), "watch") == Some(json!(true))
     }),
-    ("the uid pins the cluster", |ours, _| match ours.pointer_mut(&format!("{EC}/spec/forProvider/manifest/metadata")) {
-        Some(metadata) => remove(metadata, "uid") == Some(json!("8a556840-25f5-408b-a110-a157df8bfb16")),
-        None => false,
+    ("the uid pins the cluster", |ours, _| {
+        match ours.pointer_mut(&format!("{EC}/spec/forProvider/manifest/metadata")) {
+            Some(metadata) => remove(metadata, "uid") == Some(json!("8a556840-25f5-408b-a110-a157df8bfb16")),
+            None => false,
+        }
     }),
     ("CEL text", |ours, theirs| {
         let path = format!("{EC}/spec/readiness/celQuery");
-        let (ours, theirs) = (ours.pointer_mut(&path).map(Value::take), theirs.pointer_mut(&path).map(Value::take));
+        let (ours, theirs) =
+            (ours.pointer_mut(&path).map(Value::take), theirs.pointer_mut(&path).map(Value::take));
         ours.is_some() && ours != theirs
     }),
     ("explicit readiness", |ours, theirs| {
@@ -113,7 +116,8 @@ fn answers_differ_from_the_incumbents_only_where_intended() {
 
 /// Their JSON in the form of ours: presence is explicit, values of connection details are text.
 fn same_form(mut theirs: Value) -> Value {
-    theirs["meta"]["ttl"] = json!(theirs["meta"]["ttl"].as_str().unwrap().trim_end_matches('s').parse::<i64>().unwrap());
+    theirs["meta"]["ttl"] =
+        json!(theirs["meta"]["ttl"].as_str().unwrap().trim_end_matches('s').parse::<i64>().unwrap());
     let resources = at(&mut theirs, "/desired/resources").as_object_mut().unwrap();
     for resource in resources.values_mut() {
         resource["connectionDetails"] = json!({});

@@ -97,7 +97,10 @@ impl Writer {
     /// answer tell: a create that was begun, and of which nobody knows how it ended, may have happened.
     pub fn may_exist(&self) -> bool {
         let noted = |key| self.object.metadata.annotation(key).is_some();
-        if self.remote().is_some() || pin(&self.object).is_some() || noted(crossplane::EXTERNAL_CREATE_SUCCEEDED) {
+        if self.remote().is_some()
+            || pin(&self.object).is_some()
+            || noted(crossplane::EXTERNAL_CREATE_SUCCEEDED)
+        {
             return !matches!(self.link, Link::Deleted | Link::Replaced);
         }
         match self.link {

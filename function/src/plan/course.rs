@@ -116,7 +116,15 @@ pub(super) fn chart(request: &Validated, observed: &Observed, health: &Health, n
         })
         .or(observed.composite.status.estimated_ready_at);
 
-    let facts = Facts { observed, health, ever_ready, asked, by_owner, expired, timed_out: passed(provision_deadline) };
+    let facts = Facts {
+        observed,
+        health,
+        ever_ready,
+        asked,
+        by_owner,
+        expired,
+        timed_out: passed(provision_deadline),
+    };
     let (phase, failure, again) = facts.verdict();
     let over = facts.over(phase, failure);
     let failed_by_us = failure
@@ -263,7 +271,11 @@ impl Facts<'_> {
             Stage::Refused { costs: false, .. } => Some(JobCompleted::NothingToTearDown.into()),
             _ => None,
         };
-        if let Some(noted) = writer.and_then(|w| w.object.metadata.annotation(ours::OVER)) {
+        let deleted = writer.is_some_and(|w| w.link == Link::Deleted);
+        let nothing = JobCompleted::NothingToTearDown.as_str();
+        let noted = writer.and_then(|w| w.object.metadata.annotation(ours::OVER));
+        // What turned up after nothing seemed to exist, and is gone now, was something.
+        if let Some(noted) = noted.filter(|noted| !(deleted && *noted == nothing)) {
             // The hub's words are not noted; they are shown as long as they match.
             let same = ended.filter(|o| o.reason == noted);
             return Some(same.unwrap_or_else(|| Over { reason: noted.to_owned(), words: String::new() }));

@@ -89,9 +89,12 @@ impl World {
         let resources: serde_json::Map<_, _> = self
             .objects
             .iter()
-            .map(|(name, c)| (name.clone(), json!({ "resource": c.object, "connectionDetails": encoded(&c.details) })))
+            .map(|(name, c)| {
+                (name.clone(), json!({ "resource": c.object, "connectionDetails": encoded(&c.details) }))
+            })
             .collect();
-        let items: Vec<_> = self.environment.iter().map(|data| json!({ "resource": { "data": data } })).collect();
+        let items: Vec<_> =
+            self.environment.iter().map(|data| json!({ "resource": { "data": data } })).collect();
         super::request(&json!({
             "meta": { "tag": "t" },
             "input": self.input,
@@ -118,7 +121,8 @@ impl World {
     pub fn pass(&mut self) -> RunFunctionResponse {
         let request = self.request();
         let response = run(&request, &Options::default(), self.now);
-        let fatal: Vec<_> = response.results.iter().filter(|r| r.severity == i32::from(Severity::Fatal)).collect();
+        let fatal: Vec<_> =
+            response.results.iter().filter(|r| r.severity == i32::from(Severity::Fatal)).collect();
         assert!(fatal.is_empty(), "{fatal:?}");
         let judged = judge(&request, self.now, ci_operator::schema()).unwrap();
         assert_eq!(check::violation(&response, &request, &judged), None);
@@ -148,7 +152,8 @@ impl World {
 
     fn apply(&mut self, response: &RunFunctionResponse) {
         let desired = response.desired.as_ref().unwrap();
-        let gone: Vec<_> = self.objects.keys().filter(|n| !desired.resources.contains_key(*n)).cloned().collect();
+        let gone: Vec<_> =
+            self.objects.keys().filter(|n| !desired.resources.contains_key(*n)).cloned().collect();
         for name in gone {
             self.objects.remove(&name);
             if name == "ec" {
@@ -169,7 +174,9 @@ impl World {
         for entry in &composite.connection_details {
             // Go reads nil for a value that is not on the wire, and core then deletes the key.
             match &entry.value {
-                Some(value) => self.details.insert(entry.key.clone(), String::from_utf8(value.to_vec()).unwrap()),
+                Some(value) => {
+                    self.details.insert(entry.key.clone(), String::from_utf8(value.to_vec()).unwrap())
+                }
                 None => self.details.remove(&entry.key),
             };
         }
@@ -219,7 +226,10 @@ impl World {
         let full = *policies == json!(["*"]);
         let pin = manifest["metadata"]["uid"].clone();
         if !self.reachable {
-            return synced(object, Some("observe failed: cannot get object: dial tcp: connect: connection refused"));
+            return synced(
+                object,
+                Some("observe failed: cannot get object: dial tcp: connect: connection refused"),
+            );
         }
         let Some(remote) = &mut self.remote else {
             if *policies == json!(["Observe"]) {
@@ -230,10 +240,18 @@ impl World {
             }
             object["metadata"]["annotations"]["crossplane.io/external-create-pending"] = json!(self.now);
             if let Some(words) = &self.refuses {
-                return synced(object, Some(&format!("create failed: cannot create object: cannot create object: {words}")));
+                return synced(
+                    object,
+                    Some(&format!("create failed: cannot create object: cannot create object: {words}")),
+                );
             }
             if !pin.is_null() {
-                return synced(object, Some("create failed: cannot create object: cannot create object: uid mismatch: the provided object specified uid, and no existing object was found"));
+                return synced(
+                    object,
+                    Some(
+                        "create failed: cannot create object: cannot create object: uid mismatch: the provided object specified uid, and no existing object was found",
+                    ),
+                );
             }
             self.made += 1;
             let mut made = manifest;
@@ -247,7 +265,12 @@ impl World {
             return synced(object, None);
         }
         if !pin.is_null() && pin != remote["metadata"]["uid"] {
-            return synced(object, Some("observe failed: cannot get desired state: cannot dry run SSA: metadata.uid: Invalid value: \"x\": field is immutable"));
+            return synced(
+                object,
+                Some(
+                    "observe failed: cannot get desired state: cannot dry run SSA: metadata.uid: Invalid value: \"x\": field is immutable",
+                ),
+            );
         }
         let uid = remote["metadata"]["uid"].clone();
         remote["spec"] = manifest["spec"].clone();
@@ -270,7 +293,8 @@ impl World {
             return synced(object, Some("observe failed: external resource does not exist"));
         };
         object["metadata"]["finalizers"] = json!(["finalizer.managedresource.crossplane.io"]);
-        object["status"]["atProvider"]["manifest"] = json!({ "metadata": { "name": name }, "data": { "redacted": null } });
+        object["status"]["atProvider"]["manifest"] =
+            json!({ "metadata": { "name": name }, "data": { "redacted": null } });
         credentials.details.insert("kubeconfig".into(), kubeconfig.clone());
         credentials.details.insert("kubeAdminPassword".into(), password.clone());
         synced(object, None);
@@ -350,6 +374,18 @@ impl World {
         ec.object["status"]["atProvider"]["manifest"]["metadata"]["annotations"][key] = json!(value);
     }
 
+    /// A pass that failed elsewhere: core sets all custom conditions Unknown/FatalError.
+    pub fn fatal(&mut self) {
+        for (type_, condition) in &mut self.conditions {
+            if type_ != "Ready" {
+                condition["status"] = json!("Unknown");
+                condition["reason"] = json!("FatalError");
+                condition["message"] =
+                    json!("a Fatal error occurred before the status of this condition could be determined");
+            }
+        }
+    }
+
     pub fn later(&mut self, by: SignedDuration) {
         self.now += by;
     }
@@ -375,7 +411,11 @@ impl World {
 }
 
 fn encoded(details: &BTreeMap<String, String>) -> Value {
-    details.iter().map(|(k, v)| (k.clone(), super::encode64(v.as_bytes()).into())).collect::<serde_json::Map<_, _>>().into()
+    details
+        .iter()
+        .map(|(k, v)| (k.clone(), super::encode64(v.as_bytes()).into()))
+        .collect::<serde_json::Map<_, _>>()
+        .into()
 }
 
 /// Server-side apply of the one field manager that there is, with the defaults of the Object CRD.
