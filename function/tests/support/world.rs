@@ -48,6 +48,8 @@ pub struct World {
     pub refuses: Option<String>,
     /// How many remote objects were ever made.
     pub made: usize,
+    /// How many of them the hub took up, and so were paid for.
+    pub paid: usize,
     /// Reasons of the events so far.
     pub events: Vec<String>,
 }
@@ -72,6 +74,7 @@ impl Default for World {
             reachable: true,
             refuses: None,
             made: 0,
+            paid: 0,
             events: vec![],
         }
     }
@@ -142,7 +145,8 @@ impl World {
         if self.condition("ClusterReady").0 == "True" {
             assert_eq!(self.tenant.get("kubeconfig").map(String::as_str), Some(KUBECONFIG), "{self:#?}");
         }
-        assert!(self.made <= 2, "paid for more than twice");
+        assert!(self.made <= 2, "asked for more than twice");
+        assert!(self.paid <= 1, "paid for twice");
         let job = self.condition("ProwJobCompleted");
         if job.0 == "True" {
             assert!(!self.objects.contains_key("credentials"), "no copy of the kubeconfig is left: {job:?}");
@@ -328,6 +332,7 @@ impl World {
         status["phase"] = json!(phase);
         status["conditions"] = json!(conditions);
         if phase != "Failed" {
+            self.paid += usize::from(status["prowJobId"].is_null());
             status["prowJobId"] = json!("job-1");
             status["prowJobURL"] = json!("https://prow.example/view/1");
         }
@@ -366,6 +371,13 @@ impl World {
     pub fn drop_status(&mut self) {
         self.status = json!({});
         self.conditions.clear();
+    }
+
+    /// Whether the writer names the remote object that there is by its uid.
+    pub fn pinned(&self) -> bool {
+        let uid = |object: &Value| object["metadata"]["uid"].as_str().map(str::to_owned);
+        let writer = self.objects.get("ec").and_then(|ec| uid(&ec.object["spec"]["forProvider"]["manifest"]));
+        writer.is_some() && writer == self.remote.as_ref().and_then(uid)
     }
 
     /// The hub-side provider's annotation, as it is observed.
