@@ -2,7 +2,9 @@
 //!
 //! [`run`] is the whole of it: a pure function from a request and a point in time to a response.
 
+pub mod edge;
 pub mod proto;
+pub mod serve;
 pub mod wire;
 
 use jiff::{SignedDuration, Timestamp};
