@@ -6,19 +6,21 @@
 //!
 //! [`run`] is the whole of it, and it is pure.
 //!
-//! **Invariant:** no I/O, no clock. Same request, options and passed deadlines: same bytes.
+//! **Invariant:** no I/O and no clock outside `serve`. Same request, options and passed deadlines: same bytes.
 //! **Invariant:** an OK response repeats every observed resource that is ours and not being torn down on purpose;
 //! when that cannot be done the answer is FATAL, which changes nothing.
 
 pub mod backend;
 pub mod check;
 pub mod conditions;
+pub mod edge;
 pub mod events;
 pub mod explain;
 pub mod observed;
 pub mod plan;
 pub mod proto;
 pub mod respond;
+pub mod serve;
 pub mod status;
 pub mod text;
 pub mod validate;
