@@ -1,5 +1,7 @@
 //! Lives of a claim, from the tenant's side, against a model of core, provider-kubernetes and the hub.
 
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test that cannot go on says so")]
+
 mod support;
 
 use jiff::SignedDuration;
@@ -393,9 +395,8 @@ fn lifetimes_are_clamped_and_defaults_come_only_at_birth() {
 
 #[test]
 fn late_is_said_after_the_estimate_and_only_with_a_table() {
-    let mut world = World::default();
-    world.environment =
-        Some(json!({ "clusterName": "c", "provisionP90": { "ipi-aws": "45m", "broken": 5 } }));
+    let environment = json!({ "clusterName": "c", "provisionP90": { "ipi-aws": "45m", "broken": 5 } });
+    let mut world = World { environment: Some(environment), ..World::default() };
     world.settle();
     assert_eq!(world.status["estimatedReadyAt"], "2026-11-21T10:45:00Z");
     world.later(SignedDuration::from_mins(45));

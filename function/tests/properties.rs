@@ -1,5 +1,7 @@
 //! Properties: whatever happens, in whatever order, and whatever a tenant writes.
 
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test that cannot go on says so")]
+
 mod support;
 
 use std::collections::BTreeMap;
@@ -70,7 +72,7 @@ fn happen(world: &mut World, what: Happens) {
         Happens::Ready => world.hub_ready(),
         Happens::SecretGone => world.secrets.clear(),
         Happens::Failing => {
-            world.hub("Failed", &[("ClusterReady", "False", "SecretsFetchFailure", "no client")])
+            world.hub("Failed", &[("ClusterReady", "False", "SecretsFetchFailure", "no client")]);
         }
         Happens::JobFailed => world.hub_done("Failed"),
         Happens::JobDone => world.hub_done("Deprovisioned"),

@@ -1,5 +1,13 @@
 //! Requests and responses in protobuf's JSON form, for tests.
 #![allow(dead_code, reason = "each test binary uses its own part")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::missing_panics_doc,
+    missing_docs,
+    reason = "test support: a test that cannot go on says so"
+)]
 
 pub mod world;
 

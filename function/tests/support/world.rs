@@ -171,7 +171,7 @@ impl World {
                 object: json!({ "metadata": { "generation": 0, "annotations": {} }, "spec": {} }),
                 details: BTreeMap::new(),
             });
-            merge(&mut composed.object, wanted);
+            merge(&mut composed.object, &wanted);
         }
         let composite = desired.composite.as_ref().unwrap();
         self.status = wire::to_value(&composite.resource).unwrap()["status"].clone();
@@ -431,7 +431,7 @@ fn encoded(details: &BTreeMap<String, String>) -> Value {
 }
 
 /// Server-side apply of the one field manager that there is, with the defaults of the Object CRD.
-fn merge(object: &mut Value, wanted: Value) {
+fn merge(object: &mut Value, wanted: &Value) {
     let mut spec = wanted["spec"].clone();
     if spec["managementPolicies"].is_null() {
         spec["managementPolicies"] = json!(["*"]);
