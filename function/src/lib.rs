@@ -13,12 +13,14 @@
 pub mod backend;
 pub mod check;
 pub mod conditions;
+pub mod edge;
 pub mod events;
 pub mod explain;
 pub mod observed;
 pub mod plan;
 pub mod proto;
 pub mod respond;
+pub mod serve;
 pub mod status;
 pub mod text;
 pub mod validate;

@@ -1,2 +1,85 @@
-//! Binary.
-fn main() {}
+//! The function's program: reads the command line, the clock and signals, and leaves the rest to the library.
+
+mod cli;
+mod logs;
+
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use clap::Parser as _;
+use cli::{Cli, Command};
+use function_testplatform::{
+    Options,
+    edge::{self, Function, metrics::Metrics},
+    serve::{Config, Security, Server},
+};
+use jiff::Timestamp;
+use tokio::{
+    runtime::Runtime,
+    signal::unix::{SignalKind, signal},
+};
+
+/// A command line that does not say enough, as clap has it.
+const USAGE: u8 = 2;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    logs::init(cli.log.debug, cli.log.log_format);
+    let result = match cli.into_command() {
+        Command::Serve(args) => match args.split() {
+            Ok((config, options)) => serve(config, options),
+            Err(message) => {
+                eprintln!("error: {message}");
+                return ExitCode::from(USAGE);
+            }
+        },
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn serve(config: Config, options: Options) -> anyhow::Result<()> {
+    edge::install_panic_hook();
+    let runtime = Runtime::new().context("cannot start the runtime")?;
+    let result = runtime.block_on(async {
+        // Before anything is served: a signal from now on ends the server in order.
+        let mut terminate = signal(SignalKind::terminate()).context("cannot handle SIGTERM")?;
+        let mut interrupt = signal(SignalKind::interrupt()).context("cannot handle SIGINT")?;
+        let security = config.security.clone();
+        let server = Server::bind(config, Function::new(options, now, Metrics::default())).await?;
+        match security {
+            Security::Insecure => tracing::warn!("serving plain text: anybody who can connect can call"),
+            Security::Mutual(dir) => tracing::info!(dir = %dir.display(), "serving with certificates"),
+        }
+        tracing::info!(
+            version = env!("CARGO_PKG_VERSION"),
+            address = %server.address()?,
+            admin_address = %server.admin_address()?,
+            "serving",
+        );
+        let shutdown = async {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+        };
+        server.run(shutdown).await?;
+        Ok(())
+    });
+    // Calls that outlived the shutdown timeout are not waited for a second time.
+    runtime.shutdown_background();
+    result
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is where the clock is read; the function gets it as an argument"
+)]
+fn now() -> Timestamp {
+    Timestamp::now()
+}

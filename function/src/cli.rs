@@ -1,0 +1,234 @@
+//! The command line. Names, aliases and environment variables are those of Crossplane's function SDKs,
+//! because that is what a `DeploymentRuntimeConfig` written for another function has in it.
+
+use std::{path::PathBuf, time::Duration};
+
+use clap::{Args, Parser, Subcommand, builder::BoolishValueParser};
+use function_testplatform::{
+    Options,
+    serve::{Address, Config, Security},
+};
+use jiff::SignedDuration;
+
+use crate::logs::Format;
+
+/// Composition function: a TestPlatformCluster claim in, remote objects, status and credentials out.
+///
+/// Without a command it serves, which is how Crossplane starts it.
+#[derive(Debug, Parser)]
+#[command(version, args_conflicts_with_subcommands = true)]
+pub struct Cli {
+    /// What to do; to serve if there is nothing.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    #[command(flatten)]
+    serve: ServeArgs,
+    #[command(flatten)]
+    pub log: LogArgs,
+}
+
+/// What the program can do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Serve the function over gRPC (the default).
+    Serve(Box<ServeArgs>),
+}
+
+impl Cli {
+    /// What was asked for.
+    pub fn into_command(self) -> Command {
+        self.command.unwrap_or(Command::Serve(Box::new(self.serve)))
+    }
+}
+
+/// How to log; for every command.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct LogArgs {
+    /// Log debug messages too.
+    #[arg(short, long, env = "DEBUG", global = true, value_name = "BOOL")]
+    #[arg(num_args = 0..=1, require_equals = true, default_value = "false", default_missing_value = "true")]
+    #[arg(value_parser = BoolishValueParser::new())]
+    pub debug: bool,
+    /// How log lines look.
+    #[arg(
+        long,
+        env = "LOG_FORMAT",
+        global = true,
+        value_enum,
+        default_value = "json",
+        value_name = "FORMAT"
+    )]
+    pub log_format: Format,
+}
+
+/// How to serve.
+#[derive(Debug, Args)]
+pub struct ServeArgs {
+    /// Network to listen on; only tcp is there, the flag is accepted because other functions have it.
+    #[arg(long, env = "NETWORK", default_value = "tcp", value_parser = network)]
+    network: String,
+    /// Where to serve gRPC; without a host on every interface.
+    #[arg(long, env = "ADDRESS", default_value = ":9443", value_name = "HOST:PORT")]
+    address: Address,
+    /// Directory with tls.crt, tls.key and ca.crt; read again when they change. Clients need a certificate
+    /// signed by ca.crt.
+    #[arg(long, env = "TLS_SERVER_CERTS_DIR", visible_alias = "tls-server-certs-dir", value_name = "DIR")]
+    tls_certs_dir: Option<PathBuf>,
+    /// Serve plain text and ignore --tls-certs-dir.
+    #[arg(long, env = "INSECURE", value_name = "BOOL")]
+    #[arg(num_args = 0..=1, require_equals = true, default_value = "false", default_missing_value = "true")]
+    #[arg(value_parser = BoolishValueParser::new())]
+    insecure: bool,
+    /// Largest request to accept, in MB. Crossplane sends requests of any size; every composed resource is
+    /// in there twice.
+    #[arg(long, env = "MAX_RECV_MESSAGE_SIZE", visible_alias = "max-grpc-message-size", value_name = "MB")]
+    #[arg(default_value = "64", value_parser = clap::value_parser!(u32).range(1..=2048))]
+    max_recv_message_size: u32,
+    /// How long an answer is good when the step's input does not say; Crossplane then asks again.
+    #[arg(long, env = "TTL", default_value = "60s", value_name = "DURATION", value_parser = duration)]
+    ttl: Duration,
+    /// Where to serve /healthz, /readyz and /metrics over plain HTTP.
+    #[arg(long, env = "METRICS_ADDRESS", visible_alias = "health-address", value_name = "HOST:PORT")]
+    #[arg(default_value = ":8080")]
+    metrics_address: Address,
+    /// Ask clients to connect again after this time, so that new replicas get calls; 0 for never.
+    #[arg(long, env = "MAX_CONNECTION_AGE", default_value = "5m", value_name = "DURATION")]
+    #[arg(value_parser = duration)]
+    max_connection_age: Duration,
+    /// How long calls in flight may take after SIGTERM; keep it below the pod's termination grace period.
+    #[arg(long, env = "SHUTDOWN_TIMEOUT", default_value = "25s", value_name = "DURATION")]
+    #[arg(value_parser = duration)]
+    shutdown_timeout: Duration,
+}
+
+impl ServeArgs {
+    /// The server's part and the function's part, or what is missing.
+    pub fn split(self) -> Result<(Config, Options), String> {
+        let security = match (self.insecure, self.tls_certs_dir) {
+            (true, _) => Security::Insecure,
+            (false, Some(dir)) => Security::Mutual(dir),
+            (false, None) => {
+                return Err(
+                    "no certificates: give a directory with --tls-certs-dir or TLS_SERVER_CERTS_DIR, \
+                            or --insecure to serve plain text"
+                        .to_owned(),
+                );
+            }
+        };
+        let config = Config {
+            address: self.address,
+            admin_address: self.metrics_address,
+            security,
+            max_recv_message_size: self.max_recv_message_size as usize * 1024 * 1024,
+            max_connection_age: Some(self.max_connection_age).filter(|age| !age.is_zero()),
+            shutdown_timeout: self.shutdown_timeout,
+        };
+        let ttl = SignedDuration::try_from(self.ttl).map_err(|e| format!("--ttl: {e}"))?;
+        Ok((config, Options { ttl }))
+    }
+}
+
+fn network(text: &str) -> Result<String, String> {
+    if text == "tcp" { Ok(text.to_owned()) } else { Err("only tcp is supported".to_owned()) }
+}
+
+/// A Go duration, or a number of seconds.
+fn duration(text: &str) -> Result<Duration, String> {
+    let hint = "expected a duration as in 90s or 1m30s, or a number of seconds";
+    if let Ok(seconds) = text.parse() {
+        return Ok(Duration::from_secs(seconds));
+    }
+    let parsed: SignedDuration = text.parse().map_err(|_| hint)?;
+    parsed.try_into().map_err(|_| hint.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{CommandFactory as _, error::ErrorKind};
+
+    use super::*;
+
+    fn parse(line: &str) -> Result<(LogArgs, Config, Options), clap::Error> {
+        let cli = Cli::try_parse_from(line.split_whitespace())?;
+        let log = cli.log;
+        let Command::Serve(args) = cli.into_command();
+        let (config, options) = args.split().expect("a mode of serving");
+        Ok((log, config, options))
+    }
+
+    #[test]
+    fn definition_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn defaults() {
+        let (log, config, options) = parse("f --insecure").unwrap();
+        assert_eq!((log.debug, log.log_format), (false, Format::Json));
+        assert_eq!(
+            (config.address.to_string(), config.admin_address.to_string()),
+            (":9443".into(), ":8080".into())
+        );
+        assert_eq!(config.max_recv_message_size, 64 * 1024 * 1024);
+        assert_eq!(config.max_connection_age, Some(Duration::from_mins(5)));
+        assert_eq!(config.shutdown_timeout, Duration::from_secs(25));
+        assert_eq!(options.ttl, SignedDuration::from_secs(60));
+    }
+
+    #[test]
+    fn no_command_and_serve_are_the_same() {
+        for line in ["f --insecure --address=[::1]:1 -d", "f serve --insecure --address [::1]:1 -d"] {
+            let (log, config, _) = parse(line).unwrap();
+            assert!(log.debug);
+            assert_eq!(config.address.to_string(), "[::1]:1");
+        }
+    }
+
+    #[test]
+    fn insecure_wins_and_can_be_switched_off() {
+        let security = |line| parse(line).map(|(_, config, _)| config.security).unwrap();
+        assert_eq!(security("f --insecure --tls-certs-dir /tls"), Security::Insecure);
+        assert_eq!(security("f --insecure=false --tls-certs-dir /tls"), Security::Mutual("/tls".into()));
+        assert_eq!(security("f --tls-server-certs-dir /tls"), Security::Mutual("/tls".into()));
+        let neither = Cli::try_parse_from(["f"]).unwrap().serve.split().unwrap_err();
+        assert!(neither.contains("--tls-certs-dir") && neither.contains("--insecure"), "{neither}");
+    }
+
+    #[test]
+    fn aliases() {
+        let line =
+            "f --insecure --network tcp --max-grpc-message-size 4 --health-address :1 --max-connection-age 0";
+        let (_, config, _) = parse(line).unwrap();
+        assert_eq!(config.max_recv_message_size, 4 * 1024 * 1024);
+        assert_eq!(config.admin_address.to_string(), ":1");
+        assert_eq!(config.max_connection_age, None);
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        for line in [
+            "f --network unix",
+            "f --address 9443",
+            "f --max-recv-message-size 0",
+            "f --ttl -1s",
+            "f --ttl soon",
+            "f --insecure=maybe",
+            "f --log-format xml",
+        ] {
+            assert_eq!(parse(line).unwrap_err().kind(), ErrorKind::ValueValidation, "{line}");
+        }
+    }
+
+    #[test]
+    fn durations_are_go_durations_or_seconds() {
+        let cases = [("90", 90_000), ("90s", 90_000), ("1m30s", 90_000), ("1h", 3_600_000), ("250ms", 250)];
+        for (text, millis) in cases {
+            assert_eq!(duration(text), Ok(Duration::from_millis(millis)), "{text}");
+        }
+        assert_eq!(duration("1.5h"), Ok(Duration::from_mins(90)));
+        assert_eq!(duration("0"), Ok(Duration::ZERO));
+        for text in ["", "-1s", "1y", "s", "1 parsec"] {
+            assert!(duration(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! The server: sockets, TLS, health, reflection, metrics, and an orderly end.
+//!
+//! Crossplane keeps one connection per function for as long as it stays healthy and never looks up the name
+//! again. So connections have an age, after which the client is asked to make another one: that is what lets
+//! a second replica get calls. And clients wait for a server that is away, up to the deadline of the whole
+//! reconcile: so ending means telling them at once, and finishing what they already asked.
+
+mod address;
+mod admin;
+mod incoming;
+pub mod tls;
+
+use std::{io, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+
+pub use address::Address;
+use admin::Ready;
+use thiserror::Error;
+use tls::Certs;
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::TcpListener,
+    sync::{mpsc, watch},
+    time::timeout,
+};
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::{
+    server::NamedService,
+    service::Routes,
+    transport::{self, server::Connected},
+};
+use tonic_health::server::HealthReporter;
+
+use crate::{
+    edge::{Function, Measured, metrics::Metrics},
+    proto::{self, v1, v1beta1},
+};
+
+type V1 = v1::function_runner_service_server::FunctionRunnerServiceServer<Function>;
+type V1Beta1 = v1beta1::function_runner_service_server::FunctionRunnerServiceServer<Function>;
+
+/// A peer that does not answer a ping for this long is gone, whatever TCP believes.
+const KEEPALIVE: (Duration, Duration) = (Duration::from_mins(1), Duration::from_secs(20));
+
+/// How connections are protected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Security {
+    /// Not at all: HTTP/2 in plain text, for `crossplane render` and tests.
+    Insecure,
+    /// TLS with the certificates in this directory; clients must have one too.
+    Mutual(PathBuf),
+}
+
+/// What the command line says about the server.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Where gRPC listens.
+    pub address: Address,
+    /// Where probes and metrics are answered.
+    pub admin_address: Address,
+    /// How gRPC connections are protected.
+    pub security: Security,
+    /// The largest request that is accepted, in bytes.
+    pub max_recv_message_size: usize,
+    /// After this time a client is asked to connect again; none for never.
+    pub max_connection_age: Option<Duration>,
+    /// How long calls in flight may take once the server was told to end.
+    pub shutdown_timeout: Duration,
+}
+
+/// Why the server does not start, or stopped.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// A socket cannot be opened.
+    #[error("cannot listen on {address} for {purpose}: {cause}")]
+    Listen {
+        /// The address as it was given.
+        address: Address,
+        /// What it is for.
+        purpose: &'static str,
+        /// Why not.
+        cause: io::Error,
+    },
+    /// The certificates cannot be used.
+    #[error("cannot use the certificates: {0}")]
+    Certificates(tls::Error),
+    /// The descriptors compiled into this program are damaged.
+    #[error("cannot set up reflection")]
+    Reflection(#[from] tonic_reflection::server::Error),
+    /// Serving failed.
+    #[error("the gRPC server failed")]
+    Transport(#[from] transport::Error),
+}
+
+/// A server that has its sockets and certificates, so that nothing but a bug can keep it from serving.
+pub struct Server {
+    config: Config,
+    function: Arc<Function>,
+    certs: Option<Arc<Certs>>,
+    grpc: TcpListener,
+    admin: TcpListener,
+}
+
+impl Server {
+    /// Loads the certificates and opens the sockets.
+    pub async fn bind(config: Config, function: Function) -> Result<Self, Error> {
+        let certs = match &config.security {
+            Security::Insecure => None,
+            Security::Mutual(dir) => {
+                let certs = Certs::load(dir.clone(), function.metrics().clone());
+                Some(Arc::new(certs.map_err(Error::Certificates)?))
+            }
+        };
+        let grpc = bind(&config.address, "gRPC").await?;
+        let admin = bind(&config.admin_address, "health and metrics").await?;
+        Ok(Self { config, function: Arc::new(function), certs, grpc, admin })
+    }
+
+    /// Where gRPC is served, with the port that was chosen if none was given.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.grpc.local_addr()
+    }
+
+    /// Where probes and metrics are served.
+    pub fn admin_address(&self) -> io::Result<SocketAddr> {
+        self.admin.local_addr()
+    }
+
+    /// Serves until `shutdown`, and then until calls in flight are finished or have had their time.
+    pub async fn run(self, shutdown: impl Future<Output = ()>) -> Result<(), Error> {
+        let metrics = self.function.metrics().clone();
+        let ready = Ready::default();
+        ready.set(true);
+        let http = admin::router(ready.clone(), metrics.clone());
+        let admin = tokio::spawn(async move { axum::serve(self.admin, http).await });
+
+        let (reporter, routes) = routes(&self.function, self.config.max_recv_message_size).await?;
+        let (stop, stopped) = watch::channel(false);
+        let serving = async {
+            match self.certs {
+                None => {
+                    let (out, connections) = mpsc::channel(1);
+                    let accepting = tokio::spawn(incoming::plain(self.grpc, out));
+                    serve(&self.config, routes, connections, stopped).await?;
+                    let _ = accepting.await;
+                }
+                Some(certs) => {
+                    let (out, connections) = mpsc::channel(1);
+                    let accepting = tokio::spawn(incoming::encrypted(self.grpc, certs, metrics, out));
+                    serve(&self.config, routes, connections, stopped).await?;
+                    let _ = accepting.await;
+                }
+            }
+            Ok::<_, Error>(())
+        };
+        let mut serving = std::pin::pin!(serving);
+
+        let served = tokio::select! {
+            served = &mut serving => served,
+            () = shutdown => {
+                let bound = self.config.shutdown_timeout;
+                tracing::info!(seconds = bound.as_secs_f64(), "ending: finishing calls in flight");
+                ready.set(false);
+                not_serving(&reporter).await;
+                stop.send_replace(true);
+                timeout(bound, serving).await.unwrap_or_else(|_| {
+                    tracing::warn!("ended with calls in flight: they took longer than --shutdown-timeout");
+                    Ok(())
+                })
+            }
+        };
+        admin.abort();
+        served
+    }
+}
+
+async fn bind(address: &Address, purpose: &'static str) -> Result<TcpListener, Error> {
+    let error = |cause| Error::Listen { address: address.clone(), purpose, cause };
+    address.bind().await.map_err(error)
+}
+
+/// Everything that is on the gRPC port: the function under both names, health, reflection.
+async fn routes(function: &Arc<Function>, limit: usize) -> Result<(HealthReporter, Routes), Error> {
+    let metrics: Metrics = function.metrics().clone();
+    let (reporter, health) = tonic_health::server::health_reporter();
+    reporter.set_serving::<V1>().await;
+    reporter.set_serving::<V1Beta1>().await;
+    let reflection = || {
+        tonic_reflection::server::Builder::configure()
+            .register_encoded_file_descriptor_set(proto::DESCRIPTORS)
+            .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+    };
+    let v1 = V1::from_arc(Arc::clone(function)).max_decoding_message_size(limit);
+    let v1beta1 = V1Beta1::from_arc(Arc::clone(function)).max_decoding_message_size(limit);
+    let mut routes = Routes::builder();
+    routes
+        .add_service(Measured::new(v1, metrics.clone()))
+        .add_service(Measured::new(v1beta1, metrics.clone()))
+        .add_service(Measured::new(health, metrics))
+        .add_service(reflection().build_v1()?)
+        .add_service(reflection().build_v1alpha()?);
+    Ok((reporter, routes.routes()))
+}
+
+async fn not_serving(reporter: &HealthReporter) {
+    for name in ["", V1::NAME, V1Beta1::NAME] {
+        reporter.set_service_status(name, tonic_health::ServingStatus::NotServing).await;
+    }
+}
+
+/// Runs HTTP/2 on the connections until told to stop and all of them are closed.
+async fn serve<Io>(
+    config: &Config,
+    routes: Routes,
+    connections: mpsc::Receiver<io::Result<Io>>,
+    mut stopped: watch::Receiver<bool>,
+) -> Result<(), Error>
+where
+    Io: AsyncRead + AsyncWrite + Connected + Unpin + Send + 'static,
+{
+    let (interval, patience) = KEEPALIVE;
+    let mut server = transport::Server::builder();
+    if let Some(age) = config.max_connection_age {
+        // Without a grace period on purpose: with one, tonic cuts the connection without a word.
+        server = server.max_connection_age(age);
+    }
+    server
+        .http2_keepalive_interval(Some(interval))
+        .http2_keepalive_timeout(Some(patience))
+        .serve_with_incoming_shutdown(routes, ReceiverStream::new(connections), async move {
+            let _ = stopped.wait_for(|stop| *stop).await;
+        })
+        .await?;
+    Ok(())
+}

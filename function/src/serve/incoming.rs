@@ -1,0 +1,114 @@
+//! Connections: accepted, encrypted where that is asked for, handed over once they are usable.
+
+use std::{
+    io,
+    net::SocketAddr,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::mpsc,
+    task::JoinSet,
+    time::{sleep, timeout},
+};
+use tokio_rustls::{TlsAcceptor, server::TlsStream};
+
+use super::tls::Certs;
+use crate::edge::metrics::Metrics;
+
+/// A client that has not finished its handshake by then never will.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Handshakes cost CPU and memory before anybody has shown a certificate.
+const MAX_HANDSHAKES: usize = 256;
+
+/// Connections ready for HTTP/2, as tonic takes them.
+pub(super) type Sender<Io> = mpsc::Sender<io::Result<Io>>;
+
+/// Hands over connections as they are, until nobody takes them any more.
+pub(super) async fn plain(listener: TcpListener, out: Sender<TcpStream>) {
+    loop {
+        let Some((stream, _)) = accept(&listener, &out).await else { return };
+        if out.send(Ok(stream)).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Hands over connections whose client has shown a good certificate, until nobody takes them any more.
+/// Each handshake is a task of its own: a slow client delays nobody.
+pub(super) async fn encrypted(
+    listener: TcpListener,
+    certs: Arc<Certs>,
+    metrics: Metrics,
+    out: Sender<TlsStream<TcpStream>>,
+) {
+    let log = Arc::new(FailureLog::default());
+    let mut handshakes = JoinSet::new(); // dropped with this task, and then so are they
+    loop {
+        let Some((stream, peer)) = accept(&listener, &out).await else { return };
+        while handshakes.try_join_next().is_some() {}
+        if handshakes.len() >= MAX_HANDSHAKES {
+            handshakes.join_next().await;
+        }
+        let acceptor = TlsAcceptor::from(certs.current());
+        let (out, log, metrics) = (out.clone(), Arc::clone(&log), metrics.clone());
+        handshakes.spawn(async move {
+            let result = timeout(HANDSHAKE_TIMEOUT, acceptor.accept(stream)).await;
+            let error = match result {
+                Ok(Ok(stream)) => return drop(out.send(Ok(stream)).await),
+                Ok(Err(error)) => error,
+                Err(_) => io::Error::new(io::ErrorKind::TimedOut, "the client did not finish in time"),
+            };
+            metrics.handshake_failed();
+            log.write(peer, &error);
+        });
+    }
+}
+
+/// The next connection, or none once nobody takes them any more.
+async fn accept<Io>(listener: &TcpListener, out: &Sender<Io>) -> Option<(TcpStream, SocketAddr)> {
+    loop {
+        let accepted = tokio::select! {
+            () = out.closed() => return None,
+            accepted = listener.accept() => accepted,
+        };
+        match accepted {
+            Ok((stream, peer)) => {
+                // Calls are small and somebody waits for each of them. Without it they only get slower.
+                let _ = stream.set_nodelay(true);
+                return Some((stream, peer));
+            }
+            Err(error) => {
+                tracing::warn!(%error, "cannot accept a connection");
+                // Out of descriptors, mostly: that passes, but not by trying at once.
+                sleep(Duration::from_millis(100)).await;
+            }
+        }
+    }
+}
+
+/// One line per second at most, with the number of those that were left out.
+#[derive(Default)]
+struct FailureLog(Mutex<(Option<Instant>, u64)>);
+
+impl FailureLog {
+    fn write(&self, peer: SocketAddr, error: &io::Error) {
+        if error.kind() == io::ErrorKind::UnexpectedEof {
+            // What only looks whether the port is open, as probes do.
+            tracing::debug!(%peer, %error, "connection closed before the TLS handshake was done");
+            return;
+        }
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.0.is_some_and(|at| at.elapsed() < Duration::from_secs(1)) {
+            last.1 += 1;
+            return;
+        }
+        let suppressed = std::mem::take(&mut last.1);
+        last.0 = Some(Instant::now());
+        drop(last);
+        tracing::warn!(%peer, %error, suppressed, "TLS handshake failed");
+    }
+}
