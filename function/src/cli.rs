@@ -6,6 +6,7 @@ use std::{path::PathBuf, time::Duration};
 use clap::{Args, Parser, Subcommand, builder::BoolishValueParser};
 use function_testplatform::{
     Options,
+    render::RenderArgs,
     serve::{Address, Config, Security},
 };
 use jiff::SignedDuration;
@@ -32,6 +33,7 @@ pub struct Cli {
 pub enum Command {
     /// Serve the function over gRPC (the default).
     Serve(Box<ServeArgs>),
+    Render(Box<RenderArgs>),
 }
 
 impl Cli {
@@ -151,7 +153,7 @@ mod tests {
     fn parse(line: &str) -> Result<(LogArgs, Config, Options), clap::Error> {
         let cli = Cli::try_parse_from(line.split_whitespace())?;
         let log = cli.log;
-        let Command::Serve(args) = cli.into_command();
+        let Command::Serve(args) = cli.into_command() else { panic!("not a command line to serve") };
         let (config, options) = args.split().expect("a mode of serving");
         Ok((log, config, options))
     }

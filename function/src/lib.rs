@@ -19,6 +19,7 @@ pub mod explain;
 pub mod observed;
 pub mod plan;
 pub mod proto;
+pub mod render;
 pub mod respond;
 pub mod serve;
 pub mod status;
