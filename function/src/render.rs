@@ -28,7 +28,7 @@ use jiff::Timestamp;
 pub use args::RenderArgs;
 pub use error::Error;
 pub use input::Input;
-pub use pipeline::{Pass, Rendered};
+pub use pipeline::{Pass, Rendered, run};
 
 /// Renders what the arguments name onto `out`; what the user should know beside it goes to `notes`.
 ///
@@ -44,7 +44,7 @@ pub fn render(
     for remark in remarks {
         writeln!(notes, "note: {remark}").or_else(gone)?;
     }
-    let rendered = pipeline::run(&input, now)?;
+    let rendered = run(&input, now)?;
     // In one piece: whoever reads it gets a whole stream or an error.
     let text = output::stream(&input, &rendered, args)?;
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).or_else(gone)?;

@@ -135,7 +135,7 @@ fn options() -> serde_saphyr::Options {
 
 fn yaml(path: &Path, error: &serde_saphyr::Error) -> Error {
     let (line, column) = error.location().map_or((0, 0), |l| (l.line(), l.column()));
-    let text = error.to_string();
+    let text = error.without_snippet().render_with_formatter(&serde_saphyr::UserMessageFormatter);
     // The place is said before the message, in the form that editors jump to.
     let message = [format!(" at line {line}, column {column}"), format!("line {line} column {column}: ")]
         .iter()
