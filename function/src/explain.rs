@@ -5,10 +5,10 @@
 //! cannot differ from what happened; and like every text of ours it names no secret.
 
 mod next;
+mod phase;
 
 use prost::Message as _;
 use testplatform_apis::{
-    condition::Failure,
     names::{crossplane, ours},
     phase::Phase,
 };
@@ -16,8 +16,8 @@ use testplatform_apis::{
 use crate::{
     Judged,
     backend::Stage,
-    observed::{CREDENTIALS, EPHEMERAL_CLUSTER, Environment, Link, Writer},
-    plan::{Course, Policies, Write},
+    observed::{CREDENTIALS, EPHEMERAL_CLUSTER, Environment, Writer},
+    plan::{Policies, Write},
     proto::{Ready, Resource, RunFunctionResponse, Severity},
     validate::Validated,
     wire,
@@ -29,7 +29,7 @@ pub fn explain(judged: &Judged, response: &RunFunctionResponse) -> Vec<String> {
     if let Some(fatal) = fatal {
         return vec![format!("fatal: {}", fatal.message)];
     }
-    let mut lines = vec![phase(judged)];
+    let mut lines = vec![phase::line(judged)];
     lines.extend(latched(judged));
     match &judged.plan.request {
         Ok(request) => {
@@ -47,134 +47,42 @@ pub fn explain(judged: &Judged, response: &RunFunctionResponse) -> Vec<String> {
         }
     }
     lines.extend(next::change(judged));
+    if let Some(ttl) = response.meta.as_ref().and_then(|m| m.ttl.as_ref()) {
+        lines.push(format!("answer: good for {} s", ttl.seconds));
+    }
     lines
-}
-
-fn phase(judged: &Judged) -> String {
-    let course = &judged.plan.course;
-    let why = match course.phase {
-        Phase::Pending => pending(judged),
-        Phase::Provisioning => provisioning(judged),
-        Phase::Ready => format!("the hub says {} and the kubeconfig is there", word(judged)),
-        Phase::Degraded => format!("it was ready before, and the hub now says {}", word(judged)),
-        Phase::Deprovisioning => {
-            format!("{}; the hub says {} and is not done", ending(judged), word(judged))
-        }
-        Phase::Deprovisioned => match &course.over {
-            Some(over) => format!("{}, and nothing is left ({})", ending(judged), over.reason),
-            None => ending(judged).into(),
-        },
-        Phase::Failed => failed(course).into(),
-    };
-    format!("phase {}: {why}", course.phase)
-}
-
-fn pending(judged: &Judged) -> String {
-    match (&judged.observed.writer, &judged.plan.request) {
-        (None, Ok(Validated { hold: Some(hold), .. })) => hold.message.clone(),
-        (None, _) => "nothing was asked of the hub before".into(),
-        (Some(_), _) if judged.plan.course.again => {
-            "what was asked for vanished before the hub took it up, so it is asked for once more".into()
-        }
-        (Some(writer), _) => match &writer.link {
-            Link::Refused(words) => format!("the hub refuses: {words}"),
-            Link::Unreachable(how) => format!("the hub cannot be reached: {how}"),
-            Link::Paused => "the Object is paused, so nothing reaches the hub".into(),
-            Link::Unknown | Link::InSync | Link::Deleted | Link::Replaced | Link::UnknownField(_) => {
-                "the hub was asked and shows nothing yet".into()
-            }
-        },
-    }
-}
-
-fn provisioning(judged: &Judged) -> String {
-    match &judged.plan.health.stage {
-        Stage::Ready => "the hub says Ready, but the kubeconfig is not there yet".into(),
-        Stage::Failing(_) => {
-            "the hub says Failed, but neither that its job has ended nor that it refused the request".into()
-        }
-        Stage::Unborn
-        | Stage::Provisioning
-        | Stage::TearingDown
-        | Stage::Refused { .. }
-        | Stage::Ended { .. } => {
-            format!("the hub says {}", word(judged))
-        }
-    }
-}
-
-/// What ends the cluster.
-fn ending(judged: &Judged) -> &'static str {
-    let asked = judged.plan.request.as_ref().is_ok_and(|r| r.teardown == Some(true));
-    match judged.plan.course {
-        _ if asked => "spec.tearDownCluster is true",
-        Course { expired: true, .. } => "its lifetime is over",
-        Course { teardown: true, .. } => "its end was asked for before, which is not taken back",
-        Course { .. } => "the hub ended it",
-    }
-}
-
-fn failed(course: &Course) -> &'static str {
-    match course.failure.unwrap_or(Failure::Earlier) {
-        Failure::InvalidClaim => "the claim is invalid in what cannot change",
-        Failure::UnknownField => "the hub does not know a field, and nothing was made",
-        Failure::HubRefused => "the hub refused the request for good",
-        Failure::ProwJobFailed => "the hub's job has ended without success",
-        Failure::ProvisionTimeout => "it was not ready within the provision timeout",
-        Failure::RemoteDeleted => "the remote object is gone, and nobody had asked for that",
-        Failure::RemoteReplaced => "another object has the remote object's name",
-        Failure::WriterLost => {
-            "a cluster was made for this composite, and the Object that carried it is gone"
-        }
-        Failure::Earlier => "an earlier pass said so",
-    }
-}
-
-fn word(judged: &Judged) -> &str {
-    match judged.plan.health.word.as_str() {
-        "" => "nothing",
-        word => word,
-    }
 }
 
 /// What stays as it is because it was said before, and who remembers.
 fn latched(judged: &Judged) -> Vec<String> {
     let observed = &judged.observed;
     let course = &judged.plan.course;
-    let noted = |key| observed.writer.as_ref().is_some_and(|w| w.object.metadata.annotation(key).is_some());
-    let mut lines = Vec::new();
-    let mut witnesses = Vec::new();
-    if observed.composite.status.phase == Some(course.phase) {
-        witnesses.push("status.phase");
-    }
     let note = match course.phase {
         Phase::Failed => Some(ours::FAILED),
         Phase::Deprovisioned => Some(ours::OVER),
         Phase::Pending | Phase::Provisioning | Phase::Ready | Phase::Degraded | Phase::Deprovisioning => None,
     };
-    if let Some(key) = note.filter(|key| noted(key)) {
-        witnesses.push(key);
+    let noted =
+        |key: &&str| observed.writer.as_ref().is_some_and(|w| w.object.metadata.annotation(key).is_some());
+    let shown = observed.composite.status.phase == Some(course.phase);
+    let last = note.map(|key| [shown.then_some("status.phase"), Some(key).filter(noted)]);
+    let last: Vec<&str> = last.into_iter().flatten().flatten().collect();
+
+    let ready = [
+        ("the kubeconfig in the composite's connection Secret", observed.details.has_kubeconfig()),
+        ("status.readyAt", observed.composite.status.ready_at.is_some()),
+        ("condition Ready", observed.composite.is_ready()),
+    ];
+    let ready: Vec<&str> = ready.into_iter().filter(|(_, holds)| *holds).map(|(what, _)| what).collect();
+
+    let mut lines = Vec::new();
+    if !last.is_empty() {
+        lines.push(format!("latch {}: remembered by {}", course.phase, last.join(" and ")));
     }
-    if note.is_some() && !witnesses.is_empty() {
-        lines.push(format!("latch {}: final, remembered by {}", course.phase, witnesses.join(" and ")));
-    }
-    if course.ever_ready {
-        let mut witnesses = Vec::new();
-        if observed.details.has_kubeconfig() {
-            witnesses.push("the kubeconfig in the composite's connection Secret");
-        }
-        if observed.composite.status.ready_at.is_some() {
-            witnesses.push("status.readyAt");
-        }
-        if observed.composite.is_ready() {
-            witnesses.push("condition Ready");
-        }
-        let by = if observed.ever_ready() {
-            format!("remembered by {}", witnesses.join(" and "))
-        } else {
-            "from this pass on".to_owned()
-        };
-        lines.push(format!("latch ready: {by}"));
+    if course.ever_ready && !observed.ever_ready() {
+        lines.push("latch ready: from this pass on".into());
+    } else if course.ever_ready {
+        lines.push(format!("latch ready: remembered by {}", ready.join(" and ")));
     }
     lines
 }
@@ -200,28 +108,31 @@ fn writer(judged: &Judged, request: &Validated) -> String {
         Write::Update(policies) => format!("kept with {}", allowed(judged, *policies)),
     };
     let teardown = match (&request.intent.write, request.intent.teardown) {
-        (Write::Create | Write::Again { .. } | Write::Update(_), true) => ", and tells the hub to tear down",
+        (Write::Create | Write::Again { .. } | Write::Update(Policies::Full), true) => {
+            ", and tells the hub to tear down"
+        }
         _ => "",
     };
     format!("writer {EPHEMERAL_CLUSTER}: {what}{teardown}")
 }
 
-fn allowed(judged: &Judged, policies: Policies) -> String {
+fn allowed(judged: &Judged, policies: Policies) -> &'static str {
     let course = &judged.plan.course;
     match policies {
         Policies::Full => match course.phase {
             Phase::Failed | Phase::Deprovisioned => {
-                "full policies, because the hub does not show yet that it was told to end".into()
+                "full policies, because the hub does not show yet that it was told to end"
             }
-            Phase::Pending | Phase::Provisioning | Phase::Ready | Phase::Degraded | Phase::Deprovisioning => {
-                "full policies, because the cluster is wanted or still to be ended".into()
+            Phase::Deprovisioning => "full policies, because the cluster is still to be ended",
+            Phase::Pending | Phase::Provisioning | Phase::Ready | Phase::Degraded => {
+                "full policies, because the cluster is wanted"
             }
         },
         Policies::ObserveDelete => {
-            "policies Observe and Delete, because nothing may make the remote object anew".into()
+            "policies Observe and Delete, because nothing may make the remote object anew"
         }
         Policies::Observe => {
-            "policy Observe alone, because another object has the name, and Delete goes by name".into()
+            "policy Observe alone, because another object has the name, and Delete goes by name"
         }
     }
 }
@@ -265,7 +176,12 @@ fn composite(judged: &Judged, response: &RunFunctionResponse) -> Option<String> 
     let composite = response.desired.as_ref()?.composite.as_ref()?;
     let ready = composite.ready() == Ready::True;
     let why = match (course.phase, ready) {
-        (Phase::Pending, _) => "waits for the hub".into(),
+        (Phase::Pending, _) => match &judged.plan.request {
+            Ok(Validated { hold: Some(_), .. }) if judged.observed.writer.is_none() => {
+                "waits for what holds the request".into()
+            }
+            _ => "waits for the hub".into(),
+        },
         (Phase::Provisioning, _) => match (&judged.plan.health.stage, &course.secret) {
             (Stage::Ready, Some(secret)) => format!("waits for the kubeconfig of Secret {secret}"),
             (Stage::Ready, None) => "waits for the hub to name the Secret with the kubeconfig".into(),
@@ -284,7 +200,12 @@ fn composite(judged: &Judged, response: &RunFunctionResponse) -> Option<String> 
 fn connection(judged: &Judged) -> String {
     let what = match &judged.plan.course.details {
         None => "not written, there are no credentials yet",
-        Some(details) if !details.has_kubeconfig() => "both keys present and empty, which takes them back",
+        Some(details) if !details.has_kubeconfig() && judged.plan.course.ever_ready => {
+            "both keys present and empty, which takes the credentials back"
+        }
+        Some(details) if !details.has_kubeconfig() => {
+            "both keys present and empty, there will be no credentials"
+        }
         Some(details) if !details.has_password() => "kubeconfig, and an empty password",
         Some(_) => "kubeconfig and password",
     };
@@ -294,12 +215,7 @@ fn connection(judged: &Judged) -> String {
 fn deadlines(judged: &Judged, request: &Validated) -> Vec<String> {
     let course = &judged.plan.course;
     let mut lines = Vec::new();
-    if let Environment::Found(config) = &judged.observed.environment {
-        lines.push(format!(
-            "environment: EnvironmentConfig {} names this cluster {}",
-            judged.settings.environment_config, config.cluster_name
-        ));
-    }
+    lines.push(format!("environment: {}", environment(judged)));
     if let Some(at) = course.estimated_ready_at.filter(|_| !course.ever_ready) {
         lines.push(format!("estimate: nine in ten of its kind are ready by {at}"));
     }
@@ -310,4 +226,22 @@ fn deadlines(judged: &Judged, request: &Validated) -> Vec<String> {
     };
     lines.push(format!("lifetime: {lifetime}"));
     lines
+}
+
+fn environment(judged: &Judged) -> String {
+    let name = &judged.settings.environment_config;
+    let still = match judged.observed.writer {
+        Some(_) => "; what was asked for is repeated as it is observed",
+        None => "",
+    };
+    match &judged.observed.environment {
+        Environment::Found(config) => {
+            format!("EnvironmentConfig {name} names this cluster {}", config.cluster_name)
+        }
+        Environment::Invalid(why) => format!("{why}{still}"),
+        Environment::Missing => format!("EnvironmentConfig {name} does not exist{still}"),
+        Environment::NotFetched => {
+            format!("EnvironmentConfig {name} was asked for, this answer is not the last")
+        }
+    }
 }

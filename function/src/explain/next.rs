@@ -13,7 +13,7 @@ pub(super) fn change(judged: &Judged) -> Vec<String> {
     }
     lines.push(format!("next: {}", event(judged, course)));
     if let Some(at) = course.next_deadline {
-        lines.push(format!("next deadline: {at}, and Crossplane asks again before it"));
+        lines.push(format!("next deadline: {at}"));
     }
     lines
 }

@@ -24,6 +24,7 @@ Exit code: 0 rendered; 1 the files cannot be rendered; 2 the command line is wro
 /// functions are skipped, with a note.
 #[derive(Clone, Debug, Default, Args)]
 #[command(after_help = AFTER)]
+#[allow(clippy::struct_excessive_bools, reason = "one for each flag")]
 pub struct RenderArgs {
     /// The claim, or the composite.
     #[arg(value_name = "XR")]

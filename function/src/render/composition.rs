@@ -2,11 +2,14 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use prost::bytes::Bytes;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Error, RenderArgs, files, files::Document, pool};
+use super::{
+    Error, RenderArgs,
+    files::{self, Document},
+    pool::{self, Entries},
+};
 
 /// What the name of a function of ours contains, and the last part of its package is.
 const OURS: &str = "function-testplatform";
@@ -18,8 +21,8 @@ pub struct Step {
     pub name: String,
     /// Its input.
     pub input: Option<Value>,
-    /// Its credentials: name, then keys and values.
-    pub credentials: Vec<(String, Vec<(String, Bytes)>)>,
+    /// Its credentials, by name.
+    pub credentials: Vec<(String, Entries)>,
     /// What is fetched before it is first called.
     pub requirements: Requirements,
 }
@@ -145,7 +148,7 @@ impl Composition {
         // First what it is, so that another file is not blamed for a missing field.
         let document = files::document(path)?;
         if document.text("/kind") != "Composition" {
-            return Err(failed(format!("is a {} and not a Composition", document.text("/kind"))));
+            return Err(failed(format!("kind is {}, expected Composition", document.text("/kind"))));
         }
         let composition: Composition = files::typed(path)?;
         match composition.spec.mode.as_deref() {
@@ -207,10 +210,7 @@ fn package(reference: &str) -> &str {
     name.split(['@', ':']).next().unwrap_or_default()
 }
 
-fn credentials(
-    step: &PipelineStep,
-    secrets: &[Document],
-) -> Result<Vec<(String, Vec<(String, Bytes)>)>, Error> {
+fn credentials(step: &PipelineStep, secrets: &[Document]) -> Result<Vec<(String, Entries)>, Error> {
     let mut all = Vec::new();
     for credentials in &step.credentials {
         let Some(wanted) = credentials.secret_ref.as_ref().filter(|_| credentials.source == "Secret") else {

@@ -124,7 +124,7 @@ fn composite(
         kind => format!(" or its claim {kind}"),
     };
     Err(given.error(format!(
-        "is a {kind} of {api_version}, but {} is for {}{or_claim} of {}",
+        "kind is {kind} of {api_version}, but {} is for {}{or_claim} of {}",
         args.composition.display(),
         of.kind,
         of.api_version

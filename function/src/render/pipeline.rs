@@ -9,7 +9,8 @@ use testplatform_apis::ci_operator;
 use super::{
     Error, Input,
     composition::{RequiredResource, Step},
-    pool, schema,
+    pool::{self, Entries},
+    schema,
 };
 use crate::{
     Judged, Options, judge,
@@ -180,7 +181,7 @@ fn structure(step: &Step) -> Result<Option<Bytes>, Error> {
     input.map_err(|e| Error::Input(format!("the input of pipeline step {:?}: {e}", step.name)))
 }
 
-fn credentials((name, entries): &(String, Vec<(String, Bytes)>)) -> (String, Credentials) {
+fn credentials((name, entries): &(String, Entries)) -> (String, Credentials) {
     let data = entries.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
     (name.clone(), Credentials { source: Some(Source::CredentialData(CredentialData { data })) })
 }

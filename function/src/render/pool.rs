@@ -1,6 +1,8 @@
 //! What a function may ask for: the objects of `--required-resources`, matched as Crossplane matches them, and
 //! the connection Secrets among the observed resources.
 
+use std::collections::BTreeMap;
+
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use prost::bytes::Bytes;
 use serde_json::Value;
@@ -12,6 +14,9 @@ use crate::{
     },
     wire,
 };
+
+/// What a Secret holds, by key.
+pub type Entries = Vec<(String, Bytes)>;
 
 /// The objects that a selector names. None is an answer too: asked for, and not there.
 pub fn select(pool: &[Document], selector: &ResourceSelector) -> Result<Resources, Error> {
@@ -68,8 +73,8 @@ pub fn connection_secret<'a>(secrets: &'a [Document], object: &Value) -> Option<
 }
 
 /// What a Secret holds, by key: `data` is base64, `stringData` is text and wins. An error names the key only.
-pub fn entries(secret: &Document) -> Result<Vec<(String, Bytes)>, Error> {
-    let mut entries = std::collections::BTreeMap::new();
+pub fn entries(secret: &Document) -> Result<Entries, Error> {
+    let mut entries = BTreeMap::new();
     for (field, encoded) in [("data", true), ("stringData", false)] {
         for (key, value) in secret.object[field].as_object().into_iter().flatten() {
             let broken = || secret.error(format!("{field}.{key} of {} is no text", secret.label()));
