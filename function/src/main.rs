@@ -6,7 +6,6 @@ mod logs;
 use std::{io, process::ExitCode};
 
 use anyhow::Context as _;
-use clap::Parser as _;
 use cli::{Cli, Command};
 use function_testplatform::{
     Options,
@@ -24,7 +23,7 @@ use tokio::{
 const USAGE: u8 = 2;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::read(std::env::args_os()).unwrap_or_else(|error| error.exit());
     let log = cli.log;
     let result = match cli.into_command() {
         // What it has to say is for people and not for a log.

@@ -1,5 +1,6 @@
 //! Every directory of `examples/` is documentation, input of `render` and golden at once.
 //! `SNAPSHOTS=overwrite cargo test -p function-testplatform --test examples` writes each `desired.yaml`.
+#![allow(clippy::unwrap_used, reason = "the lints see helpers of an integration test as production code")]
 
 use std::{
     fs,

@@ -1,4 +1,6 @@
 //! `render` as a program: exit codes, and what it says when the files do not fit.
+#![allow(clippy::unwrap_used, reason = "the lints see helpers of an integration test as production code")]
+#![allow(clippy::needless_raw_string_hashes, reason = "snapbox writes what is expected in this form")]
 
 use std::{fs, path::Path};
 
