@@ -303,6 +303,40 @@ spec:
 }
 
 #[test]
+fn the_xrd_says_what_is_a_claim_of_what() {
+    const XRD: &str = "package/xrds/xtestplatformclusters.ci.openshift.org.yaml";
+    let case = Case::new();
+    let args = [CLAIM, COMPOSITION, "-e", ENVIRONMENT, "--xrd", XRD];
+    case.render(&args).code(0).stderr_eq(str![]);
+    let other = case.composition(|text| text.replace("kind: XTestPlatformCluster", "kind: XOther"));
+    case.render(&[CLAIM, &other, "--xrd", XRD]).code(1).stderr_eq(str![[r#"
+error: package/xrds/xtestplatformclusters.ci.openshift.org.yaml: does not define XOther of ci.openshift.org/v1alpha1
+
+"#]]);
+}
+
+/// `kubectl get -o yaml` prints several objects as one List; other files of the directory are not looked at.
+#[test]
+fn observed_resources_come_from_lists_and_directories() {
+    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let observed = fs::read_to_string(top.join("examples/ready/observed.yaml")).unwrap();
+    let documents: Vec<serde_json::Value> = serde_saphyr::from_multiple(&observed).unwrap();
+    let case = Case::new();
+    let list = serde_json::json!({ "apiVersion": "v1", "kind": "List", "items": documents });
+    // JSON is YAML.
+    case.file("list.yml", &list.to_string());
+    case.file("notes.txt", "{");
+    let args = |observed| {
+        let claim = "examples/ready/claim.yaml";
+        [claim, COMPOSITION, "-e", ENVIRONMENT, "-o", observed, "--now", "2026-03-02T12:00:00Z"]
+    };
+    let from_list = case.render(&args(case.directory.path().to_str().unwrap())).code(0).stderr_eq(str![]);
+    let from_file = case.render(&args("examples/ready/observed.yaml")).code(0).stderr_eq(str![]);
+    assert_eq!(printed(&from_list), printed(&from_file));
+    assert!(printed(&from_list).contains("phase: Ready"));
+}
+
+#[test]
 fn command_lines_that_mean_nothing_are_refused() {
     let case = Case::new();
     for args in [

@@ -18,7 +18,7 @@ pub enum Error {
     Yaml {
         /// Which.
         path: PathBuf,
-        /// Line, from 1; 0 when it is not known.
+        /// Line, from 1.
         line: u64,
         /// Column, from 1.
         column: u64,

@@ -134,11 +134,11 @@ fn options() -> serde_saphyr::Options {
 }
 
 fn yaml(path: &Path, error: &serde_saphyr::Error) -> Error {
-    let (line, column) = error.location().map_or((0, 0), |l| (l.line(), l.column()));
+    let path = path.to_owned();
     let text = error.without_snippet().render_with_formatter(&serde_saphyr::UserMessageFormatter);
+    let Some(location) = error.location() else { return Error::File { path, message: text } };
+    let (line, column) = (location.line(), location.column());
     // The place is said before the message, in the form that editors jump to.
-    let message = [format!(" at line {line}, column {column}"), format!("line {line} column {column}: ")]
-        .iter()
-        .fold(text.as_str().to_owned(), |text, place| text.replace(place.as_str(), ""));
-    Error::Yaml { path: path.to_owned(), line, column, message }
+    let message = text.replace(&format!(" at line {line}, column {column}"), "");
+    Error::Yaml { path, line, column, message }
 }
