@@ -348,3 +348,15 @@ fn command_lines_that_mean_nothing_are_refused() {
         case.render(args).code(2).stdout_eq(str![]);
     }
 }
+
+/// The best of several: what the machine does beside it is not measured.
+#[test]
+fn the_first_example_is_rendered_within_50_milliseconds() {
+    let case = Case::new();
+    let fast = (0..30).any(|_| {
+        let start = std::time::Instant::now();
+        case.render(&[CLAIM, COMPOSITION, "-e", ENVIRONMENT, "--explain"]).code(0);
+        start.elapsed() < std::time::Duration::from_millis(50)
+    });
+    assert!(fast, "30 runs took longer than 50 ms each");
+}
