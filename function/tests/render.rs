@@ -184,6 +184,7 @@ fn a_refusal_is_exit_code_3_and_prints_no_resources() {
 apiVersion: render.crossplane.io/v1beta1
 kind: Result
 message: composed resource "shiny" was made by a newer version of this function, and this version would destroy it; nothing is changed. Go back to the newer version
+reason: NewerVersion
 severity: SEVERITY_FATAL
 step: testplatform
 
