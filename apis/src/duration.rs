@@ -73,6 +73,14 @@ impl GoDuration {
         self.0 / 1_000_000_000
     }
 
+    /// The span as people write it: zero units at the end left out (`4h`, `1h30m`).
+    pub fn short(self) -> String {
+        let text = self.to_string();
+        let text = if text.ends_with("m0s") { text.trim_end_matches("0s") } else { &text };
+        let text = if text.ends_with("h0m") { text.trim_end_matches("0m") } else { text };
+        text.to_owned()
+    }
+
     /// Both spans together; saturates at the ends of the range.
     #[must_use]
     pub const fn saturating_add(self, other: Self) -> Self {

@@ -16,6 +16,8 @@ pub mod ours {
     pub const FAILED: &str = "testplatform.ci.openshift.org/failed";
     /// On the writer Object: why nothing is left that costs money. Second witness of that latch.
     pub const OVER: &str = "testplatform.ci.openshift.org/over";
+    /// On the writer Object of a cluster with a lifetime: when it became ready. Second witness of that time.
+    pub const READY_AT: &str = "testplatform.ci.openshift.org/ready-at";
     /// On the remote object, copied onto the `credentials` Object: revision of the published Secret.
     pub const CREDENTIALS_REVISION: &str = "testplatform.ci.openshift.org/credentials-revision";
     /// On the EphemeralCluster: lifetime from Ready on, a Go duration; follows the claim.

@@ -4,12 +4,12 @@
 //! (Unknown/FatalError) says nothing about what was shown before, so nothing is repeated after it.
 
 use testplatform_apis::{
-    condition::{Condition, ConditionStatus, ConditionType},
+    condition::{Condition, ConditionStatus, ConditionType, Failure, Request},
     foreign::meta::{ObservedCondition, condition},
     phase::Phase,
 };
 
-use crate::{Judged, backend::Stage};
+use crate::{Judged, backend::Stage, observed::Environment};
 
 /// An event to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +35,7 @@ pub fn events(judged: &Judged, conditions: &[Condition]) -> Vec<Event> {
     let mut events = Vec::new();
     if let Some((old, new)) = transition(ConditionType::RequestAccepted)
         && differs(old, new)
+        && judged.observed.environment != Environment::NotFetched
     {
         events.extend(request(old, new));
     }
@@ -62,6 +63,7 @@ pub fn events(judged: &Judged, conditions: &[Condition]) -> Vec<Event> {
     }
     if let Some((old, new)) = transition(ConditionType::RemoteConsistent)
         && differs(old, new)
+        && judged.plan.course.phase != Phase::Failed
     {
         events.extend(remote(old, new));
     }
@@ -74,10 +76,10 @@ fn differs(old: Option<&ObservedCondition>, new: &Condition) -> bool {
 
 fn request(old: Option<&ObservedCondition>, new: &Condition) -> Option<Event> {
     match (new.status, new.reason.as_str()) {
-        (ConditionStatus::False, "EnvironmentConfigMissing") => {
-            Some(warning("EnvironmentConfigMissing", &new.message))
+        (ConditionStatus::False, "InvalidClaim") => Some(warning("ValidationFailed", &new.message)),
+        (ConditionStatus::False, reason) => {
+            Some(warning(Request::parse(reason).map_or("RequestRefused", Request::as_str), &new.message))
         }
-        (ConditionStatus::False, _) => Some(warning("ValidationFailed", &new.message)),
         (_, "Accepted" | "NoTenant") => {
             old.filter(|o| o.is_false()).map(|_| normal("RequestAccepted", &new.message))
         }
@@ -97,15 +99,22 @@ fn cluster(judged: &Judged, new: &Condition) -> Option<Event> {
         (Phase::Deprovisioning, _) if judged.plan.course.expired => (false, "Expired"),
         (Phase::Deprovisioning, _) => (false, "TearingDown"),
         (Phase::Deprovisioned, _) => (false, "TornDown"),
-        (Phase::Failed, _) => (true, "ProvisioningFailed"),
+        (Phase::Failed, _) => match judged.plan.course.failure {
+            Some(Failure::RemoteDeleted | Failure::RemoteReplaced | Failure::WriterLost) => {
+                (true, "ClusterLost")
+            }
+            _ if judged.plan.course.ever_ready => (true, "ClusterFailed"),
+            _ => (true, "ProvisioningFailed"),
+        },
     };
     Some(Event { warning: is_warning, reason, message: new.message.clone() })
 }
 
 fn job(judged: &Judged, new: &Condition) -> Option<Event> {
     let done = new.status == ConditionStatus::True && judged.plan.course.phase == Phase::Failed;
-    // In every other phase the phase itself is the news.
-    (done && new.reason != "NothingToTearDown").then(|| normal("TornDown", &new.message))
+    // Only news when the failure was told before; in every other phase the phase itself is the news.
+    let later = judged.observed.composite.status.phase == Some(Phase::Failed);
+    (done && later).then(|| normal("TornDown", "nothing is left that costs money"))
 }
 
 fn remote(old: Option<&ObservedCondition>, new: &Condition) -> Option<Event> {

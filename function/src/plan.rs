@@ -9,7 +9,7 @@ use testplatform_apis::{condition::Failure, names::Uid};
 pub use course::{Course, Over};
 
 use crate::{
-    backend::{self, Desired, Health},
+    backend::{self, Desired, Health, Job},
     observed::Observed,
     validate::{Problem, Validated},
 };
@@ -53,6 +53,8 @@ pub struct Intent {
     pub failed: Option<Failure>,
     /// Why nothing is left that costs money, noted on the writer.
     pub over: Option<String>,
+    /// When a cluster with a lifetime became ready, noted on the writer.
+    pub ready_at: Option<Timestamp>,
     /// Whether the credentials are wanted.
     pub credentials: bool,
     /// Whether the writer counts as ready.
@@ -92,9 +94,17 @@ pub fn plan(request: Result<Validated, Vec<Problem>>, observed: &Observed, now: 
         }
     };
     let backend = backend::select(&request);
-    let health = backend.map(|b| b.health(&request, observed)).unwrap_or_default();
+    let mut health = backend.map(|b| b.health(&request, observed)).unwrap_or_default();
+    remember_job(&mut health, observed);
     let course = course::chart(&request, observed, &health, now);
     request.intent = policies::intent(&request, observed, &health, &course);
     let resources = backend.map(|b| b.resources(&request, observed)).unwrap_or_default();
     Plan { request: Ok(request), health, course, resources, kind: backend.map(super::backend::Backend::kind) }
+}
+
+/// A job that the hub does not report any more is still where the owner finds out what happened.
+fn remember_job(health: &mut Health, observed: &Observed) {
+    if let Some(job) = observed.composite.status.prow_job.clone().filter(|_| health.job == Job::default()) {
+        health.job = Job { id: job.id.unwrap_or_default(), url: job.url.unwrap_or_default() };
+    }
 }

@@ -16,12 +16,12 @@ pub fn status(judged: &Judged) -> TestPlatformClusterStatus {
     let Judged { plan, observed, .. } = judged;
     let (course, health) = (&plan.course, &plan.health);
     let settled = matches!(course.phase, Phase::Deprovisioned | Phase::Failed) && course.over.is_some();
-    let state = if settled {
-        CredentialsState::Withdrawn
-    } else if course.details.is_some() {
-        CredentialsState::Published
-    } else {
-        CredentialsState::Pending
+    let state = match (settled, course.ever_ready) {
+        (true, true) => Some(CredentialsState::Withdrawn),
+        // There never were any, and there will be none.
+        (true, false) => None,
+        (false, _) if course.details.is_some() => Some(CredentialsState::Published),
+        (false, _) => Some(CredentialsState::Pending),
     };
     let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
     let job = &health.job;
@@ -33,7 +33,8 @@ pub fn status(judged: &Judged) -> TestPlatformClusterStatus {
         prow_job: (!job.id.is_empty() || !job.url.is_empty())
             .then(|| ProwJobStatus { id: some(&job.id), url: some(&job.url) }),
         version_desired: health.version_desired.clone(),
-        credentials: Some(CredentialsStatus { state: Some(state), secret_name: course.secret.clone() }),
+        credentials: state
+            .map(|state| CredentialsStatus { state: Some(state), secret_name: course.secret.clone() }),
         started_at: course.started_at,
         ready_at: course.ready_at.or(observed.composite.status.ready_at),
         expires_at: course.expires_at,

@@ -100,10 +100,7 @@ pub fn validate(observed: &Observed, settings: Settings, schema: &Value) -> Resu
         if !unknown.is_empty() {
             remarks.push(Remark::new(
                 Request::UnknownFieldForwarded,
-                format!(
-                    "handed to the hub as they are, unknown to this version: spec.ciOperator {}",
-                    unknown.join(", ")
-                ),
+                format!("handed to the hub as they are, unknown to this version: {}", paths(&unknown)),
             ));
         }
     }
@@ -141,6 +138,12 @@ pub fn validate(observed: &Observed, settings: Settings, schema: &Value) -> Resu
         remarks,
         intent: Intent::default(),
     })
+}
+
+/// Paths within the block as paths within the claim. The last may be a count of those that are left out.
+fn paths(unknown: &[String]) -> String {
+    let path = |p: &String| if p.starts_with("and ") { p.clone() } else { format!("spec.ciOperator.{p}") };
+    unknown.iter().map(path).collect::<Vec<_>>().join(", ")
 }
 
 /// The block of a claim for which nothing was made yet.
@@ -207,14 +210,19 @@ fn hold(block: &Block, observed: &Observed, settings: &Settings) -> Option<Remar
     match (block, &observed.environment) {
         (Block::ClusterClaim, _) => Some(Remark::new(
             Request::BackendNotAvailable,
-            "spec.clusterClaim is not served by this version of the function; use spec.ciOperator, or ask the platform team",
+            "spec.clusterClaim is not served by this version of the function; create a new claim with spec.ciOperator, or ask the platform team",
         )),
         (Block::CiOperator(_), Environment::Found(_)) => None,
         (Block::CiOperator(_), Environment::Invalid(why)) => Some(Remark::new(
             Request::EnvironmentConfigInvalid,
             format!("{why}; ask the platform team to repair it"),
         )),
-        (Block::CiOperator(_), Environment::NotFetched | Environment::Missing) => Some(Remark::new(
+        // This answer is not the last one: core fetches what is asked for and calls again.
+        (Block::CiOperator(_), Environment::NotFetched) => Some(Remark::new(
+            Request::EnvironmentConfigMissing,
+            format!("EnvironmentConfig {config} was not read yet"),
+        )),
+        (Block::CiOperator(_), Environment::Missing) => Some(Remark::new(
             Request::EnvironmentConfigMissing,
             format!("EnvironmentConfig {config} does not exist; ask the platform team to create it"),
         )),

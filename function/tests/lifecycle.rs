@@ -352,6 +352,14 @@ fn a_lifetime_ends_the_cluster_and_can_be_extended() {
     let remote = &world.remote.as_ref().unwrap()["metadata"]["annotations"];
     assert_eq!(remote["testplatform.ci.openshift.org/lifetime"], "2h0m0s");
     assert_eq!(remote["testplatform.ci.openshift.org/max-lifetime"], "2h0m0s");
+    // A restore at a time at which the hub does not say ready: the note on the writer remembers.
+    let expires = world.status["expiresAt"].clone();
+    let mut restored = world.clone();
+    restored.hub("Provisioning", &[]);
+    restored.provider();
+    restored.drop_status();
+    restored.settle();
+    assert_eq!(restored.status["expiresAt"], expires);
     world.later(SignedDuration::from_mins(110));
     world.settle();
     assert_eq!(is(&world, "ClusterReady"), pair("True", "Expiring"));

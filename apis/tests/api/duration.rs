@@ -131,3 +131,21 @@ proptest! {
         let _ = other.parse::<GoDuration>();
     }
 }
+
+#[test]
+fn a_short_form_for_people() {
+    for (text, short) in [
+        ("4h", "4h"),
+        ("90m", "1h30m"),
+        ("1m", "1m"),
+        ("100s", "1m40s"),
+        ("20m10s", "20m10s"),
+        ("10h20m", "10h20m"),
+        ("0", "0s"),
+        ("30s", "30s"),
+        ("10m", "10m"),
+        ("100h", "100h"),
+    ] {
+        assert_eq!(text.parse::<GoDuration>().unwrap().short(), short);
+    }
+}

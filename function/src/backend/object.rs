@@ -47,6 +47,9 @@ pub(super) fn writer(
             }
         }
     }
+    if let Some(at) = intent.ready_at {
+        annotate(ours::READY_AT, &at.to_string());
+    }
     if let Some(failure) = intent.failed {
         annotate(ours::FAILED, failure.as_str());
     }

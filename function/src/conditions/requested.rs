@@ -69,7 +69,11 @@ fn remarks(judged: &Judged) -> Vec<Remark> {
     {
         remarks.push(Remark::new(
             Request::LifetimeBeyondHub,
-            format!("spec.lifetime is {lifetime}, but the hub's own controller ends a cluster after {hub}"),
+            format!(
+                "spec.lifetime is {}, but the hub's own controller ends a cluster after {}",
+                lifetime.short(),
+                hub.short()
+            ),
         ));
         remarks.sort_by_key(|r| r.reason);
     }

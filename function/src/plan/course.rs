@@ -161,14 +161,16 @@ pub(super) fn chart(request: &Validated, observed: &Observed, health: &Health, n
     }
 }
 
-/// Once said, it stays: the upstream controller moves transition times. Without a status, the hub's own condition
-/// tells it, then the time at which core first showed ours.
+/// Once said, it stays: the upstream controller moves transition times. Without a status, the note on the writer tells
+/// it, then the hub's own condition, then the time at which core first showed ours.
 fn ready_at(observed: &Observed, health: &Health) -> Option<Timestamp> {
     let shown = observed.composite.shown(ConditionType::ClusterReady).filter(|c| c.is_true());
+    let noted = observed.writer.as_ref().and_then(|w| w.object.metadata.annotation(ours::READY_AT));
     observed
         .composite
         .status
         .ready_at
+        .or_else(|| noted.and_then(|at| at.parse().ok()))
         .or(health.ready_since)
         .or_else(|| shown.and_then(|c| c.last_transition_time))
 }

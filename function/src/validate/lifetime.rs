@@ -53,7 +53,7 @@ impl Lifetime {
                 };
                 remarks.push(Remark::new(
                     Request::LifetimeClamped,
-                    format!("spec.lifetime is clamped to {cap}, {since}"),
+                    format!("spec.lifetime is clamped to {}, {since}", cap.short()),
                 ));
                 Some(cap)
             }
