@@ -1,9 +1,12 @@
 //! The command line. Names, aliases and environment variables are those of Crossplane's function SDKs,
 //! because that is what a `DeploymentRuntimeConfig` written for another function has in it.
 
-use std::{path::PathBuf, time::Duration};
+use std::{ffi::OsString, path::PathBuf, time::Duration};
 
-use clap::{Args, Parser, Subcommand, builder::BoolishValueParser};
+use clap::{
+    Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, builder::BoolishValueParser,
+    error::ErrorKind, parser::ValueSource,
+};
 use function_testplatform::{
     Options,
     serve::{Address, Config, Security},
@@ -16,7 +19,7 @@ use crate::logs::Format;
 ///
 /// Without a command it serves, which is how Crossplane starts it.
 #[derive(Debug, Parser)]
-#[command(version, args_conflicts_with_subcommands = true)]
+#[command(version)]
 pub struct Cli {
     /// What to do; to serve if there is nothing.
     #[command(subcommand)]
@@ -35,6 +38,24 @@ pub enum Command {
 }
 
 impl Cli {
+    /// Reads a command line. Flags of serving that stand before a command would have no effect and are refused;
+    /// the same settings in the environment are for whom they concern.
+    pub fn read(line: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
+        let mut command = Self::command();
+        let matches = command.try_get_matches_from_mut(line)?;
+        if let Some(name) = matches.subcommand_name() {
+            let serve = ServeArgs::augment_args(clap::Command::new("serve"));
+            let given = |arg: &&clap::Arg| {
+                matches.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine)
+            };
+            if let Some(flag) = serve.get_arguments().find(given).and_then(clap::Arg::get_long) {
+                let message = format!("--{flag} is a flag of serving and has no effect before '{name}'");
+                return Err(command.error(ErrorKind::ArgumentConflict, message));
+            }
+        }
+        Self::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+    }
+
     /// What was asked for.
     pub fn into_command(self) -> Command {
         self.command.unwrap_or(Command::Serve(Box::new(self.serve)))
@@ -47,7 +68,7 @@ pub struct LogArgs {
     /// Log debug messages too.
     #[arg(short, long, env = "DEBUG", global = true, value_name = "BOOL")]
     #[arg(num_args = 0..=1, require_equals = true, default_value = "false", default_missing_value = "true")]
-    #[arg(value_parser = BoolishValueParser::new())]
+    #[arg(value_parser = BoolishValueParser::new(), hide_possible_values = true)]
     pub debug: bool,
     /// How log lines look.
     #[arg(
@@ -77,7 +98,7 @@ pub struct ServeArgs {
     /// Serve plain text and ignore --tls-certs-dir.
     #[arg(long, env = "INSECURE", value_name = "BOOL")]
     #[arg(num_args = 0..=1, require_equals = true, default_value = "false", default_missing_value = "true")]
-    #[arg(value_parser = BoolishValueParser::new())]
+    #[arg(value_parser = BoolishValueParser::new(), hide_possible_values = true)]
     insecure: bool,
     /// Largest request to accept, in MB. Crossplane sends requests of any size; every composed resource is
     /// in there twice.
@@ -144,12 +165,10 @@ fn duration(text: &str) -> Result<Duration, String> {
 
 #[cfg(test)]
 mod tests {
-    use clap::{CommandFactory as _, error::ErrorKind};
-
     use super::*;
 
     fn parse(line: &str) -> Result<(LogArgs, Config, Options), clap::Error> {
-        let cli = Cli::try_parse_from(line.split_whitespace())?;
+        let cli = Cli::read(line.split_whitespace().map(OsString::from))?;
         let log = cli.log;
         let Command::Serve(args) = cli.into_command();
         let (config, options) = args.split().expect("a mode of serving");
@@ -177,7 +196,7 @@ mod tests {
 
     #[test]
     fn no_command_and_serve_are_the_same() {
-        for line in ["f --insecure --address=[::1]:1 -d", "f serve --insecure --address [::1]:1 -d"] {
+        for line in ["f --insecure --address=[::1]:1 -d", "f -d serve --insecure --address [::1]:1"] {
             let (log, config, _) = parse(line).unwrap();
             assert!(log.debug);
             assert_eq!(config.address.to_string(), "[::1]:1");
@@ -210,13 +229,15 @@ mod tests {
             "f --network unix",
             "f --address 9443",
             "f --max-recv-message-size 0",
-            "f --ttl -1s",
+            "f --ttl=-1s",
             "f --ttl soon",
             "f --insecure=maybe",
-            "f --log-format xml",
         ] {
             assert_eq!(parse(line).unwrap_err().kind(), ErrorKind::ValueValidation, "{line}");
         }
+        assert_eq!(parse("f --log-format xml").unwrap_err().kind(), ErrorKind::InvalidValue);
+        // What stands before a command would have no effect, so it is not taken.
+        assert_eq!(parse("f --insecure serve").unwrap_err().kind(), ErrorKind::ArgumentConflict);
     }
 
     #[test]

@@ -6,7 +6,6 @@ mod logs;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
-use clap::Parser as _;
 use cli::{Cli, Command};
 use function_testplatform::{
     Options,
@@ -23,7 +22,7 @@ use tokio::{
 const USAGE: u8 = 2;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::read(std::env::args_os()).unwrap_or_else(|error| error.exit());
     logs::init(cli.log.debug, cli.log.log_format);
     let result = match cli.into_command() {
         Command::Serve(args) => match args.split() {
