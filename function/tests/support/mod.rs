@@ -1,6 +1,10 @@
 //! Requests and responses in protobuf's JSON form, for tests.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
+pub mod requests;
+pub mod tools;
+pub mod view;
+
 use std::{collections::BTreeMap, path::PathBuf};
 
 use function_testplatform::{
