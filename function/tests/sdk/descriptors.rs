@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use function_testplatform::proto::DESCRIPTORS;
 use prost::Message as _;
-use prost_types::{DescriptorProto, EnumDescriptorProto, FileDescriptorProto, FileDescriptorSet};
+use prost_types::{
+    DescriptorProto, EnumDescriptorProto, FileDescriptorProto, FileDescriptorSet, MessageOptions,
+};
 use serde_json::json;
 
 use super::{bytes, python};
@@ -35,7 +37,7 @@ fn message(flat: &mut Flat, parent: &str, m: &DescriptorProto) {
     let name = format!("{parent}{}", m.name());
     flat.insert(
         name.clone(),
-        format!("message, map entry: {}", m.options.as_ref().is_some_and(|o| o.map_entry())),
+        format!("message, map entry: {}", m.options.as_ref().is_some_and(MessageOptions::map_entry)),
     );
     for f in &m.field {
         let oneof = f.oneof_index.map(|i| m.oneof_decl[usize::try_from(i).unwrap()].name());

@@ -50,6 +50,9 @@ fn is_run_name(text: &str) -> bool {
     text.len() <= 63 && text.split('.').all(label)
 }
 
+/// Puts a text somewhere into a claim.
+type Change = dyn Fn(&mut Value, &str);
+
 fn claim(request: &mut Value) -> &mut Value {
     &mut request["observed"]["composite"]["resource"]
 }
@@ -59,7 +62,7 @@ fn manifest(view: &mut Value) -> &mut Value {
 }
 
 /// What comes of each change to the same claim, after what comes of it unchanged.
-fn answers(changes: &[&dyn Fn(&mut Value, &str)]) -> (Value, Vec<Vec<Value>>) {
+fn answers(changes: &[&Change]) -> (Value, Vec<Vec<Value>>) {
     let authority = Authority::new("one");
     let server = Server::start(&authority, &[]);
     let base = own("create", now());
@@ -87,7 +90,7 @@ fn in_an_environment_variable_it_arrives_as_it_is() {
     let name = |claim: &mut Value, text: &str| claim.pointer_mut(ENV).unwrap()[text] = json!("named");
     let (base, seen) = answers(&[&value, &name]);
     for (i, text) in hostile().iter().enumerate() {
-        for (change, seen) in [&value as &dyn Fn(&mut Value, &str), &name].into_iter().zip(&seen) {
+        for (change, seen) in [&value as &Change, &name].into_iter().zip(&seen) {
             let mut expected = base.clone();
             change(manifest(&mut expected), text);
             assert_eq!(seen[i], expected, "{text:.40?}");

@@ -25,7 +25,7 @@ pub struct Server {
     child: Child,
     certs: TempDir,
     port: u16,
-    log: Arc<Mutex<String>>,
+    log: Arc<Mutex<Vec<String>>>,
 }
 
 impl Server {
@@ -42,28 +42,20 @@ impl Server {
             .spawn()
             .unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
-        let log = Arc::new(Mutex::new(String::new()));
+        let log = Arc::new(Mutex::new(Vec::new()));
         // It says which ports it chose; choosing them here would be a race with everybody else.
         let serving = lines.by_ref().find_map(|line| {
             let json: Value = serde_json::from_str(&line).unwrap_or_default();
-            *log.lock().unwrap() += &format!("{line}\n");
+            log.lock().unwrap().push(line);
             (json["msg"] == "serving").then_some(json)
         });
         let rest = Arc::clone(&log);
-        thread::spawn(move || lines.for_each(|line| *rest.lock().unwrap() += &format!("{line}\n")));
+        thread::spawn(move || lines.for_each(|line| rest.lock().unwrap().push(line)));
         let address = |key: &str| -> Option<SocketAddr> { serving.as_ref()?[key].as_str()?.parse().ok() };
         let mut server = Self { child, certs, port: 0, log };
         server.port = address("address").expect("the program serves").port();
-        server.wait_ready(address("admin_address").expect("the program has an admin port"));
+        wait_ready(address("admin_address").expect("the program has an admin port"));
         server
-    }
-
-    fn wait_ready(&self, admin: SocketAddr) {
-        let start = Instant::now();
-        while !is_ready(admin) {
-            assert!(start.elapsed() < PATIENCE, "never ready");
-            thread::sleep(Duration::from_millis(10));
-        }
     }
 
     /// Has a client do something to this server.
@@ -108,8 +100,16 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
         if thread::panicking() {
-            println!("the server's log:\n{}", self.log.lock().unwrap());
+            println!("the server's log:\n{}", self.log.lock().unwrap().join("\n"));
         }
+    }
+}
+
+fn wait_ready(admin: SocketAddr) {
+    let start = Instant::now();
+    while !is_ready(admin) {
+        assert!(start.elapsed() < PATIENCE, "never ready");
+        thread::sleep(Duration::from_millis(10));
     }
 }
 

@@ -1,5 +1,6 @@
 //! Requests and responses in protobuf's JSON form, for tests.
 #![allow(dead_code, reason = "each test binary uses its own part")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "the lints see helpers of a test as production code")]
 
 pub mod requests;
 pub mod tools;
