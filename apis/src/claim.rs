@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::ci_operator::CiOperator;
 use crate::duration::GoDuration;
@@ -51,9 +51,9 @@ pub const RESERVED_LABELS: &str =
     "labels must not contain product, version, architecture, cloud or owner; use the fields of these names";
 
 /// Go's syntax first, because `duration()` fails with a message of its own on anything else; without a sign, which no span of ours has.
-const AT_LEAST_A_MINUTE: &str = "self.matches('^(([0-9]+([.][0-9]*)?|[.][0-9]+)(ns|us|µs|ms|s|m|h))+$') && duration(self) >= duration('1m')";
+const AT_LEAST_A_MINUTE: &str = "self.matches('^(([0-9]+([.][0-9]*)?|[.][0-9]+)(ns|us|µs|μs|ms|s|m|h))+$') && duration(self) >= duration('1m')";
 
-/// A throw-away OpenShift cluster for tests.
+/// Which cluster is wanted, and for how long.
 #[derive(CustomResource, KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[kube(
     group = "ci.openshift.org",
@@ -62,11 +62,11 @@ const AT_LEAST_A_MINUTE: &str = "self.matches('^(([0-9]+([.][0-9]*)?|[.][0-9]+)(
     plural = "xtestplatformclusters",
     status = "TestPlatformClusterStatus",
     doc = "A throw-away OpenShift cluster for tests. It is built when the object is created and destroyed when the object is deleted, when tearDownCluster is set or when its lifetime ends.",
-    printcolumn(name = "PHASE", type_ = "string", json_path = ".status.phase"),
-    printcolumn(name = "BACKEND", type_ = "string", json_path = ".status.backend.kind"),
-    printcolumn(name = "VERSION", type_ = "string", json_path = ".status.version"),
-    printcolumn(name = "EXPIRES", type_ = "string", json_path = ".status.expiresAt"),
-    printcolumn(name = "MESSAGE", type_ = "string", json_path = ".status.message", priority = 1)
+    printcolumn = r#"{"name":"PHASE","type":"string","jsonPath":".status.phase"}"#,
+    printcolumn = r#"{"name":"BACKEND","type":"string","jsonPath":".status.backend.kind"}"#,
+    printcolumn = r#"{"name":"VERSION","type":"string","jsonPath":".status.version"}"#,
+    printcolumn = r#"{"name":"EXPIRES","type":"string","jsonPath":".status.expiresAt"}"#,
+    printcolumn = r#"{"name":"MESSAGE","type":"string","jsonPath":".status.message","priority":1}"#
 )]
 #[serde(rename_all = "camelCase")]
 #[x_kube(
@@ -137,7 +137,7 @@ pub struct ClusterClaim {
     pub owner: Option<String>,
 
     /// Further labels that the pool must have. The labels product, version, architecture, cloud and owner have fields of their own.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, deserialize_with = "null_is_empty", skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("maxProperties" = 32))]
     #[x_kube(validation = Rule::new("!self.exists(key, key in ['product', 'version', 'architecture', 'cloud', 'owner'])").message(RESERVED_LABELS))]
     pub labels: BTreeMap<String, String>,
@@ -170,4 +170,9 @@ pub struct PoolRef {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 63))]
     pub namespace: Option<String>,
+}
+
+/// An API server prunes the null; a file that never passed one may hold it.
+fn null_is_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, String>, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }

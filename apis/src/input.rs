@@ -1,5 +1,6 @@
 //! The function's input: what an administrator may set in the Composition. Everything is optional; empty means the incumbent's names.
 
+use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +18,17 @@ pub const KIND: &str = "Input";
 pub const PLURAL: &str = "inputs";
 
 /// Input of function-testplatform in a pipeline step of a Composition. Every field is optional.
-#[derive(JsonSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(CustomResource, JsonSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[kube(
+    group = "testplatform.fn.crossplane.io",
+    version = "v1beta1",
+    kind = "Input",
+    root = "InputObject",
+    namespaced,
+    no_spec,
+    category = "crossplane",
+    doc = "Input of function-testplatform in a pipeline step of a Composition. Every field is optional."
+)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Input {
     /// Name of the EnvironmentConfig whose data.clusterName names this cluster. If not set, envcfg.
@@ -31,7 +42,7 @@ pub struct Input {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provider_config: Option<String>,
 
-    /// Namespace on the hub in which EphemeralClusters are made. If not set, ephemeral-cluster.
+    /// Namespace on the hub in which EphemeralCluster objects are made. If not set, ephemeral-cluster.
     #[schemars(length(max = 63))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
@@ -52,8 +63,8 @@ pub struct Input {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ttl: Option<GoDuration>,
 
-    /// The longest that the hub keeps a cluster by itself once it is ready, as a duration such as 2h. Lifetimes are limited to
-    /// it where the hub does not learn of them. If not set, 2h.
+    /// How long the hub itself keeps a ready cluster at most, whatever a claim asks for, as a duration such as 2h. It tells what the hub
+    /// is configured for and does not change it. If not set, 2h.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hub_max_lifetime: Option<GoDuration>,
 
@@ -87,7 +98,7 @@ pub struct Settings {
     pub environment_config: String,
     /// Name of the ProviderConfig that leads to the hub.
     pub provider_config: String,
-    /// Namespace of EphemeralClusters on the hub.
+    /// Namespace of EphemeralCluster objects on the hub.
     pub namespace: String,
     /// Namespace of published credentials on the hub.
     pub credentials_namespace: String,

@@ -19,6 +19,7 @@ pub struct TestPlatformClusterStatus {
     /// being built. Ready: it is up and the credentials are in the connection Secret. Degraded: it was ready and is not healthy at
     /// the moment. Deprovisioning: it is being destroyed. Deprovisioned: it is gone, as asked for. Failed: the request cannot
     /// succeed any more; this is final.
+    #[schemars(with = "Phase")]
     #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub phase: Option<Phase>,
 
@@ -59,23 +60,23 @@ pub struct TestPlatformClusterStatus {
     pub credentials: Option<CredentialsStatus>,
 
     /// When the request was taken up (RFC 3339, UTC). Timeouts count from here.
-    #[schemars(with = "Option<String>")]
+    #[schemars(with = "String")]
     #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Timestamp>,
 
     /// When the cluster first became ready (RFC 3339, UTC). The lifetime counts from here.
-    #[schemars(with = "Option<String>")]
+    #[schemars(with = "String")]
     #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub ready_at: Option<Timestamp>,
 
     /// When the lifetime ends and the cluster is destroyed (RFC 3339, UTC). Absent if the cluster has no lifetime or is not ready yet.
-    #[schemars(with = "Option<String>")]
+    #[schemars(with = "String")]
     #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
 
     /// When the cluster will probably be ready (RFC 3339, UTC): nine out of ten of its kind were by then. Absent if there is no
     /// experience with its kind.
-    #[schemars(with = "Option<String>")]
+    #[schemars(with = "String")]
     #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub estimated_ready_at: Option<Timestamp>,
 
@@ -140,6 +141,7 @@ pub struct ProwJobStatus {
 pub struct CredentialsStatus {
     /// Pending: not there yet. Published: in the connection Secret that the claim names. Withdrawn: the cluster is gone and the
     /// Secret's values are empty.
+    #[schemars(with = "CredentialsState")]
     #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub state: Option<CredentialsState>,
     /// Name of the Secret on the hub from which the credentials come.

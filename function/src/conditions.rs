@@ -133,7 +133,9 @@ fn credentials_published(judged: &Judged) -> Condition {
         (R::WaitingForSecret, "was just named and is not read yet")
     } else if trouble.contains("does not exist") || trouble.contains("not found") {
         (R::SecretMissing, "does not exist on the hub")
-    } else if trouble.contains("no such field") || synced.is_some_and(|c| c.is_true()) {
+    } else if trouble.contains("no such field")
+        || synced.is_some_and(testplatform_apis::foreign::meta::ObservedCondition::is_true)
+    {
         (R::KeyMissing, "has no kubeconfig yet")
     } else {
         (R::WaitingForSecret, "is not read yet")

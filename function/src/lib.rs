@@ -6,7 +6,7 @@
 //!
 //! [`run`] is the whole of it, and it is pure.
 //!
-//! **Invariant:** no I/O, no clock. Same request, options and passed deadlines: same bytes.
+//! **Invariant:** no I/O and no clock outside `serve`. Same request, options and passed deadlines: same bytes.
 //! **Invariant:** an OK response repeats every observed resource that is ours and not being torn down on purpose;
 //! when that cannot be done the answer is FATAL, which changes nothing.
 

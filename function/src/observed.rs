@@ -120,7 +120,7 @@ impl Observed {
         for (name, bytes) in &state.resources {
             match name.as_str() {
                 EPHEMERAL_CLUSTER => {
-                    observed.writer = Some(Writer::decode(name, &resource_of(name, bytes)?.resource)?)
+                    observed.writer = Some(Writer::decode(name, &resource_of(name, bytes)?.resource)?);
                 }
                 CREDENTIALS => {
                     let resource = resource_of(name, bytes)?;

@@ -96,5 +96,5 @@ pub fn plan(request: Result<Validated, Vec<Problem>>, observed: &Observed, now: 
     let course = course::chart(&request, observed, &health, now);
     request.intent = policies::intent(&request, observed, &health, &course);
     let resources = backend.map(|b| b.resources(&request, observed)).unwrap_or_default();
-    Plan { request: Ok(request), health, course, resources, kind: backend.map(|b| b.kind()) }
+    Plan { request: Ok(request), health, course, resources, kind: backend.map(super::backend::Backend::kind) }
 }

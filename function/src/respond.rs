@@ -75,7 +75,7 @@ fn meta(request: &RunFunctionRequest, ttl: Option<SignedDuration>) -> ResponseMe
 /// What is configured, but no later than the next deadline asks for: 0.9 of what remains, at least a second.
 /// Core adds up to a tenth.
 fn ttl(judged: &Judged, options: &Options, now: Timestamp) -> SignedDuration {
-    let configured = judged.settings.ttl.map_or(options.ttl, |t| t.get());
+    let configured = judged.settings.ttl.map_or(options.ttl, testplatform_apis::duration::GoDuration::get);
     let held = judged.plan.request.as_ref().is_ok_and(|r| r.hold.is_some());
     let configured = if held { configured.min(UNSETTLED_TTL) } else { configured };
     let Some(deadline) = judged.plan.course.next_deadline else { return configured };

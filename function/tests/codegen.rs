@@ -1,5 +1,6 @@
 //! Generates `src/proto/*` from `proto/` without protoc and fails when what is checked in differs.
 //! `SNAPSHOTS=overwrite cargo test -p function-testplatform --test codegen` writes the files.
+#![allow(clippy::panic, reason = "a test that cannot go on says so")]
 
 use std::{fs, path::Path};
 

@@ -5,6 +5,7 @@
 //! Output is sorted, bounded and safe to show to a tenant: it names paths and types, never values.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
 use serde_json::Value;
 
@@ -109,7 +110,7 @@ fn walk(
             if let Some(inner) = schema.get("items") {
                 for (index, item) in items.iter().enumerate() {
                     let length = path.len();
-                    path.push_str(&format!("[{index}]"));
+                    let _ = write!(path, "[{index}]");
                     walk(inner, item, path, depth, report);
                     path.truncate(length);
                 }
@@ -135,7 +136,8 @@ fn push_key(path: &mut String, key: &str) -> usize {
         if short.len() < key.len() {
             short.push('…');
         }
-        path.push_str(&format!("[{short:?}]"));
+        // Writing to a String cannot fail.
+        let _ = write!(path, "[{short:?}]");
     }
     length
 }

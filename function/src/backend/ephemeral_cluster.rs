@@ -45,7 +45,8 @@ impl Backend for EphemeralClusters {
         let health = self.health(request, observed);
         let manifest = manifest(request, observed);
         let intent = &request.intent;
-        let writer = object::writer(EPHEMERAL_CLUSTER, request, observed, manifest, CEL, intent.writer_ready);
+        let writer =
+            object::writer(EPHEMERAL_CLUSTER, request, observed, &manifest, CEL, intent.writer_ready);
         let credentials = object::credentials(request, observed, &health, intent.credentials_ready);
         writer.into_iter().chain(credentials).collect()
     }

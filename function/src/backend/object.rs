@@ -23,7 +23,7 @@ pub(super) fn writer(
     name: &'static str,
     request: &Validated,
     observed: &Observed,
-    manifest: Value,
+    manifest: &Value,
     cel: &str,
     ready: bool,
 ) -> Option<Desired> {
@@ -64,7 +64,7 @@ pub(super) fn writer(
         Policies::ObserveDelete => spec["managementPolicies"] = json!(["Observe", "Delete"]),
         Policies::Observe => spec["managementPolicies"] = json!(["Observe"]),
     }
-    Some(Desired { name, object: object(format!("managed-{}", request.name), annotations, spec), ready })
+    Some(Desired { name, object: object(&format!("managed-{}", request.name), annotations, &spec), ready })
 }
 
 /// The Object that observes the Secret with the credentials. From birth on, paused while no Secret is named:
@@ -79,7 +79,8 @@ pub(super) fn credentials(
         return None;
     }
     let known = known_secret(observed, health);
-    let unpaused = known.is_some() || observed.credentials.as_ref().is_some_and(|c| c.has_finalizer());
+    let unpaused = known.is_some()
+        || observed.credentials.as_ref().is_some_and(super::super::observed::Credentials::has_finalizer);
     let secret = known.unwrap_or_else(|| format!("{}-credentials", request.name));
     let mut annotations = Map::new();
     if !unpaused {
@@ -114,7 +115,7 @@ pub(super) fn credentials(
             "name": name, "namespace": request.settings.connection_secret_namespace,
         },
     });
-    Some(Desired { name: CREDENTIALS, object: object(name.clone(), annotations, spec), ready })
+    Some(Desired { name: CREDENTIALS, object: object(&name, annotations, &spec), ready })
 }
 
 /// The Secret that the hub names, or named when it was last heard.
@@ -133,7 +134,7 @@ fn provider_config<'a>(request: &'a Validated, observed: &'a Observed) -> &'a st
     of_writer.filter(|n| !n.is_empty()).unwrap_or(&request.settings.provider_config)
 }
 
-fn object(name: String, annotations: Map<String, Value>, spec: Value) -> Value {
+fn object(name: &str, annotations: Map<String, Value>, spec: &Value) -> Value {
     let mut metadata = json!({ "name": name });
     if !annotations.is_empty() {
         metadata["annotations"] = Value::Object(annotations);

@@ -37,17 +37,25 @@ fn refusal(judged: &Judged) -> Option<Remark> {
             Request::UnknownField,
             format!("the hub does not know the field {path}; remove it in a new claim"),
         )),
-        (Some(Failure::UnknownField), _) => Some(Remark::new(
+        (Some(Failure::UnknownField), _) => Some(said_before(
+            judged,
             Request::UnknownField,
             "the hub does not know a field of the request; remove it in a new claim",
         )),
         (Some(Failure::HubRefused), _) => {
-            Some(Remark::new(Request::HubRefused, "the hub refused the request"))
+            Some(said_before(judged, Request::HubRefused, "the hub refused the request"))
         }
         // A refusal that can be lifted stands only while nothing was asked of the hub.
         _ if judged.observed.writer.is_none() => request.hold.clone(),
         _ => None,
     }
+}
+
+/// What was said when it was still to be seen, as long as it is remembered.
+fn said_before(judged: &Judged, reason: Request, otherwise: &str) -> Remark {
+    let shown = judged.observed.composite.shown(ConditionType::RequestAccepted);
+    let before = shown.filter(|c| c.reason == reason.as_str() && !c.message.is_empty());
+    Remark::new(reason, before.map_or(otherwise, |c| c.message.as_str()))
 }
 
 fn remarks(judged: &Judged) -> Vec<Remark> {

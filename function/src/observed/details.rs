@@ -84,8 +84,10 @@ mod tests {
     #[test]
     fn both_keys_are_on_the_wire_also_when_empty() {
         let entries = Details { kubeconfig: Some("k".into()), password: None }.entries();
-        let keys: Vec<_> =
-            entries.iter().map(|e| (e.key.as_str(), e.value.as_ref().map(|v| v.len()))).collect();
+        let keys: Vec<_> = entries
+            .iter()
+            .map(|e| (e.key.as_str(), e.value.as_ref().map(prost::bytes::Bytes::len)))
+            .collect();
         assert_eq!(keys, [("kubeAdminPassword", Some(0)), ("kubeconfig", Some(1))]);
     }
 }

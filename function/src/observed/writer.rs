@@ -94,14 +94,25 @@ impl Writer {
     }
 
     /// Whether a remote object may exist. Until one was observed, provider-kubernetes' own notes and the hub's
-    /// answer tell: a create that was begun and not refused may have happened.
+    /// answer tell: a create that was begun, and of which nobody knows how it ended, may have happened.
     pub fn may_exist(&self) -> bool {
-        let begun = self.object.metadata.annotation(crossplane::EXTERNAL_CREATE_PENDING).is_some();
-        let done = self.object.metadata.annotation(crossplane::EXTERNAL_CREATE_SUCCEEDED).is_some();
+        let noted = |key| self.object.metadata.annotation(key).is_some();
         let refused = matches!(self.link, Link::Refused(_) | Link::UnknownField(_));
+        let synced = condition(&self.object.status.conditions, "Synced");
+        // provider-kubernetes creates only what it looked for and did not find.
+        if refused && synced.is_some_and(|c| c.message.starts_with("create failed")) {
+            return false;
+        }
+        if self.remote().is_some()
+            || pin(&self.object).is_some()
+            || noted(crossplane::EXTERNAL_CREATE_SUCCEEDED)
+        {
+            return !matches!(self.link, Link::Deleted | Link::Replaced);
+        }
         match self.link {
-            Link::Deleted | Link::Replaced => false,
-            _ => self.remote().is_some() || pin(&self.object).is_some() || done || (begun && !refused),
+            // Refused, or looked for and not found.
+            Link::Deleted | Link::Replaced | Link::Refused(_) | Link::UnknownField(_) | Link::InSync => false,
+            Link::Unknown | Link::Unreachable(_) | Link::Paused => noted(crossplane::EXTERNAL_CREATE_PENDING),
         }
     }
 }
@@ -133,7 +144,8 @@ fn judge(synced: &ObservedCondition, pinned: bool) -> Link {
     let has = |words: &[&str]| words.iter().any(|w| text.contains(w));
     if synced.reason == "ReconcilePaused" {
         Link::Paused
-    } else if pinned && has(&["uid mismatch"]) {
+    } else if pinned && (has(&["uid mismatch"]) || text.starts_with("create failed")) {
+        // provider-kubernetes creates only what it looked for and did not find, and a uid never comes back.
         Link::Deleted
     } else if pinned && has(&["metadata.uid"]) && has(&["field is immutable"]) {
         Link::Replaced
@@ -223,7 +235,7 @@ mod tests {
     fn synced_texts_are_told_apart(#[case] message: &str, #[case] expected: Link) {
         let synced =
             ObservedCondition { message: message.into(), status: "False".into(), ..Default::default() };
-        assert_eq!(judge(&synced, true), expected);
+        assert_eq!(judge(&synced, expected == Link::Deleted || expected == Link::Replaced), expected);
     }
 
     #[test]

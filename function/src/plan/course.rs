@@ -105,7 +105,8 @@ pub(super) fn chart(request: &Validated, observed: &Observed, health: &Health, n
     let expired = passed(expires_at);
     let expiring_at =
         expires_at.zip(life).and_then(|(end, life)| end.checked_sub((life.get() / 10).min(EXPIRING)).ok());
-    let asked = request.teardown == Some(true) || writer.is_some_and(Writer::asks_for_teardown);
+    let by_owner = request.teardown == Some(true);
+    let asked = by_owner || writer.is_some_and(Writer::asks_for_teardown);
     let provision_deadline =
         started_at.filter(|_| !ever_ready).and_then(|at| at.checked_add(provision_timeout(request)).ok());
     let estimated_ready_at = started_at
@@ -115,7 +116,15 @@ pub(super) fn chart(request: &Validated, observed: &Observed, health: &Health, n
         })
         .or(observed.composite.status.estimated_ready_at);
 
-    let facts = Facts { observed, health, ever_ready, asked, expired, timed_out: passed(provision_deadline) };
+    let facts = Facts {
+        observed,
+        health,
+        ever_ready,
+        asked,
+        by_owner,
+        expired,
+        timed_out: passed(provision_deadline),
+    };
     let (phase, failure, again) = facts.verdict();
     let over = facts.over(phase, failure);
     let failed_by_us = failure
@@ -170,6 +179,7 @@ struct Facts<'a> {
     health: &'a Health,
     ever_ready: bool,
     asked: bool,
+    by_owner: bool,
     expired: bool,
     timed_out: bool,
 }
@@ -261,7 +271,11 @@ impl Facts<'_> {
             Stage::Refused { costs: false, .. } => Some(JobCompleted::NothingToTearDown.into()),
             _ => None,
         };
-        if let Some(noted) = writer.and_then(|w| w.object.metadata.annotation(ours::OVER)) {
+        let deleted = writer.is_some_and(|w| w.link == Link::Deleted);
+        let nothing = JobCompleted::NothingToTearDown.as_str();
+        let noted = writer.and_then(|w| w.object.metadata.annotation(ours::OVER));
+        // What turned up after nothing seemed to exist, and is gone now, was something.
+        if let Some(noted) = noted.filter(|noted| !(deleted && *noted == nothing)) {
             // The hub's words are not noted; they are shown as long as they match.
             let same = ended.filter(|o| o.reason == noted);
             return Some(same.unwrap_or_else(|| Over { reason: noted.to_owned(), words: String::new() }));
@@ -291,7 +305,7 @@ impl Facts<'_> {
     }
 
     fn ending_reason(&self) -> JobCompleted {
-        if self.expired && !self.asked { JobCompleted::Expired } else { JobCompleted::TornDown }
+        if self.expired && !self.by_owner { JobCompleted::Expired } else { JobCompleted::TornDown }
     }
 }
 

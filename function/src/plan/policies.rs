@@ -1,6 +1,9 @@
 //! Course → [`Intent`]: what is done about the writer and the credentials.
 
-use testplatform_apis::{condition::Failure, phase::Phase};
+use testplatform_apis::{
+    condition::{Failure, JobCompleted},
+    phase::Phase,
+};
 
 use super::{Course, Intent, Policies, Write};
 use crate::{
@@ -52,12 +55,14 @@ fn allowed(writer: &Writer, health: &Health, course: &Course) -> Policies {
     if writer.link == Link::Deleted || course.failure == Some(Failure::RemoteDeleted) {
         return Policies::ObserveDelete;
     }
-    // Judged by what is observed and not by the phase alone: as long as something may run that was not told to
-    // end, full policies carry the teardown there.
+    // As long as something may run that was not told to end, full policies carry the teardown there: also when it
+    // turned up after all where nothing seemed to exist.
     let told = health.stage.is_terminal() || health.teardown_arrived;
+    let turned_up =
+        |reason: &str| reason == JobCompleted::NothingToTearDown.as_str() && writer.remote().is_some();
+    let gone = course.over.as_ref().is_some_and(|o| !turned_up(&o.reason));
     let done = match course.phase {
-        Phase::Deprovisioned => told || !writer.may_exist(),
-        Phase::Failed => told,
+        Phase::Deprovisioned | Phase::Failed => told || gone,
         Phase::Pending | Phase::Provisioning | Phase::Ready | Phase::Degraded | Phase::Deprovisioning => {
             false
         }

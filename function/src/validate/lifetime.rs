@@ -34,15 +34,14 @@ impl Lifetime {
         // A default must not end a cluster that was promised none: it applies only from birth on.
         let born_with = observed.writer.is_none() || longest.is_some() || before.is_some();
         let default = settings.default_lifetime.filter(|_| born_with);
-        let wanted = match parse(asked) {
-            Ok(own) => own.or(default),
-            Err(()) => {
-                remarks.push(Remark::new(
-                    Request::LifetimeIgnored,
-                    "spec.lifetime is no duration of at least a minute, such as 90m or 2h30m, and was ignored",
-                ));
-                before.or(default)
-            }
+        let wanted = if let Ok(own) = parse(asked) {
+            own.or(default)
+        } else {
+            remarks.push(Remark::new(
+                Request::LifetimeIgnored,
+                "spec.lifetime is no duration of at least a minute, such as 90m or 2h30m, and was ignored",
+            ));
+            before.or(default)
         };
         let cap = longest.or(settings.max_lifetime);
         let effective = match (wanted, cap) {

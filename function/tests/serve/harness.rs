@@ -170,6 +170,7 @@ impl Service<Uri> for Connector {
         let Self { address, tls } = self.clone();
         Box::pin(async move {
             let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, address.port())).await?;
+            stream.set_nodelay(true)?;
             let io: Box<dyn Io> = match tls {
                 None => Box::new(stream),
                 Some(tls) => {

@@ -1,10 +1,18 @@
 //! Requests and responses in protobuf's JSON form, for tests.
 #![allow(dead_code, reason = "each test binary uses its own part")]
-#![allow(clippy::unwrap_used, clippy::panic, reason = "the lints see helpers of a test as production code")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::missing_panics_doc,
+    missing_docs,
+    reason = "test support: a test that cannot go on says so"
+)]
 
 pub mod requests;
 pub mod tools;
 pub mod view;
+pub mod world;
 
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -134,4 +142,14 @@ pub fn decode64(text: &str) -> Vec<u8> {
         bits.to_be_bytes()[1..chunk.len()].to_vec()
     };
     digits.chunks(4).flat_map(group).collect()
+}
+
+pub fn encode64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let group = |chunk: &[u8]| {
+        let bits = chunk.iter().fold(0u32, |acc, b| acc << 8 | u32::from(*b)) << (8 * (3 - chunk.len()));
+        let digit = |i: usize| char::from(DIGITS[(bits >> (18 - 6 * i) & 63) as usize]);
+        (0..4).map(|i| if i <= chunk.len() { digit(i) } else { '=' }).collect::<String>()
+    };
+    bytes.chunks(3).map(group).collect()
 }

@@ -1,0 +1,14 @@
+//! Tests of the API: what the schema takes and refuses, and what the types make of it. Upstream's own files are used where they are
+//! present, and it is said where they are not.
+
+// Clippy knows test functions, but not their helpers.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod duration;
+mod input;
+mod parity;
+mod rules;
+mod status;
+mod structural;
+mod support;
+mod unknown;

@@ -1,0 +1,81 @@
+//! Status: what is written is declared, what is read is forgiven.
+
+use serde_json::{Value, json};
+use testplatform_apis::phase::Phase;
+use testplatform_apis::status::{CredentialsState, TestPlatformClusterStatus};
+
+use crate::support::{admit, schema};
+
+fn full() -> Value {
+    json!({
+        "phase": "Ready",
+        "message": "The cluster is ready.",
+        "backend": { "kind": "EphemeralCluster", "name": "x", "namespace": "ephemeral-cluster", "uid": "u", "attempt": 1 },
+        "hub": { "name": "app-ci", "reason": "OnlyHub" },
+        "prowJob": { "id": "p", "url": "https://prow.example.org/p" },
+        "apiServerURL": "https://api.example.org:6443",
+        "consoleURL": "https://console.example.org",
+        "version": "4.20.3",
+        "versionDesired": "4.20.3",
+        "credentials": { "state": "Published", "secretName": "x-credentials" },
+        "startedAt": "2026-11-21T09:59:45Z",
+        "readyAt": "2026-11-21T10:40:00Z",
+        "expiresAt": "2026-11-21T14:40:00Z",
+        "estimatedReadyAt": "2026-11-21T10:45:00Z",
+        "queue": { "position": 1, "depth": 3 },
+        "diagnostics": "install failed",
+    })
+}
+
+/// What the schema does not declare, Crossplane prunes; so every field that can be written is declared.
+#[test]
+fn every_field_is_declared_and_survives() {
+    let status: TestPlatformClusterStatus = serde_json::from_value(full()).unwrap();
+    assert_eq!(status.phase, Some(Phase::Ready));
+    assert_eq!(
+        status.credentials.as_ref().and_then(|credentials| credentials.state),
+        Some(CredentialsState::Published)
+    );
+    let written = serde_json::to_value(&status).unwrap();
+    assert_eq!(written, full());
+    let object = json!({ "spec": { "ciOperator": {} }, "status": written });
+    assert_eq!(admit(schema(), &object, None), Ok(()));
+    let declared = &schema()["properties"]["status"];
+    for (name, value) in full().as_object().unwrap() {
+        let inner = &declared["properties"][name];
+        assert!(inner.is_object(), "{name} is not declared");
+        for member in value.as_object().into_iter().flat_map(serde_json::Map::keys) {
+            assert!(inner["properties"][member].is_object(), "{name}.{member} is not declared");
+        }
+    }
+    assert_eq!(declared["properties"].as_object().unwrap().len(), full().as_object().unwrap().len());
+}
+
+#[test]
+fn nothing_known_writes_nothing() {
+    assert_eq!(serde_json::to_value(TestPlatformClusterStatus::default()).unwrap(), json!({}));
+}
+
+#[test]
+fn what_cannot_be_read_counts_as_absent() {
+    let odd = json!({
+        "phase": "Sleeping", "message": 7, "backend": { "uid": ["x"], "kind": "EphemeralCluster", "attempt": 2.0 },
+        "hub": "app-ci", "startedAt": "yesterday", "readyAt": null, "queue": { "position": 1.5, "depth": 1e300 },
+        "conditions": [], "unheardOf": true, "version": "4.20.3",
+    });
+    let status: TestPlatformClusterStatus = serde_json::from_value(odd).unwrap();
+    let written = serde_json::to_value(&status).unwrap();
+    let expected =
+        json!({ "backend": { "kind": "EphemeralCluster", "attempt": 2 }, "queue": {}, "version": "4.20.3" });
+    assert_eq!(written, expected);
+}
+
+#[test]
+fn phases_are_their_names() {
+    for phase in Phase::ALL {
+        assert_eq!(serde_json::to_value(phase).unwrap(), json!(phase.as_str()));
+        assert_eq!(phase.to_string(), format!("{phase:?}"));
+    }
+    let declared = &schema()["properties"]["status"]["properties"]["phase"]["enum"];
+    assert_eq!(declared, &json!(Phase::ALL));
+}

@@ -1,0 +1,403 @@
+//! Properties: whatever happens, in whatever order, and whatever a tenant writes.
+
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test that cannot go on says so")]
+
+mod support;
+
+use std::collections::BTreeMap;
+
+use function_testplatform::{Options, check, judge, observed::Unusable, proto, run, wire};
+use jiff::SignedDuration;
+use proptest::prelude::*;
+use prost::{Message as _, bytes::Bytes};
+use serde_json::{Value, json};
+use support::world::{KUBECONFIG, NAME, PASSWORD, World};
+use testplatform_apis::ci_operator;
+
+/// Something that happens around a claim.
+#[derive(Clone, Copy, Debug)]
+enum Happens {
+    Pass,
+    Provider,
+    Provisioning,
+    Ready,
+    SecretGone,
+    Failing,
+    JobFailed,
+    JobDone,
+    RemoteDeleted,
+    RemoteReplaced,
+    TearDown,
+    TearDownTakenBack,
+    ClaimChanged,
+    Lifetime,
+    EnvironmentGone,
+    EnvironmentBack,
+    HubGone,
+    HubBack,
+    Refuses,
+    RefusesNoMore,
+    StatusDropped,
+    FatalPass,
+    Minutes(i64),
+}
+
+fn happens() -> impl Strategy<Value = Happens> {
+    use Happens as H;
+    let plain = prop_oneof![
+        8 => Just(H::Pass), 8 => Just(H::Provider), 3 => Just(H::Provisioning), 4 => Just(H::Ready), 1 => Just(H::SecretGone),
+        1 => Just(H::Failing), 1 => Just(H::JobFailed), 1 => Just(H::JobDone), 1 => Just(H::RemoteDeleted),
+        1 => Just(H::RemoteReplaced), 1 => Just(H::TearDown), 1 => Just(H::TearDownTakenBack), 1 => Just(H::ClaimChanged),
+    ];
+    let rare = prop_oneof![
+        Just(H::Lifetime),
+        Just(H::EnvironmentGone),
+        Just(H::EnvironmentBack),
+        Just(H::HubGone),
+        Just(H::HubBack),
+        Just(H::Refuses),
+        Just(H::RefusesNoMore),
+        Just(H::StatusDropped),
+        Just(H::FatalPass),
+        (1i64..90).prop_map(H::Minutes),
+    ];
+    prop_oneof![3 => plain, 1 => rare]
+}
+
+fn happen(world: &mut World, what: Happens) {
+    match what {
+        Happens::Pass => drop(world.pass()),
+        Happens::Provider => world.provider(),
+        Happens::Provisioning => world.hub("Provisioning", &[]),
+        Happens::Ready => world.hub_ready(),
+        Happens::SecretGone => world.secrets.clear(),
+        Happens::Failing => {
+            world.hub("Failed", &[("ClusterReady", "False", "SecretsFetchFailure", "no client")]);
+        }
+        Happens::JobFailed => world.hub_done("Failed"),
+        Happens::JobDone => world.hub_done("Deprovisioned"),
+        Happens::RemoteDeleted => {
+            // Until it was observed once, nothing can pin it, and provider-kubernetes makes what vanishes anew.
+            for _ in 0..3 {
+                world.pass();
+                world.provider();
+            }
+            world.pass();
+            // What was bound and vanished unseen cannot be told from what was never bound.
+            if world.pinned() && world.reachable {
+                world.remote = None;
+            }
+        }
+        Happens::RemoteReplaced => {
+            if let Some(remote) = &mut world.remote {
+                remote["metadata"]["uid"] = json!("somebody-elses");
+            }
+        }
+        Happens::TearDown => world.spec["tearDownCluster"] = json!(true),
+        Happens::TearDownTakenBack => world.spec["tearDownCluster"] = json!(false),
+        Happens::ClaimChanged => world.spec["ciOperator"]["test"]["workflow"] = json!("changed"),
+        Happens::Lifetime => world.spec["lifetime"] = json!("1h"),
+        Happens::EnvironmentGone => world.environment = None,
+        Happens::EnvironmentBack => world.environment = Some(json!({ "clusterName": "back" })),
+        Happens::HubGone => world.reachable = false,
+        Happens::HubBack => world.reachable = true,
+        Happens::Refuses => world.refuses = Some("admission webhook denied the request".into()),
+        Happens::RefusesNoMore => world.refuses = None,
+        Happens::StatusDropped => world.drop_status(),
+        Happens::FatalPass => world.fatal(),
+        Happens::Minutes(minutes) => world.later(SignedDuration::from_mins(minutes)),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// The invariants that every pass checks hold along any walk, the world comes to rest after it, and an end that
+    /// is asked for is reached.
+    #[test]
+    fn any_walk_keeps_the_invariants_and_ends(walk in prop::collection::vec(happens(), 1..60)) {
+        let mut world = World::default();
+        for what in walk {
+            happen(&mut world, what);
+        }
+        world.reachable = true;
+        world.settle();
+        world.spec["tearDownCluster"] = json!(true);
+        world.settle();
+        if world.remote.is_some() && !matches!(world.policies().as_array().map(Vec::len), Some(2)) {
+            world.hub_done("Deprovisioned");
+        }
+        world.settle();
+        prop_assert!(matches!(world.phase().as_str(), "Deprovisioned" | "Failed"), "{}", world.phase());
+    }
+}
+
+/// Texts that have broken templates.
+fn hostile() -> impl Strategy<Value = String> {
+    prop_oneof![
+        Just("a\nb: c".to_owned()),
+        Just("---\nkind: Secret".to_owned()),
+        Just("<no value>".to_owned()),
+        Just("{{ .x }}".to_owned()),
+        Just("123".to_owned()),
+        Just("true".to_owned()),
+        Just("1e400".to_owned()),
+        Just("ünïcödé 🦀".to_owned()),
+        Just("\u{0}\u{7f}\u{202e}".to_owned()),
+        Just("x".repeat(65536)),
+        Just("\"'`$(id)".to_owned()),
+        ".*",
+    ]
+}
+
+fn any_json() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i32>().prop_map(Value::from),
+        hostile().prop_map(Value::from),
+    ];
+    leaf.prop_recursive(4, 24, 4, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::btree_map(hostile(), inner, 0..4)
+                .prop_map(|m| m.into_iter().collect::<serde_json::Map<_, _>>().into()),
+        ]
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// An annotation of the claim becomes an annotation value of the remote object, or nothing: no other byte changes.
+    #[test]
+    fn annotations_stay_annotations(pipeline in hostile(), task in hostile(), other in hostile()) {
+        let mut world = World::default();
+        world.pass();
+        let plain = world.objects["ec"].object["spec"].clone();
+        let (p, t) = ("ephemeralcluster.ci.openshift.io/pipeline-run-name", "ephemeralcluster.ci.openshift.io/task-run-name");
+        world.annotations = json!({ p: pipeline, t: task, "other": other });
+        let mut world = World { annotations: world.annotations, ..World::default() };
+        world.pass();
+        let mut marked = world.objects["ec"].object["spec"].clone();
+        let annotations = marked["forProvider"]["manifest"]["metadata"]["annotations"].as_object_mut().unwrap();
+        for (key, value) in [(p, &pipeline), (t, &task)] {
+            if let Some(shown) = annotations.remove(key) {
+                prop_assert_eq!(shown, json!(value));
+            }
+        }
+        prop_assert_eq!(marked, plain);
+    }
+
+    /// Text inside the block arrives as it is, and touches nothing else.
+    #[test]
+    fn text_in_the_block_is_data(key in hostile(), value in hostile()) {
+        let mut world = World::default();
+        world.spec["ciOperator"]["test"]["env"] = json!({ key.clone(): value.clone() });
+        world.pass();
+        let spec = &world.objects["ec"].object["spec"]["forProvider"]["manifest"]["spec"];
+        prop_assert_eq!(&spec["ciOperator"]["test"]["env"], &json!({ key: value }));
+        prop_assert_eq!(&spec["ciOperator"]["test"]["workflow"], "ipi-aws");
+    }
+
+    /// Any spec at all: an answer, and if it is refused, a condition that says so.
+    #[test]
+    fn any_spec_gets_an_answer(spec in any_json(), live in any::<bool>()) {
+        let mut world = if live { World::ready() } else { World::default() };
+        let before = world.remote.clone();
+        world.claim = false;
+        world.spec = spec;
+        if !world.spec.is_object() {
+            world.spec = json!({ "ciOperator": world.spec });
+        }
+        world.settle();
+        if live {
+            prop_assert_eq!(world.made, 1);
+            let torn = world.spec["tearDownCluster"] == json!(true);
+            prop_assert!(torn || world.remote.unwrap()["spec"]["ciOperator"] == before.unwrap()["spec"]["ciOperator"]);
+        } else if world.phase() == "Failed" {
+            let (status, reason) = world.condition("RequestAccepted");
+            prop_assert_eq!((status.as_str(), reason.as_str()), ("False", "InvalidClaim"));
+        }
+    }
+
+    /// Random bytes anywhere in the request: an answer, FATAL at worst, and nothing of the desired state lost.
+    #[test]
+    fn garbage_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..200), place in 0usize..6) {
+        let mut request = World::ready().request();
+        let garbage = Bytes::from(bytes);
+        let observed = request.observed.as_mut().unwrap();
+        match place {
+            0 => observed.composite.as_mut().unwrap().resource = garbage,
+            1 => drop(observed.resources.insert("ec".into(), garbage)),
+            2 => drop(observed.resources.insert("credentials".into(), garbage)),
+            3 => drop(observed.resources.insert("other".into(), garbage)),
+            4 => request.input = Some(garbage),
+            _ => request.required_resources.get_mut("envcfg").unwrap().items[0].resource = garbage,
+        }
+        let foreign = Bytes::from_static(b"\x0a\x00of another step");
+        request.desired.as_mut().unwrap().resources.insert("foreign".into(), foreign.clone());
+        let response = run(&request, &Options::default(), World::default().now);
+        prop_assert_eq!(&response.desired.as_ref().unwrap().resources["foreign"], &foreign);
+    }
+}
+
+#[test]
+fn what_is_missing_from_a_request_is_fatal_and_changes_nothing() {
+    let now = World::default().now;
+    let fatal = |request: &proto::RunFunctionRequest| {
+        let response = run(request, &Options::default(), now);
+        assert_eq!(response.results.len(), 1);
+        assert_eq!(response.results[0].severity, i32::from(proto::Severity::Fatal));
+        assert_eq!(response.desired, request.desired);
+        response.results[0].message.clone()
+    };
+    let whole = World::ready().request();
+    fatal(&proto::RunFunctionRequest::default());
+    fatal(&proto::RunFunctionRequest { observed: Some(proto::State::default()), ..whole.clone() });
+    let mut broken = whole.clone();
+    broken.input = Some(support::structure(&json!({ "ttl": 5 })));
+    let message = fatal(&broken);
+    assert!(message.contains("input") && message.contains("ttl"), "{message}");
+    let mut broken = whole;
+    let ec = json!({ "spec": { "managementPolicies": "all" } });
+    let resource = proto::Resource { resource: support::structure(&ec), ..Default::default() };
+    broken.observed.as_mut().unwrap().resources.insert("ec".into(), resource.encode_to_vec().into());
+    let message = fatal(&broken);
+    assert!(message.contains("ec") && message.contains("spec.managementPolicies"), "{message}");
+}
+
+#[test]
+fn a_resource_of_a_newer_version_stops_everything() {
+    let mut world = World::ready();
+    let mut newer = world.objects["credentials"].clone();
+    newer.object["metadata"]["labels"] = json!({ "testplatform.ci.openshift.org/component": "usage" });
+    world.objects.insert("usage".into(), newer);
+    let judged = judge(&world.request(), world.now, ci_operator::schema());
+    assert!(matches!(judged, Err(Unusable::NewerVersion { name }) if name == "usage"));
+}
+
+#[test]
+fn a_field_that_our_copy_does_not_know_arrives_and_is_named() {
+    let mut world = World::default();
+    world.spec["ciOperator"]["releases"] =
+        json!({ "latest": { "release": { "channel": "stable", "version": "4.20", "relative": 2 } } });
+    let mut schema = ci_operator::schema().clone();
+    let release =
+        &mut schema["properties"]["releases"]["additionalProperties"]["properties"]["release"]["properties"];
+    assert!(release.as_object_mut().unwrap().remove("relative").is_some());
+    let judged = judge(&world.request(), world.now, &schema).unwrap();
+    let request = judged.plan.request.as_ref().unwrap();
+    assert!(request.remarks[0].message.contains("releases.latest.release.relative"), "{:?}", request.remarks);
+    let ec = &judged.plan.resources[0].object["spec"]["forProvider"]["manifest"]["spec"]["ciOperator"];
+    assert_eq!(ec["releases"]["latest"]["release"]["relative"], 2);
+    // With our own copy it is known.
+    let judged = judge(&world.request(), world.now, ci_operator::schema()).unwrap();
+    assert_eq!(judged.plan.request.unwrap().remarks, []);
+}
+
+#[test]
+fn permuted_maps_give_the_same_bytes() {
+    let world = World::ready();
+    let forth = run(&world.request(), &Options::default(), world.now).encode_to_vec();
+    let mut request = world.request();
+    // Struct fields the other way round; maps of messages are sorted by their type.
+    let composite = request.observed.as_mut().unwrap().composite.as_mut().unwrap();
+    composite.resource = reversed(&composite.resource);
+    composite.connection_details.reverse();
+    assert_eq!(run(&request, &Options::default(), world.now).encode_to_vec(), forth);
+}
+
+fn reversed(bytes: &[u8]) -> Bytes {
+    let fields = prost_types::Struct::decode(bytes).unwrap().fields;
+    let entries: BTreeMap<_, _> = fields.into_iter().collect();
+    let mut out = Vec::new();
+    for (key, value) in entries.into_iter().rev() {
+        let one = prost_types::Struct { fields: [(key, value)].into() };
+        out.extend(one.encode_to_vec());
+    }
+    assert_ne!(out, bytes);
+    out.into()
+}
+
+#[test]
+fn unrelated_resources_change_nothing_and_pass_through() {
+    let world = World::ready();
+    let mut request = world.request();
+    let alone = run(&request, &Options::default(), world.now);
+    let other =
+        proto::Resource { resource: support::structure(&json!({ "kind": "Bucket" })), ..Default::default() };
+    // Even fields that our .proto does not know.
+    let bytes: Bytes = [other.encode_to_vec(), vec![0x7a, 0x02, b'h', b'i']].concat().into();
+    request.observed.as_mut().unwrap().resources.insert("bucket".into(), bytes.clone());
+    request.desired.as_mut().unwrap().resources.insert("bucket".into(), bytes.clone());
+    request.context = Some(support::structure(&json!({ "other.step/key": [1, { "deep": null }] })));
+    let mut beside = run(&request, &Options::default(), world.now);
+    assert_eq!(beside.context, request.context);
+    assert_eq!(beside.desired.as_mut().unwrap().resources.remove("bucket"), Some(bytes));
+    beside.context = None;
+    assert_eq!(beside, alone);
+}
+
+#[test]
+fn secrets_are_in_connection_details_only() {
+    let world = World::ready();
+    let request = world.request();
+    let mut response = run(&request, &Options::default(), world.now);
+    let details = std::mem::take(
+        &mut response.desired.as_mut().unwrap().composite.as_mut().unwrap().connection_details,
+    );
+    assert_eq!(details.len(), 2);
+    let rest = response.encode_to_vec();
+    for secret in [KUBECONFIG, PASSWORD] {
+        assert_eq!(memchr::memmem::find(&rest, secret.as_bytes()), None);
+    }
+    // And the check sees it if one day they are.
+    let judged = judge(&request, world.now, ci_operator::schema()).unwrap();
+    response.conditions[0].message = Some(format!("oops {PASSWORD}"));
+    assert!(check::violation(&response, &request, &judged).unwrap().contains("secret"));
+    let mut dropped = run(&request, &Options::default(), world.now);
+    dropped.desired.as_mut().unwrap().resources.remove("ec");
+    assert!(check::violation(&dropped, &request, &judged).unwrap().contains("\"ec\""));
+}
+
+#[test]
+fn requirements_do_not_depend_on_what_was_fetched() {
+    let world = World::default();
+    let mut request = world.request();
+    let asked =
+        |request: &proto::RunFunctionRequest| run(request, &Options::default(), world.now).requirements;
+    let first = asked(&request);
+    request.required_resources.clear();
+    assert_eq!(asked(&request), first);
+    assert!(
+        first.as_ref().unwrap().extra_resources.contains_key("envcfg"),
+        "for cores that announce nothing"
+    );
+    request.meta.as_mut().unwrap().capabilities = vec![1, 2];
+    let lean = asked(&request).unwrap();
+    assert!(lean.extra_resources.is_empty() && lean.resources.contains_key("envcfg"));
+    // What the Composition fetches beforehand is not asked for again.
+    let items = world.request().required_resources.remove("envcfg").unwrap();
+    request.required_resources.insert("environment-config".into(), items);
+    assert_eq!(asked(&request), None);
+}
+
+#[test]
+fn ttl_alone_follows_a_deadline() {
+    let mut world = World::default();
+    world.spec["lifetime"] = json!("1h");
+    world.settle();
+    world.hub_ready();
+    world.settle();
+    let ttl = |world: &mut World| world.pass().meta.unwrap().ttl.unwrap().seconds;
+    assert_eq!(ttl(&mut world), 60);
+    // Expiring is called out a tenth of the lifetime before the end.
+    world.later(SignedDuration::from_secs(54 * 60 - 20));
+    assert_eq!(ttl(&mut world), 18);
+    world.later(SignedDuration::from_secs(20));
+    assert_eq!(ttl(&mut world), 60);
+    world.later(SignedDuration::from_secs(359));
+    assert_eq!(ttl(&mut world), 1);
+    let _ = (NAME, wire::MAX_DEPTH);
+}

@@ -1,0 +1,460 @@
+//! A small model of everything around the function: core, provider-kubernetes v1.2.1 and the hub, by the rules
+//! of their specs. Every pass is checked against the invariants.
+
+use std::collections::BTreeMap;
+
+use function_testplatform::{
+    Options, check, judge,
+    proto::{Ready, Resource, RunFunctionResponse, Severity, Status},
+    run, wire,
+};
+use jiff::{SignedDuration, Timestamp};
+use prost::Message as _;
+use serde_json::{Value, json};
+use testplatform_apis::ci_operator;
+
+pub const NAME: &str = "demo-x7k2p";
+pub const KUBECONFIG: &str = "apiVersion: v1 # kubeconfig of the cluster, secret";
+pub const PASSWORD: &str = "secret-password-1";
+
+/// A composed Object and its connection Secret.
+#[derive(Clone, Debug)]
+pub struct Composed {
+    pub object: Value,
+    pub details: BTreeMap<String, String>,
+}
+
+/// The world around one claim.
+#[derive(Clone, Debug)]
+pub struct World {
+    pub now: Timestamp,
+    pub spec: Value,
+    pub annotations: Value,
+    pub claim: bool,
+    pub input: Value,
+    pub environment: Option<Value>,
+    pub status: Value,
+    pub conditions: BTreeMap<String, Value>,
+    /// The composite's connection Secret.
+    pub details: BTreeMap<String, String>,
+    /// The Secret in the tenant's namespace.
+    pub tenant: BTreeMap<String, String>,
+    pub objects: BTreeMap<String, Composed>,
+    /// The EphemeralCluster on the hub.
+    pub remote: Option<Value>,
+    pub secrets: BTreeMap<String, (String, String)>,
+    pub reachable: bool,
+    /// What the hub answers to a create or update, if it refuses.
+    pub refuses: Option<String>,
+    /// How many remote objects were ever made.
+    pub made: usize,
+    /// How many of them the hub took up, and so were paid for.
+    pub paid: usize,
+    /// Reasons of the events so far.
+    pub events: Vec<String>,
+}
+
+impl Default for World {
+    fn default() -> Self {
+        let created = "2026-11-21T10:00:00Z".parse().unwrap();
+        Self {
+            now: created,
+            spec: json!({ "ciOperator": { "test": { "workflow": "ipi-aws", "clusterProfile": "aws" } } }),
+            annotations: json!({}),
+            claim: true,
+            input: json!({ "apiVersion": "testplatform.fn.crossplane.io/v1beta1", "kind": "Input" }),
+            environment: Some(json!({ "clusterName": "stone-prd" })),
+            status: json!({}),
+            conditions: BTreeMap::new(),
+            details: BTreeMap::new(),
+            tenant: BTreeMap::new(),
+            objects: BTreeMap::new(),
+            remote: None,
+            secrets: BTreeMap::new(),
+            reachable: true,
+            refuses: None,
+            made: 0,
+            paid: 0,
+            events: vec![],
+        }
+    }
+}
+
+impl World {
+    /// The request that core would send.
+    pub fn request(&self) -> function_testplatform::proto::RunFunctionRequest {
+        let mut spec = self.spec.clone();
+        if self.claim {
+            spec["claimRef"] = json!({ "name": "demo", "namespace": "tenant-a" });
+        }
+        let mut status = self.status.clone();
+        status["conditions"] = self.conditions.values().cloned().collect();
+        let resources: serde_json::Map<_, _> = self
+            .objects
+            .iter()
+            .map(|(name, c)| {
+                (name.clone(), json!({ "resource": c.object, "connectionDetails": encoded(&c.details) }))
+            })
+            .collect();
+        let items: Vec<_> =
+            self.environment.iter().map(|data| json!({ "resource": { "data": data } })).collect();
+        super::request(&json!({
+            "meta": { "tag": "t" },
+            "input": self.input,
+            "observed": {
+                "composite": {
+                    "resource": {
+                        "apiVersion": "ci.openshift.org/v1alpha1", "kind": "XTestPlatformCluster",
+                        "metadata": {
+                            "name": NAME, "uid": "xr-uid", "creationTimestamp": "2026-11-21T10:00:00Z",
+                            "annotations": self.annotations,
+                        },
+                        "spec": spec, "status": status,
+                    },
+                    "connectionDetails": encoded(&self.details),
+                },
+                "resources": resources,
+            },
+            "desired": {},
+            "requiredResources": { "envcfg": { "items": items } },
+        }))
+    }
+
+    /// One pass of core: calls the function, applies what it says, and checks the invariants of any response.
+    pub fn pass(&mut self) -> RunFunctionResponse {
+        let request = self.request();
+        let response = run(&request, &Options::default(), self.now);
+        let fatal: Vec<_> =
+            response.results.iter().filter(|r| r.severity == i32::from(Severity::Fatal)).collect();
+        assert!(fatal.is_empty(), "{fatal:?}");
+        let judged = judge(&request, self.now, ci_operator::schema()).unwrap();
+        assert_eq!(check::violation(&response, &request, &judged), None);
+        let was = self.phase();
+        self.apply(&response);
+        self.invariants(&was);
+        response
+    }
+
+    fn invariants(&self, was: &str) {
+        if was == "Failed" {
+            assert_eq!(self.phase(), "Failed", "Failed is final");
+        }
+        if was == "Deprovisioned" {
+            assert_eq!(self.phase(), "Deprovisioned", "the end is final");
+        }
+        if self.condition("ClusterReady").0 == "True" {
+            assert_eq!(self.tenant.get("kubeconfig").map(String::as_str), Some(KUBECONFIG), "{self:#?}");
+        }
+        assert!(self.made <= 2, "asked for more than twice");
+        assert!(self.paid <= 1, "paid for twice");
+        let job = self.condition("ProwJobCompleted");
+        if job.0 == "True" {
+            assert!(!self.objects.contains_key("credentials"), "no copy of the kubeconfig is left: {job:?}");
+            assert!(self.details.values().chain(self.tenant.values()).all(String::is_empty), "{self:#?}");
+        }
+    }
+
+    fn apply(&mut self, response: &RunFunctionResponse) {
+        let desired = response.desired.as_ref().unwrap();
+        let gone: Vec<_> =
+            self.objects.keys().filter(|n| !desired.resources.contains_key(*n)).cloned().collect();
+        for name in gone {
+            self.objects.remove(&name);
+            if name == "ec" {
+                self.remote = None;
+            }
+        }
+        for (name, bytes) in &desired.resources {
+            let resource = Resource::decode(bytes.clone()).unwrap();
+            let wanted = wire::to_value(&resource.resource).unwrap();
+            let composed = self.objects.entry(name.clone()).or_insert_with(|| Composed {
+                object: json!({ "metadata": { "generation": 0, "annotations": {} }, "spec": {} }),
+                details: BTreeMap::new(),
+            });
+            merge(&mut composed.object, &wanted);
+        }
+        let composite = desired.composite.as_ref().unwrap();
+        self.status = wire::to_value(&composite.resource).unwrap()["status"].clone();
+        for entry in &composite.connection_details {
+            // Go reads nil for a value that is not on the wire, and core then deletes the key.
+            match &entry.value {
+                Some(value) => {
+                    self.details.insert(entry.key.clone(), String::from_utf8(value.to_vec()).unwrap())
+                }
+                None => self.details.remove(&entry.key),
+            };
+        }
+        for c in &response.conditions {
+            let status = Status::try_from(c.status).unwrap().as_str_name();
+            let status = match status {
+                "STATUS_CONDITION_TRUE" => "True",
+                "STATUS_CONDITION_FALSE" => "False",
+                _ => "Unknown",
+            };
+            self.show(&c.r#type, status, &c.reason, c.message.as_deref().unwrap());
+        }
+        let ready = composite.ready == i32::from(Ready::True);
+        self.show("Ready", if ready { "True" } else { "False" }, "", "");
+        if ready {
+            self.tenant = self.details.clone();
+        }
+        self.events.extend(response.results.iter().map(|r| r.reason.clone().unwrap()));
+    }
+
+    fn show(&mut self, type_: &str, status: &str, reason: &str, message: &str) {
+        let since = match self.conditions.get(type_) {
+            Some(old) if old["status"] == status => old["lastTransitionTime"].clone(),
+            _ => json!(self.now),
+        };
+        self.conditions.insert(
+            type_.to_owned(),
+            json!({ "type": type_, "status": status, "reason": reason, "message": message, "lastTransitionTime": since }),
+        );
+    }
+
+    /// One round of provider-kubernetes over both Objects.
+    pub fn provider(&mut self) {
+        if let Some(mut ec) = self.objects.remove("ec") {
+            self.reconcile_writer(&mut ec.object);
+            self.objects.insert("ec".into(), ec);
+        }
+        if let Some(mut credentials) = self.objects.remove("credentials") {
+            self.reconcile_credentials(&mut credentials);
+            self.objects.insert("credentials".into(), credentials);
+        }
+    }
+
+    fn reconcile_writer(&mut self, object: &mut Value) {
+        let manifest = object["spec"]["forProvider"]["manifest"].clone();
+        let policies = &object["spec"]["managementPolicies"];
+        let full = *policies == json!(["*"]);
+        let pin = manifest["metadata"]["uid"].clone();
+        if !self.reachable {
+            return synced(
+                object,
+                Some("observe failed: cannot get object: dial tcp: connect: connection refused"),
+            );
+        }
+        let Some(remote) = &mut self.remote else {
+            if *policies == json!(["Observe"]) {
+                return synced(object, Some("observe failed: external resource does not exist"));
+            }
+            if !full {
+                return synced(object, None);
+            }
+            object["metadata"]["annotations"]["crossplane.io/external-create-pending"] = json!(self.now);
+            if let Some(words) = &self.refuses {
+                return synced(
+                    object,
+                    Some(&format!("create failed: cannot create object: cannot create object: {words}")),
+                );
+            }
+            if !pin.is_null() {
+                return synced(
+                    object,
+                    Some(
+                        "create failed: cannot create object: cannot create object: uid mismatch: the provided object specified uid, and no existing object was found",
+                    ),
+                );
+            }
+            self.made += 1;
+            let mut made = manifest;
+            made["metadata"]["uid"] = json!(format!("remote-{}", self.made));
+            self.remote = Some(made);
+            object["metadata"]["annotations"]["crossplane.io/external-create-succeeded"] = json!(self.now);
+            return synced(object, None);
+        };
+        object["status"]["atProvider"]["manifest"] = remote.clone();
+        if !full {
+            return synced(object, None);
+        }
+        if !pin.is_null() && pin != remote["metadata"]["uid"] {
+            return synced(
+                object,
+                Some(
+                    "observe failed: cannot get desired state: cannot dry run SSA: metadata.uid: Invalid value: \"x\": field is immutable",
+                ),
+            );
+        }
+        let uid = remote["metadata"]["uid"].clone();
+        remote["spec"] = manifest["spec"].clone();
+        remote["metadata"] = manifest["metadata"].clone();
+        remote["metadata"]["uid"] = uid;
+        object["status"]["atProvider"]["manifest"] = remote.clone();
+        synced(object, None);
+    }
+
+    fn reconcile_credentials(&mut self, credentials: &mut Composed) {
+        let object = &mut credentials.object;
+        if object["metadata"]["annotations"]["crossplane.io/paused"] == "true" {
+            return synced(object, Some("reconciliation is paused"));
+        }
+        let name = object["spec"]["forProvider"]["manifest"]["metadata"]["name"].as_str().unwrap().to_owned();
+        if !self.reachable {
+            return synced(object, Some("observe failed: cannot get object: Unauthorized"));
+        }
+        let Some((kubeconfig, password)) = self.secrets.get(&name) else {
+            return synced(object, Some("observe failed: external resource does not exist"));
+        };
+        object["metadata"]["finalizers"] = json!(["finalizer.managedresource.crossplane.io"]);
+        object["status"]["atProvider"]["manifest"] =
+            json!({ "metadata": { "name": name }, "data": { "redacted": null } });
+        credentials.details.insert("kubeconfig".into(), kubeconfig.clone());
+        credentials.details.insert("kubeAdminPassword".into(), password.clone());
+        synced(object, None);
+    }
+
+    /// Passes and rounds until nothing changes. At rest the same bytes come again, and no event.
+    pub fn settle(&mut self) {
+        let mut last = None;
+        for _ in 0..12 {
+            let bytes = self.pass().encode_to_vec();
+            if last.as_ref() == Some(&bytes) {
+                let events = self.events.len();
+                self.pass();
+                assert_eq!(self.events.len(), events, "events at rest: {:?}", self.events);
+                return;
+            }
+            last = Some(bytes);
+            self.provider();
+        }
+        panic!("does not settle: {:#?}", self.conditions);
+    }
+
+    /// The hub's controller reports.
+    pub fn hub(&mut self, phase: &str, conditions: &[(&str, &str, &str, &str)]) {
+        let Some(remote) = &mut self.remote else { return };
+        let conditions: Vec<_> = conditions
+            .iter()
+            .map(|(t, s, r, m)| json!({ "type": t, "status": s, "reason": r, "message": m, "lastTransitionTime": self.now }))
+            .collect();
+        let status = &mut remote["status"];
+        status["phase"] = json!(phase);
+        status["conditions"] = json!(conditions);
+        if phase != "Failed" {
+            self.paid += usize::from(status["prowJobId"].is_null());
+            status["prowJobId"] = json!("job-1");
+            status["prowJobURL"] = json!("https://prow.example/view/1");
+        }
+    }
+
+    /// The hub is ready and has published the credentials.
+    pub fn hub_ready(&mut self) {
+        let secret = format!("{NAME}-credentials");
+        self.secrets.insert(secret.clone(), (KUBECONFIG.into(), PASSWORD.into()));
+        self.hub("Ready", &[("ClusterReady", "True", "", "")]);
+        if let Some(remote) = &mut self.remote {
+            remote["status"]["secretRef"] = json!(secret);
+        }
+    }
+
+    /// The job ended.
+    pub fn hub_done(&mut self, phase: &str) {
+        let reason = if phase == "Failed" { "ProwJobFailure" } else { "ProwJobCompleted" };
+        self.hub(phase, &[("ProwJobCompleted", "True", reason, "prowjob state: done")]);
+        self.secrets.clear();
+    }
+
+    /// Ready, credentials and all.
+    pub fn ready() -> Self {
+        let mut world = Self::default();
+        world.settle();
+        world.hub("Provisioning", &[]);
+        world.settle();
+        world.hub_ready();
+        world.settle();
+        assert_eq!(world.phase(), "Ready");
+        world
+    }
+
+    /// A restore: the status of claim and composite is dropped.
+    pub fn drop_status(&mut self) {
+        self.status = json!({});
+        self.conditions.clear();
+    }
+
+    /// Whether the writer names the remote object that there is by its uid.
+    pub fn pinned(&self) -> bool {
+        let uid = |object: &Value| object["metadata"]["uid"].as_str().map(str::to_owned);
+        let writer = self.objects.get("ec").and_then(|ec| uid(&ec.object["spec"]["forProvider"]["manifest"]));
+        writer.is_some() && writer == self.remote.as_ref().and_then(uid)
+    }
+
+    /// The hub-side provider's annotation, as it is observed.
+    pub fn provider_keeps(&mut self, key: &str, value: &str) {
+        let ec = self.objects.get_mut("ec").unwrap();
+        ec.object["status"]["atProvider"]["manifest"]["metadata"]["annotations"][key] = json!(value);
+    }
+
+    /// A pass that failed elsewhere: core sets all custom conditions Unknown/FatalError.
+    pub fn fatal(&mut self) {
+        for (type_, condition) in &mut self.conditions {
+            if type_ != "Ready" {
+                condition["status"] = json!("Unknown");
+                condition["reason"] = json!("FatalError");
+                condition["message"] =
+                    json!("a Fatal error occurred before the status of this condition could be determined");
+            }
+        }
+    }
+
+    pub fn later(&mut self, by: SignedDuration) {
+        self.now += by;
+    }
+
+    pub fn phase(&self) -> String {
+        self.status["phase"].as_str().unwrap_or_default().to_owned()
+    }
+
+    /// Status and reason.
+    pub fn condition(&self, type_: &str) -> (String, String) {
+        let c = self.conditions.get(type_).cloned().unwrap_or_default();
+        let text = |field: &str| c[field].as_str().unwrap_or_default().to_owned();
+        (text("status"), text("reason"))
+    }
+
+    pub fn word(&self) -> String {
+        self.conditions["_EphemeralClusterPhase"]["message"].as_str().unwrap().to_owned()
+    }
+
+    pub fn policies(&self) -> Value {
+        self.objects["ec"].object["spec"]["managementPolicies"].clone()
+    }
+}
+
+fn encoded(details: &BTreeMap<String, String>) -> Value {
+    details
+        .iter()
+        .map(|(k, v)| (k.clone(), super::encode64(v.as_bytes()).into()))
+        .collect::<serde_json::Map<_, _>>()
+        .into()
+}
+
+/// Server-side apply of the one field manager that there is, with the defaults of the Object CRD.
+fn merge(object: &mut Value, wanted: &Value) {
+    let mut spec = wanted["spec"].clone();
+    if spec["managementPolicies"].is_null() {
+        spec["managementPolicies"] = json!(["*"]);
+    }
+    let old = object["metadata"]["annotations"].as_object().cloned().unwrap_or_default();
+    let mut annotations = wanted["metadata"]["annotations"].as_object().cloned().unwrap_or_default();
+    annotations.extend(old.into_iter().filter(|(k, _)| k.starts_with("crossplane.io/external-")));
+    if object["spec"] != spec {
+        object["metadata"]["generation"] = json!(object["metadata"]["generation"].as_i64().unwrap() + 1);
+    }
+    object["metadata"]["name"] = wanted["metadata"]["name"].clone();
+    object["metadata"]["annotations"] = annotations.into();
+    object["spec"] = spec;
+}
+
+fn synced(object: &mut Value, error: Option<&str>) {
+    let (status, reason) = match error {
+        None => ("True", "ReconcileSuccess"),
+        Some("reconciliation is paused") => ("False", "ReconcilePaused"),
+        Some(_) => ("False", "ReconcileError"),
+    };
+    object["status"]["conditions"] = json!([{
+        "type": "Synced", "status": status, "reason": reason, "message": error.unwrap_or_default(),
+        "observedGeneration": object["metadata"]["generation"],
+    }]);
+}
