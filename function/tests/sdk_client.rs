@@ -38,7 +38,7 @@ fn every_request_is_answered_alike_in_both_versions_and_as_in_process() {
     let server = Server::start(&authority, &[]);
     let now = now();
     let cases = all_requests(now);
-    let requests: Vec<Value> = cases.iter().map(|case| case.json.clone()).collect();
+    let requests: Vec<Value> = cases.iter().map(|case| case.form.clone()).collect();
     let seen = server.call(&authority.dial(), &requests);
     for (i, case) in cases.iter().enumerate() {
         let name = &case.name;
@@ -53,7 +53,7 @@ fn every_request_is_answered_alike_in_both_versions_and_as_in_process() {
                 "{name} {version}: their view"
             );
             assert_eq!(bytes(&result["response"]), response.encode_to_vec(), "{name} {version}: bytes");
-            // Their reading of the file and ours are the same request.
+            // Their reading of the request and ours are the same.
             assert_eq!(view(&run(&case.message(), &Options::default(), now)), view(&response), "{name}");
         }
         assert_eq!(seen["v1"][i]["response"], seen["v1beta1"][i]["response"], "{name}");

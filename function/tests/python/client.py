@@ -58,6 +58,13 @@ class Tap:
         )
 
 
+def parse(request, message):
+    """A request in protobuf's JSON, or serialized."""
+    if isinstance(request, str):
+        return message.FromString(base64.b64decode(request))
+    return json_format.ParseDict(request, message())
+
+
 def serialize(message):
     """Sorted maps, so that the job knows which bytes were sent."""
     return message.SerializeToString(deterministic=True)
@@ -71,7 +78,7 @@ def call(job, channel, version):
     """All requests at once on one connection."""
     messages, grpc_code = sdk(version)
     stub = grpc_code.FunctionRunnerServiceStub(Tap(channel))
-    requests = [json_format.ParseDict(r, messages.RunFunctionRequest()) for r in job["requests"]]
+    requests = [parse(request, messages.RunFunctionRequest) for request in job["requests"]]
     start = time.monotonic()
     calls = [stub.RunFunction.future(request, timeout=job["seconds"]) for request in requests]
     results = []
@@ -139,7 +146,7 @@ def descriptors(job):
 def ending(job):
     """A call that is in flight while the server is told to end; the second half of it only if `finish`."""
     messages, _ = sdk("v1")
-    request = json_format.ParseDict(job["requests"][0], messages.RunFunctionRequest())
+    request = parse(job["requests"][0], messages.RunFunctionRequest)
     service = messages.DESCRIPTOR.services_by_name["FunctionRunnerService"]
     happened = raw.in_flight(job, f"/{service.full_name}/RunFunction", serialize(request))
     happened["request"] = text(serialize(request))

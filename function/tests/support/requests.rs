@@ -7,6 +7,7 @@ use std::{
 
 use function_testplatform::proto::RunFunctionRequest;
 use jiff::{SignedDuration, Timestamp};
+use prost::Message as _;
 use serde_json::Value;
 
 /// The point in time at which every request in a file was made.
@@ -16,14 +17,18 @@ pub const MADE: &str = "2026-11-21T10:30:00Z";
 pub struct Case {
     /// What to call it in a failure.
     pub name: String,
-    /// In protobuf's JSON form, which clients read with their own libraries.
-    pub json: Value,
+    /// In protobuf's JSON form, which clients read with their own libraries; or, where it comes from other files
+    /// than that, the serialized message in base64.
+    pub form: Value,
 }
 
 impl Case {
     /// As we read it.
     pub fn message(&self) -> RunFunctionRequest {
-        super::request(&self.json)
+        match self.form.as_str() {
+            Some(text) => RunFunctionRequest::decode(&super::decode64(text)[..]).unwrap(),
+            None => super::request(&self.form),
+        }
     }
 }
 
@@ -34,7 +39,7 @@ pub fn all_requests(now: Timestamp) -> Vec<Case> {
     let recorded = super::upstream()
         .map(|upstream| files(&upstream.join("parity"), |path| Some(path.join("request.json"))))
         .unwrap_or_default();
-    own.into_iter().chain(recorded).map(|(name, path)| Case { name, json: read(&path, now) }).collect()
+    own.into_iter().chain(recorded).map(|(name, path)| Case { name, form: read(&path, now) }).collect()
 }
 
 /// One of `requests/`, made `now`.

@@ -1,8 +1,6 @@
 //! A response as our own decoder sees it, in the shape that protobuf libraries print: protobuf's JSON with the
 //! field names of the .proto and enums as numbers. Written field by field, so that it shares nothing with them.
 
-use std::fmt::Write as _;
-
 use function_testplatform::{
     proto::{
         Condition, Requirements, Resource, ResourceSelector, Result as Event, RunFunctionResponse, State,
@@ -80,7 +78,7 @@ fn state(state: &State) -> Value {
 }
 
 fn resource(resource: &Resource) -> Value {
-    let value = |value: &Option<Bytes>| value.as_ref().map_or(Value::Null, |v| encode64(v).into());
+    let value = |value: &Option<Bytes>| value.as_ref().map_or(Value::Null, |v| super::encode64(v).into());
     let details: Map<_, _> =
         resource.connection_details.iter().map(|e| (e.key.clone(), value(&e.value))).collect();
     object([
@@ -136,19 +134,4 @@ fn selector(selector: &ResourceSelector) -> Value {
         ("match_labels", labels),
         ("namespace", selector.namespace.clone().map(Value::from)),
     ])
-}
-
-/// Standard base64 with padding.
-pub fn encode64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::new();
-    for group in bytes.chunks(3) {
-        let bits = (0..3).fold(0, |bits, i| bits << 8 | u32::from(*group.get(i).unwrap_or(&0)));
-        for digit in 0..4 {
-            let index = (bits >> (18 - 6 * digit)) as usize & 63;
-            let c = if digit <= group.len() { char::from(DIGITS[index]) } else { '=' };
-            let _ = write!(text, "{c}");
-        }
-    }
-    text
 }
