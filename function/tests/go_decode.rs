@@ -7,7 +7,12 @@
 
 mod support;
 
-use std::{fs, path::PathBuf, process::Command, sync::OnceLock};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::OnceLock,
+};
 
 use function_testplatform::{
     Options,
@@ -26,9 +31,9 @@ const INSTALL: &str = "Go is needed to check what Crossplane's own messages make
                        no usable `go` in PATH: install Go 1.21 or newer from https://go.dev/dl/";
 
 /// The decoder, built once.
-fn decoder() -> &'static PathBuf {
-    static DECODER: OnceLock<Result<PathBuf, String>> = OnceLock::new();
-    DECODER.get_or_init(build).as_ref().unwrap_or_else(|why| panic!("{why}"))
+fn decoder() -> &'static Path {
+    static DECODER: OnceLock<Option<PathBuf>> = OnceLock::new();
+    tools::wanted(&DECODER, build)
 }
 
 fn build() -> Result<PathBuf, String> {
@@ -36,7 +41,7 @@ fn build() -> Result<PathBuf, String> {
     let source = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/godecode"));
     let read = |name| fs::read(source.join(name)).unwrap();
     let from = [&read("main.go")[..], &read("go.mod"), &read("go.sum"), go.as_bytes()];
-    let announcement = "Building a decoder from Crossplane's own Go module, once: about a minute.";
+    let announcement = "Building a decoder from Crossplane's own Go module, once: one to two minutes.";
     let dir = tools::once("go/godecode", &from, announcement, |dir| {
         let mut command = Command::new("go");
         command.args(["build", "-mod=readonly", "-buildvcs=false", "-o"]).arg(dir.join("godecode")).arg(".");

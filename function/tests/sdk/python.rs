@@ -23,11 +23,9 @@ const INSTALL: &str = "The function is tested with Crossplane's own client, whic
                        https://www.python.org/downloads/";
 
 /// The environment's interpreter, or a failed test.
-fn interpreter() -> &'static Path {
-    static ENVIRONMENT: OnceLock<Option<PathBuf>> = OnceLock::new();
-    // Said once, however many tests want it.
-    let made = || make().inspect_err(|why| tools::say(why)).ok();
-    ENVIRONMENT.get_or_init(made).as_deref().expect("no Python client; what to do about it is said above")
+pub fn interpreter() -> &'static Path {
+    static INTERPRETER: OnceLock<Option<PathBuf>> = OnceLock::new();
+    tools::wanted(&INTERPRETER, make)
 }
 
 fn make() -> Result<PathBuf, String> {

@@ -31,6 +31,7 @@ pub struct Server {
 impl Server {
     /// With a certificate of `authority`, for clients of `authority`.
     pub fn start(authority: &Authority, flags: &[&str]) -> Self {
+        python::interpreter(); // without a client there is no point in starting anything
         let certs = TempDir::new().unwrap();
         publish(certs.path(), "1", &authority.server(), &authority.pem);
         let mut child = Command::new(env!("CARGO_BIN_EXE_function-testplatform"))

@@ -6,6 +6,7 @@ use std::{
     io::{self, Write as _},
     path::{Path, PathBuf},
     process::Command,
+    sync::OnceLock,
 };
 
 /// Written last: a directory without it was left half made.
@@ -41,6 +42,15 @@ pub fn once(
         File::create(dir.join(COMPLETE)).map_err(io)?;
     }
     Ok(dir)
+}
+
+/// What `make` made in this process, or a failed test. Why it cannot be made is said once, however many tests want it.
+pub fn wanted(
+    tool: &'static OnceLock<Option<PathBuf>>,
+    make: impl FnOnce() -> Result<PathBuf, String>,
+) -> &'static Path {
+    let path = tool.get_or_init(|| make().inspect_err(|why| say(why)).ok());
+    path.as_deref().expect("a tool is missing; what to do about it is said above")
 }
 
 /// One line on the terminal, past the test harness, which keeps what passing tests print.
