@@ -9,9 +9,9 @@ use testplatform_apis::phase::Phase;
 
 use crate::{
     Judged,
+    fatal::{fatal, shown},
     observed::{CREDENTIALS, EPHEMERAL_CLUSTER},
     proto::{Resource, RunFunctionRequest, RunFunctionResponse},
-    respond::fatal,
 };
 
 /// The response, if it holds what every response must; a FATAL that says what it does not hold otherwise.
@@ -22,7 +22,10 @@ pub fn checked(
 ) -> RunFunctionResponse {
     match violation(&response, request, judged) {
         None => response,
-        Some(violated) => fatal(request, &format!("internal error, nothing is changed: {violated}")),
+        Some(violated) => {
+            let why = format!("internal error, nothing is changed: {violated}");
+            fatal(request, "InternalError", why, shown(request))
+        }
     }
 }
 

@@ -27,9 +27,7 @@ use tonic::{Request, Response, Status, async_trait};
 
 use crate::{
     Options,
-    proto::{
-        self, ResponseMeta, Result as FunctionResult, RunFunctionRequest, RunFunctionResponse, Severity,
-    },
+    proto::{self, RunFunctionRequest, RunFunctionResponse, Severity},
     wire,
 };
 
@@ -76,7 +74,9 @@ impl Function {
                 self.metrics.panics.inc();
                 let place = panics::take_place().map(|place| format!(" at {place}")).unwrap_or_default();
                 let message = format!("internal error: the function panicked{place}; nothing was changed");
-                fatal(request, message, Vec::new())
+                // What panicked once may do so again.
+                let shown = catch_unwind(AssertUnwindSafe(|| crate::fatal::shown(request)));
+                fatal(request, message, shown.unwrap_or_default())
             });
         let mut bytes = response.encoded_len();
         if bytes > MAX_RESPONSE_BYTES {
@@ -95,27 +95,13 @@ impl Function {
     }
 }
 
-/// A FATAL that leaves everything as it came in. Conditions are honoured even so, and core sets to Unknown
-/// those of ours that a failed pass does not repeat.
+/// A FATAL that Crossplane can receive.
 fn fatal(
     request: &RunFunctionRequest,
     message: String,
     conditions: Vec<proto::Condition>,
 ) -> RunFunctionResponse {
-    let tag = request.meta.as_ref().map(|meta| meta.tag.clone()).unwrap_or_default();
-    let mut response = RunFunctionResponse {
-        meta: Some(ResponseMeta { tag, ttl: None }),
-        desired: request.desired.clone(),
-        context: request.context.clone(),
-        results: vec![FunctionResult {
-            severity: Severity::Fatal.into(),
-            message,
-            reason: Some("InternalError".to_owned()),
-            target: Some(proto::Target::CompositeAndClaim.into()),
-        }],
-        conditions,
-        ..RunFunctionResponse::default()
-    };
+    let mut response = crate::fatal::fatal(request, "InternalError", message, conditions);
     // A request has no size limit at core. What arrives with a FATAL is not applied, so it may be left out.
     if response.encoded_len() > MAX_RESPONSE_BYTES {
         (response.desired, response.context) = (None, None);

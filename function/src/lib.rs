@@ -16,6 +16,7 @@ pub mod conditions;
 pub mod edge;
 pub mod events;
 pub mod explain;
+pub mod fatal;
 pub mod observed;
 pub mod plan;
 pub mod proto;
@@ -54,7 +55,9 @@ impl Default for Options {
 pub fn run(request: &RunFunctionRequest, options: &Options, now: Timestamp) -> RunFunctionResponse {
     match judge(request, now, ci_operator::schema()) {
         Ok(judged) => check::checked(respond::respond(request, &judged, options, now), request, &judged),
-        Err(unusable) => respond::fatal(request, &unusable.to_string()),
+        Err(unusable) => {
+            fatal::fatal(request, unusable.reason(), unusable.to_string(), fatal::shown(request))
+        }
     }
 }
 

@@ -55,6 +55,17 @@ pub enum Unusable {
     },
 }
 
+impl Unusable {
+    /// CamelCase reason of the event.
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Self::NoComposite => "NoComposite",
+            Self::Unreadable { .. } => "Unreadable",
+            Self::NewerVersion { .. } => "NewerVersion",
+        }
+    }
+}
+
 /// The picture of one composite.
 #[derive(Debug)]
 pub struct Observed {

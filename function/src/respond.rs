@@ -9,6 +9,7 @@ use crate::{
     Judged, Options,
     conditions::conditions,
     events::{Event, events},
+    fatal::{fatal, shown},
     observed::environment_requirements,
     proto::{
         self, Ready, Resource, ResponseMeta, RunFunctionRequest, RunFunctionResponse, Severity, State, Target,
@@ -36,7 +37,10 @@ pub fn respond(
     let results = events(judged, &conditions).into_iter().map(|e| result(e, target)).collect();
     let desired = match desired(request, judged) {
         Ok(desired) => desired,
-        Err(error) => return fatal(request, &format!("cannot encode the desired state: {error}")),
+        Err(error) => {
+            let why = format!("cannot encode the desired state: {error}; nothing is changed");
+            return fatal(request, "InternalError", why, shown(request));
+        }
     };
     RunFunctionResponse {
         meta: Some(meta(request, Some(ttl(judged, options, now)))),
@@ -46,22 +50,6 @@ pub fn respond(
         requirements: requirements(request, judged),
         conditions: conditions.into_iter().map(|c| condition(c, target)).collect(),
         output: None,
-    }
-}
-
-/// A FATAL: core changes nothing. What earlier steps want is repeated all the same.
-pub fn fatal(request: &RunFunctionRequest, why: &str) -> RunFunctionResponse {
-    RunFunctionResponse {
-        meta: Some(meta(request, None)),
-        desired: request.desired.clone(),
-        results: vec![proto::Result {
-            severity: Severity::Fatal.into(),
-            message: why.to_owned(),
-            reason: None,
-            target: Some(Target::Composite.into()),
-        }],
-        context: request.context.clone(),
-        ..RunFunctionResponse::default()
     }
 }
 

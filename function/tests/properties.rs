@@ -267,6 +267,22 @@ fn what_is_missing_from_a_request_is_fatal_and_changes_nothing() {
     assert!(message.contains("ec") && message.contains("spec.managementPolicies"), "{message}");
 }
 
+/// Core sets to Unknown every condition of ours that a failed pass leaves out, and a Tekton task would read that.
+#[test]
+fn a_fatal_repeats_the_conditions_that_are_shown() {
+    let world = World::ready();
+    let good = run(&world.request(), &Options::default(), world.now);
+    let mut broken = world.request();
+    broken.input = Some(support::structure(&json!({ "ttl": 5 })));
+    let failed = run(&broken, &Options::default(), world.now);
+    assert_eq!(failed.results[0].severity, i32::from(proto::Severity::Fatal));
+    let mut shown = failed.conditions;
+    let mut meant = good.conditions;
+    shown.sort_by(|a, b| a.r#type.cmp(&b.r#type));
+    meant.sort_by(|a, b| a.r#type.cmp(&b.r#type));
+    assert_eq!(shown, meant);
+}
+
 #[test]
 fn a_resource_of_a_newer_version_stops_everything() {
     let mut world = World::ready();

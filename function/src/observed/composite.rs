@@ -51,7 +51,7 @@ struct Raw {
 }
 
 impl Composite {
-    pub(super) fn decode(bytes: &[u8]) -> Result<Self, Unusable> {
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, Unusable> {
         let raw: Raw = wire::from_struct(bytes).map_err(|e| Unusable::Unreadable {
             part: "the observed composite".into(),
             why: e.to_string(),

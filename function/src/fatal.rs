@@ -1,0 +1,64 @@
+//! A FATAL answer: core changes nothing. What earlier steps want is repeated, and so are the conditions that are
+//! shown, because core sets to Unknown those of ours that a failed pass leaves out.
+
+use testplatform_apis::{
+    condition::ConditionType,
+    foreign::{ephemeral_cluster::conditions, meta::ObservedCondition},
+};
+
+use crate::{
+    observed::Composite,
+    proto::{
+        self, Condition, ResponseMeta, RunFunctionRequest, RunFunctionResponse, Severity, Status, Target,
+    },
+};
+
+/// A FATAL that leaves everything as it came in, and says why.
+pub fn fatal(
+    request: &RunFunctionRequest,
+    reason: &str,
+    message: String,
+    conditions: Vec<Condition>,
+) -> RunFunctionResponse {
+    RunFunctionResponse {
+        meta: Some(ResponseMeta {
+            tag: request.meta.as_ref().map(|meta| meta.tag.clone()).unwrap_or_default(),
+            ttl: None,
+        }),
+        desired: request.desired.clone(),
+        context: request.context.clone(),
+        results: vec![proto::Result {
+            severity: Severity::Fatal.into(),
+            message,
+            reason: Some(reason.to_owned()),
+            target: Some(Target::CompositeAndClaim.into()),
+        }],
+        conditions,
+        ..RunFunctionResponse::default()
+    }
+}
+
+/// The conditions of ours that the composite shows, to be said again. None where it cannot be read.
+pub fn shown(request: &RunFunctionRequest) -> Vec<Condition> {
+    let composite = request.observed.as_ref().and_then(|o| o.composite.as_ref());
+    let Some(Ok(composite)) = composite.map(|c| Composite::decode(&c.resource)) else { return vec![] };
+    let target = if composite.claim.is_some() { Target::CompositeAndClaim } else { Target::Composite };
+    let ours = |c: &&ObservedCondition| {
+        ConditionType::parse(&c.type_).is_some()
+            || [conditions::PROW_JOB_CREATING, conditions::TEST_COMPLETED].contains(&c.type_.as_str())
+    };
+    let said = composite.conditions.iter().filter(ours).filter(|c| c.reason != "FatalError");
+    said.map(|c| Condition {
+        r#type: c.type_.clone(),
+        status: match c.status.as_str() {
+            "True" => Status::ConditionTrue,
+            "False" => Status::ConditionFalse,
+            _ => Status::ConditionUnknown,
+        }
+        .into(),
+        reason: c.reason.clone(),
+        message: Some(c.message.clone()),
+        target: Some(target.into()),
+    })
+    .collect()
+}
