@@ -9,6 +9,7 @@ use clap::{
 };
 use function_testplatform::{
     Options,
+    render::RenderArgs,
     serve::{Address, Config, Security},
 };
 use jiff::SignedDuration;
@@ -35,6 +36,7 @@ pub struct Cli {
 pub enum Command {
     /// Serve the function over gRPC (the default).
     Serve(Box<ServeArgs>),
+    Render(Box<RenderArgs>),
 }
 
 impl Cli {
@@ -170,7 +172,7 @@ mod tests {
     fn parse(line: &str) -> Result<(LogArgs, Config, Options), clap::Error> {
         let cli = Cli::read(line.split_whitespace().map(OsString::from))?;
         let log = cli.log;
-        let Command::Serve(args) = cli.into_command();
+        let Command::Serve(args) = cli.into_command() else { panic!("not a command line to serve") };
         let (config, options) = args.split().expect("a mode of serving");
         Ok((log, config, options))
     }

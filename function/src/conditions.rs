@@ -99,21 +99,20 @@ fn credentials_published(judged: &Judged) -> Condition {
     let course = &judged.plan.course;
     let settled = matches!(course.phase, Phase::Deprovisioned | Phase::Failed) && course.over.is_some();
     if settled {
-        return Condition::new(
-            type_,
-            False,
-            R::Withdrawn.as_str(),
-            "kubeconfig and password were taken back",
-        );
+        let message = if course.ever_ready {
+            "kubeconfig and kubeAdminPassword were taken back"
+        } else {
+            "there will be no kubeconfig"
+        };
+        return Condition::new(type_, False, R::Withdrawn.as_str(), message);
     }
     if let Some(details) = &course.details {
+        let whose = if judged.observed.composite.claim.is_some() { "claim" } else { "composite" };
         let (reason, message) = if details.has_password() {
-            (R::Published, "kubeconfig and kubeAdminPassword are in the claim's Secret")
+            (R::Published, format!("kubeconfig and kubeAdminPassword are in the {whose}'s Secret"))
         } else {
-            (
-                R::PublishedWithoutPassword,
-                "kubeconfig is in the claim's Secret; there is no kubeAdminPassword",
-            )
+            let message = format!("kubeconfig is in the {whose}'s Secret; there is no kubeAdminPassword");
+            (R::PublishedWithoutPassword, message)
         };
         return Condition::new(type_, True, reason.as_str(), message);
     }

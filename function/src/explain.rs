@@ -1,1 +1,247 @@
-//! Why: one line per decision, for `render --explain`.
+//! Why the answer is what it is: one line per decision.
+//!
+//! Input: what was judged, and the response made of it. Output: sentences for people, whose wording may change with
+//! any version. Decisions are read from where they were taken and never taken again here, so that an explanation
+//! cannot differ from what happened; and like every text of ours it names no secret.
+
+mod next;
+mod phase;
+
+use prost::Message as _;
+use testplatform_apis::{
+    names::{crossplane, ours},
+    phase::Phase,
+};
+
+use crate::{
+    Judged,
+    backend::Stage,
+    observed::{CREDENTIALS, EPHEMERAL_CLUSTER, Environment, Writer},
+    plan::{Policies, Write},
+    proto::{Ready, Resource, RunFunctionResponse, Severity},
+    validate::Validated,
+    wire,
+};
+
+/// The reasons behind a response, most important first.
+pub fn explain(judged: &Judged, response: &RunFunctionResponse) -> Vec<String> {
+    let fatal = response.results.iter().find(|r| r.severity == i32::from(Severity::Fatal));
+    if let Some(fatal) = fatal {
+        return vec![format!("fatal: {}", fatal.message)];
+    }
+    let mut lines = vec![phase::line(judged)];
+    lines.extend(latched(judged));
+    match &judged.plan.request {
+        Ok(request) => {
+            lines.push(writer(judged, request));
+            lines.extend(pin(judged, request));
+            lines.push(credentials(judged, request, response));
+            lines.extend(composite(judged, response));
+            lines.push(connection(judged));
+            lines.extend(deadlines(judged, request));
+            lines.extend(request.remarks.iter().map(|r| format!("remark: {}: {}", r.reason, r.message)));
+        }
+        Err(problems) => {
+            lines.extend(problems.iter().map(|p| format!("problem: {}: {}", p.field, p.sentence)));
+            lines.push("writer: not created, because the claim is invalid".into());
+        }
+    }
+    lines.extend(next::change(judged));
+    if let Some(ttl) = response.meta.as_ref().and_then(|m| m.ttl.as_ref()) {
+        lines.push(format!("answer: good for {} s", ttl.seconds));
+    }
+    lines
+}
+
+/// What stays as it is because it was said before, and who remembers.
+fn latched(judged: &Judged) -> Vec<String> {
+    let observed = &judged.observed;
+    let course = &judged.plan.course;
+    let note = match course.phase {
+        Phase::Failed => Some(ours::FAILED),
+        Phase::Deprovisioned => Some(ours::OVER),
+        Phase::Pending | Phase::Provisioning | Phase::Ready | Phase::Degraded | Phase::Deprovisioning => None,
+    };
+    let noted =
+        |key: &&str| observed.writer.as_ref().is_some_and(|w| w.object.metadata.annotation(key).is_some());
+    let shown = observed.composite.status.phase == Some(course.phase);
+    let last = note.map(|key| [shown.then_some("status.phase"), Some(key).filter(noted)]);
+    let last: Vec<&str> = last.into_iter().flatten().flatten().collect();
+
+    let ready = [
+        ("the kubeconfig in the composite's connection Secret", observed.details.has_kubeconfig()),
+        ("status.readyAt", observed.composite.status.ready_at.is_some()),
+        ("condition Ready", observed.composite.is_ready()),
+    ];
+    let ready: Vec<&str> = ready.into_iter().filter(|(_, holds)| *holds).map(|(what, _)| what).collect();
+
+    let mut lines = Vec::new();
+    if !last.is_empty() {
+        lines.push(format!("latch {}: remembered by {}", course.phase, last.join(" and ")));
+    }
+    if course.ever_ready && !observed.ever_ready() {
+        lines.push("latch ready: from this pass on".into());
+    } else if course.ever_ready {
+        lines.push(format!("latch ready: remembered by {}", ready.join(" and ")));
+    }
+    lines
+}
+
+fn writer(judged: &Judged, request: &Validated) -> String {
+    let observed = &judged.observed;
+    let course = &judged.plan.course;
+    let what = match &request.intent.write {
+        Write::Nothing => {
+            let why = if course.teardown {
+                "its end was asked for before anything was made"
+            } else if observed.made_before() {
+                "a cluster was made for this composite before, and none is made twice"
+            } else if request.hold.is_some() {
+                "the request is held"
+            } else {
+                "the claim has come to its end"
+            };
+            format!("not created, because {why}")
+        }
+        Write::Create => "created, because nothing was asked of the hub before".into(),
+        Write::Again { .. } => "kept, and asks for the remote object a second and last time".into(),
+        Write::Update(policies) => format!("kept with {}", allowed(judged, *policies)),
+    };
+    let teardown = match (&request.intent.write, request.intent.teardown) {
+        (Write::Create | Write::Again { .. } | Write::Update(Policies::Full), true) => {
+            ", and tells the hub to tear down"
+        }
+        _ => "",
+    };
+    format!("writer {EPHEMERAL_CLUSTER}: {what}{teardown}")
+}
+
+fn allowed(judged: &Judged, policies: Policies) -> &'static str {
+    let course = &judged.plan.course;
+    match policies {
+        Policies::Full => match course.phase {
+            Phase::Failed | Phase::Deprovisioned => {
+                "full policies, because the hub does not show yet that it was told to end"
+            }
+            Phase::Deprovisioning => "full policies, because the cluster is still to be ended",
+            Phase::Pending | Phase::Provisioning | Phase::Ready | Phase::Degraded => {
+                "full policies, because the cluster is wanted"
+            }
+        },
+        Policies::ObserveDelete => {
+            "policies Observe and Delete, because nothing may make the remote object anew"
+        }
+        Policies::Observe => {
+            "policy Observe alone, because another object has the name, and Delete goes by name"
+        }
+    }
+}
+
+fn pin(judged: &Judged, request: &Validated) -> Option<String> {
+    let uid = match &request.intent.write {
+        Write::Update(_) => judged.observed.writer.as_ref().and_then(Writer::uid)?,
+        Write::Again { vanished } => return Some(format!("pin: left out once, {vanished} vanished")),
+        Write::Nothing | Write::Create => return None,
+    };
+    Some(format!("pin: the manifest carries uid {uid}, so that no other object is made or taken for it"))
+}
+
+fn credentials(judged: &Judged, request: &Validated, response: &RunFunctionResponse) -> String {
+    let course = &judged.plan.course;
+    let what = match (emitted(response, CREDENTIALS), &course.secret) {
+        (None, _) if request.intent.credentials => "not there, because this claim has no backend".into(),
+        (None, _) => "left out, because there is nothing left that they open".into(),
+        (Some(object), _) if paused(&object) => "paused, because the hub has not named a Secret".into(),
+        (Some(_), Some(secret)) => match judged.plan.health.secret {
+            Some(_) => format!("reads Secret {secret}, which the hub names"),
+            None => format!("reads Secret {secret}, which the hub named last"),
+        },
+        (Some(_), None) => "not paused although no Secret is named, because it has its finalizer".into(),
+    };
+    format!("{CREDENTIALS}: {what}")
+}
+
+fn emitted(response: &RunFunctionResponse, name: &str) -> Option<Resource> {
+    let bytes = response.desired.as_ref()?.resources.get(name)?;
+    Resource::decode(bytes.clone()).ok()
+}
+
+fn paused(resource: &Resource) -> bool {
+    wire::to_value(&resource.resource)
+        .is_ok_and(|object| object["metadata"]["annotations"][crossplane::PAUSED] == "true")
+}
+
+fn composite(judged: &Judged, response: &RunFunctionResponse) -> Option<String> {
+    let course = &judged.plan.course;
+    let composite = response.desired.as_ref()?.composite.as_ref()?;
+    let ready = composite.ready() == Ready::True;
+    let why = match (course.phase, ready) {
+        (Phase::Pending, _) => match &judged.plan.request {
+            Ok(Validated { hold: Some(_), .. }) if judged.observed.writer.is_none() => {
+                "waits for what holds the request".into()
+            }
+            _ => "waits for the hub".into(),
+        },
+        (Phase::Provisioning, _) => match (&judged.plan.health.stage, &course.secret) {
+            (Stage::Ready, Some(secret)) => format!("waits for the kubeconfig of Secret {secret}"),
+            (Stage::Ready, None) => "waits for the hub to name the Secret with the kubeconfig".into(),
+            _ => "waits for the hub to be ready".into(),
+        },
+        (Phase::Failed, false) if course.ever_ready => "waits for what is left to be torn down".into(),
+        (_, false) => "it never was".into(),
+        (Phase::Ready | Phase::Degraded | Phase::Deprovisioning, true) => "it has its kubeconfig".into(),
+        (Phase::Deprovisioned | Phase::Failed, true) => {
+            "it was, and the emptied credentials have to reach the claim".into()
+        }
+    };
+    Some(format!("composite: {}, {why}", if ready { "ready" } else { "not ready" }))
+}
+
+fn connection(judged: &Judged) -> String {
+    let what = match &judged.plan.course.details {
+        None => "not written, there are no credentials yet",
+        Some(details) if !details.has_kubeconfig() && judged.plan.course.ever_ready => {
+            "both keys present and empty, which takes the credentials back"
+        }
+        Some(details) if !details.has_kubeconfig() => {
+            "both keys present and empty, there will be no credentials"
+        }
+        Some(details) if !details.has_password() => "kubeconfig, and an empty password",
+        Some(_) => "kubeconfig and password",
+    };
+    format!("connection Secret: {what}")
+}
+
+fn deadlines(judged: &Judged, request: &Validated) -> Vec<String> {
+    let course = &judged.plan.course;
+    let mut lines = Vec::new();
+    lines.push(format!("environment: {}", environment(judged)));
+    if let Some(at) = course.estimated_ready_at.filter(|_| !course.ever_ready) {
+        lines.push(format!("estimate: nine in ten of its kind are ready by {at}"));
+    }
+    let lifetime = match (request.lifetime.effective, course.expires_at) {
+        (None, _) => "none, it lives until it is torn down".into(),
+        (Some(life), None) => format!("{life}, counted from when it is ready"),
+        (Some(life), Some(end)) => format!("{life}, ends at {end}"),
+    };
+    lines.push(format!("lifetime: {lifetime}"));
+    lines
+}
+
+fn environment(judged: &Judged) -> String {
+    let name = &judged.settings.environment_config;
+    let still = match judged.observed.writer {
+        Some(_) => "; what was asked for is repeated as it is observed",
+        None => "",
+    };
+    match &judged.observed.environment {
+        Environment::Found(config) => {
+            format!("EnvironmentConfig {name} names this cluster {}", config.cluster_name)
+        }
+        Environment::Invalid(why) => format!("{why}{still}"),
+        Environment::Missing => format!("EnvironmentConfig {name} does not exist{still}"),
+        Environment::NotFetched => {
+            format!("EnvironmentConfig {name} was asked for, this answer is not the last")
+        }
+    }
+}

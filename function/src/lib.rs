@@ -20,6 +20,7 @@ pub mod fatal;
 pub mod observed;
 pub mod plan;
 pub mod proto;
+pub mod render;
 pub mod respond;
 pub mod serve;
 pub mod status;

@@ -3,13 +3,14 @@
 mod cli;
 mod logs;
 
-use std::process::ExitCode;
+use std::{io, process::ExitCode};
 
 use anyhow::Context as _;
 use cli::{Cli, Command};
 use function_testplatform::{
     Options,
     edge::{self, Function, metrics::Metrics},
+    render::RenderArgs,
     serve::{Config, Security, Server},
 };
 use jiff::Timestamp;
@@ -23,10 +24,15 @@ const USAGE: u8 = 2;
 
 fn main() -> ExitCode {
     let cli = Cli::read(std::env::args_os()).unwrap_or_else(|error| error.exit());
-    logs::init(cli.log.debug, cli.log.log_format);
+    let log = cli.log;
     let result = match cli.into_command() {
+        // What it has to say is for people and not for a log.
+        Command::Render(args) => return render(&args),
         Command::Serve(args) => match args.split() {
-            Ok((config, options)) => serve(config, options),
+            Ok((config, options)) => {
+                logs::init(log.debug, log.log_format);
+                serve(config, options)
+            }
             Err(message) => {
                 eprintln!("error: {message}");
                 return ExitCode::from(USAGE);
@@ -38,6 +44,16 @@ fn main() -> ExitCode {
         Err(error) => {
             eprintln!("error: {error:#}");
             ExitCode::FAILURE
+        }
+    }
+}
+
+fn render(args: &RenderArgs) -> ExitCode {
+    match function_testplatform::render::render(args, now, &mut io::stdout(), &mut io::stderr()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(error.exit_code())
         }
     }
 }

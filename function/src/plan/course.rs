@@ -49,6 +49,8 @@ pub struct Course {
     pub expires_at: Option<Timestamp>,
     /// By when nine in ten of its kind are ready.
     pub estimated_ready_at: Option<Timestamp>,
+    /// When it will have taken too long; none once that no longer counts.
+    pub provision_deadline: Option<Timestamp>,
     /// The next point in time at which this answer changes by itself.
     pub next_deadline: Option<Timestamp>,
 }
@@ -86,6 +88,7 @@ pub(super) fn invalid(observed: &Observed) -> Course {
         ready_at: None,
         expires_at: None,
         estimated_ready_at: None,
+        provision_deadline: None,
         next_deadline: None,
     }
 }
@@ -153,6 +156,7 @@ pub(super) fn chart(request: &Validated, observed: &Observed, health: &Health, n
         ready_at,
         expires_at,
         estimated_ready_at,
+        provision_deadline: provision_deadline.filter(|_| waiting),
         next_deadline: deadlines.into_iter().flatten().filter(|d| *d > now).min(),
     }
 }

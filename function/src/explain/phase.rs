@@ -1,0 +1,93 @@
+//! Why the claim is in its phase.
+
+use testplatform_apis::{condition::Failure, phase::Phase};
+
+use crate::{Judged, backend::Stage, observed::Link, plan::Course, validate::Validated};
+
+/// The phase, and why it is that one.
+pub(super) fn line(judged: &Judged) -> String {
+    let course = &judged.plan.course;
+    let why = match course.phase {
+        Phase::Pending => pending(judged),
+        Phase::Provisioning => provisioning(judged),
+        Phase::Ready => format!("the hub says {} and the kubeconfig is there", word(judged)),
+        Phase::Degraded => format!("it was ready before, and the hub now says {}", word(judged)),
+        Phase::Deprovisioning => {
+            format!("{}; the hub says {} and is not done", ending(judged), word(judged))
+        }
+        Phase::Deprovisioned => match &course.over {
+            Some(over) => format!("{}, and nothing is left ({})", ending(judged), over.reason),
+            None => ending(judged).into(),
+        },
+        Phase::Failed => failed(course).into(),
+    };
+    format!("phase {}: {why}", course.phase)
+}
+
+fn pending(judged: &Judged) -> String {
+    match (&judged.observed.writer, &judged.plan.request) {
+        (None, Ok(Validated { hold: Some(hold), .. })) => hold.message.clone(),
+        (None, _) => "nothing was asked of the hub before".into(),
+        (Some(_), _) if judged.plan.course.again => {
+            "what was asked for vanished before the hub took it up, so it is asked for once more".into()
+        }
+        (Some(writer), _) => match &writer.link {
+            Link::Refused(words) => format!("the hub refuses: {words}"),
+            Link::Unreachable(how) => format!("the hub cannot be reached: {how}"),
+            Link::Paused => "the Object is paused, so nothing reaches the hub".into(),
+            Link::Unknown | Link::InSync | Link::Deleted | Link::Replaced | Link::UnknownField(_) => {
+                "the hub was asked and shows nothing yet".into()
+            }
+        },
+    }
+}
+
+fn provisioning(judged: &Judged) -> String {
+    match &judged.plan.health.stage {
+        Stage::Ready => "the hub says Ready, but the kubeconfig is not there yet".into(),
+        Stage::Failing(_) => {
+            "the hub says Failed, but neither that its job has ended nor that it refused the request".into()
+        }
+        Stage::Unborn
+        | Stage::Provisioning
+        | Stage::TearingDown
+        | Stage::Refused { .. }
+        | Stage::Ended { .. } => {
+            format!("the hub says {}", word(judged))
+        }
+    }
+}
+
+/// What ends the cluster.
+fn ending(judged: &Judged) -> &'static str {
+    let asked = judged.plan.request.as_ref().is_ok_and(|r| r.teardown == Some(true));
+    match judged.plan.course {
+        _ if asked => "spec.tearDownCluster is true",
+        Course { expired: true, .. } => "its lifetime is over",
+        Course { teardown: true, .. } => "its end was asked for before, which is not taken back",
+        Course { .. } => "the hub ended it",
+    }
+}
+
+fn failed(course: &Course) -> &'static str {
+    match course.failure.unwrap_or(Failure::Earlier) {
+        Failure::InvalidClaim => "the claim is invalid in what cannot change",
+        Failure::UnknownField => "the hub does not know a field, and nothing was made",
+        Failure::HubRefused => "the hub refused the request for good",
+        Failure::ProwJobFailed => "the hub's job has ended without success",
+        Failure::ProvisionTimeout => "it was not ready within the provision timeout",
+        Failure::RemoteDeleted => "the remote object is gone, and nobody had asked for that",
+        Failure::RemoteReplaced => "another object has the remote object's name",
+        Failure::WriterLost => {
+            "a cluster was made for this composite, and the Object that carried it is gone"
+        }
+        Failure::Earlier => "an earlier pass said so",
+    }
+}
+
+fn word(judged: &Judged) -> &str {
+    match judged.plan.health.word.as_str() {
+        "" => "nothing",
+        word => word,
+    }
+}

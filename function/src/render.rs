@@ -1,0 +1,60 @@
+//! `render`: what the function would say, without a cluster.
+//!
+//! Options, order and shape of the output are those of `crossplane render`, so that scripts and goldens carry
+//! over. The function runs in process: nothing is started, nothing is dialled.
+//!
+//! ```text
+//! files ──files──▶ documents ──input──▶ Input ──pipeline──▶ Rendered ──output──▶ YAML stream
+//! ```
+//!
+//! **Invariant:** files are read in `files` and nowhere else; the rest is data in, data out.
+//! **Invariant:** no value of a Secret is ever printed, neither in the output nor in an error.
+
+mod args;
+mod claim;
+mod composition;
+mod error;
+mod files;
+mod input;
+mod output;
+mod pipeline;
+mod pool;
+mod schema;
+
+use std::io::{self, Write};
+
+use jiff::Timestamp;
+
+pub use args::RenderArgs;
+pub use error::Error;
+pub use input::Input;
+pub use pipeline::{Pass, Rendered, run};
+
+/// Renders what the arguments name onto `out`; what the user should know beside it goes to `notes`.
+///
+/// `clock` is asked only if the arguments do not say what time it is.
+pub fn render(
+    args: &RenderArgs,
+    clock: fn() -> Timestamp,
+    out: &mut dyn Write,
+    notes: &mut dyn Write,
+) -> Result<(), Error> {
+    let now = args.now.unwrap_or_else(clock);
+    let (input, remarks) = Input::load(args, now)?;
+    for remark in remarks {
+        writeln!(notes, "note: {remark}").or_else(gone)?;
+    }
+    let rendered = run(&input, now)?;
+    // In one piece: whoever reads it gets a whole stream or an error.
+    let text = output::stream(&input, &rendered, args)?;
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).or_else(gone)?;
+    match rendered.fatal {
+        Some(fatal) => Err(fatal),
+        None => Ok(()),
+    }
+}
+
+/// A reader that has seen enough (`render … | head`) is no error.
+fn gone(error: io::Error) -> io::Result<()> {
+    if error.kind() == io::ErrorKind::BrokenPipe { Ok(()) } else { Err(error) }
+}

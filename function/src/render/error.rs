@@ -1,0 +1,73 @@
+//! What may go wrong, told by the file or the step in which it did.
+
+use std::{io, path::PathBuf};
+
+/// Why there is no rendering, or only a part of one.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A file or directory cannot be read.
+    #[error("cannot read {}: {source}", path.display())]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A file is not the YAML that it should be.
+    #[error("{}:{line}:{column}: {message}", path.display())]
+    Yaml {
+        /// Which.
+        path: PathBuf,
+        /// Line, from 1.
+        line: u64,
+        /// Column, from 1.
+        column: u64,
+        /// What is wrong there.
+        message: String,
+    },
+    /// A file says something that cannot be rendered.
+    #[error("{}: {message}", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// What it says.
+        message: String,
+    },
+    /// The files do not fit together.
+    #[error("{0}")]
+    Input(String),
+    /// A step asks for something else in every pass.
+    #[error("pipeline step {step:?}: requirements didn't stabilize after {passes} repeats")]
+    Unstable {
+        /// Name of the step.
+        step: String,
+        /// How often it was run again.
+        passes: usize,
+    },
+    /// The function refused.
+    #[error("pipeline step {step:?} returned a fatal result: {message}")]
+    Fatal {
+        /// Name of the step.
+        step: String,
+        /// The function's words.
+        message: String,
+    },
+    /// The output cannot be written.
+    #[error("cannot write the output: {0}")]
+    Write(#[from] io::Error),
+}
+
+impl Error {
+    /// The exit code: 3 when the function refused, as Crossplane's own command has it; 1 for everything else.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Fatal { .. } => 3,
+            Self::Read { .. }
+            | Self::Yaml { .. }
+            | Self::File { .. }
+            | Self::Input(_)
+            | Self::Unstable { .. }
+            | Self::Write(_) => 1,
+        }
+    }
+}

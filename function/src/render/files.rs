@@ -1,0 +1,144 @@
+//! Files and directories → documents. The only place of `render` that touches the disk.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::Error;
+
+/// An object, and where it was found.
+#[derive(Clone, Debug)]
+pub struct Document {
+    /// The file.
+    pub path: PathBuf,
+    /// The object.
+    pub object: Value,
+}
+
+impl Document {
+    /// A text at a JSON pointer; empty if there is none.
+    pub fn text(&self, pointer: &str) -> &str {
+        text(&self.object, pointer)
+    }
+
+    /// An error about this document.
+    pub fn error(&self, message: impl Into<String>) -> Error {
+        Error::File { path: self.path.clone(), message: message.into() }
+    }
+
+    /// Kind and name, as people say them.
+    pub fn label(&self) -> String {
+        format!("{} {}", self.text("/kind"), self.text("/metadata/name"))
+    }
+}
+
+/// A text at a JSON pointer; empty if there is none.
+pub fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
+    object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The objects of a file, or of every `.yaml` and `.yml` file of a directory, sorted by name and not deeper.
+/// A `List`, which is how `kubectl get` prints several objects, counts as its items.
+pub fn documents(path: &Path) -> Result<Vec<Document>, Error> {
+    let mut all = Vec::new();
+    for file in files(path, &["yaml", "yml"])? {
+        let objects: Vec<Value> = serde_saphyr::from_multiple_with_options(&read(&file)?, options())
+            .map_err(|e| yaml(&file, &e))?;
+        for object in objects.into_iter().flat_map(items) {
+            let document = Document { path: file.clone(), object };
+            if document.text("/apiVersion").is_empty() || document.text("/kind").is_empty() {
+                return Err(document.error("a document has no apiVersion or no kind"));
+            }
+            all.push(document);
+        }
+    }
+    Ok(all)
+}
+
+/// The only object of a file.
+pub fn document(path: &Path) -> Result<Document, Error> {
+    let mut all = documents(path)?;
+    match (all.pop(), all.len()) {
+        (Some(document), 0) => Ok(document),
+        (Some(_), more) => Err(Error::File {
+            path: path.to_owned(),
+            message: format!("holds {} objects instead of one", more + 1),
+        }),
+        (None, _) => Err(Error::File { path: path.to_owned(), message: "holds no object".into() }),
+    }
+}
+
+/// The only document of a file as a `T`; what does not fit is told by line and column.
+pub fn typed<T: DeserializeOwned>(path: &Path) -> Result<T, Error> {
+    parse_one(path, &read(path)?)
+}
+
+/// `text` as a `T`; `origin` is named in errors.
+pub fn parse_one<T: DeserializeOwned>(origin: &Path, text: &str) -> Result<T, Error> {
+    serde_saphyr::from_str_with_options(text, options()).map_err(|e| yaml(origin, &e))
+}
+
+/// Every JSON document of a directory.
+pub fn json(directory: &Path) -> Result<Vec<Value>, Error> {
+    let parse = |file: PathBuf| {
+        serde_json::from_str(&read(&file)?).map_err(|e| Error::Yaml {
+            line: e.line() as u64,
+            column: e.column() as u64,
+            message: e.to_string(),
+            path: file,
+        })
+    };
+    files(directory, &["json"])?.into_iter().map(parse).collect()
+}
+
+fn files(path: &Path, extensions: &[&str]) -> Result<Vec<PathBuf>, Error> {
+    let failed = |source| Error::Read { path: path.to_owned(), source };
+    if !fs::metadata(path).map_err(failed)?.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let mut found = Vec::new();
+    for entry in fs::read_dir(path).map_err(failed)? {
+        let file = entry.map_err(failed)?.path();
+        let fits = file.extension().is_some_and(|e| extensions.iter().any(|known| e == *known));
+        if fits && file.is_file() {
+            found.push(file);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn read(path: &Path) -> Result<String, Error> {
+    fs::read_to_string(path).map_err(|source| Error::Read { path: path.to_owned(), source })
+}
+
+fn items(object: Value) -> Vec<Value> {
+    match object {
+        Value::Object(mut list) if list.get("kind").is_some_and(|k| k == "List") => {
+            match list.remove("items") {
+                Some(Value::Array(items)) => items,
+                _ => vec![],
+            }
+        }
+        object => vec![object],
+    }
+}
+
+/// As Kubernetes' own reader has it (YAML 1.1). Without snippets: a line of a Secret is nobody's to print.
+fn options() -> serde_saphyr::Options {
+    serde_saphyr::options! { with_snippet: false, legacy_octal_numbers: true }
+}
+
+fn yaml(path: &Path, error: &serde_saphyr::Error) -> Error {
+    let path = path.to_owned();
+    let text = error.without_snippet().render_with_formatter(&serde_saphyr::UserMessageFormatter);
+    let Some(location) = error.location() else { return Error::File { path, message: text } };
+    let (line, column) = (location.line(), location.column());
+    // The place is said before the message, in the form that editors jump to.
+    let message = text.replace(&format!(" at line {line}, column {column}"), "");
+    Error::Yaml { path, line, column, message }
+}

@@ -1,0 +1,201 @@
+//! Arguments → [`Input`]: everything read, and seen to fit together.
+
+use std::path::Path;
+
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+
+use super::{
+    Error, RenderArgs,
+    claim::{self, COMPOSITE},
+    composition::{Composition, Step},
+    files::{self, Document},
+    pool,
+    schema::Definition,
+};
+use crate::proto::resource::ConnectionDetailsEntry;
+
+/// Annotation with the name of a composed resource within its composite.
+pub const RESOURCE_NAME: &str = "crossplane.io/composition-resource-name";
+
+/// What to render.
+#[derive(Debug)]
+pub struct Input {
+    /// The composite as it was given, or as the claim makes it.
+    pub composite: Value,
+    /// The same as it is observed: with defaults and a time of creation.
+    pub observed_composite: Document,
+    /// What its connection Secret holds.
+    pub composite_details: Vec<ConnectionDetailsEntry>,
+    /// The composed resources.
+    pub observed: Vec<Composed>,
+    /// The steps of ours, in their order.
+    pub steps: Vec<Step>,
+    /// What the function may ask for.
+    pub pool: Vec<Document>,
+    /// OpenAPI documents that the function may ask for.
+    pub schemas: Vec<Value>,
+    /// The initial context.
+    pub context: Map<String, Value>,
+    /// The keys that the composite's connection Secret may have; empty: all.
+    pub connection_keys: Vec<String>,
+}
+
+/// A composed resource that exists.
+#[derive(Debug)]
+pub struct Composed {
+    /// Its name within the composite.
+    pub name: String,
+    /// The object.
+    pub document: Document,
+    /// What its connection Secret holds.
+    pub details: Vec<ConnectionDetailsEntry>,
+}
+
+impl Input {
+    /// Reads everything. Beside the input: what the user should know.
+    pub fn load(args: &RenderArgs, now: Timestamp) -> Result<(Self, Vec<String>), Error> {
+        let mut remarks = Vec::new();
+        let composition = Composition::read(&args.composition)?;
+        let of = &composition.spec.composite_type_ref;
+        let xrd = args.xrd.as_deref().map(files::document).transpose()?;
+        let definition = Definition::of(xrd.as_ref(), &of.api_version, &of.kind)?;
+
+        let all = args.observed_resources.iter().map(|path| files::documents(path));
+        let all: Vec<Document> = all.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
+        let (secrets, composed): (Vec<_>, Vec<_>) = all.into_iter().partition(|d| {
+            pool::is_secret(d) && !d.object["metadata"]["annotations"][RESOURCE_NAME].is_string()
+        });
+
+        let given = files::document(&args.xr)?;
+        let composite = composite(&given, &definition, &composed, &composition, args)?;
+        selected(&given, &composite, &composition, args)?;
+        let mut observed_composite = Document { path: given.path.clone(), object: composite.clone() };
+        complete(&mut observed_composite.object, &definition, &composition, now);
+
+        let observed = observed(composed, &secrets)?;
+        let own = pool::connection_secret(&secrets, &observed_composite.object);
+        for secret in &secrets {
+            let is = |other: Option<&Document>| other.is_some_and(|o| std::ptr::eq(o, secret));
+            let used =
+                is(own) || observed.iter().any(|c| is(pool::connection_secret(&secrets, &c.document.object)));
+            if !used {
+                remarks.push(format!("{} is the connection secret of nothing here", secret.label()));
+            }
+        }
+        let required = args.pool().map(|path| files::documents(path));
+        let steps = composition.steps(args, &mut remarks)?;
+        let input = Self {
+            composite_details: pool::details(own)?,
+            composite,
+            observed_composite,
+            observed,
+            steps,
+            pool: required.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect(),
+            schemas: args.required_schemas.as_deref().map(files::json).transpose()?.unwrap_or_default(),
+            context: context(args)?,
+            connection_keys: definition.connection_keys,
+        };
+        Ok((input, remarks))
+    }
+}
+
+/// The composite itself, or that of the claim.
+fn composite(
+    given: &Document,
+    definition: &Definition,
+    observed: &[Document],
+    composition: &Composition,
+    args: &RenderArgs,
+) -> Result<Value, Error> {
+    let of = &composition.spec.composite_type_ref;
+    let (api_version, kind) = (given.text("/apiVersion"), given.text("/kind"));
+    if given.text("/metadata/name").is_empty() {
+        return Err(given.error("has no metadata.name"));
+    }
+    if api_version == of.api_version && kind == of.kind {
+        return Ok(given.object.clone());
+    }
+    if api_version == of.api_version && kind == definition.claim_kind {
+        return Ok(claim::composite(given, &of.api_version, &of.kind, observed));
+    }
+    let or_claim = match definition.claim_kind.as_str() {
+        "" => String::new(),
+        kind => format!(" or its claim {kind}"),
+    };
+    Err(given.error(format!(
+        "kind is {kind} of {api_version}, but {} is for {}{or_claim} of {}",
+        args.composition.display(),
+        of.kind,
+        of.api_version
+    )))
+}
+
+/// A composite that selects its Composition by labels must select this one.
+fn selected(
+    given: &Document,
+    composite: &Value,
+    composition: &Composition,
+    args: &RenderArgs,
+) -> Result<(), Error> {
+    let wanted = composite["spec"]["compositionSelector"]["matchLabels"].as_object();
+    for (key, value) in wanted.into_iter().flatten() {
+        if composition.metadata.labels.get(key).map(String::as_str) != value.as_str() {
+            return Err(given.error(format!(
+                "selects Compositions labelled {key}={}, and {} is not",
+                value.as_str().unwrap_or_default(),
+                args.composition.display()
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// What API server and Crossplane would have added by now.
+fn complete(composite: &mut Value, definition: &Definition, composition: &Composition, now: Timestamp) {
+    definition.fill_in(composite);
+    let metadata = &mut composite["metadata"];
+    if metadata["creationTimestamp"].is_null() {
+        let seconds = now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+        metadata["creationTimestamp"] = seconds.into();
+    }
+    if metadata["labels"][COMPOSITE].is_null() {
+        metadata["labels"][COMPOSITE] = metadata["name"].clone();
+    }
+    let uid = metadata["uid"].as_str().map(str::to_owned);
+    let namespace = composition.spec.write_connection_secrets_to_namespace.as_ref();
+    if let (true, Some(uid), Some(namespace)) =
+        (composite["spec"]["writeConnectionSecretToRef"].is_null(), uid, namespace)
+    {
+        composite["spec"]["writeConnectionSecretToRef"] =
+            serde_json::json!({ "name": uid, "namespace": namespace });
+    }
+}
+
+fn observed(documents: Vec<Document>, secrets: &[Document]) -> Result<Vec<Composed>, Error> {
+    let mut all: Vec<Composed> = Vec::new();
+    for document in documents {
+        let name = document.object["metadata"]["annotations"][RESOURCE_NAME].as_str().unwrap_or_default();
+        if name.is_empty() {
+            return Err(document.error(format!(
+                "{} has no annotation {RESOURCE_NAME}, which tells what it is to its composite",
+                document.label()
+            )));
+        }
+        if all.iter().any(|c| c.name == name) {
+            return Err(document.error(format!("there is a second composed resource {name:?}")));
+        }
+        let details = pool::details(pool::connection_secret(secrets, &document.object))?;
+        all.push(Composed { name: name.to_owned(), details, document });
+    }
+    Ok(all)
+}
+
+fn context(args: &RenderArgs) -> Result<Map<String, Value>, Error> {
+    let mut context = Map::new();
+    for (key, path) in &args.context_files {
+        context.insert(key.clone(), files::typed(Path::new(path))?);
+    }
+    context.extend(args.values()?);
+    Ok(context)
+}

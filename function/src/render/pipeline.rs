@@ -1,0 +1,187 @@
+//! [`Input`] × now → [`Rendered`]: the steps one after the other, each until it asks for nothing new.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use prost::{Message as _, bytes::Bytes};
+use testplatform_apis::ci_operator;
+
+use super::{
+    Error, Input,
+    composition::{RequiredResource, Step},
+    pool::{self, Entries},
+    schema,
+};
+use crate::{
+    Judged, Options, judge,
+    observed::Unusable,
+    proto::{
+        Condition, CredentialData, Credentials, MatchLabels, Requirements, ResourceSelector, Resources,
+        Result as FunctionResult, RunFunctionRequest, RunFunctionResponse, Schema, SchemaSelector, Severity,
+        State, credentials::Source, resource_selector::Match,
+    },
+    wire,
+};
+
+/// How often a step is run again because it asks for something else.
+const MAX_REPEATS: usize = 5;
+
+/// The last call of one step.
+#[derive(Debug)]
+pub struct Pass {
+    /// Name of the step.
+    pub step: String,
+    /// What it was asked.
+    pub request: RunFunctionRequest,
+    /// What it answered.
+    pub response: RunFunctionResponse,
+    /// What it thought.
+    pub judged: Result<Judged, Unusable>,
+}
+
+/// What the steps of ours want.
+#[derive(Debug, Default)]
+pub struct Rendered {
+    /// The steps that were run.
+    pub passes: Vec<Pass>,
+    /// What is to exist.
+    pub desired: State,
+    /// The conditions of the composite.
+    pub conditions: Vec<Condition>,
+    /// What becomes events: step and result.
+    pub results: Vec<(String, FunctionResult)>,
+    /// The context that the last step left.
+    pub context: Bytes,
+    /// The step that refused, if one did; nothing after it was run.
+    pub fatal: Option<Error>,
+}
+
+/// Runs the steps.
+pub fn run(input: &Input, now: Timestamp) -> Result<Rendered, Error> {
+    let context = wire::to_struct(&input.context).map_err(|e| Error::Input(format!("the context: {e}")))?;
+    let mut rendered = Rendered { context, ..Rendered::default() };
+    let observed = observed(input)?;
+    for step in &input.steps {
+        let request = RunFunctionRequest {
+            observed: Some(observed.clone()),
+            desired: Some(rendered.desired.clone()),
+            input: structure(step)?,
+            context: Some(rendered.context.clone()),
+            credentials: step.credentials.iter().map(credentials).collect(),
+            ..RunFunctionRequest::default()
+        };
+        let pass = settle(input, step, request, now)?;
+        let response = &pass.response;
+        rendered.desired = response.desired.clone().unwrap_or_default();
+        rendered.context = response.context.clone().unwrap_or_default();
+        rendered.conditions.extend(response.conditions.iter().cloned());
+        for result in &response.results {
+            rendered.results.push((step.name.clone(), result.clone()));
+            if result.severity == i32::from(Severity::Fatal) && rendered.fatal.is_none() {
+                let message = result.message.clone();
+                rendered.fatal = Some(Error::Fatal { step: step.name.clone(), message });
+            }
+        }
+        rendered.passes.push(pass);
+        if rendered.fatal.is_some() {
+            break;
+        }
+    }
+    Ok(rendered)
+}
+
+/// Runs a step until it asks for the same twice. The desired state stays, the context goes on: as core has it.
+fn settle(
+    input: &Input,
+    step: &Step,
+    mut request: RunFunctionRequest,
+    now: Timestamp,
+) -> Result<Pass, Error> {
+    let mut asked = None;
+    for _ in 0..=MAX_REPEATS {
+        (request.required_resources, request.required_schemas) = bootstrap(input, step)?;
+        request.extra_resources = BTreeMap::new();
+        if let Some(requirements) = &asked {
+            answer(input, requirements, &mut request)?;
+        }
+        let response = crate::run(&request, &Options::default(), now);
+        let fatal = response.results.iter().any(|r| r.severity == i32::from(Severity::Fatal));
+        if fatal || response.requirements == asked {
+            let judged = judge(&request, now, ci_operator::schema());
+            return Ok(Pass { step: step.name.clone(), request, response, judged });
+        }
+        request.context = response.context;
+        asked = response.requirements;
+    }
+    Err(Error::Unstable { step: step.name.clone(), passes: MAX_REPEATS })
+}
+
+type Bootstrap = (BTreeMap<String, Resources>, BTreeMap<String, Schema>);
+
+/// What the Composition has fetched before the first call.
+fn bootstrap(input: &Input, step: &Step) -> Result<Bootstrap, Error> {
+    let mut resources = BTreeMap::new();
+    for required in &step.requirements.required_resources {
+        let selected = pool::select(&input.pool, &selector(required))?;
+        resources.insert(required.requirement_name.clone(), selected);
+    }
+    let mut schemas = BTreeMap::new();
+    for required in &step.requirements.required_schemas {
+        let selector =
+            SchemaSelector { api_version: required.api_version.clone(), kind: required.kind.clone() };
+        schemas.insert(required.requirement_name.clone(), schema(input, &selector)?);
+    }
+    Ok((resources, schemas))
+}
+
+fn selector(required: &RequiredResource) -> ResourceSelector {
+    let labels =
+        required.match_labels.as_ref().map(|l| Match::MatchLabels(MatchLabels { labels: l.clone() }));
+    ResourceSelector {
+        api_version: required.api_version.clone(),
+        kind: required.kind.clone(),
+        namespace: required.namespace.clone(),
+        r#match: labels.or_else(|| required.name.clone().map(Match::MatchName)),
+    }
+}
+
+fn answer(input: &Input, asked: &Requirements, request: &mut RunFunctionRequest) -> Result<(), Error> {
+    for (name, selector) in &asked.resources {
+        request.required_resources.insert(name.clone(), pool::select(&input.pool, selector)?);
+    }
+    for (name, selector) in &asked.extra_resources {
+        request.extra_resources.insert(name.clone(), pool::select(&input.pool, selector)?);
+    }
+    for (name, selector) in &asked.schemas {
+        request.required_schemas.insert(name.clone(), schema(input, selector)?);
+    }
+    Ok(())
+}
+
+fn schema(input: &Input, selector: &SchemaSelector) -> Result<Schema, Error> {
+    let found = schema::find(&input.schemas, &selector.api_version, &selector.kind);
+    let openapi_v3 = found.map(wire::to_struct).transpose();
+    let openapi_v3 = openapi_v3.map_err(|e| Error::Input(format!("the schema of {}: {e}", selector.kind)))?;
+    Ok(Schema { openapi_v3 })
+}
+
+fn observed(input: &Input) -> Result<State, Error> {
+    let composite =
+        pool::resource(pool::structure(&input.observed_composite)?, input.composite_details.clone());
+    let mut resources = BTreeMap::new();
+    for composed in &input.observed {
+        let resource = pool::resource(pool::structure(&composed.document)?, composed.details.clone());
+        resources.insert(composed.name.clone(), Bytes::from(resource.encode_to_vec()));
+    }
+    Ok(State { composite: Some(composite), resources })
+}
+
+fn structure(step: &Step) -> Result<Option<Bytes>, Error> {
+    let input = step.input.as_ref().map(wire::to_struct).transpose();
+    input.map_err(|e| Error::Input(format!("the input of pipeline step {:?}: {e}", step.name)))
+}
+
+fn credentials((name, entries): &(String, Entries)) -> (String, Credentials) {
+    let data = entries.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
+    (name.clone(), Credentials { source: Some(Source::CredentialData(CredentialData { data })) })
+}
