@@ -11,6 +11,8 @@
 mod sdk;
 mod support;
 
+use std::time::Duration;
+
 use function_testplatform::{Options, proto::RunFunctionRequest, run};
 use jiff::Timestamp;
 use prost::Message as _;
@@ -47,6 +49,8 @@ fn every_request_is_answered_alike_in_both_versions_and_as_in_process() {
             assert_eq!(result["code"], "OK", "{name} {version}: {result}");
             let request = sent(result);
             let response = run(&request, &Options::default(), now);
+            let later = run(&request, &Options::default(), now + Duration::from_mins(1));
+            assert_eq!(later, response, "{name}: a deadline passes while this runs; give it a later one");
             assert_eq!(
                 normal(result["view"].clone()),
                 normal(view(&response)),

@@ -32,14 +32,22 @@ impl Case {
     }
 }
 
-/// Our own, and the recorded ones where they are; another source is one more line here. Times are moved so that
+/// Our own, the examples, and the recorded ones where they are; another source is one more line here. Times are moved so that
 /// they were made `now`: else a server with a real clock would find each deadline passed.
 pub fn all_requests(now: Timestamp) -> Vec<Case> {
     let own = files(&directory(), |path| path.extension().is_some_and(|e| e == "json").then(|| path.into()));
     let recorded = super::upstream()
         .map(|upstream| files(&upstream.join("parity"), |path| Some(path.join("request.json"))))
         .unwrap_or_default();
-    own.into_iter().chain(recorded).map(|(name, path)| Case { name, form: read(&path, now) }).collect()
+    let examples = super::examples::requests(now)
+        .into_iter()
+        .map(|(name, request)| (name, super::encode64(&request.encode_to_vec()).into()));
+    own.into_iter()
+        .chain(recorded)
+        .map(|(name, path)| (name, read(&path, now)))
+        .chain(examples.map(|(name, form)| (format!("examples/{name}"), form)))
+        .map(|(name, form)| Case { name, form })
+        .collect()
 }
 
 /// One of `requests/`, made `now`.
@@ -72,7 +80,7 @@ fn read(path: &Path, now: Timestamp) -> Value {
 }
 
 /// Every string that is a time, as Kubernetes writes them.
-fn move_times(json: &mut Value, by: SignedDuration) {
+pub fn move_times(json: &mut Value, by: SignedDuration) {
     match json {
         Value::String(text) if text.len() == MADE.len() && text.ends_with('Z') => {
             if let Ok(time) = text.parse::<Timestamp>() {
