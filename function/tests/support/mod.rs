@@ -9,6 +9,10 @@
     reason = "test support: a test that cannot go on says so"
 )]
 
+pub mod examples;
+pub mod requests;
+pub mod tools;
+pub mod view;
 pub mod world;
 
 use std::{collections::BTreeMap, path::PathBuf};

@@ -1,0 +1,94 @@
+//! Every request that clients in other languages are tried with.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use function_testplatform::proto::RunFunctionRequest;
+use jiff::{SignedDuration, Timestamp};
+use prost::Message as _;
+use serde_json::Value;
+
+/// The point in time at which every request in a file was made.
+pub const MADE: &str = "2026-11-21T10:30:00Z";
+
+/// One request.
+pub struct Case {
+    /// What to call it in a failure.
+    pub name: String,
+    /// In protobuf's JSON form, which clients read with their own libraries; or, where it comes from other files
+    /// than that, the serialized message in base64.
+    pub form: Value,
+}
+
+impl Case {
+    /// As we read it.
+    pub fn message(&self) -> RunFunctionRequest {
+        match self.form.as_str() {
+            Some(text) => RunFunctionRequest::decode(&super::decode64(text)[..]).unwrap(),
+            None => super::request(&self.form),
+        }
+    }
+}
+
+/// Our own, the examples, and the recorded ones where they are; another source is one more line here. Times are moved so that
+/// they were made `now`: else a server with a real clock would find each deadline passed.
+pub fn all_requests(now: Timestamp) -> Vec<Case> {
+    let own = files(&directory(), |path| path.extension().is_some_and(|e| e == "json").then(|| path.into()));
+    let recorded = super::upstream()
+        .map(|upstream| files(&upstream.join("parity"), |path| Some(path.join("request.json"))))
+        .unwrap_or_default();
+    let examples = super::examples::requests(now)
+        .into_iter()
+        .map(|(name, request)| (name, super::encode64(&request.encode_to_vec()).into()));
+    own.into_iter()
+        .chain(recorded)
+        .map(|(name, path)| (name, read(&path, now)))
+        .chain(examples.map(|(name, form)| (format!("examples/{name}"), form)))
+        .map(|(name, form)| Case { name, form })
+        .collect()
+}
+
+/// One of `requests/`, made `now`.
+pub fn own(name: &str, now: Timestamp) -> Value {
+    read(&directory().join(name).with_extension("json"), now)
+}
+
+fn directory() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/requests")
+}
+
+/// What `pick` finds for each entry of a directory, in the order of names.
+fn files(dir: &Path, pick: impl Fn(&Path) -> Option<PathBuf>) -> Vec<(String, PathBuf)> {
+    let entries = fs::read_dir(dir).unwrap_or_else(|e| panic!("{}: {e}", dir.display()));
+    let name = |path: &Path| path.file_stem().unwrap().to_string_lossy().into_owned();
+    let mut found: Vec<_> = entries
+        .map(|entry| entry.unwrap().path())
+        .filter_map(|path| pick(&path).filter(|p| p.is_file()).map(|file| (name(&path), file)))
+        .collect();
+    found.sort();
+    found
+}
+
+fn read(path: &Path, now: Timestamp) -> Value {
+    let text = fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let mut json = serde_json::from_slice(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let made: Timestamp = MADE.parse().unwrap();
+    move_times(&mut json, SignedDuration::from_secs(now.as_second() - made.as_second()));
+    json
+}
+
+/// Every string that is a time, as Kubernetes writes them.
+pub fn move_times(json: &mut Value, by: SignedDuration) {
+    match json {
+        Value::String(text) if text.len() == MADE.len() && text.ends_with('Z') => {
+            if let Ok(time) = text.parse::<Timestamp>() {
+                *text = (time + by).to_string();
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| move_times(item, by)),
+        Value::Object(map) => map.values_mut().for_each(|value| move_times(value, by)),
+        _ => {}
+    }
+}

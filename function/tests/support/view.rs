@@ -1,0 +1,137 @@
+//! A response as our own decoder sees it, in the shape that protobuf libraries print: protobuf's JSON with the
+//! field names of the .proto and enums as numbers. Written field by field, so that it shares nothing with them.
+
+use function_testplatform::{
+    proto::{
+        Condition, Requirements, Resource, ResourceSelector, Result as Event, RunFunctionResponse, State,
+        resource_selector::Match,
+    },
+    wire,
+};
+use prost::{Message as _, bytes::Bytes};
+use serde_json::{Map, Value, json};
+
+/// The whole response. A connection detail without a value is null.
+pub fn view(response: &RunFunctionResponse) -> Value {
+    let meta = response.meta.as_ref().map(|meta| {
+        object([("tag", text(&meta.tag)), ("ttl", meta.ttl.as_ref().map(|ttl| duration(ttl).into()))])
+    });
+    object([
+        ("meta", meta),
+        ("desired", response.desired.as_ref().map(state)),
+        ("results", list(&response.results, event)),
+        ("context", response.context.as_ref().map(structure)),
+        ("requirements", response.requirements.as_ref().map(requirements)),
+        ("conditions", list(&response.conditions, condition)),
+        ("output", response.output.as_ref().map(structure)),
+    ])
+}
+
+/// Whatever another decoder printed, with numbers compared by value: `2` is `2.0`.
+pub fn normal(value: Value) -> Value {
+    match value {
+        Value::Number(number) => json!(number.as_f64().unwrap()),
+        Value::Array(items) => items.into_iter().map(normal).collect(),
+        Value::Object(map) => map.into_iter().map(|(key, value)| (key, normal(value))).collect(),
+        other => other,
+    }
+}
+
+fn object<const N: usize>(fields: [(&str, Option<Value>); N]) -> Value {
+    fields
+        .into_iter()
+        .filter_map(|(name, value)| Some((name.to_owned(), value?)))
+        .collect::<Map<_, _>>()
+        .into()
+}
+
+/// A field without presence is there when it is not the default.
+fn text(text: &str) -> Option<Value> {
+    (!text.is_empty()).then(|| text.into())
+}
+
+fn number(number: i32) -> Option<Value> {
+    (number != 0).then(|| number.into())
+}
+
+fn list<T>(items: &[T], each: fn(&T) -> Value) -> Option<Value> {
+    (!items.is_empty()).then(|| items.iter().map(each).collect())
+}
+
+fn structure(bytes: &Bytes) -> Value {
+    wire::to_value(bytes).unwrap()
+}
+
+fn duration(ttl: &prost_types::Duration) -> String {
+    assert_eq!(ttl.nanos, 0, "a response's ttl is whole seconds");
+    format!("{}s", ttl.seconds)
+}
+
+fn state(state: &State) -> Value {
+    let entries = state.resources.iter();
+    let resources: Map<String, Value> =
+        entries.map(|(name, b)| (name.clone(), resource(&Resource::decode(b.clone()).unwrap()))).collect();
+    object([
+        ("composite", state.composite.as_ref().map(resource)),
+        ("resources", (!resources.is_empty()).then(|| resources.into())),
+    ])
+}
+
+fn resource(resource: &Resource) -> Value {
+    let value = |value: &Option<Bytes>| value.as_ref().map_or(Value::Null, |v| super::encode64(v).into());
+    let details: Map<_, _> =
+        resource.connection_details.iter().map(|e| (e.key.clone(), value(&e.value))).collect();
+    object([
+        ("resource", (!resource.resource.is_empty()).then(|| structure(&resource.resource))),
+        ("connection_details", (!details.is_empty()).then(|| details.into())),
+        ("ready", number(resource.ready)),
+    ])
+}
+
+fn event(event: &Event) -> Value {
+    object([
+        ("severity", number(event.severity)),
+        ("message", text(&event.message)),
+        ("reason", event.reason.clone().map(Value::from)),
+        ("target", event.target.map(Value::from)),
+    ])
+}
+
+fn condition(condition: &Condition) -> Value {
+    object([
+        ("type", text(&condition.r#type)),
+        ("status", number(condition.status)),
+        ("reason", text(&condition.reason)),
+        ("message", condition.message.clone().map(Value::from)),
+        ("target", condition.target.map(Value::from)),
+    ])
+}
+
+fn requirements(requirements: &Requirements) -> Value {
+    assert!(requirements.schemas.is_empty(), "the function asks for no schemas");
+    let selectors = |map: &std::collections::BTreeMap<String, ResourceSelector>| {
+        let entries: Map<_, _> = map.iter().map(|(name, s)| (name.clone(), selector(s))).collect();
+        (!entries.is_empty()).then(|| entries.into())
+    };
+    object([
+        ("extra_resources", selectors(&requirements.extra_resources)),
+        ("resources", selectors(&requirements.resources)),
+    ])
+}
+
+fn selector(selector: &ResourceSelector) -> Value {
+    let (name, labels) = match &selector.r#match {
+        Some(Match::MatchName(name)) => (Some(json!(name)), None),
+        Some(Match::MatchLabels(labels)) => {
+            (None, Some(if labels.labels.is_empty() { json!({}) } else { json!({"labels": labels.labels}) }))
+        }
+        None => (None, None),
+    };
+    object([
+        ("api_version", text(&selector.api_version)),
+        ("kind", text(&selector.kind)),
+        ("match_name", name),
+        ("match_labels", labels),
+        ("namespace", selector.namespace.clone().map(Value::from)),
+    ])
+}
