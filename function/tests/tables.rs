@@ -1,0 +1,420 @@
+//! Tables: what is refused and in which words, and what every phase shows. Each table says itself when it is not
+//! complete any more.
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test that cannot go on says so")]
+
+mod support;
+
+use std::collections::BTreeSet;
+
+use function_testplatform::{Judged, judge, proto::Ready};
+use jiff::SignedDuration;
+use serde_json::{Value, json};
+use support::world::World;
+use testplatform_apis::{ci_operator, condition::Request, phase::Phase};
+
+type Change = fn(&mut World);
+
+/// A change of a good claim, its phase, and RequestAccepted: status, reason, and a part of the message.
+const REQUESTS: &[(Change, &str, &str, Request, &str)] = &[
+    (|_| {}, "Provisioning", "True", Request::Accepted, "the request was accepted"),
+    // What cannot change any more is Failed.
+    (
+        |w| w.spec = json!({}),
+        "Failed",
+        "False",
+        Request::InvalidClaim,
+        "spec: sets neither ciOperator nor clusterClaim",
+    ),
+    (|w| w.spec["clusterClaim"] = json!({}), "Failed", "False", Request::InvalidClaim, "spec: sets both"),
+    (
+        |w| w.spec["ciOperator"] = json!("x"),
+        "Failed",
+        "False",
+        Request::InvalidClaim,
+        "spec.ciOperator: is not an object",
+    ),
+    (
+        |w| w.spec = json!({ "clusterClaim": [] }),
+        "Failed",
+        "False",
+        Request::InvalidClaim,
+        "spec.clusterClaim: is not an object",
+    ),
+    (
+        |w| w.spec["ciOperator"]["test"]["workflow"] = json!(1),
+        "Failed",
+        "False",
+        Request::InvalidClaim,
+        "spec.ciOperator.test.workflow: ",
+    ),
+    (
+        |w| w.spec["ciOperator"]["test"]["env"] = json!({ "A": 1 }),
+        "Failed",
+        "False",
+        Request::InvalidClaim,
+        "spec.ciOperator.test.env.A: ",
+    ),
+    (
+        |w| w.spec["ciOperator"]["baseImages"] = json!({ "cli": { "name": "n" } }),
+        "Failed",
+        "False",
+        Request::InvalidClaim,
+        "spec.ciOperator.baseImages.cli.namespace: ",
+    ),
+    // Two problems at once are both named.
+    (
+        |w| w.spec["ciOperator"]["test"] = json!({ "workflow": 1, "clusterProfile": 2 }),
+        "Failed",
+        "False",
+        Request::InvalidClaim,
+        "clusterProfile: must be a string, not a whole number; spec.ciOperator.test.workflow: ",
+    ),
+    // What an administrator can lift waits.
+    (
+        |w| w.environment = None,
+        "Pending",
+        "False",
+        Request::EnvironmentConfigMissing,
+        "EnvironmentConfig envcfg does not exist",
+    ),
+    (
+        |w| w.environment = Some(json!({})),
+        "Pending",
+        "False",
+        Request::EnvironmentConfigInvalid,
+        "data.clusterName",
+    ),
+    (
+        |w| w.environment = Some(json!({ "clusterName": 7 })),
+        "Pending",
+        "False",
+        Request::EnvironmentConfigInvalid,
+        "data.clusterName",
+    ),
+    (
+        |w| w.spec = json!({ "clusterClaim": {} }),
+        "Pending",
+        "False",
+        Request::BackendNotAvailable,
+        "spec.clusterClaim",
+    ),
+    // What can be left out is, and said.
+    (
+        |w| w.annotations = json!({ "ephemeralcluster.ci.openshift.io/task-run-name": "a\nb" }),
+        "Provisioning",
+        "True",
+        Request::AnnotationIgnored,
+        "ephemeralcluster.ci.openshift.io/task-run-name",
+    ),
+    (
+        |w| w.spec["lifetime"] = json!("5 parsecs"),
+        "Provisioning",
+        "True",
+        Request::LifetimeIgnored,
+        "spec.lifetime",
+    ),
+    (
+        |w| w.spec["lifetime"] = json!("30s"),
+        "Provisioning",
+        "True",
+        Request::LifetimeIgnored,
+        "at least a minute",
+    ),
+    (|w| w.spec["lifetime"] = json!(90), "Provisioning", "True", Request::LifetimeIgnored, "spec.lifetime"),
+    (
+        |w| {
+            w.spec["lifetime"] = json!("9h");
+            w.input["maxima"] = json!({ "lifetime": "4h" });
+        },
+        "Provisioning",
+        "True",
+        Request::LifetimeClamped,
+        "spec.lifetime is clamped to 4h",
+    ),
+    (
+        |w| w.spec["ciOperator"]["later"] = json!({ "x": 1 }),
+        "Provisioning",
+        "True",
+        Request::UnknownFieldForwarded,
+        "spec.ciOperator.later",
+    ),
+    (
+        |w| w.spec["tearDownCluster"] = json!("yes"),
+        "Provisioning",
+        "True",
+        Request::ChangeIgnored,
+        "spec.tearDownCluster",
+    ),
+    (|w| w.claim = false, "Provisioning", "True", Request::NoTenant, "administrator"),
+    // What upstream's schema takes and the Konflux task sends.
+    (
+        |w| w.spec["ciOperator"]["test"]["clusterClaim"] = json!({}),
+        "Provisioning",
+        "True",
+        Request::Accepted,
+        "",
+    ),
+    (|w| w.spec["ciOperator"] = json!({}), "Provisioning", "True", Request::Accepted, ""),
+    // What the hub says.
+    (
+        |w| {
+            w.settle();
+            w.hub(
+                "Failed",
+                &[("ProwJobCreating", "False", "EphemeralClusterValidationFailure", "no such profile")],
+            );
+        },
+        "Failed",
+        "False",
+        Request::HubRefused,
+        "no such profile",
+    ),
+    (
+        |w| {
+            w.refuses = Some("failed to create typed patch object (a/b; c/v1, Kind=D): .spec.ciOperator.x: field not declared in schema".into())
+        },
+        "Failed",
+        "False",
+        Request::UnknownField,
+        "spec.ciOperator.x",
+    ),
+    (
+        |w| {
+            w.spec["lifetime"] = json!("3h");
+            w.settle();
+            w.hub_ready();
+        },
+        "Ready",
+        "True",
+        Request::LifetimeBeyondHub,
+        "ends a cluster after 2h",
+    ),
+];
+
+#[test]
+fn every_request_is_accepted_or_refused_in_words_that_name_the_field() {
+    let mut seen = BTreeSet::new();
+    for (i, (change, phase, status, reason, part)) in REQUESTS.iter().enumerate() {
+        let mut world = World::default();
+        change(&mut world);
+        world.settle();
+        let shown = &world.conditions["RequestAccepted"];
+        assert_eq!(world.phase(), *phase, "case {i}: {shown}");
+        assert_eq!(
+            (&shown["status"], &shown["reason"]),
+            (&json!(status), &json!(reason.as_str())),
+            "case {i}: {shown}"
+        );
+        assert!(shown["message"].as_str().unwrap().contains(part), "case {i}: {shown}");
+        seen.insert(*reason);
+    }
+    assert_eq!(seen, Request::ALL.iter().copied().collect(), "every reason has its case");
+}
+
+/// How to get there; then what is shown: the hub's word, composite ready, ClusterReady, ProwJobCompleted, and which
+/// connection details the composite's Secret is told to hold. The table of the design, row by row.
+struct Row {
+    phase: Phase,
+    to: fn() -> World,
+    word: &'static str,
+    ready: bool,
+    cluster_ready: &'static str,
+    job_completed: &'static str,
+    details: Option<bool>,
+}
+
+const ROWS: &[Row] = &[
+    Row {
+        phase: Phase::Pending,
+        to: || World { environment: None, ..World::default() },
+        word: "",
+        ready: false,
+        cluster_ready: "False",
+        job_completed: "False",
+        details: None,
+    },
+    Row {
+        phase: Phase::Provisioning,
+        to: World::default,
+        word: "",
+        ready: false,
+        cluster_ready: "False",
+        job_completed: "False",
+        details: None,
+    },
+    Row {
+        phase: Phase::Ready,
+        to: World::ready,
+        word: "Ready",
+        ready: true,
+        cluster_ready: "True",
+        job_completed: "False",
+        details: Some(true),
+    },
+    Row {
+        phase: Phase::Degraded,
+        to: || after(World::ready(), |w| w.hub("Provisioning", &[])),
+        word: "Ready",
+        ready: true,
+        cluster_ready: "True",
+        job_completed: "False",
+        details: Some(true),
+    },
+    Row {
+        phase: Phase::Deprovisioning,
+        to: || after(World::ready(), tear_down),
+        word: "Deprovisioning",
+        ready: true,
+        cluster_ready: "True",
+        job_completed: "False",
+        details: Some(true),
+    },
+    Row {
+        phase: Phase::Deprovisioning,
+        to: || after(provisioning(), tear_down),
+        word: "Deprovisioning",
+        ready: false,
+        cluster_ready: "False",
+        job_completed: "False",
+        details: None,
+    },
+    Row {
+        phase: Phase::Deprovisioned,
+        to: || after(World::ready(), |w| w.hub_done("Deprovisioned")),
+        word: "Deprovisioned",
+        ready: true,
+        cluster_ready: "False",
+        job_completed: "True",
+        details: Some(false),
+    },
+    Row {
+        phase: Phase::Deprovisioned,
+        to: || after(provisioning(), |w| w.hub_done("Deprovisioned")),
+        word: "Deprovisioned",
+        ready: false,
+        cluster_ready: "False",
+        job_completed: "True",
+        details: Some(false),
+    },
+    Row {
+        phase: Phase::Failed,
+        to: || after(provisioning(), |w| w.later(SignedDuration::from_hours(4))),
+        word: "Failed",
+        ready: false,
+        cluster_ready: "False",
+        job_completed: "False",
+        details: None,
+    },
+    Row {
+        phase: Phase::Failed,
+        to: || after(provisioning(), |w| w.hub_done("Failed")),
+        word: "Failed",
+        ready: false,
+        cluster_ready: "False",
+        job_completed: "True",
+        details: Some(false),
+    },
+    Row {
+        phase: Phase::Failed,
+        to: || after(World::ready(), |w| w.hub_done("Failed")),
+        word: "Failed",
+        ready: true,
+        cluster_ready: "False",
+        job_completed: "True",
+        details: Some(false),
+    },
+    Row {
+        phase: Phase::Failed,
+        to: || after(World::ready(), |w| w.remote = None),
+        word: "Failed",
+        ready: true,
+        cluster_ready: "False",
+        job_completed: "True",
+        details: Some(false),
+    },
+];
+
+fn after(mut world: World, what: fn(&mut World)) -> World {
+    world.settle();
+    what(&mut world);
+    world
+}
+
+fn provisioning() -> World {
+    after(World::default(), |w| w.hub("Provisioning", &[]))
+}
+
+fn tear_down(world: &mut World) {
+    world.spec["tearDownCluster"] = json!(true);
+}
+
+#[test]
+fn every_phase_shows_what_its_row_says() {
+    for (i, row) in ROWS.iter().enumerate() {
+        let mut world = (row.to)();
+        world.settle();
+        let response = world.pass();
+        let composite = response.desired.unwrap().composite.unwrap();
+        let filled =
+            composite.connection_details.iter().map(|e| e.value.as_ref().is_some_and(|v| !v.is_empty()));
+        let filled: BTreeSet<bool> = filled.collect();
+        let shown = |type_: &str| world.condition(type_).0;
+        let context = format!("row {i}, {}", row.phase);
+        assert_eq!(world.phase(), row.phase.as_str(), "{context}");
+        assert_eq!(world.word(), row.word, "{context}");
+        assert_eq!(composite.ready == i32::from(Ready::True), row.ready, "{context}");
+        assert_eq!(shown("ClusterReady"), row.cluster_ready, "{context}");
+        assert_eq!(shown("ProwJobCompleted"), row.job_completed, "{context}");
+        assert_eq!(filled, row.details.into_iter().collect(), "{context}: both keys or none");
+    }
+    let rows: BTreeSet<_> = ROWS.iter().map(|r| r.phase).collect();
+    assert_eq!(rows, Phase::ALL.iter().copied().collect(), "every phase has its row");
+}
+
+/// All conditions of ours are there from the first answer on, with a CamelCase reason, in every row.
+#[test]
+fn every_condition_is_given_in_every_phase() {
+    let ours =
+        ["ClusterReady", "ProwJobCompleted", "CredentialsPublished", "RequestAccepted", "RemoteConsistent"];
+    for row in ROWS {
+        let mut world = (row.to)();
+        let response = world.pass();
+        for type_ in ours {
+            let given: Vec<_> = response.conditions.iter().filter(|c| c.r#type == type_).collect();
+            let [one] = given[..] else { panic!("{type_}: {given:?}") };
+            let camel =
+                one.reason.starts_with(char::is_uppercase) && one.reason.chars().all(char::is_alphanumeric);
+            assert!(camel && !one.message.as_deref().unwrap_or_default().is_empty(), "{one:?}");
+        }
+    }
+}
+
+/// The same claim with its input gone missing in part: what lives is emitted exactly as before.
+#[test]
+fn what_lives_is_emitted_from_what_is_observed() {
+    let world = World::ready();
+    let emitted = |world: &World| -> Vec<Value> {
+        let Judged { plan, .. } = judge(&world.request(), world.now, ci_operator::schema()).unwrap();
+        plan.resources.into_iter().map(|r| r.object).collect()
+    };
+    let before = emitted(&world);
+    let changes: &[Change] = &[
+        |w| w.environment = None,
+        |w| w.environment = Some(json!({ "clusterName": "another" })),
+        |w| w.environment = Some(json!({})),
+        |w| w.spec = json!({}),
+        |w| w.spec = json!({ "ciOperator": { "test": { "workflow": "another" } } }),
+        |w| w.input["providerConfig"] = json!("another"),
+        |w| w.input["namespace"] = json!("another"),
+        |w| w.input["credentialsNamespace"] = json!("another"),
+        |w| w.input["defaults"] = json!({ "lifetime": "1h", "provisionTimeout": "1h" }),
+        |w| w.input["maxima"] = json!({ "lifetime": "1h" }),
+        World::drop_status,
+        World::fatal,
+    ];
+    for (i, change) in changes.iter().enumerate() {
+        let mut changed = world.clone();
+        change(&mut changed);
+        assert_eq!(emitted(&changed), before, "change {i}");
+    }
+}
