@@ -14,7 +14,7 @@ use testplatform_apis::{ci_operator, condition::Request, phase::Phase};
 
 type Change = fn(&mut World);
 
-/// A change of a good claim, its phase, and RequestAccepted: status, reason, and a part of the message.
+/// A change of a good claim, its phase, and `RequestAccepted`: status, reason, and a part of its message.
 const REQUESTS: &[(Change, &str, &str, Request, &str)] = &[
     (|_| {}, "Provisioning", "True", Request::Accepted, "the request was accepted"),
     // What cannot change any more is Failed.
@@ -211,7 +211,7 @@ fn every_request_is_accepted_or_refused_in_words_that_name_the_field() {
     assert_eq!(seen, Request::ALL.iter().copied().collect(), "every reason has its case");
 }
 
-/// How to get there; then what is shown: the hub's word, composite ready, ClusterReady, ProwJobCompleted, and which
+/// How to get there; then what is shown: the hub's word, composite ready, `ClusterReady`, `ProwJobCompleted`, and which
 /// connection details the composite's Secret is told to hold. The table of the design, row by row.
 struct Row {
     phase: Phase,
@@ -413,8 +413,8 @@ fn what_lives_is_emitted_from_what_is_observed() {
         World::fatal,
     ];
     for (i, change) in changes.iter().enumerate() {
-        let mut changed = world.clone();
-        change(&mut changed);
-        assert_eq!(emitted(&changed), before, "change {i}");
+        let mut other = world.clone();
+        change(&mut other);
+        assert_eq!(emitted(&other), before, "change {i}");
     }
 }
