@@ -171,7 +171,7 @@ const REQUESTS: &[(Change, &str, &str, Request, &str)] = &[
     ),
     (
         |w| {
-            w.refuses = Some("failed to create typed patch object (a/b; c/v1, Kind=D): .spec.ciOperator.x: field not declared in schema".into())
+            w.refuses = Some("failed to create typed patch object (a/b; c/v1, Kind=D): .spec.ciOperator.x: field not declared in schema".into());
         },
         "Failed",
         "False",
