@@ -2,6 +2,7 @@
 
 mod course;
 mod policies;
+mod verdict;
 
 use jiff::Timestamp;
 use testplatform_apis::{condition::Failure, names::Uid};
