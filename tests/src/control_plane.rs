@@ -66,7 +66,9 @@ impl ControlPlane {
         let ports = Ports { etcd, peers, api_server };
         let authority = Authority::new(&format!("testbed {name}"))?;
         authority.publish(&nest.directory().join("server"), &authority.server("kube-apiserver")?)?;
-        nest.file("service-accounts.key", authority.client("service-accounts", None)?.key)?;
+        let signer = authority.client("service-accounts", None)?;
+        nest.file("service-accounts.key", signer.key)?;
+        nest.file("service-accounts.crt", signer.certificate)?;
         let admin = Identity::Certificate(authority.client("testbed", Some("system:masters"))?);
         let text = kubeconfig(name, ports.api_server, &authority.pem(), &admin).to_string();
         let kubeconfig = nest.file("kubeconfig", &text)?;
@@ -151,7 +153,7 @@ impl ControlPlane {
             format!("--client-ca-file={}", file("server/ca.crt")),
             "--authorization-mode=RBAC".to_owned(),
             "--service-account-issuer=https://kubernetes.default.svc".to_owned(),
-            format!("--service-account-key-file={}", file("service-accounts.key")),
+            format!("--service-account-key-file={}", file("service-accounts.crt")),
             format!("--service-account-signing-key-file={}", file("service-accounts.key")),
             "--service-cluster-ip-range=10.96.0.0/16".to_owned(),
             // There are no nodes, no pods and nobody to be fair to.

@@ -5,7 +5,7 @@ use std::{
     fs::File,
     io::Write as _,
     net::TcpListener,
-    path::Path,
+    path::{Path, PathBuf},
     process::Command,
     sync::{Mutex, PoisonError},
     time::Duration,
@@ -13,6 +13,10 @@ use std::{
 
 use anyhow::{Context as _, bail};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
+use kube::{
+    Api,
+    api::{DynamicObject, ListParams},
+};
 use serde_json::{Value, json};
 
 use crate::{
@@ -32,6 +36,8 @@ use crate::{
 const FIXED_PORTS: [u16; 2] = [8080, 9443];
 /// How long the definitions may take to become usable.
 const PATIENCE: Duration = Duration::from_mins(1);
+/// The Secret behind our ProviderConfig.
+const BEHIND: &str = "testplatform-appci-cluster";
 /// Name of the XRD.
 pub const XRD_NAME: &str = "xtestplatformclusters.ci.openshift.org";
 
@@ -44,6 +50,8 @@ pub struct Engine {
     provider: Mutex<Option<Process>>,
     /// The function under test.
     pub function: Function,
+    /// Its program.
+    pub program: PathBuf,
     /// What was ever there.
     pub recorder: Recorder,
     nest: Nest,
@@ -88,6 +96,7 @@ impl Engine {
             core: Mutex::new(core),
             provider: Mutex::new(None),
             function,
+            program,
             recorder: Recorder::start(konflux.cluster(), hub.cluster()),
             nest,
             konflux,
@@ -96,7 +105,7 @@ impl Engine {
         };
         engine.start_provider()?;
         engine.function.register(engine.konflux.cluster()).await?;
-        engine.use_credential(&credential).await?;
+        engine.use_credential(BEHIND, &credential).await?;
         engine.install().await.with_context(|| engine.words())?;
         Ok(engine)
     }
@@ -120,16 +129,54 @@ impl Engine {
         &self.nest
     }
 
-    /// Puts a kubeconfig of the hub behind the ProviderConfig.
-    pub async fn use_credential(&self, credential: &Credential) -> anyhow::Result<()> {
+    /// Starts the function again after it was stopped.
+    pub fn start_function(&self) -> anyhow::Result<()> {
+        self.function.start(&self.nest, &self.program)
+    }
+
+    /// Puts a kubeconfig of the hub into the Secret behind a ProviderConfig.
+    pub async fn use_credential(&self, secret: &str, credential: &Credential) -> anyhow::Result<()> {
         let kubeconfig = BASE64_STANDARD.encode(credential.kubeconfig.to_string());
         let secret = json!({
             "apiVersion": "v1", "kind": "Secret",
-            "metadata": { "name": "testplatform-appci-cluster", "namespace": "crossplane-system" },
+            "metadata": { "name": secret, "namespace": "crossplane-system" },
             "data": { "kubeconfig": kubeconfig },
         });
         self.konflux.cluster().apply(&secret).await?;
         Ok(())
+    }
+
+    /// A ProviderConfig and a Composition of a scenario's own, beside ours: another identity on the hub, another input.
+    pub async fn own(&self, name: &str, credential: &Credential, input: &Value) -> anyhow::Result<()> {
+        self.use_credential(name, credential).await?;
+        let mut config = manifests::package_one("konflux/provider-config.yaml")?;
+        config["metadata"]["name"] = name.into();
+        config["spec"]["credentials"]["secretRef"]["name"] = name.into();
+        let konflux = self.konflux.cluster();
+        konflux.apply(&config).await?;
+        let mut composition = composition()?;
+        composition["metadata"]["name"] = name.into();
+        let mut input = input.clone();
+        input["apiVersion"] = "testplatform.fn.crossplane.io/v1beta1".into();
+        input["kind"] = "Input".into();
+        input["providerConfig"] = name.into();
+        composition["spec"]["pipeline"][0]["input"] = input;
+        konflux.apply(&composition).await?;
+        self.until_revised(name).await
+    }
+
+    /// Core takes the newest revision of a Composition, and for a moment there is none.
+    async fn until_revised(&self, composition: &str) -> anyhow::Result<()> {
+        let wanted = ListParams::default().labels(&format!("crossplane.io/composition-name={composition}"));
+        let revisions: Api<DynamicObject> =
+            Api::all_with(self.konflux.client(), &COMPOSITION_REVISION.into());
+        let made = async {
+            while revisions.list(&wanted).await?.items.is_empty() {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+            anyhow::Ok(())
+        };
+        tokio::time::timeout(SOON, made).await.context("core makes no CompositionRevision")?
     }
 
     /// Applies what this repository ships and waits until claims can be made.
@@ -140,16 +187,7 @@ impl Engine {
         konflux.apply(&xrd()?).await?;
         konflux.apply(&composition()?).await?;
         until_offered(konflux).await?;
-        // Core takes the newest revision, and there is none for a moment.
-        let revision = async {
-            loop {
-                if !konflux.list(COMPOSITION_REVISION).await?.is_empty() {
-                    return anyhow::Ok(());
-                }
-                tokio::time::sleep(Duration::from_millis(50)).await;
-            }
-        };
-        tokio::time::timeout(SOON, revision).await.context("core makes no CompositionRevision")??;
+        self.until_revised("testplatform-ephemeral-cluster").await?;
         self.check()
     }
 

@@ -17,13 +17,13 @@ use anyhow::Context as _;
 use rustix::process::{Pid, Signal};
 
 /// What the watchdog does when its input ends. `rm` is repeated because a killed process may still be writing.
-/// `exec` frees the lock that its output is only once everything is gone.
+/// `kill -s` is what every shell understands before a group. The lock, which is its output, is free when it ends.
 const WATCHDOG: &str = r#"
 trap '' INT TERM HUP
 cat >/dev/null
-kill -KILL -- "-$1" 2>/dev/null
+kill -s KILL -- "-$1" 2>/dev/null
 tries=0
-while kill -0 -- "-$1" 2>/dev/null && [ $tries -lt 50 ]; do tries=$((tries + 1)); sleep 0.1; done
+while kill -s 0 -- "-$1" 2>/dev/null && [ $tries -lt 20 ]; do tries=$((tries + 1)); sleep 0.1; done
 tries=0
 until rm -rf -- "$2" 2>/dev/null || [ $tries -ge 50 ]; do tries=$((tries + 1)); sleep 0.1; done
 "#;

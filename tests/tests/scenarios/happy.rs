@@ -63,7 +63,7 @@ pub async fn consumer_contract(tenant: &Tenant<'_>) -> anyhow::Result<()> {
         let ready = tenant.until(SOON, "ready, as the provision task sees it", |claim| {
             let message =
                 |type_: &str| condition(claim, type_).and_then(|c| c["message"].as_str()).unwrap_or_default();
-            url = message("_ProwJobURL").to_owned();
+            message("_ProwJobURL").clone_into(&mut url);
             failed |= message("_EphemeralClusterPhase") == "Failed";
             failed || has(claim, "ClusterReady", "True", "")
         });

@@ -3,8 +3,11 @@
 //! Each has a tenant of its own, so they run side by side. `cargo test -p testplatform-tests --test scenarios NAME`
 //! runs those whose name contains NAME.
 
+mod credentials;
+mod engine;
 mod environment;
 mod happy;
+mod life;
 mod remote;
 mod teardown;
 
@@ -70,6 +73,16 @@ const SCENARIOS: &[Scenario] = &[
     alone(scenario!(environment::environment_config_deleted_while_live)),
     scenario!(remote::deleted_behind_our_back),
     remotes(2, scenario!(remote::replaced_behind_our_back)),
+    alone(scenario!(engine::function_down_for_a_while)),
+    alone(scenario!(engine::hub_unreachable_then_back)),
+    scenario!(engine::hub_credential_rotated),
+    scenario!(engine::watches_refused),
+    scenario!(credentials::secret_late),
+    scenario!(credentials::secret_half_filled),
+    scenario!(credentials::secret_rotated),
+    scenario!(life::lifetime_reached),
+    scenario!(life::lifetime_extended),
+    scenario!(life::status_dropped),
 ];
 
 /// Started by the first scenario that runs. An error is kept as its text, for all that come after.
