@@ -202,7 +202,7 @@ impl Engine {
 
     /// What the programs said last, for a failure's report.
     pub fn words(&self) -> String {
-        let tail = |name: &str| crate::nest::tail(&self.nest.directory().join(format!("{name}.log")), 3000);
+        let tail = |name: &str| crate::nest::tail(&self.nest.log(name), 3000);
         let names = ["crossplane", "provider-kubernetes", function::NAME];
         names.map(|name| format!("--- the end of {name}'s log\n{}", tail(name))).join("\n")
     }
@@ -233,7 +233,7 @@ impl Definitions {
 
     /// What core said last.
     pub fn words(&self) -> String {
-        crate::nest::tail(&self.nest.directory().join("crossplane.log"), 3000)
+        crate::nest::tail(&self.nest.log("crossplane"), 3000)
     }
 }
 
@@ -284,6 +284,9 @@ fn start_core(nest: &Nest, binaries: &Binaries, kubeconfig: &Path) -> anyhow::Re
     let mut command = Command::new(&binaries.crossplane);
     command.env("KUBECONFIG", kubeconfig).args(["core", "start", "--debug"]);
     command.args(["--package-runtime=External", "--enable-webhooks=false"]);
+    // Here a cluster lives and dies within a second or two. Core would take as many events in so short a time for a
+    // runaway composition and look only every 30 s; see the event counts that scenarios are held to.
+    command.arg("--circuit-breaker-burst=2000");
     command.args([
         format!("--xpkg-cache-dir={}", directory("xpkg")),
         format!("--metrics-port={metrics}"),

@@ -38,6 +38,16 @@ pub fn program() -> anyhow::Result<PathBuf> {
     cargo.args(["build", "--workspace", "--bin", NAME, "--quiet", "--profile"]);
     cargo.arg(if profile == "debug" { "dev".into() } else { profile.clone() });
     cargo.arg("--target-dir").arg(&target).current_dir(settings::repository());
+    // What cargo tells us about ourselves would look to build scripts like a reason to run again.
+    for (variable, _) in env::vars_os() {
+        let name = variable.to_string_lossy();
+        if ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CRATE_", "CARGO_PRIMARY_"]
+            .iter()
+            .any(|p| name.starts_with(p))
+        {
+            cargo.env_remove(&variable);
+        }
+    }
     let output = cargo.output().context("cannot run cargo")?;
     if !output.status.success() {
         bail!("{NAME} cannot be built:\n{}", String::from_utf8_lossy(&output.stderr));
@@ -88,7 +98,12 @@ impl Function {
     pub async fn register(&self, konflux: &Cluster) -> anyhow::Result<()> {
         let revision = json!({
             "apiVersion": "pkg.crossplane.io/v1", "kind": "FunctionRevision",
-            "metadata": { "name": self.name, "labels": { "pkg.crossplane.io/package": self.name } },
+            "metadata": {
+                "name": self.name,
+                "labels": { "pkg.crossplane.io/package": self.name },
+                // Or core tries to pull the image for ever.
+                "annotations": { "crossplane.io/paused": "true" },
+            },
             "spec": {
                 "desiredState": "Active", "image": "registry.example/none:v0", "revision": 1,
                 "packagePullPolicy": "Never", "ignoreCrossplaneConstraints": true, "skipDependencyResolution": true,

@@ -16,6 +16,8 @@ use std::{
 use anyhow::Context as _;
 use rustix::process::{Pid, Signal};
 
+use crate::settings;
+
 /// What the watchdog does when its input ends. `rm` is repeated because a killed process may still be writing.
 /// `kill -s` is what every shell understands before a group. The lock, which is its output, is free when it ends.
 const WATCHDOG: &str = r#"
@@ -31,6 +33,7 @@ until rm -rf -- "$2" 2>/dev/null || [ $tries -ge 50 ]; do tries=$((tries + 1)); 
 /// A process group, a temporary directory, and what ends both.
 #[derive(Debug)]
 pub struct Nest {
+    name: String,
     group: Pid,
     directory: PathBuf,
     /// Leads the group and does nothing, so that the group exists before and after all others.
@@ -69,7 +72,13 @@ impl Nest {
             .process_group(0)
             .spawn()
             .context("cannot start `sh`")?;
-        Ok(Self { group, directory, leader: Mutex::new(leader), watchdog: Mutex::new(watchdog) })
+        Ok(Self {
+            name: name.to_owned(),
+            group,
+            directory,
+            leader: Mutex::new(leader),
+            watchdog: Mutex::new(watchdog),
+        })
     }
 
     /// The temporary directory.
@@ -87,9 +96,17 @@ impl Nest {
         Ok(path)
     }
 
+    /// Where a program's log is: in the directory, or in `TESTPLATFORM_LOGS`, where it stays.
+    pub fn log(&self, name: &str) -> PathBuf {
+        match settings::path("TESTPLATFORM_LOGS") {
+            Some(kept) => kept.join(format!("{}-{name}.log", self.name)),
+            None => self.directory.join(format!("{name}.log")),
+        }
+    }
+
     /// Starts a program in the group. What it prints is appended to `<name>.log`.
     pub fn spawn(&self, name: &str, command: &mut Command) -> anyhow::Result<Process> {
-        let log = self.directory.join(format!("{name}.log"));
+        let log = self.log(name);
         let out = File::options().create(true).append(true).open(&log).context("cannot open a log file")?;
         let child = command
             .current_dir(&self.directory)

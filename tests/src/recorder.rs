@@ -19,13 +19,14 @@ use tokio::task::JoinHandle;
 
 use crate::{
     cluster::Cluster,
-    kinds::{CLAIM, EPHEMERAL_CLUSTER, Kind},
+    kinds::{CLAIM, EPHEMERAL_CLUSTER, Kind, OBJECT},
 };
 
 /// Watches as long as it exists.
 pub struct Recorder {
     made: Arc<Mutex<BTreeMap<String, BTreeSet<String>>>>,
     seen: Arc<Mutex<BTreeMap<String, Vec<String>>>>,
+    writes: Arc<Mutex<BTreeMap<String, usize>>>,
     tasks: Vec<JoinHandle<()>>,
 }
 
@@ -58,12 +59,25 @@ impl Recorder {
                 }
             })
         };
-        Self { made, seen, tasks: vec![remote, claims] }
+        let writes = Arc::<Mutex<BTreeMap<String, usize>>>::default();
+        let objects = {
+            let writes = Arc::clone(&writes);
+            watch(konflux, OBJECT, move |object| {
+                let Some(composite) = object.labels().get("crossplane.io/composite").cloned() else { return };
+                *writes.lock().unwrap_or_else(PoisonError::into_inner).entry(composite).or_default() += 1;
+            })
+        };
+        Self { made, seen, writes, tasks: vec![remote, claims, objects] }
     }
 
     /// How many of `EphemeralCluster` there ever were for a tenant.
     pub fn made(&self, tenant: &str) -> usize {
         self.made.lock().unwrap_or_else(PoisonError::into_inner).get(tenant).map_or(0, BTreeSet::len)
+    }
+
+    /// How often the Objects of a composite were written, by anybody.
+    pub fn writes(&self, composite: &str) -> usize {
+        self.writes.lock().unwrap_or_else(PoisonError::into_inner).get(composite).copied().unwrap_or_default()
     }
 
     /// The phases that a claim showed, in their order. A watch may miss what lasted only for a moment.

@@ -7,7 +7,7 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde_json::json;
 use testplatform_tests::{
     actors::condition,
-    cluster::{SOON, at, has},
+    cluster::{SOON, at},
     hub,
     kinds::SECRET,
     tenant::{KUBECONFIG, PASSWORD, Tenant},
@@ -19,7 +19,8 @@ const MISSED: Duration = Duration::from_secs(75);
 pub async fn secret_late(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let controller = tenant.ask_and_arrive(&json!({})).await?;
     controller.provision().await?;
-    let conditions = json!([condition("ProwJobCreating", "True", "", ""), condition("ClusterReady", "True", "", "")]);
+    let conditions =
+        json!([condition("ProwJobCreating", "True", "", ""), condition("ClusterReady", "True", "", "")]);
     let secret = controller.secret();
     controller.status(json!({ "phase": "Ready", "secretRef": secret, "conditions": conditions })).await?;
     let claim = tenant.until_condition("ClusterReady", "False", "WaitingForCredentials").await?;
@@ -38,7 +39,8 @@ pub async fn secret_half_filled(tenant: &Tenant<'_>) -> anyhow::Result<()> {
         "data": { "kubeconfig": BASE64_STANDARD.encode(KUBECONFIG) },
     });
     tenant.engine.hub.cluster().apply(&half).await?;
-    let conditions = json!([condition("ProwJobCreating", "True", "", ""), condition("ClusterReady", "True", "", "")]);
+    let conditions =
+        json!([condition("ProwJobCreating", "True", "", ""), condition("ClusterReady", "True", "", "")]);
     let secret = controller.secret();
     controller.status(json!({ "phase": "Ready", "secretRef": secret, "conditions": conditions })).await?;
     tenant.until_condition("ClusterReady", "False", "WaitingForCredentials").await?;
@@ -56,9 +58,17 @@ pub async fn secret_rotated(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     } } });
     tenant.engine.hub.cluster().merge(&controller.at(), &revision).await?;
     tenant.until_secret(SOON, renewed).await?;
-    let claim = tenant.until_phase("Ready").await?;
-    ensure!(has(&claim, "ClusterReady", "True", ""), "{claim}");
+    tenant.until_phase("Ready").await?;
+    tenant.until_condition("ClusterReady", "True", "").await?;
     // Behind the claim and in the tenant's namespace it is the same.
-    tenant.konflux().until_is(&at(SECRET, &tenant.namespace, &format!("{}-kubeconfig", tenant.name)), SOON, "there", |_| true).await?;
+    tenant
+        .konflux()
+        .until_is(
+            &at(SECRET, &tenant.namespace, &format!("{}-kubeconfig", tenant.name)),
+            SOON,
+            "there",
+            |_| true,
+        )
+        .await?;
     Ok(())
 }

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
-use serde_json::json;
+use serde_json::{Value, json};
 use testplatform_tests::{
-    cluster::{SOON, at, has},
+    cluster::{SOON, at, at_root, has},
     hub,
-    kinds::SERVICE_ACCOUNT,
+    kinds::{COMPOSITE, SERVICE_ACCOUNT},
     tenant::{KUBECONFIG, PASSWORD, Tenant},
 };
 
@@ -24,11 +24,17 @@ pub async fn function_down_for_a_while(tenant: &Tenant<'_>) -> anyhow::Result<()
     controller.provision().await?;
     tenant.until_phase("Provisioning").await?;
 
+    let composite = at_root(COMPOSITE, &tenant.composite().await?);
     engine.function.stop();
-    controller.ready(KUBECONFIG, PASSWORD).await?;
-    tenant.until(SOON, "told that the function is away", |claim| has(claim, "Synced", "False", "")).await?;
-    ensure!(running.get().await?.is_some(), "a live cluster went with the function");
+    let away = async {
+        controller.ready(KUBECONFIG, PASSWORD).await?;
+        let told = |composite: &Value| has(composite, "Synced", "False", "");
+        tenant.konflux().until_is(&composite, SOON, "told that the function is away", told).await
+    };
+    let away = away.await;
     engine.start_function()?;
+    away?;
+    ensure!(running.get().await?.is_some(), "a live cluster went with the function");
 
     tenant.until(BACK, "Ready", |claim| claim["status"]["phase"] == "Ready").await?;
     tenant.until_secret(SOON, KUBECONFIG).await?;
@@ -48,7 +54,7 @@ pub async fn hub_unreachable_then_back(tenant: &Tenant<'_>) -> anyhow::Result<()
     engine.hub.start_api_server().await?;
     let claim = noticed?;
     ensure!(claim["status"]["phase"] == "Ready", "{claim}");
-    ensure!(has(&claim, "ClusterReady", "True", ""), "{claim}");
+    tenant.until_condition("ClusterReady", "True", "").await?;
     tenant.until(BACK, "consistent again", |claim| has(claim, "RemoteConsistent", "True", "")).await?;
     let after = controller.until_asked(SOON).await?;
     ensure!(after["metadata"]["uid"] == before["metadata"]["uid"], "it was replaced");
@@ -76,7 +82,7 @@ pub async fn hub_credential_rotated(tenant: &Tenant<'_>) -> anyhow::Result<()> {
 
     // No valid token exists. What changes on the hub makes provider-kubernetes look.
     hub::revoke(&engine.hub, &first).await?;
-    let unreachable = |claim: &serde_json::Value| has(claim, "RemoteConsistent", "False", "HubUnreachable");
+    let unreachable = |claim: &Value| has(claim, "RemoteConsistent", "False", "HubUnreachable");
     provisioning.until(BACK, "cut off", unreachable).await?;
     building.ready(KUBECONFIG, PASSWORD).await?;
     end.deprovisioned().await?;

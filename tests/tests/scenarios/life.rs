@@ -30,7 +30,8 @@ pub async fn lifetime_extended(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     tenant.change(&json!({ "lifetime": "1h" })).await?;
     let later = |claim: &Value| claim["status"]["expiresAt"].as_str() > first.as_str();
     tenant.until(SOON, "with a later end", later).await?;
-    let told = |ec: &Value| ec["metadata"]["annotations"]["testplatform.ci.openshift.org/lifetime"] == "1h0m0s";
+    let told =
+        |ec: &Value| ec["metadata"]["annotations"]["testplatform.ci.openshift.org/lifetime"] == "1h0m0s";
     tenant.engine.hub.cluster().until_is(&controller.at(), SOON, "told of the longer lifetime", told).await?;
     Ok(())
 }

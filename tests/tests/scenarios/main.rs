@@ -61,7 +61,8 @@ const fn alone(scenario: Scenario) -> Scenario {
 }
 
 const SCENARIOS: &[Scenario] = &[
-    scenario!(happy::happy_path),
+    // Alone because its time is taken.
+    alone(scenario!(happy::happy_path)),
     scenario!(happy::consumer_contract),
     scenario!(happy::two_claims_of_one_name),
     scenario!(happy::long_names),

@@ -2,15 +2,12 @@
 
 use anyhow::ensure;
 use serde_json::json;
-use testplatform_tests::{
-    cluster::{SOON, has},
-    tenant::Tenant,
-};
+use testplatform_tests::{cluster::SOON, tenant::Tenant};
 
 pub async fn teardown_before_anything_exists(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     tenant.ask(&json!({ "tearDownCluster": true })).await?;
-    let claim = tenant.until_phase("Deprovisioned").await?;
-    ensure!(has(&claim, "ProwJobCompleted", "True", "NothingToTearDown"), "{claim}");
+    tenant.until_phase("Deprovisioned").await?;
+    tenant.until_condition("ProwJobCompleted", "True", "NothingToTearDown").await?;
     ensure!(tenant.remotes_made() == 0, "a cluster was asked for all the same");
     Ok(())
 }
@@ -26,9 +23,9 @@ pub async fn teardown_while_provisioning(tenant: &Tenant<'_>) -> anyhow::Result<
     tenant.change(&json!({ "tearDownCluster": false })).await?;
     controller.deprovision().await?;
     controller.deprovisioned().await?;
-    let claim = tenant.until_phase("Deprovisioned").await?;
-    ensure!(has(&claim, "ClusterReady", "False", "Deprovisioned"), "{claim}");
-    ensure!(has(&claim, "ProwJobCompleted", "True", ""), "{claim}");
+    tenant.until_phase("Deprovisioned").await?;
+    tenant.until_condition("ClusterReady", "False", "Deprovisioned").await?;
+    tenant.until_condition("ProwJobCompleted", "True", "").await?;
     Ok(())
 }
 
@@ -58,8 +55,8 @@ pub async fn job_fails_before_ready(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     controller.provision().await?;
     tenant.until_phase("Provisioning").await?;
     controller.fail().await?;
-    let claim = tenant.until_phase("Failed").await?;
-    ensure!(has(&claim, "ProwJobCompleted", "True", ""), "{claim}");
-    ensure!(has(&claim, "ClusterReady", "False", "Failed"), "{claim}");
+    tenant.until_phase("Failed").await?;
+    tenant.until_condition("ProwJobCompleted", "True", "").await?;
+    tenant.until_condition("ClusterReady", "False", "Failed").await?;
     Ok(())
 }
