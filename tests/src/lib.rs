@@ -1,1 +1,25 @@
-//! The testbed will live here.
+//! The testbed: two real control planes, *konflux* and *hub*, as plain processes, with real Crossplane core and real
+//! provider-kubernetes between them. Prow and the like are played by [`actors`].
+//!
+//! ```text
+//! Nest ──▶ ControlPlane ×2 ──▶ Engine (core, provider-kubernetes, function) ──▶ Tenant (a claim and what becomes of it)
+//! ```
+//!
+//! **Invariant:** no process and no file outlives the process that made it, however that ends; see [`nest`].
+//! **Invariant:** a missing tool or program is one clear error, never a test that passes without it.
+//! **Invariant:** waiting is by watch with a deadline; see [`cluster::Cluster::until`].
+
+pub mod actors;
+pub mod binaries;
+pub mod cluster;
+pub mod control_plane;
+pub mod crossplane;
+pub mod function;
+pub mod hub;
+pub mod kinds;
+pub mod manifests;
+pub mod nest;
+pub mod pki;
+pub mod recorder;
+pub mod settings;
+pub mod tenant;

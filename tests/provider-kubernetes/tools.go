@@ -1,0 +1,6 @@
+//go:build tools
+
+// Package providerkubernetes pins provider-kubernetes.
+package providerkubernetes
+
+import _ "github.com/crossplane-contrib/provider-kubernetes/cmd/provider"

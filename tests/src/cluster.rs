@@ -1,0 +1,215 @@
+//! Objects of a cluster as plain JSON: apply, read, change, and wait by watch.
+
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use futures_util::{StreamExt as _, pin_mut};
+use http::Request;
+use kube::{
+    Api, Client,
+    api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams},
+    runtime::{WatchStreamExt as _, watcher::watch_object},
+};
+use serde_json::{Value, json};
+
+use crate::kinds::{self, Kind};
+
+/// How long something may take that takes a second or two by itself.
+pub const SOON: Duration = Duration::from_secs(30);
+
+/// A cluster, and who we are to it.
+#[derive(Clone)]
+pub struct Cluster {
+    name: String,
+    client: Client,
+}
+
+/// One object.
+#[derive(Clone, Debug)]
+pub struct At {
+    kind: Kind,
+    namespace: Option<String>,
+    name: String,
+}
+
+/// An object in a namespace.
+pub fn at(kind: Kind, namespace: &str, name: &str) -> At {
+    At { kind, namespace: Some(namespace.to_owned()), name: name.to_owned() }
+}
+
+/// A cluster-scoped object.
+pub fn at_root(kind: Kind, name: &str) -> At {
+    At { kind, namespace: None, name: name.to_owned() }
+}
+
+impl Cluster {
+    /// A cluster by its client.
+    pub fn new(name: &str, client: Client) -> Self {
+        Self { name: name.to_owned(), client }
+    }
+
+    /// Its client.
+    pub fn client(&self) -> Client {
+        self.client.clone()
+    }
+
+    /// Whether its API server is ready.
+    pub async fn answers(&self) -> bool {
+        let Ok(request) = Request::get("/readyz").body(Vec::new()) else { return false };
+        matches!(
+            tokio::time::timeout(Duration::from_secs(5), self.client.request_text(request)).await,
+            Ok(Ok(_))
+        )
+    }
+
+    fn api(&self, resource: &kube::core::ApiResource, namespace: Option<&str>) -> Api<DynamicObject> {
+        match namespace {
+            Some(namespace) => Api::namespaced_with(self.client(), namespace, resource),
+            None => Api::all_with(self.client(), resource),
+        }
+    }
+
+    fn of(&self, at: &At) -> Api<DynamicObject> {
+        self.api(&at.kind.into(), at.namespace.as_deref())
+    }
+
+    /// Server-side apply of a manifest.
+    pub async fn apply(&self, manifest: &Value) -> anyhow::Result<Value> {
+        let name = manifest["metadata"]["name"].as_str().context("a manifest without a name")?;
+        let api = self.api(&kinds::of(manifest), manifest["metadata"]["namespace"].as_str());
+        let parameters = PatchParams::apply("testbed").force();
+        let applied = api.patch(name, &parameters, &Patch::Apply(manifest)).await;
+        let applied =
+            applied.with_context(|| format!("{}: cannot apply {} {name}", self.name, manifest["kind"]))?;
+        Ok(serde_json::to_value(applied)?)
+    }
+
+    /// Applies several, in their order.
+    pub async fn apply_all(&self, manifests: &[Value]) -> anyhow::Result<()> {
+        for manifest in manifests {
+            self.apply(manifest).await?;
+        }
+        Ok(())
+    }
+
+    /// Creates an object as any client would. The error is the API server's own.
+    pub async fn create(&self, manifest: &Value) -> kube::Result<Value> {
+        let api = self.api(&kinds::of(manifest), manifest["metadata"]["namespace"].as_str());
+        let object: DynamicObject =
+            serde_json::from_value(manifest.clone()).map_err(kube::Error::SerdeError)?;
+        let created = api.create(&PostParams::default(), &object).await?;
+        serde_json::to_value(created).map_err(kube::Error::SerdeError)
+    }
+
+    /// An object, if it is there.
+    pub async fn get(&self, at: &At) -> anyhow::Result<Option<Value>> {
+        let found = self.of(at).get_opt(&at.name).await.with_context(|| format!("{}: {at}", self.name))?;
+        Ok(found.map(serde_json::to_value).transpose()?)
+    }
+
+    /// Every object of a kind.
+    pub async fn list(&self, kind: Kind) -> anyhow::Result<Vec<Value>> {
+        let list = self.api(&kind.into(), None).list(&ListParams::default()).await?;
+        Ok(list.items.into_iter().map(serde_json::to_value).collect::<Result<_, _>>()?)
+    }
+
+    /// Merges into an object. The error is the API server's own.
+    pub async fn merge(&self, at: &At, patch: &Value) -> kube::Result<()> {
+        self.of(at).patch(&at.name, &PatchParams::default(), &Patch::Merge(patch)).await.map(|_| ())
+    }
+
+    /// Merges into the status of an object.
+    pub async fn merge_status(&self, at: &At, status: &Value) -> kube::Result<()> {
+        let patch = json!({ "status": status });
+        self.of(at).patch_status(&at.name, &PatchParams::default(), &Patch::Merge(&patch)).await.map(|_| ())
+    }
+
+    /// Asks for an object's end. None there is fine.
+    pub async fn delete(&self, at: &At) -> anyhow::Result<()> {
+        match self.of(at).delete(&at.name, &DeleteParams::default()).await {
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
+            other => other.map(|_| ()).with_context(|| format!("{}: cannot delete {at}", self.name)),
+        }
+    }
+
+    /// Waits by watch until an object, or its absence, is as wanted. The error tells what it was like instead.
+    pub async fn until(
+        &self,
+        at: &At,
+        within: Duration,
+        what: &str,
+        mut is: impl FnMut(Option<&Value>) -> bool,
+    ) -> anyhow::Result<Option<Value>> {
+        let mut last = None;
+        let wanted = async {
+            let stream = watch_object(self.of(at), &at.name).default_backoff();
+            pin_mut!(stream);
+            while let Some(next) = stream.next().await {
+                // A watch that broke begins again; the deadline is what ends it.
+                let Ok(object) = next else { continue };
+                last = object.map(serde_json::to_value).transpose()?;
+                if is(last.as_ref()) {
+                    return anyhow::Ok(());
+                }
+            }
+            bail!("the watch ended")
+        };
+        match tokio::time::timeout(within, wanted).await {
+            Ok(result) => result.map(|()| last),
+            Err(_) => bail!(
+                "{}: {at} did not become {what} within {within:?}; it is {}",
+                self.name,
+                brief(last.as_ref())
+            ),
+        }
+    }
+
+    /// Waits until an object is there and as wanted.
+    pub async fn until_is(
+        &self,
+        at: &At,
+        within: Duration,
+        what: &str,
+        mut is: impl FnMut(&Value) -> bool,
+    ) -> anyhow::Result<Value> {
+        let found = self.until(at, within, what, |object| object.is_some_and(&mut is)).await?;
+        found.with_context(|| format!("{at} is not there"))
+    }
+
+    /// Waits until an object is gone.
+    pub async fn until_gone(&self, at: &At, within: Duration) -> anyhow::Result<()> {
+        self.until(at, within, "gone", |object| object.is_none()).await.map(|_| ())
+    }
+}
+
+impl std::fmt::Display for At {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.namespace {
+            Some(namespace) => write!(f, "{} {namespace}/{}", self.kind.kind, self.name),
+            None => write!(f, "{} {}", self.kind.kind, self.name),
+        }
+    }
+}
+
+/// A condition of an object.
+pub fn condition<'a>(object: &'a Value, type_: &str) -> Option<&'a Value> {
+    object["status"]["conditions"].as_array()?.iter().find(|c| c["type"] == type_)
+}
+
+/// Whether a condition has a status, and a reason if one is given.
+pub fn has(object: &Value, type_: &str, status: &str, reason: &str) -> bool {
+    condition(object, type_)
+        .is_some_and(|c| c["status"] == status && (reason.is_empty() || c["reason"] == reason))
+}
+
+/// What a person wants to see of an object: its status, and nothing that could be a secret.
+pub fn brief(object: Option<&Value>) -> String {
+    let Some(object) = object else { return "not there".to_owned() };
+    let keys = object["data"].as_object().map(|data| data.keys().cloned().collect::<Vec<_>>());
+    let shown = json!({
+        "metadata": { "name": object["metadata"]["name"], "uid": object["metadata"]["uid"],
+            "deletionTimestamp": object["metadata"]["deletionTimestamp"], "finalizers": object["metadata"]["finalizers"] },
+        "status": object["status"], "keys": keys,
+    });
+    serde_json::to_string_pretty(&shown).unwrap_or_default()
+}

@@ -1,0 +1,343 @@
+//! The engine: two control planes, and Crossplane core, provider-kubernetes and our function between them.
+
+use std::{
+    env,
+    fs::File,
+    io::Write as _,
+    net::TcpListener,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+use anyhow::{Context as _, bail};
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use kube::{
+    Api,
+    api::{DynamicObject, ListParams},
+};
+use serde_json::{Value, json};
+
+use crate::{
+    binaries::{Binaries, say},
+    cluster::{Cluster, SOON, at_root, has},
+    control_plane::{ControlPlane, free_ports},
+    function::{self, Function},
+    hub::{self, Credential},
+    kinds::{COMPOSITION_REVISION, CRD, XRD},
+    manifests,
+    nest::{Nest, Process},
+    pki::Authority,
+    recorder::Recorder,
+};
+
+/// Ports that provider-kubernetes v1.2.1 takes and nobody can change: metrics and webhook.
+const FIXED_PORTS: [u16; 2] = [8080, 9443];
+/// How long the definitions may take to become usable.
+const PATIENCE: Duration = Duration::from_mins(1);
+/// The Secret behind our ProviderConfig.
+const BEHIND: &str = "testplatform-appci-cluster";
+/// Name of the XRD.
+pub const XRD_NAME: &str = "xtestplatformclusters.ci.openshift.org";
+
+/// Name of the claim's CRD, which core makes.
+pub const CLAIMS: &str = "testplatformclusters.ci.openshift.org";
+
+/// Everything that runs.
+pub struct Engine {
+    core: Mutex<Process>,
+    provider: Mutex<Option<Process>>,
+    /// The function under test.
+    pub function: Function,
+    /// Its program.
+    pub program: PathBuf,
+    /// What was ever there.
+    pub recorder: Recorder,
+    nest: Nest,
+    /// The control plane that tenants use.
+    pub konflux: ControlPlane,
+    /// The control plane on which clusters are asked for.
+    pub hub: ControlPlane,
+    binaries: Binaries,
+}
+
+impl Engine {
+    /// Starts everything and waits until claims can be made. There is one engine on a machine at a time: a second one
+    /// waits for the first to end.
+    pub async fn start() -> anyhow::Result<Self> {
+        let binaries = Binaries::ensure()?;
+        let program = function::program()?;
+        let lock = only_one()?;
+        let nest = Nest::new("engine", Some(&lock))?;
+        drop(lock);
+        FIXED_PORTS.into_iter().try_for_each(require_port)?;
+        let (konflux, hub) = tokio::try_join!(
+            ControlPlane::start("konflux", &binaries),
+            ControlPlane::start("hub", &binaries)
+        )?;
+        let prepare_hub = async {
+            hub::prepare(hub.cluster()).await?;
+            hub::issue(&hub, hub::IDENTITY, "0").await
+        };
+        let (credential, ()) = tokio::try_join!(prepare_hub, prepare_konflux(konflux.cluster(), &binaries))?;
+        let authority = Authority::new("crossplane")?;
+        for (directory, leaf) in [
+            ("core-client", authority.client("crossplane", None)?),
+            ("core-server", authority.server("crossplane")?),
+            ("provider-server", authority.server("provider-kubernetes")?),
+        ] {
+            authority.publish(&nest.directory().join(directory), &leaf)?;
+        }
+        let function = Function::new(function::NAME, &nest, &authority)?;
+        function.start(&nest, &program)?;
+        let core = start_core(&nest, &binaries, konflux.kubeconfig())?;
+        let engine = Self {
+            core: Mutex::new(core),
+            provider: Mutex::new(None),
+            function,
+            program,
+            recorder: Recorder::start(konflux.cluster(), hub.cluster()),
+            nest,
+            konflux,
+            hub,
+            binaries,
+        };
+        engine.start_provider()?;
+        engine.function.register(engine.konflux.cluster()).await?;
+        engine.use_credential(BEHIND, &credential).await?;
+        engine.install().await.with_context(|| engine.words())?;
+        Ok(engine)
+    }
+
+    /// Starts provider-kubernetes as the Konflux clusters run it.
+    pub fn start_provider(&self) -> anyhow::Result<()> {
+        let [health] = free_ports()?;
+        let mut command = Command::new(&self.binaries.provider_kubernetes);
+        command
+            .env("KUBECONFIG", self.konflux.kubeconfig())
+            .env("TLS_SERVER_CERTS_DIR", self.nest.directory().join("provider-server"))
+            .args(["--sanitize-secrets", "--enable-watches", "--debug"])
+            .arg(format!("--health-probe-bind-addr=127.0.0.1:{health}"));
+        let process = self.nest.spawn("provider-kubernetes", &mut command)?;
+        *self.provider.lock().unwrap_or_else(PoisonError::into_inner) = Some(process);
+        Ok(())
+    }
+
+    /// The function's other programs run in here too.
+    pub fn nest(&self) -> &Nest {
+        &self.nest
+    }
+
+    /// Starts the function again after it was stopped.
+    pub fn start_function(&self) -> anyhow::Result<()> {
+        self.function.start(&self.nest, &self.program)
+    }
+
+    /// Puts a kubeconfig of the hub into the Secret behind a ProviderConfig.
+    pub async fn use_credential(&self, secret: &str, credential: &Credential) -> anyhow::Result<()> {
+        let kubeconfig = BASE64_STANDARD.encode(credential.kubeconfig.to_string());
+        let secret = json!({
+            "apiVersion": "v1", "kind": "Secret",
+            "metadata": { "name": secret, "namespace": "crossplane-system" },
+            "data": { "kubeconfig": kubeconfig },
+        });
+        self.konflux.cluster().apply(&secret).await?;
+        Ok(())
+    }
+
+    /// A ProviderConfig and a Composition of a scenario's own, beside ours: another identity on the hub, another input.
+    pub async fn own(&self, name: &str, credential: &Credential, input: &Value) -> anyhow::Result<()> {
+        self.use_credential(name, credential).await?;
+        let mut config = manifests::package_one("konflux/provider-config.yaml")?;
+        config["metadata"]["name"] = name.into();
+        config["spec"]["credentials"]["secretRef"]["name"] = name.into();
+        let konflux = self.konflux.cluster();
+        konflux.apply(&config).await?;
+        let mut composition = composition()?;
+        composition["metadata"]["name"] = name.into();
+        let mut input = input.clone();
+        input["apiVersion"] = "testplatform.fn.crossplane.io/v1beta1".into();
+        input["kind"] = "Input".into();
+        input["providerConfig"] = name.into();
+        composition["spec"]["pipeline"][0]["input"] = input;
+        konflux.apply(&composition).await?;
+        self.until_revised(name).await
+    }
+
+    /// Core takes the newest revision of a Composition, and for a moment there is none.
+    async fn until_revised(&self, composition: &str) -> anyhow::Result<()> {
+        let wanted = ListParams::default().labels(&format!("crossplane.io/composition-name={composition}"));
+        let revisions: Api<DynamicObject> =
+            Api::all_with(self.konflux.client(), &COMPOSITION_REVISION.into());
+        let made = async {
+            while revisions.list(&wanted).await?.items.is_empty() {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+            anyhow::Ok(())
+        };
+        tokio::time::timeout(SOON, made).await.context("core makes no CompositionRevision")?
+    }
+
+    /// Applies what this repository ships and waits until claims can be made.
+    async fn install(&self) -> anyhow::Result<()> {
+        let konflux = self.konflux.cluster();
+        konflux.apply_all(&manifests::package("konflux/provider-config.yaml")?).await?;
+        konflux.apply_all(&manifests::package("konflux/environment-config.yaml")?).await?;
+        konflux.apply(&xrd()?).await?;
+        konflux.apply(&composition()?).await?;
+        until_offered(konflux).await?;
+        self.until_revised("testplatform-ephemeral-cluster").await?;
+        self.check()
+    }
+
+    /// Fails if one of the programs ended.
+    pub fn check(&self) -> anyhow::Result<()> {
+        self.core.lock().unwrap_or_else(PoisonError::into_inner).check()?;
+        if let Some(provider) = self.provider.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+            provider.check()?;
+        }
+        self.function.check()
+    }
+
+    /// What the programs said last, for a failure's report.
+    pub fn words(&self) -> String {
+        let tail = |name: &str| crate::nest::tail(&self.nest.log(name), 3000);
+        let names = ["crossplane", "provider-kubernetes", function::NAME];
+        names.map(|name| format!("--- the end of {name}'s log\n{}", tail(name))).join("\n")
+    }
+}
+
+/// A control plane with Crossplane core and nothing else: for what concerns definitions. Any number may run.
+pub struct Definitions {
+    _core: Process,
+    nest: Nest,
+    /// The control plane.
+    pub konflux: ControlPlane,
+}
+
+impl Definitions {
+    /// Starts both.
+    pub async fn start() -> anyhow::Result<Self> {
+        let binaries = Binaries::ensure()?;
+        let nest = Nest::new("definitions", None)?;
+        let konflux = ControlPlane::start("konflux", &binaries).await?;
+        prepare_konflux(konflux.cluster(), &binaries).await?;
+        let authority = Authority::new("crossplane")?;
+        for directory in ["core-client", "core-server"] {
+            authority.publish(&nest.directory().join(directory), &authority.client("crossplane", None)?)?;
+        }
+        let core = start_core(&nest, &binaries, konflux.kubeconfig())?;
+        Ok(Self { _core: core, nest, konflux })
+    }
+
+    /// What core said last.
+    pub fn words(&self) -> String {
+        crate::nest::tail(&self.nest.log("crossplane"), 3000)
+    }
+}
+
+/// Waits until core serves claims of the XRD as it is now.
+pub async fn until_offered(konflux: &Cluster) -> anyhow::Result<()> {
+    let offered = |xrd: &Value| has(xrd, "Established", "True", "") && has(xrd, "Offered", "True", "");
+    konflux.until_is(&at_root(XRD, XRD_NAME), PATIENCE, "established and offered", offered).await?;
+    for name in [CLAIMS, XRD_NAME] {
+        let established = |crd: &Value| has(crd, "Established", "True", "");
+        konflux.until_is(&at_root(CRD, name), PATIENCE, "established", established).await?;
+    }
+    Ok(())
+}
+
+/// Our XRD.
+pub fn xrd() -> anyhow::Result<Value> {
+    manifests::package_one(&format!("xrds/{XRD_NAME}.yaml"))
+}
+
+/// Our Composition.
+pub fn composition() -> anyhow::Result<Value> {
+    manifests::package_one("compositions/testplatform-ephemeral-cluster.yaml")
+}
+
+async fn prepare_konflux(konflux: &Cluster, binaries: &Binaries) -> anyhow::Result<()> {
+    for directory in &binaries.crds {
+        let crds = manifests::crds(directory)?;
+        futures_util::future::try_join_all(crds.iter().map(|crd| konflux.apply(crd))).await?;
+        for crd in &crds {
+            let name = crd["metadata"]["name"].as_str().unwrap_or_default();
+            konflux
+                .until_is(&at_root(CRD, name), SOON, "established", |c| has(c, "Established", "True", ""))
+                .await?;
+        }
+    }
+    for name in ["crossplane-system", "crossplane-connections"] {
+        konflux
+            .apply(&json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } }))
+            .await?;
+    }
+    Ok(())
+}
+
+/// Core without packages and without webhooks.
+fn start_core(nest: &Nest, binaries: &Binaries, kubeconfig: &Path) -> anyhow::Result<Process> {
+    let [metrics, health] = free_ports()?;
+    let directory = |name: &str| nest.directory().join(name).display().to_string();
+    let mut command = Command::new(&binaries.crossplane);
+    command.env("KUBECONFIG", kubeconfig).args(["core", "start", "--debug"]);
+    command.args(["--package-runtime=External", "--enable-webhooks=false"]);
+    // Here a cluster lives and dies within a second or two. Core would take as many events in so short a time for a
+    // runaway composition and look only every 30 s; see the event counts that scenarios are held to.
+    command.arg("--circuit-breaker-burst=2000");
+    command.args([
+        format!("--xpkg-cache-dir={}", directory("xpkg")),
+        format!("--metrics-port={metrics}"),
+        format!("--health-probe-port={health}"),
+        format!("--tls-client-certs-dir={}", directory("core-client")),
+        format!("--tls-server-certs-dir={}", directory("core-server")),
+    ]);
+    nest.spawn("crossplane", &mut command)
+}
+
+/// Holds the machine's lock on engines. It is free again when the last holder of the file is gone.
+fn only_one() -> anyhow::Result<File> {
+    let path = env::temp_dir().join("testplatform-engine.lock");
+    let mut lock = File::options().create(true).append(true).open(&path);
+    if lock.is_err() {
+        // Somebody else's file can still be locked.
+        lock = File::open(&path);
+    }
+    let mut lock = lock.with_context(|| format!("cannot open {}", path.display()))?;
+    if lock.try_lock().is_err() {
+        say("waiting for another engine on this machine to end");
+        lock.lock()?;
+    }
+    let _ = lock.flush();
+    Ok(lock)
+}
+
+fn require_port(port: u16) -> anyhow::Result<()> {
+    let Err(error) = TcpListener::bind(("0.0.0.0", port)) else { return Ok(()) };
+    let whose = owner(port).map(|who| format!(" by {who}")).unwrap_or_default();
+    bail!("provider-kubernetes needs port {port} and cannot use another one; it is taken{whose} ({error})")
+}
+
+/// Who listens on a port, as far as this user may know: the inode of the socket leads to the process.
+fn owner(port: u16) -> Option<String> {
+    let hex = format!(":{port:04X}");
+    let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(|t| std::fs::read_to_string(t).unwrap_or_default());
+    let lines = tables.iter().flat_map(|t| t.lines().skip(1));
+    let inode = lines.map(|l| l.split_whitespace().collect::<Vec<_>>()).find_map(|fields| {
+        let listens = fields.get(1)?.ends_with(&hex) && *fields.get(3)? == "0A";
+        listens.then(|| fields.get(9).map(|inode| format!("socket:[{inode}]"))).flatten()
+    })?;
+    for process in std::fs::read_dir("/proc").ok()?.flatten() {
+        let Ok(files) = std::fs::read_dir(process.path().join("fd")) else { continue };
+        if files
+            .flatten()
+            .any(|f| std::fs::read_link(f.path()).is_ok_and(|l| l.as_os_str() == inode.as_str()))
+        {
+            let name = std::fs::read_to_string(process.path().join("comm")).unwrap_or_default();
+            return Some(format!("process {} ({})", process.file_name().display(), name.trim()));
+        }
+    }
+    None
+}

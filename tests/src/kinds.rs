@@ -1,0 +1,72 @@
+//! The kinds of objects that the testbed touches.
+
+use kube::core::{ApiResource, GroupVersionKind};
+use serde_json::Value;
+
+/// A kind of object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kind {
+    /// apiVersion.
+    pub api_version: &'static str,
+    /// Kind.
+    pub kind: &'static str,
+}
+
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $name:ident = $api_version:literal $kind:literal;)*) => {
+        $($(#[$doc])* pub const $name: Kind = Kind { api_version: $api_version, kind: $kind };)*
+    };
+}
+
+kinds! {
+    /// Claim.
+    CLAIM = "ci.openshift.org/v1alpha1" "TestPlatformCluster";
+    /// Composite.
+    COMPOSITE = "ci.openshift.org/v1alpha1" "XTestPlatformCluster";
+    /// What provider-kubernetes acts on.
+    OBJECT = "kubernetes.crossplane.io/v1alpha2" "Object";
+    /// Where a hub is and who we are there.
+    PROVIDER_CONFIG = "kubernetes.crossplane.io/v1alpha1" "ProviderConfig";
+    /// On the hub.
+    EPHEMERAL_CLUSTER = "ci.openshift.io/v1" "EphemeralCluster";
+    /// Secret.
+    SECRET = "v1" "Secret";
+    /// Namespace.
+    NAMESPACE = "v1" "Namespace";
+    /// Service account.
+    SERVICE_ACCOUNT = "v1" "ServiceAccount";
+    /// Event.
+    EVENT = "v1" "Event";
+    /// Definition of a kind.
+    CRD = "apiextensions.k8s.io/v1" "CustomResourceDefinition";
+    /// Definition of a composite and its claim.
+    XRD = "apiextensions.crossplane.io/v1" "CompositeResourceDefinition";
+    /// Composition.
+    COMPOSITION = "apiextensions.crossplane.io/v1" "Composition";
+    /// Snapshot of a Composition.
+    COMPOSITION_REVISION = "apiextensions.crossplane.io/v1" "CompositionRevision";
+    /// Names this Konflux cluster.
+    ENVIRONMENT_CONFIG = "apiextensions.crossplane.io/v1beta1" "EnvironmentConfig";
+    /// Where a function is served.
+    FUNCTION_REVISION = "pkg.crossplane.io/v1" "FunctionRevision";
+}
+
+/// How an API server knows a kind.
+pub fn resource(api_version: &str, kind: &str) -> ApiResource {
+    let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
+    ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind))
+}
+
+impl From<Kind> for ApiResource {
+    fn from(kind: Kind) -> Self {
+        resource(kind.api_version, kind.kind)
+    }
+}
+
+/// The kind of a manifest.
+pub fn of(manifest: &Value) -> ApiResource {
+    resource(
+        manifest["apiVersion"].as_str().unwrap_or_default(),
+        manifest["kind"].as_str().unwrap_or_default(),
+    )
+}

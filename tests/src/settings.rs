@@ -1,0 +1,42 @@
+//! Where things are. The only place that reads the environment.
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+};
+
+/// The value of an environment variable as a path, if it is set and not empty.
+pub fn path(variable: &str) -> Option<PathBuf> {
+    env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
+/// This repository.
+pub fn repository() -> PathBuf {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
+    tests.parent().unwrap_or(tests).to_owned()
+}
+
+/// Cargo's target directory. Cargo marks it, so the program that runs now knows which one it came from.
+pub fn target() -> PathBuf {
+    let running = env::current_exe().ok();
+    let marked =
+        running.as_deref().and_then(|exe| exe.ancestors().find(|d| d.join("CACHEDIR.TAG").is_file()));
+    marked
+        .map(Path::to_owned)
+        .or_else(|| path("CARGO_TARGET_DIR"))
+        .unwrap_or_else(|| repository().join("target"))
+}
+
+/// The directory of CRDs as their owners publish them, where somebody has put one.
+pub fn upstream_crds() -> Option<PathBuf> {
+    upstream("UPSTREAM_CRDS", "crds")
+}
+
+/// A directory of what was recorded upstream: given by a variable, else beside this repository.
+pub fn upstream(variable: &str, name: &str) -> Option<PathBuf> {
+    let beside = repository().join("../shared/upstream").join(name);
+    path(variable)
+        .or_else(|| path("UPSTREAM_CRDS").and_then(|crds| Some(crds.parent()?.join(name))))
+        .or(Some(beside))
+        .filter(|dir| dir.is_dir())
+}

@@ -1,0 +1,202 @@
+//! A tenant: a namespace with a claim in it, and everything that hangs on that claim.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use anyhow::Context as _;
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use serde_json::{Value, json};
+
+use crate::{
+    actors::Controller,
+    cluster::{At, Cluster, SOON, at, at_root, brief, has},
+    crossplane::Engine,
+    kinds::{CLAIM, COMPOSITE, OBJECT, SECRET},
+};
+
+/// A tenant with one claim, both with names of their own.
+pub struct Tenant<'e> {
+    /// What it runs on.
+    pub engine: &'e Engine,
+    /// Its namespace.
+    pub namespace: String,
+    /// The claim's name.
+    pub name: String,
+}
+
+impl<'e> Tenant<'e> {
+    /// A tenant by the name of its scenario.
+    pub async fn new(engine: &'e Engine, scenario: &str) -> anyhow::Result<Self> {
+        let namespace = format!("tenant-{scenario}");
+        let manifest = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": namespace } });
+        engine.konflux.cluster().apply(&manifest).await?;
+        Ok(Self { engine, namespace, name: scenario.to_owned() })
+    }
+
+    /// The cluster that it uses.
+    pub fn konflux(&self) -> &Cluster {
+        self.engine.konflux.cluster()
+    }
+
+    /// The claim.
+    pub fn claim(&self) -> At {
+        at(CLAIM, &self.namespace, &self.name)
+    }
+
+    /// The Secret that the claim names.
+    pub fn secret(&self) -> At {
+        at(SECRET, &self.namespace, &format!("{}-kubeconfig", self.name))
+    }
+
+    /// The manifest of a claim as tenants write it, with more fields of the spec.
+    pub fn manifest(&self, more: &Value) -> Value {
+        let mut claim = json!({
+            "apiVersion": "ci.openshift.org/v1alpha1", "kind": "TestPlatformCluster",
+            "metadata": { "name": self.name, "namespace": self.namespace },
+            "spec": {
+                "ciOperator": {
+                    "releases": { "latest": { "integration": { "name": "4.20", "namespace": "ocp" } } },
+                    "test": { "workflow": "ipi-aws", "clusterProfile": "aws" },
+                },
+                "writeConnectionSecretToRef": { "name": format!("{}-kubeconfig", self.name) },
+            },
+        });
+        for (key, value) in more.as_object().into_iter().flatten() {
+            claim["spec"][key] = value.clone();
+        }
+        claim
+    }
+
+    /// Makes the claim.
+    pub async fn ask(&self, more: &Value) -> anyhow::Result<()> {
+        self.konflux().create(&self.manifest(more)).await.context("the claim is refused")?;
+        Ok(())
+    }
+
+    /// Makes the claim and waits until the hub is asked for the cluster. Returns the hand on it.
+    pub async fn ask_and_arrive(&self, more: &Value) -> anyhow::Result<Controller> {
+        self.ask(more).await?;
+        let controller = self.controller().await?;
+        controller.until_asked(SOON).await?;
+        Ok(controller)
+    }
+
+    /// As [`Self::ask_and_arrive`], then through to Ready.
+    pub async fn ask_and_get(&self, more: &Value) -> anyhow::Result<Controller> {
+        let controller = self.ask_and_arrive(more).await?;
+        controller.provision().await?;
+        self.until_phase("Provisioning").await?;
+        controller.ready(KUBECONFIG, PASSWORD).await?;
+        self.until_phase("Ready").await?;
+        self.until_secret(SOON, KUBECONFIG).await?;
+        Ok(controller)
+    }
+
+    /// Changes the claim's spec.
+    pub async fn change(&self, spec: &Value) -> anyhow::Result<()> {
+        Ok(self.konflux().merge(&self.claim(), &json!({ "spec": spec })).await?)
+    }
+
+    /// Waits for something of the claim.
+    pub async fn until(
+        &self,
+        within: Duration,
+        what: &str,
+        is: impl FnMut(&Value) -> bool,
+    ) -> anyhow::Result<Value> {
+        self.konflux().until_is(&self.claim(), within, what, is).await
+    }
+
+    /// Waits for a phase of the claim.
+    pub async fn until_phase(&self, phase: &str) -> anyhow::Result<Value> {
+        self.until(SOON, phase, |claim| claim["status"]["phase"] == phase).await
+    }
+
+    /// Waits for a condition of the claim.
+    pub async fn until_condition(&self, type_: &str, status: &str, reason: &str) -> anyhow::Result<Value> {
+        self.until(SOON, &format!("{type_}={status}/{reason}"), |claim| has(claim, type_, status, reason))
+            .await
+    }
+
+    /// Waits until the Secret has a kubeconfig, which may be empty.
+    pub async fn until_secret(
+        &self,
+        within: Duration,
+        kubeconfig: &str,
+    ) -> anyhow::Result<BTreeMap<String, String>> {
+        let is = |secret: &Value| decoded(secret).get("kubeconfig").is_some_and(|k| k == kubeconfig);
+        let found = self.konflux().until_is(&self.secret(), within, "with that kubeconfig", is).await?;
+        Ok(decoded(&found))
+    }
+
+    /// Name of the composite, which is also the EphemeralCluster's, once core has made it.
+    pub async fn composite(&self) -> anyhow::Result<String> {
+        let named = |claim: &Value| claim["spec"]["resourceRef"]["name"].is_string();
+        let claim = self.until(SOON, "bound to a composite", named).await?;
+        Ok(claim["spec"]["resourceRef"]["name"].as_str().unwrap_or_default().to_owned())
+    }
+
+    /// The hand on its EphemeralCluster.
+    pub async fn controller(&self) -> anyhow::Result<Controller> {
+        Ok(Controller::new(self.engine.hub.cluster(), &self.composite().await?))
+    }
+
+    /// The Object that carries the EphemeralCluster.
+    pub async fn writer(&self) -> anyhow::Result<At> {
+        Ok(at_root(OBJECT, &format!("managed-{}", self.composite().await?)))
+    }
+
+    /// The Object that carries the EphemeralCluster, by a claim that was read earlier.
+    pub fn writer_at(&self, claim: &Value) -> At {
+        at_root(
+            OBJECT,
+            &format!("managed-{}", claim["spec"]["resourceRef"]["name"].as_str().unwrap_or_default()),
+        )
+    }
+
+    /// The phases that the claim showed, in their order.
+    pub fn phases(&self) -> Vec<String> {
+        self.engine.recorder.phases(&self.namespace, &self.name)
+    }
+
+    /// How many remote objects there ever were for the claim's composites.
+    pub fn remotes_made(&self) -> usize {
+        self.engine.recorder.made(&self.namespace)
+    }
+
+    /// Makes core run the function now. It does so at least once a minute.
+    pub async fn nudge(&self, token: &str) -> anyhow::Result<()> {
+        let patch = json!({ "metadata": { "annotations": { "testbed/nudge": token } } });
+        Ok(self.konflux().merge(&at_root(COMPOSITE, &self.composite().await?), &patch).await?)
+    }
+
+    /// How everything of this claim stands, for a failure's report. Without what could be a secret.
+    pub async fn story(&self) -> String {
+        let claim = self.konflux().get(&self.claim()).await.ok().flatten();
+        let name = claim.as_ref().and_then(|c| c["spec"]["resourceRef"]["name"].as_str()).unwrap_or_default();
+        let mut story = vec![format!("--- {}: {}", self.claim(), brief(claim.as_ref()))];
+        let konflux = [
+            at_root(COMPOSITE, name),
+            at_root(OBJECT, &format!("managed-{name}")),
+            at_root(OBJECT, &format!("credentials-{name}")),
+        ];
+        for at in konflux.iter().filter(|_| !name.is_empty()) {
+            let object = self.konflux().get(at).await.ok().flatten();
+            story.push(format!("--- {at}: {}", brief(object.as_ref())));
+        }
+        story.join("\n")
+    }
+}
+
+/// What actors publish.
+pub const KUBECONFIG: &str = "apiVersion: v1\nkind: Config\n# of a cluster that an actor made\n";
+/// What actors publish.
+pub const PASSWORD: &str = "abcde-fghij-klmno-pqrst";
+
+/// The data of a Secret.
+pub fn decoded(secret: &Value) -> BTreeMap<String, String> {
+    let text = |value: &Value| -> Option<String> {
+        String::from_utf8(BASE64_STANDARD.decode(value.as_str()?).ok()?).ok()
+    };
+    let data = secret["data"].as_object().into_iter().flatten();
+    data.filter_map(|(key, value)| Some((key.clone(), text(value)?))).collect()
+}

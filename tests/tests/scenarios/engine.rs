@@ -1,0 +1,136 @@
+//! Parts of the engine are away for a while.
+
+use std::time::Duration;
+
+use anyhow::{Context as _, ensure};
+use serde_json::{Value, json};
+use testplatform_tests::{
+    cluster::{SOON, at, at_root, has},
+    hub,
+    kinds::{COMPOSITE, SERVICE_ACCOUNT},
+    tenant::{KUBECONFIG, PASSWORD, Tenant},
+};
+
+/// provider-kubernetes tries a hub that does not answer at most once a minute.
+const BACK: Duration = Duration::from_secs(100);
+/// What is promised where nothing can be watched.
+const POLLED: Duration = Duration::from_secs(35);
+
+pub async fn function_down_for_a_while(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    let engine = tenant.engine;
+    let live = Tenant::new(engine, "function-down-live").await?;
+    let running = live.ask_and_get(&json!({})).await?;
+    let controller = tenant.ask_and_arrive(&json!({})).await?;
+    controller.provision().await?;
+    tenant.until_phase("Provisioning").await?;
+
+    let composite = at_root(COMPOSITE, &tenant.composite().await?);
+    engine.function.stop();
+    let away = async {
+        controller.ready(KUBECONFIG, PASSWORD).await?;
+        let told = |composite: &Value| has(composite, "Synced", "False", "");
+        tenant.konflux().until_is(&composite, SOON, "told that the function is away", told).await
+    };
+    let away = away.await;
+    engine.start_function()?;
+    away?;
+    ensure!(running.get().await?.is_some(), "a live cluster went with the function");
+
+    tenant.until(BACK, "Ready", |claim| claim["status"]["phase"] == "Ready").await?;
+    tenant.until_secret(SOON, KUBECONFIG).await?;
+    live.until_condition("ClusterReady", "True", "").await?;
+    ensure!(!live.phases().iter().any(|p| p == "Failed"), "{:?}", live.phases());
+    Ok(())
+}
+
+pub async fn hub_unreachable_then_back(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    let engine = tenant.engine;
+    let controller = tenant.ask_and_get(&json!({})).await?;
+    let before = controller.get().await?.context("no EphemeralCluster")?;
+    engine.hub.stop_api_server();
+    // Something to tell the hub, so that it is noticed at once.
+    tenant.change(&json!({ "lifetime": "5h" })).await?;
+    let noticed = tenant.until_condition("RemoteConsistent", "False", "HubUnreachable").await;
+    engine.hub.start_api_server().await?;
+    let claim = noticed?;
+    ensure!(claim["status"]["phase"] == "Ready", "{claim}");
+    tenant.until_condition("ClusterReady", "True", "").await?;
+    tenant.until(BACK, "consistent again", |claim| has(claim, "RemoteConsistent", "True", "")).await?;
+    let after = controller.until_asked(SOON).await?;
+    ensure!(after["metadata"]["uid"] == before["metadata"]["uid"], "it was replaced");
+    Ok(())
+}
+
+/// The Secret behind the ProviderConfig is replaced, the old token revoked; claims of every phase go on by themselves.
+pub async fn hub_credential_rotated(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    let engine = tenant.engine;
+    let name = "rotated";
+    let first = hub::issue(&engine.hub, hub::IDENTITY, "first").await?;
+    engine.own(name, &first, &json!({})).await?;
+    let ours = json!({ "compositionRef": { "name": name } });
+    let provisioning = Tenant::new(engine, "rotated-provisioning").await?;
+    let ending = Tenant::new(engine, "rotated-ending").await?;
+    tenant.ask_and_get(&ours).await?;
+    let building = provisioning.ask_and_arrive(&ours).await?;
+    building.provision().await?;
+    provisioning.until_phase("Provisioning").await?;
+    let end = ending.ask_and_get(&ours).await?;
+    ending.change(&json!({ "tearDownCluster": true })).await?;
+    end.until_told_to_end(SOON).await?;
+    end.deprovision().await?;
+    ending.until_phase("Deprovisioning").await?;
+
+    // No valid token exists. What changes on the hub makes provider-kubernetes look.
+    hub::revoke(&engine.hub, &first).await?;
+    let unreachable = |claim: &Value| has(claim, "RemoteConsistent", "False", "HubUnreachable");
+    provisioning.until(BACK, "cut off", unreachable).await?;
+    building.ready(KUBECONFIG, PASSWORD).await?;
+    end.deprovisioned().await?;
+    let second = hub::issue(&engine.hub, hub::IDENTITY, "second").await?;
+    engine.use_credential(name, &second).await?;
+
+    provisioning.until(BACK, "Ready", |claim| claim["status"]["phase"] == "Ready").await?;
+    provisioning.until_secret(SOON, KUBECONFIG).await?;
+    ending.until(BACK, "Deprovisioned", |claim| claim["status"]["phase"] == "Deprovisioned").await?;
+    tenant.until_condition("ClusterReady", "True", "").await?;
+    for claim in [tenant, &provisioning, &ending] {
+        let phases = claim.phases();
+        ensure!(claim.remotes_made() == 1, "{} remote objects", claim.remotes_made());
+        ensure!(!phases.iter().any(|p| p == "Failed"), "{phases:?}");
+    }
+    Ok(())
+}
+
+/// As production seems to be: the identity may neither list nor watch.
+pub async fn watches_refused(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    let engine = tenant.engine;
+    let name = "unwatched";
+    let account = json!({
+        "apiVersion": "v1", "kind": "ServiceAccount", "metadata": { "name": name, "namespace": hub::NAMESPACE },
+    });
+    let binding = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding",
+        "metadata": { "name": name, "namespace": hub::NAMESPACE },
+        "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "testplatform-konflux" },
+        "subjects": [{ "kind": "ServiceAccount", "name": name, "namespace": hub::NAMESPACE }],
+    });
+    let hub = engine.hub.cluster();
+    hub.apply_all(&[account, binding]).await?;
+    hub.until_is(&at(SERVICE_ACCOUNT, hub::NAMESPACE, name), SOON, "there", |_| true).await?;
+    let credential = hub::issue(&engine.hub, name, "0").await?;
+    engine.own(name, &credential, &json!({})).await?;
+
+    let controller = tenant.ask_and_arrive(&json!({ "compositionRef": { "name": name } })).await?;
+    controller.provision().await?;
+    tenant.until(POLLED, "Provisioning", |claim| claim["status"]["phase"] == "Provisioning").await?;
+    controller.ready(KUBECONFIG, PASSWORD).await?;
+    tenant.until_secret(POLLED, KUBECONFIG).await?;
+    tenant.until_phase("Ready").await?;
+    tenant.change(&json!({ "tearDownCluster": true })).await?;
+    controller.until_told_to_end(POLLED).await?;
+    controller.deprovision().await?;
+    tenant.until(POLLED, "Deprovisioning", |claim| claim["status"]["phase"] == "Deprovisioning").await?;
+    controller.deprovisioned().await?;
+    tenant.until(POLLED, "Deprovisioned", |claim| claim["status"]["phase"] == "Deprovisioned").await?;
+    tenant.until_secret(SOON, "").await.map(|_| ())
+}

@@ -1,0 +1,57 @@
+//! Lifetime, and memory.
+
+use std::time::Duration;
+
+use anyhow::{Context as _, ensure};
+use serde_json::{Value, json};
+use testplatform_tests::{
+    cluster::{SOON, at_root, has},
+    kinds::COMPOSITE,
+    tenant::{KUBECONFIG, Tenant},
+};
+
+pub async fn lifetime_reached(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    let controller = tenant.ask_and_get(&json!({ "lifetime": "1m" })).await?;
+    let claim = tenant.until(SOON, "with an end", |claim| claim["status"]["expiresAt"].is_string()).await?;
+    ensure!(claim["status"]["readyAt"].is_string(), "{claim}");
+    controller.until_told_to_end(Duration::from_secs(80)).await?;
+    let claim = tenant.until_phase("Deprovisioning").await?;
+    ensure!(claim["spec"]["tearDownCluster"].is_null(), "the claim was changed: {claim}");
+    controller.deprovision().await?;
+    controller.deprovisioned().await?;
+    tenant.until_phase("Deprovisioned").await?;
+    tenant.until_secret(SOON, "").await.map(|_| ())
+}
+
+pub async fn lifetime_extended(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    let controller = tenant.ask_and_get(&json!({ "lifetime": "1m" })).await?;
+    let claim = tenant.until(SOON, "with an end", |claim| claim["status"]["expiresAt"].is_string()).await?;
+    let first = claim["status"]["expiresAt"].clone();
+    tenant.change(&json!({ "lifetime": "1h" })).await?;
+    let later = |claim: &Value| claim["status"]["expiresAt"].as_str() > first.as_str();
+    tenant.until(SOON, "with a later end", later).await?;
+    let told =
+        |ec: &Value| ec["metadata"]["annotations"]["testplatform.ci.openshift.org/lifetime"] == "1h0m0s";
+    tenant.engine.hub.cluster().until_is(&controller.at(), SOON, "told of the longer lifetime", told).await?;
+    Ok(())
+}
+
+/// As after a restore: spec and objects are there, status is not.
+pub async fn status_dropped(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    let controller = tenant.ask_and_get(&json!({})).await?;
+    let before = controller.get().await?.context("no EphemeralCluster")?;
+    let composite = at_root(COMPOSITE, &tenant.composite().await?);
+    let claim = tenant.konflux().get(&tenant.claim()).await?.context("no claim")?;
+    let started = claim["status"]["startedAt"].clone();
+    tenant.konflux().merge_status(&tenant.claim(), &Value::Null).await?;
+    tenant.konflux().merge_status(&composite, &Value::Null).await?;
+    tenant.nudge("after a restore").await?;
+    let whole = |claim: &Value| claim["status"]["phase"] == "Ready" && has(claim, "ClusterReady", "True", "");
+    let claim = tenant.until(SOON, "as before", whole).await?;
+    ensure!(claim["status"]["startedAt"] == started, "{claim}");
+    ensure!(claim["status"]["backend"]["uid"] == before["metadata"]["uid"], "{claim}");
+    tenant.until_secret(SOON, KUBECONFIG).await?;
+    let after = controller.get().await?.context("it is gone")?;
+    ensure!(after["metadata"]["uid"] == before["metadata"]["uid"], "it was replaced");
+    Ok(())
+}

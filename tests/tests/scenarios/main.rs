@@ -1,0 +1,156 @@
+//! Every scenario, on one engine: real control planes, real Crossplane, real provider-kubernetes, the real function.
+//!
+//! Each has a tenant of its own, so they run side by side. `cargo test -p testplatform-tests --test scenarios NAME`
+//! runs those whose name contains NAME.
+
+mod credentials;
+mod engine;
+mod environment;
+mod happy;
+mod life;
+mod remote;
+mod teardown;
+
+use std::{
+    pin::Pin,
+    process::ExitCode,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use testplatform_tests::{crossplane::Engine, tenant::Tenant};
+use tokio::{
+    runtime::Runtime,
+    sync::{OnceCell, RwLock},
+};
+
+/// They mostly wait.
+const AT_ONCE: usize = 12;
+/// How long one may take before it counts as hung.
+const PATIENCE: Duration = Duration::from_mins(5);
+
+type Outcome<'t> = Pin<Box<dyn Future<Output = anyhow::Result<()>> + Send + 't>>;
+
+struct Scenario {
+    name: &'static str,
+    run: for<'t> fn(&'t Tenant<'t>) -> Outcome<'t>,
+    /// How many remote objects there may be in its course.
+    remotes: usize,
+    /// Whether it does something that others would notice.
+    alone: bool,
+}
+
+macro_rules! scenario {
+    ($module:ident::$name:ident) => {
+        Scenario {
+            name: stringify!($name),
+            run: |tenant| Box::pin($module::$name(tenant)),
+            remotes: 1,
+            alone: false,
+        }
+    };
+}
+
+const fn remotes(remotes: usize, scenario: Scenario) -> Scenario {
+    Scenario { remotes, ..scenario }
+}
+
+const fn alone(scenario: Scenario) -> Scenario {
+    Scenario { alone: true, ..scenario }
+}
+
+const SCENARIOS: &[Scenario] = &[
+    // Alone because its time is taken.
+    alone(scenario!(happy::happy_path)),
+    scenario!(happy::consumer_contract),
+    scenario!(happy::two_claims_of_one_name),
+    scenario!(happy::long_names),
+    scenario!(teardown::teardown_before_anything_exists),
+    scenario!(teardown::teardown_while_provisioning),
+    scenario!(teardown::claim_deleted_while_provisioning),
+    scenario!(teardown::claim_deleted_when_ready),
+    scenario!(teardown::job_fails_before_ready),
+    alone(scenario!(environment::environment_config_deleted_while_live)),
+    scenario!(remote::deleted_behind_our_back),
+    remotes(2, scenario!(remote::replaced_behind_our_back)),
+    alone(scenario!(engine::function_down_for_a_while)),
+    alone(scenario!(engine::hub_unreachable_then_back)),
+    scenario!(engine::hub_credential_rotated),
+    scenario!(engine::watches_refused),
+    scenario!(credentials::secret_late),
+    scenario!(credentials::secret_half_filled),
+    scenario!(credentials::secret_rotated),
+    scenario!(life::lifetime_reached),
+    scenario!(life::lifetime_extended),
+    scenario!(life::status_dropped),
+];
+
+/// Started by the first scenario that runs. An error is kept as its text, for all that come after.
+struct Session {
+    runtime: Runtime,
+    engine: OnceCell<Result<Engine, String>>,
+    quiet: RwLock<()>,
+}
+
+impl Session {
+    async fn run(&self, scenario: &Scenario) -> Result<(), Failed> {
+        let start = async || {
+            let begun = Instant::now();
+            let engine = Engine::start().await.map_err(|error| format!("{error:#}"));
+            eprintln!("engine: {:.1} s", begun.elapsed().as_secs_f32());
+            engine
+        };
+        let engine = self.engine.get_or_init(start).await.as_ref().map_err(Failed::from)?;
+        let (_alone, _shared) = if scenario.alone {
+            (Some(self.quiet.write().await), None)
+        } else {
+            (None, Some(self.quiet.read().await))
+        };
+        let begun = Instant::now();
+        let tenant = Tenant::new(engine, &scenario.name.replace('_', "-")).await.map_err(said)?;
+        let outcome = tokio::time::timeout(PATIENCE, (scenario.run)(&tenant)).await;
+        let outcome = outcome.unwrap_or_else(|_| Err(anyhow::anyhow!("did not end within {PATIENCE:?}")));
+        let outcome = outcome.and_then(|()| invariants(&tenant, scenario)).and_then(|()| engine.check());
+        match outcome {
+            Ok(()) => {
+                eprintln!("{}: {:.1} s", scenario.name, begun.elapsed().as_secs_f32());
+                Ok(())
+            }
+            Err(error) => Err(format!("{error:#}\n{}\n{}", tenant.story().await, engine.words()).into()),
+        }
+    }
+}
+
+/// What holds in every scenario.
+fn invariants(tenant: &Tenant<'_>, scenario: &Scenario) -> anyhow::Result<()> {
+    let made = tenant.remotes_made();
+    anyhow::ensure!(made <= scenario.remotes, "{made} remote objects were made, {} may be", scenario.remotes);
+    let phases = tenant.phases();
+    let failed = phases.iter().position(|p| p == "Failed");
+    anyhow::ensure!(failed.is_none_or(|at| at + 1 == phases.len()), "Failed is final, but: {phases:?}");
+    Ok(())
+}
+
+fn said(error: anyhow::Error) -> Failed {
+    format!("{error:#}").into()
+}
+
+fn main() -> ExitCode {
+    let mut arguments = Arguments::from_args();
+    arguments.test_threads.get_or_insert(AT_ONCE);
+    let runtime = match Runtime::new() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            eprintln!("cannot start the runtime: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let session = Arc::new(Session { runtime, engine: OnceCell::new(), quiet: RwLock::new(()) });
+    let trials = SCENARIOS.iter().map(|scenario| {
+        let session = Arc::clone(&session);
+        Trial::test(scenario.name, move || session.runtime.block_on(session.run(scenario)))
+    });
+    let conclusion = libtest_mimic::run(&arguments, trials.collect());
+    conclusion.exit_code()
+}

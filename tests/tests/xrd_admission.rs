@@ -1,0 +1,194 @@
+//! What a real API server takes and refuses, with the definitions that real Crossplane core makes of our XRD.
+
+use anyhow::{Context as _, ensure};
+use serde_json::{Value, json};
+use testplatform_apis::claim::{
+    BLOCK_IMMUTABLE, CI_OPERATOR_IMMUTABLE, CLUSTER_CLAIM_IMMUTABLE, EXACTLY_ONE_BLOCK, LIFETIME_RULE,
+};
+use testplatform_tests::{
+    cluster::{Cluster, SOON, at, at_root},
+    crossplane::{CLAIMS, Definitions, composition, until_offered, xrd},
+    kinds::{CLAIM, COMPOSITE, COMPOSITION, CRD},
+    manifests, settings,
+};
+
+const NAMESPACE: &str = "default";
+
+/// One control plane for all of it, since the steps build on one another.
+#[tokio::test(flavor = "multi_thread")]
+async fn definitions_and_claims() -> anyhow::Result<()> {
+    let definitions = Definitions::start().await?;
+    let konflux = definitions.konflux.cluster();
+    let steps = async {
+        ours_goes_over_the_incumbents(konflux).await.context("ours over the incumbent's")?;
+        what_was_accepted_is_accepted(konflux).await.context("accepted")?;
+        what_cannot_be_is_refused(konflux).await.context("refused")?;
+        what_may_not_change_does_not(konflux).await.context("unchangeable")?;
+        undeclared_fields_reach_the_composite(konflux).await.context("undeclared fields")
+    };
+    let outcome: anyhow::Result<()> = steps.await;
+    outcome.with_context(|| definitions.words())
+}
+
+/// A claim of the incumbent's making lives on.
+async fn ours_goes_over_the_incumbents(konflux: &Cluster) -> anyhow::Result<()> {
+    konflux.apply(&incumbent()?).await?;
+    konflux.apply(&incumbent_composition()).await?;
+    until_offered(konflux).await?;
+    let claim = claim("incumbent", &json!({ "ciOperator": { "test": { "workflow": "ipi-aws" } } }));
+    created(konflux, &claim).await?;
+    let old = konflux.get(&at_root(COMPOSITION, "testplatform-ephemeral-cluster")).await?;
+
+    konflux.apply(&xrd()?).await?;
+    konflux.apply(&composition()?).await?;
+    let knows = |crd: &Value| {
+        let spec = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/clusterClaim";
+        crd.pointer(spec).is_some()
+    };
+    konflux.until_is(&at_root(CRD, CLAIMS), SOON, "ours", knows).await?;
+    let new = konflux.get(&at_root(COMPOSITION, "testplatform-ephemeral-cluster")).await?;
+    ensure!(
+        old.map(|c| c["metadata"]["uid"].clone()) == new.map(|c| c["metadata"]["uid"].clone()),
+        "another Composition"
+    );
+    let old = at(CLAIM, NAMESPACE, "incumbent");
+    konflux.merge(&old, &json!({ "spec": { "tearDownCluster": true } })).await?;
+    konflux.until_is(&old, SOON, "told to end", |c| c["spec"]["tearDownCluster"] == true).await.map(|_| ())
+}
+
+async fn what_was_accepted_is_accepted(konflux: &Cluster) -> anyhow::Result<()> {
+    // What the provision task sends when nothing is given to it but what it requires.
+    let task = json!({ "ciOperator": {
+        "buildRoot": { "image_stream_tag": {
+            "namespace": "openshift", "name": "release", "tag": "rhel-9-release-golang-1.24-openshift-4.20",
+        } },
+        "baseImages": {}, "externalImages": {}, "releases": {}, "resources": null,
+        "test": { "clusterProfile": null, "clusterClaim": {}, "env": {}, "workflow": "ipi-aws" },
+    }, "writeConnectionSecretToRef": { "name": "x" } });
+    let pooled = json!({ "clusterClaim": { "version": "4.20", "cloud": "aws" } });
+    let timed = json!({ "ciOperator": {}, "lifetime": "90m", "tearDownCluster": false });
+    for (name, spec) in [("task", task), ("pooled", pooled), ("timed", timed)] {
+        created(konflux, &claim(name, &spec)).await?;
+    }
+    for (index, mut example) in examples()?.into_iter().enumerate() {
+        example["metadata"]["namespace"] = NAMESPACE.into();
+        example["metadata"]["name"] = format!("example-{index}").into();
+        created(konflux, &example).await?;
+    }
+    Ok(())
+}
+
+async fn what_cannot_be_is_refused(konflux: &Cluster) -> anyhow::Result<()> {
+    let cases = [
+        (json!({}), EXACTLY_ONE_BLOCK),
+        (json!({ "ciOperator": {}, "clusterClaim": { "version": "4.20" } }), EXACTLY_ONE_BLOCK),
+        (json!({ "ciOperator": {}, "lifetime": "30s" }), LIFETIME_RULE),
+        (json!({ "ciOperator": {}, "lifetime": "soon" }), LIFETIME_RULE),
+    ];
+    for (spec, words) in cases {
+        let answer = konflux.create(&claim("refused", &spec)).await;
+        refused(answer.map(|_| ()), words).with_context(|| spec.to_string())?;
+    }
+    Ok(())
+}
+
+async fn what_may_not_change_does_not(konflux: &Cluster) -> anyhow::Result<()> {
+    let built = json!({ "ciOperator": { "test": { "workflow": "ipi-aws" }, "brandNew": { "deep": 1 } } });
+    created(konflux, &claim("built", &built)).await?;
+    let cases = [
+        ("built", json!({ "ciOperator": { "test": { "workflow": "other" } } }), CI_OPERATOR_IMMUTABLE),
+        // Neither may what the schema does not declare.
+        ("built", json!({ "ciOperator": { "brandNew": { "deep": 2 } } }), CI_OPERATOR_IMMUTABLE),
+        ("built", json!({ "ciOperator": null, "clusterClaim": { "version": "4.20" } }), BLOCK_IMMUTABLE),
+        ("pooled", json!({ "clusterClaim": { "version": "4.21" } }), CLUSTER_CLAIM_IMMUTABLE),
+        ("pooled", json!({ "clusterClaim": null, "ciOperator": {} }), BLOCK_IMMUTABLE),
+        ("timed", json!({ "lifetime": "30s" }), LIFETIME_RULE),
+    ];
+    for (name, patch, words) in cases {
+        let answer = konflux.merge(&at(CLAIM, NAMESPACE, name), &json!({ "spec": patch })).await;
+        refused(answer, words).with_context(|| format!("{name}: {patch}"))?;
+    }
+    let timed = at(CLAIM, NAMESPACE, "timed");
+    for change in
+        [json!({ "lifetime": "4h" }), json!({ "lifetime": null }), json!({ "tearDownCluster": true })]
+    {
+        konflux.merge(&timed, &json!({ "spec": change })).await?;
+    }
+    Ok(())
+}
+
+async fn undeclared_fields_reach_the_composite(konflux: &Cluster) -> anyhow::Result<()> {
+    let bound = |claim: &Value| claim["spec"]["resourceRef"]["name"].is_string();
+    let claim = konflux.until_is(&at(CLAIM, NAMESPACE, "built"), SOON, "bound", bound).await?;
+    let name = claim["spec"]["resourceRef"]["name"].as_str().unwrap_or_default();
+    let arrived = |x: &Value| x["spec"]["ciOperator"]["brandNew"]["deep"] == 1;
+    konflux.until_is(&at_root(COMPOSITE, name), SOON, "with the field", arrived).await.map(|_| ())
+}
+
+fn claim(name: &str, spec: &Value) -> Value {
+    json!({
+        "apiVersion": "ci.openshift.org/v1alpha1", "kind": "TestPlatformCluster",
+        "metadata": { "name": name, "namespace": NAMESPACE }, "spec": spec,
+    })
+}
+
+async fn created(konflux: &Cluster, claim: &Value) -> anyhow::Result<()> {
+    konflux.create(claim).await.with_context(|| format!("refused: {claim}"))?;
+    Ok(())
+}
+
+fn refused(answer: kube::Result<()>, words: &str) -> anyhow::Result<()> {
+    match answer {
+        Ok(()) => anyhow::bail!("it was accepted"),
+        Err(kube::Error::Api(status)) if status.message.contains(words) => Ok(()),
+        Err(other) => anyhow::bail!("it was refused with other words than {words:?}: {other}"),
+    }
+}
+
+/// The claims among the incumbent's examples, where they are there.
+fn examples() -> anyhow::Result<Vec<Value>> {
+    let Some(directory) = settings::upstream("UPSTREAM_EXAMPLES", "examples") else { return Ok(vec![]) };
+    let mut all = manifests::read_all(&directory.join("xtestplatformcluster"))?;
+    all.retain(|example| example["kind"] == CLAIM.kind);
+    ensure!(!all.is_empty(), "no claim in {}", directory.display());
+    Ok(all)
+}
+
+/// The incumbent's XRD; where it is not there, ours without all that is new.
+fn incumbent() -> anyhow::Result<Value> {
+    if let Some(directory) = settings::upstream("UPSTREAM_XRDS", "xrds") {
+        let all = manifests::read(&directory.join("xtestplatformclusters.ci.openshift.org.yaml"))?;
+        return all.into_iter().next().context("an empty XRD");
+    }
+    let mut xrd = xrd()?;
+    xrd["spec"]["versions"][0]["additionalPrinterColumns"] = json!([]);
+    xrd["spec"]["versions"][0]["schema"]["openAPIV3Schema"] = json!({
+        "type": "object",
+        "properties": { "spec": { "type": "object", "properties": {
+            "ciOperator": { "type": "object", "x-kubernetes-preserve-unknown-fields": true },
+            "tearDownCluster": { "type": "boolean" },
+        } } },
+    });
+    Ok(xrd)
+}
+
+/// The incumbent's Composition, as far as it is one: five steps by three functions.
+fn incumbent_composition() -> Value {
+    let step = |name: &str, function: &str| json!({ "step": name, "functionRef": { "name": function } });
+    json!({
+        "apiVersion": "apiextensions.crossplane.io/v1", "kind": "Composition",
+        "metadata": { "name": "testplatform-ephemeral-cluster" },
+        "spec": {
+            "compositeTypeRef": { "apiVersion": "ci.openshift.org/v1alpha1", "kind": "XTestPlatformCluster" },
+            "writeConnectionSecretsToNamespace": "crossplane-connections",
+            "mode": "Pipeline",
+            "pipeline": [
+                step("create-ephemeral-cluster", "function-go-templating"),
+                step("report-conditions", "function-go-templating"),
+                step("observe-credentials-secret", "function-go-templating"),
+                step("write-connection-details", "function-patch-and-transform"),
+                step("auto-detect-ready-composed-resources", "function-auto-ready"),
+            ],
+        },
+    })
+}
