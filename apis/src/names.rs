@@ -18,6 +18,10 @@ pub mod ours {
     pub const OVER: &str = "testplatform.ci.openshift.org/over";
     /// On the writer Object of a cluster with a lifetime: when it became ready. Second witness of that time.
     pub const READY_AT: &str = "testplatform.ci.openshift.org/ready-at";
+    /// On the writer Object: the default lifetime that the claim was born with. A later default does not touch it.
+    pub const DEFAULT_LIFETIME: &str = "testplatform.ci.openshift.org/default-lifetime";
+    /// On the `credentials` Object while its connection Secret is lost: makes provider-kubernetes write it again.
+    pub const READ_AGAIN: &str = "testplatform.ci.openshift.org/read-again";
     /// On the remote object, copied onto the `credentials` Object: revision of the published Secret.
     pub const CREDENTIALS_REVISION: &str = "testplatform.ci.openshift.org/credentials-revision";
     /// On the EphemeralCluster: lifetime from Ready on, a Go duration; follows the claim.

@@ -80,8 +80,13 @@ impl Stage {
     /// Whether the hub will do nothing more with it.
     pub fn is_terminal(&self) -> bool {
         match self {
-            Self::Ended { .. } | Self::Refused { .. } => true,
-            Self::Unborn | Self::Provisioning | Self::Ready | Self::TearingDown | Self::Failing(_) => false,
+            Self::Ended { .. } | Self::Refused { costs: false, .. } => true,
+            Self::Unborn
+            | Self::Provisioning
+            | Self::Ready
+            | Self::TearingDown
+            | Self::Failing(_)
+            | Self::Refused { costs: true, .. } => false,
         }
     }
 }

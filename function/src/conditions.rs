@@ -54,17 +54,19 @@ fn job_url(judged: &Judged) -> Condition {
 fn cluster_ready(judged: &Judged) -> Condition {
     use ClusterReady as R;
     use ConditionStatus::{False, True};
-    let Course { phase, ever_ready, expiring, late, .. } = judged.plan.course;
+    let Course { phase, expiring, late, .. } = judged.plan.course;
+    let given = judged.plan.course.ever_ready && judged.plan.course.details.is_some();
     let waiting = judged.plan.health.stage == Stage::Ready;
     let (status, reason) = match phase {
         Phase::Pending | Phase::Provisioning if late => (False, R::Late),
         Phase::Pending => (False, R::Pending),
         Phase::Provisioning if waiting => (False, R::WaitingForCredentials),
         Phase::Provisioning => (False, R::Provisioning),
+        Phase::Ready | Phase::Degraded if !given => (False, R::WaitingForCredentials),
         Phase::Ready if expiring => (True, R::Expiring),
         Phase::Ready => (True, R::Ready),
         Phase::Degraded => (True, R::Degraded),
-        Phase::Deprovisioning => (if ever_ready { True } else { False }, R::Deprovisioning),
+        Phase::Deprovisioning => (if given { True } else { False }, R::Deprovisioning),
         Phase::Deprovisioned => (False, R::Deprovisioned),
         Phase::Failed => (False, R::Failed),
     };

@@ -63,6 +63,7 @@ pub fn events(judged: &Judged, conditions: &[Condition]) -> Vec<Event> {
     }
     if let Some((old, new)) = transition(ConditionType::RemoteConsistent)
         && differs(old, new)
+        && !judged.plan.course.settled()
         && judged.plan.course.phase != Phase::Failed
     {
         events.extend(remote(old, new));

@@ -104,6 +104,7 @@ fn writer(judged: &Judged, request: &Validated) -> String {
             format!("not created, because {why}")
         }
         Write::Create => "created, because nothing was asked of the hub before".into(),
+        Write::Look { .. } => "gone, and made anew to look for the remote object; it cannot make one".into(),
         Write::Again { .. } => "kept, and asks for the remote object a second and last time".into(),
         Write::Update(policies) => format!("kept with {}", allowed(judged, *policies)),
     };
@@ -141,6 +142,7 @@ fn pin(judged: &Judged, request: &Validated) -> Option<String> {
     let uid = match &request.intent.write {
         Write::Update(_) => judged.observed.writer.as_ref().and_then(Writer::uid)?,
         Write::Again { vanished } => return Some(format!("pin: left out once, {vanished} vanished")),
+        Write::Look { uid } => uid.clone()?,
         Write::Nothing | Write::Create => return None,
     };
     Some(format!("pin: the manifest carries uid {uid}, so that no other object is made or taken for it"))

@@ -11,7 +11,10 @@ use std::collections::BTreeMap;
 
 use prost::{Message as _, bytes::Bytes};
 use testplatform_apis::{
-    foreign::object::{AnyRemote, Object},
+    foreign::{
+        meta::{ObservedCondition, condition},
+        object::{AnyRemote, Object},
+    },
     names::{crossplane, ours},
 };
 
@@ -29,6 +32,10 @@ use crate::{
 pub const EPHEMERAL_CLUSTER: &str = "ec";
 /// Composition resource name of the Object that observes the credentials.
 pub const CREDENTIALS: &str = "credentials";
+
+/// Name that the incumbent gives to a Secret which it does not know yet. Never a known name: it is one real,
+/// creatable name for all waiting claims.
+pub const PENDING: &str = "pending";
 
 /// Why a request cannot be worked on. The cluster state stays as it is.
 #[derive(Debug, thiserror::Error)]
@@ -106,6 +113,23 @@ impl Credentials {
         self.object.metadata.finalizers.iter().any(|f| f == crossplane::FINALIZER)
     }
 
+    /// Whether its connection Secret is lost: provider-kubernetes writes it before it says Synced.
+    pub fn lost(&self) -> bool {
+        let synced = condition(&self.object.status.conditions, "Synced");
+        synced.is_some_and(ObservedCondition::is_true) && !self.details.has_kubeconfig_key()
+    }
+
+    /// Whether provider-kubernetes looked at the Secret `name` and found no kubeconfig.
+    pub fn looked_in_vain(&self, name: &str) -> bool {
+        let Some(synced) = condition(&self.object.status.conditions, "Synced") else { return false };
+        let missing =
+            ["does not exist", "not found", "no such field"].iter().any(|w| synced.message.contains(w));
+        self.secret_name() == name
+            && !self.details.has_kubeconfig()
+            && !self.lost()
+            && (synced.is_true() || missing)
+    }
+
     /// The kubeconfig and password of the Secret `name`, once they are really that Secret's: provider-kubernetes
     /// writes connection details before status, so what it last observed must be this Secret.
     pub fn of(&self, name: &str) -> Option<&Details> {
@@ -142,7 +166,20 @@ impl Observed {
                 _ => refuse_newer(name, bytes)?,
             }
         }
+        observed.distrust_pending();
         Ok(observed)
+    }
+
+    /// The incumbent reads credentials that it does not know yet from one Secret `pending`, shared by all claims.
+    /// What came from there is somebody else's: it was never given here, and is not passed on.
+    fn distrust_pending(&mut self) {
+        let read =
+            |c: &Credentials| c.object.status.at_provider.manifest.as_ref().map(|m| m.metadata.name.clone());
+        let Some(credentials) = &mut self.credentials else { return };
+        if self.composite.status.ready_at.is_none() && read(credentials).as_deref() == Some(PENDING) {
+            self.details = Details::default();
+            credentials.details = Details::default();
+        }
     }
 
     /// Whether the claim ever was ready. Two witnesses beside the status, because a restore drops status:

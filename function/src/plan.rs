@@ -25,6 +25,11 @@ pub enum Write {
     Create,
     /// Repeat, or change, what was asked for.
     Update(Policies),
+    /// Find out whether what was asked for is still there: its writer is gone. Nothing can be made by it.
+    Look {
+        /// The uid that pins it, if it is remembered.
+        uid: Option<Uid>,
+    },
     /// Ask once more: what was asked for vanished before it was taken up.
     Again {
         /// Uid of the one that vanished.
@@ -56,6 +61,8 @@ pub struct Intent {
     pub over: Option<String>,
     /// When a cluster with a lifetime became ready, noted on the writer.
     pub ready_at: Option<Timestamp>,
+    /// Whether the credentials have to be read again, because their connection Secret is lost.
+    pub read_again: bool,
     /// Whether the credentials are wanted.
     pub credentials: bool,
     /// Whether the writer counts as ready.

@@ -110,8 +110,11 @@ fn ready(judged: &Judged) -> bool {
     let course = &judged.plan.course;
     match course.phase {
         Phase::Pending | Phase::Provisioning => false,
-        Phase::Ready | Phase::Degraded => true,
-        Phase::Deprovisioning | Phase::Deprovisioned => course.ever_ready,
+        // A ready composite makes core replace the tenant's Secret as a whole: never by nothing.
+        Phase::Ready | Phase::Degraded | Phase::Deprovisioning => {
+            course.ever_ready && course.details.is_some()
+        }
+        Phase::Deprovisioned => course.ever_ready,
         Phase::Failed => course.ever_ready && course.over.is_some(),
     }
 }

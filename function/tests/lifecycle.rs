@@ -316,21 +316,6 @@ fn vanished_after_it_was_bound_is_lost() {
 }
 
 #[test]
-fn a_lost_writer_is_never_made_again() {
-    for restored in [false, true] {
-        let mut world = World::ready();
-        world.objects.remove("ec");
-        world.remote = None;
-        if restored {
-            world.drop_status();
-        }
-        world.settle();
-        assert_eq!((world.phase().as_str(), world.made), ("Failed", 1));
-        assert!(!world.objects.contains_key("ec"));
-    }
-}
-
-#[test]
 fn a_dropped_status_comes_back_the_same() {
     let mut world = World::ready();
     let before = world.status.clone();

@@ -58,12 +58,18 @@ impl Backend for EphemeralClusters {
             workflow: block.get("test").and_then(|t| t["workflow"].as_str()).map(str::to_owned),
             ..Health::default()
         };
-        let Some(remote) = observed.writer.as_ref().and_then(Writer::remote) else { return health };
+        let Some(writer) = &observed.writer else { return health };
+        let Some(remote) = writer.remote() else {
+            health.mirrored = mirrored(&[], observed);
+            return health;
+        };
+        let before = observed.composite.status.prow_job.as_ref().is_some_and(|j| j.id.is_some());
         let status = &remote.status.value;
         let ready = condition(&status.conditions, conditions::CLUSTER_READY).filter(|c| c.is_true());
-        health.stage = stage(status, ready.is_some());
+        health.stage = stage(status, ready.is_some(), before || observed.ever_ready());
         health.word.clone_from(&status.phase);
-        health.bound = !status.prow_job_id.is_empty();
+        // What cannot be read may well be bound; asking again would make a second one.
+        health.bound = !status.prow_job_id.is_empty() || before || remote.status.error.is_some();
         health.teardown_arrived = remote.spec.value.tear_down_cluster;
         health.ready_since = ready.and_then(|c| c.last_transition_time);
         health.secret = ObjectName::try_from(status.secret_ref.as_str()).ok();
@@ -75,7 +81,8 @@ impl Backend for EphemeralClusters {
     }
 }
 
-fn stage(status: &Status, ready: bool) -> Stage {
+/// `taken`: a job was seen for it before, whatever the hub remembers.
+fn stage(status: &Status, ready: bool, taken: bool) -> Stage {
     if let Some(done) = condition(&status.conditions, conditions::PROW_JOB_COMPLETED).filter(|c| c.is_true())
     {
         let success = match status.phase.as_str() {
@@ -87,7 +94,7 @@ fn stage(status: &Status, ready: bool) -> Stage {
     }
     match status.phase.as_str() {
         "Deprovisioned" => Stage::Ended { success: true, reason: String::new(), words: String::new() },
-        "Failed" => failing(status),
+        "Failed" => failing(status, taken),
         "Deprovisioning" => Stage::TearingDown,
         "Ready" if ready => Stage::Ready,
         _ => Stage::Provisioning,
@@ -95,9 +102,11 @@ fn stage(status: &Status, ready: bool) -> Stage {
 }
 
 /// The upstream controller says Failed for much that it recovers from.
-fn failing(status: &Status) -> Stage {
+fn failing(status: &Status, taken: bool) -> Stage {
     let creating = condition(&status.conditions, conditions::PROW_JOB_CREATING)
-        .filter(|c| c.is_false() && TERMINAL_CREATE_REASONS.contains(&c.reason.as_str()));
+        .filter(|c| c.is_false() && TERMINAL_CREATE_REASONS.contains(&c.reason.as_str()))
+        // A hub that lost its memory refuses what it took before.
+        .filter(|_| !taken);
     if let Some(refused) = creating {
         let costs = refused.reason == TOO_MANY_PROW_JOBS || !status.prow_job_id.is_empty();
         return Stage::Refused { words: said(refused), costs };
@@ -119,13 +128,17 @@ fn said(condition: &ObservedCondition) -> String {
 fn manifest(request: &Validated, observed: &Observed) -> Value {
     let writer = observed.writer.as_ref();
     let known = |field: &str| writer.and_then(|w| w.manifest()["metadata"][field].as_str());
+    let before = observed.composite.status.backend.as_ref();
     // Changing either would leave the running cluster behind and ask for another one.
     let name = known("name").unwrap_or(request.name.as_str());
-    let namespace = known("namespace").unwrap_or(&request.settings.namespace);
+    let namespace = known("namespace")
+        .or_else(|| before.and_then(|b| b.namespace.as_deref()))
+        .unwrap_or(&request.settings.namespace);
     let mut metadata =
         json!({ "name": name, "namespace": namespace, "annotations": notes(request, observed) });
-    let pinned = match request.intent.write {
+    let pinned = match &request.intent.write {
         Write::Update(_) => writer.and_then(Writer::uid),
+        Write::Look { uid } => uid.clone(),
         Write::Nothing | Write::Create | Write::Again { .. } => None,
     };
     if let Some(uid) = pinned {
@@ -166,7 +179,7 @@ fn notes(request: &Validated, observed: &Observed) -> Map<String, Value> {
     let durations = [
         (ours::LIFETIME, life.effective),
         (ours::MAX_LIFETIME, life.longest),
-        (ours::PROVISION_TIMEOUT, life.provision_timeout),
+        (ours::PROVISION_TIMEOUT, life.told_timeout),
     ];
     for (key, duration) in durations {
         if let Some(duration) = duration {

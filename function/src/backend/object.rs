@@ -8,15 +8,11 @@ use testplatform_apis::{
 
 use super::{Desired, Health};
 use crate::{
-    observed::{CREDENTIALS, Observed},
+    observed::{CREDENTIALS, Observed, PENDING},
     plan::{Policies, Write},
     text::bounded,
     validate::Validated,
 };
-
-/// Name that the incumbent gives to a Secret which it does not know yet. Never a known name: it is one real,
-/// creatable name for all waiting claims.
-const PENDING: &str = "pending";
 
 /// The writer: the Object `managed-<composite>` around `manifest`, or nothing.
 pub(super) fn writer(
@@ -35,6 +31,7 @@ pub(super) fn writer(
         Write::Nothing => return None,
         Write::Create => {}
         Write::Update(allowed) => policies = *allowed,
+        Write::Look { .. } => policies = Policies::ObserveDelete,
         Write::Again { vanished } => {
             annotate(ours::ATTEMPT, "2");
             annotate(ours::VANISHED_UID, vanished.as_str());
@@ -49,6 +46,9 @@ pub(super) fn writer(
     }
     if let Some(at) = intent.ready_at {
         annotate(ours::READY_AT, &at.to_string());
+    }
+    if let Some(granted) = request.lifetime.granted {
+        annotate(ours::DEFAULT_LIFETIME, &granted.to_string());
     }
     if let Some(failure) = intent.failed {
         annotate(ours::FAILED, failure.as_str());
@@ -89,6 +89,9 @@ pub(super) fn credentials(
     if !unpaused {
         // One with a finalizer is never paused: it could not be deleted any more.
         annotations.insert(crossplane::PAUSED.into(), "true".into());
+    }
+    if request.intent.read_again {
+        annotations.insert(ours::READ_AGAIN.into(), "true".into());
     }
     if let Some(revision) = &health.revision {
         // A change of an annotation makes provider-kubernetes read the Secret again at once.
@@ -134,7 +137,9 @@ pub(crate) fn known_secret(observed: &Observed, health: &Health) -> Option<Strin
 /// The hub is the one on which the cluster is, whatever the input says by now.
 fn provider_config<'a>(request: &'a Validated, observed: &'a Observed) -> &'a str {
     let of_writer = observed.writer.as_ref().map(|w| w.object.spec.provider_config_ref.name.as_str());
-    of_writer.filter(|n| !n.is_empty()).unwrap_or(&request.settings.provider_config)
+    // With the writer gone, status remembers where it was.
+    let remembered = || observed.composite.status.hub.as_ref().and_then(|h| h.name.as_deref());
+    of_writer.filter(|n| !n.is_empty()).or_else(remembered).unwrap_or(&request.settings.provider_config)
 }
 
 fn object(name: &str, annotations: Map<String, Value>, spec: &Value) -> Value {

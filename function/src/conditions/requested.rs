@@ -46,7 +46,7 @@ fn refusal(judged: &Judged) -> Option<Remark> {
             Some(said_before(judged, Request::HubRefused, "the hub refused the request"))
         }
         // A refusal that can be lifted stands only while nothing was asked of the hub.
-        _ if judged.observed.writer.is_none() => request.hold.clone(),
+        _ if judged.observed.writer.is_none() && !judged.plan.course.settled() => request.hold.clone(),
         _ => None,
     }
 }
@@ -65,7 +65,7 @@ fn remarks(judged: &Judged) -> Vec<Remark> {
     let hub = judged.settings.hub_max_lifetime;
     let beyond = request.lifetime.effective.filter(|l| *l > hub);
     if let Some(lifetime) =
-        beyond.filter(|_| judged.plan.health.stage == Stage::Ready && judged.plan.health.revision.is_none())
+        beyond.filter(|_| judged.plan.course.ever_ready && judged.plan.health.revision.is_none())
     {
         remarks.push(Remark::new(
             Request::LifetimeBeyondHub,

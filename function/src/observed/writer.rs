@@ -93,14 +93,37 @@ impl Writer {
         self.manifest()["spec"]["tearDownCluster"] == Value::Bool(true)
     }
 
+    /// Whether it only watches, and nothing is settled: it finds out whether there is a remote object, and cannot
+    /// make one.
+    pub fn looks(&self) -> bool {
+        let settled =
+            [ours::FAILED, ours::OVER].iter().any(|key| self.object.metadata.annotation(key).is_some());
+        self.only_watches() && !settled
+    }
+
+    fn only_watches(&self) -> bool {
+        self.object.spec.management_policies == ["Observe", "Delete"]
+    }
+
+    /// Whether it looked for the remote object and did not find it. Told of the current generation only: before
+    /// that, the answer is one to an older question.
+    pub fn found_nothing(&self) -> bool {
+        let synced = condition(&self.object.status.conditions, "Synced");
+        let current = synced.is_some_and(|c| {
+            c.is_true() && c.observed_generation.is_none_or(|g| g == self.object.metadata.generation)
+        });
+        self.only_watches() && current && self.remote().is_none()
+    }
+
     /// Whether a remote object may exist. Until one was observed, provider-kubernetes' own notes and the hub's
     /// answer tell: a create that was begun, and of which nobody knows how it ended, may have happened.
     pub fn may_exist(&self) -> bool {
         let noted = |key| self.object.metadata.annotation(key).is_some();
-        let refused = matches!(self.link, Link::Refused(_) | Link::UnknownField(_));
         let synced = condition(&self.object.status.conditions, "Synced");
+        let refused = matches!(self.link, Link::Refused(_) | Link::UnknownField(_));
         // provider-kubernetes creates only what it looked for and did not find.
-        if refused && synced.is_some_and(|c| c.message.starts_with("create failed")) {
+        if self.found_nothing() || (refused && synced.is_some_and(|c| c.message.starts_with("create failed")))
+        {
             return false;
         }
         if self.remote().is_some()
@@ -110,9 +133,10 @@ impl Writer {
             return !matches!(self.link, Link::Deleted | Link::Replaced);
         }
         match self.link {
-            // Refused, or looked for and not found.
-            Link::Deleted | Link::Replaced | Link::Refused(_) | Link::UnknownField(_) | Link::InSync => false,
-            Link::Unknown | Link::Unreachable(_) | Link::Paused => noted(crossplane::EXTERNAL_CREATE_PENDING),
+            Link::Deleted | Link::Replaced | Link::Refused(_) | Link::UnknownField(_) => false,
+            Link::Unknown | Link::Unreachable(_) | Link::Paused | Link::InSync => {
+                noted(crossplane::EXTERNAL_CREATE_PENDING) || self.only_watches()
+            }
         }
     }
 }
@@ -139,47 +163,73 @@ fn link(object: &Object<EphemeralCluster>) -> Link {
     judge(synced, pin.is_some())
 }
 
+/// What a failed Synced means. Words of the hub come first: they quote field names and text of the tenant, in which
+/// every other word may occur.
 fn judge(synced: &ObservedCondition, pinned: bool) -> Link {
     let text = synced.message.as_str();
     let has = |words: &[&str]| words.iter().any(|w| text.contains(w));
     if synced.reason == "ReconcilePaused" {
-        Link::Paused
-    } else if pinned && (has(&["uid mismatch"]) || text.starts_with("create failed")) {
-        // provider-kubernetes creates only what it looked for and did not find, and a uid never comes back.
-        Link::Deleted
-    } else if pinned && has(&["metadata.uid"]) && has(&["field is immutable"]) {
-        Link::Replaced
-    } else if let Some(path) = unknown_field(text) {
-        Link::UnknownField(path)
-    } else if has(&["Unauthorized", "provide credentials"]) {
-        Link::Unreachable("it does not accept our credentials")
-    } else if has(&["x509", "tls:", "certificate"]) {
-        Link::Unreachable("its certificate is not trusted")
-    } else if has(&["connection refused"]) {
-        Link::Unreachable("the connection is refused")
-    } else if has(&["no such host"]) {
-        Link::Unreachable("its host name is unknown")
-    } else if text.starts_with("connect failed") {
-        Link::Unreachable("its ProviderConfig or the Secret behind it cannot be used")
-    } else if has(&[
-        "timeout",
-        "deadline exceeded",
-        "EOF",
-        "connection reset",
-        "dial tcp",
-        "no route to host",
-    ]) || has(&[
-        "ServiceUnavailable",
-        "unable to handle the request",
-        "failed to get API group",
-        "Timeout",
-    ]) {
-        Link::Unreachable("it does not answer")
-    } else if has(&["create failed", "update failed", "cannot get desired state", "cannot dry run SSA"]) {
-        Link::Refused(hub_words(text))
-    } else {
-        Link::Unreachable("it cannot be observed")
+        return Link::Paused;
     }
+    if pinned && has(&["uid mismatch"]) {
+        return Link::Deleted;
+    }
+    if pinned && has(&["metadata.uid"]) && has(&["field is immutable"]) {
+        return Link::Replaced;
+    }
+    if let Some(path) = unknown_field(text) {
+        return Link::UnknownField(path);
+    }
+    if text.starts_with("observe failed: cannot get object") && has(&["is forbidden"]) {
+        return Link::Unreachable("it does not let us in");
+    }
+    if has(&[" is invalid: ", "denied the request", " is forbidden: ", "exceeded quota"]) {
+        return Link::Refused(hub_words(text));
+    }
+    let ways: [(&str, &[&str]); 7] = [
+        (
+            "it does not accept our credentials",
+            &["Unauthorized", "asked for the client to provide credentials"],
+        ),
+        ("its certificate is not trusted", &["x509:", "certificate signed by", "remote error: tls:"]),
+        ("the connection is refused", &["connection refused"]),
+        ("its host name is unknown", &["no such host"]),
+        ("its ProviderConfig or the Secret behind it cannot be used", &["connect failed: "]),
+        (
+            "it does not answer",
+            &[
+                "i/o timeout",
+                "Client.Timeout",
+                "TLS handshake timeout",
+                "deadline exceeded",
+                "unexpected EOF",
+                ": EOF",
+                "connection reset",
+                "connection lost",
+                "dial tcp",
+                "no route to host",
+            ],
+        ),
+        (
+            "it is not able to answer",
+            &[
+                "currently unable to handle the request",
+                "in the time allotted",
+                "etcdserver:",
+                "oo many requests",
+                "Internal error occurred",
+                "failed to get API group",
+                "no matches for kind",
+            ],
+        ),
+    ];
+    if let Some((way, _)) = ways.into_iter().find(|(_, words)| has(words)) {
+        return Link::Unreachable(way);
+    }
+    if has(&["create failed", "update failed", "cannot get desired state"]) {
+        return Link::Refused(hub_words(text));
+    }
+    Link::Unreachable("it cannot be observed")
 }
 
 /// The path before "field not declared in schema".
@@ -230,7 +280,7 @@ mod tests {
         "connect failed: cannot get provider config: ProviderConfig \"p\" not found",
         Link::Unreachable("its ProviderConfig or the Secret behind it cannot be used")
     )]
-    #[case("create failed: cannot create object: cannot create object: ephemeralclusters.ci.openshift.io is forbidden: no", Link::Refused("ephemeralclusters.ci.openshift.io is forbidden: no".into()))]
+    #[case("create failed: cannot create object: cannot create object: ephemeralclusters.ci.openshift.io \"x\" is forbidden: no", Link::Refused("ephemeralclusters.ci.openshift.io \"x\" is forbidden: no".into()))]
     #[case("", Link::Unreachable("it cannot be observed"))]
     fn synced_texts_are_told_apart(#[case] message: &str, #[case] expected: Link) {
         let synced =

@@ -7,7 +7,7 @@ use testplatform_apis::{
     phase::Phase,
 };
 
-use super::verdict::Facts;
+use super::verdict::{self, Facts};
 use crate::{
     backend::{Health, Stage, known_secret},
     observed::{Details, Observed, Writer},
@@ -56,6 +56,13 @@ pub struct Course {
     pub next_deadline: Option<Timestamp>,
 }
 
+impl Course {
+    /// Whether it has come to its end, and nothing is left that costs money.
+    pub fn settled(&self) -> bool {
+        self.over.is_some()
+    }
+}
+
 /// Why nothing is left that costs money.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Over {
@@ -99,7 +106,8 @@ pub(super) fn chart(request: &Validated, observed: &Observed, health: &Health, n
     let secret = known_secret(observed, health);
     let fresh = secret.as_deref().and_then(|name| observed.credentials.as_ref()?.of(name));
     let was_ready = observed.ever_ready();
-    let ever_ready = was_ready || (health.stage == Stage::Ready && fresh.is_some());
+    let final_before = verdict::final_before(observed);
+    let ever_ready = was_ready || (!final_before && health.stage == Stage::Ready && fresh.is_some());
 
     let started_at = observed.composite.metadata.creation_timestamp;
     let ready_at = ever_ready.then(|| ready_at(observed, health)).flatten();
@@ -111,8 +119,9 @@ pub(super) fn chart(request: &Validated, observed: &Observed, health: &Health, n
         expires_at.zip(life).and_then(|(end, life)| end.checked_sub((life.get() / 10).min(EXPIRING)).ok());
     let by_owner = request.teardown == Some(true);
     let asked = by_owner || writer.is_some_and(Writer::asks_for_teardown);
-    let provision_deadline =
-        started_at.filter(|_| !ever_ready).and_then(|at| at.checked_add(provision_timeout(request)).ok());
+    let provision_deadline = started_at
+        .filter(|_| !ever_ready)
+        .and_then(|at| at.checked_add(request.lifetime.provision_timeout()).ok());
     let estimated_ready_at = started_at
         .and_then(|at| {
             let estimate = observed.environment.estimate(health.workflow.as_deref()?)?;
@@ -120,6 +129,8 @@ pub(super) fn chart(request: &Validated, observed: &Observed, health: &Health, n
         })
         .or(observed.composite.status.estimated_ready_at);
 
+    let looked =
+        secret.as_deref().zip(observed.credentials.as_ref()).is_some_and(|(s, c)| c.looked_in_vain(s));
     let facts = Facts {
         observed,
         health,
@@ -127,12 +138,21 @@ pub(super) fn chart(request: &Validated, observed: &Observed, health: &Health, n
         asked,
         by_owner,
         expired,
-        timed_out: passed(provision_deadline),
+        // In time, if only its kubeconfig was not looked at yet.
+        timed_out: passed(provision_deadline)
+            && !observed.composite.is_ready()
+            && (health.stage != Stage::Ready || looked),
     };
     let (phase, failure, again) = facts.verdict();
     let over = facts.over(phase, failure);
-    let failed_by_us = failure
-        .is_some_and(|f| !matches!(f, Failure::ProwJobFailed | Failure::HubRefused | Failure::InvalidClaim));
+    // Whatever the end was: what should run all the same is told to end.
+    let ended = match phase {
+        Phase::Failed => failure != Some(Failure::InvalidClaim),
+        Phase::Deprovisioned => true,
+        Phase::Pending | Phase::Provisioning | Phase::Ready | Phase::Degraded | Phase::Deprovisioning => {
+            false
+        }
+    };
     let settled = matches!(phase, Phase::Deprovisioned | Phase::Failed);
     let waiting = matches!(phase, Phase::Pending | Phase::Provisioning);
     let deadlines = [
@@ -147,7 +167,7 @@ pub(super) fn chart(request: &Validated, observed: &Observed, health: &Health, n
         details: details(phase, over.is_some(), ever_ready, fresh, observed),
         over,
         ever_ready,
-        teardown: asked || expired || failed_by_us,
+        teardown: asked || expired || ended,
         expired,
         expiring: passed(expiring_at) && !settled,
         late: waiting && passed(estimated_ready_at),
@@ -174,11 +194,6 @@ fn ready_at(observed: &Observed, health: &Health) -> Option<Timestamp> {
         .or_else(|| noted.and_then(|at| at.parse().ok()))
         .or(health.ready_since)
         .or_else(|| shown.and_then(|c| c.last_transition_time))
-}
-
-fn provision_timeout(request: &Validated) -> SignedDuration {
-    // What the hub was told at birth holds, whatever the input says by now.
-    request.lifetime.provision_timeout.unwrap_or(request.settings.default_provision_timeout).get()
 }
 
 fn details(

@@ -1,14 +1,11 @@
 //! Course → [`Intent`]: what is done about the writer and the credentials.
 
-use testplatform_apis::{
-    condition::{Failure, JobCompleted},
-    phase::Phase,
-};
+use testplatform_apis::{condition::Failure, names::Uid, phase::Phase};
 
 use super::{Course, Intent, Policies, Write};
 use crate::{
     backend::Health,
-    observed::{Link, Observed, Writer},
+    observed::{Credentials, Link, Observed, Writer},
     validate::Validated,
 };
 
@@ -19,9 +16,10 @@ pub(super) fn intent(request: &Validated, observed: &Observed, health: &Health, 
         teardown: course.teardown,
         failed: course.failure,
         ready_at: course.ready_at.filter(|_| request.lifetime.effective.is_some()),
+        read_again: observed.credentials.as_ref().is_some_and(Credentials::lost),
         credentials: keeps_credentials(course),
         writer_ready: course.ever_ready || over.is_some(),
-        credentials_ready: course.ever_ready,
+        credentials_ready: course.ever_ready && course.details.is_some(),
         over,
     }
 }
@@ -37,8 +35,15 @@ fn keeps_credentials(course: &Course) -> bool {
 
 fn write(request: &Validated, observed: &Observed, health: &Health, course: &Course) -> Write {
     let Some(writer) = &observed.writer else {
+        if course.settled() {
+            return Write::Nothing;
+        }
+        if observed.made_before() {
+            let remembered = observed.composite.status.backend.as_ref().and_then(|b| b.uid.clone());
+            return Write::Look { uid: remembered.map(Uid) };
+        }
         // The only place where a cluster can begin.
-        let may = course.phase == Phase::Pending && request.hold.is_none() && !observed.made_before();
+        let may = course.phase == Phase::Pending && request.hold.is_none();
         return if may { Write::Create } else { Write::Nothing };
     };
     if let (true, Some(vanished)) = (course.again, writer.uid()) {
@@ -56,14 +61,16 @@ fn allowed(writer: &Writer, health: &Health, course: &Course) -> Policies {
     if writer.link == Link::Deleted || course.failure == Some(Failure::RemoteDeleted) {
         return Policies::ObserveDelete;
     }
+    // Nothing was seen, and nothing may be made any more: what was made all the same will be seen, and then told to
+    // end. The same while a lost one is looked for.
+    if writer.remote().is_none() && (writer.looks() || (course.teardown && writer.uid().is_none())) {
+        return Policies::ObserveDelete;
+    }
     // As long as something may run that was not told to end, full policies carry the teardown there: also when it
     // turned up after all where nothing seemed to exist.
     let told = health.stage.is_terminal() || health.teardown_arrived;
-    let turned_up =
-        |reason: &str| reason == JobCompleted::NothingToTearDown.as_str() && writer.remote().is_some();
-    let gone = course.over.as_ref().is_some_and(|o| !turned_up(&o.reason));
     let done = match course.phase {
-        Phase::Deprovisioned | Phase::Failed => told || gone,
+        Phase::Deprovisioned | Phase::Failed => told || course.over.is_some(),
         Phase::Pending | Phase::Provisioning | Phase::Ready | Phase::Degraded | Phase::Deprovisioning => {
             false
         }

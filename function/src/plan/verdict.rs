@@ -32,7 +32,9 @@ impl Facts<'_> {
         let note = |key| self.observed.writer.as_ref().and_then(|w| w.object.metadata.annotation(key));
         let noted = note(ours::FAILED).map(|f| Failure::parse(f).unwrap_or(Failure::Earlier));
         if noted.is_some() || status.phase == Some(Phase::Failed) {
-            let why = noted.or_else(|| self.judge().1).unwrap_or(Failure::Earlier);
+            // Without a writer the reason was never noted: it is found again, or was said before.
+            let again = || self.judge().1.filter(|f| *f != Failure::WriterLost);
+            let why = noted.or_else(again).unwrap_or(Failure::Earlier);
             return (Phase::Failed, Some(why), false);
         }
         if note(ours::OVER).is_some() || status.phase == Some(Phase::Deprovisioned) {
@@ -47,12 +49,18 @@ impl Facts<'_> {
         let ending = self.asked || self.expired;
         let Some(writer) = &self.observed.writer else {
             return match (self.observed.made_before(), ending, self.timed_out) {
-                (_, true, _) => plain(Phase::Deprovisioned),
-                (true, false, _) => failed(Failure::WriterLost),
+                // Its writer is gone; whether it is too has to be found out.
+                (true, true, _) => plain(Phase::Deprovisioning),
+                (true, false, _) if self.ever_ready => plain(Phase::Degraded),
+                (true, false, _) => plain(Phase::Provisioning),
+                (false, true, _) => plain(Phase::Deprovisioned),
                 (false, false, true) => failed(Failure::ProvisionTimeout),
                 (false, false, false) => plain(Phase::Pending),
             };
         };
+        if writer.looks() && writer.found_nothing() {
+            return if ending { plain(Phase::Deprovisioned) } else { failed(Failure::WriterLost) };
+        }
         match &writer.link {
             Link::Deleted if ending => return plain(Phase::Deprovisioned),
             Link::Deleted
@@ -62,7 +70,7 @@ impl Facts<'_> {
             }
             Link::Deleted => return failed(Failure::RemoteDeleted),
             Link::Replaced => return failed(Failure::RemoteReplaced),
-            Link::UnknownField(_) if writer.remote().is_none() && !ending => {
+            Link::UnknownField(_) if writer.uid().is_none() && !ending => {
                 return failed(Failure::UnknownField);
             }
             Link::Unknown
@@ -114,38 +122,41 @@ impl Facts<'_> {
         };
         let deleted = writer.is_some_and(|w| w.link == Link::Deleted);
         let nothing = JobCompleted::NothingToTearDown.as_str();
-        let noted = writer.and_then(|w| w.object.metadata.annotation(ours::OVER));
-        // What turned up after nothing seemed to exist, and is gone now, was something.
-        if let Some(noted) = noted.filter(|noted| !(deleted && *noted == nothing)) {
+        let running = writer.is_some_and(|w| w.remote().is_some()) && !self.health.stage.is_terminal();
+        // What was said to be nothing, and turned up: it may be running, or is gone by now, but was something.
+        let stands = |reason: &&str| *reason != nothing || !(deleted || running);
+        let noted = writer.and_then(|w| w.object.metadata.annotation(ours::OVER)).filter(stands);
+        if let Some(noted) = noted {
             // The hub's words are not noted; they are shown as long as they match.
             let same = ended.filter(|o| o.reason == noted);
             return Some(same.unwrap_or_else(|| Over { reason: noted.to_owned(), words: String::new() }));
         }
-        let shown = self.observed.composite.shown(ConditionType::ProwJobCompleted);
-        let latched = shown.filter(|c| c.is_true() && self.was_final()).map(|c| c.reason.clone());
         let gone = match writer.map(|w| &w.link) {
             Some(Link::Deleted) if phase == Phase::Deprovisioned => Some(self.ending_reason()),
             Some(Link::Deleted) => Some(JobCompleted::RemoteDeleted),
             Some(Link::Replaced) => Some(JobCompleted::RemoteReplaced),
-            Some(_) => (!writer.is_some_and(Writer::may_exist)).then_some(JobCompleted::NothingToTearDown),
-            None if failure == Some(Failure::WriterLost) => Some(JobCompleted::RemoteDeleted),
+            Some(_) if writer.is_some_and(Writer::may_exist) => None,
+            Some(_) if failure == Some(Failure::WriterLost) => Some(JobCompleted::RemoteDeleted),
+            Some(_) if self.ever_ready => Some(self.ending_reason()),
             None if self.observed.made_before() => Some(self.ending_reason()),
-            None => Some(JobCompleted::NothingToTearDown),
+            Some(_) | None => Some(JobCompleted::NothingToTearDown),
         };
-        ended
-            .or_else(|| latched.map(|reason| Over { reason, words: String::new() }))
-            .or_else(|| gone.map(Over::from))
-            .or_else(
-                // Deprovisioned is latched with something alive again: said once, it stays said; policies see to the rest.
-                || (phase == Phase::Deprovisioned).then(|| self.ending_reason().into()),
-            )
-    }
-
-    fn was_final(&self) -> bool {
-        matches!(self.observed.composite.status.phase, Some(Phase::Deprovisioned | Phase::Failed))
+        // Without a writer there is no note; what was shown holds.
+        let shown = self.observed.composite.shown(ConditionType::ProwJobCompleted);
+        let shown = shown.filter(|c| c.is_true() && writer.is_none() && final_before(self.observed));
+        let shown = shown.map(|c| Over { reason: c.reason.clone(), words: String::new() });
+        ended.or(shown).or_else(|| gone.map(Over::from))
     }
 
     fn ending_reason(&self) -> JobCompleted {
         if self.expired && !self.by_owner { JobCompleted::Expired } else { JobCompleted::TornDown }
     }
+}
+
+/// Whether an earlier pass said Failed or Deprovisioned.
+pub(super) fn final_before(observed: &Observed) -> bool {
+    let noted = |key| observed.writer.as_ref().is_some_and(|w| w.object.metadata.annotation(key).is_some());
+    matches!(observed.composite.status.phase, Some(Phase::Deprovisioned | Phase::Failed))
+        || noted(ours::FAILED)
+        || noted(ours::OVER)
 }

@@ -1,5 +1,6 @@
 //! How long a cluster may live, and what the hub has to be told at birth so that it may live that long.
 
+use jiff::SignedDuration;
 use serde_json::Value;
 use testplatform_apis::{condition::Request, duration::GoDuration, input::Settings, names::ours};
 
@@ -13,11 +14,20 @@ pub struct Lifetime {
     pub effective: Option<GoDuration>,
     /// The longest that it may ever become. Written at birth, constant: the hub's backstops are built on it.
     pub longest: Option<GoDuration>,
+    /// The default that the claim was born with, noted on the writer.
+    pub granted: Option<GoDuration>,
     /// How long provisioning may take, as the hub was told at birth.
-    pub provision_timeout: Option<GoDuration>,
+    pub told_timeout: Option<GoDuration>,
+    /// How long provisioning may take.
+    timeout: GoDuration,
 }
 
 impl Lifetime {
+    /// How long provisioning may take, from the composite's creation on.
+    pub fn provision_timeout(&self) -> SignedDuration {
+        self.timeout.get()
+    }
+
     /// The claim's own, else the default; clamped.
     pub(super) fn of(
         asked: &Value,
@@ -31,17 +41,21 @@ impl Lifetime {
             Some(writer) => told(writer, ours::MAX_LIFETIME),
             None => settings.max_lifetime,
         };
-        // A default must not end a cluster that was promised none: it applies only from birth on.
-        let born_with = observed.writer.is_none() || longest.is_some() || before.is_some();
-        let default = settings.default_lifetime.filter(|_| born_with);
+        // A default is granted at birth. A later one ends no cluster that was promised none, or a longer one.
+        let granted = match &observed.writer {
+            Some(writer) => {
+                writer.object.metadata.annotation(ours::DEFAULT_LIFETIME).and_then(|d| d.parse().ok())
+            }
+            None => settings.default_lifetime,
+        };
         let wanted = if let Ok(own) = parse(asked) {
-            own.or(default)
+            own.or(granted)
         } else {
             remarks.push(Remark::new(
                 Request::LifetimeIgnored,
                 "spec.lifetime is no duration of at least a minute, such as 90m or 2h30m, and was ignored",
             ));
-            before.or(default)
+            before.or(granted)
         };
         let cap = longest.or(settings.max_lifetime);
         let effective = match (wanted, cap) {
@@ -60,12 +74,20 @@ impl Lifetime {
             (wanted, _) => wanted,
         };
         if observed.writer.is_none() {
-            // Whatever is set at birth must be reachable later, so the hub learns at least that.
-            let longest = longest.or(effective);
-            return Self { effective, longest, provision_timeout: settings.told_provision_timeout };
+            // The hub's backstops are built on it. Without a maximum, what the hub allows anyway can be reached later.
+            let longest = longest.or(effective.map(|e| e.max(settings.hub_max_lifetime)));
+            return Self {
+                effective,
+                longest,
+                granted,
+                told_timeout: settings.told_provision_timeout,
+                timeout: settings.default_provision_timeout,
+            };
         }
-        let provision_timeout = observed.writer.as_ref().and_then(|w| told(w, ours::PROVISION_TIMEOUT));
-        Self { effective, longest, provision_timeout }
+        let told_timeout = observed.writer.as_ref().and_then(|w| told(w, ours::PROVISION_TIMEOUT));
+        // What held at birth holds, whatever the input says by now.
+        let timeout = told_timeout.unwrap_or_else(|| Settings::default().default_provision_timeout);
+        Self { effective, longest, granted, told_timeout, timeout }
     }
 }
 

@@ -243,12 +243,6 @@ impl World {
                 return synced(object, None);
             }
             object["metadata"]["annotations"]["crossplane.io/external-create-pending"] = json!(self.now);
-            if let Some(words) = &self.refuses {
-                return synced(
-                    object,
-                    Some(&format!("create failed: cannot create object: cannot create object: {words}")),
-                );
-            }
             if !pin.is_null() {
                 return synced(
                     object,
@@ -257,10 +251,14 @@ impl World {
                     ),
                 );
             }
-            self.made += 1;
-            let mut made = manifest;
-            made["metadata"]["uid"] = json!(format!("remote-{}", self.made));
-            self.remote = Some(made);
+            if let Some(words) = &self.refuses {
+                return synced(
+                    object,
+                    Some(&format!("create failed: cannot create object: cannot create object: {words}")),
+                );
+            }
+            self.remote = Some(manifest);
+            self.name();
             object["metadata"]["annotations"]["crossplane.io/external-create-succeeded"] = json!(self.now);
             return synced(object, None);
         };
@@ -282,6 +280,20 @@ impl World {
         remote["metadata"]["uid"] = uid;
         object["status"]["atProvider"]["manifest"] = remote.clone();
         synced(object, None);
+    }
+
+    /// The hub gives a new remote object its uid.
+    fn name(&mut self) {
+        self.made += 1;
+        if let Some(remote) = &mut self.remote {
+            remote["metadata"]["uid"] = json!(format!("remote-{}", self.made));
+        }
+    }
+
+    /// A create of which provider-kubernetes never heard that it succeeded.
+    pub fn make(&mut self) {
+        self.remote = Some(self.objects["ec"].object["spec"]["forProvider"]["manifest"].clone());
+        self.name();
     }
 
     fn reconcile_credentials(&mut self, credentials: &mut Composed) {

@@ -1,0 +1,333 @@
+//! What went wrong elsewhere and comes right again: lost writers, lost Secrets, a hub that forgets, a create of which
+//! nobody knows how it ended. No cluster may be lost by it, made twice, or left running with nobody told.
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test that cannot go on says so")]
+
+mod support;
+
+use jiff::SignedDuration;
+use serde_json::json;
+use support::world::World;
+
+fn is(world: &World, type_: &str, status: &str, reason: &str) {
+    assert_eq!(world.condition(type_), (status.to_owned(), reason.to_owned()), "{type_}");
+}
+
+fn told_to_end(world: &World) -> bool {
+    world.remote.as_ref().unwrap()["spec"]["tearDownCluster"] == json!(true)
+}
+
+fn provisioning() -> World {
+    let mut world = World::default();
+    world.settle();
+    world.hub("Provisioning", &[]);
+    world.settle();
+    world
+}
+
+fn lose_secrets(world: &mut World) {
+    world.details.clear();
+    world.objects.get_mut("credentials").unwrap().details.clear();
+}
+
+#[test]
+fn a_refused_request_that_runs_after_all_is_told_to_end() {
+    let mut world = World::default();
+    world.settle();
+    let refused = ("ProwJobCreating", "False", "EphemeralClusterValidationFailure", "no such profile");
+    world.hub("Failed", &[refused]);
+    world.settle();
+    is(&world, "ProwJobCompleted", "True", "NothingToTearDown");
+    // The controller restarts after the ownership was corrected.
+    world.hub("Provisioning", &[("ProwJobCreating", "False", "ProwJob has been properly created", "")]);
+    world.settle();
+    assert_eq!(world.phase(), "Failed");
+    assert!(told_to_end(&world));
+    is(&world, "ProwJobCompleted", "False", "TearingDown");
+}
+
+#[test]
+fn jobs_behind_a_refusal_are_told_to_end() {
+    let mut world = World::default();
+    world.settle();
+    world.hub("Failed", &[("ProwJobCreating", "False", "TooManyProwJobsBound", "a bug")]);
+    world.settle();
+    assert_eq!(world.phase(), "Failed");
+    assert!(told_to_end(&world));
+}
+
+#[test]
+fn lost_connection_secrets_are_read_again_and_nothing_is_wiped_meanwhile() {
+    let mut world = World::ready();
+    lose_secrets(&mut world);
+    let tenant = world.tenant.clone();
+    world.pass();
+    is(&world, "ClusterReady", "False", "WaitingForCredentials");
+    assert_eq!(world.tenant, tenant);
+    let annotations = &world.objects["credentials"].object["metadata"]["annotations"];
+    assert_eq!(annotations["testplatform.ci.openshift.org/read-again"], "true");
+    world.settle();
+    is(&world, "ClusterReady", "True", "Ready");
+}
+
+#[test]
+fn what_came_from_the_shared_secret_is_never_given() {
+    let mut world = provisioning();
+    world.drop_status();
+    let credentials = world.objects.get_mut("credentials").unwrap();
+    credentials.object["metadata"]["annotations"] = json!({});
+    credentials.object["metadata"]["finalizers"] = json!(["finalizer.managedresource.crossplane.io"]);
+    credentials.object["spec"]["forProvider"]["manifest"]["metadata"]["name"] = json!("pending");
+    credentials.object["status"]["atProvider"]["manifest"] = json!({ "metadata": { "name": "pending" } });
+    credentials.details.insert("kubeconfig".into(), "somebody else's".into());
+    world.details.clone_from(&world.objects["credentials"].details);
+    world.settle();
+    assert_eq!(world.phase(), "Provisioning");
+    assert_eq!(world.tenant.get("kubeconfig"), None);
+    world.hub_ready();
+    world.settle();
+    is(&world, "ClusterReady", "True", "Ready");
+}
+
+#[test]
+fn a_lost_writer_is_found_again_with_its_cluster() {
+    let mut world = World::ready();
+    world.objects.remove("ec");
+    world.pass();
+    assert_eq!(world.phase(), "Degraded");
+    assert_eq!(world.policies(), json!(["Observe", "Delete"]), "it looks, and can make nothing");
+    world.settle();
+    assert_eq!((world.phase().as_str(), world.made), ("Ready", 1));
+    assert_eq!(world.policies(), json!(["*"]));
+}
+
+#[test]
+fn a_writer_that_one_pass_did_not_see_changes_nothing() {
+    let mut world = World::ready();
+    let ec = world.objects.remove("ec").unwrap();
+    world.pass();
+    world.objects.insert("ec".into(), ec);
+    world.settle();
+    assert_eq!((world.phase().as_str(), world.made), ("Ready", 1));
+    assert!(!told_to_end(&world));
+}
+
+#[test]
+fn a_writer_lost_with_its_cluster_is_a_lost_cluster() {
+    for restored in [false, true] {
+        let mut world = World::ready();
+        world.objects.remove("ec");
+        world.remote = None;
+        if restored {
+            world.drop_status();
+        }
+        world.settle();
+        assert_eq!((world.phase().as_str(), world.made), ("Failed", 1), "restored: {restored}");
+        is(&world, "ProwJobCompleted", "True", "RemoteDeleted");
+    }
+}
+
+#[test]
+fn a_lost_writer_does_not_stop_a_teardown() {
+    let mut world = World::ready();
+    world.objects.remove("ec");
+    world.spec["tearDownCluster"] = json!(true);
+    world.settle();
+    assert_eq!(world.phase(), "Deprovisioning");
+    assert!(told_to_end(&world));
+}
+
+#[test]
+fn what_an_ambiguous_create_made_is_told_to_end_and_nothing_is_made_later() {
+    for late in [false, true] {
+        for made in [false, true] {
+            let mut world = World {
+                refuses: Some("Patch \"https://hub\": context deadline exceeded".into()),
+                ..World::default()
+            };
+            world.settle();
+            is(&world, "RemoteConsistent", "False", "HubUnreachable");
+            if late {
+                world.later(SignedDuration::from_hours(5));
+            } else {
+                world.spec["tearDownCluster"] = json!(true);
+            }
+            world.pass();
+            is(&world, "ProwJobCompleted", "False", "TearingDown");
+            world.refuses = None;
+            if made {
+                world.make();
+            }
+            world.settle();
+            assert_eq!(world.made, usize::from(made));
+            if made {
+                assert!(told_to_end(&world));
+            } else {
+                is(&world, "ProwJobCompleted", "True", "NothingToTearDown");
+            }
+        }
+    }
+}
+
+#[test]
+fn ready_in_time_is_ready_however_late_it_is_seen() {
+    let mut world = provisioning();
+    world.later(SignedDuration::from_mins(210));
+    world.hub_ready();
+    world.provider();
+    world.later(SignedDuration::from_mins(90));
+    world.settle();
+    assert_eq!(world.phase(), "Ready");
+}
+
+#[test]
+fn a_kubeconfig_that_never_comes_is_a_timeout_all_the_same() {
+    let mut world = provisioning();
+    world.hub_ready();
+    world.secrets.clear();
+    world.settle();
+    world.later(SignedDuration::from_hours(5));
+    world.settle();
+    assert_eq!(world.phase(), "Failed");
+}
+
+#[test]
+fn an_old_cluster_survives_the_loss_of_status_and_secrets() {
+    for ready in [false, true] {
+        let mut world = World::ready();
+        world.later(SignedDuration::from_hours(5));
+        let shown = world.conditions["Ready"].clone();
+        world.drop_status();
+        if ready {
+            world.conditions.insert("Ready".into(), shown);
+        }
+        lose_secrets(&mut world);
+        world.settle();
+        assert_eq!(world.phase(), "Ready");
+    }
+}
+
+#[test]
+fn a_default_ends_no_cluster_that_was_promised_none_or_more() {
+    let mut world = World::ready();
+    world.input["defaults"] = json!({ "lifetime": "1h" });
+    world.later(SignedDuration::from_hours(3));
+    world.spec["lifetime"] = json!("8h");
+    world.settle();
+    world.spec.as_object_mut().unwrap().remove("lifetime");
+    world.settle();
+    assert_eq!((world.phase().as_str(), world.status.get("expiresAt")), ("Ready", None));
+
+    let mut world = World::default();
+    world.input["defaults"] = json!({ "lifetime": "4h" });
+    world.settle();
+    world.hub_ready();
+    world.settle();
+    world.later(SignedDuration::from_hours(2));
+    for defaults in [json!({ "lifetime": "1h", "provisionTimeout": "1m" }), json!({})] {
+        world.input["defaults"] = defaults;
+        world.settle();
+        assert_eq!(world.status["expiresAt"], "2026-11-21T14:00:00Z");
+    }
+    let mut world = provisioning();
+    world.later(SignedDuration::from_hours(2));
+    world.input["defaults"] = json!({ "provisionTimeout": "1h" });
+    world.settle();
+    assert_eq!(world.phase(), "Provisioning", "a later timeout does not reach back");
+}
+
+#[test]
+fn a_lifetime_can_be_extended_without_a_maximum_as_far_as_the_hub_goes() {
+    let mut world = World::default();
+    world.spec["lifetime"] = json!("1h");
+    world.settle();
+    world.hub_ready();
+    world.settle();
+    world.spec["lifetime"] = json!("2h");
+    world.settle();
+    assert_eq!(world.status["expiresAt"], "2026-11-21T12:00:00Z");
+    is(&world, "RequestAccepted", "True", "Accepted");
+}
+
+#[test]
+fn a_hub_that_forgot_does_not_take_a_running_cluster_away() {
+    let mut world = World::ready();
+    let refused = json!({ "type": "ProwJobCreating", "status": "False", "reason": "EphemeralClusterValidationFailure", "message": "m" });
+    world.remote.as_mut().unwrap()["status"] = json!({ "phase": "Failed", "conditions": [refused] });
+    world.settle();
+    assert_eq!(world.phase(), "Degraded");
+    is(&world, "ClusterReady", "True", "Degraded");
+}
+
+#[test]
+fn what_cannot_be_read_counts_as_bound() {
+    let mut world = World::default();
+    world.settle();
+    world.hub("Provisioning", &[]);
+    world.remote.as_mut().unwrap()["status"]["conditions"] = json!([{ "type": "A", "status": 5 }]);
+    world.settle();
+    is(&world, "RemoteConsistent", "False", "Unreadable");
+    world.remote = None;
+    world.settle();
+    assert_eq!((world.phase().as_str(), world.made), ("Failed", 1));
+}
+
+#[test]
+fn words_of_the_hub_about_a_field_named_timeout_are_a_refusal() {
+    let words = "EphemeralCluster.ci.openshift.io \"x\" is invalid: spec.ciOperator.test.clusterClaim.timeout: Invalid value";
+    let mut world = World { refuses: Some(words.into()), ..World::default() };
+    world.settle();
+    is(&world, "RemoteConsistent", "False", "HubRefused");
+    world.spec["tearDownCluster"] = json!(true);
+    world.settle();
+    is(&world, "ProwJobCompleted", "True", "NothingToTearDown");
+}
+
+#[test]
+fn the_settled_say_nothing_more() {
+    let mut world = World { environment: None, ..World::default() };
+    world.settle();
+    world.environment = Some(json!({ "clusterName": "c" }));
+    world.spec["tearDownCluster"] = json!(true);
+    world.settle();
+    world.events.clear();
+    for environment in [None, Some(json!({ "clusterName": "c" }))] {
+        world.environment = environment;
+        world.settle();
+    }
+    assert_eq!(world.events, Vec::<String>::new());
+
+    let mut world = World::ready();
+    world.spec["tearDownCluster"] = json!(true);
+    world.settle();
+    world.events.clear();
+    world.remote = None;
+    world.settle();
+    assert_eq!(world.events, ["TornDown"]);
+}
+
+#[test]
+fn a_flapping_hub_repeats_no_advice() {
+    let mut world = World::default();
+    world.spec["lifetime"] = json!("4h");
+    world.settle();
+    world.hub_ready();
+    world.settle();
+    world.events.clear();
+    for _ in 0..2 {
+        world.hub("Provisioning", &[("ClusterReady", "False", "SecretsFetchFailure", "t")]);
+        world.settle();
+        world.hub_ready();
+        world.settle();
+    }
+    assert!(!world.events.contains(&"RequestAdjusted".to_owned()), "{:?}", world.events);
+}
+
+#[test]
+fn mirrored_conditions_of_a_replaced_object_are_unknown() {
+    let mut world = World::ready();
+    world.hub("Ready", &[("ClusterReady", "True", "", ""), ("TestCompleted", "True", "", "")]);
+    world.settle();
+    world.remote.as_mut().unwrap()["metadata"]["uid"] = json!("other");
+    world.settle();
+    is(&world, "TestCompleted", "Unknown", "NotReported");
+}
