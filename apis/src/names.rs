@@ -131,12 +131,12 @@ name! {
     ShortName, 63, "an RFC 1123 subdomain of at most 63 characters"
 }
 
-/// RFC 1123: dot-separated labels of lower-case letters, digits and inner dashes, each of at most 63 characters.
+/// A subdomain as Kubernetes judges names: dot-separated labels of lower-case letters, digits and inner dashes. Only
+/// the whole has a longest length, not each label.
 fn is_subdomain(text: &str) -> bool {
     let label = |l: &str| {
         let ends = |b: Option<&u8>| b.is_some_and(u8::is_ascii_alphanumeric);
-        l.len() <= 63
-            && l.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+        l.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
             && ends(l.as_bytes().first())
             && ends(l.as_bytes().last())
     };
@@ -176,6 +176,8 @@ mod tests {
             assert!(ShortName::try_from(bad).is_err(), "{bad}");
         }
         assert!(ObjectName::try_from(format!("{}.{}", "x".repeat(63), "y".repeat(63))).is_ok());
-        assert!(ObjectName::try_from("x.".repeat(127)).is_err());
+        assert!(ObjectName::try_from("x".repeat(253)).is_ok());
+        assert!(ObjectName::try_from("x".repeat(254)).is_err());
+        assert!(ObjectName::try_from("x.".repeat(120)).is_err());
     }
 }

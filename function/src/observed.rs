@@ -195,8 +195,13 @@ impl Observed {
 
     /// Whether a cluster was made for this composite although no writer is observed: then none is made again.
     pub fn made_before(&self) -> bool {
+        self.left_behind() || self.details.has_kubeconfig_key()
+    }
+
+    /// Whether it may still be there. Emptied keys alone are those of an end, also of one before anything was made.
+    pub fn left_behind(&self) -> bool {
         let uid = self.composite.status.backend.as_ref().and_then(|b| b.uid.as_ref());
-        uid.is_some() || self.details.has_kubeconfig_key()
+        uid.is_some() || self.details.has_kubeconfig()
     }
 }
 

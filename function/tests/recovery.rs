@@ -305,6 +305,18 @@ fn the_settled_say_nothing_more() {
     assert_eq!(world.events, ["TornDown"]);
 }
 
+/// Core's cache can show the emptied keys of an end before the status of the same pass.
+#[test]
+fn emptied_keys_without_status_are_those_of_an_end_before_anything_was_made() {
+    let mut world = World::default();
+    world.spec["tearDownCluster"] = json!(true);
+    world.pass();
+    world.drop_status();
+    world.settle();
+    is(&world, "ProwJobCompleted", "True", "NothingToTearDown");
+    assert!(!world.objects.contains_key("ec"));
+}
+
 #[test]
 fn a_flapping_hub_repeats_no_advice() {
     let mut world = World::default();

@@ -50,10 +50,11 @@ impl Facts<'_> {
         let Some(writer) = &self.observed.writer else {
             return match (self.observed.made_before(), ending, self.timed_out) {
                 // Its writer is gone; whether it is too has to be found out.
-                (true, true, _) => plain(Phase::Deprovisioning),
+                (true, true, _) if self.observed.left_behind() => plain(Phase::Deprovisioning),
+
                 (true, false, _) if self.ever_ready => plain(Phase::Degraded),
                 (true, false, _) => plain(Phase::Provisioning),
-                (false, true, _) => plain(Phase::Deprovisioned),
+                (_, true, _) => plain(Phase::Deprovisioned),
                 (false, false, true) => failed(Failure::ProvisionTimeout),
                 (false, false, false) => plain(Phase::Pending),
             };
@@ -123,8 +124,12 @@ impl Facts<'_> {
         let deleted = writer.is_some_and(|w| w.link == Link::Deleted);
         let nothing = JobCompleted::NothingToTearDown.as_str();
         let running = writer.is_some_and(|w| w.remote().is_some()) && !self.health.stage.is_terminal();
-        // What was said to be nothing, and turned up: it may be running, or is gone by now, but was something.
-        let stands = |reason: &&str| *reason != nothing || !(deleted || running);
+        // What was said to be nothing and turned up, and what the hub said had ended and runs again. What we found gone
+        // ourselves is different: what is observed of it is only the last that was seen.
+        let hubs_word = |reason: &str| JobCompleted::parse(reason).is_none();
+        let stands = |reason: &&str| {
+            if *reason == nothing { !(deleted || running) } else { !(running && hubs_word(reason)) }
+        };
         let noted = writer.and_then(|w| w.object.metadata.annotation(ours::OVER)).filter(stands);
         if let Some(noted) = noted {
             // The hub's words are not noted; they are shown as long as they match.
@@ -138,7 +143,7 @@ impl Facts<'_> {
             Some(_) if writer.is_some_and(Writer::may_exist) => None,
             Some(_) if failure == Some(Failure::WriterLost) => Some(JobCompleted::RemoteDeleted),
             Some(_) if self.ever_ready => Some(self.ending_reason()),
-            None if self.observed.made_before() => Some(self.ending_reason()),
+            None if self.observed.left_behind() => Some(self.ending_reason()),
             Some(_) | None => Some(JobCompleted::NothingToTearDown),
         };
         // Without a writer there is no note; what was shown holds.
