@@ -14,6 +14,8 @@ pub mod binaries;
 pub mod cluster;
 pub mod control_plane;
 pub mod crossplane;
+pub mod definitions;
+pub mod exclusive;
 pub mod function;
 pub mod hub;
 pub mod kinds;

@@ -57,6 +57,8 @@ impl<'e> Tenant<'e> {
                     "releases": { "latest": { "integration": { "name": "4.20", "namespace": "ocp" } } },
                     "test": { "workflow": "ipi-aws", "clusterProfile": "aws" },
                 },
+                // Scenarios have Compositions of their own, and without a name core picks any.
+                "compositionRef": { "name": "testplatform-ephemeral-cluster" },
                 "writeConnectionSecretToRef": { "name": format!("{}-kubeconfig", self.name) },
             },
         });

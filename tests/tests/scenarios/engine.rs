@@ -5,9 +5,9 @@ use std::time::Duration;
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 use testplatform_tests::{
-    cluster::{SOON, at, at_root, has},
+    cluster::{SOON, at, has},
     hub,
-    kinds::{COMPOSITE, SERVICE_ACCOUNT},
+    kinds::SERVICE_ACCOUNT,
     tenant::{KUBECONFIG, PASSWORD, Tenant},
 };
 
@@ -24,12 +24,13 @@ pub async fn function_down_for_a_while(tenant: &Tenant<'_>) -> anyhow::Result<()
     controller.provision().await?;
     tenant.until_phase("Provisioning").await?;
 
-    let composite = at_root(COMPOSITE, &tenant.composite().await?);
+    let writer = tenant.writer().await?;
     engine.function.stop();
     let away = async {
         controller.ready(KUBECONFIG, PASSWORD).await?;
-        let told = |composite: &Value| has(composite, "Synced", "False", "");
-        tenant.konflux().until_is(&composite, SOON, "told that the function is away", told).await
+        let seen = |writer: &Value| writer["status"]["atProvider"]["manifest"]["status"]["phase"] == "Ready";
+        tenant.konflux().until_is(&writer, SOON, "what the hub has", seen).await?;
+        live.change(&json!({ "lifetime": "5h" })).await
     };
     let away = away.await;
     engine.start_function()?;

@@ -6,6 +6,7 @@ use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 use testplatform_tests::{
     cluster::{SOON, at_root, has},
+    hub,
     kinds::COMPOSITE,
     tenant::{KUBECONFIG, Tenant},
 };
@@ -24,7 +25,11 @@ pub async fn lifetime_reached(tenant: &Tenant<'_>) -> anyhow::Result<()> {
 }
 
 pub async fn lifetime_extended(tenant: &Tenant<'_>) -> anyhow::Result<()> {
-    let controller = tenant.ask_and_get(&json!({ "lifetime": "1m" })).await?;
+    let engine = tenant.engine;
+    let credential = hub::issue(&engine.hub, hub::IDENTITY, "extended").await?;
+    engine.own("extended", &credential, &json!({ "maxima": { "lifetime": "4h" } })).await?;
+    let ours = json!({ "lifetime": "1m", "compositionRef": { "name": "extended" } });
+    let controller = tenant.ask_and_get(&ours).await?;
     let claim = tenant.until(SOON, "with an end", |claim| claim["status"]["expiresAt"].is_string()).await?;
     let first = claim["status"]["expiresAt"].clone();
     tenant.change(&json!({ "lifetime": "1h" })).await?;

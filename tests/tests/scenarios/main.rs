@@ -32,6 +32,7 @@ const PATIENCE: Duration = Duration::from_mins(5);
 
 type Outcome<'t> = Pin<Box<dyn Future<Output = anyhow::Result<()>> + Send + 't>>;
 
+#[derive(Clone, Copy)]
 struct Scenario {
     name: &'static str,
     run: for<'t> fn(&'t Tenant<'t>) -> Outcome<'t>,
@@ -108,7 +109,8 @@ impl Session {
             (None, Some(self.quiet.read().await))
         };
         let begun = Instant::now();
-        let tenant = Tenant::new(engine, &scenario.name.replace('_', "-")).await.map_err(said)?;
+        let tenant =
+            Tenant::new(engine, &scenario.name.replace('_', "-")).await.map_err(|error| said(&error))?;
         let outcome = tokio::time::timeout(PATIENCE, (scenario.run)(&tenant)).await;
         let outcome = outcome.unwrap_or_else(|_| Err(anyhow::anyhow!("did not end within {PATIENCE:?}")));
         let outcome = outcome.and_then(|()| invariants(&tenant, scenario)).and_then(|()| engine.check());
@@ -132,7 +134,7 @@ fn invariants(tenant: &Tenant<'_>, scenario: &Scenario) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn said(error: anyhow::Error) -> Failed {
+fn said(error: &anyhow::Error) -> Failed {
     format!("{error:#}").into()
 }
 
