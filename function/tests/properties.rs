@@ -1,8 +1,7 @@
+//! Properties: whatever happens, in whatever order, and whatever a tenant writes.
+//!
 //! The walks are the same in every run, so that CI is; other seeds and more cases find more, and are worth a change of
 //! this file now and then.
-//!
-//! Properties: whatever happens, in whatever order, and whatever a tenant writes.
-
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test that cannot go on says so")]
 
 mod support;
