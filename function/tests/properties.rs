@@ -124,7 +124,6 @@ fn happen(world: &mut World, what: Happens) {
             }
             world.settle();
         }
-        Happens::SecretsLost => {}
         // Without status, too, nothing tells that there ever was one.
         Happens::WriterUnseen if world.phase().is_empty() => {}
         Happens::WriterUnseen => {
@@ -136,7 +135,7 @@ fn happen(world: &mut World, what: Happens) {
         }
         // Before it was pinned nothing remembers what an Object without its finalizer leaves behind.
         Happens::WriterLost if world.pinned() => drop(world.objects.remove("ec")),
-        Happens::WriterLost => {}
+        Happens::SecretsLost | Happens::WriterLost => {}
         Happens::Ambiguous => world.refuses = Some("Patch \"https://hub\": context deadline exceeded".into()),
         Happens::HubForgets => {
             // What was never seen is not known to have been forgotten.
