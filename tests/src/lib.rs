@@ -14,6 +14,7 @@ pub mod binaries;
 pub mod cluster;
 pub mod control_plane;
 pub mod crossplane;
+pub mod demo;
 pub mod function;
 pub mod hub;
 pub mod kinds;
