@@ -34,8 +34,8 @@ use crate::crossplane::Engine;
 use claim::Claim;
 use screen::{Screen, complain};
 
-/// How long everything may take to end after it was told to.
-const GRACE: Duration = Duration::from_secs(10);
+/// How long everything may take to end after it was told to. What takes longer ends when this process does.
+const GRACE: Duration = Duration::from_secs(3);
 /// What a program says that was interrupted.
 const INTERRUPTED: u8 = 130;
 

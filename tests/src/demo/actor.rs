@@ -3,15 +3,15 @@
 use std::time::Duration;
 
 use super::delivered::Delivered;
-use crate::{actors::Controller, cluster::SOON, crossplane::Engine};
+use crate::{actors::Controller, crossplane::Engine};
 
-/// Nobody waits longer for a person.
+/// As long as it takes; whoever asks has deadlines.
 const DAY: Duration = Duration::from_hours(24);
 
 /// Fulfils one EphemeralCluster, from the wish to the end.
 pub async fn fulfil(engine: &Engine, composite: &str, pace: Duration) -> anyhow::Result<()> {
     let controller = Controller::new(engine.hub.cluster(), composite);
-    controller.until_asked(SOON).await?;
+    controller.until_asked(DAY).await?;
     tokio::time::sleep(pace / 3).await;
     controller.provision().await?;
     let mut made = None;

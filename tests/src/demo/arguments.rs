@@ -14,7 +14,7 @@ use crate::settings;
 ///
 /// The first run builds the Go programs, which takes about ten minutes. Later ones take about half a minute.
 #[derive(Clone, Debug, Parser)]
-#[command(name = "cargo demo", version, after_help = EXAMPLES)]
+#[command(name = "demo", bin_name = "cargo demo", version, after_help = EXAMPLES)]
 pub struct Arguments {
     /// Claim to make, a YAML file; examples/minimal/claim.yaml if none is given
     #[arg(long, value_name = "FILE")]
@@ -31,7 +31,7 @@ const EXAMPLES: &str = "\
 Examples:
   cargo demo                                        everything, about half a minute
   cargo demo --speed 5                              faster than you can read
-  cargo demo --claim examples/lifetime/claim.yaml   another claim
+  cargo demo --claim FILE                           another claim, say one of yours
   cargo demo --keep                                 look around with kubectl
 
 Exit code: 0 every check held; 1 one did not; 2 it could not be tried; 130 interrupted.

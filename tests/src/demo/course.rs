@@ -65,8 +65,12 @@ impl Course<'_> {
             json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": self.claim.namespace } });
         konflux.apply(&namespace).await?;
         self.screen.act(&format!("claim {} is made in namespace {}", self.claim.name, self.claim.namespace));
-        if let Err(error) = konflux.create(&self.claim.manifest).await {
-            bail!("{}: the API server refuses the claim: {error}", self.claim.file());
+        match konflux.create(&self.claim.manifest).await {
+            Ok(_) => {}
+            Err(kube::Error::Api(status)) => {
+                bail!("{}: the API server refuses the claim: {}", self.claim.file(), status.message)
+            }
+            Err(error) => return Err(error).context("cannot make the claim"),
         }
         let named = |claim: &Value| claim["spec"]["resourceRef"]["name"].is_string();
         let claim = konflux.until_is(&self.claim.at(), SOON, "bound to a composite", named).await?;
@@ -98,16 +102,21 @@ impl Course<'_> {
     async fn ready(&mut self) -> anyhow::Result<String> {
         let konflux = self.engine.konflux.cluster();
         self.screen.wait("until it is ready");
-        let settled = |claim: &Value| {
-            has(claim, "ClusterReady", "True", "") || matches!(phase(claim), "Failed" | "Deprovisioned")
+        // What an administrator could still make true, nobody does here.
+        let hopeless = |claim: &Value| {
+            matches!(phase(claim), "Failed" | "Deprovisioned") || has(claim, "RequestAccepted", "False", "")
         };
-        let claim = konflux.until_is(&self.claim.at(), self.patience, "ready", settled).await?;
+        let settled = |claim: &Value| has(claim, "ClusterReady", "True", "") || hopeless(claim);
+        let claim = match konflux.until_is(&self.claim.at(), self.patience, "ready", settled).await {
+            Ok(claim) => claim,
+            Err(_) => konflux.get(&self.claim.at()).await?.context("the claim is gone")?,
+        };
         // At once: this is what the next task of a pipeline does.
         let secret = konflux.get(&self.claim.secret_at()).await?;
         let data = secret.as_ref().map(decoded).unwrap_or_default();
         if !has(&claim, "ClusterReady", "True", "") {
             let words = claim["status"]["message"].as_str().unwrap_or_default();
-            bail!("the claim is {}: {words}", phase(&claim));
+            bail!("the claim does not become ready; it is {}: {words}", phase(&claim));
         }
         let filled = |data: &BTreeMap<String, String>| {
             KEYS.iter().all(|k| data.get(*k).is_some_and(|v| !v.is_empty()))
