@@ -1,17 +1,13 @@
 //! The engine: two control planes, and Crossplane core, provider-kubernetes and our function between them.
 
 use std::{
-    env,
-    fs::File,
-    io::Write as _,
-    net::TcpListener,
     path::{Path, PathBuf},
     process::Command,
     sync::{Mutex, PoisonError},
     time::Duration,
 };
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use kube::{
     Api,
@@ -20,9 +16,10 @@ use kube::{
 use serde_json::{Value, json};
 
 use crate::{
-    binaries::{Binaries, say},
+    binaries::Binaries,
     cluster::{Cluster, SOON, at_root, has},
     control_plane::{ControlPlane, free_ports},
+    exclusive::{only_one, require_port},
     function::{self, Function},
     hub::{self, Credential},
     kinds::{COMPOSITION_REVISION, CRD, XRD},
@@ -219,35 +216,6 @@ impl Engine {
     }
 }
 
-/// A control plane with Crossplane core and nothing else: for what concerns definitions. Any number may run.
-pub struct Definitions {
-    _core: Process,
-    nest: Nest,
-    /// The control plane.
-    pub konflux: ControlPlane,
-}
-
-impl Definitions {
-    /// Starts both.
-    pub async fn start() -> anyhow::Result<Self> {
-        let binaries = Binaries::ensure()?;
-        let nest = Nest::new("definitions", None)?;
-        let konflux = ControlPlane::start("konflux", &binaries).await?;
-        prepare_konflux(konflux.cluster(), &binaries).await?;
-        let authority = Authority::new("crossplane")?;
-        for directory in ["core-client", "core-server"] {
-            authority.publish(&nest.directory().join(directory), &authority.client("crossplane", None)?)?;
-        }
-        let core = start_core(&nest, &binaries, konflux.kubeconfig())?;
-        Ok(Self { _core: core, nest, konflux })
-    }
-
-    /// What core said last.
-    pub fn words(&self) -> String {
-        crate::nest::tail(&self.nest.log("crossplane"), 3000)
-    }
-}
-
 /// Waits until core serves claims of the XRD as it is now.
 pub async fn until_offered(konflux: &Cluster) -> anyhow::Result<()> {
     let offered = |xrd: &Value| has(xrd, "Established", "True", "") && has(xrd, "Offered", "True", "");
@@ -269,7 +237,7 @@ pub fn composition() -> anyhow::Result<Value> {
     manifests::package_one("compositions/testplatform-ephemeral-cluster.yaml")
 }
 
-async fn prepare_konflux(konflux: &Cluster, binaries: &Binaries) -> anyhow::Result<()> {
+pub(crate) async fn prepare_konflux(konflux: &Cluster, binaries: &Binaries) -> anyhow::Result<()> {
     for directory in &binaries.crds {
         let crds = manifests::crds(directory)?;
         futures_util::future::try_join_all(crds.iter().map(|crd| konflux.apply(crd))).await?;
@@ -289,7 +257,7 @@ async fn prepare_konflux(konflux: &Cluster, binaries: &Binaries) -> anyhow::Resu
 }
 
 /// Core without packages and without webhooks.
-fn start_core(nest: &Nest, binaries: &Binaries, kubeconfig: &Path) -> anyhow::Result<Process> {
+pub(crate) fn start_core(nest: &Nest, binaries: &Binaries, kubeconfig: &Path) -> anyhow::Result<Process> {
     let [metrics, health] = free_ports()?;
     let directory = |name: &str| nest.directory().join(name).display().to_string();
     let mut command = Command::new(&binaries.crossplane);
@@ -306,49 +274,4 @@ fn start_core(nest: &Nest, binaries: &Binaries, kubeconfig: &Path) -> anyhow::Re
         format!("--tls-server-certs-dir={}", directory("core-server")),
     ]);
     nest.spawn("crossplane", &mut command)
-}
-
-/// Holds the machine's lock on engines. It is free again when the last holder of the file is gone.
-fn only_one() -> anyhow::Result<File> {
-    let path = env::temp_dir().join("testplatform-engine.lock");
-    let mut lock = File::options().create(true).append(true).open(&path);
-    if lock.is_err() {
-        // Somebody else's file can still be locked.
-        lock = File::open(&path);
-    }
-    let mut lock = lock.with_context(|| format!("cannot open {}", path.display()))?;
-    if lock.try_lock().is_err() {
-        say("waiting for another engine on this machine to end");
-        lock.lock()?;
-    }
-    let _ = lock.flush();
-    Ok(lock)
-}
-
-fn require_port(port: u16) -> anyhow::Result<()> {
-    let Err(error) = TcpListener::bind(("0.0.0.0", port)) else { return Ok(()) };
-    let whose = owner(port).map(|who| format!(" by {who}")).unwrap_or_default();
-    bail!("provider-kubernetes needs port {port} and cannot use another one; it is taken{whose} ({error})")
-}
-
-/// Who listens on a port, as far as this user may know: the inode of the socket leads to the process.
-fn owner(port: u16) -> Option<String> {
-    let hex = format!(":{port:04X}");
-    let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(|t| std::fs::read_to_string(t).unwrap_or_default());
-    let lines = tables.iter().flat_map(|t| t.lines().skip(1));
-    let inode = lines.map(|l| l.split_whitespace().collect::<Vec<_>>()).find_map(|fields| {
-        let listens = fields.get(1)?.ends_with(&hex) && *fields.get(3)? == "0A";
-        listens.then(|| fields.get(9).map(|inode| format!("socket:[{inode}]"))).flatten()
-    })?;
-    for process in std::fs::read_dir("/proc").ok()?.flatten() {
-        let Ok(files) = std::fs::read_dir(process.path().join("fd")) else { continue };
-        if files
-            .flatten()
-            .any(|f| std::fs::read_link(f.path()).is_ok_and(|l| l.as_os_str() == inode.as_str()))
-        {
-            let name = std::fs::read_to_string(process.path().join("comm")).unwrap_or_default();
-            return Some(format!("process {} ({})", process.file_name().display(), name.trim()));
-        }
-    }
-    None
 }

@@ -1,0 +1,49 @@
+//! Crossplane without an engine: for what concerns definitions and admission.
+
+use std::sync::{Mutex, PoisonError};
+
+use crate::{
+    binaries::Binaries,
+    control_plane::ControlPlane,
+    crossplane::{prepare_konflux, start_core},
+    nest::{Nest, Process},
+    pki::Authority,
+};
+
+/// A control plane with Crossplane core and nothing else: for what concerns definitions. Any number may run.
+pub struct Definitions {
+    core: Mutex<Process>,
+    binaries: Binaries,
+    nest: Nest,
+    /// The control plane.
+    pub konflux: ControlPlane,
+}
+
+impl Definitions {
+    /// Starts both.
+    pub async fn start() -> anyhow::Result<Self> {
+        let binaries = Binaries::ensure()?;
+        let nest = Nest::new("definitions", None)?;
+        let konflux = ControlPlane::start("konflux", &binaries).await?;
+        prepare_konflux(konflux.cluster(), &binaries).await?;
+        let authority = Authority::new("crossplane")?;
+        for directory in ["core-client", "core-server"] {
+            authority.publish(&nest.directory().join(directory), &authority.client("crossplane", None)?)?;
+        }
+        let core = start_core(&nest, &binaries, konflux.kubeconfig())?;
+        Ok(Self { core: Mutex::new(core), binaries, nest, konflux })
+    }
+
+    /// Ends core and starts it again.
+    pub fn restart_core(&self) -> anyhow::Result<()> {
+        let mut core = self.core.lock().unwrap_or_else(PoisonError::into_inner);
+        core.terminate();
+        *core = start_core(&self.nest, &self.binaries, self.konflux.kubeconfig())?;
+        Ok(())
+    }
+
+    /// What core said last.
+    pub fn words(&self) -> String {
+        crate::nest::tail(&self.nest.log("crossplane"), 3000)
+    }
+}
