@@ -63,21 +63,32 @@ impl Engine {
     /// Starts everything and waits until claims can be made. There is one engine on a machine at a time: a second one
     /// waits for the first to end.
     pub async fn start() -> anyhow::Result<Self> {
+        Self::start_and_tell(&|_| ()).await
+    }
+
+    /// As [`Self::start`]. Tells what is being done, as each step of it begins.
+    pub async fn start_and_tell(tell: &(dyn Fn(&'static str) + Sync)) -> anyhow::Result<Self> {
+        tell("programs: control planes, Crossplane, provider");
         let binaries = Binaries::ensure()?;
+        tell("program: the function");
         let program = function::program()?;
+        tell("a free machine");
         let lock = only_one()?;
         let nest = Nest::new("engine", Some(&lock))?;
         drop(lock);
         FIXED_PORTS.into_iter().try_for_each(require_port)?;
+        tell("control planes: konflux and hub");
         let (konflux, hub) = tokio::try_join!(
             ControlPlane::start("konflux", &binaries),
             ControlPlane::start("hub", &binaries)
         )?;
+        tell("definitions of Crossplane, provider and hub");
         let prepare_hub = async {
             hub::prepare(hub.cluster()).await?;
             hub::issue(&hub, hub::IDENTITY, "0").await
         };
         let (credential, ()) = tokio::try_join!(prepare_hub, prepare_konflux(konflux.cluster(), &binaries))?;
+        tell("Crossplane, provider and function, until claims are served");
         let authority = Authority::new("crossplane")?;
         for (directory, leaf) in [
             ("core-client", authority.client("crossplane", None)?),

@@ -15,6 +15,7 @@ pub mod cluster;
 pub mod control_plane;
 pub mod crossplane;
 pub mod definitions;
+pub mod demo;
 pub mod exclusive;
 pub mod function;
 pub mod hub;

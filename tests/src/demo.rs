@@ -1,0 +1,136 @@
+//! `cargo demo`: the life of one claim on the real engine, before your eyes.
+//!
+//! ```text
+//! main ──▶ course (what is done and checked) ──▶ screen (what is seen) ◀── rows ◀── watches
+//!            └─▶ actor (fulfils the claim on the hub) ──▶ delivered (a place with an API server, to be used)
+//! ```
+//!
+//! **Invariant:** exit code 0 means that every check held. **Invariant:** nothing is left, however it ends.
+
+mod actor;
+mod arguments;
+mod board;
+mod claim;
+mod copies;
+mod course;
+mod delivered;
+mod rows;
+mod screen;
+mod summary;
+mod watches;
+
+use std::{process::ExitCode, sync::Arc, time::Duration};
+
+use anyhow::Context as _;
+use tokio::{
+    runtime::Runtime,
+    signal::unix::{SignalKind, signal},
+    task::JoinHandle,
+};
+
+pub use arguments::Arguments;
+
+use crate::crossplane::Engine;
+use claim::Claim;
+use screen::{Screen, complain};
+
+/// How long everything may take to end after it was told to. What takes longer ends when this process does.
+const GRACE: Duration = Duration::from_secs(3);
+/// What a program says that was interrupted.
+const INTERRUPTED: u8 = 130;
+
+/// Runs it. 0: all is as it should be. 1: something is not. 2: it cannot be tried. 130: interrupted.
+pub fn main(arguments: Arguments) -> ExitCode {
+    let screen = Arc::new(Screen::new());
+    let claim = match Claim::read(&arguments.claim()) {
+        Ok(claim) => claim,
+        Err(error) => {
+            complain(&format!("{error:#}"));
+            return ExitCode::from(2);
+        }
+    };
+    let runtime = match Runtime::new() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            complain(&format!("cannot start: {error}"));
+            return ExitCode::from(2);
+        }
+    };
+    let code = runtime.block_on(supervise(arguments, claim, Arc::clone(&screen)));
+    // Whoever still blocks a thread waits for something that nobody needs any more.
+    runtime.shutdown_background();
+    code
+}
+
+async fn supervise(arguments: Arguments, claim: Claim, screen: Arc<Screen>) -> ExitCode {
+    let clock = tokio::spawn(Arc::clone(&screen).tick());
+    let kept = arguments.keep;
+    let mut work = tokio::spawn(run(arguments, claim, Arc::clone(&screen)));
+    let outcome = tokio::select! {
+        outcome = &mut work => Some(outcome),
+        () = interrupted() => None,
+    };
+    clock.abort();
+    let Some(outcome) = outcome else {
+        screen.close();
+        // Before everything was there, nothing was kept.
+        let code = if kept && screen.is_kept() { 0 } else { INTERRUPTED };
+        screen.say("cleaning up");
+        end(work, &screen).await;
+        return ExitCode::from(code);
+    };
+    screen.close();
+    match outcome.context("it panicked").flatten() {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            complain(&format!("{error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The engine ends with the task that owns it. If that does not come to it, then with this process.
+async fn end(work: JoinHandle<anyhow::Result<bool>>, screen: &Screen) {
+    work.abort();
+    tokio::select! {
+        ended = tokio::time::timeout(GRACE, work) => {
+            if ended.is_ok() {
+                screen.say("nothing is left");
+            }
+        }
+        () = interrupted() => {}
+    }
+}
+
+/// Boots, plays the course, and takes everything away again. Whether all checks held.
+async fn run(arguments: Arguments, claim: Claim, screen: Arc<Screen>) -> anyhow::Result<bool> {
+    screen.title(&format!("{} on two real control planes", claim.file()));
+    let teller = Arc::clone(&screen);
+    let engine = Engine::start_and_tell(&move |step| teller.step(step)).await?;
+    screen.booted();
+    let played = course::play(&engine, &claim, &arguments, &screen).await;
+    screen.close();
+    match &played {
+        Ok(played) => summary::print(&engine, played, &screen).await,
+        Err(_) => eprintln!("{}", engine.words()),
+    }
+    drop(engine);
+    let played = played?;
+    screen.verdict(&played.failed);
+    Ok(played.failed.is_empty())
+}
+
+async fn interrupted() {
+    let wait = async |kind: SignalKind| match signal(kind) {
+        Ok(mut signal) => {
+            signal.recv().await;
+        }
+        Err(_) => std::future::pending().await,
+    };
+    tokio::select! {
+        () = wait(SignalKind::interrupt()) => {}
+        () = wait(SignalKind::terminate()) => {}
+        () = wait(SignalKind::hangup()) => {}
+    }
+}
