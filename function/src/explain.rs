@@ -16,8 +16,8 @@ use testplatform_apis::{
 use crate::{
     Judged,
     backend::Stage,
+    intent::{Policies, Write},
     observed::{CREDENTIALS, EPHEMERAL_CLUSTER, Environment, Writer},
-    plan::{Policies, Write},
     proto::{Ready, Resource, RunFunctionResponse, Severity},
     validate::Validated,
     wire,

@@ -17,6 +17,7 @@ pub mod edge;
 pub mod events;
 pub mod explain;
 pub mod fatal;
+pub mod intent;
 pub mod observed;
 pub mod plan;
 pub mod proto;

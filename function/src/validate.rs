@@ -16,8 +16,8 @@ use testplatform_apis::{
 pub use lifetime::Lifetime;
 
 use crate::{
+    intent::Intent,
     observed::{Environment, Observed},
-    plan::Intent,
     text::bounded,
 };
 

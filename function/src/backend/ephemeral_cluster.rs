@@ -14,8 +14,8 @@ use testplatform_apis::{
 
 use super::{Backend, Desired, Health, Job, Stage, object};
 use crate::{
+    intent::Write,
     observed::{EPHEMERAL_CLUSTER, Observed, Writer},
-    plan::Write,
     text::bounded,
     validate::{Block, Validated},
 };

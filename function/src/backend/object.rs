@@ -8,8 +8,8 @@ use testplatform_apis::{
 
 use super::{Desired, Health};
 use crate::{
+    intent::{Policies, Write},
     observed::{CREDENTIALS, Observed, PENDING},
-    plan::{Policies, Write},
     text::bounded,
     validate::Validated,
 };

@@ -2,9 +2,10 @@
 
 use testplatform_apis::{condition::Failure, names::Uid, phase::Phase};
 
-use super::{Course, Intent, Policies, Write};
+use super::Course;
 use crate::{
     backend::Health,
+    intent::{Intent, Policies, Write},
     observed::{Credentials, Link, Observed, Writer},
     validate::Validated,
 };

@@ -1,0 +1,60 @@
+//! What the planner tells a backend to do.
+
+use jiff::Timestamp;
+use testplatform_apis::{condition::Failure, names::Uid};
+
+/// What to do, decided before any resource is built: nothing is left to choose after it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Write {
+    /// No writer: none is wanted, or none may be made any more.
+    #[default]
+    Nothing,
+    /// Ask the hub for the first time.
+    Create,
+    /// Repeat, or change, what was asked for.
+    Update(Policies),
+    /// Find out whether what was asked for is still there: its writer is gone. Nothing can be made by it.
+    Look {
+        /// The uid that pins it, if it is remembered.
+        uid: Option<Uid>,
+    },
+    /// Ask once more: what was asked for vanished before it was taken up.
+    Again {
+        /// Uid of the one that vanished.
+        vanished: Uid,
+    },
+}
+
+/// What provider-kubernetes may do to the remote object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Policies {
+    /// Everything.
+    Full,
+    /// Only watch and, with the claim, delete: it is terminal or gone, and nothing may make it anew.
+    ObserveDelete,
+    /// Only watch: another object has its name, and Delete goes by name.
+    Observe,
+}
+
+/// What the backend is told to do.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Intent {
+    /// What to do about the writer.
+    pub write: Write,
+    /// Whether the remote object is told to end.
+    pub teardown: bool,
+    /// Why the claim Failed, noted on the writer.
+    pub failed: Option<Failure>,
+    /// Why nothing is left that costs money, noted on the writer.
+    pub over: Option<String>,
+    /// When a cluster with a lifetime became ready, noted on the writer.
+    pub ready_at: Option<Timestamp>,
+    /// Whether the credentials have to be read again, because their connection Secret is lost.
+    pub read_again: bool,
+    /// Whether the credentials are wanted.
+    pub credentials: bool,
+    /// Whether the writer counts as ready.
+    pub writer_ready: bool,
+    /// Whether the credentials count as ready.
+    pub credentials_ready: bool,
+}
