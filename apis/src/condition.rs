@@ -113,16 +113,14 @@ words! {
         Published,
         /// True: the kubeconfig is there, the kubeadmin password is empty.
         PublishedWithoutPassword,
-        /// The hub has not named the Secret yet.
-        WaitingForCluster,
-        /// The hub has named the Secret; it has not been read yet.
-        WaitingForSecret,
-        /// The Secret that the hub names does not exist.
+        /// The hub has not taken up the request yet.
+        NotAssigned,
+        /// There is no cluster to have credentials for: not yet, or not any more.
+        NotRunning,
+        /// The Secret that the hub names was not read yet, or does not exist.
         SecretMissing,
         /// The Secret has no kubeconfig, or an empty one.
         KeyMissing,
-        /// They were taken back at the end.
-        Withdrawn,
     }
 }
 

@@ -99,14 +99,13 @@ fn credentials_published(judged: &Judged) -> Condition {
     use Credentials as R;
     let type_ = ConditionType::CredentialsPublished;
     let course = &judged.plan.course;
-    let settled = matches!(course.phase, Phase::Deprovisioned | Phase::Failed) && course.over.is_some();
-    if settled {
+    if course.settled() {
         let message = if course.ever_ready {
             "kubeconfig and kubeAdminPassword were taken back"
         } else {
             "there will be no kubeconfig"
         };
-        return Condition::new(type_, False, R::Withdrawn.as_str(), message);
+        return Condition::new(type_, False, R::NotRunning.as_str(), message);
     }
     if let Some(details) = &course.details {
         let whose = if judged.observed.composite.claim.is_some() { "claim" } else { "composite" };
@@ -119,19 +118,18 @@ fn credentials_published(judged: &Judged) -> Condition {
         return Condition::new(type_, True, reason.as_str(), message);
     }
     let Some(secret) = &course.secret else {
-        return Condition::new(
-            type_,
-            False,
-            R::WaitingForCluster.as_str(),
-            "the hub has not named a Secret yet",
-        );
+        let reason = match judged.plan.health.stage {
+            Stage::Unborn => R::NotAssigned,
+            _ => R::NotRunning,
+        };
+        return Condition::new(type_, False, reason.as_str(), "the hub has not named a Secret yet");
     };
     let synced =
         judged.observed.credentials.as_ref().and_then(|c| condition(&c.object.status.conditions, "Synced"));
     let trouble = synced.filter(|c| c.is_false()).map_or("", |c| c.message.as_str());
     let named = judged.observed.credentials.as_ref().is_some_and(|c| c.secret_name() == secret);
     let (reason, what) = if !named {
-        (R::WaitingForSecret, "was just named and is not read yet")
+        (R::SecretMissing, "was just named and is not read yet")
     } else if trouble.contains("does not exist") || trouble.contains("not found") {
         (R::SecretMissing, "does not exist on the hub")
     } else if trouble.contains("no such field")
@@ -139,7 +137,7 @@ fn credentials_published(judged: &Judged) -> Condition {
     {
         (R::KeyMissing, "has no kubeconfig yet")
     } else {
-        (R::WaitingForSecret, "is not read yet")
+        (R::SecretMissing, "is not read yet")
     };
     Condition::new(type_, False, reason.as_str(), format!("Secret {secret} {what}"))
 }

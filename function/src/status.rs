@@ -15,7 +15,7 @@ use crate::{Judged, backend::Stage, observed::Link, text::bounded};
 pub fn status(judged: &Judged) -> TestPlatformClusterStatus {
     let Judged { plan, observed, .. } = judged;
     let (course, health) = (&plan.course, &plan.health);
-    let settled = matches!(course.phase, Phase::Deprovisioned | Phase::Failed) && course.over.is_some();
+    let settled = course.settled();
     let state = match (settled, course.ever_ready) {
         (true, true) => Some(CredentialsState::Withdrawn),
         // There never were any, and there will be none.
