@@ -106,8 +106,3 @@ fn repeated(response: &RunFunctionResponse) -> Option<String> {
     let twice = response.conditions.iter().find(|c| !seen.insert(c.r#type.as_str()))?;
     Some(format!("condition {} is given twice", twice.r#type))
 }
-
-/// Size of a response on the wire, in bytes.
-pub fn size(response: &RunFunctionResponse) -> usize {
-    response.encoded_len()
-}
