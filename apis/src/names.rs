@@ -30,6 +30,12 @@ pub mod ours {
     pub const MAX_LIFETIME: &str = "testplatform.ci.openshift.org/max-lifetime";
     /// On the EphemeralCluster: how long provisioning may take; written at birth, constant.
     pub const PROVISION_TIMEOUT: &str = "testplatform.ci.openshift.org/provision-timeout";
+    /// On the EphemeralCluster: what was known when it failed, JSON without log text or secrets.
+    pub const DIAGNOSTICS: &str = "testplatform.ci.openshift.org/diagnostics";
+    /// On the ProwJob: uid of the EphemeralCluster that it was made for.
+    pub const EPHEMERAL_CLUSTER_UID: &str = "testplatform.ci.openshift.org/ephemeral-cluster-uid";
+    /// On the published Secret: which state of its source it was made from.
+    pub const SOURCE_REVISION: &str = "testplatform.ci.openshift.org/source-revision";
 }
 
 /// Annotations of an EphemeralCluster that its controller reads.
@@ -42,6 +48,27 @@ pub mod ephemeral_cluster {
     pub const PIPELINE_RUN_NAME: &str = "ephemeralcluster.ci.openshift.io/pipeline-run-name";
     /// Names the Prow job when there is no PipelineRun. Tenant text.
     pub const TASK_RUN_NAME: &str = "ephemeralcluster.ci.openshift.io/task-run-name";
+    /// Finalizer: there is or may be a ProwJob that has to end first.
+    pub const FINALIZER: &str = "ephemeralcluster.ci.openshift.io/dependent-prowjob";
+    /// Label of its ProwJob: the EphemeralCluster's name.
+    pub const LABEL: &str = "ci.openshift.io/ephemeral-cluster";
+}
+
+/// What ci-operator and the job on a build cluster are known by. Source: openshift/ci-tools, package
+/// `ephemeralcluster`, and ci-operator.
+pub mod ci_operator {
+    /// Label of ci-operator's namespace: name of the ProwJob.
+    pub const JOB_ID: &str = "ci.openshift.io/jobid";
+    /// Name of the test, and of the Secret in which steps share files.
+    pub const TEST: &str = "cluster-provisioning";
+    /// Name of the step that waits for the signal.
+    pub const WAIT_STEP: &str = "wait-test-complete";
+    /// Secret whose existence ends the wait step.
+    pub const SIGNAL: &str = "test-done-signal";
+    /// Secret with the kubeconfig of a cluster from a Hive pool.
+    pub const HIVE_KUBECONFIG: &str = "cluster-provisioning-hive-admin-kubeconfig";
+    /// Secret with the password of a cluster from a Hive pool.
+    pub const HIVE_PASSWORD: &str = "cluster-provisioning-hive-admin-password";
 }
 
 /// Annotations that Crossplane and its providers read or write.

@@ -1,1 +1,8 @@
-//! The hub-side reconciler will live here: `next(object, world, now) -> Step`, pure, and its border.
+//! The reconciler on the hub.
+//!
+//! What there is goes in as data (`object`, `world`, `now`), what is to be done comes out as data
+//! ([`step::Step`]); a pure function lies between. Clients, sockets, clocks and files are in the border around it.
+
+pub mod ephemeral_cluster;
+pub mod redacted;
+pub mod step;

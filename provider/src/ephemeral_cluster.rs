@@ -1,0 +1,11 @@
+//! An EphemeralCluster becomes a ProwJob, the ProwJob a cluster, and its credentials a Secret.
+
+pub mod credentials;
+pub mod next;
+pub mod object;
+pub mod orphan;
+pub mod prow_job;
+pub mod proxy;
+pub mod settings;
+pub mod status;
+pub mod world;
