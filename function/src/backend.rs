@@ -116,6 +116,8 @@ pub struct Health {
     pub unreadable: Option<String>,
     /// The version that was asked for, in the claim's words.
     pub version_desired: Option<String>,
+    /// What the hub noted when it failed.
+    pub diagnostics: Option<String>,
     /// What nine in ten of its kind are counted by.
     pub workflow: Option<String>,
 }

@@ -39,6 +39,8 @@ pub fn status(judged: &Judged) -> TestPlatformClusterStatus {
         ready_at: course.ready_at.or(observed.composite.status.ready_at),
         expires_at: course.expires_at,
         estimated_ready_at: course.estimated_ready_at,
+        // Of a remote object that is gone it is all that is left.
+        diagnostics: health.diagnostics.clone().or_else(|| observed.composite.status.diagnostics.clone()),
         ..TestPlatformClusterStatus::default()
     }
 }

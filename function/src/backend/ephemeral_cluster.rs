@@ -33,6 +33,8 @@ has(c.reason) && c.reason in ['EphemeralClusterValidationFailure', 'CIOperatorJo
 (object.status.conditions.exists(c, c.type == 'ClusterReady' && c.status == 'True') && \
 !(has(object.spec.tearDownCluster) && object.spec.tearDownCluster == true)))";
 
+/// What a status holds of diagnostics, in bytes.
+const MAX_DIAGNOSTICS: usize = 16 * 1024;
 /// The most conditions of the hub that are shown.
 const MAX_MIRRORED: usize = 32;
 
@@ -76,6 +78,8 @@ impl Backend for EphemeralClusters {
         health.revision = remote.metadata.annotation(ours::CREDENTIALS_REVISION).map(str::to_owned);
         health.job = Job { id: bounded(&status.prow_job_id, 253), url: bounded(&status.prow_job_url, 2048) };
         health.mirrored = mirrored(&status.conditions, observed);
+        health.diagnostics =
+            remote.metadata.annotation(ours::DIAGNOSTICS).map(|d| bounded(d, MAX_DIAGNOSTICS));
         health.unreadable = remote.status.error.clone().or_else(|| remote.spec.error.clone());
         health
     }

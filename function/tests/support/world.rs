@@ -12,6 +12,7 @@ use jiff::{SignedDuration, Timestamp};
 use prost::Message as _;
 use serde_json::{Value, json};
 use testplatform_apis::ci_operator;
+use testplatform_apis::names::ours;
 
 pub const NAME: &str = "demo-x7k2p";
 pub const KUBECONFIG: &str = "apiVersion: v1 # kubeconfig of the cluster, secret";
@@ -276,8 +277,14 @@ impl World {
         }
         let uid = remote["metadata"]["uid"].clone();
         remote["spec"] = manifest["spec"].clone();
+        // Server-side apply leaves to others what is theirs.
+        let theirs = [ours::CREDENTIALS_REVISION, ours::DIAGNOSTICS]
+            .map(|key| (key, remote["metadata"]["annotations"][key].clone()));
         remote["metadata"] = manifest["metadata"].clone();
         remote["metadata"]["uid"] = uid;
+        for (key, value) in theirs.into_iter().filter(|(_, value)| !value.is_null()) {
+            remote["metadata"]["annotations"][key] = value;
+        }
         object["status"]["atProvider"]["manifest"] = remote.clone();
         synced(object, None);
     }
