@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::{
     actors::Controller,
-    cluster::{At, Cluster, SOON, at, at_root, brief, has},
+    cluster::{At, Cluster, SOON, at, at_root, brief, condition, has},
     crossplane::Engine,
     kinds::{CLAIM, COMPOSITE, OBJECT, SECRET},
 };
@@ -169,6 +169,20 @@ impl<'e> Tenant<'e> {
     pub async fn nudge(&self, token: &str) -> anyhow::Result<()> {
         let patch = json!({ "metadata": { "annotations": { "testbed/nudge": token } } });
         Ok(self.konflux().merge(&at_root(COMPOSITE, &self.composite().await?), &patch).await?)
+    }
+
+    /// Changes the claim's spec and waits until core has run the function with that, without an error.
+    pub async fn change_and_pass(&self, spec: &Value) -> anyhow::Result<()> {
+        self.change(spec).await?;
+        let passed = |composite: &Value| {
+            let generation = &composite["metadata"]["generation"];
+            let synced = condition(composite, "Synced")
+                .is_some_and(|s| s["status"] == "True" && s["observedGeneration"] == *generation);
+            synced
+                && spec.as_object().into_iter().flatten().all(|(key, value)| composite["spec"][key] == *value)
+        };
+        let composite = at_root(COMPOSITE, &self.composite().await?);
+        self.konflux().until_is(&composite, SOON, "looked at as changed", passed).await.map(|_| ())
     }
 
     /// How everything of this claim stands, for a failure's report. Without what could be a secret.

@@ -4,9 +4,12 @@
 //! runs those whose name contains NAME.
 
 mod credentials;
+mod cut_off;
+mod deletion;
 mod engine;
 mod environment;
 mod happy;
+mod job;
 mod life;
 mod remote;
 mod teardown;
@@ -68,10 +71,22 @@ const SCENARIOS: &[Scenario] = &[
     scenario!(happy::two_claims_of_one_name),
     scenario!(happy::long_names),
     scenario!(teardown::teardown_before_anything_exists),
+    scenario!(teardown::teardown_before_the_hub_is_asked),
+    scenario!(teardown::teardown_before_the_hub_takes_it_up),
     scenario!(teardown::teardown_while_provisioning),
-    scenario!(teardown::claim_deleted_while_provisioning),
-    scenario!(teardown::claim_deleted_when_ready),
-    scenario!(teardown::job_fails_before_ready),
+    scenario!(teardown::teardown_when_ready),
+    scenario!(teardown::teardown_while_deprovisioning),
+    scenario!(teardown::teardown_after_the_job_failed),
+    scenario!(teardown::teardown_after_the_provision_timeout),
+    scenario!(deletion::claim_deleted_before_the_hub_is_asked),
+    scenario!(deletion::claim_deleted_before_the_hub_takes_it_up),
+    scenario!(deletion::claim_deleted_while_provisioning),
+    scenario!(deletion::claim_deleted_when_ready),
+    scenario!(deletion::claim_deleted_while_deprovisioning),
+    scenario!(deletion::claim_deleted_when_deprovisioned),
+    scenario!(deletion::claim_deleted_when_failed),
+    scenario!(job::job_fails_before_ready),
+    scenario!(job::job_fails_after_ready),
     alone(scenario!(environment::environment_config_deleted_while_live)),
     remotes(2, scenario!(remote::deleted_before_it_is_bound)),
     remotes(2, scenario!(remote::deleted_twice_before_it_is_bound)),
