@@ -26,10 +26,23 @@ pub struct Tenant<'e> {
 impl<'e> Tenant<'e> {
     /// A tenant by the name of its scenario.
     pub async fn new(engine: &'e Engine, scenario: &str) -> anyhow::Result<Self> {
-        let namespace = format!("tenant-{scenario}");
+        Self::named(engine, format!("tenant-{scenario}"), scenario).await
+    }
+
+    /// Another tenant of the same scenario.
+    pub async fn another(&self, name: &str) -> anyhow::Result<Self> {
+        Self::named(self.engine, format!("{}--{name}", self.namespace), name).await
+    }
+
+    /// Whether a namespace is its own or that of another tenant of the same scenario.
+    pub fn has(&self, namespace: &str) -> bool {
+        namespace.strip_prefix(&self.namespace).is_some_and(|rest| rest.is_empty() || rest.starts_with("--"))
+    }
+
+    async fn named(engine: &'e Engine, namespace: String, name: &str) -> anyhow::Result<Self> {
         let manifest = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": namespace } });
         engine.konflux.cluster().apply(&manifest).await?;
-        Ok(Self { engine, namespace, name: scenario.to_owned() })
+        Ok(Self { engine, namespace, name: name.to_owned() })
     }
 
     /// The cluster that it uses.
@@ -157,7 +170,7 @@ impl<'e> Tenant<'e> {
 
     /// The phases that the claim showed, in their order.
     pub fn phases(&self) -> Vec<String> {
-        self.engine.recorder.phases(&self.namespace, &self.name)
+        self.engine.recorder.phases(&(self.namespace.clone(), self.name.clone()))
     }
 
     /// How many remote objects there ever were for the claim's composites.

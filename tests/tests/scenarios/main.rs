@@ -9,6 +9,7 @@ mod deletion;
 mod engine;
 mod environment;
 mod happy;
+mod invariants;
 mod job;
 mod life;
 mod remote;
@@ -88,6 +89,7 @@ const SCENARIOS: &[Scenario] = &[
     scenario!(job::job_fails_before_ready),
     scenario!(job::job_fails_after_ready),
     alone(scenario!(environment::environment_config_deleted_while_live)),
+    alone(scenario!(environment::environment_config_changed_while_live)),
     remotes(2, scenario!(remote::deleted_before_it_is_bound)),
     remotes(2, scenario!(remote::deleted_twice_before_it_is_bound)),
     scenario!(remote::deleted_while_provisioning),
@@ -135,7 +137,8 @@ impl Session {
             Tenant::new(engine, &scenario.name.replace('_', "-")).await.map_err(|error| said(&error))?;
         let outcome = tokio::time::timeout(PATIENCE, (scenario.run)(&tenant)).await;
         let outcome = outcome.unwrap_or_else(|_| Err(anyhow::anyhow!("did not end within {PATIENCE:?}")));
-        let outcome = outcome.and_then(|()| invariants(&tenant, scenario)).and_then(|()| engine.check());
+        let outcome =
+            outcome.and_then(|()| invariants::hold(&tenant, scenario.remotes)).and_then(|()| engine.check());
         match outcome {
             Ok(()) => {
                 eprintln!("{}: {:.1} s", scenario.name, begun.elapsed().as_secs_f32());
@@ -144,16 +147,6 @@ impl Session {
             Err(error) => Err(format!("{error:#}\n{}\n{}", tenant.story().await, engine.words()).into()),
         }
     }
-}
-
-/// What holds in every scenario.
-fn invariants(tenant: &Tenant<'_>, scenario: &Scenario) -> anyhow::Result<()> {
-    let made = tenant.remotes_made();
-    anyhow::ensure!(made <= scenario.remotes, "{made} remote objects were made, {} may be", scenario.remotes);
-    let phases = tenant.phases();
-    let failed = phases.iter().position(|p| p == "Failed");
-    anyhow::ensure!(failed.is_none_or(|at| at + 1 == phases.len()), "Failed is final, but: {phases:?}");
-    Ok(())
 }
 
 fn said(error: &anyhow::Error) -> Failed {
