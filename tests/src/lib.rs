@@ -13,6 +13,7 @@ pub mod actors;
 pub mod binaries;
 pub mod cluster;
 pub mod control_plane;
+pub mod course;
 pub mod crossplane;
 pub mod definitions;
 pub mod demo;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::{
     actors::Controller,
-    cluster::{At, Cluster, SOON, at, at_root, brief, has},
+    cluster::{At, Cluster, SOON, at, at_root, brief, condition, has},
     crossplane::Engine,
     kinds::{CLAIM, COMPOSITE, OBJECT, SECRET},
 };
@@ -26,10 +26,23 @@ pub struct Tenant<'e> {
 impl<'e> Tenant<'e> {
     /// A tenant by the name of its scenario.
     pub async fn new(engine: &'e Engine, scenario: &str) -> anyhow::Result<Self> {
-        let namespace = format!("tenant-{scenario}");
+        Self::named(engine, format!("tenant-{scenario}"), scenario).await
+    }
+
+    /// Another tenant of the same scenario.
+    pub async fn another(&self, name: &str) -> anyhow::Result<Self> {
+        Self::named(self.engine, format!("{}--{name}", self.namespace), name).await
+    }
+
+    /// Whether a namespace is its own or that of another tenant of the same scenario.
+    pub fn has(&self, namespace: &str) -> bool {
+        namespace.strip_prefix(&self.namespace).is_some_and(|rest| rest.is_empty() || rest.starts_with("--"))
+    }
+
+    async fn named(engine: &'e Engine, namespace: String, name: &str) -> anyhow::Result<Self> {
         let manifest = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": namespace } });
         engine.konflux.cluster().apply(&manifest).await?;
-        Ok(Self { engine, namespace, name: scenario.to_owned() })
+        Ok(Self { engine, namespace, name: name.to_owned() })
     }
 
     /// The cluster that it uses.
@@ -157,7 +170,7 @@ impl<'e> Tenant<'e> {
 
     /// The phases that the claim showed, in their order.
     pub fn phases(&self) -> Vec<String> {
-        self.engine.recorder.phases(&self.namespace, &self.name)
+        self.engine.recorder.phases(&(self.namespace.clone(), self.name.clone()))
     }
 
     /// How many remote objects there ever were for the claim's composites.
@@ -169,6 +182,20 @@ impl<'e> Tenant<'e> {
     pub async fn nudge(&self, token: &str) -> anyhow::Result<()> {
         let patch = json!({ "metadata": { "annotations": { "testbed/nudge": token } } });
         Ok(self.konflux().merge(&at_root(COMPOSITE, &self.composite().await?), &patch).await?)
+    }
+
+    /// Changes the claim's spec and waits until core has run the function with that, without an error.
+    pub async fn change_and_pass(&self, spec: &Value) -> anyhow::Result<()> {
+        self.change(spec).await?;
+        let passed = |composite: &Value| {
+            let generation = &composite["metadata"]["generation"];
+            let synced = condition(composite, "Synced")
+                .is_some_and(|s| s["status"] == "True" && s["observedGeneration"] == *generation);
+            synced
+                && spec.as_object().into_iter().flatten().all(|(key, value)| composite["spec"][key] == *value)
+        };
+        let composite = at_root(COMPOSITE, &self.composite().await?);
+        self.konflux().until_is(&composite, SOON, "looked at as changed", passed).await.map(|_| ())
     }
 
     /// How everything of this claim stands, for a failure's report. Without what could be a secret.

@@ -18,7 +18,7 @@ const POLLED: Duration = Duration::from_secs(35);
 
 pub async fn function_down_for_a_while(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let engine = tenant.engine;
-    let live = Tenant::new(engine, "function-down-live").await?;
+    let live = tenant.another("live").await?;
     let running = live.ask_and_get(&json!({})).await?;
     let controller = tenant.ask_and_arrive(&json!({})).await?;
     controller.provision().await?;
@@ -62,6 +62,9 @@ pub async fn hub_unreachable_then_back(tenant: &Tenant<'_>) -> anyhow::Result<()
     Ok(())
 }
 
+/// The phases, none of which comes back.
+const COURSE: [&str; 5] = ["Pending", "Provisioning", "Ready", "Deprovisioning", "Deprovisioned"];
+
 /// The Secret behind the ProviderConfig is replaced, the old token revoked; claims of every phase go on by themselves.
 pub async fn hub_credential_rotated(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let engine = tenant.engine;
@@ -69,8 +72,9 @@ pub async fn hub_credential_rotated(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let first = hub::issue(&engine.hub, hub::IDENTITY, "first").await?;
     engine.own(name, &first, &json!({})).await?;
     let ours = json!({ "compositionRef": { "name": name } });
-    let provisioning = Tenant::new(engine, "rotated-provisioning").await?;
-    let ending = Tenant::new(engine, "rotated-ending").await?;
+    let provisioning = tenant.another("provisioning").await?;
+    let ending = tenant.another("ending").await?;
+    let pending = tenant.another("pending").await?;
     tenant.ask_and_get(&ours).await?;
     let building = provisioning.ask_and_arrive(&ours).await?;
     building.provision().await?;
@@ -87,6 +91,10 @@ pub async fn hub_credential_rotated(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     provisioning.until(BACK, "cut off", unreachable).await?;
     building.ready(KUBECONFIG, PASSWORD).await?;
     end.deprovisioned().await?;
+    // One for which the hub was never asked.
+    pending.ask(&ours).await?;
+    let claim = pending.until(BACK, "cut off", unreachable).await?;
+    ensure!(claim["status"]["phase"] == "Pending", "{claim}");
     let second = hub::issue(&engine.hub, hub::IDENTITY, "second").await?;
     engine.use_credential(name, &second).await?;
 
@@ -94,10 +102,15 @@ pub async fn hub_credential_rotated(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     provisioning.until_secret(SOON, KUBECONFIG).await?;
     ending.until(BACK, "Deprovisioned", |claim| claim["status"]["phase"] == "Deprovisioned").await?;
     tenant.until_condition("ClusterReady", "True", "").await?;
-    for claim in [tenant, &provisioning, &ending] {
+    let asked = pending.controller().await?;
+    asked.until_asked(BACK).await?;
+    asked.provision().await?;
+    pending.until(BACK, "Provisioning", |claim| claim["status"]["phase"] == "Provisioning").await?;
+    for claim in [tenant, &provisioning, &ending, &pending] {
         let phases = claim.phases();
         ensure!(claim.remotes_made() == 1, "{} remote objects", claim.remotes_made());
-        ensure!(!phases.iter().any(|p| p == "Failed"), "{phases:?}");
+        let course: Option<Vec<_>> = phases.iter().map(|p| COURSE.iter().position(|c| c == p)).collect();
+        ensure!(course.is_some_and(|c| c.is_sorted()), "{}: {phases:?}", claim.name);
     }
     Ok(())
 }

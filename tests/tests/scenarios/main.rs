@@ -4,9 +4,13 @@
 //! runs those whose name contains NAME.
 
 mod credentials;
+mod cut_off;
+mod deletion;
 mod engine;
 mod environment;
 mod happy;
+mod invariants;
+mod job;
 mod life;
 mod remote;
 mod teardown;
@@ -68,13 +72,33 @@ const SCENARIOS: &[Scenario] = &[
     scenario!(happy::two_claims_of_one_name),
     scenario!(happy::long_names),
     scenario!(teardown::teardown_before_anything_exists),
+    scenario!(teardown::teardown_before_the_hub_is_asked),
+    scenario!(teardown::teardown_before_the_hub_takes_it_up),
     scenario!(teardown::teardown_while_provisioning),
-    scenario!(teardown::claim_deleted_while_provisioning),
-    scenario!(teardown::claim_deleted_when_ready),
-    scenario!(teardown::job_fails_before_ready),
+    scenario!(teardown::teardown_when_ready),
+    scenario!(teardown::teardown_while_deprovisioning),
+    scenario!(teardown::teardown_after_the_job_failed),
+    scenario!(teardown::teardown_after_the_provision_timeout),
+    scenario!(deletion::claim_deleted_before_the_hub_is_asked),
+    scenario!(deletion::claim_deleted_before_the_hub_takes_it_up),
+    scenario!(deletion::claim_deleted_while_provisioning),
+    scenario!(deletion::claim_deleted_when_ready),
+    scenario!(deletion::claim_deleted_while_deprovisioning),
+    scenario!(deletion::claim_deleted_when_deprovisioned),
+    scenario!(deletion::claim_deleted_when_failed),
+    scenario!(job::job_fails_before_ready),
+    scenario!(job::job_fails_after_ready),
     alone(scenario!(environment::environment_config_deleted_while_live)),
+    alone(scenario!(environment::environment_config_changed_while_live)),
+    remotes(2, scenario!(remote::deleted_before_it_is_bound)),
+    remotes(2, scenario!(remote::deleted_twice_before_it_is_bound)),
+    scenario!(remote::deleted_while_provisioning),
     scenario!(remote::deleted_behind_our_back),
-    remotes(2, scenario!(remote::replaced_behind_our_back)),
+    scenario!(remote::deleted_while_deprovisioning),
+    scenario!(remote::replaced_before_it_is_bound),
+    scenario!(remote::replaced_while_provisioning),
+    scenario!(remote::replaced_behind_our_back),
+    scenario!(remote::replaced_while_deprovisioning),
     alone(scenario!(engine::function_down_for_a_while)),
     alone(scenario!(engine::hub_unreachable_then_back)),
     scenario!(engine::hub_credential_rotated),
@@ -113,7 +137,8 @@ impl Session {
             Tenant::new(engine, &scenario.name.replace('_', "-")).await.map_err(|error| said(&error))?;
         let outcome = tokio::time::timeout(PATIENCE, (scenario.run)(&tenant)).await;
         let outcome = outcome.unwrap_or_else(|_| Err(anyhow::anyhow!("did not end within {PATIENCE:?}")));
-        let outcome = outcome.and_then(|()| invariants(&tenant, scenario)).and_then(|()| engine.check());
+        let outcome =
+            outcome.and_then(|()| invariants::hold(&tenant, scenario.remotes)).and_then(|()| engine.check());
         match outcome {
             Ok(()) => {
                 eprintln!("{}: {:.1} s", scenario.name, begun.elapsed().as_secs_f32());
@@ -122,16 +147,6 @@ impl Session {
             Err(error) => Err(format!("{error:#}\n{}\n{}", tenant.story().await, engine.words()).into()),
         }
     }
-}
-
-/// What holds in every scenario.
-fn invariants(tenant: &Tenant<'_>, scenario: &Scenario) -> anyhow::Result<()> {
-    let made = tenant.remotes_made();
-    anyhow::ensure!(made <= scenario.remotes, "{made} remote objects were made, {} may be", scenario.remotes);
-    let phases = tenant.phases();
-    let failed = phases.iter().position(|p| p == "Failed");
-    anyhow::ensure!(failed.is_none_or(|at| at + 1 == phases.len()), "Failed is final, but: {phases:?}");
-    Ok(())
 }
 
 fn said(error: &anyhow::Error) -> Failed {
