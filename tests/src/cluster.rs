@@ -8,7 +8,10 @@ use http::Request;
 use kube::{
     Api, Client,
     api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams},
-    runtime::{WatchStreamExt as _, watcher::watch_object},
+    runtime::{
+        WatchStreamExt as _,
+        watcher::{self, watch_object, watcher},
+    },
 };
 use serde_json::{Value, json};
 
@@ -129,6 +132,36 @@ impl Cluster {
         match self.of(at).delete(&at.name, &DeleteParams::default()).await {
             Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
             other => other.map(|_| ()).with_context(|| format!("{}: cannot delete {at}", self.name)),
+        }
+    }
+
+    /// Waits by watch until there is an object of a kind in a namespace that is as wanted, and returns it.
+    pub async fn until_some(
+        &self,
+        kind: Kind,
+        namespace: &str,
+        within: Duration,
+        what: &str,
+        is: impl Fn(&Value) -> bool,
+    ) -> anyhow::Result<Value> {
+        let wanted = async {
+            let stream = watcher(self.api(&kind.into(), Some(namespace)), watcher::Config::default());
+            let stream = stream.default_backoff().applied_objects();
+            pin_mut!(stream);
+            while let Some(next) = stream.next().await {
+                let Ok(object) = next else { continue };
+                let object = serde_json::to_value(object)?;
+                if is(&object) {
+                    return anyhow::Ok(object);
+                }
+            }
+            bail!("the watch ended")
+        };
+        match tokio::time::timeout(within, wanted).await {
+            Ok(result) => result,
+            Err(_) => {
+                bail!("{}: within {within:?} there was no {} {what} in {namespace}", self.name, kind.kind)
+            }
         }
     }
 

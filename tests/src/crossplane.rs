@@ -26,6 +26,8 @@ use crate::{
     manifests,
     nest::{Nest, Process},
     pki::Authority,
+    program,
+    provider::{self, Provider},
     recorder::Recorder,
 };
 
@@ -45,6 +47,8 @@ pub const CLAIMS: &str = "testplatformclusters.ci.openshift.org";
 pub struct Engine {
     core: Mutex<Process>,
     provider: Mutex<Option<Process>>,
+    /// The provider under test.
+    pub fulfiller: Provider,
     /// The function under test.
     pub function: Function,
     /// Its program.
@@ -70,8 +74,8 @@ impl Engine {
     pub async fn start_and_tell(tell: &(dyn Fn(&'static str) + Sync)) -> anyhow::Result<Self> {
         tell("programs: control planes, Crossplane, provider");
         let binaries = Binaries::ensure()?;
-        tell("program: the function");
-        let program = function::program()?;
+        tell("programs: function and provider");
+        let program = program::ensure(function::NAME, "FUNCTION_BIN")?;
         tell("a free machine");
         let lock = only_one()?;
         let nest = Nest::new("engine", Some(&lock))?;
@@ -100,7 +104,10 @@ impl Engine {
         let function = Function::new(function::NAME, &nest, &authority)?;
         function.start(&nest, &program)?;
         let core = start_core(&nest, &binaries, konflux.kubeconfig())?;
+        let fulfiller = Provider::new(&nest, &hub, &hub, &json!({})).await?;
+        fulfiller.start(&nest)?;
         let engine = Self {
+            fulfiller,
             core: Mutex::new(core),
             provider: Mutex::new(None),
             function,
@@ -115,6 +122,8 @@ impl Engine {
         engine.function.register(engine.konflux.cluster()).await?;
         engine.use_credential(BEHIND, &credential).await?;
         engine.install().await.with_context(|| engine.words())?;
+        let acted = json!({ "namespace": hub::ACTED, "credentialsNamespace": hub::ACTED });
+        engine.own(hub::ACTED, &credential, &acted).await?;
         Ok(engine)
     }
 
@@ -205,13 +214,14 @@ impl Engine {
         if let Some(provider) = self.provider.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
             provider.check()?;
         }
+        self.fulfiller.check()?;
         self.function.check()
     }
 
     /// What the programs said last, for a failure's report.
     pub fn words(&self) -> String {
         let tail = |name: &str| crate::nest::tail(&self.nest.log(name), 3000);
-        let names = ["crossplane", "provider-kubernetes", function::NAME];
+        let names = ["crossplane", "provider-kubernetes", function::NAME, provider::NAME];
         names.map(|name| format!("--- the end of {name}'s log\n{}", tail(name))).join("\n")
     }
 }

@@ -7,9 +7,10 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde_json::{Value, json};
 
 use crate::{
-    actors::Controller,
+    actors::{Controller, Fulfilled},
     cluster::{At, Cluster, SOON, at, at_root, brief, condition, has},
     crossplane::Engine,
+    hub::{self, Credential},
     kinds::{CLAIM, COMPOSITE, OBJECT, SECRET},
 };
 
@@ -21,17 +22,19 @@ pub struct Tenant<'e> {
     pub namespace: String,
     /// The claim's name.
     pub name: String,
+    /// Who fulfils what it asks for.
+    pub fulfilled: Fulfilled,
 }
 
 impl<'e> Tenant<'e> {
     /// A tenant by the name of its scenario.
-    pub async fn new(engine: &'e Engine, scenario: &str) -> anyhow::Result<Self> {
-        Self::named(engine, format!("tenant-{scenario}"), scenario).await
+    pub async fn new(engine: &'e Engine, scenario: &str, fulfilled: Fulfilled) -> anyhow::Result<Self> {
+        Self::named(engine, format!("tenant-{scenario}"), scenario, fulfilled).await
     }
 
     /// Another tenant of the same scenario.
     pub async fn another(&self, name: &str) -> anyhow::Result<Self> {
-        Self::named(self.engine, format!("{}--{name}", self.namespace), name).await
+        Self::named(self.engine, format!("{}--{name}", self.namespace), name, self.fulfilled).await
     }
 
     /// Whether a namespace is its own or that of another tenant of the same scenario.
@@ -39,10 +42,15 @@ impl<'e> Tenant<'e> {
         namespace.strip_prefix(&self.namespace).is_some_and(|rest| rest.is_empty() || rest.starts_with("--"))
     }
 
-    async fn named(engine: &'e Engine, namespace: String, name: &str) -> anyhow::Result<Self> {
+    async fn named(
+        engine: &'e Engine,
+        namespace: String,
+        name: &str,
+        fulfilled: Fulfilled,
+    ) -> anyhow::Result<Self> {
         let manifest = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": namespace } });
         engine.konflux.cluster().apply(&manifest).await?;
-        Ok(Self { engine, namespace, name: name.to_owned() })
+        Ok(Self { engine, namespace, name: name.to_owned(), fulfilled })
     }
 
     /// The cluster that it uses.
@@ -62,6 +70,10 @@ impl<'e> Tenant<'e> {
 
     /// The manifest of a claim as tenants write it, with more fields of the spec.
     pub fn manifest(&self, more: &Value) -> Value {
+        let composition = match self.fulfilled {
+            Fulfilled::ByProvider => "testplatform-ephemeral-cluster",
+            Fulfilled::ByActor => hub::ACTED,
+        };
         let mut claim = json!({
             "apiVersion": "ci.openshift.org/v1alpha1", "kind": "TestPlatformCluster",
             "metadata": { "name": self.name, "namespace": self.namespace },
@@ -71,7 +83,7 @@ impl<'e> Tenant<'e> {
                     "test": { "workflow": "ipi-aws", "clusterProfile": "aws" },
                 },
                 // Scenarios have Compositions of their own, and without a name core picks any.
-                "compositionRef": { "name": "testplatform-ephemeral-cluster" },
+                "compositionRef": { "name": composition },
                 "writeConnectionSecretToRef": { "name": format!("{}-kubeconfig", self.name) },
             },
         });
@@ -79,6 +91,16 @@ impl<'e> Tenant<'e> {
             claim["spec"][key] = value.clone();
         }
         claim
+    }
+
+    /// As [`Engine::own`], for those who fulfil what this tenant asks for.
+    pub async fn own(&self, name: &str, credential: &Credential, input: &Value) -> anyhow::Result<()> {
+        let namespace = self.fulfilled.namespace();
+        let mut whole = json!({ "namespace": namespace, "credentialsNamespace": namespace });
+        for (key, value) in input.as_object().into_iter().flatten() {
+            whole[key] = value.clone();
+        }
+        self.engine.own(name, credential, &whole).await
     }
 
     /// Makes the claim.
@@ -152,7 +174,7 @@ impl<'e> Tenant<'e> {
 
     /// The hand on its EphemeralCluster.
     pub async fn controller(&self) -> anyhow::Result<Controller> {
-        Ok(Controller::new(self.engine.hub.cluster(), &self.composite().await?))
+        Ok(Controller::new(self.engine.hub.cluster(), &self.composite().await?, self.fulfilled))
     }
 
     /// The Object that carries the EphemeralCluster.
@@ -217,7 +239,14 @@ impl<'e> Tenant<'e> {
 }
 
 /// What actors publish.
-pub const KUBECONFIG: &str = "apiVersion: v1\nkind: Config\n# of a cluster that an actor made\n";
+pub const KUBECONFIG: &str = "\
+apiVersion: v1
+kind: Config
+clusters: [{ name: made, cluster: { server: 'https://api.made.example:6443' } }]
+users: [{ name: admin, user: { token: of-a-cluster-that-an-actor-made } }]
+contexts: [{ name: admin, context: { cluster: made, user: admin } }]
+current-context: admin
+";
 /// What actors publish.
 pub const PASSWORD: &str = "abcde-fghij-klmno-pqrst";
 

@@ -14,7 +14,7 @@ pub async fn ask(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let engine = tenant.engine;
     let revoked = hub::issue(&engine.hub, hub::IDENTITY, &format!("{}-revoked", tenant.name)).await?;
     hub::revoke(&engine.hub, &revoked).await?;
-    engine.own(&tenant.name, &revoked, &json!({})).await?;
+    tenant.own(&tenant.name, &revoked, &json!({})).await?;
     tenant.ask(&json!({ "compositionRef": { "name": tenant.name } })).await?;
     let noticed = |claim: &Value| has(claim, "RemoteConsistent", "False", "HubUnreachable");
     let claim = tenant.until(BACK, "cut off", noticed).await?;

@@ -70,7 +70,7 @@ pub async fn hub_credential_rotated(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let engine = tenant.engine;
     let name = "rotated";
     let first = hub::issue(&engine.hub, hub::IDENTITY, "first").await?;
-    engine.own(name, &first, &json!({})).await?;
+    tenant.own(name, &first, &json!({})).await?;
     let ours = json!({ "compositionRef": { "name": name } });
     let provisioning = tenant.another("provisioning").await?;
     let ending = tenant.another("ending").await?;
@@ -132,7 +132,7 @@ pub async fn watches_refused(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     hub.apply_all(&[account, binding]).await?;
     hub.until_is(&at(SERVICE_ACCOUNT, hub::NAMESPACE, name), SOON, "there", |_| true).await?;
     let credential = hub::issue(&engine.hub, name, "0").await?;
-    engine.own(name, &credential, &json!({})).await?;
+    tenant.own(name, &credential, &json!({})).await?;
 
     let controller = tenant.ask_and_arrive(&json!({ "compositionRef": { "name": name } })).await?;
     controller.provision().await?;

@@ -1,7 +1,8 @@
 //! Every scenario, on one engine: real control planes, real Crossplane, real provider-kubernetes, the real function.
 //!
 //! Each has a tenant of its own, so they run side by side. `cargo test -p testplatform-tests --test scenarios NAME`
-//! runs those whose name contains NAME.
+//! runs those whose name contains NAME. On the hub the real provider fulfils what is asked for; in those whose name ends
+//! in `_acted` an actor does, as the upstream controller would, and by halves where that is the point.
 
 mod credentials;
 mod cut_off;
@@ -23,7 +24,7 @@ use std::{
 };
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use testplatform_tests::{crossplane::Engine, tenant::Tenant};
+use testplatform_tests::{actors::Fulfilled, crossplane::Engine, tenant::Tenant};
 use tokio::{
     runtime::Runtime,
     sync::{OnceCell, RwLock},
@@ -44,6 +45,8 @@ struct Scenario {
     remotes: usize,
     /// Whether it does something that others would notice.
     alone: bool,
+    /// Who fulfils what it asks for. It runs once with each.
+    by: &'static [Fulfilled],
 }
 
 macro_rules! scenario {
@@ -53,6 +56,7 @@ macro_rules! scenario {
             run: |tenant| Box::pin($module::$name(tenant)),
             remotes: 1,
             alone: false,
+            by: &[Fulfilled::ByProvider],
         }
     };
 }
@@ -61,54 +65,62 @@ const fn remotes(remotes: usize, scenario: Scenario) -> Scenario {
     Scenario { remotes, ..scenario }
 }
 
+const fn acted(scenario: Scenario) -> Scenario {
+    Scenario { by: &[Fulfilled::ByActor], ..scenario }
+}
+
+const fn both(scenario: Scenario) -> Scenario {
+    Scenario { by: &[Fulfilled::ByProvider, Fulfilled::ByActor], ..scenario }
+}
+
 const fn alone(scenario: Scenario) -> Scenario {
     Scenario { alone: true, ..scenario }
 }
 
 const SCENARIOS: &[Scenario] = &[
     // Alone because its time is taken.
-    alone(scenario!(happy::happy_path)),
-    scenario!(happy::consumer_contract),
+    both(alone(scenario!(happy::happy_path))),
+    both(scenario!(happy::consumer_contract)),
     scenario!(happy::two_claims_of_one_name),
     scenario!(happy::long_names),
     scenario!(teardown::teardown_before_anything_exists),
     scenario!(teardown::teardown_before_the_hub_is_asked),
-    scenario!(teardown::teardown_before_the_hub_takes_it_up),
-    scenario!(teardown::teardown_while_provisioning),
-    scenario!(teardown::teardown_when_ready),
-    scenario!(teardown::teardown_while_deprovisioning),
-    scenario!(teardown::teardown_after_the_job_failed),
+    acted(scenario!(teardown::teardown_before_the_hub_takes_it_up)),
+    both(scenario!(teardown::teardown_while_provisioning)),
+    both(scenario!(teardown::teardown_when_ready)),
+    both(scenario!(teardown::teardown_while_deprovisioning)),
+    both(scenario!(teardown::teardown_after_the_job_failed)),
     scenario!(teardown::teardown_after_the_provision_timeout),
     scenario!(deletion::claim_deleted_before_the_hub_is_asked),
-    scenario!(deletion::claim_deleted_before_the_hub_takes_it_up),
-    scenario!(deletion::claim_deleted_while_provisioning),
-    scenario!(deletion::claim_deleted_when_ready),
-    scenario!(deletion::claim_deleted_while_deprovisioning),
+    acted(scenario!(deletion::claim_deleted_before_the_hub_takes_it_up)),
+    both(scenario!(deletion::claim_deleted_while_provisioning)),
+    both(scenario!(deletion::claim_deleted_when_ready)),
+    both(scenario!(deletion::claim_deleted_while_deprovisioning)),
     scenario!(deletion::claim_deleted_when_deprovisioned),
     scenario!(deletion::claim_deleted_when_failed),
-    scenario!(job::job_fails_before_ready),
-    scenario!(job::job_fails_after_ready),
+    both(scenario!(job::job_fails_before_ready)),
+    both(scenario!(job::job_fails_after_ready)),
     alone(scenario!(environment::environment_config_deleted_while_live)),
     alone(scenario!(environment::environment_config_changed_while_live)),
-    remotes(2, scenario!(remote::deleted_before_it_is_bound)),
-    remotes(2, scenario!(remote::deleted_twice_before_it_is_bound)),
+    remotes(2, acted(scenario!(remote::deleted_before_it_is_bound))),
+    remotes(2, acted(scenario!(remote::deleted_twice_before_it_is_bound))),
     scenario!(remote::deleted_while_provisioning),
     scenario!(remote::deleted_behind_our_back),
     scenario!(remote::deleted_while_deprovisioning),
-    scenario!(remote::replaced_before_it_is_bound),
-    scenario!(remote::replaced_while_provisioning),
-    scenario!(remote::replaced_behind_our_back),
-    scenario!(remote::replaced_while_deprovisioning),
+    acted(scenario!(remote::replaced_before_it_is_bound)),
+    acted(scenario!(remote::replaced_while_provisioning)),
+    acted(scenario!(remote::replaced_behind_our_back)),
+    acted(scenario!(remote::replaced_while_deprovisioning)),
     alone(scenario!(engine::function_down_for_a_while)),
     alone(scenario!(engine::hub_unreachable_then_back)),
     scenario!(engine::hub_credential_rotated),
     scenario!(engine::watches_refused),
-    scenario!(credentials::secret_late),
-    scenario!(credentials::secret_half_filled),
-    scenario!(credentials::secret_rotated),
-    scenario!(life::lifetime_reached),
+    acted(scenario!(credentials::secret_late)),
+    acted(scenario!(credentials::secret_half_filled)),
+    both(scenario!(credentials::secret_rotated)),
+    both(scenario!(life::lifetime_reached)),
     scenario!(life::lifetime_extended),
-    scenario!(life::status_dropped),
+    both(scenario!(life::status_dropped)),
 ];
 
 /// Started by the first scenario that runs. An error is kept as its text, for all that come after.
@@ -119,7 +131,7 @@ struct Session {
 }
 
 impl Session {
-    async fn run(&self, scenario: &Scenario) -> Result<(), Failed> {
+    async fn run(&self, scenario: &Scenario, by: Fulfilled) -> Result<(), Failed> {
         let start = async || {
             let begun = Instant::now();
             let engine = Engine::start().await.map_err(|error| format!("{error:#}"));
@@ -133,19 +145,26 @@ impl Session {
             (None, Some(self.quiet.read().await))
         };
         let begun = Instant::now();
-        let tenant =
-            Tenant::new(engine, &scenario.name.replace('_', "-")).await.map_err(|error| said(&error))?;
+        let name = trial(scenario, by);
+        let tenant = Tenant::new(engine, &name.replace('_', "-"), by).await.map_err(|error| said(&error))?;
         let outcome = tokio::time::timeout(PATIENCE, (scenario.run)(&tenant)).await;
         let outcome = outcome.unwrap_or_else(|_| Err(anyhow::anyhow!("did not end within {PATIENCE:?}")));
         let outcome =
             outcome.and_then(|()| invariants::hold(&tenant, scenario.remotes)).and_then(|()| engine.check());
         match outcome {
             Ok(()) => {
-                eprintln!("{}: {:.1} s", scenario.name, begun.elapsed().as_secs_f32());
+                eprintln!("{name}: {:.1} s", begun.elapsed().as_secs_f32());
                 Ok(())
             }
             Err(error) => Err(format!("{error:#}\n{}\n{}", tenant.story().await, engine.words()).into()),
         }
+    }
+}
+
+fn trial(scenario: &Scenario, by: Fulfilled) -> String {
+    match by {
+        Fulfilled::ByProvider => scenario.name.to_owned(),
+        Fulfilled::ByActor => format!("{}_acted", scenario.name),
     }
 }
 
@@ -164,9 +183,10 @@ fn main() -> ExitCode {
         }
     };
     let session = Arc::new(Session { runtime, engine: OnceCell::new(), quiet: RwLock::new(()) });
-    let trials = SCENARIOS.iter().map(|scenario| {
+    let all = SCENARIOS.iter().flat_map(|scenario| scenario.by.iter().map(move |by| (scenario, *by)));
+    let trials = all.map(|(scenario, by)| {
         let session = Arc::clone(&session);
-        Trial::test(scenario.name, move || session.runtime.block_on(session.run(scenario)))
+        Trial::test(trial(scenario, by), move || session.runtime.block_on(session.run(scenario, by)))
     });
     let conclusion = libtest_mimic::run(&arguments, trials.collect());
     conclusion.exit_code()

@@ -106,7 +106,7 @@ pub async fn teardown_after_the_provision_timeout(tenant: &Tenant<'_>) -> anyhow
     let engine = tenant.engine;
     let credential = hub::issue(&engine.hub, hub::IDENTITY, "timeout").await?;
     let name = "provision-timeout";
-    engine.own(name, &credential, &json!({ "defaults": { "provisionTimeout": "20s" } })).await?;
+    tenant.own(name, &credential, &json!({ "defaults": { "provisionTimeout": "20s" } })).await?;
     let controller = tenant.ask_and_arrive(&json!({ "compositionRef": { "name": name } })).await?;
     controller.provision().await?;
     tenant.until_phase("Provisioning").await?;
