@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use futures_util::{StreamExt as _, pin_mut};
+use futures_util::{Stream, StreamExt as _, pin_mut};
 use http::Request;
 use kube::{
     Api, Client,
@@ -132,6 +132,14 @@ impl Cluster {
         }
     }
 
+    /// Every state of an object from now on, its absence included. A watch that breaks begins again.
+    pub fn states(&self, at: &At) -> impl Stream<Item = anyhow::Result<Option<Value>>> + Send + use<> {
+        watch_object(self.of(at), &at.name)
+            .default_backoff()
+            .filter_map(async |next| next.ok())
+            .map(|object| Ok(object.map(serde_json::to_value).transpose()?))
+    }
+
     /// Waits by watch until an object, or its absence, is as wanted. The error tells what it was like instead.
     pub async fn until(
         &self,
@@ -142,12 +150,10 @@ impl Cluster {
     ) -> anyhow::Result<Option<Value>> {
         let mut last = None;
         let wanted = async {
-            let stream = watch_object(self.of(at), &at.name).default_backoff();
+            let stream = self.states(at);
             pin_mut!(stream);
-            while let Some(next) = stream.next().await {
-                // A watch that broke begins again; the deadline is what ends it.
-                let Ok(object) = next else { continue };
-                last = object.map(serde_json::to_value).transpose()?;
+            while let Some(state) = stream.next().await {
+                last = state?;
                 if is(last.as_ref()) {
                     return anyhow::Ok(());
                 }

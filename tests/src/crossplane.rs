@@ -52,6 +52,7 @@ pub struct Engine {
     /// What was ever there.
     pub recorder: Recorder,
     nest: Nest,
+    authority: Authority,
     /// The control plane that tenants use.
     pub konflux: ControlPlane,
     /// The control plane on which clusters are asked for.
@@ -107,6 +108,7 @@ impl Engine {
             program,
             recorder: Recorder::start(konflux.cluster(), hub.cluster()),
             nest,
+            authority,
             konflux,
             hub,
             binaries,
@@ -140,6 +142,23 @@ impl Engine {
     /// Starts the function again after it was stopped.
     pub fn start_function(&self) -> anyhow::Result<()> {
         self.function.start(&self.nest, &self.program)
+    }
+
+    /// Serves another program as a function of its own, beside ours.
+    pub async fn beside(&self, name: &str, program: &Path) -> anyhow::Result<Function> {
+        let function = Function::new(name, &self.nest, &self.authority)?;
+        function.start(&self.nest, program)?;
+        function.register(self.konflux.cluster()).await?;
+        Ok(function)
+    }
+
+    /// A Composition of a scenario's own whose only step is a function.
+    pub async fn compose(&self, name: &str, function: &str) -> anyhow::Result<()> {
+        let mut composition = composition()?;
+        composition["metadata"]["name"] = name.into();
+        composition["spec"]["pipeline"][0]["functionRef"]["name"] = function.into();
+        self.konflux.cluster().apply(&composition).await?;
+        self.until_revised(name).await
     }
 
     /// Puts a kubeconfig of the hub into the Secret behind a ProviderConfig.

@@ -3,6 +3,7 @@
 use anyhow::ensure;
 use testplatform_tests::{
     course::{latches, stays},
+    recorder::Said,
     tenant::Tenant,
 };
 
@@ -18,14 +19,18 @@ pub fn hold(tenant: &Tenant<'_>, remotes: usize) -> anyhow::Result<()> {
         let phases = recorder.phases(&key);
         let failed = phases.iter().position(|p| p == "Failed");
         ensure!(failed.is_none_or(|at| at + 1 == phases.len()), "{name}: Failed is final, but: {phases:?}");
-        for (whose, said) in [("claim", recorder.of_claim(&key)), ("composite", recorder.of_composite(&key))]
-        {
-            let story = || said.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n  ");
-            let cluster_ready: Vec<_> = said.iter().map(|s| (s.phase.as_str(), &s.cluster_ready)).collect();
-            let ready: Vec<_> = said.iter().map(|s| (s.phase.as_str(), &s.ready)).collect();
-            ensure!(latches(&cluster_ready), "{whose} {name}: ClusterReady was withdrawn:\n  {}", story());
-            ensure!(stays(&ready), "{whose} {name}: Ready was withdrawn:\n  {}", story());
+        let (claim, composite) = (recorder.of_claim(&key), recorder.of_composite(&key));
+        for (whose, said) in [("claim", &claim), ("composite", &composite)] {
+            let course: Vec<_> = said.iter().map(|s| (s.phase.as_str(), &s.cluster_ready)).collect();
+            ensure!(latches(&course), "{whose} {name}: ClusterReady was withdrawn:\n{}", told(said));
         }
+        // That of the claim is core's shadow of it.
+        let course: Vec<_> = composite.iter().map(|s| (s.phase.as_str(), &s.ready)).collect();
+        ensure!(stays(&course), "composite {name}: Ready was withdrawn:\n{}", told(&composite));
     }
     Ok(())
+}
+
+fn told(said: &[Said]) -> String {
+    said.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }

@@ -14,6 +14,7 @@ mod job;
 mod life;
 mod remote;
 mod teardown;
+mod versions;
 
 use std::{
     pin::Pin,
@@ -103,6 +104,8 @@ const SCENARIOS: &[Scenario] = &[
     alone(scenario!(engine::hub_unreachable_then_back)),
     scenario!(engine::hub_credential_rotated),
     scenario!(engine::watches_refused),
+    scenario!(versions::switch_over),
+    scenario!(versions::rolled_back_and_forward),
     scenario!(credentials::secret_late),
     scenario!(credentials::secret_half_filled),
     scenario!(credentials::secret_rotated),
