@@ -282,8 +282,9 @@ pub(crate) fn start_core(nest: &Nest, binaries: &Binaries, kubeconfig: &Path) ->
     let mut command = Command::new(&binaries.crossplane);
     command.env("KUBECONFIG", kubeconfig).args(["core", "start", "--debug"]);
     command.args(["--package-runtime=External", "--enable-webhooks=false"]);
-    // Here a cluster lives and dies within a second or two. Core would take as many events in so short a time for a
-    // runaway composition and look only every 30 s; see the event counts that scenarios are held to.
+    // Core lets a composite have 100 events at once and one more each second, an update counting twice, and then looks
+    // only every 30 s for 5 minutes. The life of a cluster takes more than 100, which is fine for an hour; here it lasts
+    // ten seconds, and at the deployed line's setting a quarter of the scenarios would run into that.
     command.arg("--circuit-breaker-burst=2000");
     command.args([
         format!("--xpkg-cache-dir={}", directory("xpkg")),

@@ -5,16 +5,13 @@ use std::time::Duration;
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 use testplatform_tests::{
-    cluster::{SOON, at, has},
+    cluster::{SOON, has},
     hub,
-    kinds::SERVICE_ACCOUNT,
     tenant::{KUBECONFIG, PASSWORD, Tenant},
 };
 
 /// provider-kubernetes tries a hub that does not answer at most once a minute.
 const BACK: Duration = Duration::from_secs(100);
-/// What is promised where nothing can be watched.
-const POLLED: Duration = Duration::from_secs(35);
 
 pub async fn function_down_for_a_while(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let engine = tenant.engine;
@@ -113,38 +110,4 @@ pub async fn hub_credential_rotated(tenant: &Tenant<'_>) -> anyhow::Result<()> {
         ensure!(course.is_some_and(|c| c.is_sorted()), "{}: {phases:?}", claim.name);
     }
     Ok(())
-}
-
-/// As production seems to be: the identity may neither list nor watch.
-pub async fn watches_refused(tenant: &Tenant<'_>) -> anyhow::Result<()> {
-    let engine = tenant.engine;
-    let name = "unwatched";
-    let account = json!({
-        "apiVersion": "v1", "kind": "ServiceAccount", "metadata": { "name": name, "namespace": hub::NAMESPACE },
-    });
-    let binding = json!({
-        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding",
-        "metadata": { "name": name, "namespace": hub::NAMESPACE },
-        "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "testplatform-konflux" },
-        "subjects": [{ "kind": "ServiceAccount", "name": name, "namespace": hub::NAMESPACE }],
-    });
-    let hub = engine.hub.cluster();
-    hub.apply_all(&[account, binding]).await?;
-    hub.until_is(&at(SERVICE_ACCOUNT, hub::NAMESPACE, name), SOON, "there", |_| true).await?;
-    let credential = hub::issue(&engine.hub, name, "0").await?;
-    engine.own(name, &credential, &json!({})).await?;
-
-    let controller = tenant.ask_and_arrive(&json!({ "compositionRef": { "name": name } })).await?;
-    controller.provision().await?;
-    tenant.until(POLLED, "Provisioning", |claim| claim["status"]["phase"] == "Provisioning").await?;
-    controller.ready(KUBECONFIG, PASSWORD).await?;
-    tenant.until_secret(POLLED, KUBECONFIG).await?;
-    tenant.until_phase("Ready").await?;
-    tenant.change(&json!({ "tearDownCluster": true })).await?;
-    controller.until_told_to_end(POLLED).await?;
-    controller.deprovision().await?;
-    tenant.until(POLLED, "Deprovisioning", |claim| claim["status"]["phase"] == "Deprovisioning").await?;
-    controller.deprovisioned().await?;
-    tenant.until(POLLED, "Deprovisioned", |claim| claim["status"]["phase"] == "Deprovisioned").await?;
-    tenant.until_secret(SOON, "").await.map(|_| ())
 }

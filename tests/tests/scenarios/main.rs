@@ -1,7 +1,7 @@
 //! Every scenario, on one engine: real control planes, real Crossplane, real provider-kubernetes, the real function.
 //!
 //! Each has a tenant of its own, so they run side by side. `cargo test -p testplatform-tests --test scenarios NAME`
-//! runs those whose name contains NAME.
+//! runs those whose name contains NAME, and with `--ignored` those that take a quarter of an hour.
 
 mod credentials;
 mod cut_off;
@@ -14,6 +14,7 @@ mod job;
 mod life;
 mod remote;
 mod teardown;
+mod unwatched;
 mod versions;
 
 use std::{
@@ -45,6 +46,8 @@ struct Scenario {
     remotes: usize,
     /// Whether it does something that others would notice.
     alone: bool,
+    /// Whether it takes a quarter of an hour, and runs only where that is asked for.
+    long: bool,
 }
 
 macro_rules! scenario {
@@ -54,6 +57,7 @@ macro_rules! scenario {
             run: |tenant| Box::pin($module::$name(tenant)),
             remotes: 1,
             alone: false,
+            long: false,
         }
     };
 }
@@ -66,12 +70,38 @@ const fn alone(scenario: Scenario) -> Scenario {
     Scenario { alone: true, ..scenario }
 }
 
+const fn long(scenario: Scenario) -> Scenario {
+    Scenario { long: true, ..scenario }
+}
+
+/// First those that want to be alone, then those that wait longest, so that all end together.
 const SCENARIOS: &[Scenario] = &[
     // Alone because its time is taken.
     alone(scenario!(happy::happy_path)),
-    scenario!(happy::consumer_contract),
-    scenario!(happy::two_claims_of_one_name),
-    scenario!(happy::long_names),
+    alone(scenario!(environment::environment_config_deleted_while_live)),
+    alone(scenario!(environment::environment_config_changed_while_live)),
+    alone(scenario!(engine::function_down_for_a_while)),
+    alone(scenario!(engine::hub_unreachable_then_back)),
+    long(scenario!(unwatched::watches_refused_and_the_hub_acts_alone)),
+    scenario!(unwatched::watches_refused_and_lifetime_reached),
+    scenario!(unwatched::watches_refused),
+    remotes(2, scenario!(remote::deleted_twice_before_it_is_bound)),
+    scenario!(life::lifetime_reached),
+    scenario!(engine::hub_credential_rotated),
+    scenario!(versions::switch_over),
+    scenario!(versions::rolled_back_and_forward),
+    scenario!(credentials::secret_late),
+    remotes(2, scenario!(remote::deleted_before_it_is_bound)),
+    scenario!(remote::deleted_while_provisioning),
+    scenario!(remote::deleted_behind_our_back),
+    scenario!(remote::deleted_while_deprovisioning),
+    scenario!(deletion::claim_deleted_when_deprovisioned),
+    scenario!(deletion::claim_deleted_before_the_hub_is_asked),
+    scenario!(deletion::claim_deleted_before_the_hub_takes_it_up),
+    scenario!(deletion::claim_deleted_while_provisioning),
+    scenario!(deletion::claim_deleted_when_ready),
+    scenario!(deletion::claim_deleted_while_deprovisioning),
+    scenario!(deletion::claim_deleted_when_failed),
     scenario!(teardown::teardown_before_anything_exists),
     scenario!(teardown::teardown_before_the_hub_is_asked),
     scenario!(teardown::teardown_before_the_hub_takes_it_up),
@@ -80,38 +110,19 @@ const SCENARIOS: &[Scenario] = &[
     scenario!(teardown::teardown_while_deprovisioning),
     scenario!(teardown::teardown_after_the_job_failed),
     scenario!(teardown::teardown_after_the_provision_timeout),
-    scenario!(deletion::claim_deleted_before_the_hub_is_asked),
-    scenario!(deletion::claim_deleted_before_the_hub_takes_it_up),
-    scenario!(deletion::claim_deleted_while_provisioning),
-    scenario!(deletion::claim_deleted_when_ready),
-    scenario!(deletion::claim_deleted_while_deprovisioning),
-    scenario!(deletion::claim_deleted_when_deprovisioned),
-    scenario!(deletion::claim_deleted_when_failed),
-    scenario!(job::job_fails_before_ready),
-    scenario!(job::job_fails_after_ready),
-    alone(scenario!(environment::environment_config_deleted_while_live)),
-    alone(scenario!(environment::environment_config_changed_while_live)),
-    remotes(2, scenario!(remote::deleted_before_it_is_bound)),
-    remotes(2, scenario!(remote::deleted_twice_before_it_is_bound)),
-    scenario!(remote::deleted_while_provisioning),
-    scenario!(remote::deleted_behind_our_back),
-    scenario!(remote::deleted_while_deprovisioning),
     scenario!(remote::replaced_before_it_is_bound),
     scenario!(remote::replaced_while_provisioning),
     scenario!(remote::replaced_behind_our_back),
     scenario!(remote::replaced_while_deprovisioning),
-    alone(scenario!(engine::function_down_for_a_while)),
-    alone(scenario!(engine::hub_unreachable_then_back)),
-    scenario!(engine::hub_credential_rotated),
-    scenario!(engine::watches_refused),
-    scenario!(versions::switch_over),
-    scenario!(versions::rolled_back_and_forward),
-    scenario!(credentials::secret_late),
+    scenario!(job::job_fails_before_ready),
+    scenario!(job::job_fails_after_ready),
     scenario!(credentials::secret_half_filled),
     scenario!(credentials::secret_rotated),
-    scenario!(life::lifetime_reached),
     scenario!(life::lifetime_extended),
     scenario!(life::status_dropped),
+    scenario!(happy::consumer_contract),
+    scenario!(happy::two_claims_of_one_name),
+    scenario!(happy::long_names),
 ];
 
 /// Started by the first scenario that runs. An error is kept as its text, for all that come after.
@@ -138,8 +149,9 @@ impl Session {
         let begun = Instant::now();
         let tenant =
             Tenant::new(engine, &scenario.name.replace('_', "-")).await.map_err(|error| said(&error))?;
-        let outcome = tokio::time::timeout(PATIENCE, (scenario.run)(&tenant)).await;
-        let outcome = outcome.unwrap_or_else(|_| Err(anyhow::anyhow!("did not end within {PATIENCE:?}")));
+        let patience = if scenario.long { 4 * PATIENCE } else { PATIENCE };
+        let outcome = tokio::time::timeout(patience, (scenario.run)(&tenant)).await;
+        let outcome = outcome.unwrap_or_else(|_| Err(anyhow::anyhow!("did not end within {patience:?}")));
         let outcome =
             outcome.and_then(|()| invariants::hold(&tenant, scenario.remotes)).and_then(|()| engine.check());
         match outcome {
@@ -169,7 +181,8 @@ fn main() -> ExitCode {
     let session = Arc::new(Session { runtime, engine: OnceCell::new(), quiet: RwLock::new(()) });
     let trials = SCENARIOS.iter().map(|scenario| {
         let session = Arc::clone(&session);
-        Trial::test(scenario.name, move || session.runtime.block_on(session.run(scenario)))
+        let run = move || session.runtime.block_on(session.run(scenario));
+        Trial::test(scenario.name, run).with_ignored_flag(scenario.long)
     });
     let conclusion = libtest_mimic::run(&arguments, trials.collect());
     conclusion.exit_code()
