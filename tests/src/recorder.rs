@@ -143,7 +143,12 @@ fn listen(
     let said = Arc::clone(said);
     watch(cluster, kind, move |object| {
         let Some(key) = key(&object).filter(|_| object.metadata.deletion_timestamp.is_none()) else { return };
-        let of = |type_| condition(&object.data, type_).cloned().unwrap_or_default();
+        let of = |type_| {
+            let mut condition = condition(&object.data, type_).cloned().unwrap_or_default();
+            // Of the object that carries it, whoever said it first.
+            condition.as_object_mut().map(|fields| fields.remove("observedGeneration"));
+            condition
+        };
         let now = Said {
             phase: object.data["status"]["phase"].as_str().unwrap_or_default().to_owned(),
             cluster_ready: of("ClusterReady"),

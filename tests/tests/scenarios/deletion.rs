@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::ensure;
-use serde_json::json;
+use serde_json::{Value, json};
 use testplatform_tests::{
     actors::Controller,
     cluster::{At, SOON, at_root},
@@ -22,6 +22,10 @@ pub async fn claim_deleted_before_the_hub_is_asked(tenant: &Tenant<'_>) -> anyho
     let left = left(tenant).await?;
     tenant.konflux().delete(&tenant.claim()).await?;
     tenant.konflux().until_gone(&tenant.claim(), SOON).await?;
+    // The Object is deleted after the claim is gone, and until then it is as good as any.
+    let deleted =
+        |writer: Option<&Value>| writer.is_none_or(|w| w["metadata"]["deletionTimestamp"].is_string());
+    tenant.konflux().until(&left[1], SOON, "deleted", deleted).await?;
     cut_off::connect(tenant).await?;
     for at in left {
         tenant.konflux().until_gone(&at, cut_off::BACK).await?;
@@ -82,7 +86,7 @@ pub async fn claim_deleted_when_failed(tenant: &Tenant<'_>) -> anyhow::Result<()
 async fn ended(tenant: &Tenant<'_>, controller: &Controller) -> anyhow::Result<()> {
     let left = left(tenant).await?;
     tenant.konflux().delete(&tenant.claim()).await?;
-    let deleted = |ec: &serde_json::Value| ec["metadata"]["deletionTimestamp"].is_string();
+    let deleted = |ec: &Value| ec["metadata"]["deletionTimestamp"].is_string();
     let hub = tenant.engine.hub.cluster();
     hub.until_is(&controller.at(), SOON, "deleted", deleted).await?;
     controller.deprovisioned().await?;

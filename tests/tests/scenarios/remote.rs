@@ -35,7 +35,8 @@ pub async fn deleted_twice_before_it_is_bound(tenant: &Tenant<'_>) -> anyhow::Re
     let first = pinned(tenant).await?;
     vanish(tenant, &controller).await?;
     let second = second(tenant, &controller, &first).await?;
-    tenant.konflux().until_is(&tenant.writer().await?, SOON, "pinned again", |w| pin(w) == &second).await?;
+    let again = |writer: &Value| *pin(writer) == second;
+    tenant.konflux().until_is(&tenant.writer().await?, BELIEVED, "pinned again", again).await?;
     vanish(tenant, &controller).await?;
     lost(tenant, &controller).await
 }

@@ -77,7 +77,9 @@ pub async fn switch_over(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     }
 
     unfinished.ready(KUBECONFIG, PASSWORD).await?;
-    building.until_phase("Ready").await?;
+    // provider-kubernetes forgets what it first read of a Secret when it adds its finalizer. A claim of ours it then looks
+    // at once more, because it has noted the external name too; in one of the incumbent's that was done before.
+    building.until(LOOKED, "Ready", |claim| claim["status"]["phase"] == "Ready").await?;
     building.until_secret(SOON, KUBECONFIG).await?;
     secret.verdict()?;
     claim.verdict()?;
