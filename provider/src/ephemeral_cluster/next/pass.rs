@@ -154,7 +154,8 @@ impl<'a> Pass<'a> {
 
     /// Takes the finalizer off, once it is sure that nothing runs.
     pub fn let_go(&mut self) {
-        if self.object.has_finalizer(FINALIZER) && !self.own.runs() && self.is_sure() {
+        let off = self.actions.contains(&Action::RemoveFinalizer);
+        if !off && self.object.has_finalizer(FINALIZER) && !self.own.runs() && self.is_sure() {
             self.actions.push(Action::RemoveFinalizer);
         }
     }
