@@ -182,9 +182,11 @@ fn bind(pass: &mut Pass<'_>, job: &Job) {
     }
 }
 
-/// Puts on record whose a job of the upstream controller's is: a name can be used again.
+/// Puts on record whose a job of the upstream controller's is. A name can be used again, so an old copy of an
+/// EphemeralCluster that is gone must not take the job of the one that has its name now.
 fn claim(pass: &mut Pass<'_>, job: &Job) {
-    if pass.object.is_deleted() || job.prow_job.label(ours::EPHEMERAL_CLUSTER_UID).is_some() {
+    let claimed = job.prow_job.label(ours::EPHEMERAL_CLUSTER_UID).is_some();
+    if pass.object.is_deleted() || claimed || !pass.is_sure() {
         return;
     }
     let name = job.prow_job.name().to_owned();

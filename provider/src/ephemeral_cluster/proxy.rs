@@ -17,8 +17,8 @@ use crate::step::{Action, Requeue, Step};
 /// What is to be done about the credentials of an EphemeralCluster now. Never a job, a finalizer or a status.
 pub fn next(object: &EphemeralCluster, world: &World, _now: Timestamp) -> Step {
     let status = &object.status.value;
-    // What is deleted takes its Secret along.
-    if object.is_deleted() || object.status.error.is_some() {
+    // What is deleted takes its Secret along. Which job it has only the upstream controller says.
+    if object.is_deleted() || object.status.error.is_some() || status.prow_job_id.is_empty() {
         return Step::default();
     }
     let bound = Own::of(object, world).bound;

@@ -2,10 +2,10 @@
 
 use provider_testplatform::{
     ephemeral_cluster::{
-        conditions::{CLUSTER_READY, Reason, find},
+        conditions::{CLUSTER_READY, PROW_JOB_COMPLETED, Reason, find},
         next,
         prow_job::State as JobState,
-        status::{self, Phase, Status},
+        status::{self, Condition, Phase, Status},
     },
     step::{Action, Requeue, Step},
 };
@@ -75,6 +75,10 @@ impl Lab {
             if ec.deleted.is_some() || ec.teardown || !view.fresh {
                 return Err("a ProwJob is made for what is to end, or on the word of a cache".into());
             }
+            // The respite is one tick.
+            if ec.other == Some(view.now) {
+                return Err("a ProwJob is made while another controller may be making one".into());
+            }
             if !ec.finalizer && !step.actions[..at].contains(&Action::AddFinalizer) {
                 return Err("a ProwJob is made before the finalizer".into());
             }
@@ -121,6 +125,9 @@ impl Lab {
             let Some(desired) = &step.status else { return Ok(Write::Done) };
             return Ok(if owned { self.write_status(state, process, desired) } else { Write::Refused });
         };
+        if owned && *action == Action::RemoveFinalizer {
+            self.may_let_go(state)?;
+        }
         let write = act(state, process, uid, action, owned)?;
         if let Write::Done = write
             && let Work::Acting { done, .. } = &mut state.processes[process].work
@@ -128,6 +135,14 @@ impl Lab {
             *done += 1;
         }
         Ok(write)
+    }
+
+    /// Whoever waits for the finalizer to go finds the conclusion.
+    fn may_let_go(&self, state: &State) -> Result<(), String> {
+        let Some(ec) = state.ec.as_ref().filter(|ec| ec.deleted.is_none()) else { return Ok(()) };
+        let status = self.statuses.borrow().get(ec.status);
+        let concluded = find(&status.conditions, PROW_JOB_COMPLETED).is_some_and(Condition::is_true);
+        if concluded { Ok(()) } else { Err("the finalizer is taken off before the end is said".into()) }
     }
 
     fn write_status(&self, state: &mut State, process: usize, desired: &Status) -> Write {
