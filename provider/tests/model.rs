@@ -151,8 +151,8 @@ fn the_upstream_controller_at_the_same_time() {
 
 #[test]
 fn a_status_that_others_write() {
-    let budget = Budget { ticks: 2, faults: 1, lags: 1, other_writes: 2, ..Budget::NOTHING };
-    explored("others", &lab(), 1, budget, 200_000);
+    let budget = Budget { ticks: 1, faults: 1, endings: 1, other_writes: 2, ..Budget::NOTHING };
+    explored("others", &lab(), 1, budget, 100_000);
 }
 
 #[test]
@@ -203,14 +203,17 @@ fn long_walks_through_everything_at_once() {
     let walk = |(steps, pruned, processes): (Vec<Index>, bool, usize)| {
         let lab = &labs[usize::from(pruned)];
         let mut state = start(lab, processes, budget);
+        let mut path = Vec::new();
         for step in steps {
             let mut successors = lab.successors(&state);
             if successors.is_empty() {
                 break;
             }
             let (event, next) = successors.swap_remove(step.index(successors.len()));
-            state = next.map_err(|broken| TestCaseError::fail(format!("{broken}, by {event:?}")))?;
-            lab.check(&state).map_err(TestCaseError::fail)?;
+            path.push(event);
+            let failed = |broken| TestCaseError::fail(format!("{broken}\nafter {path:?}"));
+            state = next.map_err(failed)?;
+            lab.check(&state).map_err(failed)?;
             taken.set(taken.get() + 1);
         }
         Ok(())

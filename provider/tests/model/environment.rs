@@ -40,6 +40,7 @@ pub enum Event {
     UpstreamMakesJob,
     UpstreamBinds,
     OtherWritesStatus,
+    OtherSaysFailed,
     OrphanEnded(u8),
 }
 

@@ -158,6 +158,14 @@ impl Lab {
                 let now = state.now;
                 state.change(None, |ec| ec.other = Some(now));
             });
+            // The upstream controller says so of much that it recovers from.
+            push(Event::OtherSaysFailed, &|state| {
+                state.budget.other_writes -= 1;
+                let mut status = Status::clone(&self.statuses.borrow().get(ec.status));
+                status.phase = Some(Phase::Failed);
+                let (number, now) = (self.statuses.borrow_mut().number(&status), state.now);
+                state.change(None, |ec| (ec.status, ec.other) = (number, Some(now)));
+            });
         }
         self.upstream(state, ec, next);
     }
