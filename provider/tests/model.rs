@@ -19,6 +19,8 @@ mod explore;
 mod lab;
 #[path = "model/neighbours.rs"]
 mod neighbours;
+#[path = "model/promises.rs"]
+mod promises;
 #[path = "model/provider.rs"]
 mod provider;
 #[path = "model/rest.rs"]

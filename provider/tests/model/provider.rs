@@ -2,12 +2,11 @@
 
 use provider_testplatform::{
     ephemeral_cluster::{
-        conditions::{CLUSTER_READY, PROW_JOB_COMPLETED, Reason, find},
         next,
         prow_job::State as JobState,
-        status::{self, Condition, Phase, Status},
+        status::{self, Status},
     },
-    step::{Action, Requeue, Step},
+    step::Action,
 };
 use testplatform_apis::names::ours;
 
@@ -67,52 +66,6 @@ impl Lab {
         Ok(number)
     }
 
-    /// What no decision may be.
-    fn judge(&self, view: &View, step: &Step) -> Result<(), String> {
-        let ec = &view.ec;
-        let creates = step.actions.iter().position(|a| matches!(a, Action::CreateProwJob(_)));
-        if let Some(at) = creates {
-            if ec.deleted.is_some() || ec.teardown || !view.fresh {
-                return Err("a ProwJob is made for what is to end, or on the word of a cache".into());
-            }
-            // The respite is one tick.
-            if ec.other == Some(view.now) {
-                return Err("a ProwJob is made while another controller may be making one".into());
-            }
-            if !ec.finalizer && !step.actions[..at].contains(&Action::AddFinalizer) {
-                return Err("a ProwJob is made before the finalizer".into());
-            }
-        }
-        if step.requeue == Requeue::Anew && (view.fresh || !step.actions.is_empty() || step.status.is_some())
-        {
-            return Err("reading anew is asked for by a pass that did, or that does something".into());
-        }
-        let to_another = step.actions.iter().any(|action| match action {
-            Action::PublishCredentials(credentials) => view.jobs.iter().any(|job| {
-                let recorded = job.ours || job.claimed.is_some();
-                let source = credentials.source_revision.split('-').next();
-                source == Some(&job.id.to_string()) && recorded && job.tenant != ec.tenant
-            }),
-            Action::AddFinalizer
-            | Action::RemoveFinalizer
-            | Action::Annotate(_)
-            | Action::CreateProwJob(_)
-            | Action::ClaimProwJob { .. }
-            | Action::AbortProwJob { .. }
-            | Action::Signal { .. }
-            | Action::WithdrawCredentials
-            | Action::Emit(_) => false,
-        });
-        if to_another {
-            return Err("credentials are published for another tenant than the job was made for".into());
-        }
-        if let Some(desired) = &step.status {
-            let stored = self.statuses.borrow().get(ec.status);
-            left_for_good(&stored, desired)?;
-        }
-        Ok(())
-    }
-
     /// Does the next write of a process. A refusal ends the pass.
     pub fn write(&self, state: &mut State, process: usize) -> Result<Write, String> {
         let Work::Acting { uid, step, done, valid } = state.processes[process].work.clone() else {
@@ -135,14 +88,6 @@ impl Lab {
             *done += 1;
         }
         Ok(write)
-    }
-
-    /// Whoever waits for the finalizer to go finds the conclusion.
-    fn may_let_go(&self, state: &State) -> Result<(), String> {
-        let Some(ec) = state.ec.as_ref().filter(|ec| ec.deleted.is_none()) else { return Ok(()) };
-        let status = self.statuses.borrow().get(ec.status);
-        let concluded = find(&status.conditions, PROW_JOB_COMPLETED).is_some_and(Condition::is_true);
-        if concluded { Ok(()) } else { Err("the finalizer is taken off before the end is said".into()) }
     }
 
     fn write_status(&self, state: &mut State, process: usize, desired: &Status) -> Write {
@@ -231,25 +176,6 @@ impl State {
         let owner = self.ec.as_ref().map(|ec| ec.uid);
         self.published.take_if(|secret| Some(secret.owner) != owner);
     }
-}
-
-/// Failed is never left, and Ready only for a reason of its own.
-fn left_for_good(stored: &Status, desired: &Status) -> Result<(), String> {
-    let over = [Some(Phase::Failed), Some(Phase::Deprovisioned)];
-    if over.contains(&stored.phase) && desired.phase != stored.phase {
-        return Err(format!("{:?} is left for {:?}", stored.phase, desired.phase));
-    }
-    let ready = |status: &Status| {
-        find(&status.conditions, CLUSTER_READY).map(|c| (c.status.clone(), c.reason.clone()))
-    };
-    let own = [Reason::OwnershipMismatch, Reason::Deprovisioned, Reason::ProwJobFailure, Reason::ProwJobGone];
-    let regressed = ready(stored).is_some_and(|(status, _)| status == "True")
-        && ready(desired)
-            .is_none_or(|(status, reason)| status != "True" && !own.iter().any(|own| own.as_str() == reason));
-    if regressed || (!stored.secret_ref.is_empty() && desired.secret_ref != stored.secret_ref) {
-        return Err(format!("Ready is lost: {:?}", ready(desired)));
-    }
-    Ok(())
 }
 
 fn create(state: &mut State, of: u8, owned: bool) -> Result<(), String> {
