@@ -3,6 +3,7 @@
 //! What there is goes in as data (`object`, `world`, `now`), what is to be done comes out as data
 //! ([`step::Step`]); a pure function lies between. Clients, sockets, clocks and files are in the border around it.
 
+pub mod config;
 pub mod ephemeral_cluster;
 pub mod redacted;
 pub mod step;
