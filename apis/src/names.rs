@@ -34,6 +34,8 @@ pub mod ours {
     pub const DIAGNOSTICS: &str = "testplatform.ci.openshift.org/diagnostics";
     /// On the ProwJob: uid of the EphemeralCluster that it was made for.
     pub const EPHEMERAL_CLUSTER_UID: &str = "testplatform.ci.openshift.org/ephemeral-cluster-uid";
+    /// On the ProwJob: what of the EphemeralCluster was left out when the job was made, in a sentence.
+    pub const REMARK: &str = "testplatform.ci.openshift.org/remark";
     /// On the published Secret: which state of its source it was made from.
     pub const SOURCE_REVISION: &str = "testplatform.ci.openshift.org/source-revision";
 }

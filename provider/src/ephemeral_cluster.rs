@@ -3,12 +3,17 @@
 pub mod ci_operator_config;
 pub mod credentials;
 pub mod draft;
+mod job_name;
+mod manifest;
 pub mod next;
 pub mod object;
 pub mod orphan;
 pub mod profiles;
 pub mod prow_job;
 pub mod proxy;
+mod request;
 pub mod settings;
 pub mod status;
+mod validation;
+pub mod wait_step;
 pub mod world;

@@ -7,3 +7,4 @@ pub mod config;
 pub mod ephemeral_cluster;
 pub mod redacted;
 pub mod step;
+mod yaml;

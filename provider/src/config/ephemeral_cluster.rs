@@ -1,8 +1,8 @@
 //! Section `ephemeralCluster` of the configuration.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{borrow::Cow, collections::BTreeMap, path::PathBuf};
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use testplatform_apis::duration::GoDuration;
@@ -54,8 +54,8 @@ pub struct EphemeralClusters {
 pub const MAX_CONFIG_BYTES: usize = 32 * 4096 - "UNRESOLVED_CONFIG=".len() - 1;
 
 /// What is done about EphemeralClusters.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", try_from = "Value")]
 pub enum Mode {
     /// This provider makes them happen.
     Fulfil,
@@ -65,6 +65,35 @@ pub enum Mode {
     /// Nothing.
     #[default]
     Off,
+}
+
+impl TryFrom<Value> for Mode {
+    type Error = String;
+
+    /// To a reader of YAML 1.1 a bare `off` is the boolean.
+    fn try_from(value: Value) -> Result<Self, String> {
+        match &value {
+            Value::Bool(false) => Ok(Self::Off),
+            Value::String(word) if word == "off" => Ok(Self::Off),
+            Value::String(word) if word == "proxy" => Ok(Self::Proxy),
+            Value::String(word) if word == "fulfil" => Ok(Self::Fulfil),
+            _ => Err(format!("{value} is no mode: use fulfil, proxy or off")),
+        }
+    }
+}
+
+impl JsonSchema for Mode {
+    fn schema_name() -> Cow<'static, str> {
+        "Mode".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "enum": ["fulfil", "proxy", "off", false] })
+    }
 }
 
 /// A tag of an image stream.
