@@ -14,11 +14,14 @@ if [[ -n ${NAMESPACE:-} ]]; then
     where=(--namespace "$NAMESPACE")
 fi
 
-# The pause runs in the background: bash answers a signal only between commands.
-trap 'echo "ended from outside before the signal came"; exit 143' TERM INT
+# The pause runs in the background, because bash answers a signal only between commands; and without this output, because
+# whoever reads it would wait for the pause to end.
+sleeper=
+trap 'echo "ended from outside before the signal came"; kill $sleeper 2> /dev/null; exit 143' TERM INT
 pause() {
-    sleep "$(($1 / 1000)).$(printf '%03d' "$(($1 % 1000))")" &
-    wait $!
+    sleep "$(($1 / 1000)).$(printf '%03d' "$(($1 % 1000))")" > /dev/null 2>&1 &
+    sleeper=$!
+    wait "$sleeper"
 }
 
 echo "waiting for Secret $signal"
@@ -26,7 +29,8 @@ failing_since=
 pause_ms=$poll_ms
 while true; do
     # Nothing and success: it is not there. All else that is not success is an error that may pass.
-    if answer=$("$oc" get secret "$signal" "${where[@]}" --ignore-not-found --output=name --request-timeout=30s 2>&1); then
+    if answer=$("$oc" get secret "$signal" ${where[@]+"${where[@]}"} \
+        --ignore-not-found --output=name --request-timeout=30s 2>&1); then
         if [[ $answer == *"secret/$signal"* ]]; then
             echo "the signal is there"
             exit 0

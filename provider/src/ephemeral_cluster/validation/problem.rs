@@ -79,7 +79,7 @@ impl fmt::Display for Problem {
                 "spec.ciOperator.test.clusterProfile is not set: name a cluster profile, or ask for a cluster from a pool with clusterClaim",
             ),
             Self::UnknownProfile { profile } => {
-                write!(f, "cluster profile {} does not exist", quoted(profile))
+                write!(f, "cluster profile {} does not exist: name one that the step registry has", quoted(profile))
             }
             Self::NotOwner { tenant, cluster, profile } => write!(
                 f,
