@@ -6,6 +6,7 @@
 pub mod ci_operator;
 pub mod claim;
 pub mod condition;
+pub mod crd;
 pub mod duration;
 pub mod foreign;
 pub mod input;

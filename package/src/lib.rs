@@ -2,13 +2,13 @@
 //!
 //! Input: the crate `testplatform-apis`. Output: files under `package/`, as path and text; only [`write()`] touches the disk.
 //!
-//! **Invariant:** nothing under `package/xrds` and `package/input` is written by hand; a test generates all of it again and compares.
+//! **Invariant:** nothing under `package/crds`, `package/xrds` and `package/input` is written by hand; a test generates all of it again and compares.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use testplatform_apis::xrd;
+use testplatform_apis::{crd, xrd};
 
 mod yaml;
 
@@ -29,6 +29,10 @@ pub struct File {
 /// If a type has no schema that can be written as YAML.
 pub fn generate() -> anyhow::Result<Vec<File>> {
     Ok(vec![
+        File {
+            path: "crds/ephemeralclusters.ci.openshift.io.yaml",
+            text: document(&crd::ephemeral_cluster())?,
+        },
         File { path: "input/inputs.testplatform.fn.crossplane.io.yaml", text: document(&xrd::input()?)? },
         File {
             path: "xrds/xtestplatformclusters.ci.openshift.org.yaml",

@@ -15,7 +15,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Write the XRD and the schema of the function's input, made from the types, and print the files that changed.
+    /// Write the CRD, the XRD and the schema of the function's input, made from the types, and print the files that changed.
     Generate {
         /// Directory to write into.
         #[arg(long, default_value = env!("CARGO_MANIFEST_DIR"), value_name = "DIRECTORY", hide_default_value = true)]
