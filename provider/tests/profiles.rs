@@ -9,7 +9,7 @@ mod support;
 
 use provider_testplatform::ephemeral_cluster::profiles::Profiles;
 use rstest::rstest;
-use support::{profiles, upstream};
+use support::{config, profiles, upstream};
 
 #[rstest]
 #[case::by_name("aws", "acme-tenant", "stone-stg", true)]
@@ -72,4 +72,27 @@ fn upstreams_file_is_read() {
     let text = std::fs::read_to_string(directory.join("prow/cluster-profiles.yaml")).unwrap();
     let profiles = Profiles::parse(&text).unwrap();
     assert_eq!(profiles.get("azure4").unwrap().unwrap().cluster_type, "azure");
+}
+
+#[test]
+fn the_configuration_names_the_registry() {
+    let aws = "cluster_profiles: [{ name: aws }]";
+    let file = config("{ clusterProfiles: { file: /registry.yaml } }").ephemeral_cluster;
+    let read = Profiles::of(&file, |path| {
+        assert_eq!(path, std::path::Path::new("/registry.yaml"));
+        Ok(aws.into())
+    });
+    assert!(read.get("aws").unwrap().is_some());
+    let gone = Profiles::of(&file, |_| Err(std::io::ErrorKind::NotFound.into()));
+    assert_eq!(gone.get("aws"), Err("/registry.yaml: entity not found"));
+    let broken = Profiles::of(&file, |_| Ok(String::new()));
+    assert_eq!(broken.get("aws"), Err("/registry.yaml: it is empty"));
+    let never = |_: &std::path::Path| panic!("there is no file to read");
+    let inline =
+        config("{ clusterProfiles: { inline: { cluster_profiles: [{ name: aws }] } } }").ephemeral_cluster;
+    assert!(Profiles::of(&inline, never).get("aws").unwrap().is_some());
+    assert_eq!(
+        Profiles::of(&config("{}").ephemeral_cluster, never).get("aws"),
+        Err("the configuration names none")
+    );
 }

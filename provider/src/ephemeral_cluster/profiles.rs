@@ -4,10 +4,16 @@
 //! not known are skipped; but what an ownership rule depends on must be right, or the whole is refused: nobody is let in by a
 //! registry that is only half understood.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io,
+    path::Path,
+};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::config::{ClusterProfiles, EphemeralClusters};
 
 /// The file, as far as it matters here.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -106,6 +112,24 @@ impl Profiles {
             .map_err(|error| ProfilesError::Syntax(error.without_snippet().to_string()))?;
         // A file that is being written is empty for a moment; that nobody owns anything is said in words.
         registry.ok_or_else(|| ProfilesError::Syntax("it is empty".into()))?.try_into()
+    }
+
+    /// The registry that a configuration names; `read` reads a file. One that cannot be read or understood is one that is not
+    /// available now, with the reason.
+    pub fn of(config: &EphemeralClusters, read: impl FnOnce(&Path) -> io::Result<String>) -> Self {
+        let Some(ClusterProfiles { file, inline }) = &config.cluster_profiles else {
+            return Self::unavailable("the configuration names none");
+        };
+        let found = match (file, inline) {
+            (Some(file), _) => match read(file) {
+                Ok(text) => Self::parse(&text).map_err(|error| format!("{}: {error}", file.display())),
+                Err(error) => Err(format!("{}: {error}", file.display())),
+            },
+            (None, inline) => {
+                Self::try_from(inline.clone().unwrap_or_default()).map_err(|error| error.to_string())
+            }
+        };
+        found.unwrap_or_else(Self::unavailable)
     }
 
     /// A registry that cannot be read now. The sentence says why; requests that need it wait.
