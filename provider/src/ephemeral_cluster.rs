@@ -1,7 +1,9 @@
 //! An EphemeralCluster becomes a ProwJob, the ProwJob a cluster, and its credentials a Secret.
 
 pub mod ci_operator_config;
+pub mod conditions;
 pub mod credentials;
+pub mod diagnostics;
 pub mod draft;
 mod job_name;
 mod manifest;
@@ -11,6 +13,7 @@ pub mod orphan;
 pub mod profiles;
 pub mod prow_job;
 pub mod proxy;
+mod publication;
 mod request;
 pub mod settings;
 pub mod status;

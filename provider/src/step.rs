@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use jiff::SignedDuration;
 use serde_json::Value;
 
 use crate::ephemeral_cluster::{credentials::Credentials, status::Status};
@@ -28,6 +29,13 @@ pub enum Requeue {
     After(Duration),
     /// What was read was not enough, or not current: at once, reading anew.
     Anew,
+}
+
+impl Requeue {
+    /// After a time; at once if it is over.
+    pub fn after(time: SignedDuration) -> Self {
+        Self::After(Duration::try_from(time).unwrap_or(Duration::ZERO))
+    }
 }
 
 /// One write, safe to repeat.

@@ -79,6 +79,11 @@ impl EphemeralCluster {
         self.metadata.uid.as_deref().unwrap_or_default()
     }
 
+    /// Name of the Secret in which its credentials are published.
+    pub fn secret_name(&self) -> String {
+        format!("{}-credentials", self.name())
+    }
+
     /// Whether it is being deleted.
     pub fn is_deleted(&self) -> bool {
         self.metadata.deletion_timestamp.is_some()

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 
 /// `status`. What is not known here (another controller's) is left as it is, because it is written as a merge patch.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,8 +61,44 @@ pub struct Condition {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub message: String,
     /// When the status last changed.
-    #[serde(default, deserialize_with = "testplatform_apis::foreign::meta::lenient_time")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "testplatform_apis::foreign::meta::lenient_time"
+    )]
     pub last_transition_time: Option<Timestamp>,
+}
+
+/// Whether `desired` has to be written over `stored`.
+///
+/// The upstream CRD prunes the additive fields. Where they did not come back they are no reason to write, or every pass
+/// would write them.
+pub fn differs(stored: &Status, desired: &Status) -> bool {
+    let kept = stored.observed_generation.is_some();
+    let comparable = |status: &Status| Status {
+        observed_generation: status.observed_generation.filter(|_| kept),
+        expires_at: status.expires_at.filter(|_| kept),
+        ..status.clone()
+    };
+    comparable(stored) != comparable(desired)
+}
+
+/// The merge patch that makes `stored` into `desired`, without resourceVersion; none if nothing is to be written.
+///
+/// Whole, not the difference: the conditions are one value to a merge patch. What `desired` has no more becomes null,
+/// because a merge patch keeps what it does not name.
+pub fn patch(stored: &Status, desired: &Status) -> Option<Value> {
+    if !differs(stored, desired) {
+        return None;
+    }
+    let fields = |status: &Status| match serde_json::to_value(status) {
+        Ok(Value::Object(fields)) => fields,
+        Ok(_) | Err(_) => Map::new(),
+    };
+    let mut status: Map<String, Value> =
+        fields(stored).into_iter().map(|(key, _)| (key, Value::Null)).collect();
+    status.extend(fields(desired));
+    Some(json!({ "status": status }))
 }
 
 mod phase {

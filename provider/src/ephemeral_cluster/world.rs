@@ -18,8 +18,10 @@ pub struct World {
     /// The ProwJobs that carry the EphemeralCluster's name in their label, have the name that ours would have,
     /// or are named by its status.
     pub jobs: Vec<Job>,
-    /// The job that is to be made, or why none is. None: object and jobs come from the cache; nothing is created
-    /// on the word of a cache, so this is filled only when both have been read from the API server in this pass.
+    /// Whether object and jobs were read from the API server in this pass. Nothing that cannot be taken back is done
+    /// on the word of a cache: a step that would do it asks for [`Requeue::Anew`](crate::step::Requeue::Anew) instead.
+    pub fresh: bool,
+    /// The job that is to be made, or why none is. Needed only with `fresh`, and only while the status names no job.
     pub draft: Option<Draft>,
     /// Whether the ProwJob that the status names was looked for at the API server and is not there.
     pub job_is_gone: bool,
