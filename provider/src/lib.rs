@@ -5,6 +5,8 @@
 
 pub mod config;
 pub mod ephemeral_cluster;
+pub mod execute;
+pub mod hub;
 pub mod redacted;
 pub mod step;
 mod yaml;
