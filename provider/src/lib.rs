@@ -3,10 +3,13 @@
 //! What there is goes in as data (`object`, `world`, `now`), what is to be done comes out as data
 //! ([`step::Step`]); a pure function lies between. Clients, sockets, clocks and files are in the border around it.
 
+pub mod build_clusters;
+pub mod caches;
 pub mod config;
 pub mod ephemeral_cluster;
 pub mod execute;
 pub mod hub;
 pub mod redacted;
 pub mod step;
+pub mod watch;
 mod yaml;
