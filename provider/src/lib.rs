@@ -9,6 +9,7 @@ pub mod config;
 pub mod ephemeral_cluster;
 pub mod execute;
 pub mod hub;
+pub mod observe;
 pub mod redacted;
 pub mod step;
 pub mod watch;
