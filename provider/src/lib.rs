@@ -6,11 +6,14 @@
 pub mod build_clusters;
 pub mod caches;
 pub mod config;
+pub mod controller;
 pub mod ephemeral_cluster;
 pub mod execute;
 pub mod hub;
+pub mod metrics;
 pub mod observe;
 pub mod redacted;
+pub mod registry;
 pub mod step;
 pub mod watch;
 mod yaml;

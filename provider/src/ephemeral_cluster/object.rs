@@ -57,6 +57,15 @@ pub struct Test {
     /// Whether there is a `clusterClaim`: the cluster then comes from a Hive pool, and its credentials lie elsewhere.
     #[serde(rename = "clusterClaim", deserialize_with = "is_there")]
     pub from_hive: bool,
+    /// The workflow, for metrics. Tenant text.
+    #[serde(deserialize_with = "text")]
+    pub workflow: String,
+    /// The cluster profile, for metrics. Tenant text.
+    #[serde(deserialize_with = "text")]
+    pub cluster_profile: String,
+    /// Of `env` the management cluster of a HyperShift workflow, for metrics. Tenant text.
+    #[serde(rename = "env", deserialize_with = "management_cluster")]
+    pub management_cluster: String,
 }
 
 /// A manager other than ours that wrote the status.
@@ -164,4 +173,15 @@ fn other_writer(managed: &[ManagedFieldsEntry]) -> Option<OtherWriter> {
 
 fn is_there<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
     Ok(Option::<serde::de::IgnoredAny>::deserialize(deserializer)?.is_some())
+}
+
+/// What only metrics need must not keep the rest from being read.
+fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let value = serde_json::Value::deserialize(deserializer)?;
+    Ok(value.as_str().unwrap_or_default().to_owned())
+}
+
+fn management_cluster<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let env = serde_json::Value::deserialize(deserializer)?;
+    Ok(env["HOSTED_MANAGEMENT_CLUSTER"].as_str().unwrap_or_default().to_owned())
 }
