@@ -121,6 +121,60 @@ words! {
         SecretMissing,
         /// The Secret has no kubeconfig, or an empty one.
         KeyMissing,
+        /// The cluster does not say yet where its credentials are.
+        MetadataMissing,
+        /// The kubeconfig is not one that may be handed on.
+        KubeconfigRejected,
+        /// The cluster that the hub assigned is somebody else's.
+        OwnershipMismatch,
+    }
+}
+
+words! {
+    /// Reasons of `ClusterAssigned`, which claims for a cluster out of a pool have.
+    Assigned {
+        /// True: the cluster belongs to this claim.
+        Claimed,
+        /// The pool has no running cluster left for this claim.
+        NoClusters,
+        /// As NoClusters, and one is being started.
+        Resuming,
+        /// As NoClusters, and one is being installed.
+        Installing,
+        /// The pool is as large as it may be.
+        CapacityBlocked,
+        /// The pool lacks what it needs to install clusters.
+        PoolMisconfigured,
+        /// The pool's inventory is used up.
+        InventoryExhausted,
+        /// The hub has no such pool, or the catalogue none that fits.
+        PoolNotFound,
+        /// The pool is being deleted.
+        PoolDeleting,
+        /// A cluster was chosen, and its side has not confirmed yet.
+        AssignmentInProgress,
+        /// The cluster that was chosen belongs to somebody else.
+        OwnershipMismatch,
+        /// The namespace has as many clusters as it may have.
+        QuotaExceeded,
+        /// Unknown: nobody has looked at the claim yet.
+        AwaitingPool,
+    }
+}
+
+words! {
+    /// Reasons of `ClusterRunning` that are ours; while a cluster is there and does not run, its power state is the reason.
+    Running {
+        /// True: it runs.
+        Running,
+        /// It does not run, and in which state it is was not reported.
+        Resuming,
+        /// It is being deleted.
+        Deleting,
+        /// It was deleted.
+        Deleted,
+        /// Unknown: no cluster is assigned.
+        NotAssigned,
     }
 }
 
@@ -139,6 +193,22 @@ words! {
         EnvironmentConfigMissing,
         /// The EnvironmentConfig that names this Konflux cluster cannot be used.
         EnvironmentConfigInvalid,
+        /// The EnvironmentConfig with the catalogue of pools does not exist.
+        PoolsMissing,
+        /// The catalogue of pools, or the entry that the claim names, cannot be used.
+        CatalogueInvalid,
+        /// No pool fits what the claim asks for, or the hub has no pool of the name that the catalogue says.
+        PoolNotFound,
+        /// Pools fit, and none is offered to the claim's namespace.
+        PoolNotAllowed,
+        /// The pool is being deleted.
+        PoolDeleting,
+        /// The pool has no cluster left to give, and may make no more.
+        NoCapacity,
+        /// Every hub with a pool that fits is full or takes no new claims.
+        HubFull,
+        /// The claim's namespace has as many clusters as it may have; earlier claims come first.
+        QuotaExceeded,
         /// True: a field was changed that cannot change; the cluster stays as it is.
         ChangeIgnored,
         /// True: `spec.lifetime` is no duration of at least a minute; what held before goes on.
@@ -201,6 +271,8 @@ words! {
         RemoteDeleted,
         /// Another object took the remote object's name.
         RemoteReplaced,
+        /// The cluster was deleted, and what asked for it stays.
+        ClusterDeleted,
         /// The Object that carried the remote object is gone.
         WriterLost,
         /// It Failed in an earlier pass, and why is not known any more.
@@ -247,6 +319,8 @@ mod tests {
             ClusterReady::ALL.iter().map(|r| r.as_str()).collect::<Vec<_>>(),
             JobCompleted::ALL.iter().map(|r| r.as_str()).collect(),
             Credentials::ALL.iter().map(|r| r.as_str()).collect(),
+            Assigned::ALL.iter().map(|r| r.as_str()).collect(),
+            Running::ALL.iter().map(|r| r.as_str()).collect(),
             Request::ALL.iter().map(|r| r.as_str()).collect(),
             Remote::ALL.iter().map(|r| r.as_str()).collect(),
         ];

@@ -20,17 +20,30 @@ pub mod ours {
     pub const READY_AT: &str = "testplatform.ci.openshift.org/ready-at";
     /// On the writer Object: the default lifetime that the claim was born with. A later default does not touch it.
     pub const DEFAULT_LIFETIME: &str = "testplatform.ci.openshift.org/default-lifetime";
+    /// On the writer Object of a backend with several hubs: namespace of the published credentials on its hub.
+    pub const CREDENTIALS_NAMESPACE: &str = "testplatform.ci.openshift.org/credentials-namespace";
+    /// On the `credentials` Object beside a writer whose removal ends the cluster: namespace and name of the pool. Second witness
+    /// of where the cluster is, should the writer be lost.
+    pub const POOL: &str = "testplatform.ci.openshift.org/pool";
+    /// On the same: uid of the remote object. Second witness of the pin.
+    pub const REMOTE_UID: &str = "testplatform.ci.openshift.org/remote-uid";
+    /// On the same: that the writer was taken away to end the cluster, and why. A writer that is gone then is no lost one.
+    pub const ENDING: &str = "testplatform.ci.openshift.org/ending";
     /// On the `credentials` Object while its connection Secret is lost: makes provider-kubernetes write it again.
     pub const READ_AGAIN: &str = "testplatform.ci.openshift.org/read-again";
     /// On the remote object, copied onto the `credentials` Object: revision of the published Secret.
     pub const CREDENTIALS_REVISION: &str = "testplatform.ci.openshift.org/credentials-revision";
-    /// On the EphemeralCluster: lifetime from Ready on, a Go duration; follows the claim.
+    /// On the remote object: lifetime from Ready on, a Go duration; follows the claim.
     pub const LIFETIME: &str = "testplatform.ci.openshift.org/lifetime";
-    /// On the EphemeralCluster: the longest lifetime that the claim may ever reach; written at birth, constant.
+    /// On the remote object: the longest lifetime that the claim may ever reach; written at birth, constant.
     pub const MAX_LIFETIME: &str = "testplatform.ci.openshift.org/max-lifetime";
-    /// On the EphemeralCluster: how long provisioning may take; written at birth, constant.
+    /// On the remote object: how long provisioning may take; written at birth, constant.
     pub const PROVISION_TIMEOUT: &str = "testplatform.ci.openshift.org/provision-timeout";
-    /// On the EphemeralCluster: what was known when it failed, JSON without log text or secrets.
+    /// On the ClusterClaim: `"false"` if its cluster is not to be started again when it is found hibernating.
+    pub const RESUME: &str = "testplatform.ci.openshift.org/resume";
+    /// On the ClusterClaim: what the hub-side provider knows of it, see [`HiveStatus`](crate::hive_status::HiveStatus).
+    pub const STATUS: &str = "testplatform.ci.openshift.org/status";
+    /// On the remote object: what was known when it failed, JSON without log text or secrets.
     pub const DIAGNOSTICS: &str = "testplatform.ci.openshift.org/diagnostics";
     /// On the ProwJob: uid of the EphemeralCluster that it was made for.
     pub const EPHEMERAL_CLUSTER_UID: &str = "testplatform.ci.openshift.org/ephemeral-cluster-uid";
