@@ -137,9 +137,9 @@ words! {
         Claimed,
         /// The pool has no running cluster left for this claim.
         NoClusters,
-        /// As NoClusters, and one is being started.
+        /// As `NoClusters`, and one is being started.
         Resuming,
-        /// As NoClusters, and one is being installed.
+        /// As `NoClusters`, and one is being installed.
         Installing,
         /// The pool is as large as it may be.
         CapacityBlocked,
