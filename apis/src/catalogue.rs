@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -46,11 +46,9 @@ pub struct Pool {
     /// Namespaces whose claims may use the pool, by their exact names; `*` stands for all. Empty: nobody.
     pub allowed_tenants: Vec<String>,
     /// Lifetime of clusters whose claims ask for none. If not set, the default of the function's input, else maxLifetime.
-    #[schemars(with = "Option<String>")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default_lifetime: Option<GoDuration>,
     /// The longest lifetime that a claim may have. If not set, the maximum of the function's input.
-    #[schemars(with = "Option<String>")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_lifetime: Option<GoDuration>,
     /// What one cluster counts for in the budget of a quota. If not set, 1.
@@ -136,6 +134,11 @@ impl std::fmt::Display for Flaw {
             None => write!(f, "{}: {}", self.entry, self.why),
         }
     }
+}
+
+/// The JSON schema of `data`, for editors and checks before a catalogue is applied.
+pub fn schema() -> Schema {
+    schemars::schema_for!(Catalogue)
 }
 
 fn one() -> u32 {

@@ -11,7 +11,7 @@ use testplatform_apis::{
 use crate::{
     Judged,
     backend::Stage,
-    observed::{CLUSTER_CLAIM, Link},
+    observed::{CLUSTER_CLAIM, EPHEMERAL_CLUSTER, Link},
     plan::Course,
     text::bounded,
 };
@@ -39,7 +39,12 @@ fn phase_word(judged: &Judged) -> Condition {
         Phase::Deprovisioning => "Deprovisioning",
         Phase::Deprovisioned => "Deprovisioned",
         Phase::Failed => "Failed",
-        Phase::Pending | Phase::Provisioning if plan.kind.is_none() && plan.request.is_ok() => "Provisioning",
+        // Unmodified tasks know the words of an EphemeralCluster, and no other hub has any of them.
+        Phase::Pending | Phase::Provisioning
+            if plan.writer != Some(EPHEMERAL_CLUSTER) && plan.request.is_ok() =>
+        {
+            "Provisioning"
+        }
         // The hub says Failed for much that it recovers from: then the last other word stays.
         Phase::Pending | Phase::Provisioning if matches!(plan.health.stage, Stage::Failing(_)) => {
             let shown = judged.observed.composite.shown(ConditionType::EphemeralClusterPhase);

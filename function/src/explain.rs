@@ -154,7 +154,10 @@ fn pin(judged: &Judged, request: &Validated) -> Option<String> {
 fn credentials(judged: &Judged, request: &Validated, response: &RunFunctionResponse) -> String {
     let course = &judged.plan.course;
     let what = match (emitted(response, CREDENTIALS), &course.secret) {
-        (None, _) if request.intent.credentials => "not there, because this claim has no backend".into(),
+        (None, _) if request.intent.credentials && judged.plan.writer.is_none() => {
+            "not there, because this claim has no backend".into()
+        }
+        (None, _) if request.intent.credentials => "not there, because no pool is chosen yet".into(),
         (None, _) => "left out, because there is nothing left that they open".into(),
         (Some(object), _) if paused(&object) => "paused, because the hub has not named a Secret".into(),
         (Some(_), Some(secret)) => match judged.plan.health.secret {

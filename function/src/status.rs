@@ -51,7 +51,7 @@ pub fn status(judged: &Judged) -> TestPlatformClusterStatus {
         version: of_cluster(&health.version, |s| &s.version),
         version_desired: health.version_desired.clone(),
         credentials: state
-            .map(|state| CredentialsStatus { state: Some(state), secret_name: course.secret.clone() }),
+            .map(|state| CredentialsStatus { state: Some(state), secret_name: secret_name(judged) }),
         started_at: course.started_at,
         ready_at: course.ready_at.or(observed.composite.status.ready_at),
         expires_at: course.expires_at,
@@ -60,6 +60,13 @@ pub fn status(judged: &Judged) -> TestPlatformClusterStatus {
         // Of a remote object that is gone it is all that is left.
         diagnostics: health.diagnostics.clone().or_else(|| observed.composite.status.diagnostics.clone()),
     }
+}
+
+/// Where they were read from; after the end, where they had been.
+fn secret_name(judged: &Judged) -> Option<String> {
+    let before = || judged.observed.composite.status.credentials.as_ref()?.secret_name.clone();
+    let course = &judged.plan.course;
+    course.secret.clone().or_else(|| before().filter(|_| course.settled()))
 }
 
 fn backend(judged: &Judged) -> Option<BackendStatus> {

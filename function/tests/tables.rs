@@ -251,7 +251,7 @@ const POOL_REQUESTS: &[(Change, &str, &str, Request, &str)] = &[
         "Pending",
         "False",
         Request::QuotaExceeded,
-        "namespace tenant-a has 0 clusters from pools at a time",
+        "namespace tenant-a may have 0 clusters from pools at a time",
     ),
     (
         |w| {

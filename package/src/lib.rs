@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use testplatform_apis::xrd;
+use testplatform_apis::{catalogue, xrd};
 
 mod yaml;
 
@@ -30,6 +30,10 @@ pub struct File {
 pub fn generate() -> anyhow::Result<Vec<File>> {
     Ok(vec![
         File { path: "input/inputs.testplatform.fn.crossplane.io.yaml", text: document(&xrd::input()?)? },
+        File {
+            path: "input/testplatform-pools.schema.json",
+            text: format!("{:#}\n", serde_json::to_value(catalogue::schema())?),
+        },
         File {
             path: "xrds/xtestplatformclusters.ci.openshift.org.yaml",
             text: document(&xrd::test_platform_cluster()?)?,

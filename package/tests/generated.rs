@@ -48,7 +48,20 @@ fn what_is_written_reads_back_as_what_was_meant() {
     let files = testplatform_package::generate().unwrap();
     let read = |index: usize| -> Value { serde_saphyr::from_str(&files[index].text).unwrap() };
     assert_eq!(read(0), testplatform_apis::xrd::input().unwrap());
-    assert_eq!(read(1), testplatform_apis::xrd::test_platform_cluster().unwrap());
+    assert_eq!(read(1), serde_json::to_value(testplatform_apis::catalogue::schema()).unwrap());
+    assert_eq!(read(2), testplatform_apis::xrd::test_platform_cluster().unwrap());
+}
+
+/// What is installed as an example of a catalogue is one, whole and without a flaw.
+#[test]
+fn the_sample_catalogue_can_be_used() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("konflux/pool-catalogue.yaml");
+    let config: Value = serde_saphyr::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+    let (catalogue, flaws) = testplatform_apis::catalogue::Catalogue::read(&config["data"]).unwrap();
+    assert_eq!(flaws, []);
+    assert_eq!((catalogue.pools.len(), catalogue.hubs.len(), catalogue.quotas.len()), (1, 1, 1));
+    let written = serde_json::to_value(catalogue).unwrap();
+    assert_eq!(written["pools"][0]["labels"]["version"], "4.20");
 }
 
 /// Readers of YAML 1.1 (Go's, Python's) take bare `yes`, `on`, `1:30` and `0777` for something else than texts.

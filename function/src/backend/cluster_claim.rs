@@ -4,6 +4,7 @@
 //! destroyed, and provider-kubernetes keeps a deleted Object until the claim is gone. What has to be remembered beyond the
 //! writer is noted on `credentials`, which goes last.
 
+mod mirrored;
 mod report;
 mod words;
 

@@ -35,6 +35,7 @@ fn pending(judged: &Judged) -> String {
             Link::Refused(words) => format!("the hub refuses: {words}"),
             Link::Unreachable(how) => format!("the hub cannot be reached: {how}"),
             Link::Paused => "the Object is paused, so nothing reaches the hub".into(),
+            Link::InSync if !judged.plan.health.waiting.is_empty() => judged.plan.health.waiting.clone(),
             Link::Unknown | Link::InSync | Link::Deleted | Link::Replaced | Link::UnknownField(_) => {
                 "the hub was asked and shows nothing yet".into()
             }

@@ -25,11 +25,8 @@ pub(super) fn lines(judged: &Judged, request: &Validated) -> Vec<String> {
         }
         Pools::Invalid(why) => lines.push(format!("catalogue: {why}")),
         Pools::Found(catalogue, flaws) => {
-            lines.push(format!(
-                "catalogue: {} pools on {} hubs",
-                catalogue.pools.len(),
-                catalogue.hubs.len()
-            ));
+            let (pools, hubs) = (catalogue.pools.len(), catalogue.hubs.len());
+            lines.push(format!("catalogue: pools that can be used: {pools}, hubs: {hubs}"));
             lines.extend(flaws.iter().map(|flaw| format!("catalogue: left out {flaw}")));
         }
     }

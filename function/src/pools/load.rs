@@ -91,8 +91,13 @@ impl<'a> Load<'a> {
     }
 }
 
+fn counted(number: u32, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
 fn exceeded(quota: &Quota, tenant: &str, pools: &[&Pool]) -> String {
-    let clusters = quota.max_concurrent.map(|max| format!("{max} clusters from pools at a time"));
+    let clusters =
+        quota.max_concurrent.map(|max| format!("{} from pools at a time", counted(max, "cluster")));
     let cheapest = pools.iter().map(|p| p.cost).min().unwrap_or(1);
     if let Some(budget) = quota.budget.filter(|budget| cheapest > *budget) {
         return format!(
@@ -102,7 +107,7 @@ fn exceeded(quota: &Quota, tenant: &str, pools: &[&Pool]) -> String {
     let budget = quota.budget.map(|budget| format!("a budget of {budget}"));
     let limits: Vec<String> = clusters.into_iter().chain(budget).collect();
     format!(
-        "namespace {tenant} has {}, all of which is taken; this claim is served once enough of it is given back, after those that were made before it",
+        "namespace {tenant} may have {}, and all of it is taken; this claim is served once enough of it is given back, after those that were made before it",
         limits.join(" and ")
     )
 }

@@ -103,17 +103,16 @@ impl Claimed {
         if self.place.is_some() {
             return Ok(());
         }
-        let remembered = remembered(observed, settings);
+        // Whatever keeps the claim waiting now, it does not move what may be on its way.
+        self.place = remembered(observed, settings);
         if !observed.pool_is_open() {
-            self.place = remembered;
             return Ok(());
         }
         environment(observed, settings)?;
-        let Some(place) = remembered else {
+        let Some(place) = self.place.take() else {
             self.place = Some(pools::choose(&self.wanted, tenant, observed, settings)?);
             return Ok(());
         };
-        // It was asked for in an earlier pass, and nothing of it was seen: it may be on its way.
         let entry = pools::entry(observed, &place.hub, &place.namespace, &place.pool);
         let refusal = format!(
             "pool {}/{}, from which a cluster was asked for, is not in the catalogue any more; ask the platform team",

@@ -4,17 +4,20 @@
 
 use jiff::Timestamp;
 use testplatform_apis::{
-    condition::{Assigned, Condition, ConditionStatus, Credentials, Request, Running},
+    condition::{Assigned, Credentials, Request},
     foreign::{
         cluster_claim::{ClusterClaim, conditions},
         meta::{ObservedCondition, condition},
     },
-    hive_status::{Blocked, HiveStatus, Ownership, Supply},
+    hive_status::{Blocked, HiveStatus, Ownership},
     names::{ObjectName, ours},
     status::QueueStatus,
 };
 
-use super::words;
+use super::{
+    mirrored::{assigned, running, unseen, word},
+    words,
+};
 use crate::{
     backend::{Health, MAX_DIAGNOSTICS, Stage},
     observed::{Observed, Remote},
@@ -59,8 +62,6 @@ impl Seen<'_> {
 
 pub(super) fn health(claimed: &Claimed, request: &Validated, observed: &Observed) -> Health {
     let mut health = Health {
-        // Never Hive's word: unmodified tasks know those of an EphemeralCluster.
-        word: "Provisioning".into(),
         version_desired: claimed.wanted.version.as_deref().map(|v| bounded(v, 64)),
         ..Health::default()
     };
@@ -95,6 +96,8 @@ pub(super) fn health(claimed: &Claimed, request: &Validated, observed: &Observed
     health.waiting = words::waiting(&seen, &place);
     health.obstacle = obstacle(&seen, &place);
     health.mirrored = vec![assigned(&seen, &place), running(&seen)];
+    let telling = &health.mirrored[usize::from(seen.claimed())];
+    health.word.clone_from(&telling.reason);
     health.unreadable = remote.spec.error.clone().or_else(|| remote.status.error.clone()).or(unreadable);
     let queue = report.queue.as_ref().filter(|_| !seen.bound());
     health.queue = queue.map(|q| QueueStatus {
@@ -220,106 +223,4 @@ fn obstacle(seen: &Seen<'_>, pool: &str) -> Option<Remark> {
         | Assigned::AwaitingPool => return None,
     };
     Some(Remark::new(reason, message))
-}
-
-fn word(seen: &Seen<'_>) -> Assigned {
-    if seen.foreign() {
-        return Assigned::OwnershipMismatch;
-    }
-    if seen.claimed() {
-        return Assigned::Claimed;
-    }
-    if seen.bound() {
-        return Assigned::AssignmentInProgress;
-    }
-    match &seen.report.pool {
-        Some(pool) if !pool.found => return Assigned::PoolNotFound,
-        Some(pool) if pool.deleting => return Assigned::PoolDeleting,
-        Some(_) | None => {}
-    }
-    match seen.report.supply {
-        Some(Supply::Immediate) => Assigned::AssignmentInProgress,
-        Some(Supply::Resuming) => Assigned::Resuming,
-        Some(Supply::Installing) => Assigned::Installing,
-        Some(Supply::CapacityBlocked) => Assigned::CapacityBlocked,
-        Some(Supply::PoolMisconfigured) => Assigned::PoolMisconfigured,
-        Some(Supply::InventoryExhausted) => Assigned::InventoryExhausted,
-        None if seen.pending.is_some_and(ObservedCondition::is_true) => Assigned::NoClusters,
-        None => Assigned::AwaitingPool,
-    }
-}
-
-fn assigned(seen: &Seen<'_>, pool: &str) -> Condition {
-    let word = word(seen);
-    let status = match word {
-        Assigned::Claimed => ConditionStatus::True,
-        Assigned::AwaitingPool => ConditionStatus::Unknown,
-        Assigned::NoClusters
-        | Assigned::Resuming
-        | Assigned::Installing
-        | Assigned::CapacityBlocked
-        | Assigned::PoolMisconfigured
-        | Assigned::InventoryExhausted
-        | Assigned::PoolNotFound
-        | Assigned::PoolDeleting
-        | Assigned::AssignmentInProgress
-        | Assigned::OwnershipMismatch
-        | Assigned::QuotaExceeded => ConditionStatus::False,
-    };
-    mirrored(conditions::CLUSTER_ASSIGNED, status, word.as_str(), &words::assigned(word, seen, pool))
-}
-
-fn running(seen: &Seen<'_>) -> Condition {
-    let made =
-        |status, reason: &str, message: &str| mirrored(conditions::CLUSTER_RUNNING, status, reason, message);
-    if !seen.claimed() {
-        return not_assigned();
-    }
-    if seen.runs() {
-        return made(ConditionStatus::True, Running::Running.as_str(), "the cluster runs");
-    }
-    for (hives, ours, message) in [
-        (conditions::CLUSTER_DELETED, Running::Deleted, "the cluster was deleted on the hub"),
-        (conditions::CLUSTER_DELETING, Running::Deleting, "the cluster is being deleted on the hub"),
-    ] {
-        if seen.cluster(hives) {
-            return made(ConditionStatus::False, ours.as_str(), message);
-        }
-    }
-    let state = seen.report.power_state.as_deref().filter(|s| words::is_word(s) && *s != "Running");
-    made(ConditionStatus::False, state.unwrap_or(Running::Resuming.as_str()), &words::power(seen))
-}
-
-/// Before a ClusterClaim is seen.
-fn unseen(request: &Validated, observed: &Observed) -> Vec<Condition> {
-    let hold = request.hold.as_ref().filter(|_| observed.writer.is_none());
-    let refused = hold.and_then(|h| match Assigned::parse(h.reason.as_str()) {
-        Some(word @ (Assigned::PoolNotFound | Assigned::QuotaExceeded)) => Some((word, h.message.clone())),
-        Some(_) | None => None,
-    });
-    let assigned = match refused {
-        Some((word, message)) => {
-            mirrored(conditions::CLUSTER_ASSIGNED, ConditionStatus::False, word.as_str(), &message)
-        }
-        None => mirrored(
-            conditions::CLUSTER_ASSIGNED,
-            ConditionStatus::Unknown,
-            Assigned::AwaitingPool.as_str(),
-            "no pool has looked at the claim yet",
-        ),
-    };
-    vec![assigned, not_assigned()]
-}
-
-fn not_assigned() -> Condition {
-    mirrored(
-        conditions::CLUSTER_RUNNING,
-        ConditionStatus::Unknown,
-        Running::NotAssigned.as_str(),
-        "no cluster is assigned yet",
-    )
-}
-
-fn mirrored(type_: &str, status: ConditionStatus, reason: &str, message: &str) -> Condition {
-    Condition { type_: type_.into(), status, reason: bounded(reason, 256), message: bounded(message, 1024) }
 }
