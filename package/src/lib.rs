@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use testplatform_apis::xrd;
 
+pub mod bump;
 mod yaml;
 
 pub use yaml::to_yaml;

@@ -1,0 +1,37 @@
+//! `cargo xpkg bump`: moves the pinned commits in a checkout of an infra-deployments-like repository.
+//!
+//! Files in as bytes → [`plan()`] → edits → bytes out. Lines that are not meant keep every byte, because a file of a GitOps
+//! repository is reviewed as a diff and owned by others.
+//!
+//! **Invariant:** on an error nothing is changed. **Invariant:** what was edited is read again and means what was meant.
+//! **Invariant:** staging and production are never changed together.
+
+mod application_set;
+mod diff;
+mod environment_config;
+mod finding;
+mod image;
+mod kustomization;
+mod layout;
+mod pin;
+mod plan;
+mod problem;
+mod rings;
+mod text;
+mod tree;
+
+pub use diff::unified;
+pub use finding::{Finding, Severity};
+pub use image::Image;
+pub use layout::{Overlay, Scope, overlays};
+pub use pin::{Commit, Pin, Source};
+pub use plan::{Edit, Move, Plan, Request, plan};
+pub use problem::Problem;
+pub use rings::{Environment, Rings};
+pub use tree::Tree;
+
+/// The source that is moved if none is named: where the Konflux clusters have Crossplane and its compositions from.
+pub const UPSTREAM_SOURCE: &str = "konflux-ci/crossplane-control-plane";
+
+/// The component that is edited if none is named.
+pub const COMPONENT: &str = "crossplane-control-plane";
