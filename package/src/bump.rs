@@ -7,6 +7,7 @@
 //! **Invariant:** staging and production are never changed together.
 
 mod application_set;
+mod checks;
 mod diff;
 mod environment_config;
 mod finding;
@@ -16,10 +17,12 @@ mod layout;
 mod pin;
 mod plan;
 mod problem;
+mod rights;
 mod rings;
 mod text;
 mod tree;
 
+pub use checks::{Context, check};
 pub use diff::unified;
 pub use finding::{Finding, Severity};
 pub use image::Image;
@@ -27,6 +30,7 @@ pub use layout::{Overlay, Scope, overlays};
 pub use pin::{Commit, Pin, Source};
 pub use plan::{Edit, Move, Plan, Request, plan};
 pub use problem::Problem;
+pub use rights::{Right, needed, of_cluster_role};
 pub use rings::{Environment, Rings};
 pub use tree::Tree;
 
