@@ -7,7 +7,9 @@
 //! **Invariant:** staging and production are never changed together.
 
 mod application_set;
+mod body;
 mod checks;
+mod delta;
 mod diff;
 mod environment_config;
 mod finding;
@@ -17,12 +19,17 @@ mod layout;
 mod pin;
 mod plan;
 mod problem;
+mod report;
 mod rights;
 mod rings;
+mod schema;
 mod text;
 mod tree;
+mod upstream;
 
+pub use body::{Facts, pull_request};
 pub use checks::{Context, check};
+pub use delta::{Risk, check as check_upstream, risk};
 pub use diff::unified;
 pub use finding::{Finding, Severity};
 pub use image::Image;
@@ -30,9 +37,12 @@ pub use layout::{Overlay, Scope, overlays};
 pub use pin::{Commit, Pin, Source};
 pub use plan::{Edit, Move, Plan, Request, plan};
 pub use problem::Problem;
+pub use report::{Row, report};
 pub use rights::{Right, needed, of_cluster_role};
 pub use rings::{Environment, Rings};
+pub use schema::{Change, Verdict, compare_definitions, compare_request, compare_schemas};
 pub use tree::Tree;
+pub use upstream::{Kind, Upstream, UpstreamCommit, commits_of_log};
 
 /// The source that is moved if none is named: where the Konflux clusters have Crossplane and its compositions from.
 pub const UPSTREAM_SOURCE: &str = "konflux-ci/crossplane-control-plane";
