@@ -1,7 +1,7 @@
 //! `cargo xpkg bump`: moves the pinned commits in a checkout of an infra-deployments-like repository.
 //!
 //! Files in as bytes → [`plan()`] → edits → bytes out. Lines that are not meant keep every byte, because a file of a GitOps
-//! repository is reviewed as a diff and owned by others.
+//! repository is reviewed as a diff and owned by others. Only [`disk`], [`git`] and [`command`] touch the world.
 //!
 //! **Invariant:** on an error nothing is changed. **Invariant:** what was edited is read again and means what was meant.
 //! **Invariant:** staging and production are never changed together.
@@ -9,10 +9,13 @@
 mod application_set;
 mod body;
 mod checks;
+pub mod command;
 mod delta;
 mod diff;
+pub mod disk;
 mod environment_config;
 mod finding;
+pub mod git;
 mod image;
 mod kustomization;
 mod layout;
