@@ -197,6 +197,10 @@ fn output(directory: &Path, arguments: &[&str]) -> std::io::Result<Output> {
         .args(["-c", "core.quotePath=false", "--no-pager", "--no-optional-locks"])
         .args(arguments)
         .env("LC_ALL", "C")
+        // Set in hooks, where they name the hook's own repository.
+        .env_remove("GIT_DIR")
+        .env_remove("GIT_WORK_TREE")
+        .env_remove("GIT_INDEX_FILE")
         .output()
 }
 
