@@ -99,7 +99,7 @@ pub fn run(
             disk::write(&place.repo, &planned.edits)?;
         }
     }
-    print(change, &facts, apply.is_some() && !failed, out, err)?;
+    print(change, &facts, (apply.is_some() && !failed, failed), out, err)?;
     Ok(match (failed, planned.edits.is_empty()) {
         (true, _) => CHECK_FAILED,
         (false, true) => UNCHANGED,
@@ -198,7 +198,7 @@ fn on_result(tree: &Tree, context: &Context, plan: &Plan, environment_configs: b
 fn print(
     change: &Change,
     facts: &Facts,
-    applied: bool,
+    (applied, failed): (bool, bool),
     out: &mut impl Write,
     err: &mut impl Write,
 ) -> Result<(), Failure> {
@@ -234,6 +234,7 @@ fn print(
     }
     let pins = facts.plan.moves.len();
     let summary = match (edits.len(), applied) {
+        _ if failed => "a check failed: nothing was changed (--force goes on)".to_owned(),
         (0, _) => format!("no change: everything in scope is at {}", facts.request.to.short()),
         (files, true) => format!("changed {}, {}", count(files, "file"), count(pins, "pin")),
         (files, false) => format!("would change {}, {}", count(files, "file"), count(pins, "pin")),
