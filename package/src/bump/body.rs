@@ -163,7 +163,7 @@ fn risk(out: &mut String, facts: &Facts) -> std::fmt::Result {
         match (clusters.is_empty(), facts.request.scope.environments.contains(&Environment::Production)) {
             (true, _) => "developers' clusters".to_owned(),
             (false, true) => {
-                format!("tests in {} production clusters: {}", clusters.len(), clusters.join(", "))
+                format!("tests in production, clusters {}", clusters.join(", "))
             }
             (false, false) => format!("developers' clusters and staging: {}", clusters.join(", ")),
         };
