@@ -24,6 +24,8 @@ pub struct Binaries {
     pub kube_apiserver: PathBuf,
     /// kube-controller-manager.
     pub kube_controller_manager: PathBuf,
+    /// kubectl.
+    pub kubectl: PathBuf,
     /// Crossplane core.
     pub crossplane: PathBuf,
     /// provider-kubernetes.
@@ -60,7 +62,7 @@ const PROVIDER: &str = "github.com/crossplane-contrib/provider-kubernetes";
 const MODULES: [Module; 3] = [
     Module {
         directory: "controlplane",
-        takes: "5 minutes",
+        takes: "6 minutes",
         programs: &[
             Program {
                 name: "etcd",
@@ -77,6 +79,12 @@ const MODULES: [Module; 3] = [
             Program {
                 name: "kube-controller-manager",
                 package: "k8s.io/kubernetes/cmd/kube-controller-manager",
+                version: KUBERNETES,
+                variable: "KUBEBUILDER_ASSETS",
+            },
+            Program {
+                name: "kubectl",
+                package: "k8s.io/kubernetes/cmd/kubectl",
                 version: KUBERNETES,
                 variable: "KUBEBUILDER_ASSETS",
             },
@@ -127,6 +135,7 @@ impl Binaries {
             etcd: program("etcd")?,
             kube_apiserver: program("kube-apiserver")?,
             kube_controller_manager: program("kube-controller-manager")?,
+            kubectl: program("kubectl")?,
             crossplane: program("crossplane")?,
             provider_kubernetes: program("provider-kubernetes")?,
             crds: ["crossplane", "provider-kubernetes"].map(|m| home.join("crds").join(m)),
@@ -207,8 +216,8 @@ fn require_go(what: &str) -> anyhow::Result<()> {
     }
     bail!(
         "the testbed needs {what}, and there is no Go to build that with. Install Go 1.26 or newer \
-         (https://go.dev/dl), or set KUBEBUILDER_ASSETS to a directory with etcd, kube-apiserver and \
-         kube-controller-manager, and CROSSPLANE_BIN and PROVIDER_KUBERNETES_BIN to those two programs"
+         (https://go.dev/dl), or set KUBEBUILDER_ASSETS to a directory with etcd, kube-apiserver, \
+         kube-controller-manager and kubectl, and CROSSPLANE_BIN and PROVIDER_KUBERNETES_BIN to those two programs"
     )
 }
 
