@@ -115,17 +115,39 @@ const MODULES: [Module; 3] = [
     },
 ];
 
+/// Says what Tekton's webhook would refuse. Only the tests of Tekton tasks need it, so nobody else builds it.
+const TEKTON: Module = Module {
+    directory: "tekton",
+    takes: "1 minute",
+    programs: &[Program { name: "tekton-check", package: ".", version: None, variable: "TEKTON_CHECK_BIN" }],
+    crds: None,
+};
+
+/// The program that reads Tekton's objects as Tekton does.
+pub fn tekton_check() -> anyhow::Result<PathBuf> {
+    let (home, _lock) = home()?;
+    TEKTON.ensure(&home)?;
+    let [program] = TEKTON.programs else { bail!("there is one program in it") };
+    Ok(given(program).unwrap_or_else(|| built(&home, program.name)))
+}
+
+/// Where what is built is kept. One process builds at a time.
+fn home() -> anyhow::Result<(PathBuf, File)> {
+    let home =
+        settings::path("TESTPLATFORM_BIN_DIR").unwrap_or_else(|| settings::target().join("controlplane"));
+    fs::create_dir_all(home.join("bin")).with_context(|| format!("cannot make {}", home.display()))?;
+    let lock = File::create(home.join("lock")).context("cannot make the lock file")?;
+    if lock.try_lock().is_err() {
+        say("waiting for another process that builds the programs of the testbed");
+        lock.lock().context("cannot lock")?;
+    }
+    Ok((home, lock))
+}
+
 impl Binaries {
-    /// Finds all of them, and builds what is missing. One process builds at a time.
+    /// Finds all of them, and builds what is missing.
     pub fn ensure() -> anyhow::Result<Self> {
-        let home =
-            settings::path("TESTPLATFORM_BIN_DIR").unwrap_or_else(|| settings::target().join("controlplane"));
-        fs::create_dir_all(home.join("bin")).with_context(|| format!("cannot make {}", home.display()))?;
-        let lock = File::create(home.join("lock")).context("cannot make the lock file")?;
-        if lock.try_lock().is_err() {
-            say("waiting for another process that builds the programs of the testbed");
-            lock.lock().context("cannot lock")?;
-        }
+        let (home, _lock) = home()?;
         for module in &MODULES {
             module.ensure(&home)?;
         }
@@ -146,7 +168,8 @@ impl Binaries {
 impl Module {
     fn ensure(&self, home: &Path) -> anyhow::Result<()> {
         let source = settings::repository().join("tests").join(self.directory);
-        let pinned = [fs::read(source.join("go.mod"))?, fs::read(source.join("go.sum"))?].concat();
+        let own = fs::read(source.join("main.go")).unwrap_or_default();
+        let pinned = [fs::read(source.join("go.mod"))?, fs::read(source.join("go.sum"))?, own].concat();
         let stamp = home.join(format!("{}.stamp", self.directory));
         let current = fs::read(&stamp).is_ok_and(|built| built == pinned);
         let missing: Vec<_> = self
