@@ -12,6 +12,7 @@ use anyhow::Context as _;
 use testplatform_apis::xrd;
 
 pub mod oci;
+pub mod registry;
 mod yaml;
 
 pub use yaml::to_yaml;
