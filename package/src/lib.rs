@@ -1,6 +1,7 @@
 //! The packaging tool, `cargo xpkg`: what users install, generated from the types, built, pushed, checked and kept in step.
 //!
 //! Input: the crate `testplatform-apis`. Output: files under `package/`, as path and text; only [`write()`] touches the disk.
+//! [`build`], [`registry`], [`check`] and [`sync`] are a subcommand each, on top of [`oci`].
 //!
 //! **Invariant:** nothing under `package/xrds`, `package/input`, `package/function` and `package/configuration` is written by
 //! hand; a test generates all of it again and compares.
@@ -11,6 +12,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use testplatform_apis::xrd;
 
+pub mod build;
 pub mod oci;
 pub mod registry;
 mod yaml;
@@ -31,8 +33,16 @@ pub struct File {
 /// # Errors
 /// If a type has no schema that can be written as YAML.
 pub fn generate() -> anyhow::Result<Vec<File>> {
+    let input = xrd::input()?;
     Ok(vec![
-        File { path: "input/inputs.testplatform.fn.crossplane.io.yaml", text: document(&xrd::input()?)? },
+        File { path: "configuration/crossplane.yaml", text: document(&build::meta::configuration())? },
+        File { path: "function/crossplane.yaml", text: document(&build::meta::function())? },
+        // As it lies in the package: for builds in pipelines, where no tool of ours packs it.
+        File {
+            path: "function/package.yaml",
+            text: generated(&build::stream::function(std::slice::from_ref(&input))?),
+        },
+        File { path: "input/inputs.testplatform.fn.crossplane.io.yaml", text: document(&input)? },
         File {
             path: "xrds/xtestplatformclusters.ci.openshift.org.yaml",
             text: document(&xrd::test_platform_cluster()?)?,
