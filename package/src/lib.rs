@@ -13,6 +13,7 @@ use anyhow::Context as _;
 use testplatform_apis::xrd;
 
 pub mod build;
+pub mod check;
 pub mod oci;
 pub mod registry;
 mod yaml;

@@ -4,7 +4,7 @@ use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::Context as _;
 use clap::{Parser, Subcommand};
-use testplatform_package::{build, registry};
+use testplatform_package::{build, check, registry};
 
 /// Makes what users install.
 #[derive(Parser)]
@@ -24,6 +24,7 @@ enum Command {
     },
     Build(build::command::Arguments),
     Push(registry::command::Arguments),
+    Check(check::command::Arguments),
 }
 
 /// Where the files of this crate are: the tool runs in the checkout that it was built in.
@@ -51,6 +52,7 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
             build::command::run(&arguments, PACKAGE.as_ref(), &mut out).map(|()| true)?
         }
         Command::Push(arguments) => registry::command::run(&arguments, &mut out).map(|()| true)?,
+        Command::Check(arguments) => check::command::run(&arguments, &mut out)?,
     };
     Ok(if clean { ExitCode::SUCCESS } else { FOUND.into() })
 }
