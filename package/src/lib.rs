@@ -16,6 +16,7 @@ pub mod build;
 pub mod check;
 pub mod oci;
 pub mod registry;
+pub mod sync;
 mod yaml;
 
 pub use yaml::to_yaml;

@@ -4,7 +4,7 @@ use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::Context as _;
 use clap::{Parser, Subcommand};
-use testplatform_package::{build, check, registry};
+use testplatform_package::{build, check, registry, sync};
 
 /// Makes what users install.
 #[derive(Parser)]
@@ -25,6 +25,7 @@ enum Command {
     Build(build::command::Arguments),
     Push(registry::command::Arguments),
     Check(check::command::Arguments),
+    Sync(sync::command::Arguments),
 }
 
 /// Where the files of this crate are: the tool runs in the checkout that it was built in.
@@ -53,6 +54,7 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         }
         Command::Push(arguments) => registry::command::run(&arguments, &mut out).map(|()| true)?,
         Command::Check(arguments) => check::command::run(&arguments, &mut out)?,
+        Command::Sync(arguments) => sync::command::run(&arguments, PACKAGE.as_ref(), &mut out)?,
     };
     Ok(if clean { ExitCode::SUCCESS } else { FOUND.into() })
 }
