@@ -47,7 +47,8 @@ fn the_same_types_give_the_same_bytes() {
 fn what_is_written_reads_back_as_what_was_meant() {
     let files = testplatform_package::generate().unwrap();
     let read = |folder: &str| -> Value {
-        serde_saphyr::from_str(&files.iter().find(|file| file.path.starts_with(folder)).unwrap().text).unwrap()
+        serde_saphyr::from_str(&files.iter().find(|file| file.path.starts_with(folder)).unwrap().text)
+            .unwrap()
     };
     assert_eq!(read("input/"), testplatform_apis::xrd::input().unwrap());
     assert_eq!(read("xrds/"), testplatform_apis::xrd::test_platform_cluster().unwrap());
