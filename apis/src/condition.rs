@@ -33,6 +33,10 @@ macro_rules! words {
     (@word $variant:ident) => { stringify!($variant) };
 }
 
+mod assignment;
+
+pub use assignment::{Assigned, Running};
+
 words! {
     /// The conditions that are ours to set, in the order in which they are emitted.
     ConditionType {
@@ -121,6 +125,12 @@ words! {
         SecretMissing,
         /// The Secret has no kubeconfig, or an empty one.
         KeyMissing,
+        /// The cluster does not say yet where its credentials are.
+        MetadataMissing,
+        /// The kubeconfig is not one that may be handed on.
+        KubeconfigRejected,
+        /// The cluster that the hub assigned is somebody else's.
+        OwnershipMismatch,
     }
 }
 
@@ -139,6 +149,22 @@ words! {
         EnvironmentConfigMissing,
         /// The EnvironmentConfig that names this Konflux cluster cannot be used.
         EnvironmentConfigInvalid,
+        /// The EnvironmentConfig with the catalogue of pools does not exist.
+        PoolsMissing,
+        /// The catalogue of pools, or the entry that the claim names, cannot be used.
+        CatalogueInvalid,
+        /// No pool fits what the claim asks for, or the hub has no pool of the name that the catalogue says.
+        PoolNotFound,
+        /// Pools fit, and none is offered to the claim's namespace.
+        PoolNotAllowed,
+        /// The pool is being deleted.
+        PoolDeleting,
+        /// The pool has no cluster left to give, and may make no more.
+        NoCapacity,
+        /// Every hub with a pool that fits is full or takes no new claims.
+        HubFull,
+        /// The claim's namespace has as many clusters as it may have; earlier claims come first.
+        QuotaExceeded,
         /// True: a field was changed that cannot change; the cluster stays as it is.
         ChangeIgnored,
         /// True: `spec.lifetime` is no duration of at least a minute; what held before goes on.
@@ -201,6 +227,8 @@ words! {
         RemoteDeleted,
         /// Another object took the remote object's name.
         RemoteReplaced,
+        /// The cluster was deleted, and what asked for it stays.
+        ClusterDeleted,
         /// The Object that carried the remote object is gone.
         WriterLost,
         /// It Failed in an earlier pass, and why is not known any more.
@@ -247,6 +275,8 @@ mod tests {
             ClusterReady::ALL.iter().map(|r| r.as_str()).collect::<Vec<_>>(),
             JobCompleted::ALL.iter().map(|r| r.as_str()).collect(),
             Credentials::ALL.iter().map(|r| r.as_str()).collect(),
+            Assigned::ALL.iter().map(|r| r.as_str()).collect(),
+            Running::ALL.iter().map(|r| r.as_str()).collect(),
             Request::ALL.iter().map(|r| r.as_str()).collect(),
             Remote::ALL.iter().map(|r| r.as_str()).collect(),
         ];

@@ -1,5 +1,6 @@
 //! Partial views of other people's kinds: only what we read or write, tolerant of everything else.
 
+pub mod cluster_claim;
 pub mod ephemeral_cluster;
 pub mod meta;
 pub mod object;

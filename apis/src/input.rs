@@ -47,7 +47,8 @@ pub struct Input {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
 
-    /// Namespace on the hub in which the published credentials are. If not set, ephemeral-cluster.
+    /// Namespace on the hub in which the published credentials are, unless the catalogue of pools says otherwise for its hub. If not
+    /// set, ephemeral-cluster.
     #[schemars(length(max = 63))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub credentials_namespace: Option<String>,
@@ -57,6 +58,12 @@ pub struct Input {
     #[schemars(length(max = 63))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connection_secret_namespace: Option<String>,
+
+    /// Name of the EnvironmentConfig with the catalogue of Hive pools from which claims with clusterClaim are served. If not set,
+    /// testplatform-pools.
+    #[schemars(length(max = 253))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pools: Option<String>,
 
     /// How long Crossplane may take an answer of the function for current before it asks again, as a duration such as 1m. It asks
     /// earlier if something changes. If not set, what the function's command line says (1m).
@@ -104,6 +111,8 @@ pub struct Settings {
     pub credentials_namespace: String,
     /// Namespace of connection Secrets beside Crossplane.
     pub connection_secret_namespace: String,
+    /// Name of the EnvironmentConfig with the catalogue of pools.
+    pub pools: String,
     /// How long an answer counts as current; at least one second. None: what the command line says.
     pub ttl: Option<GoDuration>,
     /// The longest that the hub keeps a ready cluster by itself.
@@ -143,6 +152,7 @@ impl Input {
                 self.connection_secret_namespace.as_ref(),
                 "crossplane-connections",
             ),
+            pools: name(self.pools.as_ref(), "testplatform-pools"),
             ttl: positive(self.ttl).map(|ttl| ttl.max(GoDuration::from_secs(1))),
             hub_max_lifetime: positive(self.hub_max_lifetime).unwrap_or(GoDuration::from_hours(2)),
             default_lifetime: positive(defaults.lifetime).map(|span| at_most(span, max_lifetime)),

@@ -3,12 +3,16 @@
 //!
 //! **Invariant:** no I/O, no clock, no Kubernetes client. Whatever a tenant writes, reading it here never panics.
 
+pub mod catalogue;
 pub mod ci_operator;
 pub mod claim;
 pub mod condition;
+pub mod crd;
 pub mod duration;
 pub mod foreign;
+pub mod hive_status;
 pub mod input;
+mod lenient;
 pub mod names;
 pub mod phase;
 pub mod status;

@@ -20,16 +20,37 @@ pub mod ours {
     pub const READY_AT: &str = "testplatform.ci.openshift.org/ready-at";
     /// On the writer Object: the default lifetime that the claim was born with. A later default does not touch it.
     pub const DEFAULT_LIFETIME: &str = "testplatform.ci.openshift.org/default-lifetime";
+    /// On the writer Object of a backend with several hubs: namespace of the published credentials on its hub.
+    pub const CREDENTIALS_NAMESPACE: &str = "testplatform.ci.openshift.org/credentials-namespace";
+    /// On the `credentials` Object beside a writer whose removal ends the cluster: namespace and name of the pool. Second witness
+    /// of where the cluster is, should the writer be lost.
+    pub const POOL: &str = "testplatform.ci.openshift.org/pool";
+    /// On the same: uid of the remote object. Second witness of the pin.
+    pub const REMOTE_UID: &str = "testplatform.ci.openshift.org/remote-uid";
+    /// On the same: that the writer was taken away to end the cluster, and why. A writer that is gone then is no lost one.
+    pub const ENDING: &str = "testplatform.ci.openshift.org/ending";
     /// On the `credentials` Object while its connection Secret is lost: makes provider-kubernetes write it again.
     pub const READ_AGAIN: &str = "testplatform.ci.openshift.org/read-again";
     /// On the remote object, copied onto the `credentials` Object: revision of the published Secret.
     pub const CREDENTIALS_REVISION: &str = "testplatform.ci.openshift.org/credentials-revision";
-    /// On the EphemeralCluster: lifetime from Ready on, a Go duration; follows the claim.
+    /// On the remote object: lifetime from Ready on, a Go duration; follows the claim.
     pub const LIFETIME: &str = "testplatform.ci.openshift.org/lifetime";
-    /// On the EphemeralCluster: the longest lifetime that the claim may ever reach; written at birth, constant.
+    /// On the remote object: the longest lifetime that the claim may ever reach; written at birth, constant.
     pub const MAX_LIFETIME: &str = "testplatform.ci.openshift.org/max-lifetime";
-    /// On the EphemeralCluster: how long provisioning may take; written at birth, constant.
+    /// On the remote object: how long provisioning may take; written at birth, constant.
     pub const PROVISION_TIMEOUT: &str = "testplatform.ci.openshift.org/provision-timeout";
+    /// On the ClusterClaim: `"false"` if its cluster is not to be started again when it is found hibernating.
+    pub const RESUME: &str = "testplatform.ci.openshift.org/resume";
+    /// On the ClusterClaim: what the hub-side provider knows of it, see [`HiveStatus`](crate::hive_status::HiveStatus).
+    pub const STATUS: &str = "testplatform.ci.openshift.org/status";
+    /// On the remote object: what was known when it failed, JSON without log text or secrets.
+    pub const DIAGNOSTICS: &str = "testplatform.ci.openshift.org/diagnostics";
+    /// On the ProwJob: uid of the EphemeralCluster that it was made for.
+    pub const EPHEMERAL_CLUSTER_UID: &str = "testplatform.ci.openshift.org/ephemeral-cluster-uid";
+    /// On the ProwJob: what of the EphemeralCluster was left out when the job was made, in a sentence.
+    pub const REMARK: &str = "testplatform.ci.openshift.org/remark";
+    /// On the published Secret: which state of its source it was made from.
+    pub const SOURCE_REVISION: &str = "testplatform.ci.openshift.org/source-revision";
 }
 
 /// Annotations of an EphemeralCluster that its controller reads.
@@ -42,6 +63,27 @@ pub mod ephemeral_cluster {
     pub const PIPELINE_RUN_NAME: &str = "ephemeralcluster.ci.openshift.io/pipeline-run-name";
     /// Names the Prow job when there is no PipelineRun. Tenant text.
     pub const TASK_RUN_NAME: &str = "ephemeralcluster.ci.openshift.io/task-run-name";
+    /// Finalizer: there is or may be a ProwJob that has to end first.
+    pub const FINALIZER: &str = "ephemeralcluster.ci.openshift.io/dependent-prowjob";
+    /// Label of its ProwJob: the EphemeralCluster's name.
+    pub const LABEL: &str = "ci.openshift.io/ephemeral-cluster";
+}
+
+/// What ci-operator and the job on a build cluster are known by. Source: openshift/ci-tools, package
+/// `ephemeralcluster`, and ci-operator.
+pub mod ci_operator {
+    /// Label of ci-operator's namespace: name of the ProwJob.
+    pub const JOB_ID: &str = "ci.openshift.io/jobid";
+    /// Name of the test, and of the Secret in which steps share files.
+    pub const TEST: &str = "cluster-provisioning";
+    /// Name of the step that waits for the signal.
+    pub const WAIT_STEP: &str = "wait-test-complete";
+    /// Secret whose existence ends the wait step.
+    pub const SIGNAL: &str = "test-done-signal";
+    /// Secret with the kubeconfig of a cluster from a Hive pool.
+    pub const HIVE_KUBECONFIG: &str = "cluster-provisioning-hive-admin-kubeconfig";
+    /// Secret with the password of a cluster from a Hive pool.
+    pub const HIVE_PASSWORD: &str = "cluster-provisioning-hive-admin-password";
 }
 
 /// Annotations that Crossplane and its providers read or write.

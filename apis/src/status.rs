@@ -5,10 +5,9 @@
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
 
+use crate::lenient::{lenient, lenient_integer};
 use crate::phase::Phase;
 
 /// Where the cluster stands and how to reach it. Everything is absent until it is known.
@@ -102,6 +101,9 @@ pub struct BackendStatus {
     /// Namespace of the object.
     #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
+    /// Name of the pool from which the cluster is taken, in the same namespace. Only with clusterClaim.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub pool: Option<String>,
     /// Unique identity of the object. No other object is ever taken for it, whatever its name.
     #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub uid: Option<String>,
@@ -172,20 +174,4 @@ pub struct QueueStatus {
     #[schemars(range(min = 0))]
     #[serde(deserialize_with = "lenient_integer", skip_serializing_if = "Option::is_none")]
     pub depth: Option<i64>,
-}
-
-/// Reads a field, or takes it as absent: an old, newer or restored status must not stop the work.
-fn lenient<'de, D: Deserializer<'de>, T: DeserializeOwned>(deserializer: D) -> Result<Option<T>, D::Error> {
-    Ok(serde_json::from_value(Value::deserialize(deserializer)?).ok())
-}
-
-/// Like [`lenient`], and a whole number may be written as `2.0`: numbers travel as doubles through protobuf.
-fn lenient_integer<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i64>, D::Error> {
-    let value = Value::deserialize(deserializer)?;
-    // 2^53: beyond it a double no longer tells whole numbers apart, and no count of ours comes near.
-    #[allow(clippy::cast_possible_truncation)]
-    let whole = |number: f64| {
-        (number.fract() == 0.0 && number.abs() <= 9_007_199_254_740_992.0).then_some(number as i64)
-    };
-    Ok(value.as_i64().or_else(|| value.as_f64().and_then(whole)))
 }

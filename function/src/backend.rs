@@ -1,6 +1,7 @@
 //! What every way of making a cluster has in common: [`Backend`], and [`Health`], the one vocabulary between
 //! a backend and the claim.
 
+pub mod cluster_claim;
 pub mod ephemeral_cluster;
 mod object;
 
@@ -8,12 +9,19 @@ pub(crate) use object::known_secret;
 
 use jiff::Timestamp;
 use serde_json::Value;
-use testplatform_apis::{condition::Condition, names::ObjectName};
+use testplatform_apis::{
+    condition::{Condition, Credentials},
+    names::ObjectName,
+    status::QueueStatus,
+};
 
 use crate::{
     observed::Observed,
-    validate::{Block, Validated},
+    validate::{Block, Remark, Validated},
 };
+
+/// What a status holds of diagnostics, in bytes.
+const MAX_DIAGNOSTICS: usize = 16 * 1024;
 
 /// A way of making clusters. Implementations hold no state and do no I/O.
 pub trait Backend: Sync {
@@ -23,13 +31,27 @@ pub trait Backend: Sync {
     fn health(&self, request: &Validated, observed: &Observed) -> Health;
     /// The kind of the remote object, as status shows it.
     fn kind(&self) -> &'static str;
+    /// Composition resource name of the writer.
+    fn writer(&self) -> &'static str;
+    /// How a cluster is ended.
+    fn ending(&self) -> Ending;
+}
+
+/// How the end of a cluster is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// The remote object is told, and stays until the claim goes.
+    Told,
+    /// The writer is taken away. Its deletion lasts until the remote object is gone, and that until the cluster is.
+    Removed,
 }
 
 /// The backend of a block. None: this version has none, and validation holds the request.
 pub fn select(request: &Validated) -> Option<&'static dyn Backend> {
     match request.block {
         Block::CiOperator(_) => Some(&ephemeral_cluster::EphemeralClusters),
-        Block::ClusterClaim => None,
+        Block::ClusterClaim(_) => Some(&cluster_claim::ClusterClaims),
+        Block::Template => None,
     }
 }
 
@@ -50,6 +72,8 @@ pub enum Stage {
     /// Never observed.
     #[default]
     Unborn,
+    /// The hub knows of it, and nothing is made for it yet: it waits for its turn.
+    Queued,
     /// Being made.
     Provisioning,
     /// The hub says that the cluster is there.
@@ -58,6 +82,8 @@ pub enum Stage {
     TearingDown,
     /// The hub reports a failure from which it may recover: in these words.
     Failing(String),
+    /// The cluster is gone for good, and the remote object is not: in these words.
+    Lost(String),
     /// The hub refused it for good.
     Refused {
         /// In these words.
@@ -82,6 +108,8 @@ impl Stage {
         match self {
             Self::Ended { .. } | Self::Refused { costs: false, .. } => true,
             Self::Unborn
+            | Self::Queued
+            | Self::Lost(_)
             | Self::Provisioning
             | Self::Ready
             | Self::TearingDown
@@ -116,8 +144,26 @@ pub struct Health {
     pub unreadable: Option<String>,
     /// The version that was asked for, in the claim's words.
     pub version_desired: Option<String>,
+    /// What the hub noted when it failed.
+    pub diagnostics: Option<String>,
     /// What nine in ten of its kind are counted by.
     pub workflow: Option<String>,
+    /// When the hub ends it by itself.
+    pub ends_at: Option<Timestamp>,
+    /// What it waits for, in words; empty where the phase says it all.
+    pub waiting: String,
+    /// What keeps it from being served, and an administrator can lift.
+    pub obstacle: Option<Remark>,
+    /// Why there are no credentials, where the hub says it.
+    pub blocking: Option<(Credentials, String)>,
+    /// Where it stands in a queue.
+    pub queue: Option<QueueStatus>,
+    /// The version that it runs.
+    pub version: Option<String>,
+    /// URL of its API server.
+    pub api_server_url: Option<String>,
+    /// URL of its console.
+    pub console_url: Option<String>,
 }
 
 /// The job that makes a cluster.

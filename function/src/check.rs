@@ -10,7 +10,7 @@ use testplatform_apis::phase::Phase;
 use crate::{
     Judged,
     fatal::{fatal, shown},
-    observed::{CREDENTIALS, EPHEMERAL_CLUSTER},
+    observed::{CLUSTER_CLAIM, CREDENTIALS, OURS},
     proto::{Resource, RunFunctionRequest, RunFunctionResponse},
 };
 
@@ -46,9 +46,13 @@ fn dropped(response: &RunFunctionResponse, request: &RunFunctionRequest, judged:
     let observed = request.observed.as_ref()?;
     let course = &judged.plan.course;
     let over = matches!(course.phase, Phase::Deprovisioned | Phase::Failed) && course.over.is_some();
-    [EPHEMERAL_CLUSTER, CREDENTIALS].into_iter().find_map(|name| {
+    // Taking this one away is how its cluster is ended, and nothing else may have meant it.
+    let ends = course.teardown
+        && course.over.is_none()
+        && matches!(course.phase, Phase::Deprovisioning | Phase::Deprovisioned | Phase::Failed);
+    OURS.into_iter().find_map(|name| {
         let kept = response.desired.as_ref().is_some_and(|d| d.resources.contains_key(name));
-        let on_purpose = name == CREDENTIALS && over;
+        let on_purpose = (name == CREDENTIALS && over) || (name == CLUSTER_CLAIM && ends);
         (observed.resources.contains_key(name) && !kept && !on_purpose)
             .then(|| format!("observed resource {name:?} is missing from the desired state"))
     })
@@ -66,7 +70,7 @@ fn leaked(response: &RunFunctionResponse, request: &RunFunctionRequest, judged: 
         // Shorter ones occur by chance in any text.
         .filter(|v| v.len() >= 8)
         .collect();
-    let ours = [EPHEMERAL_CLUSTER, CREDENTIALS];
+    let ours = OURS;
     let desired = response.desired.as_ref()?;
     let objects = ours.iter().filter_map(|name| desired.resources.get(*name)).map(AsRef::as_ref);
     let composite = desired.composite.as_ref().map(|c| c.resource.as_ref());
@@ -92,7 +96,7 @@ fn leaked(response: &RunFunctionResponse, request: &RunFunctionRequest, judged: 
 /// What is not ours passes through byte for byte.
 fn foreign(response: &RunFunctionResponse, request: &RunFunctionRequest) -> Option<String> {
     let (before, after) = (request.desired.as_ref()?, response.desired.as_ref()?);
-    let ours = |name: &str| [EPHEMERAL_CLUSTER, CREDENTIALS].contains(&name);
+    let ours = |name: &str| OURS.contains(&name);
     let changed = before
         .resources
         .iter()

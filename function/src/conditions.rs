@@ -8,7 +8,13 @@ use testplatform_apis::{
     phase::Phase,
 };
 
-use crate::{Judged, backend::Stage, observed::Link, plan::Course, text::bounded};
+use crate::{
+    Judged,
+    backend::Stage,
+    observed::{CLUSTER_CLAIM, EPHEMERAL_CLUSTER, Link},
+    plan::Course,
+    text::bounded,
+};
 
 /// The conditions, in their order.
 pub fn conditions(judged: &Judged) -> Vec<Condition> {
@@ -33,7 +39,12 @@ fn phase_word(judged: &Judged) -> Condition {
         Phase::Deprovisioning => "Deprovisioning",
         Phase::Deprovisioned => "Deprovisioned",
         Phase::Failed => "Failed",
-        Phase::Pending | Phase::Provisioning if plan.kind.is_none() && plan.request.is_ok() => "Provisioning",
+        // Unmodified tasks know the words of an EphemeralCluster, and no other hub has any of them.
+        Phase::Pending | Phase::Provisioning
+            if plan.writer != Some(EPHEMERAL_CLUSTER) && plan.request.is_ok() =>
+        {
+            "Provisioning"
+        }
         // The hub says Failed for much that it recovers from: then the last other word stays.
         Phase::Pending | Phase::Provisioning if matches!(plan.health.stage, Stage::Failing(_)) => {
             let shown = judged.observed.composite.shown(ConditionType::EphemeralClusterPhase);
@@ -118,9 +129,18 @@ fn credentials_published(judged: &Judged) -> Condition {
         return Condition::new(type_, True, reason.as_str(), message);
     }
     let Some(secret) = &course.secret else {
+        if let Some((reason, message)) = &judged.plan.health.blocking {
+            return Condition::new(type_, False, reason.as_str(), message.clone());
+        }
         let reason = match judged.plan.health.stage {
-            Stage::Unborn => R::NotAssigned,
-            _ => R::NotRunning,
+            Stage::Unborn | Stage::Queued => R::NotAssigned,
+            Stage::Provisioning
+            | Stage::Ready
+            | Stage::TearingDown
+            | Stage::Failing(_)
+            | Stage::Lost(_)
+            | Stage::Refused { .. }
+            | Stage::Ended { .. } => R::NotRunning,
         };
         return Condition::new(type_, False, reason.as_str(), "the hub has not named a Secret yet");
     };
@@ -150,6 +170,9 @@ fn remote_consistent(judged: &Judged) -> Condition {
         Condition::new(ConditionType::RemoteConsistent, status, reason.as_str(), message)
     };
     let Some(writer) = &judged.observed.writer else {
+        if plan.writer == Some(CLUSTER_CLAIM) && judged.observed.made_before() && plan.course.settled() {
+            return made(True, R::InSync, "nothing is left on the hub".into());
+        }
         return made(Unknown, R::NotObserved, "nothing was asked of the hub yet".into());
     };
     if plan.course.again {

@@ -9,7 +9,12 @@ use testplatform_apis::{
     phase::Phase,
 };
 
-use crate::{Judged, backend::Stage, observed::Environment};
+use crate::{
+    Judged,
+    backend::Stage,
+    observed::{Environment, Pools},
+    validate::Block,
+};
 
 /// An event to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +40,7 @@ pub fn events(judged: &Judged, conditions: &[Condition]) -> Vec<Event> {
     let mut events = Vec::new();
     if let Some((old, new)) = transition(ConditionType::RequestAccepted)
         && differs(old, new)
-        && judged.observed.environment != Environment::NotFetched
+        && !unanswered(judged)
     {
         events.extend(request(old, new));
     }
@@ -71,6 +76,17 @@ pub fn events(judged: &Judged, conditions: &[Condition]) -> Vec<Event> {
     events
 }
 
+/// Whether something that the claim needs was not fetched yet: this answer is not the last.
+fn unanswered(judged: &Judged) -> bool {
+    let observed = &judged.observed;
+    let pool = match judged.plan.request.as_ref().map(|r| &r.block) {
+        Ok(Block::ClusterClaim(_)) => observed.pool_is_open(),
+        Ok(Block::CiOperator(_) | Block::Template) | Err(_) => false,
+    };
+    observed.environment == Environment::NotFetched
+        || (pool && (observed.pools == Pools::NotFetched || observed.peers.is_none()))
+}
+
 fn differs(old: Option<&ObservedCondition>, new: &Condition) -> bool {
     old.is_none_or(|o| o.status != new.status.as_str() || o.reason != new.reason)
 }
@@ -101,9 +117,12 @@ fn cluster(judged: &Judged, new: &Condition) -> Option<Event> {
         (Phase::Deprovisioning, _) => (false, "TearingDown"),
         (Phase::Deprovisioned, _) => (false, "TornDown"),
         (Phase::Failed, _) => match judged.plan.course.failure {
-            Some(Failure::RemoteDeleted | Failure::RemoteReplaced | Failure::WriterLost) => {
-                (true, "ClusterLost")
-            }
+            Some(
+                Failure::RemoteDeleted
+                | Failure::RemoteReplaced
+                | Failure::WriterLost
+                | Failure::ClusterDeleted,
+            ) => (true, "ClusterLost"),
             _ if judged.plan.course.ever_ready => (true, "ClusterFailed"),
             _ => (true, "ProvisioningFailed"),
         },

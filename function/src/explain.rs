@@ -6,6 +6,7 @@
 
 mod next;
 mod phase;
+mod pool;
 
 use prost::Message as _;
 use testplatform_apis::{
@@ -103,6 +104,7 @@ fn writer(judged: &Judged, request: &Validated) -> String {
             };
             format!("not created, because {why}")
         }
+        Write::Remove => "taken away, which ends the cluster; it goes once the cluster is gone".into(),
         Write::Create => "created, because nothing was asked of the hub before".into(),
         Write::Look { .. } => "gone, and made anew to look for the remote object; it cannot make one".into(),
         Write::Again { .. } => "kept, and asks for the remote object a second and last time".into(),
@@ -114,7 +116,8 @@ fn writer(judged: &Judged, request: &Validated) -> String {
         }
         _ => "",
     };
-    format!("writer {EPHEMERAL_CLUSTER}: {what}{teardown}")
+    let name = judged.plan.writer.unwrap_or(EPHEMERAL_CLUSTER);
+    format!("writer {name}: {what}{teardown}")
 }
 
 fn allowed(judged: &Judged, policies: Policies) -> &'static str {
@@ -143,7 +146,7 @@ fn pin(judged: &Judged, request: &Validated) -> Option<String> {
         Write::Update(_) => judged.observed.writer.as_ref().and_then(Writer::uid)?,
         Write::Again { vanished } => return Some(format!("pin: left out once, {vanished} vanished")),
         Write::Look { uid } => uid.clone()?,
-        Write::Nothing | Write::Create => return None,
+        Write::Nothing | Write::Create | Write::Remove => return None,
     };
     Some(format!("pin: the manifest carries uid {uid}, so that no other object is made or taken for it"))
 }
@@ -151,7 +154,10 @@ fn pin(judged: &Judged, request: &Validated) -> Option<String> {
 fn credentials(judged: &Judged, request: &Validated, response: &RunFunctionResponse) -> String {
     let course = &judged.plan.course;
     let what = match (emitted(response, CREDENTIALS), &course.secret) {
-        (None, _) if request.intent.credentials => "not there, because this claim has no backend".into(),
+        (None, _) if request.intent.credentials && judged.plan.writer.is_none() => {
+            "not there, because this claim has no backend".into()
+        }
+        (None, _) if request.intent.credentials => "not there, because no pool is chosen yet".into(),
         (None, _) => "left out, because there is nothing left that they open".into(),
         (Some(object), _) if paused(&object) => "paused, because the hub has not named a Secret".into(),
         (Some(_), Some(secret)) => match judged.plan.health.secret {
@@ -218,6 +224,7 @@ fn deadlines(judged: &Judged, request: &Validated) -> Vec<String> {
     let course = &judged.plan.course;
     let mut lines = Vec::new();
     lines.push(format!("environment: {}", environment(judged)));
+    lines.extend(pool::lines(judged, request));
     if let Some(at) = course.estimated_ready_at.filter(|_| !course.ever_ready) {
         lines.push(format!("estimate: nine in ten of its kind are ready by {at}"));
     }

@@ -3,7 +3,7 @@
 
 use testplatform_apis::{
     condition::ConditionType,
-    foreign::{ephemeral_cluster::conditions, meta::ObservedCondition},
+    foreign::{cluster_claim::conditions as hive, ephemeral_cluster::conditions, meta::ObservedCondition},
 };
 
 use crate::{
@@ -46,6 +46,7 @@ pub fn shown(request: &RunFunctionRequest) -> Vec<Condition> {
     let ours = |c: &&ObservedCondition| {
         ConditionType::parse(&c.type_).is_some()
             || [conditions::PROW_JOB_CREATING, conditions::TEST_COMPLETED].contains(&c.type_.as_str())
+            || [hive::CLUSTER_ASSIGNED, hive::CLUSTER_RUNNING].contains(&c.type_.as_str())
     };
     let said = composite.conditions.iter().filter(ours).filter(|c| c.reason != "FatalError");
     said.map(|c| Condition {

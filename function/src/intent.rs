@@ -18,6 +18,8 @@ pub enum Write {
         /// The uid that pins it, if it is remembered.
         uid: Option<Uid>,
     },
+    /// Take it away: that ends the cluster.
+    Remove,
     /// Ask once more: what was asked for vanished before it was taken up.
     Again {
         /// Uid of the one that vanished.
@@ -49,6 +51,8 @@ pub struct Intent {
     pub over: Option<String>,
     /// When a cluster with a lifetime became ready, noted on the writer.
     pub ready_at: Option<Timestamp>,
+    /// Why the writer is or was taken away, noted on the credentials.
+    pub ending: Option<String>,
     /// Whether the credentials have to be read again, because their connection Secret is lost.
     pub read_again: bool,
     /// Whether the credentials are wanted.

@@ -20,6 +20,7 @@ pub mod fatal;
 pub mod intent;
 pub mod observed;
 pub mod plan;
+pub mod pools;
 pub mod proto;
 pub mod render;
 pub mod respond;
@@ -77,7 +78,7 @@ pub struct Judged {
 /// Everything but the words. `schema` is what is known of `spec.ciOperator`.
 pub fn judge(request: &RunFunctionRequest, now: Timestamp, schema: &Value) -> Result<Judged, Unusable> {
     let settings = settings(request)?;
-    let observed = Observed::decode(request, &settings.environment_config)?;
+    let observed = Observed::decode(request, &settings)?;
     let validated = validate::validate(&observed, settings.clone(), schema);
     let plan = plan::plan(validated, &observed, now);
     Ok(Judged { settings, observed, plan })

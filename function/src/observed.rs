@@ -5,6 +5,10 @@
 mod composite;
 mod details;
 mod environment;
+mod link;
+mod peers;
+mod pools;
+mod required;
 mod writer;
 
 use std::collections::BTreeMap;
@@ -15,23 +19,30 @@ use testplatform_apis::{
         meta::{ObservedCondition, condition},
         object::{AnyRemote, Object},
     },
-    names::{crossplane, ours},
+    input::Settings,
+    names::{Uid, crossplane, ours},
+    phase::Phase,
 };
 
 pub use composite::Composite;
 pub use details::Details;
-pub use environment::{Environment, EnvironmentConfig, requirements as environment_requirements};
-pub use writer::{Link, Writer};
+pub use environment::{Environment, EnvironmentConfig};
+pub use link::Link;
+pub use peers::{Peer, Standing};
+pub use pools::Pools;
+pub use required::requirements;
+pub use writer::{CLUSTER_CLAIM, EPHEMERAL_CLUSTER, Remote, Writer};
 
 use crate::{
     proto::{Resource, RunFunctionRequest},
     wire,
 };
 
-/// Composition resource name of the Object that carries an EphemeralCluster.
-pub const EPHEMERAL_CLUSTER: &str = "ec";
 /// Composition resource name of the Object that observes the credentials.
 pub const CREDENTIALS: &str = "credentials";
+
+/// Composition resource names of ours, in the order of names.
+pub const OURS: [&str; 3] = [CLUSTER_CLAIM, CREDENTIALS, EPHEMERAL_CLUSTER];
 
 /// Name that the incumbent gives to a Secret which it does not know yet. Never a known name: it is one real,
 /// creatable name for all waiting claims.
@@ -86,6 +97,10 @@ pub struct Observed {
     pub credentials: Option<Credentials>,
     /// What names this Konflux cluster.
     pub environment: Environment,
+    /// The catalogue of pools.
+    pub pools: Pools,
+    /// The other composites that take clusters from pools; none: not fetched.
+    pub peers: Option<Vec<Peer>>,
 }
 
 /// The observed `credentials` Object.
@@ -116,7 +131,8 @@ impl Credentials {
     /// Whether its connection Secret is lost: provider-kubernetes writes it before it says Synced.
     pub fn lost(&self) -> bool {
         let synced = condition(&self.object.status.conditions, "Synced");
-        synced.is_some_and(ObservedCondition::is_true) && !self.details.has_kubeconfig_key()
+        let read = self.details.has_kubeconfig_key() && self.object.status.at_provider.manifest.is_some();
+        synced.is_some_and(ObservedCondition::is_true) && !read
     }
 
     /// Whether provider-kubernetes looked at the Secret `name` and found no kubeconfig.
@@ -141,21 +157,27 @@ impl Credentials {
 
 impl Observed {
     /// Decodes what concerns us. Resources of other steps are left alone.
-    pub fn decode(request: &RunFunctionRequest, environment_config: &str) -> Result<Self, Unusable> {
+    pub fn decode(request: &RunFunctionRequest, settings: &Settings) -> Result<Self, Unusable> {
         let state = request.observed.as_ref().ok_or(Unusable::NoComposite)?;
         let resource = state.composite.as_ref().ok_or(Unusable::NoComposite)?;
         let composite = Composite::decode(&resource.resource)?;
+        let peers = peers::decode(request, &composite.metadata.name);
         let mut observed = Self {
             composite,
             details: Details::new(&resource.connection_details),
             writer: None,
             credentials: None,
-            environment: Environment::decode(request, environment_config)?,
+            environment: Environment::decode(request, &settings.environment_config)?,
+            pools: Pools::decode(request, &settings.pools),
+            peers,
         };
         for (name, bytes) in &state.resources {
             match name.as_str() {
                 EPHEMERAL_CLUSTER => {
-                    observed.writer = Some(Writer::decode(name, &resource_of(name, bytes)?.resource)?);
+                    observed.take(Writer::ephemeral_cluster(&resource_of(name, bytes)?.resource)?)?;
+                }
+                CLUSTER_CLAIM => {
+                    observed.take(Writer::cluster_claim(&resource_of(name, bytes)?.resource)?)?;
                 }
                 CREDENTIALS => {
                     let resource = resource_of(name, bytes)?;
@@ -168,6 +190,17 @@ impl Observed {
         }
         observed.distrust_pending();
         Ok(observed)
+    }
+
+    /// A composite has one cluster, and so one writer.
+    fn take(&mut self, writer: Writer) -> Result<(), Unusable> {
+        match self.writer.replace(writer) {
+            None => Ok(()),
+            Some(_) => Err(Unusable::Unreadable {
+                part: "the observed resources".into(),
+                why: format!("there is both {CLUSTER_CLAIM:?} and {EPHEMERAL_CLUSTER:?}"),
+            }),
+        }
     }
 
     /// The incumbent reads credentials that it does not know yet from one Secret `pending`, shared by all claims.
@@ -200,8 +233,34 @@ impl Observed {
 
     /// Whether it may still be there. Emptied keys alone are those of an end, also of one before anything was made.
     pub fn left_behind(&self) -> bool {
-        let uid = self.composite.status.backend.as_ref().and_then(|b| b.uid.as_ref());
-        uid.is_some() || self.details.has_kubeconfig()
+        self.remembered_uid().is_some() || self.details.has_kubeconfig()
+    }
+
+    /// Whether it is still open from which pool the cluster comes: nothing was asked of a hub, and nothing is over.
+    pub fn pool_is_open(&self) -> bool {
+        let over = matches!(self.composite.status.phase, Some(Phase::Deprovisioned | Phase::Failed));
+        self.writer.is_none() && !self.made_before() && !self.taken_away() && !over
+    }
+
+    /// The uid of the remote object, as status or the `credentials` Object remember it.
+    pub fn remembered_uid(&self) -> Option<Uid> {
+        let told = self.composite.status.backend.as_ref().and_then(|b| b.uid.clone());
+        told.or_else(|| self.credentials_note(ours::REMOTE_UID).map(str::to_owned)).map(Uid)
+    }
+
+    /// A note of ours, on the writer or, where the writer's removal is the end of the cluster, on `credentials`.
+    pub fn note(&self, key: &str) -> Option<&str> {
+        let of_writer = self.writer.as_ref().and_then(|w| w.object.metadata.annotation(key));
+        of_writer.or_else(|| self.credentials_note(key))
+    }
+
+    fn credentials_note(&self, key: &str) -> Option<&str> {
+        self.credentials.as_ref()?.object.metadata.annotation(key)
+    }
+
+    /// Whether the writer was taken away to end the cluster, and is gone: then so is the cluster, because the Object goes last.
+    pub fn taken_away(&self) -> bool {
+        self.writer.is_none() && self.credentials_note(ours::ENDING).is_some()
     }
 }
 

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 pub use course::{Course, Over};
 
 use crate::{
-    backend::{self, Desired, Health, Job},
+    backend::{self, Backend, Desired, Ending, Health, Job},
     observed::Observed,
     validate::{Problem, Validated},
 };
@@ -27,6 +27,8 @@ pub struct Plan {
     pub resources: Vec<Desired>,
     /// Kind of the remote object.
     pub kind: Option<&'static str>,
+    /// Composition resource name of the writer.
+    pub writer: Option<&'static str>,
 }
 
 /// Plans one pass.
@@ -41,16 +43,25 @@ pub fn plan(request: Result<Validated, Vec<Problem>>, observed: &Observed, now: 
                 course,
                 resources: vec![],
                 kind: None,
+                writer: None,
             };
         }
     };
     let backend = backend::select(&request);
     let mut health = backend.map(|b| b.health(&request, observed)).unwrap_or_default();
     remember_job(&mut health, observed);
-    let course = course::chart(&request, observed, &health, now);
-    request.intent = policies::intent(&request, observed, &health, &course);
+    let removal = backend.is_some_and(|b| b.ending() == Ending::Removed);
+    let course = course::chart(&request, observed, &health, removal, now);
+    request.intent = policies::intent(&request, observed, &health, &course, removal);
     let resources = backend.map(|b| b.resources(&request, observed)).unwrap_or_default();
-    Plan { request: Ok(request), health, course, resources, kind: backend.map(super::backend::Backend::kind) }
+    Plan {
+        request: Ok(request),
+        health,
+        course,
+        resources,
+        kind: backend.map(Backend::kind),
+        writer: backend.map(Backend::writer),
+    }
 }
 
 /// A job that the hub does not report any more is still where the owner finds out what happened.

@@ -10,7 +10,7 @@ use crate::{
     conditions::conditions,
     events::{Event, events},
     fatal::{fatal, shown},
-    observed::environment_requirements,
+    observed::requirements as required,
     proto::{
         self, Ready, Resource, ResponseMeta, RunFunctionRequest, RunFunctionResponse, Severity, State, Target,
     },
@@ -122,9 +122,11 @@ fn ready(judged: &Judged) -> bool {
 }
 
 fn requirements(request: &RunFunctionRequest, judged: &Judged) -> Option<proto::Requirements> {
+    let ask = |pools| required(request, &judged.observed, &judged.settings, pools);
     match judged.plan.request.as_ref().map(|r| &r.block) {
-        Ok(Block::CiOperator(_)) => environment_requirements(request, &judged.settings.environment_config),
-        Ok(Block::ClusterClaim) | Err(_) => None,
+        Ok(Block::CiOperator(_)) => ask(false),
+        Ok(Block::ClusterClaim(_)) => ask(true),
+        Ok(Block::Template) | Err(_) => None,
     }
 }
 

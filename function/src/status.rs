@@ -1,7 +1,7 @@
 //! Plan → the status that the claim shows. A copy of what is observed: nothing here is the only witness of anything.
 
 use testplatform_apis::{
-    condition::Failure,
+    condition::{Failure, Request},
     phase::Phase,
     status::{
         BackendStatus, CredentialsState, CredentialsStatus, HubStatus, ProwJobStatus,
@@ -9,7 +9,17 @@ use testplatform_apis::{
     },
 };
 
-use crate::{Judged, backend::Stage, observed::Link, text::bounded};
+use crate::{
+    Judged,
+    backend::Stage,
+    observed::Link,
+    pools::Place,
+    text::bounded,
+    validate::{Block, Claimed},
+};
+
+/// A text of the status.
+type Field = fn(&TestPlatformClusterStatus) -> &Option<String>;
 
 /// The status of this pass.
 pub fn status(judged: &Judged) -> TestPlatformClusterStatus {
@@ -24,6 +34,10 @@ pub fn status(judged: &Judged) -> TestPlatformClusterStatus {
         (false, _) => Some(CredentialsState::Pending),
     };
     let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    // A cluster that does not answer for a while, or is on its way out, keeps its address; one that is gone has none.
+    let of_cluster = |now: &Option<String>, field: Field| {
+        now.clone().or_else(|| field(&observed.composite.status).clone()).filter(|_| !settled)
+    };
     let job = &health.job;
     TestPlatformClusterStatus {
         phase: Some(course.phase),
@@ -32,15 +46,27 @@ pub fn status(judged: &Judged) -> TestPlatformClusterStatus {
         hub: hub(judged),
         prow_job: (!job.id.is_empty() || !job.url.is_empty())
             .then(|| ProwJobStatus { id: some(&job.id), url: some(&job.url) }),
+        api_server_url: of_cluster(&health.api_server_url, |s| &s.api_server_url),
+        console_url: of_cluster(&health.console_url, |s| &s.console_url),
+        version: of_cluster(&health.version, |s| &s.version),
         version_desired: health.version_desired.clone(),
         credentials: state
-            .map(|state| CredentialsStatus { state: Some(state), secret_name: course.secret.clone() }),
+            .map(|state| CredentialsStatus { state: Some(state), secret_name: secret_name(judged) }),
         started_at: course.started_at,
         ready_at: course.ready_at.or(observed.composite.status.ready_at),
         expires_at: course.expires_at,
         estimated_ready_at: course.estimated_ready_at,
-        ..TestPlatformClusterStatus::default()
+        queue: health.queue.clone(),
+        // Of a remote object that is gone it is all that is left.
+        diagnostics: health.diagnostics.clone().or_else(|| observed.composite.status.diagnostics.clone()),
     }
+}
+
+/// Where they were read from; after the end, where they had been.
+fn secret_name(judged: &Judged) -> Option<String> {
+    let before = || judged.observed.composite.status.credentials.as_ref()?.secret_name.clone();
+    let course = &judged.plan.course;
+    course.secret.clone().or_else(|| before().filter(|_| course.settled()))
 }
 
 fn backend(judged: &Judged) -> Option<BackendStatus> {
@@ -49,13 +75,19 @@ fn backend(judged: &Judged) -> Option<BackendStatus> {
     let of_manifest =
         |field: &str| writer.and_then(|w| w.manifest()["metadata"][field].as_str()).map(str::to_owned);
     let name = judged.observed.composite.metadata.name.clone();
-    let kept = judged.observed.composite.status.backend.as_ref().and_then(|b| b.uid.clone());
+    let kept = judged.observed.remembered_uid().map(|u| u.0);
     let attempt =
         if judged.plan.course.again { 2 } else { writer.map_or(1, crate::observed::Writer::attempt) };
+    let place = place(judged);
+    let namespace = match judged.plan.request.as_ref().map(|r| &r.block) {
+        Ok(Block::ClusterClaim(_)) => place.map(|p| p.namespace.clone()),
+        Ok(Block::CiOperator(_) | Block::Template) | Err(_) => Some(judged.settings.namespace.clone()),
+    };
     Some(BackendStatus {
         kind: Some(kind),
         name: of_manifest("name").or(Some(name)),
-        namespace: of_manifest("namespace").or_else(|| Some(judged.settings.namespace.clone())),
+        namespace: of_manifest("namespace").or(namespace),
+        pool: place.map(|p| p.pool.clone()),
         // The uid of the one that is pinned; until a second try is observed, of the one that vanished.
         uid: writer.and_then(crate::observed::Writer::uid).map(|u| u.0).or(kept),
         attempt: Some(attempt),
@@ -64,9 +96,32 @@ fn backend(judged: &Judged) -> Option<BackendStatus> {
 
 fn hub(judged: &Judged) -> Option<HubStatus> {
     judged.plan.kind?;
+    if let Ok(Block::ClusterClaim(claimed)) = judged.plan.request.as_ref().map(|r| &r.block) {
+        return hub_of_pool(judged, claimed);
+    }
     let of_writer = judged.observed.writer.as_ref().map(|w| w.object.spec.provider_config_ref.name.clone());
     let name = of_writer.filter(|n| !n.is_empty()).unwrap_or_else(|| judged.settings.provider_config.clone());
     Some(HubStatus { name: Some(name), reason: Some("OnlyHub".into()) })
+}
+
+/// The hub of the pool, and why it was chosen; before that, why none was.
+fn hub_of_pool(judged: &Judged, claimed: &Claimed) -> Option<HubStatus> {
+    let before = judged.observed.composite.status.hub.clone();
+    if let Some(place) = &claimed.place {
+        let same = before.filter(|b| b.name.as_deref() == Some(&place.hub)).and_then(|b| b.reason);
+        let reason = same.unwrap_or_else(|| place.reason.to_owned());
+        return Some(HubStatus { name: Some(place.hub.clone()), reason: Some(reason) });
+    }
+    let hold = judged.plan.request.as_ref().ok().and_then(|r| r.hold.as_ref());
+    let full = hold.filter(|h| h.reason == Request::HubFull);
+    full.map(|h| HubStatus { name: None, reason: Some(h.reason.as_str().to_owned()) })
+}
+
+fn place(judged: &Judged) -> Option<&Place> {
+    match judged.plan.request.as_ref().map(|r| &r.block) {
+        Ok(Block::ClusterClaim(claimed)) => claimed.place.as_ref(),
+        Ok(Block::CiOperator(_) | Block::Template) | Err(_) => None,
+    }
 }
 
 /// One sentence: where it stands, and what it waits for. The important words come last, where tools cut least.
@@ -85,6 +140,7 @@ pub fn sentence(judged: &Judged) -> String {
                     Link::Refused(words) => format!("the hub refuses the request for now: {words}"),
                     Link::Unreachable(how) => format!("the hub cannot be reached: {how}"),
                     _ if plan.course.again => "the request vanished on the hub and is made once more".into(),
+                    _ if !health.waiting.is_empty() => health.waiting.clone(),
                     _ => "waiting for the hub to take up the request".into(),
                 },
             },
@@ -93,6 +149,7 @@ pub fn sentence(judged: &Judged) -> String {
         Phase::Provisioning => match &health.stage {
             Stage::Failing(words) => format!("the hub reports trouble, which may pass{}{url}", said(words)),
             Stage::Ready => "the cluster is there, waiting for its kubeconfig".into(),
+            _ if !health.waiting.is_empty() => health.waiting.clone(),
             _ if plan.course.late => format!("later than nine in ten of its kind, still being made{url}"),
             _ => format!("the cluster is being made{url}"),
         },
@@ -136,9 +193,13 @@ fn failed(judged: &Judged, url: &str) -> String {
         }
         Failure::HubRefused => format!("the hub refused the request{words}"),
         Failure::ProwJobFailed => format!("the job that makes the cluster failed{words}{url}"),
+        Failure::ProvisionTimeout if !judged.plan.health.waiting.is_empty() => {
+            format!("not ready within the provision timeout: {}", judged.plan.health.waiting)
+        }
         Failure::ProvisionTimeout => format!("not ready within the provision timeout{words}{url}"),
         Failure::RemoteDeleted => "somebody deleted the remote object; the cluster is lost".into(),
         Failure::RemoteReplaced => "another object took the remote object's name; the cluster is lost".into(),
+        Failure::ClusterDeleted => "somebody deleted the cluster on the hub; it is lost".into(),
         Failure::WriterLost => {
             "the Object that carried the remote object is gone; the cluster is lost".into()
         }

@@ -3,6 +3,7 @@
 //! **Invariant:** once a cluster was asked for, nothing here can lose it: what cannot change any more is taken
 //! from the observed writer, whatever the claim says by now.
 
+mod claimed;
 mod lifetime;
 
 use serde_json::{Map, Value};
@@ -13,11 +14,14 @@ use testplatform_apis::{
     names::{ShortName, ephemeral_cluster as annotations},
 };
 
+pub use claimed::Claimed;
 pub use lifetime::Lifetime;
+
+use lifetime::Limits;
 
 use crate::{
     intent::Intent,
-    observed::{Environment, Observed},
+    observed::{CLUSTER_CLAIM, Environment, Observed},
     text::bounded,
 };
 
@@ -52,7 +56,9 @@ pub enum Block {
     /// An EphemeralCluster: what is handed to the hub.
     CiOperator(Map<String, Value>),
     /// A Hive ClusterClaim.
-    ClusterClaim,
+    ClusterClaim(Box<Claimed>),
+    /// What a newer version serves.
+    Template,
 }
 
 /// Something that the owner should know.
@@ -90,10 +96,16 @@ pub fn validate(observed: &Observed, settings: Settings, schema: &Value) -> Resu
         .map_err(|e| problems.push(Problem { field: "metadata.name".into(), sentence: e.to_string() }));
     let block = match &observed.writer {
         // Whatever the claim says by now: the cluster exists, and its request cannot change.
+        Some(writer) if writer.name == CLUSTER_CLAIM => {
+            let kept = Claimed::kept(writer, observed, &settings, &mut remarks);
+            Some(Block::ClusterClaim(Box::new(kept)))
+        }
         Some(writer) => Some(kept(&writer.manifest()["spec"]["ciOperator"], spec, &mut remarks)),
         None => asked(spec, schema, &mut problems),
     };
-    let (Ok(name), Some(block), true) = (name, block, problems.is_empty()) else { return Err(problems) };
+    let (Ok(name), Some(mut block), true) = (name, block, problems.is_empty()) else { return Err(problems) };
+    let tenant = observed.composite.claim.as_ref().map(|c| c.namespace.clone());
+    let hold = hold(&mut block, tenant.as_deref(), observed, &settings);
 
     if let Block::CiOperator(forwarded) = &block {
         let unknown = ci_operator::unknown_fields(schema, &Value::Object(forwarded.clone()));
@@ -115,9 +127,9 @@ pub fn validate(observed: &Observed, settings: Settings, schema: &Value) -> Resu
             None
         }
     };
-    let lifetime = Lifetime::of(&spec["lifetime"], observed, &settings, &mut remarks);
+    let limits = Limits::of(&block, &settings);
+    let lifetime = Lifetime::of(&spec["lifetime"], observed, &limits, &mut remarks);
     let run_names = run_names(observed, &mut remarks);
-    let tenant = observed.composite.claim.as_ref().map(|c| c.namespace.clone());
     if tenant.is_none() {
         remarks.push(Remark::new(
             Request::NoTenant,
@@ -125,7 +137,6 @@ pub fn validate(observed: &Observed, settings: Settings, schema: &Value) -> Resu
         ));
     }
     remarks.sort_by_key(|r| r.reason);
-    let hold = hold(&block, observed, &settings);
     Ok(Validated {
         name,
         tenant,
@@ -153,10 +164,13 @@ fn asked(spec: &Value, schema: &Value, problems: &mut Vec<Problem>) -> Option<Bl
         None
     };
     match (&spec["ciOperator"], &spec["clusterClaim"]) {
+        (Value::Null, Value::Null) if spec["template"].is_object() => Some(Block::Template),
         (Value::Null, Value::Null) => {
             problem("spec", "sets neither ciOperator nor clusterClaim; set one of them".into())
         }
-        (Value::Null, Value::Object(_)) => Some(Block::ClusterClaim),
+        (Value::Null, block @ Value::Object(_)) => {
+            Claimed::asked(block, problems).map(|asked| Block::ClusterClaim(Box::new(asked)))
+        }
         (Value::Null, _) => problem("spec.clusterClaim", "is not an object".into()),
         (Value::Object(block), Value::Null) => {
             let forwarded = CiOperator(block.clone()).forwarded();
@@ -205,24 +219,31 @@ fn run_names(observed: &Observed, remarks: &mut Vec<Remark>) -> Vec<(&'static st
     legal
 }
 
-fn hold(block: &Block, observed: &Observed, settings: &Settings) -> Option<Remark> {
-    let config = &settings.environment_config;
-    match (block, &observed.environment) {
-        (Block::ClusterClaim, _) => Some(Remark::new(
+fn hold(block: &mut Block, tenant: Option<&str>, observed: &Observed, settings: &Settings) -> Option<Remark> {
+    match block {
+        Block::CiOperator(_) => missing_environment(&observed.environment, settings),
+        Block::ClusterClaim(claimed) => claimed.place(tenant, observed, settings).err(),
+        Block::Template => Some(Remark::new(
             Request::BackendNotAvailable,
-            "spec.clusterClaim is not served by this version of the function; create a new claim with spec.ciOperator, or ask the platform team",
+            "spec.template is not served by this version of the function; create a new claim with spec.ciOperator or spec.clusterClaim, or ask the platform team",
         )),
-        (Block::CiOperator(_), Environment::Found(_)) => None,
-        (Block::CiOperator(_), Environment::Invalid(why)) => Some(Remark::new(
+    }
+}
+
+fn missing_environment(environment: &Environment, settings: &Settings) -> Option<Remark> {
+    let config = &settings.environment_config;
+    match environment {
+        Environment::Found(_) => None,
+        Environment::Invalid(why) => Some(Remark::new(
             Request::EnvironmentConfigInvalid,
             format!("{why}; ask the platform team to repair it"),
         )),
         // This answer is not the last one: core fetches what is asked for and calls again.
-        (Block::CiOperator(_), Environment::NotFetched) => Some(Remark::new(
+        Environment::NotFetched => Some(Remark::new(
             Request::EnvironmentConfigMissing,
             format!("EnvironmentConfig {config} was not read yet"),
         )),
-        (Block::CiOperator(_), Environment::Missing) => Some(Remark::new(
+        Environment::Missing => Some(Remark::new(
             Request::EnvironmentConfigMissing,
             format!("EnvironmentConfig {config} does not exist; ask the platform team to create it"),
         )),

@@ -425,10 +425,10 @@ fn an_administrators_composite_needs_no_claim() {
 }
 
 #[test]
-fn a_cluster_claim_waits_for_its_backend() {
-    let mut world = World { spec: json!({ "clusterClaim": { "version": "4.20" } }), ..World::default() };
+fn a_block_of_a_newer_version_waits_for_it() {
+    let mut world = World { spec: json!({ "template": { "name": "hosted" } }), ..World::default() };
     world.settle();
-    assert_eq!(world.phase(), "Pending");
+    assert_eq!((world.phase().as_str(), world.word().as_str()), ("Pending", "Provisioning"));
     assert_eq!(is(&world, "RequestAccepted"), pair("False", "BackendNotAvailable"));
 }
 

@@ -7,6 +7,7 @@ mod support;
 use jiff::SignedDuration;
 use serde_json::json;
 use support::world::World;
+use testplatform_apis::names::ours;
 
 fn is(world: &World, type_: &str, status: &str, reason: &str) {
     assert_eq!(world.condition(type_), (status.to_owned(), reason.to_owned()), "{type_}");
@@ -342,4 +343,33 @@ fn mirrored_conditions_of_a_replaced_object_are_unknown() {
     world.remote.as_mut().unwrap()["metadata"]["uid"] = json!("other");
     world.settle();
     is(&world, "TestCompleted", "Unknown", "NotReported");
+}
+
+#[test]
+fn what_the_hub_noted_outlives_its_object() {
+    let mut world = World::ready();
+    let noted = json!({ "reason": "ProwJobFailure" }).to_string();
+    world.remote.as_mut().unwrap()["metadata"]["annotations"][ours::DIAGNOSTICS] = noted.as_str().into();
+    world.settle();
+    assert_eq!(world.status["diagnostics"], noted);
+    world.remote = None;
+    world.settle();
+    assert_eq!(world.phase(), "Failed");
+    assert_eq!(world.status["diagnostics"], noted);
+}
+
+/// Setting its finalizer makes provider-kubernetes forget what it observed, until it looks again half a minute later.
+#[test]
+fn credentials_of_which_the_observation_is_lost_are_read_again() {
+    let mut world = World::ready();
+    let credentials = world.objects.get_mut("credentials").unwrap();
+    credentials.object["status"]["atProvider"] = json!({});
+    world.pass();
+    let again = |world: &World| {
+        world.objects["credentials"].object["metadata"]["annotations"][ours::READ_AGAIN].clone()
+    };
+    assert_eq!(again(&world), "true");
+    world.settle();
+    assert!(again(&world).is_null());
+    assert_eq!(world.phase(), "Ready");
 }

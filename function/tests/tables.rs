@@ -92,11 +92,18 @@ const REQUESTS: &[(Change, &str, &str, Request, &str)] = &[
         "data.clusterName",
     ),
     (
-        |w| w.spec = json!({ "clusterClaim": {} }),
+        |w| w.spec = json!({ "template": { "name": "hosted" } }),
         "Pending",
         "False",
         Request::BackendNotAvailable,
-        "spec.clusterClaim",
+        "spec.template",
+    ),
+    (
+        |w| w.spec = json!({ "clusterClaim": { "version": "4.20" } }),
+        "Pending",
+        "False",
+        Request::PoolsMissing,
+        "EnvironmentConfig testplatform-pools; ask the platform team",
     ),
     // What can be left out is, and said.
     (
@@ -191,11 +198,131 @@ const REQUESTS: &[(Change, &str, &str, Request, &str)] = &[
     ),
 ];
 
+/// The same for a claim that takes its cluster from a pool.
+const POOL_REQUESTS: &[(Change, &str, &str, Request, &str)] = &[
+    (|w| w.environment = None, "Pending", "False", Request::EnvironmentConfigMissing, "envcfg"),
+    (
+        |w| w.catalogue = Some(json!({ "pools": {} })),
+        "Pending",
+        "False",
+        Request::CatalogueInvalid,
+        "data.pools is no list",
+    ),
+    (
+        |w| {
+            w.catalogue.as_mut().unwrap()["pools"][0]["maxLifetime"] = json!("1d");
+            w.spec["clusterClaim"] = json!({ "pool": { "name": "aws-420" } });
+        },
+        "Pending",
+        "False",
+        Request::CatalogueInvalid,
+        "pool aws-420 cannot be used: pools[0] (aws-420): ",
+    ),
+    (
+        |w| w.spec["clusterClaim"]["version"] = json!("4.21"),
+        "Pending",
+        "False",
+        Request::PoolNotFound,
+        "there is no pool with product ocp, version 4.21, architecture amd64; create a new claim for one that is: hive-pools/aws-420 (ocp 4.20 amd64 aws dpp), hive-pools/aws-419",
+    ),
+    (
+        |w| w.spec["clusterClaim"]["pool"] = json!({ "name": "nope", "namespace": "n" }),
+        "Pending",
+        "False",
+        Request::PoolNotFound,
+        "there is no pool n/nope with version 4.20",
+    ),
+    (
+        |w| w.catalogue.as_mut().unwrap()["pools"][0]["allowedTenants"] = json!(["tenant-b"]),
+        "Pending",
+        "False",
+        Request::PoolNotAllowed,
+        "is not offered to namespace tenant-a; create a new claim for one that is: hive-pools/aws-419",
+    ),
+    (
+        |w| w.catalogue.as_mut().unwrap()["hubs"][0]["cordon"] = json!(true),
+        "Pending",
+        "False",
+        Request::HubFull,
+        "once there is room",
+    ),
+    (
+        |w| w.catalogue.as_mut().unwrap()["quotas"] = json!([{ "tenant": "tenant-a", "maxConcurrent": 0 }]),
+        "Pending",
+        "False",
+        Request::QuotaExceeded,
+        "namespace tenant-a may have 0 clusters from pools at a time",
+    ),
+    (
+        |w| {
+            w.settle();
+            w.hive_queues(&json!({ "pool": { "found": false } }));
+        },
+        "Pending",
+        "False",
+        Request::PoolNotFound,
+        "the hub has no pool hive-pools/aws-420",
+    ),
+    (
+        |w| {
+            w.settle();
+            w.hive_queues(&json!({ "pool": { "found": true, "deleting": true } }));
+        },
+        "Pending",
+        "False",
+        Request::PoolDeleting,
+        "pool hive-pools/aws-420 is being deleted",
+    ),
+    (
+        |w| {
+            w.settle();
+            w.hive_queues(&json!({ "supply": "CapacityBlocked" }));
+        },
+        "Pending",
+        "False",
+        Request::NoCapacity,
+        "this claim is served when one is given back",
+    ),
+    (|_| {}, "Pending", "True", Request::Accepted, "the request was accepted"),
+    // What is wrong in the block itself is Failed.
+    (
+        |w| w.spec["clusterClaim"] = json!({}),
+        "Failed",
+        "False",
+        Request::InvalidClaim,
+        "spec.clusterClaim: clusterClaim needs version, or pool.name",
+    ),
+    (
+        |w| w.spec["clusterClaim"]["version"] = json!(4.2),
+        "Failed",
+        "False",
+        Request::InvalidClaim,
+        "spec.clusterClaim.version: expected a string",
+    ),
+    (
+        |w| w.spec["clusterClaim"]["labels"] = json!({ "cloud": "aws" }),
+        "Failed",
+        "False",
+        Request::InvalidClaim,
+        "spec.clusterClaim.labels: labels must not contain",
+    ),
+    (
+        |w| w.spec["clusterClaim"]["timeout"] = json!("5s"),
+        "Failed",
+        "False",
+        Request::InvalidClaim,
+        "spec.clusterClaim.timeout: timeout must be a duration of at least 1m",
+    ),
+];
+
 #[test]
 fn every_request_is_accepted_or_refused_in_words_that_name_the_field() {
     let mut seen = BTreeSet::new();
-    for (i, (change, phase, status, reason, part)) in REQUESTS.iter().enumerate() {
-        let mut world = World::default();
+    let with = |start: fn() -> World| move |case| (start, case);
+    let pools = POOL_REQUESTS.iter().map(with(World::hive));
+    let cases = REQUESTS.iter().map(with(World::default)).chain(pools);
+    for (i, (start, (change, phase, status, reason, part))) in cases.enumerate() {
+        let mut world = start();
         change(&mut world);
         world.settle();
         let shown = &world.conditions["RequestAccepted"];
@@ -334,6 +461,96 @@ const ROWS: &[Row] = &[
     },
 ];
 
+/// Rows of claims for a cluster out of a pool, of whose phases the hub has no word.
+const POOL_ROWS: &[Row] = &[
+    Row {
+        phase: Phase::Pending,
+        to: World::hive,
+        word: "Provisioning",
+        ready: false,
+        cluster_ready: "False",
+        job_completed: "False",
+        details: None,
+    },
+    Row {
+        phase: Phase::Provisioning,
+        to: || after(World::hive(), World::hive_runs),
+        word: "Provisioning",
+        ready: false,
+        cluster_ready: "False",
+        job_completed: "False",
+        details: None,
+    },
+    Row {
+        phase: Phase::Ready,
+        to: World::hive_ready,
+        word: "Ready",
+        ready: true,
+        cluster_ready: "True",
+        job_completed: "False",
+        details: Some(true),
+    },
+    Row {
+        phase: Phase::Degraded,
+        to: || after(World::hive_ready(), |w| w.hive_stops("Hibernating")),
+        word: "Ready",
+        ready: true,
+        cluster_ready: "True",
+        job_completed: "False",
+        details: Some(true),
+    },
+    Row {
+        phase: Phase::Deprovisioning,
+        to: || after(World::hive_ready(), tear_down),
+        word: "Deprovisioning",
+        ready: true,
+        cluster_ready: "True",
+        job_completed: "False",
+        details: Some(true),
+    },
+    Row {
+        phase: Phase::Deprovisioned,
+        to: || {
+            after(after(World::hive_ready(), tear_down), |w| {
+                w.settle();
+                w.hive_is_done();
+            })
+        },
+        word: "Deprovisioned",
+        ready: true,
+        cluster_ready: "False",
+        job_completed: "True",
+        details: Some(false),
+    },
+    Row {
+        phase: Phase::Deprovisioned,
+        to: || after(World::hive(), tear_down),
+        word: "Deprovisioned",
+        ready: false,
+        cluster_ready: "False",
+        job_completed: "True",
+        details: Some(false),
+    },
+    Row {
+        phase: Phase::Failed,
+        to: || after(after(World::hive(), World::hive_assigns), |w| w.later(SignedDuration::from_hours(4))),
+        word: "Failed",
+        ready: false,
+        cluster_ready: "False",
+        job_completed: "False",
+        details: None,
+    },
+    Row {
+        phase: Phase::Failed,
+        to: || after(World::hive_ready(), |w| w.remote = None),
+        word: "Failed",
+        ready: true,
+        cluster_ready: "False",
+        job_completed: "True",
+        details: Some(false),
+    },
+];
+
 fn after(mut world: World, what: fn(&mut World)) -> World {
     world.settle();
     what(&mut world);
@@ -350,7 +567,7 @@ fn tear_down(world: &mut World) {
 
 #[test]
 fn every_phase_shows_what_its_row_says() {
-    for (i, row) in ROWS.iter().enumerate() {
+    for (i, row) in ROWS.iter().chain(POOL_ROWS).enumerate() {
         let mut world = (row.to)();
         world.settle();
         let response = world.pass();
@@ -367,8 +584,10 @@ fn every_phase_shows_what_its_row_says() {
         assert_eq!(shown("ProwJobCompleted"), row.job_completed, "{context}");
         assert_eq!(filled, row.details.into_iter().collect(), "{context}: both keys or none");
     }
-    let rows: BTreeSet<_> = ROWS.iter().map(|r| r.phase).collect();
-    assert_eq!(rows, Phase::ALL.iter().copied().collect(), "every phase has its row");
+    for rows in [ROWS, POOL_ROWS] {
+        let rows: BTreeSet<_> = rows.iter().map(|r| r.phase).collect();
+        assert_eq!(rows, Phase::ALL.iter().copied().collect(), "every phase has its row");
+    }
 }
 
 /// All conditions of ours are there from the first answer on, with a CamelCase reason, in every row.
@@ -376,7 +595,7 @@ fn every_phase_shows_what_its_row_says() {
 fn every_condition_is_given_in_every_phase() {
     let ours =
         ["ClusterReady", "ProwJobCompleted", "CredentialsPublished", "RequestAccepted", "RemoteConsistent"];
-    for row in ROWS {
+    for row in ROWS.iter().chain(POOL_ROWS) {
         let mut world = (row.to)();
         let response = world.pass();
         for type_ in ours {

@@ -1,9 +1,10 @@
 //! `cargo xpkg`: see the library for what it makes.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::Context as _;
 use clap::{Parser, Subcommand};
+use testplatform_package::{build, bump, check, registry, sync};
 
 /// Makes what users install.
 #[derive(Parser)]
@@ -15,23 +16,70 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Write the XRD and the schema of the function's input, made from the types, and print the files that changed.
+    /// Write the CRD, the XRD, the schema of the function's input and the packages' metadata, and print the files that changed.
     Generate {
         /// Directory to write into.
         #[arg(long, default_value = env!("CARGO_MANIFEST_DIR"), value_name = "DIRECTORY", hide_default_value = true)]
         output: PathBuf,
     },
+    Build(Box<build::command::Arguments>),
+    Push(registry::command::Arguments),
+    Check(check::command::Arguments),
+    Sync(sync::command::Arguments),
+    Bump(Box<bump::command::Bump>),
 }
 
-fn main() -> anyhow::Result<()> {
-    match Arguments::parse().command {
+/// Where the files of this crate are: the tool runs in the checkout that it was built in.
+const PACKAGE: &str = env!("CARGO_MANIFEST_DIR");
+/// `check` and `sync --check` found something. Every other failure is 1, also on the command line.
+const FOUND: u8 = 3;
+
+fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // 2 means a change to `bump`, so a mistake on the command line is 1 as every other error. Nobody is left to tell
+            // if it cannot be printed.
+            let _ = error.print();
+            return ExitCode::from(u8::from(error.use_stderr()));
+        }
+    };
+    run(arguments.command).unwrap_or_else(|error| {
+        eprintln!("error: {error:#}");
+        ExitCode::FAILURE
+    })
+}
+
+fn run(command: Command) -> anyhow::Result<ExitCode> {
+    let mut out = std::io::stdout().lock();
+    let clean = match command {
         Command::Generate { output } => {
             let files = testplatform_package::generate()?;
             let written = testplatform_package::write(&output, &files)?;
-            let mut out = std::io::stdout().lock();
-            print(&mut out, &output, files.len(), &written).context("cannot print")
+            print(&mut out, &output, files.len(), &written).context("cannot print")?;
+            true
         }
-    }
+        Command::Build(arguments) => {
+            build::command::run(&arguments, PACKAGE.as_ref(), &mut out).map(|()| true)?
+        }
+        Command::Push(arguments) => registry::command::run(&arguments, &mut out).map(|()| true)?,
+        Command::Check(arguments) => check::command::run(&arguments, &mut out)?,
+        Command::Sync(arguments) => sync::command::run(&arguments, PACKAGE.as_ref(), &mut out)?,
+        Command::Bump(arguments) => {
+            let mut err = std::io::stderr().lock();
+            return bump::command::run(&arguments, &mut out, &mut err, now())
+                .map(ExitCode::from)
+                .context("cannot print");
+        }
+    };
+    Ok(if clean { ExitCode::SUCCESS } else { FOUND.into() })
+}
+
+/// Unix seconds.
+#[expect(clippy::disallowed_methods, reason = "the clock is read here and handed on")]
+fn now() -> i64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
 }
 
 fn print(

@@ -20,7 +20,7 @@ pub fn to_yaml(value: &Value) -> anyhow::Result<String> {
 }
 
 /// JSON maps keep or sort their keys depending on a feature that any crate in the build may turn on.
-fn sorted(value: &Value) -> Value {
+pub(crate) fn sorted(value: &Value) -> Value {
     match value {
         Value::Object(map) => {
             let mut entries: Vec<_> = map.iter().collect();

@@ -1,1 +1,22 @@
-//! The hub-side reconciler will live here: `next(object, world, now) -> Step`, pure, and its border.
+//! The reconciler on the hub.
+//!
+//! What there is goes in as data (`object`, `world`, `now`), what is to be done comes out as data
+//! ([`step::Step`]); a pure function lies between. Clients, sockets, clocks and files are in the border around it.
+
+pub mod admin;
+pub mod build_clusters;
+pub mod caches;
+pub mod config;
+pub mod controller;
+pub mod ephemeral_cluster;
+pub mod execute;
+pub mod hub;
+pub mod lease;
+pub mod metrics;
+pub mod observe;
+pub mod rbac;
+pub mod redacted;
+pub mod registry;
+pub mod step;
+pub mod watch;
+mod yaml;

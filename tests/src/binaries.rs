@@ -24,6 +24,8 @@ pub struct Binaries {
     pub kube_apiserver: PathBuf,
     /// kube-controller-manager.
     pub kube_controller_manager: PathBuf,
+    /// kubectl.
+    pub kubectl: PathBuf,
     /// Crossplane core.
     pub crossplane: PathBuf,
     /// provider-kubernetes.
@@ -60,7 +62,7 @@ const PROVIDER: &str = "github.com/crossplane-contrib/provider-kubernetes";
 const MODULES: [Module; 3] = [
     Module {
         directory: "controlplane",
-        takes: "5 minutes",
+        takes: "6 minutes",
         programs: &[
             Program {
                 name: "etcd",
@@ -77,6 +79,12 @@ const MODULES: [Module; 3] = [
             Program {
                 name: "kube-controller-manager",
                 package: "k8s.io/kubernetes/cmd/kube-controller-manager",
+                version: KUBERNETES,
+                variable: "KUBEBUILDER_ASSETS",
+            },
+            Program {
+                name: "kubectl",
+                package: "k8s.io/kubernetes/cmd/kubectl",
                 version: KUBERNETES,
                 variable: "KUBEBUILDER_ASSETS",
             },
@@ -107,17 +115,39 @@ const MODULES: [Module; 3] = [
     },
 ];
 
+/// Says what Tekton's webhook would refuse. Only the tests of Tekton tasks need it, so nobody else builds it.
+const TEKTON: Module = Module {
+    directory: "tekton",
+    takes: "1 minute",
+    programs: &[Program { name: "tekton-check", package: ".", version: None, variable: "TEKTON_CHECK_BIN" }],
+    crds: None,
+};
+
+/// The program that reads Tekton's objects as Tekton does.
+pub fn tekton_check() -> anyhow::Result<PathBuf> {
+    let (home, _lock) = home()?;
+    TEKTON.ensure(&home)?;
+    let [program] = TEKTON.programs else { bail!("there is one program in it") };
+    Ok(given(program).unwrap_or_else(|| built(&home, program.name)))
+}
+
+/// Where what is built is kept. One process builds at a time.
+fn home() -> anyhow::Result<(PathBuf, File)> {
+    let home =
+        settings::path("TESTPLATFORM_BIN_DIR").unwrap_or_else(|| settings::target().join("controlplane"));
+    fs::create_dir_all(home.join("bin")).with_context(|| format!("cannot make {}", home.display()))?;
+    let lock = File::create(home.join("lock")).context("cannot make the lock file")?;
+    if lock.try_lock().is_err() {
+        say("waiting for another process that builds the programs of the testbed");
+        lock.lock().context("cannot lock")?;
+    }
+    Ok((home, lock))
+}
+
 impl Binaries {
-    /// Finds all of them, and builds what is missing. One process builds at a time.
+    /// Finds all of them, and builds what is missing.
     pub fn ensure() -> anyhow::Result<Self> {
-        let home =
-            settings::path("TESTPLATFORM_BIN_DIR").unwrap_or_else(|| settings::target().join("controlplane"));
-        fs::create_dir_all(home.join("bin")).with_context(|| format!("cannot make {}", home.display()))?;
-        let lock = File::create(home.join("lock")).context("cannot make the lock file")?;
-        if lock.try_lock().is_err() {
-            say("waiting for another process that builds the programs of the testbed");
-            lock.lock().context("cannot lock")?;
-        }
+        let (home, _lock) = home()?;
         for module in &MODULES {
             module.ensure(&home)?;
         }
@@ -127,6 +157,7 @@ impl Binaries {
             etcd: program("etcd")?,
             kube_apiserver: program("kube-apiserver")?,
             kube_controller_manager: program("kube-controller-manager")?,
+            kubectl: program("kubectl")?,
             crossplane: program("crossplane")?,
             provider_kubernetes: program("provider-kubernetes")?,
             crds: ["crossplane", "provider-kubernetes"].map(|m| home.join("crds").join(m)),
@@ -137,7 +168,8 @@ impl Binaries {
 impl Module {
     fn ensure(&self, home: &Path) -> anyhow::Result<()> {
         let source = settings::repository().join("tests").join(self.directory);
-        let pinned = [fs::read(source.join("go.mod"))?, fs::read(source.join("go.sum"))?].concat();
+        let own = fs::read(source.join("main.go")).unwrap_or_default();
+        let pinned = [fs::read(source.join("go.mod"))?, fs::read(source.join("go.sum"))?, own].concat();
         let stamp = home.join(format!("{}.stamp", self.directory));
         let current = fs::read(&stamp).is_ok_and(|built| built == pinned);
         let missing: Vec<_> = self
@@ -207,8 +239,8 @@ fn require_go(what: &str) -> anyhow::Result<()> {
     }
     bail!(
         "the testbed needs {what}, and there is no Go to build that with. Install Go 1.26 or newer \
-         (https://go.dev/dl), or set KUBEBUILDER_ASSETS to a directory with etcd, kube-apiserver and \
-         kube-controller-manager, and CROSSPLANE_BIN and PROVIDER_KUBERNETES_BIN to those two programs"
+         (https://go.dev/dl), or set KUBEBUILDER_ASSETS to a directory with etcd, kube-apiserver, \
+         kube-controller-manager and kubectl, and CROSSPLANE_BIN and PROVIDER_KUBERNETES_BIN to those two programs"
     )
 }
 

@@ -3,12 +3,15 @@
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use futures_util::{StreamExt as _, pin_mut};
+use futures_util::{Stream, StreamExt as _, pin_mut};
 use http::Request;
 use kube::{
     Api, Client,
     api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams},
-    runtime::{WatchStreamExt as _, watcher::watch_object},
+    runtime::{
+        WatchStreamExt as _,
+        watcher::{self, watch_object, watcher},
+    },
 };
 use serde_json::{Value, json};
 
@@ -132,6 +135,44 @@ impl Cluster {
         }
     }
 
+    /// Waits by watch until there is an object of a kind in a namespace that is as wanted, and returns it.
+    pub async fn until_some(
+        &self,
+        kind: Kind,
+        namespace: &str,
+        within: Duration,
+        what: &str,
+        is: impl Fn(&Value) -> bool,
+    ) -> anyhow::Result<Value> {
+        let wanted = async {
+            let stream = watcher(self.api(&kind.into(), Some(namespace)), watcher::Config::default());
+            let stream = stream.default_backoff().applied_objects();
+            pin_mut!(stream);
+            while let Some(next) = stream.next().await {
+                let Ok(object) = next else { continue };
+                let object = serde_json::to_value(object)?;
+                if is(&object) {
+                    return anyhow::Ok(object);
+                }
+            }
+            bail!("the watch ended")
+        };
+        match tokio::time::timeout(within, wanted).await {
+            Ok(result) => result,
+            Err(_) => {
+                bail!("{}: within {within:?} there was no {} {what} in {namespace}", self.name, kind.kind)
+            }
+        }
+    }
+
+    /// Every state of an object from now on, its absence included. A watch that breaks begins again.
+    pub fn states(&self, at: &At) -> impl Stream<Item = anyhow::Result<Option<Value>>> + Send + use<> {
+        watch_object(self.of(at), &at.name)
+            .default_backoff()
+            .filter_map(async |next| next.ok())
+            .map(|object| Ok(object.map(serde_json::to_value).transpose()?))
+    }
+
     /// Waits by watch until an object, or its absence, is as wanted. The error tells what it was like instead.
     pub async fn until(
         &self,
@@ -142,12 +183,10 @@ impl Cluster {
     ) -> anyhow::Result<Option<Value>> {
         let mut last = None;
         let wanted = async {
-            let stream = watch_object(self.of(at), &at.name).default_backoff();
+            let stream = self.states(at);
             pin_mut!(stream);
-            while let Some(next) = stream.next().await {
-                // A watch that broke begins again; the deadline is what ends it.
-                let Ok(object) = next else { continue };
-                last = object.map(serde_json::to_value).transpose()?;
+            while let Some(state) = stream.next().await {
+                last = state?;
                 if is(last.as_ref()) {
                     return anyhow::Ok(());
                 }

@@ -1,5 +1,7 @@
 //! A Kubernetes control plane as plain processes: etcd, kube-apiserver and kube-controller-manager on loopback.
 
+mod another;
+
 use std::{
     net::TcpListener,
     path::{Path, PathBuf},
@@ -19,6 +21,8 @@ use crate::{
     nest::{Nest, Process},
     pki::{Authority, Leaf},
 };
+
+pub use another::ApiServer;
 
 /// How long a control plane may take to answer; 3 s on a quiet machine.
 const PATIENCE: Duration = Duration::from_secs(90);

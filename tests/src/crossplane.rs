@@ -14,6 +14,7 @@ use kube::{
     api::{DynamicObject, ListParams},
 };
 use serde_json::{Value, json};
+use tokio::sync::OnceCell;
 
 use crate::{
     binaries::Binaries,
@@ -26,6 +27,8 @@ use crate::{
     manifests,
     nest::{Nest, Process},
     pki::Authority,
+    program,
+    provider::{self, Provider},
     recorder::Recorder,
 };
 
@@ -45,6 +48,8 @@ pub const CLAIMS: &str = "testplatformclusters.ci.openshift.org";
 pub struct Engine {
     core: Mutex<Process>,
     provider: Mutex<Option<Process>>,
+    /// The provider under test.
+    pub fulfiller: Provider,
     /// The function under test.
     pub function: Function,
     /// Its program.
@@ -52,11 +57,13 @@ pub struct Engine {
     /// What was ever there.
     pub recorder: Recorder,
     nest: Nest,
+    authority: Authority,
     /// The control plane that tenants use.
     pub konflux: ControlPlane,
     /// The control plane on which clusters are asked for.
     pub hub: ControlPlane,
     binaries: Binaries,
+    acted: OnceCell<()>,
 }
 
 impl Engine {
@@ -68,10 +75,17 @@ impl Engine {
 
     /// As [`Self::start`]. Tells what is being done, as each step of it begins.
     pub async fn start_and_tell(tell: &(dyn Fn(&'static str) + Sync)) -> anyhow::Result<Self> {
+        let engine = Box::pin(Self::start_without_provider(tell)).await?;
+        engine.fulfiller.start(&engine.nest)?;
+        Ok(engine)
+    }
+
+    /// As [`Self::start_and_tell`]; our provider stays away, and an actor fulfils everything in its place.
+    pub async fn start_without_provider(tell: &(dyn Fn(&'static str) + Sync)) -> anyhow::Result<Self> {
         tell("programs: control planes, Crossplane, provider");
         let binaries = Binaries::ensure()?;
-        tell("program: the function");
-        let program = function::program()?;
+        tell("programs: function and provider");
+        let program = program::ensure(function::NAME, "FUNCTION_BIN")?;
         tell("a free machine");
         let lock = only_one()?;
         let nest = Nest::new("engine", Some(&lock))?;
@@ -100,16 +114,20 @@ impl Engine {
         let function = Function::new(function::NAME, &nest, &authority)?;
         function.start(&nest, &program)?;
         let core = start_core(&nest, &binaries, konflux.kubeconfig())?;
+        let fulfiller = Box::pin(Provider::new(&nest, &hub, &hub, &json!({}))).await?;
         let engine = Self {
+            fulfiller,
             core: Mutex::new(core),
             provider: Mutex::new(None),
             function,
             program,
             recorder: Recorder::start(konflux.cluster(), hub.cluster()),
             nest,
+            authority,
             konflux,
             hub,
             binaries,
+            acted: OnceCell::new(),
         };
         engine.start_provider()?;
         engine.function.register(engine.konflux.cluster()).await?;
@@ -142,6 +160,23 @@ impl Engine {
         self.function.start(&self.nest, &self.program)
     }
 
+    /// Serves another program as a function of its own, beside ours.
+    pub async fn beside(&self, name: &str, program: &Path) -> anyhow::Result<Function> {
+        let function = Function::new(name, &self.nest, &self.authority)?;
+        function.start(&self.nest, program)?;
+        function.register(self.konflux.cluster()).await?;
+        Ok(function)
+    }
+
+    /// A Composition of a scenario's own whose only step is a function.
+    pub async fn compose(&self, name: &str, function: &str) -> anyhow::Result<()> {
+        let mut composition = composition()?;
+        composition["metadata"]["name"] = name.into();
+        composition["spec"]["pipeline"][0]["functionRef"]["name"] = function.into();
+        self.konflux.cluster().apply(&composition).await?;
+        self.until_revised(name).await
+    }
+
     /// Puts a kubeconfig of the hub into the Secret behind a ProviderConfig.
     pub async fn use_credential(&self, secret: &str, credential: &Credential) -> anyhow::Result<()> {
         let kubeconfig = BASE64_STANDARD.encode(credential.kubeconfig.to_string());
@@ -171,6 +206,18 @@ impl Engine {
         composition["spec"]["pipeline"][0]["input"] = input;
         konflux.apply(&composition).await?;
         self.until_revised(name).await
+    }
+
+    /// The Composition of those claims that an actor fulfils on the hub. Not there from the start, because a claim that names
+    /// no Composition gets any that there is.
+    pub async fn act(&self) -> anyhow::Result<()> {
+        let compose = async || {
+            let credential = hub::issue(&self.hub, hub::IDENTITY, hub::ACTED).await?;
+            let input = json!({ "namespace": hub::ACTED, "credentialsNamespace": hub::ACTED });
+            self.own(hub::ACTED, &credential, &input).await
+        };
+        self.acted.get_or_try_init(compose).await?;
+        Ok(())
     }
 
     /// Core takes the newest revision of a Composition, and for a moment there is none.
@@ -205,13 +252,14 @@ impl Engine {
         if let Some(provider) = self.provider.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
             provider.check()?;
         }
+        self.fulfiller.check()?;
         self.function.check()
     }
 
     /// What the programs said last, for a failure's report.
     pub fn words(&self) -> String {
         let tail = |name: &str| crate::nest::tail(&self.nest.log(name), 3000);
-        let names = ["crossplane", "provider-kubernetes", function::NAME];
+        let names = ["crossplane", "provider-kubernetes", function::NAME, provider::NAME];
         names.map(|name| format!("--- the end of {name}'s log\n{}", tail(name))).join("\n")
     }
 }
@@ -263,8 +311,9 @@ pub(crate) fn start_core(nest: &Nest, binaries: &Binaries, kubeconfig: &Path) ->
     let mut command = Command::new(&binaries.crossplane);
     command.env("KUBECONFIG", kubeconfig).args(["core", "start", "--debug"]);
     command.args(["--package-runtime=External", "--enable-webhooks=false"]);
-    // Here a cluster lives and dies within a second or two. Core would take as many events in so short a time for a
-    // runaway composition and look only every 30 s; see the event counts that scenarios are held to.
+    // Core lets a composite have 100 events at once and one more each second, an update counting twice, and then looks
+    // only every 30 s for 5 minutes. The life of a cluster takes more than 100, which is fine for an hour; here it lasts
+    // ten seconds, and at the deployed line's setting a quarter of the scenarios would run into that.
     command.arg("--circuit-breaker-burst=2000");
     command.args([
         format!("--xpkg-cache-dir={}", directory("xpkg")),

@@ -12,24 +12,38 @@ use crate::{
     cluster::{Cluster, SOON, at, at_root, has},
     control_plane::{ControlPlane, Identity},
     kinds::{CRD, SECRET},
-    manifests,
+    manifests, prow,
 };
 
 /// Namespace of every EphemeralCluster and of their credentials.
 pub const NAMESPACE: &str = "ephemeral-cluster";
+/// Namespace of those EphemeralClusters that an actor fulfils, as the upstream controller would.
+pub const ACTED: &str = "acted";
 /// ServiceAccount of the Konflux cluster.
 pub const IDENTITY: &str = "konflux";
-const EPHEMERAL_CLUSTERS: &str = "ephemeralclusters.ci.openshift.io";
+const DEFINITIONS: [&str; 2] = ["ephemeralclusters.ci.openshift.io", "prowjobs.prow.k8s.io"];
 
 /// Installs what the hub has.
 pub async fn prepare(hub: &Cluster) -> anyhow::Result<()> {
-    hub.apply(&manifests::foreign_crd(EPHEMERAL_CLUSTERS)?).await?;
-    hub.until_is(&at_root(CRD, EPHEMERAL_CLUSTERS), SOON, "established", |crd| {
-        has(crd, "Established", "True", "")
-    })
-    .await?;
-    hub.apply(&json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": NAMESPACE } })).await?;
-    hub.apply_all(&manifests::package("hub/konflux-identity-rbac.yaml")?).await
+    for name in DEFINITIONS {
+        hub.apply(&manifests::foreign_crd(name)?).await?;
+        let established = |crd: &Value| has(crd, "Established", "True", "");
+        hub.until_is(&at_root(CRD, name), SOON, "established", established).await?;
+    }
+    for name in [NAMESPACE, ACTED, prow::JOBS] {
+        let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
+        hub.apply(&namespace).await?;
+    }
+    let rights = manifests::package("hub/konflux-identity-rbac.yaml")?;
+    hub.apply_all(&rights).await?;
+    // The same identity, with the same rights in the other namespace.
+    for mut right in rights {
+        if right["kind"] == "Role" || right["kind"] == "RoleBinding" {
+            right["metadata"]["namespace"] = ACTED.into();
+            hub.apply(&right).await?;
+        }
+    }
+    Ok(())
 }
 
 /// A token of a ServiceAccount, which is good until its ticket is torn.
@@ -37,14 +51,25 @@ pub async fn prepare(hub: &Cluster) -> anyhow::Result<()> {
 pub struct Credential {
     /// A kubeconfig with it.
     pub kubeconfig: Value,
+    namespace: String,
     ticket: String,
 }
 
 /// Issues a token. It is bound to a Secret of its own, so that it can be revoked without the others.
 pub async fn issue(hub: &ControlPlane, account: &str, ticket: &str) -> anyhow::Result<Credential> {
+    issue_in(hub, NAMESPACE, account, ticket).await
+}
+
+/// As [`issue`], for a ServiceAccount of another namespace.
+pub async fn issue_in(
+    hub: &ControlPlane,
+    namespace: &str,
+    account: &str,
+    ticket: &str,
+) -> anyhow::Result<Credential> {
     let ticket = format!("{account}-{ticket}");
     let manifest = json!({
-        "apiVersion": "v1", "kind": "Secret", "metadata": { "name": ticket, "namespace": NAMESPACE },
+        "apiVersion": "v1", "kind": "Secret", "metadata": { "name": ticket, "namespace": namespace },
     });
     let secret = hub.cluster().apply(&manifest).await?;
     let bound = BoundObjectReference {
@@ -57,13 +82,17 @@ pub async fn issue(hub: &ControlPlane, account: &str, ticket: &str) -> anyhow::R
         spec: Some(TokenRequestSpec { bound_object_ref: Some(bound), ..TokenRequestSpec::default() }),
         ..TokenRequest::default()
     };
-    let accounts: Api<ServiceAccount> = Api::namespaced(hub.client(), NAMESPACE);
+    let accounts: Api<ServiceAccount> = Api::namespaced(hub.client(), namespace);
     let issued = accounts.create_token_request(account, &PostParams::default(), &request).await?;
     let token = issued.status.and_then(|s| s.token).context("no token was issued")?;
-    Ok(Credential { kubeconfig: hub.kubeconfig_for(&Identity::Token(token)), ticket })
+    Ok(Credential {
+        kubeconfig: hub.kubeconfig_for(&Identity::Token(token)),
+        namespace: namespace.to_owned(),
+        ticket,
+    })
 }
 
 /// Revokes a token. The API server may go on accepting it for some seconds.
 pub async fn revoke(hub: &ControlPlane, credential: &Credential) -> anyhow::Result<()> {
-    hub.cluster().delete(&at(SECRET, NAMESPACE, &credential.ticket)).await
+    hub.cluster().delete(&at(SECRET, &credential.namespace, &credential.ticket)).await
 }

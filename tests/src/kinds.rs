@@ -29,6 +29,8 @@ kinds! {
     PROVIDER_CONFIG = "kubernetes.crossplane.io/v1alpha1" "ProviderConfig";
     /// On the hub.
     EPHEMERAL_CLUSTER = "ci.openshift.io/v1" "EphemeralCluster";
+    /// What an EphemeralCluster is fulfilled with.
+    PROW_JOB = "prow.k8s.io/v1" "ProwJob";
     /// Secret.
     SECRET = "v1" "Secret";
     /// Namespace.

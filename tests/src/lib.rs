@@ -1,8 +1,8 @@
 //! The testbed: two real control planes, *konflux* and *hub*, as plain processes, with real Crossplane core and real
-//! provider-kubernetes between them. Prow and the like are played by [`actors`].
+//! provider-kubernetes between them, and the real provider on the hub. Prow and the like are played by [`actors`].
 //!
 //! ```text
-//! Nest ──▶ ControlPlane ×2 ──▶ Engine (core, provider-kubernetes, function) ──▶ Tenant (a claim and what becomes of it)
+//! Nest ──▶ ControlPlane ×2 ──▶ Engine (core, provider-kubernetes, function, provider) ──▶ Tenant (a claim and what becomes of it)
 //! ```
 //!
 //! **Invariant:** no process and no file outlives the process that made it, however that ends; see [`nest`].
@@ -13,6 +13,7 @@ pub mod actors;
 pub mod binaries;
 pub mod cluster;
 pub mod control_plane;
+pub mod course;
 pub mod crossplane;
 pub mod definitions;
 pub mod demo;
@@ -22,7 +23,12 @@ pub mod hub;
 pub mod kinds;
 pub mod manifests;
 pub mod nest;
+pub mod others;
 pub mod pki;
+pub mod program;
+pub mod provider;
+pub mod prow;
 pub mod recorder;
 pub mod settings;
 pub mod tenant;
+pub mod witness;

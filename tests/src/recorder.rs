@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    fmt,
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -14,76 +15,115 @@ use kube::{
         watcher::{self, Event, watcher},
     },
 };
+use serde_json::Value;
 use testplatform_apis::names::ephemeral_cluster::KONFLUX_TENANT;
 use tokio::task::JoinHandle;
 
 use crate::{
-    cluster::Cluster,
-    kinds::{CLAIM, EPHEMERAL_CLUSTER, Kind, OBJECT},
+    cluster::{Cluster, condition},
+    kinds::{CLAIM, COMPOSITE, EPHEMERAL_CLUSTER, Kind, OBJECT},
 };
+
+/// A namespace and the name of a claim in it.
+pub type Key = (String, String);
+
+/// What an object said of itself at one moment, as far as others act on it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Said {
+    /// Its phase.
+    pub phase: String,
+    /// The condition `ClusterReady`; null when there was none.
+    pub cluster_ready: Value,
+    /// Crossplane's own condition `Ready`; null when there was none.
+    pub ready: Value,
+}
+
+impl fmt::Display for Said {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.phase)?;
+        for (name, condition) in [("ClusterReady", &self.cluster_ready), ("Ready", &self.ready)] {
+            let [status, reason, since] = ["status", "reason", "lastTransitionTime"]
+                .map(|field| condition[field].as_str().unwrap_or("-").to_owned());
+            write!(f, "; {name}={status}/{reason} since {since}")?;
+        }
+        Ok(())
+    }
+}
+
+type Shared<K, V> = Arc<Mutex<BTreeMap<K, V>>>;
 
 /// Watches as long as it exists.
 pub struct Recorder {
-    made: Arc<Mutex<BTreeMap<String, BTreeSet<String>>>>,
-    seen: Arc<Mutex<BTreeMap<String, Vec<String>>>>,
-    writes: Arc<Mutex<BTreeMap<String, usize>>>,
+    made: Shared<String, BTreeSet<String>>,
+    claims: Shared<Key, Vec<Said>>,
+    composites: Shared<Key, Vec<Said>>,
+    writes: Shared<String, usize>,
     tasks: Vec<JoinHandle<()>>,
 }
 
 impl Recorder {
     /// Begins to remember.
     pub fn start(konflux: &Cluster, hub: &Cluster) -> Self {
-        let made = Arc::<Mutex<BTreeMap<String, BTreeSet<String>>>>::default();
-        let seen = Arc::<Mutex<BTreeMap<String, Vec<String>>>>::default();
+        let made = Shared::<String, BTreeSet<String>>::default();
         let remote = {
             let made = Arc::clone(&made);
             watch(hub, EPHEMERAL_CLUSTER, move |object| {
                 let Some(tenant) = object.annotations().get(KONFLUX_TENANT).cloned() else { return };
                 let uid = object.metadata.uid.unwrap_or_default();
-                made.lock().unwrap_or_else(PoisonError::into_inner).entry(tenant).or_default().insert(uid);
+                lock(&made).entry(tenant).or_default().insert(uid);
             })
         };
-        let claims = {
-            let seen = Arc::clone(&seen);
-            watch(konflux, CLAIM, move |object| {
-                let Some(phase) = object.data["status"]["phase"].as_str() else { return };
-                let key = format!(
-                    "{}/{}",
-                    object.metadata.namespace.unwrap_or_default(),
-                    object.metadata.name.unwrap_or_default()
-                );
-                let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
-                let phases = seen.entry(key).or_default();
-                if phases.last().is_none_or(|last| last != phase) {
-                    phases.push(phase.to_owned());
-                }
-            })
-        };
-        let writes = Arc::<Mutex<BTreeMap<String, usize>>>::default();
+        let claims = Shared::<Key, Vec<Said>>::default();
+        let of_claims = listen(konflux, CLAIM, &claims, |claim| {
+            Some((claim.namespace().unwrap_or_default(), claim.name_any()))
+        });
+        let composites = Shared::<Key, Vec<Said>>::default();
+        let of_composites = listen(konflux, COMPOSITE, &composites, |composite| {
+            let label = |name: &str| composite.labels().get(name).cloned();
+            Some((label("crossplane.io/claim-namespace")?, label("crossplane.io/claim-name")?))
+        });
+        let writes = Shared::<String, usize>::default();
         let objects = {
             let writes = Arc::clone(&writes);
             watch(konflux, OBJECT, move |object| {
                 let Some(composite) = object.labels().get("crossplane.io/composite").cloned() else { return };
-                *writes.lock().unwrap_or_else(PoisonError::into_inner).entry(composite).or_default() += 1;
+                *lock(&writes).entry(composite).or_default() += 1;
             })
         };
-        Self { made, seen, writes, tasks: vec![remote, claims, objects] }
+        Self { made, claims, composites, writes, tasks: vec![remote, of_claims, of_composites, objects] }
     }
 
     /// How many of `EphemeralCluster` there ever were for a tenant.
     pub fn made(&self, tenant: &str) -> usize {
-        self.made.lock().unwrap_or_else(PoisonError::into_inner).get(tenant).map_or(0, BTreeSet::len)
+        lock(&self.made).get(tenant).map_or(0, BTreeSet::len)
     }
 
     /// How often the Objects of a composite were written, by anybody.
     pub fn writes(&self, composite: &str) -> usize {
-        self.writes.lock().unwrap_or_else(PoisonError::into_inner).get(composite).copied().unwrap_or_default()
+        lock(&self.writes).get(composite).copied().unwrap_or_default()
+    }
+
+    /// The claims that were ever there.
+    pub fn claims(&self) -> Vec<Key> {
+        lock(&self.claims).keys().cloned().collect()
+    }
+
+    /// What a claim said, in its order.
+    pub fn of_claim(&self, key: &Key) -> Vec<Said> {
+        lock(&self.claims).get(key).cloned().unwrap_or_default()
+    }
+
+    /// What the composites behind a claim said, in their order.
+    pub fn of_composite(&self, key: &Key) -> Vec<Said> {
+        lock(&self.composites).get(key).cloned().unwrap_or_default()
     }
 
     /// The phases that a claim showed, in their order. A watch may miss what lasted only for a moment.
-    pub fn phases(&self, namespace: &str, name: &str) -> Vec<String> {
-        let key = format!("{namespace}/{name}");
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned().unwrap_or_default()
+    pub fn phases(&self, key: &Key) -> Vec<String> {
+        let mut phases: Vec<_> = self.of_claim(key).into_iter().map(|said| said.phase).collect();
+        phases.retain(|phase| !phase.is_empty());
+        phases.dedup();
+        phases
     }
 }
 
@@ -91,6 +131,35 @@ impl Drop for Recorder {
     fn drop(&mut self) {
         self.tasks.iter().for_each(JoinHandle::abort);
     }
+}
+
+/// Remembers what objects of a kind say. What is being deleted has said all that counts.
+fn listen(
+    cluster: &Cluster,
+    kind: Kind,
+    said: &Shared<Key, Vec<Said>>,
+    key: impl Fn(&DynamicObject) -> Option<Key> + Send + 'static,
+) -> JoinHandle<()> {
+    let said = Arc::clone(said);
+    watch(cluster, kind, move |object| {
+        let Some(key) = key(&object).filter(|_| object.metadata.deletion_timestamp.is_none()) else { return };
+        let of = |type_| {
+            let mut condition = condition(&object.data, type_).cloned().unwrap_or_default();
+            // Of the object that carries it, whoever said it first.
+            condition.as_object_mut().map(|fields| fields.remove("observedGeneration"));
+            condition
+        };
+        let now = Said {
+            phase: object.data["status"]["phase"].as_str().unwrap_or_default().to_owned(),
+            cluster_ready: of("ClusterReady"),
+            ready: of("Ready"),
+        };
+        let mut said = lock(&said);
+        let before = said.entry(key).or_default();
+        if before.last() != Some(&now) {
+            before.push(now);
+        }
+    })
 }
 
 fn watch(
@@ -108,4 +177,8 @@ fn watch(
             }
         }
     })
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -7,9 +7,10 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde_json::{Value, json};
 
 use crate::{
-    actors::Controller,
-    cluster::{At, Cluster, SOON, at, at_root, brief, has},
+    actors::{Controller, Fulfilled},
+    cluster::{At, Cluster, SOON, at, at_root, brief, condition, has},
     crossplane::Engine,
+    hub::{self, Credential},
     kinds::{CLAIM, COMPOSITE, OBJECT, SECRET},
 };
 
@@ -21,15 +22,40 @@ pub struct Tenant<'e> {
     pub namespace: String,
     /// The claim's name.
     pub name: String,
+    /// Who fulfils what it asks for.
+    pub fulfilled: Fulfilled,
 }
 
 impl<'e> Tenant<'e> {
     /// A tenant by the name of its scenario.
-    pub async fn new(engine: &'e Engine, scenario: &str) -> anyhow::Result<Self> {
-        let namespace = format!("tenant-{scenario}");
+    pub async fn new(engine: &'e Engine, scenario: &str, fulfilled: Fulfilled) -> anyhow::Result<Self> {
+        Self::named(engine, format!("tenant-{scenario}"), scenario, fulfilled).await
+    }
+
+    /// Another tenant of the same scenario.
+    pub async fn another(&self, name: &str) -> anyhow::Result<Self> {
+        Self::named(self.engine, format!("{}--{name}", self.namespace), name, self.fulfilled).await
+    }
+
+    /// Whether a namespace is its own or that of another tenant of the same scenario.
+    pub fn has(&self, namespace: &str) -> bool {
+        namespace.strip_prefix(&self.namespace).is_some_and(|rest| rest.is_empty() || rest.starts_with("--"))
+    }
+
+    async fn named(
+        engine: &'e Engine,
+        namespace: String,
+        name: &str,
+        fulfilled: Fulfilled,
+    ) -> anyhow::Result<Self> {
         let manifest = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": namespace } });
         engine.konflux.cluster().apply(&manifest).await?;
-        Ok(Self { engine, namespace, name: scenario.to_owned() })
+        match fulfilled {
+            Fulfilled::ByProvider => engine.fulfiller.admit(&namespace)?,
+            Fulfilled::ByActor => engine.act().await?,
+            Fulfilled::ByActorAlone => {}
+        }
+        Ok(Self { engine, namespace, name: name.to_owned(), fulfilled })
     }
 
     /// The cluster that it uses.
@@ -49,6 +75,10 @@ impl<'e> Tenant<'e> {
 
     /// The manifest of a claim as tenants write it, with more fields of the spec.
     pub fn manifest(&self, more: &Value) -> Value {
+        let composition = match self.fulfilled {
+            Fulfilled::ByProvider | Fulfilled::ByActorAlone => "testplatform-ephemeral-cluster",
+            Fulfilled::ByActor => hub::ACTED,
+        };
         let mut claim = json!({
             "apiVersion": "ci.openshift.org/v1alpha1", "kind": "TestPlatformCluster",
             "metadata": { "name": self.name, "namespace": self.namespace },
@@ -58,7 +88,7 @@ impl<'e> Tenant<'e> {
                     "test": { "workflow": "ipi-aws", "clusterProfile": "aws" },
                 },
                 // Scenarios have Compositions of their own, and without a name core picks any.
-                "compositionRef": { "name": "testplatform-ephemeral-cluster" },
+                "compositionRef": { "name": composition },
                 "writeConnectionSecretToRef": { "name": format!("{}-kubeconfig", self.name) },
             },
         });
@@ -66,6 +96,16 @@ impl<'e> Tenant<'e> {
             claim["spec"][key] = value.clone();
         }
         claim
+    }
+
+    /// As [`Engine::own`], for those who fulfil what this tenant asks for.
+    pub async fn own(&self, name: &str, credential: &Credential, input: &Value) -> anyhow::Result<()> {
+        let namespace = self.fulfilled.namespace();
+        let mut whole = json!({ "namespace": namespace, "credentialsNamespace": namespace });
+        for (key, value) in input.as_object().into_iter().flatten() {
+            whole[key] = value.clone();
+        }
+        self.engine.own(name, credential, &whole).await
     }
 
     /// Makes the claim.
@@ -139,7 +179,7 @@ impl<'e> Tenant<'e> {
 
     /// The hand on its EphemeralCluster.
     pub async fn controller(&self) -> anyhow::Result<Controller> {
-        Ok(Controller::new(self.engine.hub.cluster(), &self.composite().await?))
+        Ok(Controller::new(self.engine.hub.cluster(), &self.composite().await?, self.fulfilled))
     }
 
     /// The Object that carries the EphemeralCluster.
@@ -157,7 +197,7 @@ impl<'e> Tenant<'e> {
 
     /// The phases that the claim showed, in their order.
     pub fn phases(&self) -> Vec<String> {
-        self.engine.recorder.phases(&self.namespace, &self.name)
+        self.engine.recorder.phases(&(self.namespace.clone(), self.name.clone()))
     }
 
     /// How many remote objects there ever were for the claim's composites.
@@ -169,6 +209,20 @@ impl<'e> Tenant<'e> {
     pub async fn nudge(&self, token: &str) -> anyhow::Result<()> {
         let patch = json!({ "metadata": { "annotations": { "testbed/nudge": token } } });
         Ok(self.konflux().merge(&at_root(COMPOSITE, &self.composite().await?), &patch).await?)
+    }
+
+    /// Changes the claim's spec and waits until core has run the function with that, without an error.
+    pub async fn change_and_pass(&self, spec: &Value) -> anyhow::Result<()> {
+        self.change(spec).await?;
+        let passed = |composite: &Value| {
+            let generation = &composite["metadata"]["generation"];
+            let synced = condition(composite, "Synced")
+                .is_some_and(|s| s["status"] == "True" && s["observedGeneration"] == *generation);
+            synced
+                && spec.as_object().into_iter().flatten().all(|(key, value)| composite["spec"][key] == *value)
+        };
+        let composite = at_root(COMPOSITE, &self.composite().await?);
+        self.konflux().until_is(&composite, SOON, "looked at as changed", passed).await.map(|_| ())
     }
 
     /// How everything of this claim stands, for a failure's report. Without what could be a secret.
@@ -190,7 +244,14 @@ impl<'e> Tenant<'e> {
 }
 
 /// What actors publish.
-pub const KUBECONFIG: &str = "apiVersion: v1\nkind: Config\n# of a cluster that an actor made\n";
+pub const KUBECONFIG: &str = "\
+apiVersion: v1
+kind: Config
+clusters: [{ name: made, cluster: { server: 'https://api.made.example:6443' } }]
+users: [{ name: admin, user: { token: of-a-cluster-that-an-actor-made } }]
+contexts: [{ name: admin, context: { cluster: made, user: admin } }]
+current-context: admin
+";
 /// What actors publish.
 pub const PASSWORD: &str = "abcde-fghij-klmno-pqrst";
 

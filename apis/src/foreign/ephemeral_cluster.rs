@@ -58,6 +58,9 @@ pub mod conditions {
     pub const PROW_JOB_COMPLETED: &str = "ProwJobCompleted";
 }
 
+/// The phases, in the order of a cluster's life. Besides them there is the empty text.
+pub const PHASES: [&str; 5] = ["Provisioning", "Ready", "Deprovisioning", "Deprovisioned", "Failed"];
+
 /// Reasons of `ProwJobCreating=False` after which the controller does not try again.
 pub const TERMINAL_CREATE_REASONS: [&str; 3] =
     ["EphemeralClusterValidationFailure", "CIOperatorJobsGenerateFailure", TOO_MANY_PROW_JOBS];

@@ -22,6 +22,18 @@ pub struct Object<R> {
     pub status: ObjectStatus<R>,
 }
 
+impl<R> Object<R> {
+    /// The same Object around the remote object in another form.
+    pub fn map<S>(self, form: impl FnOnce(R) -> S) -> Object<S> {
+        let manifest = self.status.at_provider.manifest.map(form);
+        Object {
+            metadata: self.metadata,
+            spec: self.spec,
+            status: ObjectStatus { at_provider: AtProvider { manifest }, conditions: self.status.conditions },
+        }
+    }
+}
+
 /// Parts of `spec`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]

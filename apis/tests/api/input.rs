@@ -16,6 +16,7 @@ fn empty_means_the_incumbent() {
         namespace: "ephemeral-cluster".to_owned(),
         credentials_namespace: "ephemeral-cluster".to_owned(),
         connection_secret_namespace: "crossplane-connections".to_owned(),
+        pools: "testplatform-pools".to_owned(),
         ttl: None,
         hub_max_lifetime: GoDuration::from_hours(2),
         default_lifetime: None,
@@ -36,7 +37,7 @@ fn empty_means_the_incumbent() {
 #[test]
 fn what_is_set_is_taken() {
     let set = settings(json!({
-        "environmentConfig": "env", "providerConfig": "hub", "namespace": "a", "credentialsNamespace": "b", "connectionSecretNamespace": "c",
+        "environmentConfig": "env", "providerConfig": "hub", "namespace": "a", "credentialsNamespace": "b", "connectionSecretNamespace": "c", "pools": "p",
         "ttl": "30s", "hubMaxLifetime": "6h", "defaults": { "lifetime": "8h", "provisionTimeout": "90m" },
         "maxima": { "lifetime": "6h", "provisionTimeout": "2h" },
     }));
@@ -44,6 +45,7 @@ fn what_is_set_is_taken() {
     assert_eq!(set.provider_config, "hub");
     assert_eq!((set.namespace.as_str(), set.credentials_namespace.as_str()), ("a", "b"));
     assert_eq!(set.connection_secret_namespace, "c");
+    assert_eq!(set.pools, "p");
     assert_eq!(set.ttl, Some(GoDuration::from_secs(30)));
     assert_eq!(set.hub_max_lifetime, GoDuration::from_hours(6));
     assert_eq!(set.default_lifetime, Some(GoDuration::from_hours(6)), "limited to the maximum");

@@ -4,6 +4,8 @@
 // Clippy knows test functions, but not their helpers.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod catalogue;
+mod crd;
 mod duration;
 mod input;
 mod parity;

@@ -114,7 +114,7 @@ fn upstream_spec_schema() -> Value {
 }
 
 /// Any value that a schema accepts.
-fn any_of(schema: &Value) -> BoxedStrategy<Value> {
+pub fn any_of(schema: &Value) -> BoxedStrategy<Value> {
     match schema["type"].as_str().unwrap() {
         "string" => prop_oneof![Just(String::new()), "[a-z0-9.:/-]{1,12}", any::<String>()]
             .prop_map(Value::from)

@@ -10,7 +10,7 @@ fn full() -> Value {
     json!({
         "phase": "Ready",
         "message": "The cluster is ready.",
-        "backend": { "kind": "EphemeralCluster", "name": "x", "namespace": "ephemeral-cluster", "uid": "u", "attempt": 1 },
+        "backend": { "kind": "EphemeralCluster", "name": "x", "namespace": "ephemeral-cluster", "pool": "p", "uid": "u", "attempt": 1 },
         "hub": { "name": "app-ci", "reason": "OnlyHub" },
         "prowJob": { "id": "p", "url": "https://prow.example.org/p" },
         "apiServerURL": "https://api.example.org:6443",

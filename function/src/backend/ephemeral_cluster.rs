@@ -9,13 +9,12 @@ use testplatform_apis::{
         },
         meta::{ObservedCondition, condition},
     },
-    names::{ObjectName, ephemeral_cluster as annotations, ours},
+    names::{ObjectName, ours},
 };
 
-use super::{Backend, Desired, Health, Job, Stage, object};
+use super::{Backend, Desired, Ending, Health, Job, Stage, object};
 use crate::{
-    intent::Write,
-    observed::{EPHEMERAL_CLUSTER, Observed, Writer},
+    observed::{EPHEMERAL_CLUSTER, Observed, Remote},
     text::bounded,
     validate::{Block, Validated},
 };
@@ -41,13 +40,19 @@ impl Backend for EphemeralClusters {
         KIND
     }
 
+    fn writer(&self) -> &'static str {
+        EPHEMERAL_CLUSTER
+    }
+
+    fn ending(&self) -> Ending {
+        Ending::Told
+    }
+
     fn resources(&self, request: &Validated, observed: &Observed) -> Vec<Desired> {
         let health = self.health(request, observed);
         let manifest = manifest(request, observed);
-        let intent = &request.intent;
-        let writer =
-            object::writer(EPHEMERAL_CLUSTER, request, observed, &manifest, CEL, intent.writer_ready);
-        let credentials = object::credentials(request, observed, &health, intent.credentials_ready);
+        let writer = object::writer(EPHEMERAL_CLUSTER, request, observed, &manifest, CEL, Map::new());
+        let credentials = object::credentials(request, observed, &health, Map::new());
         writer.into_iter().chain(credentials).collect()
     }
 
@@ -59,7 +64,7 @@ impl Backend for EphemeralClusters {
             ..Health::default()
         };
         let Some(writer) = &observed.writer else { return health };
-        let Some(remote) = writer.remote() else {
+        let Some(Remote::EphemeralCluster(remote)) = writer.remote() else {
             health.mirrored = mirrored(&[], observed);
             return health;
         };
@@ -76,6 +81,8 @@ impl Backend for EphemeralClusters {
         health.revision = remote.metadata.annotation(ours::CREDENTIALS_REVISION).map(str::to_owned);
         health.job = Job { id: bounded(&status.prow_job_id, 253), url: bounded(&status.prow_job_url, 2048) };
         health.mirrored = mirrored(&status.conditions, observed);
+        health.diagnostics =
+            remote.metadata.annotation(ours::DIAGNOSTICS).map(|d| bounded(d, super::MAX_DIAGNOSTICS));
         health.unreadable = remote.status.error.clone().or_else(|| remote.spec.error.clone());
         health
     }
@@ -135,13 +142,8 @@ fn manifest(request: &Validated, observed: &Observed) -> Value {
         .or_else(|| before.and_then(|b| b.namespace.as_deref()))
         .unwrap_or(&request.settings.namespace);
     let mut metadata =
-        json!({ "name": name, "namespace": namespace, "annotations": notes(request, observed) });
-    let pinned = match &request.intent.write {
-        Write::Update(_) => writer.and_then(Writer::uid),
-        Write::Look { uid } => uid.clone(),
-        Write::Nothing | Write::Create | Write::Again { .. } => None,
-    };
-    if let Some(uid) = pinned {
+        json!({ "name": name, "namespace": namespace, "annotations": object::notes(request, observed) });
+    if let Some(uid) = object::pinned(request, observed) {
         metadata["uid"] = uid.as_str().into();
     }
     let mut spec = Map::new();
@@ -154,39 +156,6 @@ fn manifest(request: &Validated, observed: &Observed) -> Value {
         (false, None) => None,
     };
     json!({ "apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "spec": spec })
-}
-
-fn notes(request: &Validated, observed: &Observed) -> Map<String, Value> {
-    let mut notes = Map::new();
-    let mut note = |key: &str, value: &str| notes.insert(key.to_owned(), value.into());
-    let writer = observed.writer.as_ref();
-    // The hub authorises by it: what the running cluster was made for wins for the life of the claim.
-    let cluster = writer
-        .and_then(Writer::remote)
-        .and_then(|r| r.metadata.annotation(annotations::KONFLUX_CLUSTER))
-        .or_else(|| writer.and_then(|w| w.manifest_annotation(annotations::KONFLUX_CLUSTER)))
-        .or_else(|| observed.environment.cluster_name());
-    if let Some(cluster) = cluster {
-        note(annotations::KONFLUX_CLUSTER, cluster);
-    }
-    if let Some(tenant) = &request.tenant {
-        note(annotations::KONFLUX_TENANT, tenant);
-    }
-    for (key, name) in &request.run_names {
-        note(key, name.as_str());
-    }
-    let life = &request.lifetime;
-    let durations = [
-        (ours::LIFETIME, life.effective),
-        (ours::MAX_LIFETIME, life.longest),
-        (ours::PROVISION_TIMEOUT, life.told_timeout),
-    ];
-    for (key, duration) in durations {
-        if let Some(duration) = duration {
-            note(key, &duration.to_string());
-        }
-    }
-    notes
 }
 
 /// The hub's conditions, except what is reserved, ours, or said twice.

@@ -1,13 +1,16 @@
 //! `RequestAccepted`: whether what the claim asks for can be had, and what its owner should know.
 
-use testplatform_apis::condition::{Condition, ConditionStatus, ConditionType, Failure, Request};
+use testplatform_apis::{
+    condition::{Condition, ConditionStatus, ConditionType, Failure, Request},
+    phase::Phase,
+};
 
 use crate::{
     Judged,
     backend::Stage,
     observed::Link,
     text::bounded,
-    validate::{Problem, Remark},
+    validate::{Block, Problem, Remark},
 };
 
 pub(super) fn accepted(judged: &Judged) -> Condition {
@@ -32,6 +35,7 @@ fn refusal(judged: &Judged) -> Option<Remark> {
         return Some(Remark::new(Request::HubRefused, format!("the hub refused the request: {words}")));
     }
     let link = judged.observed.writer.as_ref().map(|w| &w.link);
+    let waits = matches!(plan.course.phase, Phase::Pending | Phase::Provisioning);
     match (plan.course.failure, link) {
         (Some(Failure::UnknownField), Some(Link::UnknownField(path))) => Some(Remark::new(
             Request::UnknownField,
@@ -46,7 +50,9 @@ fn refusal(judged: &Judged) -> Option<Remark> {
             Some(said_before(judged, Request::HubRefused, "the hub refused the request"))
         }
         // A refusal that can be lifted stands only while nothing was asked of the hub.
-        _ if judged.observed.writer.is_none() && !judged.plan.course.settled() => request.hold.clone(),
+        _ if judged.plan.course.settled() => None,
+        _ if judged.observed.writer.is_none() => request.hold.clone(),
+        _ if waits => plan.health.obstacle.clone(),
         _ => None,
     }
 }
@@ -63,7 +69,8 @@ fn remarks(judged: &Judged) -> Vec<Remark> {
     let mut remarks = request.remarks.clone();
     // Without word from a hub-side controller that knows lifetimes, the hub ends clusters by itself.
     let hub = judged.settings.hub_max_lifetime;
-    let beyond = request.lifetime.effective.filter(|l| *l > hub);
+    let there = matches!(request.block, Block::CiOperator(_));
+    let beyond = request.lifetime.effective.filter(|l| there && *l > hub);
     if let Some(lifetime) =
         beyond.filter(|_| judged.plan.course.ever_ready && judged.plan.health.revision.is_none())
     {

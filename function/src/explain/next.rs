@@ -28,6 +28,9 @@ fn event(judged: &Judged, course: &Course) -> String {
             (Some(Link::Paused), _) => "nothing, until the Object is no longer paused".into(),
             (Some(Link::Refused(_)), _) => "Provisioning, once the hub no longer refuses".into(),
             (Some(Link::Unreachable(_)), _) => "Provisioning, once the hub can be reached".into(),
+            _ if judged.plan.health.stage == Stage::Queued => {
+                "Provisioning, once the pool gives a cluster".into()
+            }
             _ => "Provisioning, once the hub shows the remote object".into(),
         },
         Phase::Provisioning => match &judged.plan.health.stage {

@@ -35,6 +35,7 @@ fn pending(judged: &Judged) -> String {
             Link::Refused(words) => format!("the hub refuses: {words}"),
             Link::Unreachable(how) => format!("the hub cannot be reached: {how}"),
             Link::Paused => "the Object is paused, so nothing reaches the hub".into(),
+            Link::InSync if !judged.plan.health.waiting.is_empty() => judged.plan.health.waiting.clone(),
             Link::Unknown | Link::InSync | Link::Deleted | Link::Replaced | Link::UnknownField(_) => {
                 "the hub was asked and shows nothing yet".into()
             }
@@ -49,6 +50,8 @@ fn provisioning(judged: &Judged) -> String {
             "the hub says Failed, but neither that its job has ended nor that it refused the request".into()
         }
         Stage::Unborn
+        | Stage::Queued
+        | Stage::Lost(_)
         | Stage::Provisioning
         | Stage::TearingDown
         | Stage::Refused { .. }
@@ -78,6 +81,7 @@ fn failed(course: &Course) -> &'static str {
         Failure::ProvisionTimeout => "it was not ready within the provision timeout",
         Failure::RemoteDeleted => "the remote object is gone, and nobody had asked for that",
         Failure::RemoteReplaced => "another object has the remote object's name",
+        Failure::ClusterDeleted => "the cluster was deleted on the hub, and nobody had asked for that",
         Failure::WriterLost => {
             "a cluster was made for this composite, and the Object that carried it is gone"
         }

@@ -6,16 +6,11 @@ use serde::Deserialize;
 use testplatform_apis::{duration::GoDuration, foreign::meta::Lenient};
 
 use super::Unusable;
+use super::required::{ENVIRONMENT, fetched};
 use crate::{
-    proto::{Requirements, ResourceSelector, Resources, RunFunctionRequest, resource_selector::Match},
+    proto::{Resources, RunFunctionRequest},
     wire,
 };
-
-/// Our name for it when we ask.
-const DYNAMIC: &str = "envcfg";
-/// The name under which our Composition fetches it before the first call. It is not asked for again:
-/// core ≤ 2.3 would make a second round trip.
-pub const BOOTSTRAP: &str = "environment-config";
 
 /// What is known of the EnvironmentConfig.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,12 +50,7 @@ struct Data {
 
 impl Environment {
     pub(super) fn decode(request: &RunFunctionRequest, name: &str) -> Result<Self, Unusable> {
-        let found = request
-            .required_resources
-            .get(BOOTSTRAP)
-            .or_else(|| request.required_resources.get(DYNAMIC))
-            .or_else(|| request.extra_resources.get(DYNAMIC));
-        let Some(Resources { items }) = found else { return Ok(Self::NotFetched) };
+        let Some(Resources { items }) = fetched(request, &ENVIRONMENT) else { return Ok(Self::NotFetched) };
         let Some(item) = items.first() else { return Ok(Self::Missing) };
         let raw: Raw = wire::from_struct(&item.resource).map_err(|e| Unusable::Unreadable {
             part: format!("EnvironmentConfig {name}"),
@@ -91,25 +81,4 @@ impl Environment {
             Self::NotFetched | Self::Missing | Self::Invalid(_) => None,
         }
     }
-}
-
-/// What to ask core for. A function of the claim and the Composition alone, never of what was already fetched,
-/// or core ≤ 2.3 never settles. Cores that announce no capabilities may be so old that they know only the old map.
-pub fn requirements(request: &RunFunctionRequest, name: &str) -> Option<Requirements> {
-    if request.required_resources.contains_key(BOOTSTRAP) {
-        return None;
-    }
-    let selector = ResourceSelector {
-        api_version: "apiextensions.crossplane.io/v1beta1".into(),
-        kind: "EnvironmentConfig".into(),
-        namespace: None,
-        r#match: Some(Match::MatchName(name.to_owned())),
-    };
-    let map = BTreeMap::from([(DYNAMIC.to_owned(), selector)]);
-    let announces = request.meta.as_ref().is_some_and(|m| !m.capabilities.is_empty());
-    Some(Requirements {
-        extra_resources: if announces { BTreeMap::new() } else { map.clone() },
-        resources: map,
-        schemas: BTreeMap::new(),
-    })
 }

@@ -4,62 +4,85 @@
 use serde_json::Value;
 use testplatform_apis::{
     foreign::{
+        cluster_claim::ClusterClaim,
         ephemeral_cluster::EphemeralCluster,
-        meta::{ObservedCondition, condition},
+        meta::{Metadata, condition},
         object::Object,
     },
     names::{Uid, crossplane, ours},
 };
 
-use super::Unusable;
+use super::{
+    Unusable,
+    link::{Link, link, pin},
+};
 use crate::wire;
+
+/// Composition resource name of the writer of an EphemeralCluster.
+pub const EPHEMERAL_CLUSTER: &str = "ec";
+/// Composition resource name of the writer of a ClusterClaim.
+pub const CLUSTER_CLAIM: &str = "claim";
+
+/// The remote object of a writer, as far as it is read.
+#[derive(Clone, Debug)]
+pub enum Remote {
+    /// Of `ec`.
+    EphemeralCluster(Box<EphemeralCluster>),
+    /// Of `claim`.
+    ClusterClaim(Box<ClusterClaim>),
+}
+
+impl Remote {
+    /// Its metadata.
+    pub fn metadata(&self) -> &Metadata {
+        match self {
+            Self::EphemeralCluster(remote) => &remote.metadata,
+            Self::ClusterClaim(remote) => &remote.metadata,
+        }
+    }
+}
 
 /// The observed writer.
 #[derive(Debug)]
 pub struct Writer {
+    /// Composition resource name, which tells what it carries.
+    pub name: &'static str,
     /// The Object.
-    pub object: Object<EphemeralCluster>,
+    pub object: Object<Remote>,
     /// How the remote object stands to it.
     pub link: Link,
 }
 
-/// How the remote object stands to what we ask for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Link {
-    /// Nothing was reported yet.
-    Unknown,
-    /// As asked for.
-    InSync,
-    /// The pinned object is gone.
-    Deleted,
-    /// Another object has its name.
-    Replaced,
-    /// The hub does not know the field at this path.
-    UnknownField(String),
-    /// The hub refuses: its words.
-    Refused(String),
-    /// The hub cannot be reached: in what way.
-    Unreachable(&'static str),
-    /// An administrator paused the Object.
-    Paused,
-}
-
 impl Writer {
-    pub(super) fn decode(name: &str, bytes: &[u8]) -> Result<Self, Unusable> {
-        let mut object: Object<EphemeralCluster> =
+    /// The Object that carries an EphemeralCluster.
+    pub(super) fn ephemeral_cluster(bytes: &[u8]) -> Result<Self, Unusable> {
+        let name = EPHEMERAL_CLUSTER;
+        let object: Object<EphemeralCluster> =
             wire::from_struct(bytes).map_err(|e| super::unreadable(name, e))?;
-        let link = link(&object);
+        Ok(Self::new(name, object.map(|r| Remote::EphemeralCluster(Box::new(r)))))
+    }
+
+    /// The Object that carries a ClusterClaim.
+    pub(super) fn cluster_claim(bytes: &[u8]) -> Result<Self, Unusable> {
+        let name = CLUSTER_CLAIM;
+        let object: Object<ClusterClaim> =
+            wire::from_struct(bytes).map_err(|e| super::unreadable(name, e))?;
+        Ok(Self::new(name, object.map(|r| Remote::ClusterClaim(Box::new(r)))))
+    }
+
+    fn new(name: &'static str, mut object: Object<Remote>) -> Self {
+        let link = link(&object, object.status.at_provider.manifest.as_ref().map(Remote::metadata));
         // After a second try was asked for, what is reported is at first still the one that vanished.
         let vanished = object.metadata.annotation(ours::VANISHED_UID).map(str::to_owned);
         let remote = &mut object.status.at_provider.manifest;
         if remote
             .as_ref()
-            .and_then(|r| r.metadata.uid.as_ref())
+            .and_then(|r| r.metadata().uid.as_ref())
             .is_some_and(|u| Some(u.as_str()) == vanished.as_deref())
         {
             *remote = None;
         }
-        Ok(Self { object, link })
+        Self { name, object, link }
     }
 
     /// What was last asked for.
@@ -73,14 +96,14 @@ impl Writer {
     }
 
     /// The remote object as it was last observed. Not another one under its name.
-    pub fn remote(&self) -> Option<&EphemeralCluster> {
+    pub fn remote(&self) -> Option<&Remote> {
         let remote = self.object.status.at_provider.manifest.as_ref()?;
         (self.link != Link::Replaced).then_some(remote)
     }
 
     /// The uid that pins the cluster: the manifest's own, else that of the first observation.
     pub fn uid(&self) -> Option<Uid> {
-        pin(&self.object).or_else(|| self.remote()?.metadata.uid.clone())
+        pin(&self.object).or_else(|| self.remote()?.metadata().uid.clone())
     }
 
     /// Which try at the remote object this is.
@@ -88,9 +111,12 @@ impl Writer {
         self.object.metadata.annotation(ours::ATTEMPT).and_then(|a| a.parse().ok()).unwrap_or(1)
     }
 
-    /// Whether the manifest asks for the end. One-way: true stays.
+    /// Whether the end was asked for. One-way: a manifest that says so keeps saying so, and a deletion is not taken back.
     pub fn asks_for_teardown(&self) -> bool {
-        self.manifest()["spec"]["tearDownCluster"] == Value::Bool(true)
+        match self.name {
+            CLUSTER_CLAIM => self.object.metadata.deletion_timestamp.is_some(),
+            _ => self.manifest()["spec"]["tearDownCluster"] == Value::Bool(true),
+        }
     }
 
     /// Whether it only watches, and nothing is settled: it finds out whether there is a remote object, and cannot
@@ -138,159 +164,5 @@ impl Writer {
                 noted(crossplane::EXTERNAL_CREATE_PENDING) || self.only_watches()
             }
         }
-    }
-}
-
-fn pin(object: &Object<EphemeralCluster>) -> Option<Uid> {
-    object.spec.for_provider.manifest["metadata"]["uid"].as_str().map(|u| Uid(u.to_owned()))
-}
-
-/// What the pin and provider-kubernetes' Synced condition say. With server-side apply a pinned object that is
-/// gone answers "uid mismatch", a replaced one "metadata.uid: … field is immutable".
-fn link(object: &Object<EphemeralCluster>) -> Link {
-    let pin = pin(object);
-    let seen = object.status.at_provider.manifest.as_ref().and_then(|r| r.metadata.uid.as_ref());
-    let other = pin.as_ref().zip(seen).is_some_and(|(pin, seen)| pin != seen);
-    let Some(synced) = condition(&object.status.conditions, "Synced") else {
-        return if other { Link::Replaced } else { Link::Unknown };
-    };
-    if other {
-        return Link::Replaced;
-    }
-    if synced.is_true() {
-        return Link::InSync;
-    }
-    judge(synced, pin.is_some())
-}
-
-/// What a failed Synced means. Words of the hub come first: they quote field names and text of the tenant, in which
-/// every other word may occur.
-fn judge(synced: &ObservedCondition, pinned: bool) -> Link {
-    let text = synced.message.as_str();
-    let has = |words: &[&str]| words.iter().any(|w| text.contains(w));
-    if synced.reason == "ReconcilePaused" {
-        return Link::Paused;
-    }
-    if pinned && has(&["uid mismatch"]) {
-        return Link::Deleted;
-    }
-    if pinned && has(&["metadata.uid"]) && has(&["field is immutable"]) {
-        return Link::Replaced;
-    }
-    if let Some(path) = unknown_field(text) {
-        return Link::UnknownField(path);
-    }
-    if text.starts_with("observe failed: cannot get object") && has(&["is forbidden"]) {
-        return Link::Unreachable("it does not let us in");
-    }
-    if has(&[" is invalid: ", "denied the request", " is forbidden: ", "exceeded quota"]) {
-        return Link::Refused(hub_words(text));
-    }
-    let ways: [(&str, &[&str]); 7] = [
-        (
-            "it does not accept our credentials",
-            &["Unauthorized", "asked for the client to provide credentials"],
-        ),
-        ("its certificate is not trusted", &["x509:", "certificate signed by", "remote error: tls:"]),
-        ("the connection is refused", &["connection refused"]),
-        ("its host name is unknown", &["no such host"]),
-        ("its ProviderConfig or the Secret behind it cannot be used", &["connect failed: "]),
-        (
-            "it does not answer",
-            &[
-                "i/o timeout",
-                "Client.Timeout",
-                "TLS handshake timeout",
-                "deadline exceeded",
-                "unexpected EOF",
-                ": EOF",
-                "connection reset",
-                "connection lost",
-                "dial tcp",
-                "no route to host",
-            ],
-        ),
-        (
-            "it is not able to answer",
-            &[
-                "currently unable to handle the request",
-                "in the time allotted",
-                "etcdserver:",
-                "oo many requests",
-                "Internal error occurred",
-                "failed to get API group",
-                "no matches for kind",
-            ],
-        ),
-    ];
-    if let Some((way, _)) = ways.into_iter().find(|(_, words)| has(words)) {
-        return Link::Unreachable(way);
-    }
-    if has(&["create failed", "update failed", "cannot get desired state"]) {
-        return Link::Refused(hub_words(text));
-    }
-    Link::Unreachable("it cannot be observed")
-}
-
-/// The path before "field not declared in schema".
-fn unknown_field(text: &str) -> Option<String> {
-    let (before, _) = text.split_once(": field not declared in schema")?;
-    let path = before.rsplit(' ').next().unwrap_or_default().trim_start_matches('.');
-    Some(crate::text::bounded(path, 256))
-}
-
-/// What the hub itself said, without the wrapping of the layers between.
-fn hub_words(text: &str) -> String {
-    let mut words = text;
-    while let Some((layer, rest)) = words.split_once(": ")
-        && ["create failed", "update failed", "observe failed", "cannot "]
-            .iter()
-            .any(|l| layer.starts_with(l))
-    {
-        words = rest;
-    }
-    crate::text::bounded(words, 512)
-}
-
-#[cfg(test)]
-mod tests {
-    use rstest::rstest;
-
-    use super::*;
-
-    #[rstest]
-    #[case(
-        "create failed: cannot create object: cannot create object: Operation cannot be fulfilled: uid mismatch: the provided object specified uid a, and no existing object was found",
-        Link::Deleted
-    )]
-    #[case(
-        "observe failed: cannot get desired state: cannot dry run SSA: EphemeralCluster.ci.openshift.io \"x\" is invalid: metadata.uid: Invalid value: \"a\": field is immutable",
-        Link::Replaced
-    )]
-    #[case("observe failed: cannot get desired state: cannot dry run SSA: failed to create typed patch object (ns/x; ci.openshift.io/v1, Kind=EphemeralCluster): .spec.ciOperator.foo: field not declared in schema", Link::UnknownField("spec.ciOperator.foo".into()))]
-    #[case(
-        "observe failed: cannot get object: Unauthorized",
-        Link::Unreachable("it does not accept our credentials")
-    )]
-    #[case(
-        "observe failed: cannot get object: Get \"https://10.0.0.1:6443/x\": dial tcp 10.0.0.1:6443: connect: connection refused",
-        Link::Unreachable("the connection is refused")
-    )]
-    #[case(
-        "connect failed: cannot get provider config: ProviderConfig \"p\" not found",
-        Link::Unreachable("its ProviderConfig or the Secret behind it cannot be used")
-    )]
-    #[case("create failed: cannot create object: cannot create object: ephemeralclusters.ci.openshift.io \"x\" is forbidden: no", Link::Refused("ephemeralclusters.ci.openshift.io \"x\" is forbidden: no".into()))]
-    #[case("", Link::Unreachable("it cannot be observed"))]
-    fn synced_texts_are_told_apart(#[case] message: &str, #[case] expected: Link) {
-        let synced =
-            ObservedCondition { message: message.into(), status: "False".into(), ..Default::default() };
-        assert_eq!(judge(&synced, expected == Link::Deleted || expected == Link::Replaced), expected);
-    }
-
-    #[test]
-    fn without_a_pin_nothing_was_lost() {
-        let synced = ObservedCondition { message: "uid mismatch".into(), ..Default::default() };
-        assert_eq!(judge(&synced, false), Link::Unreachable("it cannot be observed"));
     }
 }

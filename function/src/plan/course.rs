@@ -101,7 +101,14 @@ pub(super) fn invalid(observed: &Observed) -> Course {
     }
 }
 
-pub(super) fn chart(request: &Validated, observed: &Observed, health: &Health, now: Timestamp) -> Course {
+/// `removal`: the cluster is ended by taking its writer away.
+pub(super) fn chart(
+    request: &Validated,
+    observed: &Observed,
+    health: &Health,
+    removal: bool,
+    now: Timestamp,
+) -> Course {
     let writer = observed.writer.as_ref();
     let secret = known_secret(observed, health);
     let fresh = secret.as_deref().and_then(|name| observed.credentials.as_ref()?.of(name));
@@ -112,13 +119,19 @@ pub(super) fn chart(request: &Validated, observed: &Observed, health: &Health, n
     let started_at = observed.composite.metadata.creation_timestamp;
     let ready_at = ever_ready.then(|| ready_at(observed, health)).flatten();
     let life = request.lifetime.effective;
-    let expires_at = ready_at.zip(life).and_then(|(at, life)| at.checked_add(life.get()).ok());
     let passed = |deadline: Option<Timestamp>| deadline.is_some_and(|d| d <= now);
-    let expired = passed(expires_at);
+    let ours = ready_at.zip(life).and_then(|(at, life)| at.checked_add(life.get()).ok());
+    let hubs = health.ends_at.filter(|_| ready_at.is_some());
+    let expires_at = [ours, hubs].into_iter().flatten().min();
+    let ending = observed.note(ours::ENDING);
+    let expired =
+        passed(expires_at) || passed(health.ends_at) || ending == Some(JobCompleted::Expired.as_str());
     let expiring_at =
         expires_at.zip(life).and_then(|(end, life)| end.checked_sub((life.get() / 10).min(EXPIRING)).ok());
     let by_owner = request.teardown == Some(true);
-    let asked = by_owner || writer.is_some_and(Writer::asks_for_teardown);
+    // What is taken away leaves no manifest that remembers it.
+    let latched = observed.composite.status.phase == Some(Phase::Deprovisioning) || ending.is_some();
+    let asked = by_owner || writer.is_some_and(Writer::asks_for_teardown) || (removal && latched);
     let provision_deadline = started_at
         .filter(|_| !ever_ready)
         .and_then(|at| at.checked_add(request.lifetime.provision_timeout()).ok());
@@ -132,6 +145,7 @@ pub(super) fn chart(request: &Validated, observed: &Observed, health: &Health, n
     let looked =
         secret.as_deref().zip(observed.credentials.as_ref()).is_some_and(|(s, c)| c.looked_in_vain(s));
     let facts = Facts {
+        removal,
         observed,
         health,
         ever_ready,
@@ -186,7 +200,7 @@ pub(super) fn chart(request: &Validated, observed: &Observed, health: &Health, n
 /// it, then the hub's own condition, then the time at which core first showed ours.
 fn ready_at(observed: &Observed, health: &Health) -> Option<Timestamp> {
     let shown = observed.composite.shown(ConditionType::ClusterReady).filter(|c| c.is_true());
-    let noted = observed.writer.as_ref().and_then(|w| w.object.metadata.annotation(ours::READY_AT));
+    let noted = observed.note(ours::READY_AT);
     observed
         .composite
         .status

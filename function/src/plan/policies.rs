@@ -1,6 +1,10 @@
 //! Course → [`Intent`]: what is done about the writer and the credentials.
 
-use testplatform_apis::{condition::Failure, names::Uid, phase::Phase};
+use testplatform_apis::{
+    condition::{Failure, JobCompleted},
+    names::ours,
+    phase::Phase,
+};
 
 use super::Course;
 use crate::{
@@ -10,10 +14,24 @@ use crate::{
     validate::Validated,
 };
 
-pub(super) fn intent(request: &Validated, observed: &Observed, health: &Health, course: &Course) -> Intent {
+pub(super) fn intent(
+    request: &Validated,
+    observed: &Observed,
+    health: &Health,
+    course: &Course,
+    removal: bool,
+) -> Intent {
     let over = course.over.as_ref().map(|o| o.reason.clone());
+    let write = write(request, observed, health, course, removal);
+    let ending = match &write {
+        Write::Remove => Some(if course.expired { JobCompleted::Expired } else { JobCompleted::TornDown }),
+        Write::Nothing | Write::Create | Write::Update(_) | Write::Look { .. } | Write::Again { .. } => None,
+    };
+    // Said first is said for good: an owner's teardown does not become an expiry because it takes long.
+    let noted = observed.note(ours::ENDING).map(str::to_owned);
     Intent {
-        write: write(request, observed, health, course),
+        write,
+        ending: noted.or_else(|| ending.map(|e| e.as_str().to_owned())),
         teardown: course.teardown,
         failed: course.failure,
         ready_at: course.ready_at.filter(|_| request.lifetime.effective.is_some()),
@@ -34,14 +52,13 @@ fn keeps_credentials(course: &Course) -> bool {
     }
 }
 
-fn write(request: &Validated, observed: &Observed, health: &Health, course: &Course) -> Write {
+fn write(request: &Validated, observed: &Observed, health: &Health, course: &Course, removal: bool) -> Write {
     let Some(writer) = &observed.writer else {
         if course.settled() {
             return Write::Nothing;
         }
         if observed.made_before() {
-            let remembered = observed.composite.status.backend.as_ref().and_then(|b| b.uid.clone());
-            return Write::Look { uid: remembered.map(Uid) };
+            return Write::Look { uid: observed.remembered_uid() };
         }
         // The only place where a cluster can begin.
         let may = course.phase == Phase::Pending && request.hold.is_none();
@@ -49,6 +66,11 @@ fn write(request: &Validated, observed: &Observed, health: &Health, course: &Cou
     };
     if let (true, Some(vanished)) = (course.again, writer.uid()) {
         return Write::Again { vanished };
+    }
+    // What is gone, or somebody else's, is not ours to end; what is over has ended.
+    let there = !matches!(writer.link, Link::Deleted | Link::Replaced);
+    if removal && course.teardown && course.over.is_none() && there {
+        return Write::Remove;
     }
     Write::Update(allowed(writer, health, course))
 }

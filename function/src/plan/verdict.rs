@@ -14,6 +14,8 @@ use crate::{
 
 /// Everything that the verdict depends on.
 pub(super) struct Facts<'a> {
+    /// The cluster is ended by taking its writer away.
+    pub removal: bool,
     pub observed: &'a Observed,
     pub health: &'a Health,
     pub ever_ready: bool,
@@ -29,7 +31,7 @@ impl Facts<'_> {
     /// Phase, why it Failed, and whether to ask again. Latches first: what was final stays final.
     pub fn verdict(&self) -> (Phase, Option<Failure>, bool) {
         let status = &self.observed.composite.status;
-        let note = |key| self.observed.writer.as_ref().and_then(|w| w.object.metadata.annotation(key));
+        let note = |key| self.observed.note(key);
         let noted = note(ours::FAILED).map(|f| Failure::parse(f).unwrap_or(Failure::Earlier));
         if noted.is_some() || status.phase == Some(Phase::Failed) {
             // Without a writer the reason was never noted: it is found again, or was said before.
@@ -48,6 +50,11 @@ impl Facts<'_> {
         let plain = |phase| (phase, None, false);
         let ending = self.asked || self.expired;
         let Some(writer) = &self.observed.writer else {
+            // The Object goes last: with it gone, so is what it carried. Emptied keys are those of such an end.
+            let emptied = self.observed.made_before() && !self.observed.left_behind();
+            if self.removal && (self.observed.taken_away() || emptied) {
+                return plain(Phase::Deprovisioned);
+            }
             return match (self.observed.made_before(), ending, self.timed_out) {
                 // Its writer is gone; whether it is too has to be found out.
                 (true, true, _) if self.observed.left_behind() => plain(Phase::Deprovisioning),
@@ -85,7 +92,14 @@ impl Facts<'_> {
             Stage::Ended { success: true, .. } => return plain(Phase::Deprovisioned),
             Stage::Ended { success: false, .. } => return failed(Failure::ProwJobFailed),
             Stage::Refused { .. } => return failed(Failure::HubRefused),
-            Stage::Unborn | Stage::Provisioning | Stage::Ready | Stage::TearingDown | Stage::Failing(_) => {}
+            Stage::Lost(_) if !ending => return failed(Failure::ClusterDeleted),
+            Stage::Lost(_)
+            | Stage::Unborn
+            | Stage::Queued
+            | Stage::Provisioning
+            | Stage::Ready
+            | Stage::TearingDown
+            | Stage::Failing(_) => {}
         }
         if ending {
             let left = writer.may_exist();
@@ -98,7 +112,7 @@ impl Facts<'_> {
             (Stage::TearingDown, _) => Phase::Deprovisioning,
             (Stage::Ready, true) => Phase::Ready,
             (_, true) => Phase::Degraded,
-            (Stage::Unborn, false) => Phase::Pending,
+            (Stage::Unborn | Stage::Queued, false) => Phase::Pending,
             (_, false) => Phase::Provisioning,
         })
     }
@@ -143,7 +157,9 @@ impl Facts<'_> {
             Some(_) if writer.is_some_and(Writer::may_exist) => None,
             Some(_) if failure == Some(Failure::WriterLost) => Some(JobCompleted::RemoteDeleted),
             Some(_) if self.ever_ready => Some(self.ending_reason()),
-            None if self.observed.left_behind() => Some(self.ending_reason()),
+            None if self.observed.left_behind() || (self.removal && self.observed.made_before()) => {
+                Some(self.ending_reason())
+            }
             Some(_) | None => Some(JobCompleted::NothingToTearDown),
         };
         // Without a writer there is no note; what was shown holds.
@@ -154,6 +170,10 @@ impl Facts<'_> {
     }
 
     fn ending_reason(&self) -> JobCompleted {
+        let noted = self.observed.note(ours::ENDING).and_then(JobCompleted::parse);
+        if let Some(noted) = noted.filter(|r| matches!(r, JobCompleted::TornDown | JobCompleted::Expired)) {
+            return noted;
+        }
         if self.expired && !self.by_owner { JobCompleted::Expired } else { JobCompleted::TornDown }
     }
 }

@@ -4,7 +4,7 @@ use jiff::SignedDuration;
 use serde_json::Value;
 use testplatform_apis::{condition::Request, duration::GoDuration, input::Settings, names::ours};
 
-use super::Remark;
+use super::{Block, Remark};
 use crate::observed::{Observed, Writer};
 
 /// The lifetime of one cluster.
@@ -22,6 +22,49 @@ pub struct Lifetime {
     timeout: GoDuration,
 }
 
+/// What may be had at birth.
+pub(super) struct Limits {
+    /// Of a claim that asks for none.
+    default_lifetime: Option<GoDuration>,
+    /// The longest.
+    max_lifetime: Option<GoDuration>,
+    /// What can be reached later where there is no longest.
+    reachable: GoDuration,
+    /// How long provisioning may take.
+    timeout: GoDuration,
+    /// The same, if the hub is told.
+    told_timeout: Option<GoDuration>,
+}
+
+impl Limits {
+    /// Those of the input, and of the pool.
+    pub fn of(block: &Block, settings: &Settings) -> Self {
+        let of_input = Self {
+            default_lifetime: settings.default_lifetime,
+            max_lifetime: settings.max_lifetime,
+            reachable: settings.hub_max_lifetime,
+            timeout: settings.default_provision_timeout,
+            told_timeout: settings.told_provision_timeout,
+        };
+        let Block::ClusterClaim(claimed) = block else { return of_input };
+        let place = claimed.place.as_ref();
+        let of_pool = place.and_then(|p| p.max_lifetime);
+        let max_lifetime = [of_pool, settings.max_lifetime].into_iter().flatten().min();
+        // A pool's maximum holds for claims that ask for nothing too, as Hive has it.
+        let default = place.and_then(|p| p.default_lifetime).or(settings.default_lifetime).or(of_pool);
+        let asked = claimed.wanted.timeout.unwrap_or(settings.default_provision_timeout);
+        let timeout = settings.max_provision_timeout.map_or(asked, |max| asked.min(max));
+        Self {
+            default_lifetime: default.map(|d| max_lifetime.map_or(d, |max| d.min(max))),
+            max_lifetime,
+            timeout,
+            // The claim says it once, and the manifest remembers it.
+            told_timeout: Some(timeout),
+            ..of_input
+        }
+    }
+}
+
 impl Lifetime {
     /// How long provisioning may take, from the composite's creation on.
     pub fn provision_timeout(&self) -> SignedDuration {
@@ -29,24 +72,19 @@ impl Lifetime {
     }
 
     /// The claim's own, else the default; clamped.
-    pub(super) fn of(
-        asked: &Value,
-        observed: &Observed,
-        settings: &Settings,
-        remarks: &mut Vec<Remark>,
-    ) -> Self {
+    pub(super) fn of(asked: &Value, observed: &Observed, limits: &Limits, remarks: &mut Vec<Remark>) -> Self {
         let told = |writer: &Writer, key| writer.manifest_annotation(key).and_then(|d| d.parse().ok());
         let before: Option<GoDuration> = observed.writer.as_ref().and_then(|w| told(w, ours::LIFETIME));
         let longest = match &observed.writer {
             Some(writer) => told(writer, ours::MAX_LIFETIME),
-            None => settings.max_lifetime,
+            None => limits.max_lifetime,
         };
         // A default is granted at birth. A later one ends no cluster that was promised none, or a longer one.
         let granted = match &observed.writer {
             Some(writer) => {
                 writer.object.metadata.annotation(ours::DEFAULT_LIFETIME).and_then(|d| d.parse().ok())
             }
-            None => settings.default_lifetime,
+            None => limits.default_lifetime,
         };
         let wanted = if let Ok(own) = parse(asked) {
             own.or(granted)
@@ -57,7 +95,7 @@ impl Lifetime {
             ));
             before.or(granted)
         };
-        let cap = longest.or(settings.max_lifetime);
+        let cap = longest.or(limits.max_lifetime);
         let effective = match (wanted, cap) {
             (Some(wanted), Some(cap)) if wanted > cap => {
                 let since = if observed.writer.is_some() {
@@ -75,13 +113,13 @@ impl Lifetime {
         };
         if observed.writer.is_none() {
             // The hub's backstops are built on it. Without a maximum, what the hub allows anyway can be reached later.
-            let longest = longest.or(effective.map(|e| e.max(settings.hub_max_lifetime)));
+            let longest = longest.or(effective.map(|e| e.max(limits.reachable)));
             return Self {
                 effective,
                 longest,
                 granted,
-                told_timeout: settings.told_provision_timeout,
-                timeout: settings.default_provision_timeout,
+                told_timeout: limits.told_timeout,
+                timeout: limits.timeout,
             };
         }
         let told_timeout = observed.writer.as_ref().and_then(|w| told(w, ours::PROVISION_TIMEOUT));

@@ -10,6 +10,7 @@
 )]
 
 pub mod examples;
+pub mod hive;
 pub mod requests;
 pub mod tools;
 pub mod view;

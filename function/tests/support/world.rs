@@ -12,6 +12,7 @@ use jiff::{SignedDuration, Timestamp};
 use prost::Message as _;
 use serde_json::{Value, json};
 use testplatform_apis::ci_operator;
+use testplatform_apis::names::ours;
 
 pub const NAME: &str = "demo-x7k2p";
 pub const KUBECONFIG: &str = "apiVersion: v1 # kubeconfig of the cluster, secret";
@@ -33,6 +34,10 @@ pub struct World {
     pub claim: bool,
     pub input: Value,
     pub environment: Option<Value>,
+    /// The catalogue of pools.
+    pub catalogue: Option<Value>,
+    /// The other composites.
+    pub peers: Vec<Value>,
     pub status: Value,
     pub conditions: BTreeMap<String, Value>,
     /// The composite's connection Secret.
@@ -40,8 +45,10 @@ pub struct World {
     /// The Secret in the tenant's namespace.
     pub tenant: BTreeMap<String, String>,
     pub objects: BTreeMap<String, Composed>,
-    /// The EphemeralCluster on the hub.
+    /// The remote object on the hub.
     pub remote: Option<Value>,
+    /// Where the remote object was first made: hub, namespace and name. It never moves.
+    pub place: Option<(String, String, String)>,
     pub secrets: BTreeMap<String, (String, String)>,
     pub reachable: bool,
     /// What the hub answers to a create or update, if it refuses.
@@ -64,12 +71,15 @@ impl Default for World {
             claim: true,
             input: json!({ "apiVersion": "testplatform.fn.crossplane.io/v1beta1", "kind": "Input" }),
             environment: Some(json!({ "clusterName": "stone-prd" })),
+            catalogue: None,
+            peers: vec![],
             status: json!({}),
             conditions: BTreeMap::new(),
             details: BTreeMap::new(),
             tenant: BTreeMap::new(),
             objects: BTreeMap::new(),
             remote: None,
+            place: None,
             secrets: BTreeMap::new(),
             reachable: true,
             refuses: None,
@@ -96,8 +106,15 @@ impl World {
                 (name.clone(), json!({ "resource": c.object, "connectionDetails": encoded(&c.details) }))
             })
             .collect();
-        let items: Vec<_> =
-            self.environment.iter().map(|data| json!({ "resource": { "data": data } })).collect();
+        let config = |data: &Option<Value>| -> Vec<Value> {
+            data.iter().map(|data| json!({ "resource": { "data": data } })).collect()
+        };
+        let peers: Vec<_> = self.peers.iter().map(|peer| json!({ "resource": peer })).collect();
+        let mut required = json!({ "envcfg": { "items": config(&self.environment) } });
+        if !self.spec["clusterClaim"].is_null() {
+            required["pools"] = json!({ "items": config(&self.catalogue) });
+            required["clusters"] = json!({ "items": peers });
+        }
         super::request(&json!({
             "meta": { "tag": "t" },
             "input": self.input,
@@ -116,7 +133,7 @@ impl World {
                 "resources": resources,
             },
             "desired": {},
-            "requiredResources": { "envcfg": { "items": items } },
+            "requiredResources": required,
         }))
     }
 
@@ -146,7 +163,7 @@ impl World {
             assert_eq!(self.tenant.get("kubeconfig").map(String::as_str), Some(KUBECONFIG), "{self:#?}");
         }
         assert!(self.made <= 2, "asked for more than twice");
-        assert!(self.taken.len() <= 1, "paid for twice");
+        assert!(self.taken.len() <= 1, "paid for twice: {self:#?}");
         let job = self.condition("ProwJobCompleted");
         if job.0 == "True" {
             assert!(!self.objects.contains_key("credentials"), "no copy of the kubeconfig is left: {job:?}");
@@ -159,6 +176,14 @@ impl World {
         let gone: Vec<_> =
             self.objects.keys().filter(|n| !desired.resources.contains_key(*n)).cloned().collect();
         for name in gone {
+            if name == "claim" {
+                // It stays until provider-kubernetes has seen the remote object go.
+                let metadata = &mut self.objects.get_mut("claim").unwrap().object["metadata"];
+                if metadata["deletionTimestamp"].is_null() {
+                    metadata["deletionTimestamp"] = json!(self.now);
+                }
+                continue;
+            }
             self.objects.remove(&name);
             if name == "ec" {
                 self.remote = None;
@@ -218,6 +243,15 @@ impl World {
             self.reconcile_writer(&mut ec.object);
             self.objects.insert("ec".into(), ec);
         }
+        if let Some(mut claim) = self.objects.remove("claim") {
+            let deleting = !claim.object["metadata"]["deletionTimestamp"].is_null();
+            if !deleting {
+                self.reconcile_writer(&mut claim.object);
+            }
+            if !deleting || self.still_deleting(&mut claim.object) {
+                self.objects.insert("claim".into(), claim);
+            }
+        }
         if let Some(mut credentials) = self.objects.remove("credentials") {
             self.reconcile_credentials(&mut credentials);
             self.objects.insert("credentials".into(), credentials);
@@ -229,6 +263,7 @@ impl World {
         let policies = &object["spec"]["managementPolicies"];
         let full = *policies == json!(["*"]);
         let pin = manifest["metadata"]["uid"].clone();
+        self.stays_in_place(object);
         if !self.reachable {
             return synced(
                 object,
@@ -275,9 +310,23 @@ impl World {
             );
         }
         let uid = remote["metadata"]["uid"].clone();
+        // Server-side apply leaves to others what is theirs.
+        let bound = remote["spec"]["namespace"].clone();
         remote["spec"] = manifest["spec"].clone();
+        if !bound.is_null() {
+            remote["spec"]["namespace"] = bound;
+        }
+        let theirs = [ours::CREDENTIALS_REVISION, ours::DIAGNOSTICS, ours::STATUS]
+            .map(|key| (key, remote["metadata"]["annotations"][key].clone()));
+        let deleted = remote["metadata"]["deletionTimestamp"].clone();
         remote["metadata"] = manifest["metadata"].clone();
         remote["metadata"]["uid"] = uid;
+        if !deleted.is_null() {
+            remote["metadata"]["deletionTimestamp"] = deleted;
+        }
+        for (key, value) in theirs.into_iter().filter(|(_, value)| !value.is_null()) {
+            remote["metadata"]["annotations"][key] = value;
+        }
         object["status"]["atProvider"]["manifest"] = remote.clone();
         synced(object, None);
     }
@@ -292,8 +341,17 @@ impl World {
 
     /// A create of which provider-kubernetes never heard that it succeeded.
     pub fn make(&mut self) {
-        self.remote = Some(self.objects["ec"].object["spec"]["forProvider"]["manifest"].clone());
+        self.remote = Some(self.objects[self.writer()].object["spec"]["forProvider"]["manifest"].clone());
         self.name();
+    }
+
+    /// Composition resource name of the writer.
+    pub fn writer(&self) -> &'static str {
+        if self.objects.contains_key("claim") || !self.spec["clusterClaim"].is_null() {
+            "claim"
+        } else {
+            "ec"
+        }
     }
 
     fn reconcile_credentials(&mut self, credentials: &mut Composed) {
@@ -391,13 +449,14 @@ impl World {
     /// Whether the writer names the remote object that there is by its uid.
     pub fn pinned(&self) -> bool {
         let uid = |object: &Value| object["metadata"]["uid"].as_str().map(str::to_owned);
-        let writer = self.objects.get("ec").and_then(|ec| uid(&ec.object["spec"]["forProvider"]["manifest"]));
+        let writer =
+            self.objects.get(self.writer()).and_then(|ec| uid(&ec.object["spec"]["forProvider"]["manifest"]));
         writer.is_some() && writer == self.remote.as_ref().and_then(uid)
     }
 
     /// The hub-side provider's annotation, as it is observed.
     pub fn provider_keeps(&mut self, key: &str, value: &str) {
-        let ec = self.objects.get_mut("ec").unwrap();
+        let ec = self.objects.get_mut(self.writer()).unwrap();
         ec.object["status"]["atProvider"]["manifest"]["metadata"]["annotations"][key] = json!(value);
     }
 
@@ -433,7 +492,7 @@ impl World {
     }
 
     pub fn policies(&self) -> Value {
-        self.objects["ec"].object["spec"]["managementPolicies"].clone()
+        self.objects[self.writer()].object["spec"]["managementPolicies"].clone()
     }
 }
 
@@ -458,11 +517,13 @@ fn merge(object: &mut Value, wanted: &Value) {
         object["metadata"]["generation"] = json!(object["metadata"]["generation"].as_i64().unwrap() + 1);
     }
     object["metadata"]["name"] = wanted["metadata"]["name"].clone();
+    object["metadata"]["labels"] =
+        wanted["metadata"]["labels"].as_object().cloned().unwrap_or_default().into();
     object["metadata"]["annotations"] = annotations.into();
     object["spec"] = spec;
 }
 
-fn synced(object: &mut Value, error: Option<&str>) {
+pub fn synced(object: &mut Value, error: Option<&str>) {
     let (status, reason) = match error {
         None => ("True", "ReconcileSuccess"),
         Some("reconciliation is paused") => ("False", "ReconcilePaused"),

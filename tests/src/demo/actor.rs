@@ -1,16 +1,19 @@
-//! The EphemeralCluster controller of the demonstration: at a pace that can be watched, and what it delivers works.
+//! Prow and ci-operator of the demonstration: at a pace that can be watched, and what they deliver works.
 
 use std::time::Duration;
 
 use super::delivered::Delivered;
-use crate::{actors::Controller, crossplane::Engine};
+use crate::{
+    actors::{Controller, Fulfilled},
+    crossplane::Engine,
+};
 
 /// As long as it takes; whoever asks has deadlines.
 const DAY: Duration = Duration::from_hours(24);
 
 /// Fulfils one EphemeralCluster, from the wish to the end.
 pub async fn fulfil(engine: &Engine, composite: &str, pace: Duration) -> anyhow::Result<()> {
-    let controller = Controller::new(engine.hub.cluster(), composite);
+    let controller = Controller::new(engine.hub.cluster(), composite, Fulfilled::ByProvider);
     controller.until_asked(DAY).await?;
     tokio::time::sleep(pace / 3).await;
     controller.provision().await?;

@@ -64,6 +64,10 @@ impl Course<'_> {
         let namespace =
             json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": self.claim.namespace } });
         konflux.apply(&namespace).await?;
+        // Whatever profile it names: that of a claim of somebody's own is not known here.
+        if let Some(profile) = self.claim.manifest["spec"]["ciOperator"]["test"]["clusterProfile"].as_str() {
+            self.engine.fulfiller.admit_to(profile, &self.claim.namespace)?;
+        }
         self.screen.act(&format!("claim {} is made in namespace {}", self.claim.name, self.claim.namespace));
         match konflux.create(&self.claim.manifest).await {
             Ok(_) => {}

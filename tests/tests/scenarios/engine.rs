@@ -5,20 +5,17 @@ use std::time::Duration;
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 use testplatform_tests::{
-    cluster::{SOON, at, has},
+    cluster::{SOON, has},
     hub,
-    kinds::SERVICE_ACCOUNT,
     tenant::{KUBECONFIG, PASSWORD, Tenant},
 };
 
 /// provider-kubernetes tries a hub that does not answer at most once a minute.
 const BACK: Duration = Duration::from_secs(100);
-/// What is promised where nothing can be watched.
-const POLLED: Duration = Duration::from_secs(35);
 
 pub async fn function_down_for_a_while(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let engine = tenant.engine;
-    let live = Tenant::new(engine, "function-down-live").await?;
+    let live = tenant.another("live").await?;
     let running = live.ask_and_get(&json!({})).await?;
     let controller = tenant.ask_and_arrive(&json!({})).await?;
     controller.provision().await?;
@@ -62,15 +59,19 @@ pub async fn hub_unreachable_then_back(tenant: &Tenant<'_>) -> anyhow::Result<()
     Ok(())
 }
 
+/// The phases, none of which comes back.
+const COURSE: [&str; 5] = ["Pending", "Provisioning", "Ready", "Deprovisioning", "Deprovisioned"];
+
 /// The Secret behind the ProviderConfig is replaced, the old token revoked; claims of every phase go on by themselves.
 pub async fn hub_credential_rotated(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let engine = tenant.engine;
     let name = "rotated";
     let first = hub::issue(&engine.hub, hub::IDENTITY, "first").await?;
-    engine.own(name, &first, &json!({})).await?;
+    tenant.own(name, &first, &json!({})).await?;
     let ours = json!({ "compositionRef": { "name": name } });
-    let provisioning = Tenant::new(engine, "rotated-provisioning").await?;
-    let ending = Tenant::new(engine, "rotated-ending").await?;
+    let provisioning = tenant.another("provisioning").await?;
+    let ending = tenant.another("ending").await?;
+    let pending = tenant.another("pending").await?;
     tenant.ask_and_get(&ours).await?;
     let building = provisioning.ask_and_arrive(&ours).await?;
     building.provision().await?;
@@ -87,6 +88,10 @@ pub async fn hub_credential_rotated(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     provisioning.until(BACK, "cut off", unreachable).await?;
     building.ready(KUBECONFIG, PASSWORD).await?;
     end.deprovisioned().await?;
+    // One for which the hub was never asked.
+    pending.ask(&ours).await?;
+    let claim = pending.until(BACK, "cut off", unreachable).await?;
+    ensure!(claim["status"]["phase"] == "Pending", "{claim}");
     let second = hub::issue(&engine.hub, hub::IDENTITY, "second").await?;
     engine.use_credential(name, &second).await?;
 
@@ -94,44 +99,15 @@ pub async fn hub_credential_rotated(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     provisioning.until_secret(SOON, KUBECONFIG).await?;
     ending.until(BACK, "Deprovisioned", |claim| claim["status"]["phase"] == "Deprovisioned").await?;
     tenant.until_condition("ClusterReady", "True", "").await?;
-    for claim in [tenant, &provisioning, &ending] {
+    let asked = pending.controller().await?;
+    asked.until_asked(BACK).await?;
+    asked.provision().await?;
+    pending.until(BACK, "Provisioning", |claim| claim["status"]["phase"] == "Provisioning").await?;
+    for claim in [tenant, &provisioning, &ending, &pending] {
         let phases = claim.phases();
         ensure!(claim.remotes_made() == 1, "{} remote objects", claim.remotes_made());
-        ensure!(!phases.iter().any(|p| p == "Failed"), "{phases:?}");
+        let course: Option<Vec<_>> = phases.iter().map(|p| COURSE.iter().position(|c| c == p)).collect();
+        ensure!(course.is_some_and(|c| c.is_sorted()), "{}: {phases:?}", claim.name);
     }
     Ok(())
-}
-
-/// As production seems to be: the identity may neither list nor watch.
-pub async fn watches_refused(tenant: &Tenant<'_>) -> anyhow::Result<()> {
-    let engine = tenant.engine;
-    let name = "unwatched";
-    let account = json!({
-        "apiVersion": "v1", "kind": "ServiceAccount", "metadata": { "name": name, "namespace": hub::NAMESPACE },
-    });
-    let binding = json!({
-        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding",
-        "metadata": { "name": name, "namespace": hub::NAMESPACE },
-        "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "testplatform-konflux" },
-        "subjects": [{ "kind": "ServiceAccount", "name": name, "namespace": hub::NAMESPACE }],
-    });
-    let hub = engine.hub.cluster();
-    hub.apply_all(&[account, binding]).await?;
-    hub.until_is(&at(SERVICE_ACCOUNT, hub::NAMESPACE, name), SOON, "there", |_| true).await?;
-    let credential = hub::issue(&engine.hub, name, "0").await?;
-    engine.own(name, &credential, &json!({})).await?;
-
-    let controller = tenant.ask_and_arrive(&json!({ "compositionRef": { "name": name } })).await?;
-    controller.provision().await?;
-    tenant.until(POLLED, "Provisioning", |claim| claim["status"]["phase"] == "Provisioning").await?;
-    controller.ready(KUBECONFIG, PASSWORD).await?;
-    tenant.until_secret(POLLED, KUBECONFIG).await?;
-    tenant.until_phase("Ready").await?;
-    tenant.change(&json!({ "tearDownCluster": true })).await?;
-    controller.until_told_to_end(POLLED).await?;
-    controller.deprovision().await?;
-    tenant.until(POLLED, "Deprovisioning", |claim| claim["status"]["phase"] == "Deprovisioning").await?;
-    controller.deprovisioned().await?;
-    tenant.until(POLLED, "Deprovisioned", |claim| claim["status"]["phase"] == "Deprovisioned").await?;
-    tenant.until_secret(SOON, "").await.map(|_| ())
 }

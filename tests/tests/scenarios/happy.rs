@@ -87,7 +87,7 @@ pub async fn consumer_contract(tenant: &Tenant<'_>) -> anyhow::Result<()> {
 }
 
 pub async fn two_claims_of_one_name(tenant: &Tenant<'_>) -> anyhow::Result<()> {
-    let mut other = Tenant::new(tenant.engine, "two-claims-the-other").await?;
+    let mut other = tenant.another("other").await?;
     other.name.clone_from(&tenant.name);
     let plain = json!({});
     let (one, two) = tokio::try_join!(tenant.ask_and_get(&plain), other.ask_and_arrive(&plain))?;
@@ -102,7 +102,7 @@ pub async fn two_claims_of_one_name(tenant: &Tenant<'_>) -> anyhow::Result<()> {
 }
 
 pub async fn long_names(tenant: &Tenant<'_>) -> anyhow::Result<()> {
-    let mut long = Tenant::new(tenant.engine, "long-names").await?;
+    let mut long = tenant.another("long").await?;
     // With five random characters and a dash that is a composite of 63.
     long.name = format!("a{}", "-very-long-indeed".repeat(4)).chars().take(57).collect();
     long.ask_and_get(&json!({})).await.map(|_| ())

@@ -27,7 +27,7 @@ pub async fn lifetime_reached(tenant: &Tenant<'_>) -> anyhow::Result<()> {
 pub async fn lifetime_extended(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let engine = tenant.engine;
     let credential = hub::issue(&engine.hub, hub::IDENTITY, "extended").await?;
-    engine.own("extended", &credential, &json!({ "maxima": { "lifetime": "4h" } })).await?;
+    tenant.own("extended", &credential, &json!({ "maxima": { "lifetime": "4h" } })).await?;
     let ours = json!({ "lifetime": "1m", "compositionRef": { "name": "extended" } });
     let controller = tenant.ask_and_get(&ours).await?;
     let claim = tenant.until(SOON, "with an end", |claim| claim["status"]["expiresAt"].is_string()).await?;

@@ -1,52 +1,189 @@
-//! The hub's object goes another way than ours.
+//! The hub's object goes another way than ours, at every phase.
 
 use std::time::Duration;
 
-use anyhow::ensure;
+use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 use testplatform_tests::{
+    actors::Controller,
     cluster::{SOON, has},
-    tenant::Tenant,
+    tenant::{KUBECONFIG, PASSWORD, Tenant},
 };
 
 /// For 30 s after it made an object provider-kubernetes takes its absence for slowness, and it looks at growing distances.
 const BELIEVED: Duration = Duration::from_secs(90);
 
+/// Nobody had begun to work on it: it is asked for once more, and that one lives as any other.
+pub async fn deleted_before_it_is_bound(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    let controller = tenant.ask_and_arrive(&json!({})).await?;
+    let first = pinned(tenant).await?;
+    vanish(tenant, &controller).await?;
+    second(tenant, &controller, &first).await?;
+    tenant.until(SOON, "the second try", |claim| claim["status"]["backend"]["attempt"] == 2).await?;
+    controller.provision().await?;
+    tenant.until_phase("Provisioning").await?;
+    controller.ready(KUBECONFIG, PASSWORD).await?;
+    tenant.until_phase("Ready").await?;
+    tenant.until_secret(SOON, KUBECONFIG).await?;
+    ensure!(tenant.remotes_made() == 2, "{} remote objects", tenant.remotes_made());
+    Ok(())
+}
+
+/// There is no third one.
+pub async fn deleted_twice_before_it_is_bound(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    let controller = tenant.ask_and_arrive(&json!({})).await?;
+    let first = pinned(tenant).await?;
+    vanish(tenant, &controller).await?;
+    let second = second(tenant, &controller, &first).await?;
+    let again = |writer: &Value| *pin(writer) == second;
+    tenant.konflux().until_is(&tenant.writer().await?, BELIEVED, "pinned again", again).await?;
+    vanish(tenant, &controller).await?;
+    lost(tenant, &controller).await
+}
+
+pub async fn deleted_while_provisioning(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    let controller = tenant.ask_and_arrive(&json!({})).await?;
+    controller.provision().await?;
+    until_bound(tenant).await?;
+    vanish(tenant, &controller).await?;
+    lost(tenant, &controller).await
+}
+
 pub async fn deleted_behind_our_back(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let controller = tenant.ask_and_get(&json!({})).await?;
-    controller.release().await?;
-    tenant.engine.hub.cluster().delete(&controller.at()).await?;
-    tenant.until(BELIEVED, "Failed", |claim| claim["status"]["phase"] == "Failed").await?;
-    tenant.until_condition("RemoteConsistent", "False", "RemoteDeleted").await?;
-    tenant.until_condition("ProwJobCompleted", "True", "").await?;
-    // What was paid for once is not asked for again.
-    tenant.nudge("once more").await?;
-    ensure!(controller.get().await?.is_none(), "it was made again");
-    Ok(())
+    vanish(tenant, &controller).await?;
+    lost(tenant, &controller).await?;
+    // It opens nothing any more.
+    tenant.until_secret(SOON, "").await.map(|_| ())
+}
+
+/// That is how it was meant to end.
+pub async fn deleted_while_deprovisioning(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    let controller = tenant.ask_and_get(&json!({})).await?;
+    end(tenant, &controller).await?;
+    vanish(tenant, &controller).await?;
+    tenant.until(BELIEVED, "Deprovisioned", |claim| claim["status"]["phase"] == "Deprovisioned").await?;
+    tenant.until_condition("ProwJobCompleted", "True", "TornDown").await?;
+    tenant.until_condition("ClusterReady", "False", "Deprovisioned").await?;
+    tenant.until_secret(SOON, "").await?;
+    never_again(tenant, &controller).await
+}
+
+pub async fn replaced_before_it_is_bound(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    let controller = tenant.ask_and_arrive(&json!({})).await?;
+    pinned(tenant).await?;
+    replaced(tenant, &controller).await
+}
+
+pub async fn replaced_while_provisioning(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    let controller = tenant.ask_and_arrive(&json!({})).await?;
+    controller.provision().await?;
+    until_bound(tenant).await?;
+    replaced(tenant, &controller).await
 }
 
 pub async fn replaced_behind_our_back(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let controller = tenant.ask_and_get(&json!({})).await?;
+    replaced(tenant, &controller).await
+}
+
+/// What is torn down is not the one that was asked to be.
+pub async fn replaced_while_deprovisioning(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    let controller = tenant.ask_and_get(&json!({})).await?;
+    end(tenant, &controller).await?;
+    replaced(tenant, &controller).await
+}
+
+async fn end(tenant: &Tenant<'_>, controller: &Controller) -> anyhow::Result<()> {
+    tenant.change(&json!({ "tearDownCluster": true })).await?;
+    controller.until_told_to_end(SOON).await?;
+    controller.deprovision().await?;
+    tenant.until_phase("Deprovisioning").await.map(|_| ())
+}
+
+/// The uid in the writer's manifest.
+fn pin(writer: &Value) -> &Value {
+    &writer["spec"]["forProvider"]["manifest"]["metadata"]["uid"]
+}
+
+/// Waits until the writer names the remote object's uid, and returns it.
+async fn pinned(tenant: &Tenant<'_>) -> anyhow::Result<Value> {
+    let writer = tenant.writer().await?;
+    let writer = tenant.konflux().until_is(&writer, SOON, "pinned", |w| pin(w).is_string()).await?;
+    Ok(pin(&writer).clone())
+}
+
+/// Waits until we know that somebody works on it.
+async fn until_bound(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    tenant.until(SOON, "bound", |claim| claim["status"]["prowJob"]["id"].is_string()).await.map(|_| ())
+}
+
+/// Waits for another remote object than `first`, and returns its uid.
+async fn second(tenant: &Tenant<'_>, controller: &Controller, first: &Value) -> anyhow::Result<Value> {
     let hub = tenant.engine.hub.cluster();
+    let again = |ec: &Value| ec["metadata"]["uid"] != *first;
+    let other = hub.until_is(&controller.at(), BELIEVED, "asked for again", again).await?;
+    Ok(other["metadata"]["uid"].clone())
+}
+
+/// Somebody on the hub deletes it.
+async fn vanish(tenant: &Tenant<'_>, controller: &Controller) -> anyhow::Result<()> {
+    let hub = tenant.engine.hub.cluster();
+    let gone = controller.until_asked(SOON).await?["metadata"]["uid"].clone();
+    hub.delete(&controller.at()).await?;
+    controller.release().await?;
+    let is_gone = |ec: Option<&Value>| ec.is_none_or(|ec| ec["metadata"]["uid"] != gone);
+    hub.until(&controller.at(), SOON, "gone", is_gone).await.map(|_| ())
+}
+
+/// What was paid for once is not asked for again.
+async fn lost(tenant: &Tenant<'_>, controller: &Controller) -> anyhow::Result<()> {
+    tenant.until(BELIEVED, "Failed", |claim| claim["status"]["phase"] == "Failed").await?;
+    tenant.until_condition("RemoteConsistent", "False", "RemoteDeleted").await?;
+    tenant.until_condition("ClusterReady", "False", "Failed").await?;
+    tenant.until_condition("ProwJobCompleted", "True", "").await?;
+    never_again(tenant, controller).await
+}
+
+/// Once provider-kubernetes may only look, it says so by being content with what is not there.
+async fn never_again(tenant: &Tenant<'_>, controller: &Controller) -> anyhow::Result<()> {
+    let content = |writer: &Value| {
+        writer["spec"]["managementPolicies"] == json!(["Observe", "Delete"])
+            && has(writer, "Synced", "True", "")
+    };
+    tenant.konflux().until_is(&tenant.writer().await?, BELIEVED, "content", content).await?;
+    ensure!(controller.get().await?.is_none(), "it was made again");
+    Ok(())
+}
+
+/// Somebody on the hub deletes it and makes another one of its name. That one is not ours: it is neither written to nor
+/// deleted.
+async fn replaced(tenant: &Tenant<'_>, controller: &Controller) -> anyhow::Result<()> {
+    let (konflux, hub) = (tenant.konflux(), tenant.engine.hub.cluster());
+    let writer = tenant.writer().await?;
     let mut other = controller.until_asked(SOON).await?;
-    let ours = other["metadata"]["uid"].clone();
     other["metadata"] =
         json!({ "name": other["metadata"]["name"], "namespace": other["metadata"]["namespace"] });
-    controller.release().await?;
-    hub.delete(&controller.at()).await?;
-    // provider-kubernetes may look in between; either way it must not be ours again.
-    hub.until_gone(&controller.at(), SOON).await?;
-    hub.create(&other).await?;
+    other["spec"]["tearDownCluster"] = false.into();
+
+    // It does not look in between: then it was deleted first, which is another story.
+    let pause = |paused: Value| json!({ "metadata": { "annotations": { "crossplane.io/paused": paused } } });
+    konflux.merge(&writer, &pause("true".into())).await?;
+    let paused = |writer: &Value| has(writer, "Synced", "False", "ReconcilePaused");
+    konflux.until_is(&writer, SOON, "paused", paused).await?;
+    vanish(tenant, controller).await?;
+    let other = hub.create(&other).await?;
+    konflux.merge(&writer, &pause(Value::Null)).await?;
+
     tenant.until_phase("Failed").await?;
-    let told = |claim: &Value| {
-        ["RemoteReplaced", "RemoteDeleted"]
-            .iter()
-            .any(|reason| has(claim, "RemoteConsistent", "False", reason))
-    };
-    let claim = tenant.until(SOON, "told what happened", told).await?;
-    tenant.konflux().delete(&tenant.claim()).await?;
-    tenant.konflux().until_gone(&tenant.writer_at(&claim), SOON).await?;
-    let stays = hub.until_is(&controller.at(), SOON, "there", |_| true).await?;
-    ensure!(stays["metadata"]["uid"] != ours && stays["metadata"]["deletionTimestamp"].is_null(), "{stays}");
+    tenant.until_condition("RemoteConsistent", "False", "RemoteReplaced").await?;
+    tenant.until_condition("ClusterReady", "False", "Failed").await?;
+    let hands_off = |writer: &Value| writer["spec"]["managementPolicies"] == json!(["Observe"]);
+    konflux.until_is(&writer, SOON, "only watching", hands_off).await?;
+    konflux.delete(&tenant.claim()).await?;
+    konflux.until_gone(&writer, SOON).await?;
+    let stays = hub.get(&controller.at()).await?.context("the other one was deleted")?;
+    ensure!(stays["metadata"] == other["metadata"], "the other one was touched: {stays}");
+    ensure!(stays["spec"] == other["spec"], "the other one was changed: {stays}");
     Ok(())
 }

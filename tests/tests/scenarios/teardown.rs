@@ -1,8 +1,16 @@
-//! The end, asked for in every way and at every time.
+//! The end, asked for by `tearDownCluster` at every phase.
+
+use std::time::Duration;
 
 use anyhow::ensure;
-use serde_json::json;
-use testplatform_tests::{cluster::SOON, tenant::Tenant};
+use serde_json::{Value, json};
+use testplatform_tests::{
+    cluster::{SOON, has},
+    hub,
+    tenant::Tenant,
+};
+
+use crate::cut_off;
 
 pub async fn teardown_before_anything_exists(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     tenant.ask(&json!({ "tearDownCluster": true })).await?;
@@ -10,6 +18,31 @@ pub async fn teardown_before_anything_exists(tenant: &Tenant<'_>) -> anyhow::Res
     tenant.until_condition("ProwJobCompleted", "True", "NothingToTearDown").await?;
     ensure!(tenant.remotes_made() == 0, "a cluster was asked for all the same");
     Ok(())
+}
+
+/// The Object is there, and the hub never heard of it: nor does it later.
+pub async fn teardown_before_the_hub_is_asked(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    cut_off::ask(tenant).await?;
+    tenant.change(&json!({ "tearDownCluster": true })).await?;
+    tenant.until_phase("Deprovisioned").await?;
+    tenant.until_condition("ProwJobCompleted", "True", "NothingToTearDown").await?;
+    cut_off::connect(tenant).await?;
+    let looked = |writer: &Value| has(writer, "Synced", "True", "");
+    tenant.konflux().until_is(&tenant.writer().await?, cut_off::BACK, "looked for", looked).await?;
+    ensure!(tenant.remotes_made() == 0, "a cluster was asked for all the same");
+    Ok(())
+}
+
+/// The hub has the object, and its controller did nothing about it yet.
+pub async fn teardown_before_the_hub_takes_it_up(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    let controller = tenant.ask_and_arrive(&json!({})).await?;
+    tenant.change(&json!({ "tearDownCluster": true })).await?;
+    controller.until_told_to_end(SOON).await?;
+    let claim = tenant.until_phase("Deprovisioning").await?;
+    ensure!(!has(&claim, "ProwJobCompleted", "True", ""), "over before the hub said so: {claim}");
+    controller.deprovisioned().await?;
+    tenant.until_phase("Deprovisioned").await?;
+    tenant.until_condition("ProwJobCompleted", "True", "").await.map(|_| ())
 }
 
 pub async fn teardown_while_provisioning(tenant: &Tenant<'_>) -> anyhow::Result<()> {
@@ -29,34 +62,62 @@ pub async fn teardown_while_provisioning(tenant: &Tenant<'_>) -> anyhow::Result<
     Ok(())
 }
 
-pub async fn claim_deleted_while_provisioning(tenant: &Tenant<'_>) -> anyhow::Result<()> {
-    let controller = tenant.ask_and_arrive(&json!({})).await?;
-    controller.provision().await?;
-    tenant.until_phase("Provisioning").await?;
-    tenant.konflux().delete(&tenant.claim()).await?;
-    controller.until_told_to_end(SOON).await?;
-    controller.deprovisioned().await?;
-    controller.release().await?;
-    tenant.engine.hub.cluster().until_gone(&controller.at(), SOON).await
-}
-
-pub async fn claim_deleted_when_ready(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+pub async fn teardown_when_ready(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let controller = tenant.ask_and_get(&json!({})).await?;
-    tenant.konflux().delete(&tenant.claim()).await?;
+    tenant.change(&json!({ "tearDownCluster": true })).await?;
+    let claim = tenant.until_phase("Deprovisioning").await?;
+    ensure!(!has(&claim, "ProwJobCompleted", "True", ""), "over before the hub said so: {claim}");
     controller.until_told_to_end(SOON).await?;
     controller.deprovisioned().await?;
-    controller.release().await?;
-    tenant.engine.hub.cluster().until_gone(&controller.at(), SOON).await?;
-    tenant.konflux().until_gone(&tenant.secret(), SOON).await
+    tenant.until_phase("Deprovisioned").await?;
+    tenant.until_secret(SOON, "").await.map(|_| ())
 }
 
-pub async fn job_fails_before_ready(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+/// The hub began by itself: the job has a time of its own.
+pub async fn teardown_while_deprovisioning(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    let controller = tenant.ask_and_get(&json!({})).await?;
+    controller.deprovision().await?;
+    tenant.until_phase("Deprovisioning").await?;
+    tenant.change_and_pass(&json!({ "tearDownCluster": true })).await?;
+    controller.until_told_to_end(SOON).await?;
+    tenant.until_phase("Deprovisioning").await?;
+    controller.deprovisioned().await?;
+    tenant.until_phase("Deprovisioned").await?;
+    tenant.until_condition("ProwJobCompleted", "True", "ProwJobCompleted").await?;
+    tenant.until_secret(SOON, "").await.map(|_| ())
+}
+
+/// Nothing is left of it, so there is nothing to tear down.
+pub async fn teardown_after_the_job_failed(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let controller = tenant.ask_and_arrive(&json!({})).await?;
     controller.provision().await?;
     tenant.until_phase("Provisioning").await?;
     controller.fail().await?;
     tenant.until_phase("Failed").await?;
-    tenant.until_condition("ProwJobCompleted", "True", "").await?;
-    tenant.until_condition("ClusterReady", "False", "Failed").await?;
+    tenant.change_and_pass(&json!({ "tearDownCluster": true })).await?;
+    let claim = tenant.until_phase("Failed").await?;
+    ensure!(has(&claim, "ProwJobCompleted", "True", "ProwJobFailure"), "{claim}");
     Ok(())
+}
+
+/// Failed by our own judgement, with a job that still runs: it is told to end before anybody asks, and the claim says
+/// when it has.
+pub async fn teardown_after_the_provision_timeout(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    let engine = tenant.engine;
+    let credential = hub::issue(&engine.hub, hub::IDENTITY, "timeout").await?;
+    let name = "provision-timeout";
+    tenant.own(name, &credential, &json!({ "defaults": { "provisionTimeout": "20s" } })).await?;
+    let controller = tenant.ask_and_arrive(&json!({ "compositionRef": { "name": name } })).await?;
+    controller.provision().await?;
+    tenant.until_phase("Provisioning").await?;
+    tenant.until(Duration::from_secs(40), "Failed", |claim| claim["status"]["phase"] == "Failed").await?;
+    tenant.until_condition("ClusterReady", "False", "Failed").await?;
+    controller.until_told_to_end(SOON).await?;
+    tenant.change_and_pass(&json!({ "tearDownCluster": true })).await?;
+    let claim = tenant.until_phase("Failed").await?;
+    ensure!(!has(&claim, "ProwJobCompleted", "True", ""), "over while its job runs: {claim}");
+    controller.deprovision().await?;
+    controller.deprovisioned().await?;
+    tenant.until_condition("ProwJobCompleted", "True", "").await?;
+    tenant.until_phase("Failed").await.map(|_| ())
 }

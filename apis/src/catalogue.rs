@@ -1,0 +1,246 @@
+//! The catalogue of Hive pools, `data` of the EnvironmentConfig `testplatform-pools`: which pools there are, on which hubs, for whom, and how
+//! much each tenant may have. Administrators write it.
+//!
+//! **Invariant:** an entry that cannot be used is left out and named, and hurts no other entry.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use schemars::{JsonSchema, Schema};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::duration::GoDuration;
+use crate::names::ObjectName;
+
+/// Stands for every tenant.
+pub const EVERYBODY: &str = "*";
+
+/// Pools, hubs and quotas.
+#[derive(JsonSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Catalogue {
+    /// The pools that may be claimed from.
+    pub pools: Vec<Pool>,
+    /// The hubs on which they are.
+    pub hubs: Vec<Hub>,
+    /// How much tenants may have. A tenant without an entry, and where there is none for `*`, may have any number.
+    pub quotas: Vec<Quota>,
+}
+
+/// A Hive ClusterPool.
+#[derive(JsonSchema, Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Pool {
+    /// Name of the ClusterPool.
+    #[schemars(with = "String", length(min = 1, max = 253))]
+    pub name: ObjectName,
+    /// Namespace of the ClusterPool. Claims are made in it.
+    #[schemars(with = "String", length(min = 1, max = 63))]
+    pub namespace: ObjectName,
+    /// Name of the hub, one of `hubs`.
+    pub hub: String,
+    /// What claims are matched by: product, version, architecture, cloud, owner, and any other.
+    #[serde(default)]
+    pub labels: BTreeMap<String, String>,
+    /// Namespaces whose claims may use the pool, by their exact names; `*` stands for all. Empty: nobody.
+    pub allowed_tenants: Vec<String>,
+    /// Lifetime of clusters whose claims ask for none. If not set, the default of the function's input, else maxLifetime.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default_lifetime: Option<GoDuration>,
+    /// The longest lifetime that a claim may have. If not set, the maximum of the function's input.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_lifetime: Option<GoDuration>,
+    /// What one cluster counts for in the budget of a quota. If not set, 1.
+    #[serde(default = "one")]
+    pub cost: u32,
+    /// How large a share of the claims the pool gets, among those that fit equally well. If not set, 1; 0: only claims that name it.
+    #[serde(default = "one")]
+    #[schemars(range(min = 0, max = 100))]
+    pub weight: u32,
+    /// The hub-side provider's ServiceAccount, which alone is let into the namespace of a claimed cluster.
+    pub subject: Subject,
+}
+
+/// A ServiceAccount.
+#[derive(JsonSchema, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Subject {
+    /// Its name.
+    #[schemars(with = "String", length(min = 1, max = 253))]
+    pub name: ObjectName,
+    /// Its namespace.
+    #[schemars(with = "String", length(min = 1, max = 63))]
+    pub namespace: ObjectName,
+}
+
+/// A cluster on which Hive runs.
+#[derive(JsonSchema, Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Hub {
+    /// Name by which pools refer to it.
+    pub name: String,
+    /// Name of the ProviderConfig of provider-kubernetes that leads to it. If not set, the hub's name.
+    #[schemars(with = "Option<String>")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider_config: Option<ObjectName>,
+    /// The most claimed clusters that it may hold. If not set, any number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_clusters: Option<u32>,
+    /// Whether it takes no new claims. Those that it has are not touched.
+    #[serde(default)]
+    pub cordon: bool,
+    /// Namespace on it in which published credentials are. If not set, that of the function's input.
+    #[schemars(with = "Option<String>", length(max = 63))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credentials_namespace: Option<ObjectName>,
+}
+
+impl Hub {
+    /// Name of its ProviderConfig.
+    pub fn provider_config(&self) -> &str {
+        self.provider_config.as_ref().map_or(&self.name, ObjectName::as_str)
+    }
+}
+
+/// How much a tenant may have at the same time. Claims beyond it wait, in the order in which they were made.
+#[derive(JsonSchema, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Quota {
+    /// Namespace of the claims; `*`: each namespace that has no entry of its own.
+    pub tenant: String,
+    /// The most clusters. If not set, any number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_concurrent: Option<u32>,
+    /// The most that their costs may add up to. If not set, anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<u32>,
+}
+
+/// An entry that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Flaw {
+    /// Which one, such as `pools[3]`.
+    pub entry: String,
+    /// Its name, if it has one.
+    pub name: Option<String>,
+    /// Why not.
+    pub why: String,
+}
+
+impl std::fmt::Display for Flaw {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.name {
+            Some(name) => write!(f, "{} ({name}): {}", self.entry, self.why),
+            None => write!(f, "{}: {}", self.entry, self.why),
+        }
+    }
+}
+
+/// The JSON schema of `data`, for editors and checks before a catalogue is applied.
+pub fn schema() -> Schema {
+    schemars::schema_for!(Catalogue)
+}
+
+fn one() -> u32 {
+    1
+}
+
+impl Catalogue {
+    /// Reads `data`, entry by entry. An error is one of the whole: then nothing in it can be used.
+    pub fn read(data: &Value) -> Result<(Self, Vec<Flaw>), String> {
+        let mut flaws = Vec::new();
+        let hubs: Vec<(String, Hub)> = entries(data, "hubs", &mut flaws)?;
+        let pools: Vec<(String, Pool)> = entries(data, "pools", &mut flaws)?;
+        let quotas: Vec<(String, Quota)> = entries(data, "quotas", &mut flaws)?;
+        let mut seen = BTreeSet::new();
+        let hubs = keep(hubs, &mut flaws, |hub: &Hub| {
+            let wrong = ObjectName::try_from(hub.provider_config()).err();
+            let why = wrong.map(|e| format!("its ProviderConfig {:?} is {e}", hub.provider_config()));
+            let twice = || (!seen.insert(hub.name.clone())).then(|| "a hub of this name is above".to_owned());
+            (Some(hub.name.clone()), why.or_else(twice))
+        });
+        let known: BTreeSet<&str> = hubs.iter().map(|h| h.name.as_str()).collect();
+        let mut seen = BTreeSet::new();
+        let pools = keep(pools, &mut flaws, |pool: &Pool| {
+            let why = if !known.contains(pool.hub.as_str()) {
+                Some(format!("its hub {:?} is not one of hubs that can be used", pool.hub))
+            } else if pool.weight > 100 {
+                Some("its weight is above 100".into())
+            } else if [pool.default_lifetime, pool.max_lifetime]
+                .into_iter()
+                .flatten()
+                .any(|d| d < GoDuration::from_mins(1))
+            {
+                Some("its lifetimes must be at least 1m".into())
+            } else if !seen.insert((pool.hub.clone(), pool.namespace.clone(), pool.name.clone())) {
+                Some("the same pool is above".into())
+            } else {
+                None
+            };
+            (Some(pool.name.to_string()), why)
+        });
+        let mut seen = BTreeSet::new();
+        let quotas = keep(quotas, &mut flaws, |quota: &Quota| {
+            let twice = !seen.insert(quota.tenant.clone());
+            (Some(quota.tenant.clone()), twice.then(|| "a quota of this tenant is above".to_owned()))
+        });
+        Ok((Self { pools, hubs, quotas }, flaws))
+    }
+
+    /// The hub of a pool. There is one for every pool that was read.
+    pub fn hub(&self, pool: &Pool) -> Option<&Hub> {
+        self.hubs.iter().find(|h| h.name == pool.hub)
+    }
+
+    /// What a tenant may have; its own entry wins over the one for everybody.
+    pub fn quota(&self, tenant: &str) -> Option<&Quota> {
+        let of = |name: &str| self.quotas.iter().find(|q| q.tenant == name);
+        of(tenant).or_else(|| of(EVERYBODY))
+    }
+}
+
+impl Pool {
+    /// Whether a tenant may use it. A composite without a tenant is an administrator's, who may use any.
+    pub fn allows(&self, tenant: Option<&str>) -> bool {
+        tenant.is_none_or(|tenant| self.allowed_tenants.iter().any(|a| a == EVERYBODY || a == tenant))
+    }
+}
+
+fn entries<T: DeserializeOwned>(
+    data: &Value,
+    list: &str,
+    flaws: &mut Vec<Flaw>,
+) -> Result<Vec<(String, T)>, String> {
+    let items = match &data[list] {
+        Value::Null => return Ok(vec![]),
+        Value::Array(items) => items,
+        _ => return Err(format!("data.{list} is no list")),
+    };
+    let mut read = Vec::new();
+    for (i, item) in items.iter().enumerate() {
+        let entry = format!("{list}[{i}]");
+        match serde_json::from_value(item.clone()) {
+            Ok(value) => read.push((entry, value)),
+            Err(error) => {
+                let name = item["name"].as_str().or(item["tenant"].as_str()).map(str::to_owned);
+                flaws.push(Flaw { entry, name, why: error.to_string() });
+            }
+        }
+    }
+    Ok(read)
+}
+
+fn keep<T>(
+    entries: Vec<(String, T)>,
+    flaws: &mut Vec<Flaw>,
+    mut judge: impl FnMut(&T) -> (Option<String>, Option<String>),
+) -> Vec<T> {
+    let mut kept = Vec::new();
+    for (entry, value) in entries {
+        match judge(&value) {
+            (_, None) => kept.push(value),
+            (name, Some(why)) => flaws.push(Flaw { entry, name, why }),
+        }
+    }
+    kept
+}

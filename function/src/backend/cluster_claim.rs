@@ -1,0 +1,160 @@
+//! Hive ClusterClaim on a hub: a pool gives a cluster that was installed in advance.
+//!
+//! The writer carries the claim, and taking it away ends the cluster: Hive keeps a deleted claim until its cluster is
+//! destroyed, and provider-kubernetes keeps a deleted Object until the claim is gone. What has to be remembered beyond the
+//! writer is noted on `credentials`, which goes last.
+
+mod mirrored;
+mod report;
+mod words;
+
+use serde_json::{Map, Value, json};
+use testplatform_apis::{
+    duration::GoDuration,
+    foreign::cluster_claim::{API_VERSION, KIND},
+    names::ours,
+};
+
+use super::{Backend, Desired, Ending, Health, object};
+use crate::{
+    intent::Write,
+    observed::{CLUSTER_CLAIM, Observed, Remote, Writer},
+    pools::Place,
+    validate::{Block, Claimed, Validated},
+};
+
+/// The backend of the `clusterClaim` block.
+pub struct ClusterClaims;
+
+/// Readiness of the writer, which governs the 30 s poll where watches are dead: true while the cluster runs and its credentials are
+/// published, and once the cluster is gone for good.
+const CEL: &str = "!has(object.metadata.deletionTimestamp) && has(object.status) && has(object.status.conditions) && \
+(object.status.conditions.exists(c, c.type == 'ClusterRunning' && c.status == 'False' && has(c.reason) && c.reason == 'ClusterDeleted') || \
+(object.status.conditions.exists(c, c.type == 'ClusterRunning' && c.status == 'True') && has(object.metadata.annotations) && \
+'testplatform.ci.openshift.org/credentials-revision' in object.metadata.annotations))";
+
+/// What Hive's own end comes later than ours.
+const GRACE: GoDuration = GoDuration::from_mins(15);
+
+impl Backend for ClusterClaims {
+    fn kind(&self) -> &'static str {
+        KIND
+    }
+
+    fn writer(&self) -> &'static str {
+        CLUSTER_CLAIM
+    }
+
+    fn ending(&self) -> Ending {
+        Ending::Removed
+    }
+
+    fn resources(&self, request: &Validated, observed: &Observed) -> Vec<Desired> {
+        let Some((claimed, place)) = placed(request) else { return vec![] };
+        let health = self.health(request, observed);
+        let manifest = manifest(request, observed, claimed, place);
+        let writer =
+            object::writer(CLUSTER_CLAIM, request, observed, &manifest, CEL, of_writer(request, place));
+        let memory = memory(request, observed, place);
+        let credentials = object::credentials(request, observed, &health, memory);
+        writer.into_iter().chain(credentials).collect()
+    }
+
+    fn health(&self, request: &Validated, observed: &Observed) -> Health {
+        match &request.block {
+            Block::ClusterClaim(claimed) => report::health(claimed, request, observed),
+            Block::CiOperator(_) | Block::Template => Health::default(),
+        }
+    }
+}
+
+fn placed(request: &Validated) -> Option<(&Claimed, &Place)> {
+    match &request.block {
+        Block::ClusterClaim(claimed) => Some((claimed, claimed.place.as_ref()?)),
+        Block::CiOperator(_) | Block::Template => None,
+    }
+}
+
+/// The ClusterClaim as we ask for it: never `spec.namespace`, which Hive writes, nor status.
+fn manifest(request: &Validated, observed: &Observed, claimed: &Claimed, place: &Place) -> Value {
+    let writer = observed.writer.as_ref();
+    // Changing it would leave the claim behind and make another one.
+    let name = writer.and_then(|w| w.manifest()["metadata"]["name"].as_str());
+    let mut annotations = object::notes(request, observed);
+    annotations.insert(ours::RESUME.into(), claimed.resume.to_string().into());
+    let mut metadata = json!({
+        "name": name.unwrap_or(request.name.as_str()),
+        "namespace": place.namespace,
+        "annotations": annotations,
+    });
+    if let Some(uid) = object::pinned(request, observed) {
+        metadata["uid"] = uid.as_str().into();
+    }
+    let spec = match writer {
+        Some(writer) => repeated(writer, place),
+        None => asked(request, place),
+    };
+    json!({ "apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "spec": spec })
+}
+
+/// The spec at birth. Of one that is only looked for, what it must have to be legal.
+fn asked(request: &Validated, place: &Place) -> Value {
+    let mut spec = json!({ "clusterPoolName": place.pool });
+    if let Some(subject) = &place.subject {
+        spec["subjects"] = json!([{
+            "kind": "ServiceAccount", "name": subject.name.as_str(), "namespace": subject.namespace.as_str(),
+        }]);
+    }
+    let looks = matches!(request.intent.write, Write::Look { .. });
+    if let Some(lifetime) = backstop(request).filter(|_| !looks) {
+        spec["lifetime"] = lifetime.to_string().into();
+    }
+    spec
+}
+
+/// What was asked for, for ever: from the writer's manifest, and what a manifest that only looks does not have from the claim itself.
+fn repeated(writer: &Writer, place: &Place) -> Value {
+    let mut spec = json!({ "clusterPoolName": place.pool });
+    let remote = match writer.remote() {
+        Some(Remote::ClusterClaim(remote)) => Some(&remote.spec.value),
+        Some(Remote::EphemeralCluster(_)) | None => None,
+    };
+    let before = &writer.manifest()["spec"];
+    let lifetime = before["lifetime"].as_str().or_else(|| remote?.lifetime.as_deref());
+    if let Some(lifetime) = lifetime {
+        spec["lifetime"] = lifetime.into();
+    }
+    let subjects = [Some(&before["subjects"]), remote.map(|r| &r.subjects)];
+    if let Some(subjects) = subjects.into_iter().flatten().find(|s| s.is_array()) {
+        spec["subjects"] = subjects.clone();
+    }
+    spec
+}
+
+/// Hive's own end of the claim. It counts from the assignment, ours from Ready, and ours may be extended without a word to the hub.
+fn backstop(request: &Validated) -> Option<GoDuration> {
+    let life = &request.lifetime;
+    let provision = life.told_timeout.unwrap_or(GoDuration::ZERO);
+    Some(life.longest?.saturating_add(provision).saturating_add(GRACE))
+}
+
+fn of_writer(request: &Validated, place: &Place) -> Map<String, Value> {
+    let kept = !matches!(request.intent.write, Write::Look { .. });
+    let note =
+        kept.then(|| (ours::CREDENTIALS_NAMESPACE.to_owned(), place.credentials_namespace.as_str().into()));
+    note.into_iter().collect()
+}
+
+/// What `credentials` remembers: where the cluster is, which one it is, and how it is ended.
+fn memory(request: &Validated, observed: &Observed, place: &Place) -> Map<String, Value> {
+    let uid = observed.writer.as_ref().and_then(Writer::uid).or_else(|| observed.remembered_uid());
+    let at = request.intent.ready_at.map(|at| at.to_string());
+    let notes = [
+        (ours::POOL, Some(format!("{}/{}", place.namespace, place.pool))),
+        (ours::REMOTE_UID, uid.map(|u| u.0)),
+        (ours::ENDING, request.intent.ending.clone()),
+        (ours::FAILED, request.intent.failed.map(|f| f.as_str().to_owned())),
+        (ours::READY_AT, at),
+    ];
+    notes.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?.into()))).collect()
+}

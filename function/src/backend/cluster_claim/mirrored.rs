@@ -1,0 +1,115 @@
+//! `ClusterAssigned` and `ClusterRunning`: Hive's `Pending` and `ClusterRunning` with what the provider adds to them.
+
+use testplatform_apis::{
+    condition::{Assigned, Condition, ConditionStatus, Running},
+    foreign::{cluster_claim::conditions, meta::ObservedCondition},
+    hive_status::Supply,
+};
+
+use super::{report::Seen, words};
+use crate::{observed::Observed, text::bounded, validate::Validated};
+
+/// Where the assignment stands.
+pub(super) fn word(seen: &Seen<'_>) -> Assigned {
+    if seen.foreign() {
+        return Assigned::OwnershipMismatch;
+    }
+    if seen.claimed() {
+        return Assigned::Claimed;
+    }
+    if seen.bound() {
+        return Assigned::AssignmentInProgress;
+    }
+    match &seen.report.pool {
+        Some(pool) if !pool.found => return Assigned::PoolNotFound,
+        Some(pool) if pool.deleting => return Assigned::PoolDeleting,
+        Some(_) | None => {}
+    }
+    match seen.report.supply {
+        Some(Supply::Immediate) => Assigned::AssignmentInProgress,
+        Some(Supply::Resuming) => Assigned::Resuming,
+        Some(Supply::Installing) => Assigned::Installing,
+        Some(Supply::CapacityBlocked) => Assigned::CapacityBlocked,
+        Some(Supply::PoolMisconfigured) => Assigned::PoolMisconfigured,
+        Some(Supply::InventoryExhausted) => Assigned::InventoryExhausted,
+        None if seen.pending.is_some_and(ObservedCondition::is_true) => Assigned::NoClusters,
+        None => Assigned::AwaitingPool,
+    }
+}
+
+/// `ClusterAssigned`.
+pub(super) fn assigned(seen: &Seen<'_>, pool: &str) -> Condition {
+    let word = word(seen);
+    let status = match word {
+        Assigned::Claimed => ConditionStatus::True,
+        Assigned::AwaitingPool => ConditionStatus::Unknown,
+        Assigned::NoClusters
+        | Assigned::Resuming
+        | Assigned::Installing
+        | Assigned::CapacityBlocked
+        | Assigned::PoolMisconfigured
+        | Assigned::InventoryExhausted
+        | Assigned::PoolNotFound
+        | Assigned::PoolDeleting
+        | Assigned::AssignmentInProgress
+        | Assigned::OwnershipMismatch
+        | Assigned::QuotaExceeded => ConditionStatus::False,
+    };
+    mirrored(conditions::CLUSTER_ASSIGNED, status, word.as_str(), &words::assigned(word, seen, pool))
+}
+
+/// `ClusterRunning`.
+pub(super) fn running(seen: &Seen<'_>) -> Condition {
+    let made =
+        |status, reason: &str, message: &str| mirrored(conditions::CLUSTER_RUNNING, status, reason, message);
+    if !seen.claimed() {
+        return not_assigned();
+    }
+    if seen.runs() {
+        return made(ConditionStatus::True, Running::Running.as_str(), "the cluster runs");
+    }
+    for (hives, ours, message) in [
+        (conditions::CLUSTER_DELETED, Running::Deleted, "the cluster was deleted on the hub"),
+        (conditions::CLUSTER_DELETING, Running::Deleting, "the cluster is being deleted on the hub"),
+    ] {
+        if seen.cluster(hives) {
+            return made(ConditionStatus::False, ours.as_str(), message);
+        }
+    }
+    let state = seen.report.power_state.as_deref().filter(|s| words::is_word(s) && *s != "Running");
+    made(ConditionStatus::False, state.unwrap_or(Running::Resuming.as_str()), &words::power(seen))
+}
+
+/// Both, before a ClusterClaim is seen.
+pub(super) fn unseen(request: &Validated, observed: &Observed) -> Vec<Condition> {
+    let hold = request.hold.as_ref().filter(|_| observed.writer.is_none());
+    let refused = hold.and_then(|h| match Assigned::parse(h.reason.as_str()) {
+        Some(word @ (Assigned::PoolNotFound | Assigned::QuotaExceeded)) => Some((word, h.message.clone())),
+        Some(_) | None => None,
+    });
+    let assigned = match refused {
+        Some((word, message)) => {
+            mirrored(conditions::CLUSTER_ASSIGNED, ConditionStatus::False, word.as_str(), &message)
+        }
+        None => mirrored(
+            conditions::CLUSTER_ASSIGNED,
+            ConditionStatus::Unknown,
+            Assigned::AwaitingPool.as_str(),
+            "no pool has looked at the claim yet",
+        ),
+    };
+    vec![assigned, not_assigned()]
+}
+
+fn not_assigned() -> Condition {
+    mirrored(
+        conditions::CLUSTER_RUNNING,
+        ConditionStatus::Unknown,
+        Running::NotAssigned.as_str(),
+        "no cluster is assigned yet",
+    )
+}
+
+fn mirrored(type_: &str, status: ConditionStatus, reason: &str, message: &str) -> Condition {
+    Condition { type_: type_.into(), status, reason: bounded(reason, 256), message: bounded(message, 1024) }
+}

@@ -1,0 +1,104 @@
+//! What a ClusterClaim shows, in sentences for its owner. No times: what changes is said when it changes.
+
+use testplatform_apis::{
+    condition::Assigned,
+    hive_status::{Blocked, ProvisionFailure, QueueReport, Supply},
+};
+
+use super::report::Seen;
+use crate::text::bounded;
+
+/// What the claim waits for; empty when for nothing more.
+pub(super) fn waiting(seen: &Seen<'_>, pool: &str) -> String {
+    if !seen.bound() {
+        let place = seen.report.queue.as_ref().and_then(queue).map(|q| format!(", {q}")).unwrap_or_default();
+        let supply = seen.report.supply.map(|s| format!("; {}", supply(s))).unwrap_or_default();
+        return format!("waiting for a cluster of pool {pool}{place}{supply}{}", trouble(seen));
+    }
+    if !seen.claimed() {
+        return format!("pool {pool} has chosen a cluster and is handing it over");
+    }
+    if !seen.runs() {
+        return format!("a cluster of pool {pool} is assigned, {}", power(seen));
+    }
+    "the cluster runs, waiting for its credentials".into()
+}
+
+fn queue(queue: &QueueReport) -> Option<String> {
+    let position = queue.position.filter(|p| *p >= 1)?;
+    Some(match queue.depth.filter(|d| *d >= position) {
+        Some(depth) => format!("place {position} of {depth} in its queue"),
+        None => format!("place {position} in its queue"),
+    })
+}
+
+fn supply(supply: Supply) -> &'static str {
+    match supply {
+        Supply::Immediate => "one is running and about to be assigned",
+        Supply::Resuming => "a hibernating one is being started",
+        Supply::Installing => "one is being installed",
+        Supply::CapacityBlocked => "all are taken and the pool may make no more",
+        Supply::PoolMisconfigured => "the pool lacks what it needs to make one, ask the platform team",
+        Supply::InventoryExhausted => "the pool's inventory is used up",
+    }
+}
+
+/// The pool's own words for what is wrong with it.
+fn trouble(seen: &Seen<'_>) -> String {
+    let words = seen.report.pool.as_ref().and_then(|p| p.message.as_deref()).filter(|m| !m.is_empty());
+    words.map(|m| format!("; the pool says: {}", bounded(m, 256))).unwrap_or_default()
+}
+
+/// Why an assigned cluster cannot be used now.
+pub(super) fn power(seen: &Seen<'_>) -> String {
+    match seen.report.power_state.as_deref().filter(|s| is_word(s)) {
+        None | Some("Running") => "it does not run now".into(),
+        Some(state) => format!("its power state is {state}"),
+    }
+}
+
+/// A word of Hive's, fit to be a reason.
+pub(super) fn is_word(text: &str) -> bool {
+    text.len() <= 63
+        && text.starts_with(|c: char| c.is_ascii_uppercase())
+        && text.chars().all(|c| c.is_ascii_alphanumeric())
+}
+
+/// The sentence of `ClusterAssigned`.
+pub(super) fn assigned(word: Assigned, seen: &Seen<'_>, pool: &str) -> String {
+    match word {
+        Assigned::Claimed => format!("cluster {} of pool {pool}", seen.remote.spec.value.namespace),
+        Assigned::OwnershipMismatch => "the cluster that the hub assigned belongs to another claim".into(),
+        Assigned::PoolNotFound => format!("the hub has no pool {pool}"),
+        Assigned::PoolDeleting => format!("pool {pool} is being deleted"),
+        Assigned::AwaitingPool => format!("pool {pool} has not looked at the claim yet"),
+        Assigned::NoClusters
+        | Assigned::Resuming
+        | Assigned::Installing
+        | Assigned::CapacityBlocked
+        | Assigned::PoolMisconfigured
+        | Assigned::InventoryExhausted
+        | Assigned::AssignmentInProgress
+        | Assigned::QuotaExceeded => waiting(seen, pool),
+    }
+}
+
+/// Why credentials are not published, where the hub says no more than a word.
+pub(super) fn blocked(reason: Blocked) -> &'static str {
+    match reason {
+        Blocked::NotAssigned => "no cluster is assigned to this claim yet",
+        Blocked::NotRunning => "the cluster does not run yet",
+        Blocked::MetadataMissing => "the cluster does not say yet where its credentials are",
+        Blocked::SecretMissing => "a Secret that the cluster names does not exist or may not be read",
+        Blocked::KeyMissing => "a Secret of the cluster lacks its key",
+        Blocked::KubeconfigRejected => "the cluster's kubeconfig is not one that may be handed on",
+        Blocked::OwnershipMismatch => "the cluster that the hub assigned belongs to another claim",
+    }
+}
+
+/// A failed provision, for people to read.
+pub(super) fn failure(failure: &ProvisionFailure) -> String {
+    let parts = [&failure.cluster_deployment, &failure.reason, &failure.message];
+    let said: Vec<&str> = parts.into_iter().map(String::as_str).filter(|p| !p.is_empty()).collect();
+    bounded(&format!("provision failed: {}", said.join(": ")), 2048)
+}

@@ -1,0 +1,44 @@
+//! The catalogue of pools as it was fetched.
+
+use serde::Deserialize;
+use serde_json::Value;
+use testplatform_apis::catalogue::{Catalogue, Flaw};
+
+use super::required::{POOLS, fetched};
+use crate::{
+    proto::{Resources, RunFunctionRequest},
+    wire,
+};
+
+/// What is known of the catalogue. An error in it is never one of the pass: live claims do not need it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Pools {
+    /// It was not fetched; while a claim needs it, this answer is not the last.
+    NotFetched,
+    /// It does not exist.
+    Missing,
+    /// It exists and cannot be used at all: why.
+    Invalid(String),
+    /// It exists: what can be used of it, and the entries that cannot.
+    Found(Catalogue, Vec<Flaw>),
+}
+
+#[derive(Deserialize)]
+struct Raw {
+    #[serde(default)]
+    data: Value,
+}
+
+impl Pools {
+    pub(super) fn decode(request: &RunFunctionRequest, name: &str) -> Self {
+        let Some(Resources { items }) = fetched(request, &POOLS) else { return Self::NotFetched };
+        let Some(item) = items.first() else { return Self::Missing };
+        let read = wire::from_struct::<Raw>(&item.resource)
+            .map_err(|e| e.to_string())
+            .and_then(|raw| Catalogue::read(&raw.data));
+        match read {
+            Ok((catalogue, flaws)) => Self::Found(catalogue, flaws),
+            Err(why) => Self::Invalid(format!("EnvironmentConfig {name}: {why}")),
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! What core fetches for us: under which names, and what to ask for.
+
+use std::collections::BTreeMap;
+
+use testplatform_apis::{
+    claim::{API_VERSION, COMPOSITE_KIND},
+    input::Settings,
+};
+
+use super::Observed;
+use crate::proto::{
+    MatchLabels, Requirements, ResourceSelector, Resources, RunFunctionRequest, resource_selector::Match,
+};
+
+/// The names of something that is fetched.
+pub(super) struct Names {
+    /// Our name for it when we ask.
+    dynamic: &'static str,
+    /// The name under which our Composition fetches it before the first call. It is not asked for again:
+    /// core ≤ 2.3 would make a second round trip.
+    bootstrap: Option<&'static str>,
+}
+
+/// The EnvironmentConfig that names this Konflux cluster.
+pub(super) const ENVIRONMENT: Names = Names { dynamic: "envcfg", bootstrap: Some("environment-config") };
+/// The EnvironmentConfig with the catalogue of pools.
+pub(super) const POOLS: Names = Names { dynamic: "pools", bootstrap: Some("pool-catalogue") };
+/// All composites. Never bootstrapped: it would be fetched in every pass of every claim.
+pub(super) const PEERS: Names = Names { dynamic: "clusters", bootstrap: None };
+
+/// What was fetched. None: it was not, and this answer is not the last one.
+pub(super) fn fetched<'a>(request: &'a RunFunctionRequest, names: &Names) -> Option<&'a Resources> {
+    names
+        .bootstrap
+        .and_then(|name| request.required_resources.get(name))
+        .or_else(|| request.required_resources.get(names.dynamic))
+        .or_else(|| request.extra_resources.get(names.dynamic))
+}
+
+/// What to ask core for. A function of the claim, the Composition and what is observed alone, never of what was already
+/// fetched, or core ≤ 2.3 never settles. Cores that announce no capabilities may be so old that they know only the old map.
+///
+/// `pools`: the claim takes a cluster from a pool. The catalogue, and the composites that quota and the load of hubs are counted
+/// by, are asked for only while that is open: a cluster that was asked for stays where it is, and one that is over asks for nothing.
+pub fn requirements(
+    request: &RunFunctionRequest,
+    observed: &Observed,
+    settings: &Settings,
+    pools: bool,
+) -> Option<Requirements> {
+    let mut map = BTreeMap::new();
+    let mut ask = |names: &Names, selector: ResourceSelector| {
+        if names.bootstrap.is_none_or(|name| !request.required_resources.contains_key(name)) {
+            map.insert(names.dynamic.to_owned(), selector);
+        }
+    };
+    ask(&ENVIRONMENT, environment_config(&settings.environment_config));
+    if pools && observed.pool_is_open() {
+        ask(&POOLS, environment_config(&settings.pools));
+        // No labels: core gives all of them to all cores, which a selector without a match does not.
+        let all = Match::MatchLabels(MatchLabels::default());
+        ask(&PEERS, selector(API_VERSION, COMPOSITE_KIND, all));
+    }
+    if map.is_empty() {
+        return None;
+    }
+    let announces = request.meta.as_ref().is_some_and(|m| !m.capabilities.is_empty());
+    Some(Requirements {
+        extra_resources: if announces { BTreeMap::new() } else { map.clone() },
+        resources: map,
+        schemas: BTreeMap::new(),
+    })
+}
+
+fn environment_config(name: &str) -> ResourceSelector {
+    let named = Match::MatchName(name.to_owned());
+    selector("apiextensions.crossplane.io/v1beta1", "EnvironmentConfig", named)
+}
+
+fn selector(api_version: &str, kind: &str, matching: Match) -> ResourceSelector {
+    ResourceSelector {
+        api_version: api_version.into(),
+        kind: kind.into(),
+        namespace: None,
+        r#match: Some(matching),
+    }
+}

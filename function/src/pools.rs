@@ -1,0 +1,137 @@
+//! From which pool a claim takes its cluster: a function of the claim, the catalogue and the other claims.
+//!
+//! A choice is made once. From then on the observed writer is the pin, and status repeats it: nothing here is asked again.
+//!
+//! **Invariant:** no randomness. Equal requests get the same pool, and a pool that comes or goes moves only the claims that
+//! it wins or loses (rendezvous hashing of the composite's uid).
+
+mod load;
+mod matching;
+mod rendezvous;
+
+use testplatform_apis::{
+    catalogue::{Catalogue, Hub, Pool, Subject},
+    claim::ClusterClaim,
+    condition::Request,
+    duration::GoDuration,
+    input::Settings,
+    names::ObjectName,
+};
+
+use crate::{
+    observed::{Observed, Pools},
+    validate::Remark,
+};
+
+/// Where the cluster of a claim comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Place {
+    /// Name of the hub's ProviderConfig.
+    pub hub: String,
+    /// Namespace of the pool, and so of the ClusterClaim.
+    pub namespace: String,
+    /// Name of the pool.
+    pub pool: String,
+    /// Namespace of published credentials on the hub.
+    pub credentials_namespace: String,
+    /// Who is let into the cluster's namespace. None: said by the writer, or not known any more.
+    pub subject: Option<Subject>,
+    /// Why this one, as one word.
+    pub reason: &'static str,
+    /// Lifetime of claims that ask for none.
+    pub default_lifetime: Option<GoDuration>,
+    /// The longest lifetime.
+    pub max_lifetime: Option<GoDuration>,
+}
+
+impl Place {
+    /// A pool of the catalogue as a place.
+    pub fn of(pool: &Pool, hub: &Hub, settings: &Settings, reason: &'static str) -> Self {
+        let own = hub.credentials_namespace.as_ref().map(ObjectName::as_str);
+        Self {
+            hub: hub.provider_config().to_owned(),
+            namespace: pool.namespace.to_string(),
+            pool: pool.name.to_string(),
+            credentials_namespace: own.unwrap_or(&settings.credentials_namespace).to_owned(),
+            subject: Some(pool.subject.clone()),
+            reason,
+            default_lifetime: pool.default_lifetime,
+            max_lifetime: pool.max_lifetime,
+        }
+    }
+}
+
+/// The pool for a claim for which nothing was asked of a hub yet; why there is none, otherwise.
+pub fn choose(
+    wanted: &ClusterClaim,
+    tenant: Option<&str>,
+    observed: &Observed,
+    settings: &Settings,
+) -> Result<Place, Remark> {
+    let catalogue = catalogue(observed, settings)?;
+    let Some(peers) = &observed.peers else {
+        return Err(Remark::new(Request::PoolsMissing, "the other claims were not counted yet"));
+    };
+    let candidates = matching::candidates(catalogue, wanted, tenant);
+    if candidates.is_empty() {
+        return Err(matching::refusal(&observed.pools, catalogue, wanted, tenant));
+    }
+    let metadata = &observed.composite.metadata;
+    let age = (metadata.creation_timestamp, metadata.name.clone());
+    let load = load::Load { catalogue, peers, age: &age, tenant };
+    let affordable = load.within_quota(&candidates)?;
+    let open: Vec<_> = affordable.iter().copied().filter(|pool| load.has_room(pool)).collect();
+    let uid = metadata.uid.as_ref().map_or(metadata.name.as_str(), |u| u.as_str());
+    let Some(pool) = rendezvous::choose(uid, &open, wanted.pool.is_some()) else {
+        return Err(Remark::new(
+            Request::HubFull,
+            "every hub with a pool that fits is full or takes no new claims; this claim is served once there is room, after those that were made before it",
+        ));
+    };
+    let reason = match (wanted.pool.is_some(), open.len(), candidates.len()) {
+        (true, ..) => "PoolNamed",
+        (false, 1, 1) => "OnlyPool",
+        (false, 1, _) => "OnlyPoolWithRoom",
+        (false, ..) => "Weight",
+    };
+    match catalogue.hub(pool) {
+        Some(hub) => Ok(Place::of(pool, hub, settings, reason)),
+        // Excluded when the catalogue was read.
+        None => Err(Remark::new(Request::CatalogueInvalid, format!("pool {} is on no known hub", pool.name))),
+    }
+}
+
+/// The place that an earlier pass chose, as the catalogue describes it now. None: it has no such entry any more.
+pub fn entry<'a>(
+    observed: &'a Observed,
+    hub: &str,
+    namespace: &str,
+    pool: &str,
+) -> Option<(&'a Pool, &'a Hub)> {
+    let Pools::Found(catalogue, _) = &observed.pools else { return None };
+    let found =
+        catalogue.pools.iter().filter(|p| p.name.as_str() == pool && p.namespace.as_str() == namespace);
+    found.filter_map(|p| Some((p, catalogue.hub(p)?))).find(|(_, h)| h.provider_config() == hub)
+}
+
+fn catalogue<'a>(observed: &'a Observed, settings: &Settings) -> Result<&'a Catalogue, Remark> {
+    let name = &settings.pools;
+    match &observed.pools {
+        Pools::Found(catalogue, _) => Ok(catalogue),
+        // This answer is not the last one: core fetches what is asked for and calls again.
+        Pools::NotFetched => Err(Remark::new(
+            Request::PoolsMissing,
+            format!("the catalogue of pools, EnvironmentConfig {name}, was not read yet"),
+        )),
+        Pools::Missing => Err(Remark::new(
+            Request::PoolsMissing,
+            format!(
+                "there is no catalogue of pools, EnvironmentConfig {name}; ask the platform team to create it, or create a new claim with spec.ciOperator"
+            ),
+        )),
+        Pools::Invalid(why) => Err(Remark::new(
+            Request::CatalogueInvalid,
+            format!("the catalogue of pools cannot be used: {why}; ask the platform team to repair it"),
+        )),
+    }
+}

@@ -1,0 +1,113 @@
+//! How much is taken: of a tenant's quota, and of a hub. Claims are served in the order in which they were made, so that
+//! those that wait for the same thing do not all take the one place that becomes free.
+
+use jiff::Timestamp;
+use testplatform_apis::{
+    catalogue::{Catalogue, Pool, Quota},
+    condition::Request,
+};
+
+use super::matching::candidates;
+use crate::{
+    observed::{Peer, Standing},
+    validate::Remark,
+};
+
+/// The claim among its peers.
+pub(super) struct Load<'a> {
+    pub catalogue: &'a Catalogue,
+    pub peers: &'a [Peer],
+    /// When the composite was made, and its name.
+    pub age: &'a (Option<Timestamp>, String),
+    pub tenant: Option<&'a str>,
+}
+
+impl<'a> Load<'a> {
+    /// Those of the pools of which one cluster more is within the tenant's quota.
+    pub fn within_quota(&self, pools: &[&'a Pool]) -> Result<Vec<&'a Pool>, Remark> {
+        let quota = self.tenant.and_then(|tenant| self.catalogue.quota(tenant));
+        let Some((quota, tenant)) = quota.zip(self.tenant) else { return Ok(pools.to_vec()) };
+        let ahead: Vec<&Peer> = self.peers.iter().filter(|p| self.takes_quota(p)).collect();
+        let taken = u32::try_from(ahead.len()).unwrap_or(u32::MAX);
+        let spent = ahead.iter().map(|p| self.cost(p)).fold(0, u32::saturating_add);
+        let affordable: Vec<&Pool> = pools
+            .iter()
+            .copied()
+            .filter(|p| quota.budget.is_none_or(|budget| spent.saturating_add(p.cost) <= budget))
+            .collect();
+        if quota.max_concurrent.is_some_and(|max| taken >= max) || affordable.is_empty() {
+            return Err(Remark::new(Request::QuotaExceeded, exceeded(quota, tenant, pools)));
+        }
+        Ok(affordable)
+    }
+
+    /// Whether the hub of a pool takes one cluster more.
+    pub fn has_room(&self, pool: &Pool) -> bool {
+        let Some(hub) = self.catalogue.hub(pool).filter(|hub| !hub.cordon) else { return false };
+        let Some(max) = hub.max_clusters else { return true };
+        let on_it = |peer: &&Peer| match &peer.standing {
+            Standing::Holds { hub: taken, .. } => taken == hub.provider_config(),
+            Standing::WaitsForHub if self.before(peer) => self.may_go_to(peer, hub.provider_config()),
+            Standing::WaitsForHub | Standing::WaitsForQuota => false,
+        };
+        self.peers.iter().filter(on_it).count() < usize::try_from(max).unwrap_or(usize::MAX)
+    }
+
+    fn takes_quota(&self, peer: &Peer) -> bool {
+        let same = peer.tenant.as_deref() == self.tenant;
+        same && match &peer.standing {
+            Standing::Holds { .. } => true,
+            Standing::WaitsForHub | Standing::WaitsForQuota => self.before(peer),
+        }
+    }
+
+    /// What a peer's cluster costs; one that waits counts with the cheapest that it may get.
+    fn cost(&self, peer: &Peer) -> u32 {
+        match &peer.standing {
+            Standing::Holds { hub, namespace, pool } => {
+                let of = |p: &&Pool| {
+                    p.name.as_str() == pool
+                        && p.namespace.as_str() == namespace
+                        && self.catalogue.hub(p).is_some_and(|h| h.provider_config() == hub)
+                };
+                self.catalogue.pools.iter().find(of).map_or(1, |p| p.cost)
+            }
+            Standing::WaitsForHub | Standing::WaitsForQuota => {
+                let own = candidates(self.catalogue, &peer.wanted, peer.tenant.as_deref());
+                own.iter().map(|p| p.cost).min().unwrap_or(1)
+            }
+        }
+    }
+
+    fn may_go_to(&self, peer: &Peer, hub: &str) -> bool {
+        let own = candidates(self.catalogue, &peer.wanted, peer.tenant.as_deref());
+        own.iter().any(|p| self.catalogue.hub(p).is_some_and(|h| h.provider_config() == hub))
+    }
+
+    /// One without a time is one that was never stored, and the youngest.
+    fn before(&self, peer: &Peer) -> bool {
+        let age = |(made, name): &(Option<Timestamp>, String)| (made.unwrap_or(Timestamp::MAX), name.clone());
+        age(&peer.age) < age(self.age)
+    }
+}
+
+fn counted(number: u32, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
+fn exceeded(quota: &Quota, tenant: &str, pools: &[&Pool]) -> String {
+    let clusters =
+        quota.max_concurrent.map(|max| format!("{} from pools at a time", counted(max, "cluster")));
+    let cheapest = pools.iter().map(|p| p.cost).min().unwrap_or(1);
+    if let Some(budget) = quota.budget.filter(|budget| cheapest > *budget) {
+        return format!(
+            "a cluster that fits costs {cheapest}, and namespace {tenant} has a budget of {budget} in all; ask the platform team for more"
+        );
+    }
+    let budget = quota.budget.map(|budget| format!("a budget of {budget}"));
+    let limits: Vec<String> = clusters.into_iter().chain(budget).collect();
+    format!(
+        "namespace {tenant} may have {}, and all of it is taken; this claim is served once enough of it is given back, after those that were made before it",
+        limits.join(" and ")
+    )
+}

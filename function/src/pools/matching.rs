@@ -1,0 +1,135 @@
+//! Which pools fit a claim, in ci-operator's words, and what to say when none does.
+
+use testplatform_apis::{
+    catalogue::{Catalogue, Flaw, Pool},
+    claim::ClusterClaim,
+    condition::Request,
+};
+
+use crate::{observed::Pools, text::bounded, validate::Remark};
+
+/// The most pools that a refusal names.
+const NAMED: usize = 10;
+
+/// The pools that fit and are offered to the tenant. Without one for `multi`, those for amd64.
+pub(super) fn candidates<'a>(
+    catalogue: &'a Catalogue,
+    wanted: &ClusterClaim,
+    tenant: Option<&str>,
+) -> Vec<&'a Pool> {
+    let offered = |architecture: Option<&str>| -> Vec<&Pool> {
+        let fit = catalogue.pools.iter().filter(|p| fits(p, wanted, architecture));
+        fit.filter(|p| p.allows(tenant)).collect()
+    };
+    let asked = architecture(wanted);
+    let found = offered(asked);
+    if found.is_empty() && asked == Some("multi") { offered(Some("amd64")) } else { found }
+}
+
+/// Any, where a pool is named.
+fn architecture(wanted: &ClusterClaim) -> Option<&str> {
+    let own = wanted.architecture.as_deref();
+    if wanted.pool.is_some() { own } else { own.or(Some("amd64")) }
+}
+
+fn product(wanted: &ClusterClaim) -> Option<&str> {
+    let own = wanted.product.as_deref();
+    if wanted.pool.is_some() { own } else { own.or(Some("ocp")) }
+}
+
+/// The labels that a pool must have.
+fn asked<'a>(
+    wanted: &'a ClusterClaim,
+    architecture: Option<&'a str>,
+) -> impl Iterator<Item = (&'a str, &'a str)> {
+    let fields = [
+        ("product", product(wanted)),
+        ("version", wanted.version.as_deref()),
+        ("architecture", architecture),
+        ("cloud", wanted.cloud.as_deref()),
+        ("owner", wanted.owner.as_deref()),
+    ];
+    let own = wanted.labels.iter().map(|(key, value)| (key.as_str(), value.as_str()));
+    fields.into_iter().filter_map(|(key, value)| Some((key, value?))).chain(own)
+}
+
+fn fits(pool: &Pool, wanted: &ClusterClaim, architecture: Option<&str>) -> bool {
+    let named = wanted.pool.as_ref().is_none_or(|named| {
+        let namespace = named.namespace.as_deref();
+        named.name == pool.name.as_str() && namespace.is_none_or(|n| n == pool.namespace.as_str())
+    });
+    named && asked(wanted, architecture).all(|(key, value)| pool.labels.get(key).is_some_and(|v| v == value))
+}
+
+/// Why there is no candidate, and what the tenant may use instead.
+pub(super) fn refusal(
+    pools: &Pools,
+    catalogue: &Catalogue,
+    wanted: &ClusterClaim,
+    tenant: Option<&str>,
+) -> Remark {
+    let what = described(wanted);
+    if let Some(flaw) = broken(pools, wanted) {
+        return Remark::new(
+            Request::CatalogueInvalid,
+            format!(
+                "the catalogue's entry for {what} cannot be used: {flaw}; ask the platform team to repair it"
+            ),
+        );
+    }
+    let fit = |architecture| catalogue.pools.iter().any(|p| fits(p, wanted, architecture));
+    let asked = architecture(wanted);
+    if fit(asked) || (asked == Some("multi") && fit(Some("amd64"))) {
+        let namespace = tenant.unwrap_or_default();
+        return Remark::new(
+            Request::PoolNotAllowed,
+            format!("{what} is not offered to namespace {namespace}; {}", usable(catalogue, tenant)),
+        );
+    }
+    Remark::new(Request::PoolNotFound, format!("there is no {what}; {}", usable(catalogue, tenant)))
+}
+
+/// The broken entry of the pool that the claim names.
+fn broken<'a>(pools: &'a Pools, wanted: &ClusterClaim) -> Option<&'a Flaw> {
+    let Pools::Found(catalogue, flaws) = pools else { return None };
+    let named = wanted.pool.as_ref()?;
+    let other = catalogue.pools.iter().any(|p| p.name.as_str() == named.name);
+    let own = |f: &&Flaw| f.entry.starts_with("pools[") && f.name.as_deref() == Some(&named.name);
+    flaws.iter().find(own).filter(|_| !other)
+}
+
+fn described(wanted: &ClusterClaim) -> String {
+    let labels: Vec<String> =
+        asked(wanted, architecture(wanted)).map(|(key, value)| format!("{key} {value}")).collect();
+    let with = if labels.is_empty() { String::new() } else { format!(" with {}", labels.join(", ")) };
+    let pool = match &wanted.pool {
+        None => "pool".to_owned(),
+        Some(named) => match &named.namespace {
+            None => format!("pool {}", named.name),
+            Some(namespace) => format!("pool {namespace}/{}", named.name),
+        },
+    };
+    bounded(&format!("{pool}{with}"), 512)
+}
+
+/// Up to ten pools that the tenant may use, with what they are matched by.
+fn usable(catalogue: &Catalogue, tenant: Option<&str>) -> String {
+    let offered: Vec<&Pool> = catalogue.pools.iter().filter(|p| p.allows(tenant)).collect();
+    if offered.is_empty() {
+        return "no pool is offered to this namespace; ask the platform team for one".into();
+    }
+    let label = |pool: &Pool, key: &str| pool.labels.get(key).cloned();
+    let shown = |pool: &&Pool| {
+        let parts: Vec<String> = ["product", "version", "architecture", "cloud", "owner"]
+            .into_iter()
+            .filter_map(|key| label(pool, key))
+            .collect();
+        let parts = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(" ")) };
+        format!("{}/{}{parts}", pool.namespace, pool.name)
+    };
+    let mut names: Vec<String> = offered.iter().take(NAMED).map(shown).collect();
+    if offered.len() > NAMED {
+        names.push(format!("and {} more", offered.len() - NAMED));
+    }
+    format!("create a new claim for one that is: {}", names.join(", "))
+}

@@ -1,0 +1,182 @@
+//! `spec.clusterClaim` → [`Claimed`]: what is wanted, and from which pool.
+
+use serde_json::Value;
+use testplatform_apis::{
+    claim::{ClusterClaim, RESERVED_LABELS, TIMEOUT_RULE, VERSION_OR_POOL},
+    condition::Request,
+    duration::GoDuration,
+    input::Settings,
+    names::ours,
+};
+
+use super::{Problem, Remark};
+use crate::{
+    observed::{Observed, Writer},
+    pools::{self, Place},
+    text::bounded,
+    wire,
+};
+
+/// Why a place that was chosen before is taken.
+const PINNED: &str = "Pinned";
+
+/// What is asked of Hive.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Claimed {
+    /// What the claim says.
+    pub wanted: ClusterClaim,
+    /// Where the cluster comes from. None: nowhere yet, or it is not known any more.
+    pub place: Option<Place>,
+    /// Whether the cluster is started again when it is found hibernating.
+    pub resume: bool,
+}
+
+impl Claimed {
+    /// The block of a claim for which nothing was made yet. The rules are those of the schema, which a composite that an
+    /// administrator made has passed too, and a file has not.
+    pub(super) fn asked(block: &Value, problems: &mut Vec<Problem>) -> Option<Self> {
+        let mut problem = |field: String, sentence: String| {
+            problems.push(Problem { field, sentence: bounded(&sentence, 256) });
+        };
+        let read = wire::to_struct(block).and_then(|bytes| wire::from_struct::<ClusterClaim>(&bytes));
+        let wanted = match read {
+            Ok(wanted) => wanted,
+            Err(error) => {
+                let path = error.path();
+                let dot = if path.is_empty() || path.starts_with('[') { "" } else { "." };
+                problem(bounded(&format!("spec.clusterClaim{dot}{path}"), 256), error.message().to_owned());
+                return None;
+            }
+        };
+        let before = problems.len();
+        let mut problem = |field: &str, sentence: &str| {
+            problems.push(Problem { field: field.into(), sentence: sentence.into() });
+        };
+        if wanted.version.is_none() && wanted.pool.is_none() {
+            problem("spec.clusterClaim", VERSION_OR_POOL);
+        }
+        let reserved = ["product", "version", "architecture", "cloud", "owner"];
+        if reserved.iter().any(|key| wanted.labels.contains_key(*key)) {
+            problem("spec.clusterClaim.labels", RESERVED_LABELS);
+        }
+        if wanted.timeout.is_some_and(|t| t < GoDuration::from_mins(1)) {
+            problem("spec.clusterClaim.timeout", TIMEOUT_RULE);
+        }
+        (problems.len() == before).then(|| Self {
+            resume: wanted.resume.unwrap_or(true),
+            wanted,
+            place: None,
+        })
+    }
+
+    /// The block of a claim for which a ClusterClaim was made: whatever the claim says by now, the cluster comes from where it was
+    /// asked for.
+    pub(super) fn kept(
+        writer: &Writer,
+        observed: &Observed,
+        settings: &Settings,
+        remarks: &mut Vec<Remark>,
+    ) -> Self {
+        let asked = Self::asked(&observed.composite.spec["clusterClaim"], &mut vec![]);
+        let resume = writer.manifest_annotation(ours::RESUME) != Some("false");
+        let place = of_writer(writer, observed, settings);
+        let same = |asked: &Self| {
+            let named = asked.wanted.pool.as_ref();
+            asked.resume == resume && named.zip(place.as_ref()).is_none_or(|(n, p)| n.name == p.pool)
+        };
+        if !asked.as_ref().is_some_and(same) {
+            remarks.push(Remark::new(
+                Request::ChangeIgnored,
+                "spec.clusterClaim cannot change once a cluster was asked for; the cluster stays as it was asked for",
+            ));
+        }
+        Self { wanted: asked.map(|a| a.wanted).unwrap_or_default(), place, resume }
+    }
+
+    /// Finds the place. An error is a refusal that an administrator can lift, or that ends with the end of another claim.
+    pub(super) fn place(
+        &mut self,
+        tenant: Option<&str>,
+        observed: &Observed,
+        settings: &Settings,
+    ) -> Result<(), Remark> {
+        if self.place.is_some() {
+            return Ok(());
+        }
+        // Whatever keeps the claim waiting now, it does not move what may be on its way.
+        self.place = remembered(observed, settings);
+        if !observed.pool_is_open() {
+            return Ok(());
+        }
+        environment(observed, settings)?;
+        let Some(place) = self.place.take() else {
+            self.place = Some(pools::choose(&self.wanted, tenant, observed, settings)?);
+            return Ok(());
+        };
+        let entry = pools::entry(observed, &place.hub, &place.namespace, &place.pool);
+        let refusal = format!(
+            "pool {}/{}, from which a cluster was asked for, is not in the catalogue any more; ask the platform team",
+            place.namespace, place.pool
+        );
+        let now = entry.map(|(pool, hub)| Place::of(pool, hub, settings, place.reason));
+        let gone = now.is_none();
+        self.place = now.or(Some(place));
+        if gone { Err(Remark::new(Request::PoolNotFound, refusal)) } else { Ok(()) }
+    }
+}
+
+/// The hub knows the claim by the name of this Konflux cluster.
+fn environment(observed: &Observed, settings: &Settings) -> Result<(), Remark> {
+    match super::missing_environment(&observed.environment, settings) {
+        Some(refusal) => Err(refusal),
+        None => Ok(()),
+    }
+}
+
+fn of_writer(writer: &Writer, observed: &Observed, settings: &Settings) -> Option<Place> {
+    let text = |pointer: &str| writer.manifest().pointer(pointer).and_then(Value::as_str);
+    let noted = writer.object.metadata.annotation(ours::CREDENTIALS_NAMESPACE);
+    let namespace = noted.or_else(|| credentials_namespace(observed));
+    Some(Place {
+        hub: writer.object.spec.provider_config_ref.name.clone(),
+        namespace: text("/metadata/namespace")?.to_owned(),
+        pool: text("/spec/clusterPoolName")?.to_owned(),
+        credentials_namespace: namespace.unwrap_or(&settings.credentials_namespace).to_owned(),
+        subject: None,
+        reason: PINNED,
+        default_lifetime: None,
+        max_lifetime: None,
+    })
+}
+
+/// Where an earlier pass asked for a cluster, as status or the `credentials` Object remember it.
+fn remembered(observed: &Observed, settings: &Settings) -> Option<Place> {
+    let status = &observed.composite.status;
+    let told = || {
+        let backend = status.backend.as_ref()?;
+        Some((status.hub.as_ref()?.name.clone()?, backend.namespace.clone()?, backend.pool.clone()?))
+    };
+    let noted = || {
+        let credentials = &observed.credentials.as_ref()?.object;
+        let (namespace, pool) = credentials.metadata.annotation(ours::POOL)?.split_once('/')?;
+        let hub = credentials.spec.provider_config_ref.name.clone();
+        (!hub.is_empty()).then(|| (hub, namespace.to_owned(), pool.to_owned()))
+    };
+    let (hub, namespace, pool) = told().or_else(noted)?;
+    let own = credentials_namespace(observed).unwrap_or(&settings.credentials_namespace);
+    Some(Place {
+        hub,
+        namespace,
+        pool,
+        credentials_namespace: own.to_owned(),
+        subject: None,
+        reason: PINNED,
+        default_lifetime: None,
+        max_lifetime: None,
+    })
+}
+
+fn credentials_namespace(observed: &Observed) -> Option<&str> {
+    let manifest = &observed.credentials.as_ref()?.object.spec.for_provider.manifest;
+    manifest["metadata"]["namespace"].as_str()
+}

@@ -1,0 +1,151 @@
+//! The command line of `cargo xpkg build`.
+
+use std::{
+    fs,
+    io::Write,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context as _, ensure};
+use serde_json::Value;
+
+use super::{
+    About, CONFIGURATION, FUNCTION, PROVIDER, Program, images, programs, programs::Workspace, stream,
+};
+use crate::{
+    oci::{Architecture, Artifact, Digest, Image, archive, layout},
+    registry::Reference,
+};
+
+/// Build the function's package, the provider's image and the Configuration, and print the digest of each.
+///
+/// Each becomes an OCI layout (a folder, for `cargo xpkg push`) and an archive for each architecture (.xpkg, and .tar for the provider).
+#[derive(clap::Args, Clone, Debug)]
+pub struct Arguments {
+    /// Folder to write to [default: xpkg in cargo's target directory].
+    #[arg(long, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// Take this static program as the function instead of building it; once for each architecture.
+    #[arg(long, value_name = "FILE")]
+    function_binary: Vec<PathBuf>,
+    /// Take this static program as the provider instead of building it; once for each architecture.
+    #[arg(long, value_name = "FILE")]
+    provider_binary: Vec<PathBuf>,
+    /// Build for this architecture only [default: all whose target is installed].
+    #[arg(long, value_name = "amd64|arm64", value_parser = architecture)]
+    architecture: Vec<Architecture>,
+    /// Build nothing but the Configuration, for a function that was built elsewhere: REGISTRY/REPOSITORY@sha256:…
+    #[arg(long, value_name = "REF", conflicts_with_all = ["function_binary", "provider_binary", "architecture", "registry"])]
+    function: Option<Reference>,
+    /// Registry, and path in it, that the function will be pushed to. The Configuration names it.
+    #[arg(long, value_name = "HOST[/PATH]", default_value = "xpkg.example.org")]
+    registry: String,
+    /// Commit that the sources are from [default: what git says].
+    #[arg(long, value_name = "COMMIT")]
+    revision: Option<String>,
+    /// Time of all files, in seconds since 1970.
+    #[arg(long, env = "SOURCE_DATE_EPOCH", value_name = "SECONDS", default_value_t = 0)]
+    source_date_epoch: u64,
+}
+
+fn architecture(text: &str) -> Result<Architecture, String> {
+    let found = Architecture::ALL.into_iter().find(|architecture| architecture.as_str() == text);
+    found.ok_or_else(|| "one of amd64 and arm64".to_owned())
+}
+
+/// Builds, writes and prints. `package` is the folder of this crate, with what is packed.
+///
+/// # Errors
+/// If something cannot be built, read or written.
+pub fn run(arguments: &Arguments, package: &Path, out: &mut impl Write) -> anyhow::Result<()> {
+    let root = package.parent().context("the crate lies in no workspace")?;
+    let workspace = Workspace::read(root)?;
+    let output = arguments.output.clone().unwrap_or_else(|| workspace.target().join("xpkg"));
+    let about = About {
+        version: workspace.version(FUNCTION).context("the workspace has no function")?,
+        revision: arguments.revision.clone().or_else(|| programs::revision(root)),
+        time: arguments.source_date_epoch,
+    };
+    let (repository, digest) = if let Some(function) = &arguments.function {
+        let digest =
+            function.digest.clone().context("the function is named without a digest; add @sha256:…")?;
+        (function.repository(), digest)
+    } else {
+        let repository = format!("{}/{FUNCTION}", arguments.registry.trim_end_matches('/'));
+        // Refused before minutes are spent on a build.
+        repository.parse::<Reference>().context("--registry cannot be used")?;
+        let programs = programs(arguments, &workspace, FUNCTION, &arguments.function_binary)?;
+        let stream = stream::function(&documents(&package.join("input"))?)?;
+        let digest = write(&output, FUNCTION, "xpkg", images::function(&programs, &stream, &about)?, out)?;
+        if !arguments.provider_binary.is_empty() || workspace.has(PROVIDER) {
+            let programs = self::programs(arguments, &workspace, PROVIDER, &arguments.provider_binary)?;
+            write(&output, PROVIDER, "tar", images::provider(&programs, &about)?, out)?;
+        } else {
+            eprintln!("note: {PROVIDER} is left out: this workspace has no such program");
+        }
+        (repository, digest)
+    };
+    let [xrds, compositions] = ["xrds", "compositions"].map(|folder| documents(&package.join(folder)));
+    let stream = stream::configuration(&xrds?, &compositions?, &repository, &digest)?;
+    write(&output, CONFIGURATION, "xpkg", vec![images::configuration(&stream, &about)?], out)?;
+    eprintln!("{CONFIGURATION} depends on {repository}@{digest}");
+    eprintln!("written to {}", output.display());
+    Ok(())
+}
+
+fn programs(
+    arguments: &Arguments,
+    workspace: &Workspace,
+    name: &str,
+    given: &[PathBuf],
+) -> anyhow::Result<Vec<Program>> {
+    if !given.is_empty() {
+        return given.iter().map(|file| workspace.given(name, file)).collect();
+    }
+    let architectures = match arguments.architecture.as_slice() {
+        [] => workspace.architectures()?,
+        chosen => chosen.to_vec(),
+    };
+    architectures.into_iter().map(|architecture| workspace.build(name, architecture)).collect()
+}
+
+/// Writes one package in both forms, and prints its digest.
+fn write(
+    output: &Path,
+    name: &str,
+    extension: &str,
+    images: Vec<Image>,
+    out: &mut impl Write,
+) -> anyhow::Result<Digest> {
+    let several = images.len() > 1;
+    fs::create_dir_all(output).with_context(|| format!("cannot make {}", output.display()))?;
+    for image in &images {
+        let file = if several {
+            format!("{name}-{}.{extension}", image.architecture)
+        } else {
+            format!("{name}.{extension}")
+        };
+        let path = output.join(file);
+        fs::write(&path, archive::write(image)?)
+            .with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    let artifact = Artifact::of(images)?;
+    let digest = artifact.root.digest.clone();
+    layout::write(&output.join(name), &artifact, name)?;
+    writeln!(out, "{name} {digest}").context("cannot print")?;
+    Ok(digest)
+}
+
+/// The YAML files of a folder, in the order of their names.
+fn documents(folder: &Path) -> anyhow::Result<Vec<Value>> {
+    let entries = fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
+    let mut files: Vec<PathBuf> = entries.map(|entry| Ok(entry?.path())).collect::<anyhow::Result<_>>()?;
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "yaml"));
+    files.sort();
+    ensure!(!files.is_empty(), "{} has no YAML files", folder.display());
+    let read = |file: &PathBuf| {
+        let text = fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+        serde_saphyr::from_str(&text).with_context(|| format!("{} is not YAML", file.display()))
+    };
+    files.iter().map(read).collect()
+}

@@ -1,0 +1,128 @@
+//! `package.yaml`: the stream of documents that Crossplane reads from a package.
+//!
+//! Input: parsed YAML files. Output: text. No I/O.
+
+use anyhow::{Context as _, ensure};
+use serde_json::{Value, json};
+
+use super::{FUNCTION, meta};
+use crate::{oci::Digest, to_yaml};
+
+/// The function's package: what it says about itself, then the CRDs of its inputs, which are never installed but read by tools.
+///
+/// # Errors
+/// If a document cannot be written as YAML.
+pub fn function(inputs: &[Value]) -> anyhow::Result<String> {
+    stream([&meta::function()].into_iter().chain(inputs))
+}
+
+/// The Configuration: what it says about itself, then XRDs, then Compositions.
+///
+/// It depends on the function by digest, so that nobody gets another function than the one that was tested with it. If the package manager
+/// installs that dependency by itself, it names the Function object after the repository; so the Compositions in
+/// this package name it like that too.
+///
+/// # Errors
+/// If no Composition uses the function, or a document cannot be written as YAML.
+pub fn configuration(
+    xrds: &[Value],
+    compositions: &[Value],
+    function_repository: &str,
+    function: &Digest,
+) -> anyhow::Result<String> {
+    let mut about = meta::configuration();
+    about["spec"]["dependsOn"] = json!([{
+        "apiVersion": "pkg.crossplane.io/v1",
+        "kind": "Function",
+        "package": function_repository,
+        "version": function,
+    }]);
+    let name = dependency_name(function_repository);
+    let mut compositions = compositions.to_vec();
+    let mut used = false;
+    for composition in &mut compositions {
+        let steps = composition.pointer_mut("/spec/pipeline").and_then(Value::as_array_mut);
+        for step in steps.into_iter().flatten() {
+            if let Some(reference) = step.pointer_mut("/functionRef/name")
+                && reference == FUNCTION
+            {
+                *reference = Value::from(name.as_str());
+                used = true;
+            }
+        }
+    }
+    ensure!(used, "no step of a Composition names {FUNCTION}; without one the package would do nothing");
+    stream([&about].into_iter().chain(xrds).chain(&compositions))
+}
+
+/// What core calls the object of a dependency that it installs by itself: the repository without its registry, as a DNS label.
+pub fn dependency_name(repository: &str) -> String {
+    let path = repository.split_once('/').map_or(repository, |(_, path)| path);
+    let mut name: String = path
+        .chars()
+        .take(63)
+        .filter_map(|char| match char {
+            'a'..='z' | '0'..='9' => Some(char),
+            '.' | '/' | ':' | '-' => Some('-'),
+            _ => None,
+        })
+        .collect();
+    name.truncate(name.trim_end_matches('-').len());
+    name.trim_start_matches('-').to_owned()
+}
+
+fn stream<'a>(documents: impl Iterator<Item = &'a Value>) -> anyhow::Result<String> {
+    let mut text = String::new();
+    for document in documents {
+        text.push_str("---\n");
+        text.push_str(&to_yaml(document).context("cannot write a document of package.yaml")?);
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn composition(function: &str) -> Value {
+        json!({ "kind": "Composition", "spec": { "pipeline": [
+            { "step": "ours", "functionRef": { "name": function } },
+            { "step": "other", "functionRef": { "name": "function-auto-ready" } },
+        ] } })
+    }
+
+    #[test]
+    fn compositions_name_the_function_as_core_will() {
+        let digest = Digest::of(b"");
+        let stream =
+            |repository: &str| configuration(&[], &[composition(FUNCTION)], repository, &digest).unwrap();
+        let nested = stream("registry.example.org/group/function-testplatform");
+        assert!(nested.contains("name: group-function-testplatform\n"), "{nested}");
+        assert!(nested.contains("name: function-auto-ready\n"), "{nested}");
+        assert!(
+            nested.contains(&format!("version: {digest}\n"))
+                || nested.contains(&format!("version: \"{digest}\"\n"))
+        );
+        assert!(
+            stream("registry.example.org/function-testplatform").contains("name: function-testplatform\n")
+        );
+    }
+
+    #[test]
+    fn a_package_whose_compositions_do_not_use_the_function_is_refused() {
+        let refused = configuration(&[], &[composition("function-x")], "r.example/f", &Digest::of(b""));
+        assert!(refused.unwrap_err().to_string().contains("function-testplatform"));
+    }
+
+    #[test]
+    fn names_of_dependencies_are_cores() {
+        for (repository, name) in [
+            ("xpkg.example.org/a/function-b", "a-function-b"),
+            ("localhost:5000/function-b", "function-b"),
+            ("r.example/A_b.c/-d-", "b-c--d"),
+        ] {
+            assert_eq!(dependency_name(repository), name);
+        }
+        assert_eq!(dependency_name(&format!("r.example/{}", "a".repeat(80))).len(), 63);
+    }
+}

@@ -1,0 +1,54 @@
+//! `cargo xpkg bump`: moves the pinned commits in a checkout of an infra-deployments-like repository.
+//!
+//! Files in as bytes → [`plan()`] → edits → bytes out. Lines that are not meant keep every byte, because a file of a GitOps
+//! repository is reviewed as a diff and owned by others. Only [`disk`], [`git`] and [`command`] touch the world.
+//!
+//! **Invariant:** on an error nothing is changed. **Invariant:** what was edited is read again and means what was meant.
+//! **Invariant:** staging and production are never changed together.
+
+mod application_set;
+mod body;
+mod checks;
+pub mod command;
+mod delta;
+mod diff;
+pub mod disk;
+mod environment_config;
+mod finding;
+pub mod git;
+mod image;
+mod kustomization;
+mod layout;
+mod pin;
+mod plan;
+mod problem;
+mod report;
+mod rights;
+mod rings;
+pub(crate) mod schema;
+mod text;
+mod tree;
+mod upstream;
+
+pub use body::{Facts, pull_request};
+pub use checks::{Context, check};
+pub use delta::{Risk, check as check_upstream, risk};
+pub use diff::unified;
+pub use finding::{Finding, Severity};
+pub use image::Image;
+pub use layout::{Overlay, Scope, overlays};
+pub use pin::{Commit, Pin, Source};
+pub use plan::{Edit, Move, Plan, Request, plan};
+pub use problem::Problem;
+pub use report::{Row, report};
+pub use rights::{Right, needed, of_cluster_role};
+pub use rings::{Environment, Rings};
+pub use schema::{Change, Verdict, compare_definitions, compare_request, compare_schemas};
+pub use tree::Tree;
+pub use upstream::{Kind, Upstream, UpstreamCommit, commits_of_log};
+
+/// The source that is moved if none is named: where the Konflux clusters have Crossplane and its compositions from.
+pub const UPSTREAM_SOURCE: &str = "konflux-ci/crossplane-control-plane";
+
+/// The component that is edited if none is named.
+pub const COMPONENT: &str = "crossplane-control-plane";

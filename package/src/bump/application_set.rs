@@ -1,0 +1,135 @@
+//! The list of clusters in the ApplicationSet. A member cluster that it does not name gets the base, without Crossplane.
+
+use serde_json::Value;
+
+use super::text::{self, lines};
+use super::{Problem, Tree};
+
+/// Where ApplicationSets are.
+const DIRECTORY: &str = "argo-cd-apps";
+
+/// A cluster in the list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Element {
+    /// The cluster's name in Argo CD.
+    pub name: String,
+    /// The directory in the environment; the base where it is not given.
+    pub directory: Option<String>,
+}
+
+/// The list of one component.
+#[derive(Clone, Debug)]
+pub struct ApplicationSet {
+    /// Its file.
+    pub file: String,
+    /// The clusters.
+    pub elements: Vec<Element>,
+}
+
+/// The ApplicationSet that renders a component: the one whose `sourceRoot` is the component's directory.
+pub fn of_component(tree: &Tree, component: &str) -> Result<Option<ApplicationSet>, Problem> {
+    let root = format!("components/{component}");
+    for (file, bytes) in tree.under(DIRECTORY) {
+        // Most of several hundred files are about something else and need not be read.
+        if text::line_with(bytes, &root).is_none() {
+            continue;
+        }
+        for document in text::documents(file, bytes)? {
+            if text::str_at(&document, &["kind"]) == Some("ApplicationSet") && names_root(&document, &root) {
+                return Ok(Some(ApplicationSet { file: file.to_owned(), elements: elements(&document) }));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// Clusters that other ApplicationSets name, each with the number of them.
+pub fn elsewhere(tree: &Tree, this: &str) -> Vec<(String, usize)> {
+    let mut counts = std::collections::BTreeMap::new();
+    for (file, bytes) in tree.under(DIRECTORY).filter(|(file, _)| *file != this) {
+        if text::line_with(bytes, "nameNormalized: ").is_none() {
+            continue;
+        }
+        let documents = text::documents(file, bytes).unwrap_or_default();
+        let mut names: Vec<_> = documents.iter().flat_map(elements).map(|element| element.name).collect();
+        names.sort();
+        names.dedup();
+        for name in names {
+            *counts.entry(name).or_insert(0) += 1;
+        }
+    }
+    counts.into_iter().collect()
+}
+
+/// The file with one more cluster, written as its neighbours are.
+pub fn with(tree: &Tree, set: &ApplicationSet, cluster: &str) -> Result<String, Problem> {
+    let bytes = tree.get(&set.file).unwrap_or_default();
+    let text = text::utf8(&set.file, bytes)?;
+    let all: Vec<_> = lines(text).collect();
+    let pair = all.windows(2).rfind(|pair| {
+        let [name, directory] = pair else { return false };
+        name.text.trim_start().starts_with("- nameNormalized: ")
+            && directory.text.trim_start().starts_with("values.clusterDir: ")
+    });
+    let refused = |line: usize| {
+        let help = format!("add nameNormalized and values.clusterDir of {cluster} by hand");
+        Problem::new(&set.file, "the list of clusters is not written as pairs of lines", help).at(line)
+    };
+    let Some([name, directory]) = pair else {
+        return Err(refused(text::line_with(bytes, "list:").unwrap_or(1)));
+    };
+    let before =
+        |text: &str, key: &str| text.find(key).and_then(|at| text.get(..at + key.len())).map(str::to_owned);
+    let (Some(first), Some(second)) =
+        (before(name.text, "nameNormalized: "), before(directory.text, "values.clusterDir: "))
+    else {
+        return Err(refused(name.number));
+    };
+    let value = text::scalar(cluster);
+    let at = directory.after();
+    let new = if directory.end.is_empty() {
+        format!("{}{first}{value}{}{second}{value}", name.end, name.end)
+    } else {
+        format!("{first}{value}{}{second}{value}{}", name.end, directory.end)
+    };
+    let after = text::spliced(text, vec![(at..at, new)]);
+    let expected: Vec<_> = set
+        .elements
+        .iter()
+        .cloned()
+        .chain([Element { name: cluster.to_owned(), directory: Some(cluster.to_owned()) }])
+        .collect();
+    let read: Vec<_> = text::documents(&set.file, after.as_bytes())?.iter().flat_map(elements).collect();
+    if read == expected { Ok(after) } else { Err(refused(directory.number)) }
+}
+
+fn names_root(value: &Value, root: &str) -> bool {
+    match value {
+        Value::Object(map) => map.iter().any(|(key, value)| {
+            (key == "sourceRoot" && value.as_str() == Some(root)) || names_root(value, root)
+        }),
+        Value::Array(list) => list.iter().any(|value| names_root(value, root)),
+        _ => false,
+    }
+}
+
+/// The elements of every list generator, in the order of the file.
+fn elements(value: &Value) -> Vec<Element> {
+    match value {
+        Value::Object(map) => map
+            .iter()
+            .flat_map(|(key, value)| match key.as_str() {
+                "elements" => value.as_array().into_iter().flatten().filter_map(element).collect(),
+                _ => elements(value),
+            })
+            .collect(),
+        Value::Array(list) => list.iter().flat_map(elements).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn element(value: &Value) -> Option<Element> {
+    let name = text::str_at(value, &["nameNormalized"])?.to_owned();
+    let directory = text::str_at(value, &["values.clusterDir"]).map(str::to_owned);
+    Some(Element { name, directory })
+}

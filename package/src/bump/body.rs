@@ -1,0 +1,183 @@
+//! The text of the pull request: What, Why, Validation, Risk Assessment.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use super::upstream::{Kind, Upstream};
+use super::{Commit, Environment, Finding, Plan, Request, Severity, delta};
+
+/// What the text is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Facts<'a> {
+    /// What was asked for.
+    pub request: &'a Request,
+    /// What changes.
+    pub plan: &'a Plan,
+    /// The source in between, one for each commit that is left; empty where no clone was given.
+    pub ranges: &'a [Upstream],
+    /// What the checks found.
+    pub findings: &'a [Finding],
+    /// Days that staging has had the target.
+    pub staged_days: Option<i64>,
+    /// The Jira key.
+    pub jira: Option<&'a str>,
+    /// Why, in the words of who asks.
+    pub why: Option<&'a str>,
+}
+
+/// The text, as Markdown. The same facts give the same bytes.
+pub fn pull_request(facts: &Facts) -> String {
+    let mut out = String::new();
+    // Writing to a String cannot fail.
+    let _ = what(&mut out, facts).and_then(|()| why(&mut out, facts));
+    let _ = validation(&mut out, facts).and_then(|()| risk(&mut out, facts));
+    out
+}
+
+fn clusters(facts: &Facts) -> Vec<String> {
+    let changed: BTreeSet<&str> = facts.plan.edits.keys().map(String::as_str).collect();
+    let mut names: Vec<String> = facts
+        .plan
+        .overlays
+        .iter()
+        .filter(|overlay| {
+            // A cluster changes with its own overlay and with the base that it shares.
+            let shared = facts.plan.overlays.iter().any(|base| {
+                base.cluster.is_none()
+                    && (base.environment, &base.ring) == (overlay.environment, &overlay.ring)
+                    && changed.contains(base.kustomization.as_str())
+            });
+            shared || changed.contains(overlay.kustomization.as_str())
+        })
+        .filter_map(|overlay| overlay.cluster.clone())
+        .collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+fn environments(facts: &Facts) -> String {
+    let names: Vec<_> =
+        facts.request.scope.environments.iter().map(|environment| environment.name()).collect();
+    names.join(" and ")
+}
+
+fn ring(facts: &Facts) -> String {
+    let names: Vec<String> = facts
+        .request
+        .scope
+        .rings
+        .iter()
+        .map(|name| facts.request.rings.named(name).map_or_else(|| name.clone(), |ring| ring.name.clone()))
+        .collect();
+    if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) }
+}
+
+fn what(out: &mut String, facts: &Facts) -> std::fmt::Result {
+    let (source, to) = (&facts.request.source, &facts.request.to);
+    writeln!(out, "## What\n")?;
+    writeln!(out, "Move `{source}` to {to} in {}{}.\n", environments(facts), ring(facts))?;
+    if let Some(jira) = facts.jira {
+        writeln!(out, "Jira: {jira}\n")?;
+    }
+    let clusters = clusters(facts);
+    if !clusters.is_empty() {
+        writeln!(out, "Clusters: {}\n", clusters.join(", "))?;
+    }
+    let from: BTreeSet<&Commit> = facts.plan.moves.iter().map(|step| &step.from).collect();
+    for from in from {
+        writeln!(
+            out,
+            "- from {from}: https://github.com/{source}/compare/{}...{}",
+            from.short(),
+            to.short()
+        )?;
+    }
+    writeln!(out, "\n| file | change |\n| --- | --- |")?;
+    for (path, edit) in &facts.plan.edits {
+        let pins = facts.plan.moves.iter().filter(|step| step.file == *path).count();
+        let change = match (&edit.before, pins) {
+            (None, _) => "new".to_owned(),
+            (Some(_), 0) => "changed".to_owned(),
+            (Some(_), 1) => "1 pin".to_owned(),
+            (Some(_), pins) => format!("{pins} pins"),
+        };
+        writeln!(out, "| `{path}` | {change} |")?;
+    }
+    writeln!(out)
+}
+
+fn why(out: &mut String, facts: &Facts) -> std::fmt::Result {
+    writeln!(out, "## Why\n")?;
+    match facts.why {
+        Some(why) => writeln!(out, "{why}\n")?,
+        None if facts.request.scope.environments.contains(&Environment::Production) => {
+            writeln!(out, "Promote what staging has.\n")?;
+        }
+        None => writeln!(out, "Keep up with `{}`.\n", facts.request.source)?,
+    }
+    let mut seen = BTreeSet::new();
+    let mut kinds = BTreeMap::<Kind, Vec<String>>::new();
+    for commit in facts.ranges.iter().flat_map(|range| &range.commits) {
+        if seen.insert(&commit.commit) {
+            let short = commit.commit.get(..7).unwrap_or(&commit.commit);
+            kinds.entry(commit.kind).or_default().push(format!("{short} {}", commit.subject));
+        }
+    }
+    for kind in Kind::ALL {
+        let Some(commits) = kinds.get(&kind) else { continue };
+        writeln!(out, "{} ({}):\n", kind.heading(), commits.len())?;
+        // Dozens of these come from a bot, and say the same.
+        let shown = if kind <= Kind::Digests { 10 } else { usize::MAX };
+        for commit in commits.iter().take(shown) {
+            writeln!(out, "- {commit}")?;
+        }
+        if commits.len() > shown {
+            writeln!(out, "- and {} more", commits.len() - shown)?;
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+fn validation(out: &mut String, facts: &Facts) -> std::fmt::Result {
+    writeln!(out, "## Validation\n")?;
+    let errors = facts.findings.iter().filter(|finding| finding.severity == Severity::Error).count();
+    let warnings: Vec<_> =
+        facts.findings.iter().filter(|finding| finding.severity == Severity::Warning).collect();
+    let read = if facts.ranges.is_empty() { ", without the source's commits" } else { "" };
+    writeln!(out, "- `bump check`{read}: {errors} errors, {} warnings", warnings.len())?;
+    if let Some(days) = facts.staged_days {
+        writeln!(out, "- in staging for {days} days")?;
+    }
+    for finding in facts.findings.iter().filter(|finding| finding.severity > Severity::Note) {
+        writeln!(out, "- {finding}")?;
+    }
+    writeln!(out, "- not done here: rendering of the overlays, signatures and architectures of images\n")
+}
+
+fn risk(out: &mut String, facts: &Facts) -> std::fmt::Result {
+    let (level, reason) = delta::risk(facts.ranges, facts.findings);
+    let clusters = clusters(facts);
+    let blast =
+        match (clusters.is_empty(), facts.request.scope.environments.contains(&Environment::Production)) {
+            (true, _) => "developers' clusters".to_owned(),
+            (false, true) => {
+                format!("tests in production, clusters {}", clusters.join(", "))
+            }
+            (false, false) => format!("developers' clusters and staging: {}", clusters.join(", ")),
+        };
+    writeln!(out, "## Risk Assessment\n")?;
+    writeln!(out, "- Risk Level: {level:?} ({reason})")?;
+    writeln!(
+        out,
+        "- Failure mode: a new Composition acts on running clusters at once; claims that cannot be composed wait, and \
+         pipelines that wait for them time out"
+    )?;
+    writeln!(out, "- Blast radius: {blast}")?;
+    writeln!(
+        out,
+        "- Rollback: revert this pull request. Versions that a CRD got in between stay; objects in flight are composed \
+         again by the previous Composition"
+    )
+}

@@ -1,0 +1,207 @@
+//! The checks that need nothing but the checkout. B02, B04 to B06, B11 and B14 look at the source, see `delta`.
+
+mod clusters;
+mod files;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::kustomization::Kustomization;
+use super::pin::Reference;
+use super::rings::Environment;
+use super::{Commit, Finding, Overlay, Rings, Source, Tree, environment_config, overlays, text};
+
+/// What is known beside the files.
+#[derive(Clone, Debug)]
+pub struct Context {
+    /// The component's directory below `components/`.
+    pub component: String,
+    /// Repositories whose pins must be whole commits; of others it is only said.
+    pub sources: Vec<Source>,
+    /// Which cluster is in which ring.
+    pub rings: Rings,
+    /// Commits that staging ever had, with when it got them in Unix seconds; none where history is not known.
+    pub staged: Option<BTreeMap<Commit, i64>>,
+    /// ProviderConfigs that the compositions name.
+    pub provider_configs: Vec<String>,
+    /// API groups of the claims.
+    pub groups: Vec<String>,
+    /// Files that a pull request changes.
+    pub changed: Vec<String>,
+}
+
+impl Context {
+    /// What holds for the incumbent and for this repository's own packages.
+    pub fn new(component: &str, source: Source, rings: Rings) -> Self {
+        Self {
+            component: component.to_owned(),
+            sources: vec![source],
+            rings,
+            staged: None,
+            provider_configs: vec![
+                "testplatform-kubernetes-provider-config".to_owned(),
+                "eaas-kubernetes-provider-config".to_owned(),
+            ],
+            groups: vec!["ci.openshift.org".to_owned()],
+            changed: Vec::new(),
+        }
+    }
+}
+
+struct Read {
+    overlay: Overlay,
+    file: Kustomization,
+}
+
+/// All findings, the heaviest first.
+pub fn check(tree: &Tree, context: &Context) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut read = Vec::new();
+    for overlay in overlays(tree, &context.component, &context.rings) {
+        match Kustomization::read(
+            &overlay.kustomization,
+            tree.get(&overlay.kustomization).unwrap_or_default(),
+        ) {
+            Ok(file) => read.push(Read { overlay, file }),
+            // Said by B15, which reads every file.
+            Err(problem) if problem.what.starts_with("not ") => {}
+            Err(problem) => findings.push(
+                Finding::error("B01", format!("{}; {}", problem.what, problem.help))
+                    .file(problem.file)
+                    .line(problem.line),
+            ),
+        }
+    }
+    if read.is_empty() {
+        let message = "no overlay of this component: check --repo and --component";
+        findings.push(Finding::error("B01", message).file(format!("components/{}", context.component)));
+    }
+    pins(&read, context, &mut findings);
+    staged(&read, context, &mut findings);
+    files::environment_configs(tree, &read, &mut findings);
+    files::provider_configs(tree, &read, context, &mut findings);
+    files::patches(tree, context, &mut findings);
+    clusters::clusters(tree, &read, context, &mut findings);
+    clusters::groups(tree, context, &mut findings);
+    files::hygiene(tree, context, &mut findings);
+    clusters::hub_rights(tree, &mut findings);
+    changed(context, &mut findings);
+    findings.sort_by(|one, other| {
+        (other.severity, one.id, &one.file, one.line).cmp(&(one.severity, other.id, &other.file, other.line))
+    });
+    findings
+}
+
+/// B01: a source is pinned to one commit in a file, in staging, and in a ring.
+fn pins(read: &[Read], context: &Context, findings: &mut Vec<Finding>) {
+    let mut staging = BTreeMap::<Source, Vec<(Commit, String)>>::new();
+    let mut rings = BTreeMap::<(String, Source), BTreeMap<Commit, Vec<String>>>::new();
+    for Read { overlay, file } in read {
+        let mut first = BTreeMap::<Source, Commit>::new();
+        for (entry, reference) in file.references() {
+            match reference {
+                Reference::Local => {}
+                Reference::Loose { source, why } => {
+                    let ours =
+                        source.is_some_and(|source| context.sources.iter().any(|known| known.is(&source)));
+                    let message = format!("`{}` {why}; pin it to a whole commit", entry.value);
+                    let finding =
+                        if ours { Finding::error("B01", message) } else { Finding::warning("B01", message) };
+                    findings.push(finding.file(&file.path).line(Some(entry.line)));
+                }
+                Reference::Pinned(pin) => {
+                    let one = first.entry(pin.source.clone()).or_insert_with(|| pin.commit.clone());
+                    if *one != pin.commit {
+                        let message = format!(
+                            "{} is pinned to {} here and to {} above: half bumped",
+                            pin.source,
+                            pin.commit.short(),
+                            one.short()
+                        );
+                        findings.push(Finding::error("B01", message).file(&file.path).line(Some(pin.line)));
+                    }
+                }
+            }
+        }
+        for (source, commit) in first {
+            if overlay.environment == Environment::Staging {
+                staging.entry(source.clone()).or_default().push((commit.clone(), file.path.clone()));
+            }
+            let ring = overlay.cluster.as_ref().and_then(|cluster| context.rings.of(cluster));
+            if let (Some(ring), Some(cluster)) = (ring, &overlay.cluster) {
+                let ring = rings.entry((ring.name.clone(), source)).or_default();
+                ring.entry(commit).or_default().push(cluster.clone());
+            }
+        }
+    }
+    for (source, pins) in staging {
+        for (commit, path) in pins.iter().filter(|(commit, _)| *commit != pins[0].0) {
+            let message = format!(
+                "{source} is at {} here and at {} in {}",
+                commit.short(),
+                pins[0].0.short(),
+                pins[0].1
+            );
+            findings.push(Finding::error("B01", message).file(path));
+        }
+    }
+    for ((ring, source), commits) in rings.into_iter().filter(|(_, commits)| commits.len() > 1) {
+        let at: Vec<_> = commits
+            .iter()
+            .map(|(commit, clusters)| format!("{} at {}", clusters.join(", "), commit.short()))
+            .collect();
+        findings.push(Finding::warning(
+            "B01",
+            format!("{ring} has {source} at several commits: {}", at.join("; ")),
+        ));
+    }
+}
+
+/// B03: what production has, staging had before.
+fn staged(read: &[Read], context: &Context, findings: &mut Vec<Finding>) {
+    let Some(history) = &context.staged else { return };
+    let now = pinned(read, |environment| environment == Environment::Staging);
+    let production = pinned(read, |environment| environment == Environment::Production);
+    for (source, commit) in production.difference(&now).filter(|(source, _)| context.sources.contains(source))
+    {
+        if !history.contains_key(commit) {
+            let short = commit.short();
+            let message =
+                format!("production has {short} of {source}, which staging never had as far as history goes");
+            findings.push(Finding::warning("B03", message));
+        }
+    }
+}
+
+fn pinned(read: &[Read], of: impl Fn(Environment) -> bool) -> BTreeSet<(Source, Commit)> {
+    read.iter()
+        .filter(|read| of(read.overlay.environment))
+        .flat_map(|read| read.file.pins().map(|pin| (pin.source, pin.commit)).collect::<Vec<_>>())
+        .collect()
+}
+
+/// B17: one pull request does not touch staging and production, nor what they share.
+fn changed(context: &Context, findings: &mut Vec<Finding>) {
+    let mut environments = BTreeMap::<Environment, &str>::new();
+    for path in &context.changed {
+        let parts: Vec<&str> = path.split('/').collect();
+        let environment = match parts[..] {
+            ["components", _, "rings", ring, ..] => context.rings.environment(ring),
+            ["components", _, environment, ..] => environment.parse().ok(),
+            _ => None,
+        };
+        if let Some(environment) = environment {
+            environments.entry(environment).or_insert(path);
+        } else if let ["components", component, shared @ ("base" | "k-components"), ..] = parts[..]
+            && component == context.component
+        {
+            let message = format!("{shared} is in every environment at once, whatever ring it is meant for");
+            findings.push(Finding::warning("B17", message).file(path));
+        }
+    }
+    let earlier = environments.iter().find(|(environment, _)| **environment != Environment::Production);
+    if let (Some((environment, path)), Some(other)) = (earlier, environments.get(&Environment::Production)) {
+        let message =
+            format!("production is changed together with {environment} ({path}): make two pull requests");
+        findings.push(Finding::error("B17", message).file(*other));
+    }
+}

@@ -1,0 +1,264 @@
+//! The command line: `plan`, `apply`, `check`, `report`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, IsTerminal as _, Write};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+
+use super::kustomization::Kustomization;
+use super::upstream::{self, Upstream};
+use super::{
+    COMPONENT, Commit, Context, Environment, Facts, Finding, Image, Plan, Problem, Request, Rings, Scope,
+    Severity, Source, Tree, UPSTREAM_SOURCE, check_upstream, disk, git, overlays, text,
+};
+
+mod change;
+mod look;
+
+/// Nothing to change, or all checks passed.
+pub const UNCHANGED: u8 = 0;
+/// Bad input; nothing was changed.
+pub const FAILED: u8 = 1;
+/// Changed, or would change.
+pub const CHANGED: u8 = 2;
+/// A check failed; nothing was changed.
+pub const CHECK_FAILED: u8 = 3;
+
+/// Move pinned commits in a checkout of infra-deployments. Offline: the source is read from a clone, if one is given.
+///
+/// Exit codes: 0 no change, 1 error, 2 changed or would change, 3 a check failed. On 1 and 3 nothing is changed.
+#[derive(Debug, Args)]
+pub struct Bump {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Print what would change, as a unified diff.
+    Plan(Change),
+    /// Change it, all files or none.
+    Apply {
+        #[command(flatten)]
+        change: Change,
+        /// Only print the diff, as `plan` does.
+        #[arg(long)]
+        dry_run: bool,
+        /// Also in a directory that is no git checkout, where there is no way back.
+        #[arg(long)]
+        allow_no_vcs: bool,
+    },
+    /// Check the checkout as it is, for CI.
+    Check {
+        #[command(flatten)]
+        place: Place,
+        /// Where the pull request branches off: fails if staging and production are changed together.
+        #[arg(long, value_name = "REF")]
+        base: Option<String>,
+        /// A kustomize program: renders every overlay. Needs the network.
+        #[arg(long, value_name = "PROGRAM")]
+        render: Option<PathBuf>,
+    },
+    /// Print what is pinned where, and with a clone how far it is behind.
+    Report {
+        #[command(flatten)]
+        place: Place,
+    },
+}
+
+#[derive(Debug, Args)]
+struct Place {
+    /// Checkout of infra-deployments.
+    #[arg(long, default_value = ".", value_name = "DIRECTORY")]
+    repo: PathBuf,
+    /// Directory below components/.
+    #[arg(long, default_value = COMPONENT, value_name = "NAME")]
+    component: String,
+    /// Repository on GitHub whose pins are meant. Those of others are left alone.
+    #[arg(long, default_value = UPSTREAM_SOURCE, value_name = "OWNER/NAME")]
+    source: Source,
+    /// Clone of the source: what the commits in between change is read from it.
+    #[arg(long, value_name = "DIRECTORY")]
+    clone: Option<PathBuf>,
+    /// The EphemeralCluster CRD, to compare the XRD with.
+    #[arg(long, value_name = "FILE")]
+    crd: Option<PathBuf>,
+    /// Which cluster is in which ring [default: the rings of August 2026]
+    #[arg(long, value_name = "FILE")]
+    rings: Option<PathBuf>,
+    /// Where packages may come from beside quay.io/konflux-ci/.
+    #[arg(long, value_name = "PREFIX", value_delimiter = ',')]
+    registry: Vec<String>,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+struct Change {
+    #[command(flatten)]
+    place: Place,
+    /// The whole commit to move to, or a clone of the source, whose HEAD is then meant.
+    #[arg(long, value_name = "COMMIT|DIRECTORY")]
+    to: String,
+    /// dev,staging or production; never both.
+    #[arg(long, value_name = "ENVIRONMENT", value_delimiter = ',', required = true)]
+    env: Vec<Environment>,
+    /// Ring of production, by number or name; `all` for every one.
+    #[arg(long, value_name = "RING", value_delimiter = ',')]
+    ring: Vec<String>,
+    /// Clusters, by name.
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    clusters: Vec<String>,
+    /// Make an overlay for a cluster and add it to the ApplicationSet.
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    add_cluster: Vec<String>,
+    /// Set the digest of an image, too.
+    #[arg(long, value_name = "NAME@sha256:DIGEST", value_delimiter = ',')]
+    image: Vec<Image>,
+    /// Write the text of the pull request.
+    #[arg(long, value_name = "FILE")]
+    pr_body: Option<PathBuf>,
+    /// Jira key for the text of the pull request.
+    #[arg(long, value_name = "KEY")]
+    jira: Option<String>,
+    /// Why, for the text of the pull request.
+    #[arg(long, value_name = "SENTENCE")]
+    why: Option<String>,
+    /// Go on though pins in one file differ or a check fails.
+    #[arg(long)]
+    force: bool,
+    /// Go back to an earlier commit.
+    #[arg(long)]
+    rollback: bool,
+    /// Also edit files with changes that are not committed.
+    #[arg(long)]
+    allow_dirty: bool,
+}
+
+/// Runs it and returns the exit code. `now` is in Unix seconds.
+///
+/// # Errors
+/// If the output cannot be printed.
+pub fn run(bump: &Bump, out: &mut impl Write, err: &mut impl Write, now: i64) -> io::Result<u8> {
+    let place = match &bump.command {
+        Command::Plan(change) | Command::Apply { change, .. } => &change.place,
+        Command::Check { place, .. } | Command::Report { place } => place,
+    };
+    let done = match &bump.command {
+        Command::Plan(change) => change::run(change, None, out, err, now),
+        Command::Apply { change, dry_run, allow_no_vcs } => {
+            change::run(change, (!dry_run).then_some(*allow_no_vcs), out, err, now)
+        }
+        Command::Check { place, base, render } => {
+            look::check(place, base.as_deref(), render.as_deref(), out, err)
+        }
+        Command::Report { place } => look::report(place, out, err),
+    };
+    match done {
+        Ok(code) => Ok(code),
+        Err(Failure::Output(error)) => Err(error),
+        Err(Failure::Problems(problems)) => {
+            if place.json {
+                print_json(out, &json!({ "errors": problems }))?;
+            }
+            for problem in problems {
+                writeln!(err, "error: {problem}")?;
+            }
+            Ok(FAILED)
+        }
+    }
+}
+
+/// Why a command came to no result.
+#[derive(Debug)]
+enum Failure {
+    Problems(Vec<Problem>),
+    Output(io::Error),
+}
+
+impl From<Problem> for Failure {
+    fn from(problem: Problem) -> Self {
+        Self::Problems(vec![problem])
+    }
+}
+
+impl From<Vec<Problem>> for Failure {
+    fn from(problems: Vec<Problem>) -> Self {
+        Self::Problems(problems)
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Output(error)
+    }
+}
+
+fn print_json(out: &mut impl Write, value: &Value) -> io::Result<()> {
+    writeln!(out, "{value:#}")
+}
+
+/// A line on a terminal about what takes long. Nothing where the output is kept.
+fn progress(err: &mut impl Write, what: &str) -> io::Result<()> {
+    if io::stderr().is_terminal() { writeln!(err, "{what}") } else { Ok(()) }
+}
+
+impl Place {
+    fn rings(&self) -> Result<Rings, Problem> {
+        let Some(path) = &self.rings else { return Rings::shipped() };
+        let name = path.display().to_string();
+        Rings::read(&name, text::utf8(&name, &disk::file(path)?)?)
+    }
+
+    fn crd(&self) -> Result<Option<Value>, Problem> {
+        let Some(path) = &self.crd else { return Ok(None) };
+        let name = path.display().to_string();
+        let documents = text::documents(&name, &disk::file(path)?)?;
+        let of_kind = |document: &&Value| {
+            text::str_at(document, &["kind"]) == Some("CustomResourceDefinition")
+                && text::str_at(document, &["spec", "names", "kind"]) == Some("EphemeralCluster")
+        };
+        match documents.iter().find(of_kind) {
+            Some(document) => Ok(Some(document.clone())),
+            None => Err(Problem::new(name, "no CRD of EphemeralCluster", "give the one of ci-tools").at(1)),
+        }
+    }
+
+    /// Directories of the source that are deployed somewhere, by what pins name.
+    fn directories(&self, tree: &Tree, rings: &Rings) -> BTreeSet<String> {
+        overlays(tree, &self.component, rings)
+            .iter()
+            .filter_map(|overlay| {
+                Kustomization::read(&overlay.kustomization, tree.get(&overlay.kustomization)?).ok()
+            })
+            .flat_map(|file| file.pins().collect::<Vec<_>>())
+            .filter(|pin| pin.source == self.source)
+            .map(|pin| pin.directory)
+            .collect()
+    }
+
+    /// What the checks know beside the files; from the clone what compositions at `range` name.
+    fn context(&self, rings: &Rings, ranges: &[Upstream]) -> Context {
+        let mut context = Context::new(&self.component, self.source.clone(), rings.clone());
+        if git::is_checkout(&self.repo) {
+            context.staged = git::staged(&self.repo, &self.component, &self.source);
+        }
+        let named: BTreeSet<String> =
+            ranges.iter().flat_map(|range| upstream::provider_configs(&range.after)).collect();
+        if !named.is_empty() {
+            context.provider_configs = named.into_iter().collect();
+        }
+        let groups: BTreeSet<String> = ranges
+            .iter()
+            .flat_map(|range| upstream::definitions(&range.after))
+            .filter_map(|xrd| text::str_at(&xrd, &["spec", "group"]).map(str::to_owned))
+            .collect();
+        if !groups.is_empty() {
+            context.groups = groups.into_iter().collect();
+        }
+        context
+    }
+}

@@ -1,0 +1,247 @@
+//! `plan` and `apply`.
+
+use super::{
+    BTreeMap, BTreeSet, CHANGED, CHECK_FAILED, Change, Commit, Context, Environment, Facts, Failure, Finding,
+    Kustomization, Path, Plan, Problem, Request, Scope, Severity, Tree, UNCHANGED, UPSTREAM_SOURCE, Upstream,
+    Write, check_upstream, disk, git, json, print_json, progress, upstream,
+};
+use crate::bump::{body, check, delta, plan, unified};
+
+const DAY: i64 = 24 * 60 * 60;
+
+/// Plans, and with `apply` also writes; its value is whether a directory without git will do.
+pub fn run(
+    change: &Change,
+    apply: Option<bool>,
+    out: &mut impl Write,
+    err: &mut impl Write,
+    now: i64,
+) -> Result<u8, Failure> {
+    let place = &change.place;
+    let rings = place.rings()?;
+    let crd = place.crd()?;
+    let tree = disk::read(&place.repo, &place.component)?;
+    let (to, clone) = target(change)?;
+    let directories = place.directories(&tree, &rings);
+    let mut request = Request {
+        component: place.component.clone(),
+        source: place.source.clone(),
+        to: to.clone(),
+        scope: Scope {
+            environments: change.env.iter().copied().collect(),
+            rings: change.ring.clone(),
+            clusters: change.clusters.clone(),
+        },
+        add_clusters: change.add_cluster.clone(),
+        images: change.image.clone(),
+        environment_configs: true,
+        force: change.force,
+        rings: rings.clone(),
+    };
+    // Said before anything is read from the clone, which may take longer than a mistake deserves.
+    let mut planned = plan(&tree, &request)?;
+    if let Some(clone) = clone.as_deref() {
+        if !git::has(clone, &to) {
+            let what = format!("the clone has no commit {to}");
+            return Err(Problem::new(clone.display().to_string(), what, "fetch it, or check --to").into());
+        }
+        // Only the upstream's own compositions ever did without.
+        if place.source.to_string() == UPSTREAM_SOURCE
+            && !upstream::needs_environment_config(&git::files(clone, &to, &directories)?)
+        {
+            request.environment_configs = false;
+            planned = plan(&tree, &request)?;
+        }
+    }
+    let is_checkout = git::is_checkout(&place.repo);
+    if is_checkout && !change.allow_dirty {
+        let dirty = git::dirty(&place.repo, &planned.edits)?;
+        if !dirty.is_empty() {
+            return Err(dirty.into());
+        }
+    }
+    if apply == Some(false) && !is_checkout {
+        let help = "give a checkout, or --allow-no-vcs if there need be no way back";
+        return Err(Problem::new(place.repo.display().to_string(), "no git checkout", help).into());
+    }
+    let ranges = ranges(clone.as_deref(), &planned, &to, &directories, err)?;
+    let mut findings = std::mem::take(&mut planned.findings);
+    for range in &ranges {
+        findings.extend(check_upstream(range, crd.as_ref(), change.rollback, &place.registry));
+    }
+    let mut context = place.context(&rings, &ranges);
+    // A member of the ring that has no overlay was said by the plan.
+    let production = request.scope.environments.contains(&Environment::Production);
+    let staged_days = if production { staged(&tree, &context, &request, now, &mut findings) } else { None };
+    context.staged = None;
+    findings.extend(on_result(&tree, &context, &planned, request.environment_configs));
+    findings.sort_by_key(|finding| (std::cmp::Reverse(finding.severity), finding.id));
+    findings.dedup();
+
+    let failed = findings.iter().any(|finding| finding.severity == Severity::Error) && !change.force;
+    let facts = Facts {
+        request: &request,
+        plan: &planned,
+        ranges: &ranges,
+        findings: &findings,
+        staged_days,
+        jira: change.jira.as_deref(),
+        why: change.why.as_deref(),
+    };
+    if !failed && !planned.edits.is_empty() {
+        if let Some(path) = &change.pr_body {
+            std::fs::write(path, body::pull_request(&facts)).map_err(|error| {
+                let what = format!("cannot be written: {error}");
+                Problem::new(path.display().to_string(), what, "nothing was changed; give another file")
+            })?;
+        }
+        if apply.is_some() {
+            disk::write(&place.repo, &planned.edits)?;
+        }
+    }
+    print(change, &facts, (apply.is_some() && !failed, failed), out, err)?;
+    Ok(match (failed, planned.edits.is_empty()) {
+        (true, _) => CHECK_FAILED,
+        (false, true) => UNCHANGED,
+        (false, false) => CHANGED,
+    })
+}
+
+/// The commit to move to, and the clone that has it.
+fn target(change: &Change) -> Result<(Commit, Option<std::path::PathBuf>), Problem> {
+    let why = match change.to.parse::<Commit>() {
+        Ok(commit) => return Ok((commit, change.place.clone.clone())),
+        Err(why) => why,
+    };
+    let path = Path::new(&change.to);
+    if !path.is_dir() {
+        return Err(Problem::new(
+            "--to",
+            why,
+            "give forty lower-case hexadecimal digits, or a clone of the source",
+        ));
+    }
+    Ok((git::head(path)?, Some(path.to_owned())))
+}
+
+fn ranges(
+    clone: Option<&Path>,
+    plan: &Plan,
+    to: &Commit,
+    directories: &BTreeSet<String>,
+    err: &mut impl Write,
+) -> Result<Vec<Upstream>, Failure> {
+    let Some(clone) = clone else { return Ok(Vec::new()) };
+    let from: BTreeSet<&Commit> = plan.moves.iter().map(|step| &step.from).collect();
+    let mut ranges = Vec::new();
+    for from in from {
+        progress(err, &format!("reading {}..{} from {}", from.short(), to.short(), clone.display()))?;
+        ranges.push(git::range(clone, from, to, directories)?);
+    }
+    Ok(ranges)
+}
+
+/// B03: production gets what staging has, or had. Days since then.
+fn staged(
+    tree: &Tree,
+    context: &Context,
+    request: &Request,
+    now: i64,
+    findings: &mut Vec<Finding>,
+) -> Option<i64> {
+    let has_now = crate::bump::overlays(tree, &request.component, &request.rings)
+        .iter()
+        .filter(|overlay| overlay.environment == Environment::Staging)
+        .filter_map(|overlay| {
+            Kustomization::read(&overlay.kustomization, tree.get(&overlay.kustomization)?).ok()
+        })
+        .any(|file| file.pins().any(|pin| pin.source == request.source && pin.commit == request.to));
+    let since = context.staged.as_ref().and_then(|history| history.get(&request.to)).copied();
+    let days = since.map(|since| (now - since).max(0) / DAY);
+    let short = request.to.short();
+    findings.push(match (has_now, days) {
+        (_, Some(days)) => Finding::note("B03", format!("staging got {short} {days} days ago")),
+        (true, None) => Finding::note("B03", format!("staging has {short}, since when is not known")),
+        (false, None) => {
+            Finding::error("B03", format!("staging never had {short}: bump dev,staging first, or --force"))
+        }
+    });
+    days
+}
+
+/// The checks on the files as they will be. What is wrong outside of the scope is for another pull request.
+fn on_result(tree: &Tree, context: &Context, plan: &Plan, environment_configs: bool) -> Vec<Finding> {
+    let mut after = tree.clone();
+    for (path, edit) in &plan.edits {
+        after.insert(path, edit.after.clone());
+    }
+    let ours = |file: &str| {
+        plan.edits.contains_key(file)
+            || plan
+                .overlays
+                .iter()
+                .any(|overlay| file.rsplit_once('/').is_some_and(|(at, _)| at == overlay.directory))
+    };
+    check(&after, context)
+        .into_iter()
+        .filter(|finding| finding.id != "B07" || environment_configs)
+        .filter_map(|finding| match (&finding.file, finding.severity) {
+            (Some(file), Severity::Error) if !ours(file) => {
+                Some(Finding { severity: Severity::Warning, ..finding })
+            }
+            (Some(file), _) if !ours(file) => None,
+            _ => Some(finding),
+        })
+        .collect()
+}
+
+fn print(
+    change: &Change,
+    facts: &Facts,
+    (applied, failed): (bool, bool),
+    out: &mut impl Write,
+    err: &mut impl Write,
+) -> Result<(), Failure> {
+    let edits = &facts.plan.edits;
+    if change.place.json {
+        let files: Vec<_> = edits
+            .iter()
+            .map(|(path, edit)| json!({ "file": path, "new": edit.before.is_none(), "diff": unified(path, edit) }))
+            .collect();
+        let (level, reason) = delta::risk(facts.ranges, facts.findings);
+        let commits: BTreeMap<_, _> =
+            facts.ranges.iter().map(|range| (range.from.as_str(), &range.commits)).collect();
+        return Ok(print_json(
+            out,
+            &json!({
+                "source": facts.request.source,
+                "to": facts.request.to,
+                "changed": !edits.is_empty(),
+                "applied": applied && !edits.is_empty(),
+                "files": files,
+                "pins": facts.plan.moves,
+                "commits": commits,
+                "findings": facts.findings,
+                "risk": { "level": level, "reason": reason },
+            }),
+        )?);
+    }
+    for (path, edit) in edits {
+        out.write_all(unified(path, edit).as_bytes())?;
+    }
+    for finding in facts.findings.iter().filter(|finding| finding.severity > Severity::Note) {
+        writeln!(err, "{finding}")?;
+    }
+    let pins = facts.plan.moves.len();
+    let summary = match (edits.len(), applied) {
+        _ if failed => "a check failed: nothing was changed (--force goes on)".to_owned(),
+        (0, _) => format!("no change: everything in scope is at {}", facts.request.to.short()),
+        (files, true) => format!("changed {}, {}", count(files, "file"), count(pins, "pin")),
+        (files, false) => format!("would change {}, {}", count(files, "file"), count(pins, "pin")),
+    };
+    Ok(writeln!(err, "{summary}")?)
+}
+
+fn count(number: usize, what: &str) -> String {
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+}

@@ -1,0 +1,145 @@
+//! `check` and `report`, which change nothing.
+
+use std::process::Command;
+
+use super::{
+    BTreeMap, BTreeSet, CHECK_FAILED, Commit, Failure, Finding, Kustomization, Path, Place, Problem,
+    Severity, Tree, UNCHANGED, Write, check_upstream, disk, git, json, overlays, print_json, progress,
+};
+use crate::bump::{Rings, Row, report as rows};
+
+/// Checks the checkout as it is.
+pub fn check(
+    place: &Place,
+    base: Option<&str>,
+    render: Option<&Path>,
+    out: &mut impl Write,
+    err: &mut impl Write,
+) -> Result<u8, Failure> {
+    let rings = place.rings()?;
+    let crd = place.crd()?;
+    let tree = disk::read(&place.repo, &place.component)?;
+    let mut ranges = Vec::new();
+    if let Some(clone) = &place.clone {
+        let directories = place.directories(&tree, &rings);
+        for commit in commits(place, &tree, &rings).iter().filter(|commit| git::has(clone, commit)) {
+            progress(err, &format!("reading {} from {}", commit.short(), clone.display()))?;
+            ranges.push(git::range(clone, commit, commit, &directories)?);
+        }
+    }
+    let mut context = place.context(&rings, &ranges);
+    if let Some(base) = base {
+        context.changed = git::changed(&place.repo, base)?;
+    }
+    let mut findings = crate::bump::check(&tree, &context);
+    for range in &ranges {
+        let at = |finding: Finding| Finding {
+            message: format!("{}: {}", range.to.short(), finding.message),
+            ..finding
+        };
+        let of_range = check_upstream(range, crd.as_ref(), false, &place.registry);
+        findings.extend(of_range.into_iter().filter(|finding| finding.id != "B02").map(at));
+    }
+    if let Some(program) = render {
+        rendered(place, program, &tree, &rings, &mut findings, err)?;
+    }
+    findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    let count = |severity| findings.iter().filter(|finding| finding.severity == severity).count();
+    let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
+    if place.json {
+        print_json(out, &json!({ "findings": findings, "errors": errors, "warnings": warnings }))?;
+    } else {
+        for finding in &findings {
+            writeln!(out, "{finding}")?;
+        }
+        writeln!(out, "{errors} errors, {warnings} warnings")?;
+    }
+    Ok(if errors > 0 { CHECK_FAILED } else { UNCHANGED })
+}
+
+/// B10: every overlay renders; with it B09, because kustomize refuses a patch that hits nothing.
+fn rendered(
+    place: &Place,
+    program: &Path,
+    tree: &Tree,
+    rings: &Rings,
+    findings: &mut Vec<Finding>,
+    err: &mut impl Write,
+) -> Result<(), Failure> {
+    for overlay in overlays(tree, &place.component, rings) {
+        progress(err, &format!("rendering {}", overlay.directory))?;
+        let run = Command::new(program)
+            .args(["build", "--enable-helm"])
+            .arg(place.repo.join(&overlay.directory))
+            .output()
+            .map_err(|error| {
+                let what = format!("cannot be run: {error}");
+                Problem::new(program.display().to_string(), what, "give a kustomize program with --render")
+            })?;
+        if !run.status.success() {
+            let said = String::from_utf8_lossy(&run.stderr);
+            let said = said.lines().next_back().unwrap_or("it says nothing");
+            findings
+                .push(Finding::error("B10", format!("does not render: {said}")).file(&overlay.kustomization));
+        }
+    }
+    Ok(())
+}
+
+/// Commits that the source is pinned to.
+fn commits(place: &Place, tree: &Tree, rings: &Rings) -> BTreeSet<Commit> {
+    overlays(tree, &place.component, rings)
+        .iter()
+        .filter_map(|overlay| {
+            Kustomization::read(&overlay.kustomization, tree.get(&overlay.kustomization)?).ok()
+        })
+        .flat_map(|file| file.pins().collect::<Vec<_>>())
+        .filter(|pin| pin.source == place.source)
+        .map(|pin| pin.commit)
+        .collect()
+}
+
+/// Prints what is pinned where.
+pub fn report(place: &Place, out: &mut impl Write, err: &mut impl Write) -> Result<u8, Failure> {
+    let rings = place.rings()?;
+    let tree = disk::read(&place.repo, &place.component)?;
+    let mut behind = BTreeMap::new();
+    if let Some(clone) = &place.clone {
+        git::head(clone)?;
+        for commit in commits(place, &tree, &rings) {
+            progress(err, &format!("counting commits after {}", commit.short()))?;
+            if let Some(count) = git::behind(clone, &commit) {
+                behind.insert(commit, count);
+            }
+        }
+    }
+    let rows = rows(&tree, &place.component, &rings, &behind)?;
+    if place.json {
+        print_json(out, &json!({ "pins": rows }))?;
+        return Ok(UNCHANGED);
+    }
+    let table: Vec<[String; 6]> =
+        std::iter::once(HEAD.map(str::to_owned)).chain(rows.iter().map(cells)).collect();
+    for row in &table {
+        for (index, cell) in row.iter().enumerate() {
+            let width = table.iter().map(|row| row[index].chars().count()).max().unwrap_or_default();
+            let last = index + 1 == row.len();
+            if last { writeln!(out, "{cell}")? } else { write!(out, "{cell:width$}  ")? }
+        }
+    }
+    Ok(UNCHANGED)
+}
+
+const HEAD: [&str; 6] = ["ENVIRONMENT", "RING", "CLUSTER", "SOURCE", "BEHIND", "COMMIT"];
+
+fn cells(row: &Row) -> [String; 6] {
+    let or_dash = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
+    [
+        row.environment.to_string(),
+        or_dash(&row.ring),
+        row.cluster.clone().unwrap_or_else(|| "(shared)".to_owned()),
+        row.source.clone(),
+        row.behind.map_or_else(|| "-".to_owned(), |count| count.to_string()),
+        row.commits.iter().map(Commit::as_str).collect::<Vec<_>>().join(" "),
+    ]
+}

@@ -1,0 +1,218 @@
+//! The checks that compare the source at two commits, and the risk that follows from them.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::schema::{self, Verdict};
+use super::upstream::{self, Kind, Upstream};
+use super::{Finding, Severity, image, rights, text};
+
+/// Where packages may come from.
+const REGISTRIES: [&str; 1] = ["quay.io/konflux-ci/"];
+
+/// How much can go wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub enum Risk {
+    /// Digests only.
+    Low,
+    /// What is composed, or rights, or definitions.
+    Medium,
+    /// Claims in flight can break, or rights become much wider.
+    High,
+}
+
+/// Findings about the source between two commits.
+pub fn check(range: &Upstream, crd: Option<&Value>, rollback: bool, registries: &[String]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    ancestry(range, rollback, &mut findings);
+    requests(range, crd, &mut findings);
+    if range.known {
+        definitions(range, &mut findings);
+        compositions(range, &mut findings);
+        rights_delta(range, &mut findings);
+    }
+    packages(range, registries, &mut findings);
+    findings
+}
+
+/// B02: the target comes after what is deployed.
+fn ancestry(range: &Upstream, rollback: bool, findings: &mut Vec<Finding>) {
+    let (from, to) = (range.from.short(), range.to.short());
+    if !range.known {
+        findings
+            .push(Finding::warning("B02", format!("the clone has no {from}: fetch it to see what changes")));
+    } else if range.descendant {
+        let count = range.commits.len();
+        findings.push(Finding::note("B02", format!("{from}..{to}: {count} commits without merges")));
+    } else if rollback {
+        findings.push(Finding::warning(
+            "B02",
+            format!("{to} does not come after {from}: a rollback, as asked for"),
+        ));
+    } else {
+        let message = format!("{to} does not come after {from}: a rollback has to be asked for (--rollback)");
+        findings.push(Finding::error("B02", message));
+    }
+}
+
+/// B04: what a claim may say, the remote object's CRD takes.
+fn requests(range: &Upstream, crd: Option<&Value>, findings: &mut Vec<Finding>) {
+    let Some(crd) = crd else { return };
+    let group = text::str_at(crd, &["spec", "names", "kind"]);
+    for xrd in upstream::definitions(&range.after) {
+        // Only a claim that becomes such an object has its schema.
+        if group == Some("EphemeralCluster")
+            && text::str_at(&xrd, &["spec", "names", "kind"]) != Some("XTestPlatformCluster")
+        {
+            continue;
+        }
+        for change in
+            schema::compare_request(crd, &xrd).into_iter().filter(|change| change.verdict > Verdict::Fine)
+        {
+            findings.push(Finding::warning(
+                "B04",
+                format!("XRD against CRD, spec{}: {}", change.path, change.what),
+            ));
+        }
+    }
+}
+
+/// B05 and B06: definitions keep claims in flight valid, and keep their names.
+fn definitions(range: &Upstream, findings: &mut Vec<Finding>) {
+    let after = upstream::definitions(&range.after);
+    for old in upstream::definitions(&range.before) {
+        let name = text::str_at(&old, &["metadata", "name"]).unwrap_or_default();
+        let Some(new) = after.iter().find(|new| text::str_at(new, &["metadata", "name"]) == Some(name))
+        else {
+            let message = format!("XRD {name} is gone: Argo CD prunes it, and every claim with it");
+            findings.push(Finding::error("B06", message));
+            continue;
+        };
+        for change in schema::compare_definitions(&old, new) {
+            let id = if change.path.starts_with("spec.") || change.path == "metadata.name" {
+                "B06"
+            } else {
+                "B05"
+            };
+            let message = format!("{name} {}: {}", change.path, change.what);
+            findings.push(match change.verdict {
+                Verdict::Breaking => Finding::error(id, message),
+                Verdict::Maybe | Verdict::Warn => Finding::warning(id, message),
+                Verdict::Fine => Finding::note(id, message),
+            });
+        }
+    }
+}
+
+/// B06: Compositions keep name and type, composed resources their names.
+fn compositions(range: &Upstream, findings: &mut Vec<Finding>) {
+    let after = upstream::of_kind(&range.after, "Composition");
+    for old in upstream::of_kind(&range.before, "Composition") {
+        let name = text::str_at(&old, &["metadata", "name"]).unwrap_or_default();
+        let kept = after.iter().any(|new| {
+            text::str_at(new, &["metadata", "name"]) == Some(name)
+                && text::at(new, &["spec", "compositeTypeRef"])
+                    == text::at(&old, &["spec", "compositeTypeRef"])
+        });
+        if !kept {
+            let message =
+                format!("Composition {name} is gone or composes another type: running clusters hang");
+            findings.push(Finding::error("B06", message));
+        }
+    }
+    let ours =
+        range.after.files().any(|(_, bytes)| text::line_with(bytes, "name: function-testplatform").is_some());
+    if ours {
+        let message = "function-testplatform names composed resources itself, as the incumbent does";
+        findings.push(Finding::note("B06", message));
+        return;
+    }
+    let names = upstream::resource_names(&range.after);
+    for name in upstream::resource_names(&range.before).difference(&names) {
+        let message = format!("nothing composes {name} any more: what exists under that name is deleted");
+        findings.push(Finding::error("B06", message));
+    }
+}
+
+/// B11: packages come from known registries at digests; which changed.
+fn packages(range: &Upstream, registries: &[String], findings: &mut Vec<Finding>) {
+    let of = |tree| {
+        ["Function", "Provider", "Configuration"]
+            .iter()
+            .flat_map(|kind| upstream::of_kind(tree, kind))
+            .filter_map(|object| {
+                let name = text::str_at(&object, &["metadata", "name"])?.to_owned();
+                Some((name, text::str_at(&object, &["spec", "package"])?.to_owned()))
+            })
+            .collect::<BTreeSet<(String, String)>>()
+    };
+    let (before, after) = (of(&range.before), of(&range.after));
+    for (name, package) in &after {
+        if !package.split_once('@').is_some_and(|(_, digest)| image::is_digest(digest)) {
+            findings.push(Finding::error("B11", format!("package {name} is not at a digest: {package}")));
+        }
+        let known = REGISTRIES.iter().copied().chain(registries.iter().map(String::as_str));
+        if !known.into_iter().any(|registry| package.starts_with(registry)) {
+            let message = format!("package {name} comes from elsewhere: {package}; --registry allows one");
+            findings.push(Finding::error("B11", message));
+        }
+    }
+    for (name, package) in after.difference(&before).filter(|_| range.known) {
+        let digest = package.rsplit(':').next().and_then(|digest| digest.get(..12)).unwrap_or_default();
+        findings.push(Finding::note("B11", format!("package {name} is at sha256:{digest}… now")));
+    }
+}
+
+/// B14: rights that are new or gone.
+fn rights_delta(range: &Upstream, findings: &mut Vec<Finding>) {
+    let of = |tree| {
+        let mut roles = upstream::of_kind(tree, "ClusterRole");
+        roles.extend(upstream::of_kind(tree, "Role"));
+        rights::of_roles(&roles)
+    };
+    let (before, after) = (of(&range.before), of(&range.after));
+    let new: Vec<_> = after.iter().filter(|right| !before.iter().any(|had| had.covers(right))).collect();
+    let (wide, plain): (Vec<_>, Vec<_>) = new.into_iter().partition(|right| {
+        right.verb == "*" || right.resource == "*" || right.group == "*" || right.resource == "secrets"
+    });
+    if !wide.is_empty() {
+        findings.push(Finding::warning("B14", format!("wide rights added: {}", rights::rules(wide))));
+    }
+    if !plain.is_empty() {
+        findings.push(Finding::warning("B14", format!("rights added: {}", rights::rules(plain))));
+    }
+    let gone: Vec<_> = before.iter().filter(|right| !after.iter().any(|has| has.covers(right))).collect();
+    if !gone.is_empty() {
+        findings.push(Finding::note("B14", format!("rights removed: {}", rights::rules(gone))));
+    }
+}
+
+/// The level of the riskiest change, not of the size of the diff, and the reason.
+pub fn risk(ranges: &[Upstream], findings: &[Finding]) -> (Risk, String) {
+    if let Some(finding) = findings.iter().find(|finding| {
+        (finding.severity == Severity::Error && matches!(finding.id, "B02" | "B05" | "B06" | "B11"))
+            || finding.message.starts_with("wide rights added")
+    }) {
+        return (Risk::High, finding.message.clone());
+    }
+    if ranges.is_empty() {
+        return (Risk::Medium, "the commits in between were not read (no clone was given)".to_owned());
+    }
+    if let Some(range) = ranges.iter().find(|range| !range.known) {
+        return (Risk::Medium, format!("{} is not in the clone", range.from.short()));
+    }
+    let riskiest = ranges.iter().flat_map(|range| &range.commits).max_by_key(|commit| commit.kind);
+    let maybe = findings.iter().find(|finding| {
+        finding.severity == Severity::Warning && matches!(finding.id, "B02" | "B05" | "B06" | "B14")
+    });
+    match (riskiest, maybe) {
+        (_, Some(finding)) => (Risk::Medium, finding.message.clone()),
+        (Some(commit), None) if commit.kind > Kind::Digests => {
+            (Risk::Medium, format!("{}: {}", commit.kind.heading(), commit.subject))
+        }
+        (Some(_), None) => (Risk::Low, "digests and versions only".to_owned()),
+        (None, None) => (Risk::Low, "no commits in between".to_owned()),
+    }
+}

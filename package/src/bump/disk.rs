@@ -1,0 +1,181 @@
+//! The checkout on disk: read whole, written all or nothing.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+use super::{Edit, Problem, Tree};
+
+/// What a bump of a component looks at. Everything else in the repository stays unread.
+fn directories(component: &str) -> [String; 5] {
+    [
+        format!("components/{component}"),
+        "components/crossplane-config".to_owned(),
+        "components/authentication/base".to_owned(),
+        "components/konflux-rbac/base".to_owned(),
+        "argo-cd-apps/base".to_owned(),
+    ]
+}
+
+/// The YAML files of a checkout that matter for a component. Symbolic links are not followed: behind one may be another's file.
+///
+/// # Errors
+/// If the component is not there, or a file cannot be read.
+pub fn read(root: &Path, component: &str) -> Result<Tree, Problem> {
+    let legal = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    if component.is_empty() || component.starts_with('.') || !component.bytes().all(legal) {
+        let what = format!("{component:?} is no name of a component");
+        return Err(Problem::new("--component", what, "give the name of a directory below components/"));
+    }
+    if !root.join("components").join(component).is_dir() {
+        let path = root.join("components").join(component);
+        let help = "give a checkout of infra-deployments with --repo, and the component with --component";
+        return Err(Problem::new(path.display().to_string(), "no such directory", help));
+    }
+    let mut tree = Tree::default();
+    for directory in directories(component) {
+        walk(root, &directory, &mut tree).map_err(|(path, error)| unreadable(&path, &error))?;
+    }
+    Ok(tree)
+}
+
+/// A file named on the command line.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn file(path: &Path) -> Result<Vec<u8>, Problem> {
+    fs::read(path).map_err(|error| unreadable(path, &error))
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> Problem {
+    Problem::new(
+        path.display().to_string(),
+        format!("cannot be read: {error}"),
+        "check the path and its permissions",
+    )
+}
+
+fn walk(root: &Path, directory: &str, tree: &mut Tree) -> Result<(), (PathBuf, io::Error)> {
+    let path = root.join(directory);
+    if !path.is_dir() {
+        return Ok(());
+    }
+    let fail = |error: io::Error| (path.clone(), error);
+    for entry in fs::read_dir(&path).map_err(fail)? {
+        let entry = entry.map_err(fail)?;
+        let kind = entry.file_type().map_err(fail)?;
+        // A name that is no text cannot be in a kustomization.
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        let below = format!("{directory}/{name}");
+        if kind.is_dir() {
+            walk(root, &below, tree)?;
+        } else if kind.is_file() && is_yaml(&name) {
+            let bytes = fs::read(entry.path()).map_err(|error| (entry.path(), error))?;
+            tree.insert(below, bytes);
+        }
+    }
+    Ok(())
+}
+
+fn is_yaml(name: &str) -> bool {
+    name == "Kustomization" || name.rsplit_once('.').is_some_and(|(_, end)| matches!(end, "yaml" | "yml"))
+}
+
+/// Writes all edits or none. New text lies complete beside each file before the first one is replaced.
+///
+/// # Errors
+/// If a file is not what was planned on, or cannot be written; then every file is as before.
+pub fn write<'a>(
+    root: &Path,
+    edits: impl IntoIterator<Item = (&'a String, &'a Edit)>,
+) -> Result<(), Problem> {
+    let edits: Vec<_> = edits.into_iter().collect();
+    for (path, edit) in &edits {
+        let on_disk = root.join(path);
+        let same = match &edit.before {
+            Some(before) => {
+                fs::symlink_metadata(&on_disk).is_ok_and(|data| data.is_file())
+                    && fs::read(&on_disk).is_ok_and(|bytes| bytes == *before)
+            }
+            None => fs::symlink_metadata(&on_disk).is_err(),
+        };
+        if !same {
+            let help = "run the command again; if it stays, see what else writes there";
+            return Err(Problem::new(*path, "changed while it was being edited", help).at(1));
+        }
+    }
+    let mut made = Vec::new();
+    let written = stage(root, &edits, &mut made).and_then(|staged| replace(root, &edits, staged));
+    if written.is_err() {
+        for directory in made.iter().rev() {
+            // One that others have put something into meanwhile stays.
+            let _ = fs::remove_dir(directory);
+        }
+    }
+    written
+}
+
+type Edits<'a> = [(&'a String, &'a Edit)];
+
+fn stage(root: &Path, edits: &Edits, made: &mut Vec<PathBuf>) -> Result<Vec<NamedTempFile>, Problem> {
+    let mut staged = Vec::new();
+    for (path, edit) in edits {
+        staged.push(stage_one(&root.join(path), edit, made).map_err(|error| unwritable(path, &error))?);
+    }
+    Ok(staged)
+}
+
+fn stage_one(path: &Path, edit: &Edit, made: &mut Vec<PathBuf>) -> io::Result<NamedTempFile> {
+    let parent = path.parent().unwrap_or(Path::new("."));
+    let absent: Vec<_> = parent.ancestors().take_while(|directory| !directory.exists()).collect();
+    for directory in absent.into_iter().rev() {
+        fs::create_dir(directory)?;
+        made.push(directory.to_owned());
+    }
+    let permissions = match &edit.before {
+        Some(_) => fs::metadata(path)?.permissions(),
+        // As any new file: what the umask leaves of it.
+        None => fs::Permissions::from_mode(0o666),
+    };
+    let mut file =
+        tempfile::Builder::new().prefix(".bump-").permissions(permissions.clone()).tempfile_in(parent)?;
+    if edit.before.is_some() {
+        file.as_file().set_permissions(permissions)?;
+    }
+    file.write_all(&edit.after)?;
+    file.as_file().sync_all()?;
+    Ok(file)
+}
+
+fn replace(root: &Path, edits: &Edits, staged: Vec<NamedTempFile>) -> Result<(), Problem> {
+    for (index, ((path, edit), file)) in edits.iter().zip(staged).enumerate() {
+        let target = root.join(path);
+        let persisted = match edit.before {
+            Some(_) => file.persist(&target),
+            None => file.persist_noclobber(&target),
+        };
+        if let Err(error) = persisted {
+            for (path, edit) in edits.iter().take(index) {
+                let target = root.join(path);
+                // Nothing more can be done about one that cannot be put back than to say what went wrong first.
+                let _ = match &edit.before {
+                    Some(before) => fs::write(target, before),
+                    None => fs::remove_file(target),
+                };
+            }
+            return Err(unwritable(path, &error.error));
+        }
+    }
+    Ok(())
+}
+
+fn unwritable(path: &str, error: &io::Error) -> Problem {
+    Problem::new(
+        path,
+        format!("cannot be written: {error}"),
+        "nothing was changed; check its permissions and the disk",
+    )
+}

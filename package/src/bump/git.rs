@@ -1,0 +1,239 @@
+//! What git knows: the state of the checkout, and the source's history. The program `git` itself, read only.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::process::{Command, Output};
+
+use super::upstream::{self, Upstream};
+use super::{Commit, Edit, Problem, Source, Tree, text};
+
+/// Whether a directory is in a checkout.
+pub fn is_checkout(directory: &Path) -> bool {
+    output(directory, &["rev-parse", "--is-inside-work-tree"])
+        .is_ok_and(|output| output.status.success() && output.stdout.starts_with(b"true"))
+}
+
+/// Files among the edited ones with changes that are not committed, each with the first line that differs.
+///
+/// # Errors
+/// If git cannot say.
+pub fn dirty(root: &Path, edits: &BTreeMap<String, Edit>) -> Result<Vec<Problem>, Problem> {
+    let mut problems = Vec::new();
+    for (path, edit) in edits {
+        let Some(now) = &edit.before else { continue };
+        let status =
+            run(root, &["status", "--porcelain=v1", "-z", "--ignored", "--untracked-files=all", "--", path])?;
+        if status.is_empty() {
+            continue;
+        }
+        let committed = output(root, &["show", &format!("HEAD:./{path}")])
+            .ok()
+            .filter(|output| output.status.success())
+            .map(|output| output.stdout);
+        let (what, line) = match committed {
+            None => ("not committed", 1),
+            Some(committed) => ("has changes that are not committed", first_difference(&committed, now)),
+        };
+        let help = "commit or stash them, or give --allow-dirty";
+        problems.push(Problem::new(path, what, help).at(line));
+    }
+    Ok(problems)
+}
+
+fn first_difference(one: &[u8], other: &[u8]) -> usize {
+    let lines = |bytes: &[u8]| bytes.split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect::<Vec<_>>();
+    let (one, other) = (lines(one), lines(other));
+    // Equal to the end if the difference is staged only.
+    one.iter().zip(&other).position(|(one, other)| one != other).map_or(1, |index| index + 1)
+}
+
+/// Commits that staging of a component was ever pinned to, each with when, in Unix seconds.
+pub fn staged(root: &Path, component: &str, source: &Source) -> Option<BTreeMap<Commit, i64>> {
+    let directories =
+        ["staging", "base", "rings/ring-1"].map(|name| format!("components/{component}/{name}"));
+    let mut arguments =
+        vec!["log", "--no-merges", "-p", "-U0", "--no-color", "--no-ext-diff", "--format=%x00%ct", "--"];
+    arguments.extend(directories.iter().map(String::as_str));
+    let log = output(root, &arguments).ok().filter(|output| output.status.success())?;
+    Some(staged_of_log(&String::from_utf8_lossy(&log.stdout), source))
+}
+
+/// The same from the log's text.
+fn staged_of_log(log: &str, source: &Source) -> BTreeMap<Commit, i64> {
+    let address = format!("https://github.com/{source}/");
+    let mut staged = BTreeMap::new();
+    for part in log.split('\0') {
+        let Some((seconds, diff)) = part.split_once('\n') else { continue };
+        let Ok(seconds) = seconds.trim().parse::<i64>() else { continue };
+        for line in diff.lines().filter(|line| line.starts_with('+') && line.contains(&address)) {
+            let commit =
+                line.split_once("?ref=").and_then(|(_, commit)| commit.trim_end().parse::<Commit>().ok());
+            if let Some(commit) = commit {
+                let first = staged.entry(commit).or_insert(seconds);
+                *first = seconds.min(*first);
+            }
+        }
+    }
+    staged
+}
+
+/// Files that differ from the merge base with `base`, committed or not.
+///
+/// # Errors
+/// If `base` is not a commit here.
+pub fn changed(root: &Path, base: &str) -> Result<Vec<String>, Problem> {
+    let base =
+        run(root, &["rev-parse", "--verify", "--quiet", "--end-of-options", &format!("{base}^{{commit}}")])
+            .map_err(|_| Problem::new("--base", format!("no commit {base:?} here"), "fetch it"))?;
+    let base = text_of(&base);
+    let fork = text_of(&run(root, &["merge-base", &base, "HEAD"])?);
+    let names = run(root, &["diff", "--name-only", "--relative", "-z", &fork])?;
+    Ok(String::from_utf8_lossy(&names)
+        .split('\0')
+        .filter(|name| !name.is_empty())
+        .map(str::to_owned)
+        .collect())
+}
+
+/// The commit that a clone is at.
+///
+/// # Errors
+/// If it is no clone.
+pub fn head(clone: &Path) -> Result<Commit, Problem> {
+    let head = run(clone, &["rev-parse", "--verify", "HEAD"]).map_err(|problem| {
+        Problem::new(
+            clone.display().to_string(),
+            format!("no clone: {}", problem.what),
+            "give a clone of the source",
+        )
+    })?;
+    text_of(&head).parse().map_err(|why: String| {
+        Problem::new(clone.display().to_string(), why, "give a clone of the source with SHA-1 commits")
+    })
+}
+
+/// Whether a clone has a commit.
+pub fn has(clone: &Path, commit: &Commit) -> bool {
+    let object = format!("{commit}^{{commit}}");
+    output(clone, &["cat-file", "-e", &object]).is_ok_and(|output| output.status.success())
+}
+
+/// How many commits without merges a clone has after one.
+pub fn behind(clone: &Path, commit: &Commit) -> Option<usize> {
+    let range = format!("{commit}..HEAD");
+    let count = output(clone, &["rev-list", "--count", "--no-merges", &range]).ok()?;
+    text_of(&count.stdout).parse().ok().filter(|_| count.status.success())
+}
+
+/// The files of some directories at a commit.
+///
+/// # Errors
+/// If the clone has no such commit.
+pub fn files(clone: &Path, commit: &Commit, directories: &BTreeSet<String>) -> Result<Tree, Problem> {
+    let mut arguments = vec!["ls-tree", "-r", "-z", "--name-only", commit.as_str(), "--"];
+    arguments.extend(directories.iter().map(String::as_str).filter(|directory| !directory.is_empty()));
+    let names = run(clone, &arguments)?;
+    let mut tree = Tree::default();
+    for name in String::from_utf8_lossy(&names).split('\0').filter(|name| !name.is_empty()) {
+        tree.insert(name, run(clone, &["show", &format!("{commit}:{name}")])?);
+    }
+    Ok(tree)
+}
+
+/// The source between two commits.
+///
+/// # Errors
+/// If the clone has not the target.
+pub fn range(
+    clone: &Path,
+    from: &Commit,
+    to: &Commit,
+    directories: &BTreeSet<String>,
+) -> Result<Upstream, Problem> {
+    if !has(clone, to) {
+        let what = format!("the clone has no commit {to}");
+        return Err(Problem::new(clone.display().to_string(), what, "fetch it, or check --to and --source"));
+    }
+    let known = has(clone, from);
+    let mut range = Upstream {
+        from: from.clone(),
+        to: to.clone(),
+        known,
+        descendant: false,
+        commits: Vec::new(),
+        before: Tree::default(),
+        after: files(clone, to, directories)?,
+    };
+    if known {
+        let ancestor = ["merge-base", "--is-ancestor", from.as_str(), to.as_str()];
+        range.descendant = output(clone, &ancestor).is_ok_and(|output| output.status.success());
+        let span = format!("{from}..{to}");
+        let log = [
+            "log",
+            "--no-merges",
+            "-p",
+            "-U0",
+            "--no-color",
+            "--no-ext-diff",
+            "--format=%x00%H%x1f%s",
+            &span,
+        ];
+        let log = run(clone, &log)?;
+        range.commits = upstream::commits_of_log(&String::from_utf8_lossy(&log), directories);
+        range.before = files(clone, from, directories)?;
+    }
+    Ok(range)
+}
+
+fn text_of(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).trim().to_owned()
+}
+
+fn output(directory: &Path, arguments: &[&str]) -> std::io::Result<Output> {
+    // No lock is taken, so that a person may work in the checkout meanwhile; messages are read, so they are in one language.
+    Command::new("git")
+        .arg("-C")
+        .arg(directory)
+        .args(["-c", "core.quotePath=false", "--no-pager", "--no-optional-locks"])
+        .args(arguments)
+        .env("LC_ALL", "C")
+        // Set in hooks, where they name the hook's own repository.
+        .env_remove("GIT_DIR")
+        .env_remove("GIT_WORK_TREE")
+        .env_remove("GIT_INDEX_FILE")
+        .output()
+}
+
+fn run(directory: &Path, arguments: &[&str]) -> Result<Vec<u8>, Problem> {
+    let at = directory.display().to_string();
+    match output(directory, arguments) {
+        Ok(output) if output.status.success() => Ok(output.stdout),
+        Ok(output) => {
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            let said = text::lines(&said).next().map_or("it failed", |line| line.text).to_owned();
+            Err(Problem::new(
+                at,
+                format!("git {}: {said}", arguments.first().unwrap_or(&"")),
+                "check the repository",
+            ))
+        }
+        Err(error) => Err(Problem::new(at, format!("git cannot be run: {error}"), "install git")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn staging_had_a_commit_from_the_first_time_that_it_was_written() {
+        let one = "1".repeat(40);
+        let log = format!(
+            "\0200\n\ndiff --git a/x b/x\n+- https://github.com/o/n/config?ref={one}\n\
+             \0100\n\n+- https://github.com/o/n/config?ref={one}\n+- https://github.com/other/n/config?ref={one}\n\
+             \0050\n\n-- https://github.com/o/n/config?ref={one}\n+- https://github.com/o/n/config?ref=main\n"
+        );
+        let staged = staged_of_log(&log, &"o/n".parse().unwrap());
+        assert_eq!(staged.into_iter().collect::<Vec<_>>(), [(one.parse().unwrap(), 100)]);
+    }
+}

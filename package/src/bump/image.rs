@@ -1,0 +1,94 @@
+//! Digests in the `images` of a kustomization.
+
+use std::str::FromStr;
+
+use serde_json::Value;
+
+use super::Problem;
+use super::text::{self, Splice, lines};
+
+/// An image at a digest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Image {
+    /// Its name, without tag.
+    pub name: String,
+    /// `sha256:` and 64 digits.
+    pub digest: String,
+}
+
+impl FromStr for Image {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.split_once('@') {
+            Some((name, digest)) if !name.is_empty() && is_digest(digest) => {
+                Ok(Self { name: name.to_owned(), digest: digest.to_owned() })
+            }
+            _ => Err(format!("{text:?} is no image at a digest; write NAME@sha256:DIGEST")),
+        }
+    }
+}
+
+/// Whether a text is a digest.
+pub fn is_digest(text: &str) -> bool {
+    text.strip_prefix("sha256:").is_some_and(|hex| {
+        hex.len() == 64 && hex.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    })
+}
+
+/// Whether a kustomization sets an image.
+pub fn is_set(kustomization: &Value, image: &Image) -> bool {
+    text::items(kustomization, &["images"]).any(|item| text::str_at(item, &["name"]) == Some(&image.name))
+}
+
+/// The edit that sets the digest of an image; its tag and everything else stay. None where it has the digest.
+pub fn splice(
+    path: &str,
+    text: &str,
+    kustomization: &Value,
+    image: &Image,
+) -> Result<Option<Splice>, Problem> {
+    let current = text::items(kustomization, &["images"])
+        .find(|item| text::str_at(item, &["name"]) == Some(&image.name))
+        .and_then(|item| text::str_at(item, &["digest"]));
+    if current == Some(&image.digest) {
+        return Ok(None);
+    }
+    let refuse = |line: usize, what: &str| {
+        Problem::new(path, format!("{}: {what}", image.name), "edit it by hand").at(line)
+    };
+    let mut section = false;
+    let (mut name_at, mut digest_at, mut ours) = (1, None, false);
+    for line in lines(text) {
+        if let Some(name) = line.section() {
+            section = name == "images";
+            continue;
+        }
+        let trimmed = line.text.trim();
+        if !section || trimmed.starts_with('#') {
+            continue;
+        }
+        let (starts, field) = match trimmed.strip_prefix("- ") {
+            Some(field) => (true, field.trim_start()),
+            None => (false, trimmed),
+        };
+        if starts {
+            if ours && digest_at.is_some() {
+                break;
+            }
+            (ours, digest_at) = (false, None);
+        }
+        if field.strip_prefix("name:").is_some_and(|name| name.trim() == image.name) {
+            (ours, name_at) = (true, line.number);
+        }
+        if let Some(digest) = field.strip_prefix("digest:").map(str::trim).filter(|digest| is_digest(digest))
+        {
+            let end = line.start + line.text.trim_end().len();
+            digest_at = Some(end - digest.len()..end);
+        }
+    }
+    match digest_at.filter(|_| ours) {
+        Some(range) => Ok(Some((range, image.digest.clone()))),
+        None => Err(refuse(name_at, "no line `digest: sha256:…` of its own")),
+    }
+}

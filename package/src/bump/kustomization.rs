@@ -1,0 +1,156 @@
+//! The `resources` of a kustomization, line by line, checked against what the file means as YAML.
+
+use serde_json::Value;
+
+use super::pin::is_remote;
+use super::text::{self, Line, Splice, lines};
+use super::{Pin, Problem, pin};
+
+/// One line of `resources`.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// From 1.
+    pub line: usize,
+    /// What it says.
+    pub value: String,
+    /// Whether the file says it in so many letters: neither quoted nor followed by a comment.
+    pub verbatim: bool,
+    /// Offset of the value in the file.
+    pub value_start: usize,
+    /// What stands before the value: indentation, dash, space.
+    dash: String,
+    /// Offset of the line.
+    start: usize,
+    /// Offset after the line.
+    after: usize,
+    /// The line's end.
+    end: String,
+}
+
+/// A kustomization that can be edited line by line.
+#[derive(Clone, Debug)]
+pub struct Kustomization {
+    /// Its path.
+    pub path: String,
+    /// Its text.
+    pub text: String,
+    /// The lines of `resources`.
+    pub entries: Vec<Entry>,
+    /// What it means.
+    pub value: Value,
+}
+
+impl Kustomization {
+    /// Reads a kustomization. One whose `resources` are not one entry a line is refused, because an edit could miss some.
+    pub fn read(path: &str, bytes: &[u8]) -> Result<Self, Problem> {
+        let mut documents = text::documents(path, bytes)?;
+        let (Some(value @ Value::Object(_)), true) = (documents.pop(), documents.is_empty()) else {
+            return Err(Problem::new(path, "no kustomization", "a kustomization is one mapping").at(1));
+        };
+        let text = text::utf8(path, bytes)?.to_owned();
+        let entries = entries(&text);
+        let meant: Option<Vec<&str>> = match value.get("resources") {
+            None | Some(Value::Null) => Some(Vec::new()),
+            Some(Value::Array(list)) => list.iter().map(Value::as_str).collect(),
+            Some(_) => None,
+        };
+        let Some(meant) = meant else {
+            let line = text::line_with(bytes, "resources").unwrap_or(1);
+            return Err(Problem::new(path, "resources is no list of texts", "correct the file").at(line));
+        };
+        if !entries.iter().map(|entry| entry.value.as_str()).eq(meant.iter().copied()) {
+            let line = text::line_with(bytes, "resources").unwrap_or(1);
+            let help = "write each entry on a line of its own, as `- entry`";
+            return Err(Problem::new(path, "resources is not written one entry a line", help).at(line));
+        }
+        Ok(Self { path: path.to_owned(), text, entries, value })
+    }
+
+    /// What the entries refer to.
+    pub fn references(&self) -> impl Iterator<Item = (&Entry, pin::Reference)> {
+        self.entries.iter().map(|entry| (entry, pin::reference(entry)))
+    }
+
+    /// The pins.
+    pub fn pins(&self) -> impl Iterator<Item = Pin> {
+        self.references().filter_map(|(_, reference)| match reference {
+            pin::Reference::Pinned(pin) => Some(pin),
+            _ => None,
+        })
+    }
+
+    /// A new entry: before the first remote one, else after the last, written as its neighbours are.
+    pub fn inserted(&self, value: &str) -> Result<Splice, Problem> {
+        if let Some(entry) = self.entries.iter().find(|entry| is_remote(&entry.value)) {
+            let end = if entry.end.is_empty() { "\n" } else { &entry.end };
+            return Ok((entry.start..entry.start, format!("{}{value}{end}", entry.dash)));
+        }
+        let Some(entry) = self.entries.last() else {
+            let help = format!("add `resources` with `- {value}` by hand");
+            return Err(Problem::new(&self.path, "no resources", help).at(1));
+        };
+        let new = if entry.end.is_empty() {
+            format!("\n{}{value}", entry.dash)
+        } else {
+            format!("{}{value}{}", entry.dash, entry.end)
+        };
+        Ok((entry.after..entry.after, new))
+    }
+
+    /// The text with the edits, read again: `expected` are the entries that it must then have.
+    pub fn edited(&self, splices: Vec<Splice>, expected: &[String]) -> Result<String, Problem> {
+        let text = text::spliced(&self.text, splices);
+        let again = Self::read(&self.path, text.as_bytes())?;
+        let rest = |value: &Value| {
+            let mut value = value.clone();
+            value.as_object_mut().map(|map| map.remove("resources"));
+            value
+        };
+        let same = again.entries.iter().map(|entry| &entry.value).eq(expected)
+            && rest(&again.value) == rest(&self.value);
+        if same {
+            return Ok(text);
+        }
+        let help = "edit it by hand and report the file, it should not happen";
+        Err(Problem::new(&self.path, "an edit would change more than it should", help).at(1))
+    }
+}
+
+fn entries(text: &str) -> Vec<Entry> {
+    let mut section = false;
+    let mut entries = Vec::new();
+    for line in lines(text) {
+        if let Some(name) = line.section() {
+            section = name == "resources";
+        } else if section && let Some(entry) = entry(&line) {
+            entries.push(entry);
+        }
+    }
+    entries
+}
+
+fn entry(line: &Line) -> Option<Entry> {
+    let indentation = line.text.len() - line.text.trim_start().len();
+    let rest = line.text.get(indentation..)?.strip_prefix('-')?;
+    let raw = rest.trim_start();
+    if raw.len() == rest.len() || raw.is_empty() {
+        return None;
+    }
+    let offset = line.text.len() - raw.len();
+    let raw = raw.trim_end();
+    // What the letters mean is the YAML reader's business: quotes, escapes, comments.
+    let value = match serde_saphyr::from_str::<Value>(raw) {
+        Ok(Value::String(value)) => value,
+        _ => raw.to_owned(),
+    };
+    Some(Entry {
+        line: line.number,
+        verbatim: value == raw,
+        value,
+        value_start: line.start + offset,
+        dash: line.text.get(..offset)?.to_owned(),
+        start: line.start,
+        after: line.after(),
+        end: line.end.to_owned(),
+    })
+}

@@ -1,0 +1,234 @@
+//! What to change, from what is there and what is asked for. Pure.
+
+mod add_cluster;
+mod images;
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::image::Image;
+use super::kustomization::Kustomization;
+use super::layout::{self, Scope};
+use super::pin::Reference;
+use super::text::{Splice, lines};
+use super::{Commit, Finding, Overlay, Problem, Rings, Source, Tree, environment_config};
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The component's directory below `components/`.
+    pub component: String,
+    /// Whose pins are moved. Those of others stay.
+    pub source: Source,
+    /// Where to.
+    pub to: Commit,
+    /// Which overlays.
+    pub scope: Scope,
+    /// Clusters to make an overlay for and to add to the ApplicationSet.
+    pub add_clusters: Vec<String>,
+    /// Images to set the digest of, where an overlay in scope sets the image.
+    pub images: Vec<Image>,
+    /// Whether every cluster needs an EnvironmentConfig. Commits of the upstream from before July 2026 need none.
+    pub environment_configs: bool,
+    /// Edit files also whose pins are not all the same before.
+    pub force: bool,
+    /// Which cluster is in which ring.
+    pub rings: Rings,
+}
+
+/// One file before and after.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edit {
+    /// None for a file that is made.
+    pub before: Option<Vec<u8>>,
+    /// The whole file.
+    pub after: Vec<u8>,
+}
+
+/// A pin that moves.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Move {
+    /// Its file.
+    pub file: String,
+    /// Its line in the file as it was.
+    pub line: usize,
+    /// The directory of the source.
+    pub directory: String,
+    /// Where from.
+    pub from: Commit,
+    /// Where to.
+    pub to: Commit,
+}
+
+/// What to change.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    /// Files, by path.
+    pub edits: BTreeMap<String, Edit>,
+    /// Pins that move.
+    pub moves: Vec<Move>,
+    /// Everything in scope, edited or not.
+    pub overlays: Vec<Overlay>,
+    /// What should be known about it.
+    pub findings: Vec<Finding>,
+}
+
+/// What to change. A plan on its own result is empty.
+///
+/// # Errors
+/// Everything that keeps it from being made; then nothing of it may be done.
+pub fn plan(tree: &Tree, request: &Request) -> Result<Plan, Vec<Problem>> {
+    let mut work = tree.clone();
+    let mut scope = request.scope.clone();
+    for cluster in &request.add_clusters {
+        add_cluster::add_cluster(&mut work, request, cluster).map_err(|problem| vec![problem])?;
+        if !scope.rings.iter().any(|ring| ring == "all") {
+            scope.clusters.push(cluster.clone());
+        }
+    }
+    let selection = layout::select(&work, &request.component, &scope, &request.rings)?;
+    let mut plan = Plan { overlays: selection.overlays.clone(), ..Plan::default() };
+    let mut problems = Vec::new();
+    let mut pinned = false;
+    for overlay in &selection.overlays {
+        match edit_overlay(&mut work, request, overlay) {
+            Ok(edited) => {
+                pinned |= edited.pinned;
+                plan.moves.extend(edited.moves);
+            }
+            Err(more) => problems.extend(more),
+        }
+    }
+    for overlay in &selection.out_of_reach {
+        problems.extend(out_of_reach(&work, request, overlay));
+    }
+    problems.extend(images::unset(&work, request, &selection));
+    if !pinned && problems.is_empty() {
+        let what = format!("nothing in scope is pinned to a commit of {}", request.source);
+        problems.push(Problem::new("--source", what, "check --source, --env and --ring"));
+    }
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    for name in selection.absent {
+        let message = format!("{name} is in the ring, but has no overlay: `--add-cluster {name}` makes one");
+        plan.findings.push(Finding::warning("B12", message));
+    }
+    for (path, after) in work.files() {
+        let before = tree.get(path);
+        if before != Some(after) {
+            let edit = Edit { before: before.map(<[u8]>::to_vec), after: after.to_vec() };
+            plan.edits.insert(path.to_owned(), edit);
+        }
+    }
+    // A made overlay moves nothing: its pins are new.
+    plan.moves.retain(|step| tree.get(&step.file).is_some());
+    Ok(plan)
+}
+
+struct Edited {
+    pinned: bool,
+    moves: Vec<Move>,
+}
+
+fn edit_overlay(work: &mut Tree, request: &Request, overlay: &Overlay) -> Result<Edited, Vec<Problem>> {
+    let path = &overlay.kustomization;
+    let bytes = work.get(path).unwrap_or_default();
+    let file = Kustomization::read(path, bytes).map_err(|problem| vec![problem])?;
+    let (pins, mut problems) = pins(&file, request);
+    if let Some(other) = pins.iter().find(|pin| pin.commit != pins[0].commit)
+        && !request.force
+    {
+        let what =
+            format!("{} is pinned to {} here, to {} above", request.source, other.commit, pins[0].commit);
+        let help = "a bump was half made: find out which is right, or move both with --force";
+        problems.push(Problem::new(path, what, help).at(other.line));
+    }
+    let mut expected: Vec<String> = file.entries.iter().map(|entry| entry.value.clone()).collect();
+    let mut splices: Vec<Splice> = Vec::new();
+    let mut edited = Edited { pinned: !pins.is_empty(), moves: Vec::new() };
+    for pin in pins.iter().filter(|pin| pin.commit != request.to) {
+        splices.push((pin.span.clone(), request.to.to_string()));
+        for (entry, value) in
+            file.entries.iter().zip(&mut expected).filter(|(entry, _)| entry.line == pin.line)
+        {
+            let digits = entry.value.len() - pin.commit.as_str().len();
+            *value = format!("{}{}", entry.value.get(..digits).unwrap_or_default(), request.to);
+        }
+        edited.moves.push(Move {
+            file: path.clone(),
+            line: pin.line,
+            directory: pin.directory.clone(),
+            from: pin.commit.clone(),
+            to: request.to.clone(),
+        });
+    }
+    let mut made = None;
+    if request.environment_configs {
+        match environment_config::missing(work, overlay, &file) {
+            Ok(Some(addition)) => {
+                let above =
+                    file.entries.iter().filter(|entry| entry_before(entry, &file, &addition.splice)).count();
+                expected.insert(above, environment_config::FILE.to_owned());
+                splices.push(addition.splice);
+                made = addition.file;
+            }
+            Ok(None) => {}
+            Err(problem) => problems.push(problem),
+        }
+    }
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    let text = file.edited(splices, &expected).map_err(|problem| vec![problem])?;
+    let text = images::set(path, text, request).map_err(|problem| vec![problem])?;
+    work.insert(path, text);
+    if let Some((path, text)) = made {
+        work.insert(path, text);
+    }
+    Ok(edited)
+}
+
+/// Whether an entry stands above where a line is put in.
+fn entry_before(entry: &super::kustomization::Entry, file: &Kustomization, splice: &Splice) -> bool {
+    lines(&file.text).any(|line| line.number == entry.line && line.start < splice.0.start)
+}
+
+/// The pins of the source, and what refers to the source without being one.
+fn pins(file: &Kustomization, request: &Request) -> (Vec<super::Pin>, Vec<Problem>) {
+    let mut pins = Vec::new();
+    let mut problems = Vec::new();
+    let help = format!("write https://github.com/{}/DIRECTORY?ref= and a whole commit", request.source);
+    for (entry, reference) in file.references() {
+        let why = match reference {
+            Reference::Pinned(pin) if pin.source == request.source => {
+                pins.push(pin);
+                continue;
+            }
+            Reference::Pinned(pin) if pin.source.is(&request.source) => {
+                format!("is written as {}", pin.source)
+            }
+            Reference::Loose { source: Some(source), why } if source.is(&request.source) => why,
+            _ => continue,
+        };
+        problems.push(Problem::new(&file.path, format!("`{}` {why}", entry.value), &help).at(entry.line));
+    }
+    (pins, problems)
+}
+
+/// A shared overlay with pins while only some of its clusters are meant.
+fn out_of_reach(work: &Tree, request: &Request, overlay: &Overlay) -> Vec<Problem> {
+    let path = &overlay.kustomization;
+    let file = match Kustomization::read(path, work.get(path).unwrap_or_default()) {
+        Ok(file) => file,
+        Err(problem) => return vec![problem],
+    };
+    let (pins, mut problems) = pins(&file, request);
+    if let Some(pin) = pins.iter().find(|pin| pin.commit != request.to) {
+        let what = "a pin that clusters outside the scope share";
+        let help = "move it into the overlays of the clusters, or bump all of them (--ring all)";
+        problems.push(Problem::new(path, what, help).at(pin.line));
+    }
+    problems
+}

@@ -1,0 +1,69 @@
+//! What is pinned where, and how far behind it is.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use super::kustomization::Kustomization;
+use super::{Commit, Environment, Problem, Rings, Tree, overlays};
+
+/// One source in one overlay.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Row {
+    /// Where its cluster belongs.
+    pub environment: Environment,
+    /// The cluster's ring.
+    pub ring: Option<String>,
+    /// The cluster; none for what several share.
+    pub cluster: Option<String>,
+    /// The source.
+    pub source: String,
+    /// Its commits; more than one is a half-made bump.
+    pub commits: BTreeSet<Commit>,
+    /// Commits without merges between it and the newest in the clone.
+    pub behind: Option<usize>,
+    /// The file.
+    pub file: String,
+}
+
+/// Every source that a component is pinned to, in the order of promotion. `behind` says how far a commit is.
+///
+/// # Errors
+/// If a kustomization cannot be read.
+pub fn report(
+    tree: &Tree,
+    component: &str,
+    rings: &Rings,
+    behind: &BTreeMap<Commit, usize>,
+) -> Result<Vec<Row>, Vec<Problem>> {
+    let mut rows = Vec::new();
+    let mut problems = Vec::new();
+    for overlay in overlays(tree, component, rings) {
+        let bytes = tree.get(&overlay.kustomization).unwrap_or_default();
+        let file = match Kustomization::read(&overlay.kustomization, bytes) {
+            Ok(file) => file,
+            Err(problem) => {
+                problems.push(problem);
+                continue;
+            }
+        };
+        let mut sources = BTreeMap::<String, BTreeSet<Commit>>::new();
+        for pin in file.pins() {
+            sources.entry(pin.source.to_string()).or_default().insert(pin.commit);
+        }
+        let ring =
+            overlay.cluster.as_ref().and_then(|cluster| rings.of(cluster)).map(|ring| ring.name.clone());
+        for (source, commits) in sources {
+            rows.push(Row {
+                environment: overlay.environment,
+                ring: overlay.ring.clone().or_else(|| ring.clone()),
+                cluster: overlay.cluster.clone(),
+                source,
+                behind: commits.iter().filter_map(|commit| behind.get(commit).copied()).max(),
+                commits,
+                file: file.path.clone(),
+            });
+        }
+    }
+    if problems.is_empty() { Ok(rows) } else { Err(problems) }
+}

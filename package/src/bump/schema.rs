@@ -1,0 +1,254 @@
+//! Whether a change of a definition breaks claims that are in flight: two schemas compared, as an API server would feel it.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::text::{at, items, str_at};
+
+/// What a change means to an object that exists or a client that is not changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// Harmless.
+    Fine,
+    /// Changes what happens, not what is valid.
+    Warn,
+    /// Breaks some objects: which, the change says.
+    Maybe,
+    /// Breaks.
+    Breaking,
+}
+
+/// One difference.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Change {
+    /// The path of the field, `*` for every key of a map, `[]` for every item of a list.
+    pub path: String,
+    /// What it means.
+    pub verdict: Verdict,
+    /// What changed.
+    pub what: String,
+}
+
+const UNKNOWN: &str = "x-kubernetes-preserve-unknown-fields";
+
+/// What happens to a field that is declared no longer.
+const GONE: &str = "is gone: strict clients are refused, others lose it";
+
+/// Limits that refuse more when they grow, and those that refuse more when they shrink.
+const LOWER: [&str; 4] = ["minimum", "minLength", "minItems", "minProperties"];
+const UPPER: [&str; 4] = ["maximum", "maxLength", "maxItems", "maxProperties"];
+
+/// What server-side apply and pruning go by: a change makes owners or fields disappear.
+const STRUCTURE: [&str; 4] = [
+    "x-kubernetes-list-type",
+    "x-kubernetes-list-map-keys",
+    "x-kubernetes-map-type",
+    "x-kubernetes-int-or-string",
+];
+
+/// Differences from one version of a CompositeResourceDefinition to the next.
+pub fn compare_definitions(old: &Value, new: &Value) -> Vec<Change> {
+    let mut changes = Vec::new();
+    let mut add =
+        |path: &str, verdict, what: String| changes.push(Change { path: path.to_owned(), verdict, what });
+    for path in [
+        &["metadata", "name"][..],
+        &["spec", "group"],
+        &["spec", "scope"],
+        // As a whole: Crossplane cannot change even a short name of a definition that is in use.
+        &["spec", "names"],
+        &["spec", "claimNames"],
+    ] {
+        if at(old, path) != at(new, path) {
+            add(
+                &path.join("."),
+                Verdict::Breaking,
+                "changed: the definition cannot be applied over the running one".into(),
+            );
+        }
+    }
+    let keys = |value| {
+        items(value, &["spec", "connectionSecretKeys"]).filter_map(Value::as_str).collect::<BTreeSet<_>>()
+    };
+    for key in keys(old).difference(&keys(new)) {
+        add(
+            "spec.connectionSecretKeys",
+            Verdict::Breaking,
+            format!("{key} is gone: connection Secrets lose it"),
+        );
+    }
+    let mut schemas = Vec::new();
+    for version in items(old, &["spec", "versions"]) {
+        let name = str_at(version, &["name"]).unwrap_or_default();
+        let path = format!("spec.versions.{name}");
+        let next = items(new, &["spec", "versions"]).find(|next| str_at(next, &["name"]) == Some(name));
+        let is = |version: &Value, key: &str| version.get(key).and_then(Value::as_bool).unwrap_or(false);
+        let Some(next) = next.filter(|next| is(next, "served") || !is(version, "served")) else {
+            add(&path, Verdict::Breaking, "no longer served".into());
+            continue;
+        };
+        if is(version, "referenceable") != is(next, "referenceable") {
+            add(&path, Verdict::Warn, "the stored version moves: objects have to be migrated".into());
+        }
+        if !is(version, "deprecated") && is(next, "deprecated") {
+            add(&path, Verdict::Warn, "deprecated".into());
+        }
+        schemas.push((version, next));
+    }
+    for (version, next) in schemas {
+        let schema = |version| at(version, &["schema", "openAPIV3Schema"]).cloned().unwrap_or_default();
+        changes.extend(compare_schemas(&schema(version), &schema(next)));
+    }
+    changes
+}
+
+/// Differences that a claim meets on its way from an XRD to the CRD of the remote object: what the XRD lacks or refuses.
+pub fn compare_request(crd: &Value, xrd: &Value) -> Vec<Change> {
+    let spec = |definition: &Value, flag: &str| {
+        let version = items(definition, &["spec", "versions"])
+            .find(|version| version.get(flag).and_then(Value::as_bool).unwrap_or(false))?;
+        at(version, &["schema", "openAPIV3Schema", "properties", "spec"]).cloned()
+    };
+    let (Some(crd), Some(xrd)) = (spec(crd, "storage"), spec(xrd, "referenceable")) else {
+        let what = "no schema of spec to compare".to_owned();
+        return vec![Change { path: String::new(), verdict: Verdict::Warn, what }];
+    };
+    let mut changes = compare_schemas(&crd, &xrd);
+    for change in &mut changes {
+        change.what =
+            change.what.replace(GONE, "is not in the XRD: strict clients are refused, others lose it");
+    }
+    changes
+}
+
+/// Differences from one OpenAPI schema to the next. Descriptions do not count.
+pub fn compare_schemas(old: &Value, new: &Value) -> Vec<Change> {
+    let mut changes = Vec::new();
+    compare("", old, new, &mut changes);
+    changes
+}
+
+fn compare(path: &str, old: &Value, new: &Value, changes: &mut Vec<Change>) {
+    let mut add = |verdict, what: String| {
+        let path = if path.is_empty() { "." } else { path };
+        changes.push(Change { path: path.to_owned(), verdict, what });
+    };
+    let show = |value: Option<&Value>| value.map_or_else(|| "none".to_owned(), Value::to_string);
+    if old.get("type") != new.get("type") {
+        let what = format!("type {} became {}", show(old.get("type")), show(new.get("type")));
+        // An object may leave its type out.
+        let same = old.get("properties").is_some() && new.get("properties").is_some();
+        add(if same { Verdict::Fine } else { Verdict::Breaking }, what);
+        if !same {
+            return;
+        }
+    }
+    for key in STRUCTURE.iter().filter(|key| old.get(**key) != new.get(**key)) {
+        add(Verdict::Breaking, format!("{key} {} became {}", show(old.get(*key)), show(new.get(*key))));
+    }
+    limits(old, new, &mut add);
+    let flag = |value: &Value, key: &str| value.get(key).and_then(Value::as_bool).unwrap_or(false);
+    match (flag(old, "nullable"), flag(new, "nullable")) {
+        (true, false) => add(Verdict::Maybe, "null is no longer valid".into()),
+        (false, true) => add(Verdict::Fine, "null becomes valid".into()),
+        _ => {}
+    }
+    if flag(old, UNKNOWN) && !flag(new, UNKNOWN) {
+        add(Verdict::Breaking, "unknown fields are no longer kept".into());
+    }
+    match (old.get("default"), new.get("default")) {
+        (None, Some(default)) => add(Verdict::Warn, format!("default {default} added")),
+        (Some(was), is) if Some(was) != is => {
+            add(Verdict::Warn, format!("default {was} became {}", show(is)));
+        }
+        _ => {}
+    }
+    let required = |value| items(value, &["required"]).filter_map(Value::as_str).collect::<BTreeSet<_>>();
+    let properties =
+        |value: &Value| value.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
+    let (before, after) = (properties(old), properties(new));
+    let has_default = |name: &str| after.get(name).is_some_and(|schema| schema.get("default").is_some());
+    for name in required(new).difference(&required(old)).filter(|name| !has_default(name)) {
+        add(Verdict::Breaking, format!("{name} is required now"));
+    }
+    for name in required(old).difference(&required(new)) {
+        add(Verdict::Fine, format!("{name} is no longer required"));
+    }
+    let mut below = Vec::new();
+    for (name, schema) in &before {
+        match after.get(name) {
+            Some(next) => below.push((name.clone(), schema.clone(), next.clone())),
+            None if flag(new, UNKNOWN) => {
+                add(Verdict::Warn, format!("{name} is no longer declared, but kept"));
+            }
+            None => add(Verdict::Breaking, format!("{name} {GONE}")),
+        }
+    }
+    for name in after.keys().filter(|name| !before.contains_key(*name)) {
+        add(Verdict::Fine, format!("{name} added"));
+    }
+    match (old.get("additionalProperties"), new.get("additionalProperties")) {
+        (Some(was @ Value::Object(_)), Some(is @ Value::Object(_))) => {
+            below.push(("*".into(), was.clone(), is.clone()));
+        }
+        (was, is) if was == is => {}
+        (None | Some(Value::Bool(false)), _) => add(Verdict::Fine, "more keys are valid".into()),
+        _ => add(Verdict::Breaking, "fewer keys are valid".into()),
+    }
+    if let (Some(was), Some(is)) = (old.get("items"), new.get("items")) {
+        below.push(("[]".into(), was.clone(), is.clone()));
+    }
+    for (name, was, is) in below {
+        compare(&format!("{path}.{name}"), &was, &is, changes);
+    }
+}
+
+fn limits(old: &Value, new: &Value, add: &mut impl FnMut(Verdict, String)) {
+    for (keys, tighter) in [(LOWER, 1.0), (UPPER, -1.0)] {
+        for key in keys {
+            let number = |value: &Value| value.get(key).and_then(Value::as_f64);
+            match (number(old), number(new)) {
+                (None, Some(is)) => add(Verdict::Maybe, format!("{key} {is} added")),
+                (Some(was), Some(is)) if (is - was) * tighter > 0.0 => {
+                    add(Verdict::Maybe, format!("{key} {was} became {is}"));
+                }
+                (Some(was), Some(is)) if (is - was) * tighter < 0.0 => {
+                    add(Verdict::Fine, format!("{key} {was} became {is}"));
+                }
+                (Some(was), None) => add(Verdict::Fine, format!("{key} {was} removed")),
+                _ => {}
+            }
+        }
+    }
+    for key in ["pattern", "format"] {
+        match (old.get(key), new.get(key)) {
+            (was, Some(is)) if was != Some(is) => add(Verdict::Maybe, format!("{key} is {is} now")),
+            (Some(was), None) => add(Verdict::Fine, format!("{key} {was} removed")),
+            _ => {}
+        }
+    }
+    match (old.get("enum").and_then(Value::as_array), new.get("enum").and_then(Value::as_array)) {
+        (None, Some(_)) => add(Verdict::Maybe, "only some values are valid now".into()),
+        (Some(was), Some(is)) => {
+            for value in was.iter().filter(|value| !is.contains(value)) {
+                add(Verdict::Maybe, format!("{value} is no longer valid"));
+            }
+            for value in is.iter().filter(|value| !was.contains(value)) {
+                add(Verdict::Fine, format!("{value} becomes valid"));
+            }
+        }
+        (Some(_), None) => add(Verdict::Fine, "any value is valid now".into()),
+        (None, None) => {}
+    }
+    let rules = |value| {
+        items(value, &["x-kubernetes-validations"])
+            .filter_map(|rule| str_at(rule, &["rule"]))
+            .collect::<BTreeSet<_>>()
+    };
+    for rule in rules(new).difference(&rules(old)) {
+        add(Verdict::Maybe, format!("rule added: {rule}"));
+    }
+}

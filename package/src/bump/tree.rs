@@ -1,0 +1,77 @@
+//! The files of a repository that matter here, in memory.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::text;
+
+/// Files by their path relative to the repository, with `/` on every system.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tree(BTreeMap<String, Vec<u8>>);
+
+impl Tree {
+    /// A file's bytes.
+    pub fn get(&self, path: &str) -> Option<&[u8]> {
+        self.0.get(path).map(Vec::as_slice)
+    }
+
+    /// Puts a file, also over one that is there.
+    pub fn insert(&mut self, path: impl Into<String>, bytes: impl Into<Vec<u8>>) {
+        self.0.insert(path.into(), bytes.into());
+    }
+
+    /// Every file, in the order of paths.
+    pub fn files(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        self.0.iter().map(|(path, bytes)| (path.as_str(), bytes.as_slice()))
+    }
+
+    /// The files below a directory.
+    pub fn under(&self, directory: &str) -> impl Iterator<Item = (&str, &[u8])> {
+        let prefix = format!("{directory}/");
+        self.files().filter(move |(path, _)| path.starts_with(&prefix))
+    }
+
+    /// Names of the directories right below a directory.
+    pub fn directories(&self, directory: &str) -> BTreeSet<&str> {
+        let skip = directory.len() + 1;
+        self.under(directory).filter_map(|(path, _)| Some(path.get(skip..)?.split_once('/')?.0)).collect()
+    }
+
+    /// The kustomization of a directory, under any of the names that kustomize takes.
+    pub fn kustomization(&self, directory: &str) -> Option<String> {
+        ["kustomization.yaml", "kustomization.yml", "Kustomization"]
+            .iter()
+            .map(|name| format!("{directory}/{name}"))
+            .find(|path| self.0.contains_key(path))
+    }
+
+    /// YAML documents of all readable files below a directory, with their paths. Files that are no YAML have none here; what
+    /// is edited is read again, and then an unreadable file is an error.
+    pub fn documents(&self, directory: &str) -> impl Iterator<Item = (&str, Value)> {
+        self.under(directory).flat_map(|(path, bytes)| {
+            text::documents(path, bytes).unwrap_or_default().into_iter().map(move |document| (path, document))
+        })
+    }
+}
+
+impl<P: Into<String>, B: Into<Vec<u8>>> FromIterator<(P, B)> for Tree {
+    fn from_iter<I: IntoIterator<Item = (P, B)>>(files: I) -> Self {
+        Self(files.into_iter().map(|(path, bytes)| (path.into(), bytes.into())).collect())
+    }
+}
+
+/// `path` as seen from `directory`, with `.` and `..` resolved; none where it leaves the repository.
+pub fn resolved(directory: &str, path: &str) -> Option<String> {
+    let mut parts: Vec<&str> = directory.split('/').filter(|part| !part.is_empty()).collect();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop()?;
+            }
+            part => parts.push(part),
+        }
+    }
+    Some(parts.join("/"))
+}

@@ -1,0 +1,190 @@
+//! The source between two commits: what changed, and the files that are deployed at each.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{Commit, Tree, environment_config, text};
+
+/// What a commit changes of what is deployed. The order is the one of risk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Nothing that is deployed.
+    Other,
+    /// Digests and versions only.
+    Digests,
+    /// What is composed, or how it is run.
+    Templates,
+    /// A definition of an API.
+    Definitions,
+    /// Rights, or what admits requests.
+    Rights,
+}
+
+impl Kind {
+    /// All, the riskiest first.
+    pub const ALL: [Self; 5] = [Self::Rights, Self::Definitions, Self::Templates, Self::Digests, Self::Other];
+
+    /// As a heading.
+    pub fn heading(self) -> &'static str {
+        match self {
+            Self::Rights => "RBAC and admission",
+            Self::Definitions => "XRDs and CRDs",
+            Self::Templates => "Templates and configuration",
+            Self::Digests => "Digests and versions only",
+            Self::Other => "Not deployed",
+        }
+    }
+}
+
+/// One commit of the source.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct UpstreamCommit {
+    /// Its digits.
+    pub commit: String,
+    /// The first line of its message.
+    pub subject: String,
+    /// The riskiest thing that it changes.
+    pub kind: Kind,
+}
+
+/// The source from one commit to another.
+#[derive(Clone, Debug)]
+pub struct Upstream {
+    /// What is deployed.
+    pub from: Commit,
+    /// What is to be.
+    pub to: Commit,
+    /// Whether the clone has `from`.
+    pub known: bool,
+    /// Whether `to` comes after `from`.
+    pub descendant: bool,
+    /// What `to` has and `from` has not, the newest first, without merges.
+    pub commits: Vec<UpstreamCommit>,
+    /// The files at `from`.
+    pub before: Tree,
+    /// The files at `to`.
+    pub after: Tree,
+}
+
+/// Commits from the output of `git log -p -U0 --format=%x00%H%x1f%s`. `directories` are those that are deployed.
+pub fn commits_of_log(log: &str, directories: &BTreeSet<String>) -> Vec<UpstreamCommit> {
+    log.split('\0')
+        .filter_map(|part| {
+            let (head, diff) = part.split_once('\n').unwrap_or((part, ""));
+            let (commit, subject) = head.split_once('\x1f')?;
+            let kind = kind(diff, directories);
+            Some(UpstreamCommit { commit: commit.to_owned(), subject: subject.to_owned(), kind })
+        })
+        .collect()
+}
+
+fn kind(diff: &str, directories: &BTreeSet<String>) -> Kind {
+    let mut found = Kind::Other;
+    let mut path = None;
+    for line in diff.lines() {
+        if let Some(names) = line.strip_prefix("diff --git ") {
+            // Both names are the same but for a rename; the second is the one that is there afterwards.
+            path =
+                names.rsplit_once(" b/").map(|(_, path)| path).filter(|path| is_deployed(path, directories));
+            if path.is_some_and(|path| path.contains("xrd") || path.contains("crd")) {
+                found = found.max(Kind::Definitions);
+            }
+            continue;
+        }
+        let Some(path) = path else { continue };
+        if line.starts_with("+++ ") || line.starts_with("--- ") {
+            continue;
+        }
+        if let Some(changed) = line.strip_prefix(['+', '-']) {
+            found = found.max(kind_of_line(path, changed.trim()));
+        }
+    }
+    found
+}
+
+fn is_deployed(path: &str, directories: &BTreeSet<String>) -> bool {
+    directories.iter().any(|directory| {
+        path.strip_prefix(directory.as_str())
+            .is_some_and(|rest| directory.is_empty() || rest.starts_with('/'))
+    })
+}
+
+fn kind_of_line(path: &str, line: &str) -> Kind {
+    const RIGHTS: [&str; 6] =
+        ["verbs:", "apiGroups:", "ClusterRole", "RoleBinding", "ValidatingWebhook", "MutatingWebhook"];
+    let name = path.rsplit('/').next().unwrap_or(path);
+    // A template of a tenant's own role is a template: it gives nothing to what is deployed here.
+    let template = path.contains("/templates/");
+    if !template && (name.contains("rbac") || RIGHTS.iter().any(|word| line.contains(word))) {
+        Kind::Rights
+    } else if line.is_empty() || line.starts_with('#') {
+        Kind::Other
+    } else if line.contains("@sha256:") || line.starts_with("digest:") || line.starts_with("version:") {
+        Kind::Digests
+    } else if name.rsplit_once('.').is_some_and(|(_, end)| end == "md") {
+        Kind::Other
+    } else {
+        Kind::Templates
+    }
+}
+
+/// Definitions of composites among the files.
+pub fn definitions(tree: &Tree) -> Vec<Value> {
+    of_kind(tree, "CompositeResourceDefinition")
+}
+
+/// Objects of a kind among the files. Templates are no YAML and have none.
+pub fn of_kind(tree: &Tree, kind: &str) -> Vec<Value> {
+    tree.files()
+        .filter(|(path, _)| !path.contains("/templates/"))
+        .flat_map(|(path, bytes)| text::documents(path, bytes).unwrap_or_default())
+        .filter(|document| text::str_at(document, &["kind"]) == Some(kind))
+        .collect()
+}
+
+/// Whether compositions ask for the EnvironmentConfig: upstream's since July 2026, ours always.
+pub fn needs_environment_config(tree: &Tree) -> bool {
+    tree.files().any(|(_, bytes)| {
+        text::line_with(bytes, environment_config::NAME).is_some()
+            || text::line_with(bytes, "function-testplatform").is_some()
+    })
+}
+
+/// Names of ProviderConfigs in compositions and templates. Read as text, because templates are no YAML.
+pub fn provider_configs(tree: &Tree) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for (_, bytes) in tree.files() {
+        let Ok(text) = std::str::from_utf8(bytes) else { continue };
+        let mut after = false;
+        for line in text.lines().map(str::trim) {
+            if let Some(name) = line.strip_prefix("name:").filter(|name| after && !name.contains("{{")) {
+                names.insert(name.trim().to_owned());
+            }
+            after = line == "providerConfigRef:";
+        }
+    }
+    names
+}
+
+/// Names of composed resources, in compositions and in templates.
+pub fn resource_names(tree: &Tree) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for composition in of_kind(tree, "Composition") {
+        for step in text::items(&composition, &["spec", "pipeline"]) {
+            let resources = text::items(step, &["input", "resources"]);
+            names.extend(
+                resources.filter_map(|resource| text::str_at(resource, &["name"])).map(str::to_owned),
+            );
+        }
+    }
+    for (_, bytes) in tree.files() {
+        let Ok(text) = std::str::from_utf8(bytes) else { continue };
+        let key = "composition-resource-name:";
+        let found = text.lines().filter_map(|line| line.split_once(key)).map(|(_, name)| name.trim());
+        names.extend(found.filter(|name| !name.contains("{{")).map(str::to_owned));
+    }
+    names
+}

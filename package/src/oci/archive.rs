@@ -1,0 +1,90 @@
+//! Archives as `docker save` writes them; with a package in it, Crossplane's tools call such a file `.xpkg`.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context as _, bail, ensure};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{
+    Artifact, CONFIG, Descriptor, Digest, Image, LAYER, MANIFEST, Manifest, XPKG, describe,
+    layer::{self, Entry},
+    to_json,
+};
+
+/// What the file `manifest.json` says about an image.
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Saved {
+    config: String,
+    layers: Vec<String>,
+}
+
+/// Packs one image.
+///
+/// # Errors
+/// Never, as long as JSON can hold texts.
+pub fn write(image: &Image) -> anyhow::Result<Vec<u8>> {
+    let file = |path: String, bytes: Vec<u8>| Entry { path, mode: 0o644, bytes };
+    let config = format!("{}.json", Digest::of(&image.config).hex());
+    let mut layers = Vec::new();
+    let mut entries = Vec::new();
+    for layer in &image.layers {
+        let path = format!("{}.tar.gz", Digest::of(&layer.blob).hex());
+        layers.push(path.clone());
+        entries.push(file(path, layer.blob.clone()));
+    }
+    let saved = json!([{ "Config": config, "RepoTags": null, "Layers": layers }]);
+    entries.push(file("manifest.json".to_owned(), to_json(&saved)?));
+    entries.push(file(config, image.config.clone()));
+    layer::archive(&entries, 0)
+}
+
+/// Reads one image, and gives its layers the annotations that its labels speak of, as Crossplane's tool does when it pushes.
+///
+/// # Errors
+/// If it is no such archive, or has several images.
+pub fn read(bytes: &[u8]) -> anyhow::Result<Artifact> {
+    let archive = layer::unpacked(bytes)?;
+    let mut files: BTreeMap<String, Vec<u8>> =
+        layer::entries(&archive)?.into_iter().map(|entry| (entry.path, entry.bytes)).collect();
+    let manifest =
+        files.get("manifest.json").context("it has no manifest.json, which an archive of an image has")?;
+    let saved: Vec<Saved> = serde_json::from_slice(manifest).context("manifest.json cannot be read")?;
+    let [saved] = saved.as_slice() else { bail!("it has {} images; a package is one", saved.len()) };
+    let mut take = |path: &str| {
+        files.remove(path).with_context(|| format!("manifest.json names {path}, which is not in the archive"))
+    };
+    let config = take(&saved.config)?;
+    let described: Value = serde_json::from_slice(&config).context("the configuration cannot be read")?;
+    let mut blobs = BTreeMap::new();
+    let mut layers = Vec::new();
+    for path in &saved.layers {
+        let blob = take(path)?;
+        let mut descriptor = describe(LAYER, &blob);
+        let label = format!("{XPKG}:{}", descriptor.digest);
+        if let Some(purpose) = described["config"]["Labels"].get(&label).and_then(Value::as_str) {
+            descriptor.annotations.insert(XPKG.to_owned(), purpose.to_owned());
+        }
+        blobs.insert(descriptor.digest.clone(), blob);
+        layers.push(descriptor);
+    }
+    ensure!(!layers.is_empty(), "the image has no layers");
+    let mut annotations = BTreeMap::new();
+    for (key, value) in described["config"]["Labels"].as_object().into_iter().flatten() {
+        if let (false, Some(value)) = (key.starts_with(XPKG), value.as_str()) {
+            annotations.insert(key.clone(), value.to_owned());
+        }
+    }
+    let manifest = to_json(&Manifest {
+        schema_version: 2,
+        media_type: MANIFEST.to_owned(),
+        config: describe(CONFIG, &config),
+        layers,
+        annotations,
+    })?;
+    let root: Descriptor = describe(MANIFEST, &manifest);
+    blobs.insert(Digest::of(&config), config);
+    blobs.insert(root.digest.clone(), manifest);
+    Ok(Artifact { root, blobs })
+}

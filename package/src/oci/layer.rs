@@ -1,0 +1,194 @@
+//! Layers: archives with nothing in them that depends on where and when they were made.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io::{Read as _, Write as _},
+};
+
+use anyhow::{Context as _, bail};
+use flate2::{Compression, GzBuilder, read::MultiGzDecoder};
+
+use super::Digest;
+
+/// A file in a layer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Path without a leading slash.
+    pub path: String,
+    /// Permissions.
+    pub mode: u32,
+    /// Content.
+    pub bytes: Vec<u8>,
+}
+
+/// A layer, compressed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layer {
+    /// The compressed archive.
+    pub blob: Vec<u8>,
+    /// The digest of the archive before it was compressed.
+    pub diff_id: Digest,
+    /// What its descriptor says besides.
+    pub annotations: BTreeMap<String, String>,
+}
+
+/// More is not unpacked: an archive of a few kilobytes can claim terabytes. Core reads as much of a package.
+const MOST: u64 = 200 << 20;
+
+/// Packs files, in the order of their paths, owned by root, all of one time (seconds since 1970).
+///
+/// # Errors
+/// If a path is too long for an archive.
+pub fn pack(entries: &[Entry], time: u64) -> anyhow::Result<Layer> {
+    let archive = archive(entries, time)?;
+    // Neither name nor time nor system in the header. The level is part of the bytes and never changes.
+    let mut gzip = GzBuilder::new().mtime(0).operating_system(255).write(Vec::new(), Compression::new(9));
+    gzip.write_all(&archive)?;
+    Ok(Layer { blob: gzip.finish()?, diff_id: Digest::of(&archive), annotations: BTreeMap::new() })
+}
+
+/// An archive that is not compressed.
+///
+/// # Errors
+/// If a path is too long for an archive.
+pub fn archive(entries: &[Entry], time: u64) -> anyhow::Result<Vec<u8>> {
+    let mut files: Vec<_> = entries.iter().collect();
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    let mut folders = BTreeSet::new();
+    for file in &files {
+        let mut path = file.path.as_str();
+        while let Some((folder, _)) = path.rsplit_once('/') {
+            folders.insert(format!("{folder}/"));
+            path = folder;
+        }
+    }
+    let mut builder = tar::Builder::new(Vec::new());
+    for folder in folders {
+        let mut header = header(tar::EntryType::Directory, 0o755, 0, time);
+        builder.append_data(&mut header, &folder, std::io::empty()).with_context(|| folder.clone())?;
+    }
+    for file in files {
+        let mut header = header(tar::EntryType::Regular, file.mode, file.bytes.len() as u64, time);
+        builder
+            .append_data(&mut header, &file.path, file.bytes.as_slice())
+            .with_context(|| file.path.clone())?;
+    }
+    Ok(builder.into_inner()?)
+}
+
+fn header(kind: tar::EntryType, mode: u32, size: u64, time: u64) -> tar::Header {
+    let mut header = tar::Header::new_ustar();
+    header.set_entry_type(kind);
+    header.set_mode(mode);
+    header.set_uid(0);
+    header.set_gid(0);
+    header.set_mtime(time);
+    header.set_size(size);
+    header
+}
+
+/// The archive in a layer, whether it is compressed or not.
+///
+/// # Errors
+/// If it is compressed in another way than gzip, damaged, or too large.
+pub fn unpacked(blob: &[u8]) -> anyhow::Result<Vec<u8>> {
+    unpacked_to(blob, MOST)
+}
+
+fn unpacked_to(blob: &[u8], most: u64) -> anyhow::Result<Vec<u8>> {
+    const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+    if blob.starts_with(&ZSTD) {
+        bail!("it is compressed with zstd, which Crossplane's reader supports in no release; use gzip");
+    }
+    if !blob.starts_with(&[0x1f, 0x8b]) {
+        return Ok(blob.to_vec());
+    }
+    let mut archive = Vec::new();
+    MultiGzDecoder::new(blob).take(most + 1).read_to_end(&mut archive).context("it is damaged")?;
+    if archive.len() as u64 > most {
+        bail!("it is larger than {} MiB when unpacked, which is the most that is read", most >> 20);
+    }
+    Ok(archive)
+}
+
+/// The regular files of an archive, in its order.
+///
+/// # Errors
+/// If it is no archive.
+pub fn entries(archive: &[u8]) -> anyhow::Result<Vec<Entry>> {
+    let mut files = Vec::new();
+    for entry in tar::Archive::new(archive).entries()? {
+        let mut entry = entry.context("it is no archive")?;
+        if !entry.header().entry_type().is_file() {
+            continue;
+        }
+        let path = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
+        let mode = entry.header().mode()?;
+        let mut bytes = Vec::new();
+        entry.read_to_end(&mut bytes).with_context(|| path.clone())?;
+        files.push(Entry { path, mode, bytes });
+    }
+    Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(path: &str) -> Entry {
+        Entry { path: path.to_owned(), mode: 0o644, bytes: path.as_bytes().to_vec() }
+    }
+
+    #[test]
+    fn the_order_of_files_does_not_matter() {
+        let one = pack(&[file("b"), file("a/c")], 0).unwrap();
+        let other = pack(&[file("a/c"), file("b")], 0).unwrap();
+        assert_eq!(one, other);
+    }
+
+    #[test]
+    fn what_was_packed_is_unpacked() {
+        let layer = pack(&[file("b"), file("usr/share/a")], 7).unwrap();
+        let archive = unpacked(&layer.blob).unwrap();
+        assert_eq!(Digest::of(&archive), layer.diff_id);
+        assert_eq!(entries(&archive).unwrap(), [file("b"), file("usr/share/a")]);
+    }
+
+    /// Bytes of our own making must not drift with a compressor's version without anybody noticing.
+    #[test]
+    fn headers_tell_neither_time_nor_owner() {
+        let layer = pack(&[file("a")], 0).unwrap();
+        assert_eq!(layer.blob[..10], [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 2, 255]);
+        let archive = unpacked(&layer.blob).unwrap();
+        let header = tar::Header::from_byte_slice(&archive[..512]);
+        assert_eq!((header.mtime().unwrap(), header.uid().unwrap(), header.gid().unwrap()), (0, 0, 0));
+        assert_eq!(header.username().unwrap(), Some(""));
+    }
+
+    #[test]
+    fn folders_come_before_what_is_in_them() {
+        let archive = archive(&[file("usr/share/a")], 0).unwrap();
+        let mut archive = tar::Archive::new(archive.as_slice());
+        let paths: Vec<_> = archive
+            .entries()
+            .unwrap()
+            .map(|entry| entry.unwrap().path().unwrap().display().to_string())
+            .collect();
+        assert_eq!(paths, ["usr/", "usr/share/", "usr/share/a"]);
+    }
+
+    /// A layer of a few kilobytes must not fill the memory.
+    #[test]
+    fn a_layer_that_unpacks_without_end_is_refused() {
+        let blob = pack(&[Entry { bytes: vec![0; 2 << 20], ..file("a") }], 0).unwrap().blob;
+        assert!(unpacked_to(&blob, 3 << 20).is_ok());
+        assert!(unpacked_to(&blob, 1 << 20).unwrap_err().to_string().contains("larger than 1 MiB"));
+    }
+
+    #[test]
+    fn a_damaged_layer_is_refused() {
+        let mut layer = pack(&[file("a")], 0).unwrap();
+        layer.blob.truncate(30);
+        assert!(unpacked(&layer.blob).is_err());
+    }
+}

@@ -1,0 +1,135 @@
+//! OCI layouts: a folder with an artifact in it.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context as _, bail, ensure};
+use serde_json::json;
+
+use super::{Artifact, Descriptor, Digest, INDEX, Index, Manifest, archive, is_index, is_manifest, to_json};
+
+/// The annotation by which a layout names what is in it.
+const REF_NAME: &str = "org.opencontainers.image.ref.name";
+
+/// The files of a layout, by their path in it.
+///
+/// # Errors
+/// Never, as long as JSON can hold texts.
+pub fn files(artifact: &Artifact, name: &str) -> anyhow::Result<BTreeMap<PathBuf, Vec<u8>>> {
+    let mut root = artifact.root.clone();
+    root.annotations.insert(REF_NAME.to_owned(), name.to_owned());
+    let index = Index {
+        schema_version: 2,
+        media_type: INDEX.to_owned(),
+        manifests: vec![root],
+        annotations: BTreeMap::new(),
+    };
+    let mut files = BTreeMap::from([
+        (PathBuf::from("oci-layout"), to_json(&json!({ "imageLayoutVersion": "1.0.0" }))?),
+        (PathBuf::from("index.json"), to_json(&index)?),
+    ]);
+    for (digest, bytes) in &artifact.blobs {
+        files.insert(blob_path(digest), bytes.clone());
+    }
+    Ok(files)
+}
+
+/// Writes a layout. What an earlier build left in the folder goes, since readers take all of its blobs for the artifact's.
+///
+/// # Errors
+/// If the folder holds something else than a layout, or cannot be written.
+pub fn write(folder: &Path, artifact: &Artifact, name: &str) -> anyhow::Result<()> {
+    let there = fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some());
+    if there {
+        ensure!(
+            folder.join("oci-layout").is_file(),
+            "{} is not empty and no OCI layout; name another folder",
+            folder.display()
+        );
+        fs::remove_dir_all(folder.join("blobs"))
+            .or_else(|error| match error.kind() {
+                std::io::ErrorKind::NotFound => Ok(()),
+                _ => Err(error),
+            })
+            .with_context(|| format!("cannot replace {}", folder.display()))?;
+    }
+    for (path, bytes) in files(artifact, name)? {
+        let path = folder.join(path);
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
+        }
+        fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(())
+}
+
+/// Reads an artifact from a layout (a folder) or from an archive as Docker and Crossplane's own tool write it (`.xpkg`).
+///
+/// # Errors
+/// If it is neither, or holds several artifacts.
+pub fn open(path: &Path) -> anyhow::Result<Artifact> {
+    if path.is_dir() {
+        return read(path);
+    }
+    let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    archive::read(&bytes).with_context(|| {
+        format!("{} is no package; give an OCI layout (a folder) or a .xpkg file", path.display())
+    })
+}
+
+fn read(folder: &Path) -> anyhow::Result<Artifact> {
+    let path = folder.join("index.json");
+    ensure!(
+        path.is_file() && folder.join("oci-layout").is_file(),
+        "{} is no OCI layout (no oci-layout and index.json); give the folder of one package",
+        folder.display()
+    );
+    let text = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let index: Index =
+        serde_json::from_slice(&text).with_context(|| format!("{} is no index", path.display()))?;
+    let [root] = index.manifests.as_slice() else {
+        bail!("{} names {} images; a package is one", path.display(), index.manifests.len());
+    };
+    // The name is the layout's, not the artifact's.
+    let root = Descriptor { annotations: BTreeMap::new(), ..root.clone() };
+    let mut blobs = BTreeMap::new();
+    collect(&root, &mut blobs, &|descriptor| fs::read(folder.join(blob_path(&descriptor.digest))).ok());
+    Ok(Artifact { root, blobs })
+}
+
+/// Reads everything that a descriptor leads to. What cannot be had is left out: whoever uses it says so, with its name.
+fn collect(
+    descriptor: &Descriptor,
+    blobs: &mut BTreeMap<Digest, Vec<u8>>,
+    fetch: &impl Fn(&Descriptor) -> Option<Vec<u8>>,
+) {
+    if blobs.contains_key(&descriptor.digest) {
+        return;
+    }
+    let Some(bytes) = fetch(descriptor) else { return };
+    let inner = named(&descriptor.media_type, &bytes);
+    blobs.insert(descriptor.digest.clone(), bytes);
+    for descriptor in inner {
+        collect(&descriptor, blobs, fetch);
+    }
+}
+
+/// What a manifest or an index names. Other blobs name nothing.
+pub fn named(media_type: &str, bytes: &[u8]) -> Vec<Descriptor> {
+    if is_index(media_type) {
+        serde_json::from_slice::<Index>(bytes).map(|index| index.manifests).unwrap_or_default()
+    } else if is_manifest(media_type) {
+        serde_json::from_slice::<Manifest>(bytes)
+            .map(|manifest| [vec![manifest.config], manifest.layers].concat())
+            .unwrap_or_default()
+    } else {
+        vec![]
+    }
+}
+
+fn blob_path(digest: &Digest) -> PathBuf {
+    Path::new("blobs").join("sha256").join(digest.hex())
+}

@@ -1,0 +1,117 @@
+//! What a registry answers to a request without credentials: where to get them (`WWW-Authenticate`).
+
+use std::collections::BTreeMap;
+
+/// A way to be let in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Challenge {
+    /// Name and password with every request.
+    Basic,
+    /// A token from another server.
+    Bearer {
+        /// Where tokens are given out.
+        realm: String,
+        /// What that server calls this registry.
+        service: Option<String>,
+        /// What the token has to be for.
+        scope: Option<String>,
+    },
+}
+
+/// Reads a header; the strongest way first. Ways that are not known are left out.
+pub fn parse(header: &str) -> Vec<Challenge> {
+    let mut found = Vec::new();
+    let mut scheme = String::new();
+    let mut parameters = BTreeMap::new();
+    let mut rest = header.trim();
+    while !rest.is_empty() {
+        let (word, after) = split_word(rest);
+        if let Some(value) = after.strip_prefix('=') {
+            let (value, after) = split_value(value);
+            parameters.insert(word.to_ascii_lowercase(), value);
+            rest = after.trim_start_matches([',', ' ']);
+        } else {
+            found.extend(challenge(&scheme, &mut parameters));
+            word.clone_into(&mut scheme);
+            rest = after.trim_start_matches([',', ' ']);
+            if word.is_empty() {
+                break;
+            }
+        }
+    }
+    found.extend(challenge(&scheme, &mut parameters));
+    found.sort_by_key(|challenge| matches!(challenge, Challenge::Basic));
+    found
+}
+
+fn challenge(scheme: &str, parameters: &mut BTreeMap<String, String>) -> Option<Challenge> {
+    let mut parameters = std::mem::take(parameters);
+    match scheme.to_ascii_lowercase().as_str() {
+        "basic" => Some(Challenge::Basic),
+        "bearer" => Some(Challenge::Bearer {
+            realm: parameters.remove("realm")?,
+            service: parameters.remove("service"),
+            scope: parameters.remove("scope"),
+        }),
+        _ => None,
+    }
+}
+
+fn split_word(text: &str) -> (&str, &str) {
+    text.split_at(text.find(|c: char| c == '=' || c == ',' || c.is_whitespace()).unwrap_or(text.len()))
+}
+
+/// A quoted value may hold commas and escaped quotes.
+fn split_value(text: &str) -> (String, &str) {
+    let Some(quoted) = text.strip_prefix('"') else {
+        let (value, rest) = text.split_at(text.find([',', ' ']).unwrap_or(text.len()));
+        return (value.to_owned(), rest);
+    };
+    let mut value = String::new();
+    let mut chars = quoted.char_indices();
+    while let Some((at, char)) = chars.next() {
+        match char {
+            '"' => return (value, &quoted[at + 1..]),
+            '\\' => value.extend(chars.next().map(|(_, char)| char)),
+            other => value.push(other),
+        }
+    }
+    (value, "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn challenges_of_registries_are_understood() {
+        let bearer = |realm: &str, service: Option<&str>, scope: Option<&str>| Challenge::Bearer {
+            realm: realm.to_owned(),
+            service: service.map(str::to_owned),
+            scope: scope.map(str::to_owned),
+        };
+        for (header, expected) in [
+            ("Basic realm=\"Registry\"", vec![Challenge::Basic]),
+            ("basic", vec![Challenge::Basic]),
+            (
+                "Bearer realm=\"https://auth.example/token\",service=\"r.example\",scope=\"repository:a:pull,push\"",
+                vec![bearer("https://auth.example/token", Some("r.example"), Some("repository:a:pull,push"))],
+            ),
+            (
+                "Bearer realm=https://a.example/t, service=s",
+                vec![bearer("https://a.example/t", Some("s"), None)],
+            ),
+            (
+                "Basic realm=\"a\\\"b\", Bearer realm=\"https://a.example\"",
+                vec![bearer("https://a.example", None, None), Challenge::Basic],
+            ),
+            ("Negotiate", vec![]),
+            ("Bearer service=s", vec![]),
+            ("", vec![]),
+            ("Bearer realm=\"unfinished", vec![bearer("unfinished", None, None)]),
+            ("=,=", vec![]),
+        ] {
+            assert_eq!(parse(header), expected, "{header}");
+        }
+    }
+}

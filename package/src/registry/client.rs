@@ -1,0 +1,240 @@
+//! The distribution API: what is there, and putting there what is not.
+
+use anyhow::{Context as _, bail, ensure};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
+
+use super::{
+    Reference, challenge,
+    credentials::Credentials,
+    http::{Answer, Http, resolve},
+    login::Login,
+};
+use crate::oci::{
+    Artifact, DOCKER_INDEX, DOCKER_MANIFEST, Descriptor, Digest, INDEX, MANIFEST, is_index, is_manifest,
+    layout::named,
+};
+
+/// One repository of one registry.
+pub struct Client {
+    http: Http,
+    reference: Reference,
+    credentials: Option<Credentials>,
+    /// What worked last.
+    authorization: Option<HeaderValue>,
+    scheme: &'static str,
+}
+
+/// What a push did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pushed {
+    /// Blobs that were sent.
+    pub sent: usize,
+    /// Blobs that were there already.
+    pub skipped: usize,
+}
+
+/// No package is nested deeper than an index of images.
+const DEPTH: usize = 3;
+
+impl Client {
+    /// A client for the repository that a reference names.
+    pub fn new(http: Http, reference: Reference, credentials: Option<Credentials>) -> Self {
+        Self { http, reference, credentials, authorization: None, scheme: "https" }
+    }
+
+    /// Puts an artifact there: first what is named, then what names it, so that nothing incomplete can be read.
+    ///
+    /// # Errors
+    /// If the artifact is not complete, or the registry takes something not, or has other bytes afterwards.
+    pub async fn push(&mut self, artifact: &Artifact) -> anyhow::Result<Pushed> {
+        self.scheme = self.http.scheme(self.host()).await;
+        let mut pushed = Pushed::default();
+        let root = artifact.root.clone();
+        self.push_inner(artifact, &root, &mut pushed).await?;
+        // Without a tag it can be had by its digest.
+        let name = self.reference.tag.clone().unwrap_or_else(|| root.digest.to_string());
+        self.put_manifest(&name, &root, artifact.blob(&root)?).await?;
+        Ok(pushed)
+    }
+
+    async fn push_inner(
+        &mut self,
+        artifact: &Artifact,
+        parent: &Descriptor,
+        pushed: &mut Pushed,
+    ) -> anyhow::Result<()> {
+        for descriptor in named(&parent.media_type, artifact.blob(parent)?) {
+            let bytes = artifact.blob(&descriptor)?;
+            if is_manifest(&descriptor.media_type) || is_index(&descriptor.media_type) {
+                Box::pin(self.push_inner(artifact, &descriptor, pushed)).await?;
+                self.put_manifest(descriptor.digest.as_str(), &descriptor, bytes).await?;
+            } else if self.has(&descriptor.digest).await? {
+                pushed.skipped += 1;
+            } else {
+                self.put_blob(&descriptor.digest, bytes).await?;
+                pushed.sent += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads an artifact with everything that it names.
+    ///
+    /// # Errors
+    /// If it is not there, or something in it is missing or has other bytes than its digest says.
+    pub async fn pull(&mut self) -> anyhow::Result<Artifact> {
+        self.scheme = self.http.scheme(self.host()).await;
+        let name = self.reference.name()?.to_owned();
+        let accept = [MANIFEST, INDEX, DOCKER_MANIFEST, DOCKER_INDEX].join(", ");
+        let headers = [(header::ACCEPT, accept.as_str())];
+        let answer = self.send(Method::GET, &format!("manifests/{name}"), &headers, &[]).await?;
+        self.expect(&answer, &[StatusCode::OK], "cannot be read")?;
+        let media_type = answer.header(header::CONTENT_TYPE).unwrap_or_default().to_owned();
+        let root = crate::oci::describe(media_type.split(';').next().unwrap_or_default(), &answer.body);
+        if let Some(digest) = &self.reference.digest {
+            ensure!(*digest == root.digest, "{} answers with {} instead", self.reference, root.digest);
+        }
+        let mut artifact =
+            Artifact { root: root.clone(), blobs: [(root.digest.clone(), answer.body)].into() };
+        self.pull_inner(&mut artifact, &root, DEPTH).await?;
+        Ok(artifact)
+    }
+
+    async fn pull_inner(
+        &mut self,
+        artifact: &mut Artifact,
+        parent: &Descriptor,
+        depth: usize,
+    ) -> anyhow::Result<()> {
+        ensure!(depth > 0, "{} is nested too deep for a package", self.reference);
+        for descriptor in named(&parent.media_type, artifact.blob(parent)?) {
+            let inner = is_manifest(&descriptor.media_type) || is_index(&descriptor.media_type);
+            let path = format!("{}/{}", if inner { "manifests" } else { "blobs" }, descriptor.digest);
+            let headers = [(header::ACCEPT, descriptor.media_type.as_str())];
+            let answer = self.send(Method::GET, &path, if inner { &headers } else { &[] }, &[]).await?;
+            self.expect(&answer, &[StatusCode::OK], &format!("lacks {}", descriptor.digest))?;
+            artifact.blobs.insert(descriptor.digest.clone(), answer.body);
+            artifact.blob(&descriptor)?;
+            if inner {
+                Box::pin(self.pull_inner(artifact, &descriptor, depth - 1)).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn has(&mut self, digest: &Digest) -> anyhow::Result<bool> {
+        let answer = self.send(Method::HEAD, &format!("blobs/{digest}"), &[], &[]).await?;
+        self.expect(&answer, &[StatusCode::OK, StatusCode::NOT_FOUND], "does not say what it has")?;
+        Ok(answer.status == StatusCode::OK)
+    }
+
+    /// In one piece: the largest blob is a program of a few megabytes.
+    async fn put_blob(&mut self, digest: &Digest, bytes: &[u8]) -> anyhow::Result<()> {
+        let answer = self.send(Method::POST, "blobs/uploads/", &[], &[]).await?;
+        self.expect(&answer, &[StatusCode::ACCEPTED], "takes no uploads")?;
+        let location =
+            answer.headers.get(header::LOCATION).context("the registry names no place to upload to")?;
+        let location = resolve(&self.uri("blobs/uploads/")?, location)?;
+        let join = if location.query().is_some() { '&' } else { '?' };
+        let uri: Uri = format!("{location}{join}digest={digest}").parse()?;
+        let headers = [(header::CONTENT_TYPE, "application/octet-stream")];
+        let answer = self.send_to(Method::PUT, &uri, &headers, bytes).await?;
+        self.expect(&answer, &[StatusCode::CREATED], &format!("does not take {digest}"))
+    }
+
+    async fn put_manifest(
+        &mut self,
+        name: &str,
+        descriptor: &Descriptor,
+        bytes: &[u8],
+    ) -> anyhow::Result<()> {
+        let headers = [(header::CONTENT_TYPE, descriptor.media_type.as_str())];
+        let answer = self.send(Method::PUT, &format!("manifests/{name}"), &headers, bytes).await?;
+        let accepted = [StatusCode::CREATED, StatusCode::OK, StatusCode::ACCEPTED];
+        self.expect(&answer, &accepted, &format!("does not take the manifest {name}"))?;
+        let digest = answer.header("docker-content-digest").unwrap_or(descriptor.digest.as_str());
+        ensure!(
+            digest == descriptor.digest.as_str(),
+            "the registry stored {name} as {digest}; it changed {}, so what was built cannot be installed by its digest",
+            descriptor.digest
+        );
+        Ok(())
+    }
+
+    fn expect(&self, answer: &Answer, statuses: &[StatusCode], what: &str) -> anyhow::Result<()> {
+        if statuses.contains(&answer.status) {
+            return Ok(());
+        }
+        let repository = self.reference.repository();
+        match answer.status {
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
+                let registry = &self.reference.registry;
+                let with = match self.credentials {
+                    Some(_) => format!("the credentials for {registry} are not enough"),
+                    None => format!("there are no credentials for {registry}"),
+                };
+                bail!(
+                    "{repository} {what} ({}): {with}; log in with docker login or podman login",
+                    answer.complaint()
+                )
+            }
+            _ => bail!("{repository} {what}: {}", answer.complaint()),
+        }
+    }
+
+    fn host(&self) -> &str {
+        match self.reference.registry.as_str() {
+            // Its web site has the name that everybody uses, its registry another one.
+            "docker.io" => "registry-1.docker.io",
+            other => other,
+        }
+    }
+
+    fn uri(&self, path: &str) -> anyhow::Result<Uri> {
+        format!("{}://{}/v2/{}/{path}", self.scheme, self.host(), self.reference.path)
+            .parse()
+            .with_context(|| format!("{} is no address", self.reference))
+    }
+
+    async fn send(
+        &mut self,
+        method: Method,
+        path: &str,
+        headers: &[(HeaderName, &str)],
+        body: &[u8],
+    ) -> anyhow::Result<Answer> {
+        let uri = self.uri(path)?;
+        self.send_to(method, &uri, headers, body).await
+    }
+
+    /// Sends a request, and once more with credentials if it takes some.
+    async fn send_to(
+        &mut self,
+        method: Method,
+        uri: &Uri,
+        headers: &[(HeaderName, &str)],
+        body: &[u8],
+    ) -> anyhow::Result<Answer> {
+        let mut all = HeaderMap::new();
+        for (name, value) in headers {
+            all.insert(name, HeaderValue::from_str(value)?);
+        }
+        // Some registries have uploads sent to another server, with what it needs in the address.
+        let ours = uri.authority() == self.uri("")?.authority();
+        if let Some(authorization) = self.authorization.as_ref().filter(|_| ours) {
+            all.insert(header::AUTHORIZATION, authorization.clone());
+        }
+        let answer = self.http.send(method.clone(), uri, &all, body).await?;
+        if answer.status != StatusCode::UNAUTHORIZED || !ours {
+            return Ok(answer);
+        }
+        let ways = answer.headers.get_all(header::WWW_AUTHENTICATE).iter();
+        let ways: Vec<_> = ways.filter_map(|way| way.to_str().ok()).flat_map(challenge::parse).collect();
+        let login =
+            Login { http: &self.http, path: &self.reference.path, credentials: self.credentials.as_ref() };
+        let Some(authorization) = login.authorize(&ways, &method).await? else { return Ok(answer) };
+        all.insert(header::AUTHORIZATION, authorization.clone());
+        self.authorization = Some(authorization);
+        self.http.send(method, uri, &all, body).await
+    }
+}

@@ -1,0 +1,85 @@
+//! The command line of `cargo xpkg push`, and reading a package for other commands.
+
+use std::{io::Write, path::PathBuf};
+
+use anyhow::Context as _;
+
+use super::{Client, Reference, credentials, http::Http};
+use crate::oci::{Artifact, layout};
+
+/// Push a package to a registry, and print the reference by digest under which it can be installed.
+///
+/// Credentials are those of `docker login` and `podman login`: `REGISTRY_AUTH_FILE`, `DOCKER_CONFIG`/config.json or
+/// ~/.docker/config.json, `XDG_RUNTIME_DIR`/containers/auth.json. What the registry has already is not sent again.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Arguments {
+    /// What `cargo xpkg build` made: the folder of one package, or an archive (.xpkg).
+    #[arg(value_name = "DIR")]
+    package: PathBuf,
+    /// Where to push it: REGISTRY/REPOSITORY[:TAG].
+    #[arg(value_name = "REF")]
+    reference: Reference,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+/// How registries are spoken to.
+#[derive(clap::Args, Clone, Copy, Debug, Default)]
+pub struct Connection {
+    /// Speak plain HTTP with a registry that has no TLS, which is else done only with this machine.
+    #[arg(long)]
+    plain_http: bool,
+}
+
+/// Pushes and prints.
+///
+/// # Errors
+/// If there is no such package, or the registry does not take it.
+pub fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<()> {
+    let artifact = layout::open(&arguments.package)?;
+    let reference = arguments.reference.clone();
+    if let Some(digest) = &reference.digest {
+        anyhow::ensure!(
+            *digest == artifact.root.digest,
+            "{} has the digest {}, so it cannot be pushed as {reference}; leave the digest out",
+            arguments.package.display(),
+            artifact.root.digest
+        );
+    }
+    let mut client = client(&reference, arguments.connection)?;
+    let pushed = block_on(client.push(&artifact))??;
+    eprintln!("{} blobs sent, {} were there already", pushed.sent, pushed.skipped);
+    writeln!(out, "{}@{}", reference.repository(), artifact.root.digest).context("cannot print")
+}
+
+/// Reads a package from a registry.
+///
+/// # Errors
+/// If it is not there.
+pub fn pull(reference: &Reference, connection: Connection) -> anyhow::Result<Artifact> {
+    let mut client = client(reference, connection)?;
+    block_on(client.pull())?
+}
+
+/// Reads a file from a web server.
+///
+/// # Errors
+/// If it is not there.
+pub fn download(url: &str) -> anyhow::Result<Vec<u8>> {
+    let uri: http::Uri = url.parse().with_context(|| format!("{url:?} is no address"))?;
+    let http = Http::new(false)?;
+    let headers = http::HeaderMap::new();
+    let answer = block_on(http.send(http::Method::GET, &uri, &headers, &[]))??;
+    anyhow::ensure!(answer.status.is_success(), "{} answers {}", super::http::shown(&uri), answer.status);
+    Ok(answer.body)
+}
+
+fn client(reference: &Reference, connection: Connection) -> anyhow::Result<Client> {
+    let credentials = credentials::read(&credentials::files(), reference)?;
+    Ok(Client::new(Http::new(connection.plain_http)?, reference.clone(), credentials))
+}
+
+fn block_on<F: Future>(future: F) -> anyhow::Result<F::Output> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    Ok(runtime.context("cannot start the runtime")?.block_on(future))
+}

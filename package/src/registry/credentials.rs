@@ -1,0 +1,245 @@
+//! Credentials: what `docker login` and `podman login` left in their files, and the helpers that those name.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::Write as _,
+    path::PathBuf,
+    process::{Command, Stdio},
+};
+
+use anyhow::{Context as _, ensure};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use serde::Deserialize;
+
+use super::Reference;
+
+/// What is shown to a registry. It has no `Debug`, so that it gets into no log.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Credentials {
+    /// Name and password.
+    Basic {
+        /// Name.
+        user: String,
+        /// Password, or a token in its place.
+        password: String,
+    },
+    /// What a token server changes into tokens.
+    Identity(String),
+}
+
+/// Where a file says that credentials are.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Found {
+    /// In the file.
+    Here(Credentials),
+    /// With the program `docker-credential-<name>`, under this key.
+    Helper {
+        /// End of the program's name.
+        name: String,
+        /// What it is asked for.
+        key: String,
+    },
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Config {
+    auths: BTreeMap<String, Entry>,
+    cred_helpers: BTreeMap<String, String>,
+    creds_store: String,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "lowercase")]
+struct Entry {
+    auth: String,
+    username: String,
+    password: String,
+    identitytoken: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Helped {
+    username: String,
+    secret: String,
+}
+
+/// What a file says about a repository: an entry for a path in the registry wins over one for the registry.
+///
+/// # Errors
+/// If the file is not what it should be. Its content is not repeated.
+pub fn find(text: &str, reference: &Reference) -> anyhow::Result<Option<Found>> {
+    let config: Config = serde_json::from_str(text)
+        .map_err(|error| anyhow::anyhow!("line {}: not the JSON of a login file", error.line()))?;
+    let mut path = reference.repository();
+    let mut places = vec![path.clone()];
+    while let Some((parent, _)) = path.rsplit_once('/') {
+        places.push(parent.to_owned());
+        path = parent.to_owned();
+    }
+    if ["docker.io", "registry-1.docker.io"].contains(&reference.registry.as_str()) {
+        places.push("index.docker.io".to_owned());
+    }
+    for place in &places {
+        let helper = config.cred_helpers.iter().find(|(key, _)| bare(key) == place);
+        if let Some((key, name)) = helper.filter(|(_, name)| !name.is_empty()) {
+            return Ok(Some(Found::Helper { name: name.clone(), key: key.clone() }));
+        }
+        let Some((key, auth)) = config.auths.iter().find(|(key, _)| bare(key) == place) else { continue };
+        if let Some(credentials) = auth.credentials().with_context(|| format!("the entry {key:?}"))? {
+            return Ok(Some(Found::Here(credentials)));
+        }
+        // An entry without content says that the store has it.
+        if !config.creds_store.is_empty() {
+            return Ok(Some(Found::Helper { name: config.creds_store, key: key.clone() }));
+        }
+    }
+    Ok((!config.creds_store.is_empty())
+        .then(|| Found::Helper { name: config.creds_store, key: reference.registry.clone() }))
+}
+
+impl Entry {
+    fn credentials(&self) -> anyhow::Result<Option<Credentials>> {
+        if !self.identitytoken.is_empty() {
+            return Ok(Some(Credentials::Identity(self.identitytoken.clone())));
+        }
+        if !self.username.is_empty() {
+            return Ok(Some(Credentials::Basic {
+                user: self.username.clone(),
+                password: self.password.clone(),
+            }));
+        }
+        if self.auth.is_empty() {
+            return Ok(None);
+        }
+        let decoded = STANDARD.decode(self.auth.trim()).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+        let decoded = decoded.context("auth is not base64; log in again")?;
+        let (user, password) = decoded.split_once(':').context("auth has no colon; log in again")?;
+        Ok(Some(Credentials::Basic {
+            user: user.to_owned(),
+            password: password.trim_end_matches('\0').to_owned(),
+        }))
+    }
+}
+
+/// The key of an entry without what different tools put around it.
+fn bare(key: &str) -> &str {
+    let key = key.strip_prefix("https://").or_else(|| key.strip_prefix("http://")).unwrap_or(key);
+    let key = key.trim_end_matches('/');
+    key.strip_suffix("/v1").or_else(|| key.strip_suffix("/v2")).unwrap_or(key)
+}
+
+/// The login files that exist, in the order in which they are read.
+pub fn files() -> Vec<PathBuf> {
+    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let docker = variable("DOCKER_CONFIG").or_else(|| Some(variable("HOME")?.join(".docker")));
+    let places = [
+        variable("REGISTRY_AUTH_FILE"),
+        docker.map(|folder| folder.join("config.json")),
+        variable("XDG_RUNTIME_DIR").map(|folder| folder.join("containers/auth.json")),
+    ];
+    places.into_iter().flatten().filter(|path| path.is_file()).collect()
+}
+
+/// The credentials for a repository, or none: the first file that knows the registry decides.
+///
+/// # Errors
+/// If a file or a helper does not work.
+pub fn read(files: &[PathBuf], reference: &Reference) -> anyhow::Result<Option<Credentials>> {
+    for file in files {
+        let text = fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+        let found = find(&text, reference).with_context(|| file.display().to_string())?;
+        match found {
+            Some(Found::Here(credentials)) => return Ok(Some(credentials)),
+            Some(Found::Helper { name, key }) => {
+                if let Some(credentials) = ask(&name, &key)? {
+                    return Ok(Some(credentials));
+                }
+            }
+            None => {}
+        }
+    }
+    Ok(None)
+}
+
+/// Asks a helper, which knows the answer or says that it does not.
+fn ask(name: &str, key: &str) -> anyhow::Result<Option<Credentials>> {
+    ensure!(
+        name.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b)),
+        "{name:?} is no name of a credential helper"
+    );
+    let program = format!("docker-credential-{name}");
+    let mut child = Command::new(&program)
+        .arg("get")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .with_context(|| format!("cannot run {program}, which the login file names"))?;
+    if let Some(mut stdin) = child.stdin.take() {
+        stdin.write_all(key.as_bytes()).with_context(|| format!("cannot ask {program}"))?;
+    }
+    let output = child.wait_with_output().with_context(|| format!("{program} does not answer"))?;
+    if !output.status.success() {
+        return Ok(None);
+    }
+    let helped: Helped = serde_json::from_slice(&output.stdout)
+        .ok()
+        .with_context(|| format!("{program} answers something else than credentials"))?;
+    Ok(Some(if helped.username == "<token>" {
+        Credentials::Identity(helped.secret)
+    } else {
+        Credentials::Basic { user: helped.username, password: helped.secret }
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(config: &str, reference: &str) -> Option<String> {
+        let found = find(config, &reference.parse().unwrap()).unwrap()?;
+        Some(match found {
+            Found::Here(Credentials::Basic { user, password }) => format!("{user}:{password}"),
+            Found::Here(Credentials::Identity(token)) => format!("token {token}"),
+            Found::Helper { name, key } => format!("helper {name} {key}"),
+        })
+    }
+
+    #[test]
+    fn login_files_of_docker_and_podman_are_understood() {
+        // "a:b" and "c:d:e".
+        let file = r#"{"auths": {"r.example": {"auth": "YTpi"}, "r.example/team": {"auth": "YzpkOmU="},
+            "https://index.docker.io/v1/": {"username": "u", "password": "p"},
+            "i.example": {"auth": "YTpi", "identitytoken": "t"}}}"#;
+        assert_eq!(found(file, "r.example/other/f:v1").as_deref(), Some("a:b"));
+        assert_eq!(found(file, "r.example/team/f:v1").as_deref(), Some("c:d:e"));
+        assert_eq!(found(file, "docker.io/team/f:v1").as_deref(), Some("u:p"));
+        assert_eq!(found(file, "i.example/f:v1").as_deref(), Some("token t"));
+        assert_eq!(found(file, "other.example/f:v1"), None);
+        assert_eq!(found("{}", "r.example/f:v1"), None);
+    }
+
+    #[test]
+    fn helpers_are_asked_where_the_file_says_so() {
+        let file =
+            r#"{"auths": {"s.example": {}}, "credsStore": "secret", "credHelpers": {"r.example": "cloud"}}"#;
+        assert_eq!(found(file, "r.example/f:v1").as_deref(), Some("helper cloud r.example"));
+        assert_eq!(found(file, "s.example/f:v1").as_deref(), Some("helper secret s.example"));
+        assert_eq!(found(file, "x.example/f:v1").as_deref(), Some("helper secret x.example"));
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_file_is_said_without_its_content() {
+        for (file, what) in [
+            ("{\n\"auths\": {\"r.example\": {\"auth\": \"not base 64\"}}}", "not base64"),
+            ("{\"auths\": {\"r.example\": {\"auth\": \"YQ==\"}}}", "no colon"),
+            ("{\n\n not json", "line 3"),
+        ] {
+            let said = format!("{:#}", find(file, &"r.example/f".parse().unwrap()).err().unwrap());
+            assert!(said.contains(what) && !said.contains("not base 64"), "{said}");
+        }
+    }
+}

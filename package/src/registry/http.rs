@@ -1,0 +1,220 @@
+//! Connections: HTTP/1.1 over TLS, with the certificates that this machine trusts (`SSL_CERT_FILE` names others).
+//!
+//! Nothing is tried twice here: a push that failed is repeated by whoever started it, and skips what is there already.
+
+use std::{io::Cursor, sync::Arc, time::Duration};
+
+use anyhow::{Context as _, bail, ensure};
+use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, header};
+use http_body_util::{BodyExt as _, Full, Limited};
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::{
+    client::legacy::{Client, connect::HttpConnector},
+    rt::TokioExecutor,
+};
+
+/// A program of some megabytes over a slow line takes no longer.
+const TIMEOUT: Duration = Duration::from_mins(5);
+/// Larger answers than any package are refused.
+const MOST: usize = 256 << 20;
+const REDIRECTS: usize = 5;
+
+/// A client. Connections are kept between requests.
+#[derive(Clone, Debug)]
+pub struct Http {
+    client: Client<HttpsConnector<HttpConnector>, Full<Cursor<Vec<u8>>>>,
+    plain: bool,
+}
+
+/// What a server said.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// Status.
+    pub status: StatusCode,
+    /// Headers.
+    pub headers: HeaderMap,
+    /// The whole body.
+    pub body: Vec<u8>,
+}
+
+impl Http {
+    /// A client that speaks plain HTTP only with this machine itself, unless `plain` allows it everywhere.
+    ///
+    /// # Errors
+    /// If this machine has no certificates that it trusts.
+    pub fn new(plain: bool) -> anyhow::Result<Self> {
+        let connector = HttpsConnectorBuilder::new()
+            .with_provider_and_native_roots(Arc::new(rustls::crypto::ring::default_provider()))
+            .context("no trusted certificates; install a CA bundle, or name one with SSL_CERT_FILE")?
+            .https_or_http()
+            .enable_http1()
+            .build();
+        Ok(Self { client: Client::builder(TokioExecutor::new()).build(connector), plain })
+    }
+
+    /// The scheme of a registry: TLS, unless plain HTTP is allowed there and the registry has no TLS.
+    pub async fn scheme(&self, host: &str) -> &'static str {
+        if !self.plain && !is_loopback(host) {
+            return "https";
+        }
+        let Ok(uri) = format!("https://{host}/v2/").parse() else { return "https" };
+        match self.send(Method::GET, &uri, &HeaderMap::new(), &[]).await {
+            Ok(_) => "https",
+            Err(_) => "http",
+        }
+    }
+
+    /// Sends a request and follows redirects of reads. Credentials do not follow to another server.
+    ///
+    /// # Errors
+    /// If there is no answer in time, or it is too large, or the way to it is not safe.
+    pub async fn send(
+        &self,
+        method: Method,
+        uri: &Uri,
+        headers: &HeaderMap,
+        body: &[u8],
+    ) -> anyhow::Result<Answer> {
+        let mut uri = uri.clone();
+        let mut headers = headers.clone();
+        for _ in 0..=REDIRECTS {
+            let answer = tokio::time::timeout(TIMEOUT, self.once(&method, &uri, &headers, body))
+                .await
+                .with_context(|| format!("no answer in {} s", TIMEOUT.as_secs()))
+                .flatten()
+                .with_context(|| format!("{method} {} failed", shown(&uri)))?;
+            let reads = method == Method::GET || method == Method::HEAD;
+            let Some(location) = answer.headers.get(header::LOCATION).filter(|_| {
+                reads && answer.status.is_redirection() && answer.status != StatusCode::NOT_MODIFIED
+            }) else {
+                return Ok(answer);
+            };
+            let next = resolve(&uri, location)?;
+            if next.authority() != uri.authority() || next.scheme() != uri.scheme() {
+                headers.remove(header::AUTHORIZATION);
+            }
+            uri = next;
+        }
+        bail!("{} leads in circles ({REDIRECTS} redirects)", shown(&uri))
+    }
+
+    async fn once(
+        &self,
+        method: &Method,
+        uri: &Uri,
+        headers: &HeaderMap,
+        body: &[u8],
+    ) -> anyhow::Result<Answer> {
+        let host = uri.host().context("the address has no host")?;
+        ensure!(
+            uri.scheme_str() == Some("https") || self.plain || is_loopback(host),
+            "plain HTTP could be read and changed on the way; use https, or --plain-http in a network that you trust"
+        );
+        let mut request =
+            Request::builder().method(method).uri(uri).body(Full::new(Cursor::new(body.to_vec())))?;
+        *request.headers_mut() = headers.clone();
+        let agent = HeaderValue::from_static(concat!("cargo-xpkg/", env!("CARGO_PKG_VERSION")));
+        request.headers_mut().insert(header::USER_AGENT, agent);
+        let response = self.client.request(request).await.map_err(|error| {
+            // The cause is what helps: "connection refused", "invalid peer certificate".
+            anyhow::Error::new(error)
+        })?;
+        let (parts, body) = response.into_parts();
+        let body = Limited::new(body, MOST).collect().await.map_err(anyhow::Error::from_boxed)?;
+        Ok(Answer { status: parts.status, headers: parts.headers, body: body.to_bytes().to_vec() })
+    }
+}
+
+impl Answer {
+    /// A header as text.
+    pub fn header(&self, name: impl header::AsHeaderName) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+
+    /// What went wrong, in the server's words where it has any.
+    pub fn complaint(&self) -> String {
+        let errors: serde_json::Value = serde_json::from_slice(&self.body).unwrap_or_default();
+        let words: Vec<_> = errors["errors"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|error| {
+                let message = error["message"].as_str().filter(|message| !message.is_empty());
+                message.or(error["code"].as_str())
+            })
+            .collect();
+        match words.as_slice() {
+            [] => self.status.to_string(),
+            words => format!("{}: {}", self.status, words.join("; ")),
+        }
+    }
+}
+
+/// The address that a `Location` means, seen from where it was said.
+///
+/// # Errors
+/// If it is no address.
+pub fn resolve(from: &Uri, location: &HeaderValue) -> anyhow::Result<Uri> {
+    let text = location.to_str().context("the server's Location is no text")?;
+    let base = format!(
+        "{}://{}",
+        from.scheme_str().unwrap_or("https"),
+        from.authority().context("the address has no host")?
+    );
+    let full = match text {
+        _ if text.contains("://") => text.to_owned(),
+        _ if text.starts_with('/') => format!("{base}{text}"),
+        _ => format!("{base}{}/{text}", from.path().rsplit_once('/').map_or("", |(folder, _)| folder)),
+    };
+    full.parse().with_context(|| format!("the server's Location {text:?} is no address"))
+}
+
+/// Without the query, in which signed addresses carry their secret.
+pub fn shown(uri: &Uri) -> String {
+    let text = uri.to_string();
+    text.split_once('?').map_or(text.as_str(), |(before, _)| before).to_owned()
+}
+
+fn is_loopback(host: &str) -> bool {
+    // A port is behind a name or behind brackets; an address of version 6 without them has none.
+    let name = match host.rsplit_once(':') {
+        Some((name, _)) if !name.contains(':') || name.ends_with(']') => name,
+        _ => host,
+    };
+    let name = name.trim_start_matches('[').trim_end_matches(']');
+    name == "localhost" || name.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_this_machine_is_spoken_to_without_tls() {
+        for host in ["localhost", "localhost:5000", "127.0.0.1:80", "[::1]:5000", "::1"] {
+            assert!(is_loopback(host), "{host}");
+        }
+        for host in ["r.example", "r.example:5000", "localhost.example", "10.0.0.1", "127.example"] {
+            assert!(!is_loopback(host), "{host}");
+        }
+    }
+
+    #[test]
+    fn locations_are_understood_in_all_their_forms() {
+        let from: Uri = "https://r.example:5000/v2/a/blobs/uploads/".parse().unwrap();
+        for (location, expected) in [
+            ("/v2/a/1?s=x", "https://r.example:5000/v2/a/1?s=x"),
+            ("https://cdn.example/1", "https://cdn.example/1"),
+            ("1?s=x", "https://r.example:5000/v2/a/blobs/uploads/1?s=x"),
+        ] {
+            let location = HeaderValue::from_static(location);
+            assert_eq!(resolve(&from, &location).unwrap().to_string(), expected);
+        }
+    }
+
+    #[test]
+    fn secrets_in_addresses_are_not_shown() {
+        let uri: Uri = "https://cdn.example/blob?signature=secret".parse().unwrap();
+        assert_eq!(shown(&uri), "https://cdn.example/blob");
+    }
+}

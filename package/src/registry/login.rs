@@ -1,0 +1,130 @@
+//! Being let in: from what a registry asks for to what it is shown.
+
+use anyhow::{Context as _, bail};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
+
+use super::{
+    challenge::Challenge,
+    credentials::Credentials,
+    http::{Http, shown},
+};
+
+/// What it takes to be let in.
+pub struct Login<'a> {
+    /// For the token server.
+    pub http: &'a Http,
+    /// Path of the repository.
+    pub path: &'a str,
+    /// None: as anybody.
+    pub credentials: Option<&'a Credentials>,
+}
+
+impl Login<'_> {
+    /// What to put into the next request, or nothing if none of the ways can be gone.
+    ///
+    /// # Errors
+    /// If the token server gives no token.
+    pub async fn authorize(
+        &self,
+        ways: &[Challenge],
+        method: &Method,
+    ) -> anyhow::Result<Option<HeaderValue>> {
+        for way in ways {
+            match (way, self.credentials) {
+                (Challenge::Basic, Some(Credentials::Basic { user, password })) => {
+                    return Ok(Some(basic(user, password)?));
+                }
+                (Challenge::Bearer { realm, service, scope }, _) => {
+                    let actions = if [Method::GET, Method::HEAD].contains(method) && scope.is_none() {
+                        "pull"
+                    } else {
+                        "pull,push"
+                    };
+                    let ours = format!("repository:{}:{actions}", self.path);
+                    let token =
+                        self.token(realm, service.as_deref(), scope.as_deref().unwrap_or(&ours)).await?;
+                    return Ok(Some(sensitive(&format!("Bearer {token}"))?));
+                }
+                _ => {}
+            }
+        }
+        Ok(None)
+    }
+
+    /// Gets a token, with the credentials or, where there are none, for anybody.
+    async fn token(&self, realm: &str, service: Option<&str>, scope: &str) -> anyhow::Result<String> {
+        let mut query: Vec<(&str, &str)> = vec![("scope", scope)];
+        query.extend(service.map(|service| ("service", service)));
+        let mut headers = HeaderMap::new();
+        let answer = if let Some(Credentials::Identity(token)) = self.credentials {
+            query.extend([
+                ("grant_type", "refresh_token"),
+                ("client_id", "cargo-xpkg"),
+                ("refresh_token", token),
+            ]);
+            let form = HeaderValue::from_static("application/x-www-form-urlencoded");
+            headers.insert(header::CONTENT_TYPE, form);
+            let uri: Uri = realm.parse().context("the registry's token server has no address")?;
+            self.http.send(Method::POST, &uri, &headers, encoded(&query).as_bytes()).await
+        } else {
+            if let Some(Credentials::Basic { user, password }) = self.credentials {
+                headers.insert(header::AUTHORIZATION, basic(user, password)?);
+            }
+            let join = if realm.contains('?') { '&' } else { '?' };
+            let uri: Uri = format!("{realm}{join}{}", encoded(&query))
+                .parse()
+                .context("the registry's token server has no address")?;
+            self.http.send(Method::GET, &uri, &headers, &[]).await
+        }
+        .with_context(|| format!("no token for {}", self.path))?;
+        if answer.status != StatusCode::OK {
+            let server = realm.parse::<Uri>().map_or_else(|_| realm.to_owned(), |uri| shown(&uri));
+            bail!(
+                "{server} gives no token for {} ({}); log in with docker login or podman login",
+                self.path,
+                answer.complaint()
+            );
+        }
+        let body: serde_json::Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+        let token = body["token"].as_str().or_else(|| body["access_token"].as_str());
+        token.map(str::to_owned).context("the token server answers without a token")
+    }
+}
+
+fn basic(user: &str, password: &str) -> anyhow::Result<HeaderValue> {
+    sensitive(&format!("Basic {}", STANDARD.encode(format!("{user}:{password}"))))
+}
+
+fn sensitive(text: &str) -> anyhow::Result<HeaderValue> {
+    let mut value = HeaderValue::from_str(text).ok().context("the credentials cannot be sent in a header")?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+fn encoded(pairs: &[(&str, &str)]) -> String {
+    let value = |text: &str| -> String {
+        text.bytes()
+            .map(|byte| match byte {
+                b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                    char::from(byte).to_string()
+                }
+                _ => format!("%{byte:02X}"),
+            })
+            .collect()
+    };
+    pairs.iter().map(|(name, text)| format!("{name}={}", value(text))).collect::<Vec<_>>().join("&")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_sent_to_a_token_server_is_encoded() {
+        assert_eq!(
+            encoded(&[("scope", "repository:a/b:pull,push"), ("service", "r.example")]),
+            "scope=repository%3Aa%2Fb%3Apull%2Cpush&service=r.example"
+        );
+    }
+}

@@ -1,0 +1,143 @@
+//! The differences that are meant, and those that are not.
+
+use anyhow::Context as _;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::schema::{Change, PROPERTY};
+
+/// A difference between CRD and claim that is meant. The file says what each field is for.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Difference {
+    /// What it is called.
+    pub name: String,
+    /// Path, possibly with `**` at its end.
+    pub at: String,
+    /// Keyword, or `property`.
+    pub keyword: String,
+    /// In what way.
+    pub change: Way,
+    /// The value of [`Way::Set`].
+    #[serde(default)]
+    pub value: Option<Value>,
+    /// What the CRD said when this was decided.
+    #[serde(default)]
+    pub theirs: Option<Value>,
+    /// Whether it is so at every object below.
+    #[serde(default)]
+    pub every: bool,
+    /// The reason.
+    pub why: String,
+}
+
+/// In what way a claim differs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Way {
+    /// The CRD has it, the claim has not.
+    Dropped,
+    /// The claim has something of its own.
+    Ours,
+    /// The claim has exactly this.
+    Set,
+    /// The claim has it, the CRD has not.
+    Added,
+}
+
+/// Reads the list.
+///
+/// # Errors
+/// If it is not what it should be.
+pub fn read(text: &str) -> anyhow::Result<Vec<Difference>> {
+    serde_saphyr::from_str(text).context("the list of differences cannot be read")
+}
+
+impl Difference {
+    fn is_at(&self, path: &str) -> bool {
+        match self.at.strip_suffix(".**") {
+            None => self.at == path,
+            Some(start) => {
+                path.strip_prefix(start).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+            }
+        }
+    }
+
+    fn means(&self, change: &Change) -> bool {
+        let Change { before, after, .. } = change;
+        self.keyword == change.keyword
+            && self.is_at(&change.path)
+            && match self.change {
+                Way::Dropped => after.is_none(),
+                Way::Added => before.is_none(),
+                Way::Ours => after.is_some(),
+                Way::Set => *after == self.value,
+            }
+            && self.theirs.as_ref().is_none_or(|theirs| before.as_ref() == Some(theirs))
+    }
+}
+
+/// The changes from CRD to claim that the list does not mean, and what the list means that is not so.
+pub fn unexpected(changes: &[Change], list: &[Difference], claim: &Value) -> Vec<String> {
+    let mut found: Vec<String> = changes
+        .iter()
+        .filter(|change| !list.iter().any(|difference| difference.means(change)))
+        .map(told)
+        .collect();
+    for difference in list {
+        if !changes.iter().any(|change| difference.means(change)) {
+            found.push(format!(
+                "{}: the difference {:?} ({}) is listed but not there; take it off the list, or bring it back",
+                difference.at, difference.name, difference.keyword
+            ));
+        }
+        if difference.every {
+            let mut levels = Vec::new();
+            objects("spec", claim, &mut levels);
+            for (path, schema) in levels {
+                if difference.is_at(&path) && schema.get(&difference.keyword) != difference.value.as_ref() {
+                    found.push(format!(
+                        "{path}: lacks {}, which the difference {:?} puts at every level",
+                        difference.keyword, difference.name
+                    ));
+                }
+            }
+        }
+    }
+    found
+}
+
+/// What a difference from the CRD does to whoever writes a claim.
+pub fn told(change: &Change) -> String {
+    let kind = |schema: &Value| schema["type"].as_str().unwrap_or("any type").to_owned();
+    match (change.keyword.as_str(), &change.before, &change.after) {
+        (PROPERTY, Some(schema), None) => format!(
+            "{}: only in the CRD ({}); an API server drops it from claims without a word, unless unknown fields are kept",
+            change.path,
+            kind(schema)
+        ),
+        (PROPERTY, None, Some(schema)) => {
+            format!("{}: not in the CRD ({}); the hub drops it or refuses it", change.path, kind(schema))
+        }
+        (keyword, before, after) => {
+            let said = |side: &Option<Value>| side.as_ref().map_or("nothing".to_owned(), ToString::to_string);
+            format!("{}: {keyword} is {} in the CRD and {} here", change.path, said(before), said(after))
+        }
+    }
+}
+
+/// Every level that has properties, with its path.
+fn objects<'a>(path: &str, schema: &'a Value, found: &mut Vec<(String, &'a Value)>) {
+    if let Some(properties) = schema["properties"].as_object() {
+        found.push((path.to_owned(), schema));
+        for (name, inner) in properties {
+            objects(&format!("{path}.{name}"), inner, found);
+        }
+    }
+    if schema["items"].is_object() {
+        objects(&format!("{path}[]"), &schema["items"], found);
+    }
+    if schema["additionalProperties"].is_object() {
+        objects(&format!("{path}.*"), &schema["additionalProperties"], found);
+    }
+}

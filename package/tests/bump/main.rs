@@ -1,0 +1,12 @@
+//! Tests of `cargo xpkg bump`: on a small repository of our own always, on upstream's files and clones where they are present.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on says so")]
+
+mod add;
+mod checks;
+mod command;
+mod plan;
+mod properties;
+mod pull_requests;
+mod range;
+mod schema;
+mod support;

@@ -1,0 +1,10 @@
+//! Packages: built, pushed, read back, checked; and the schema that they carry, kept in step with the hub's.
+
+// Clippy knows test functions, but not their helpers.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod build;
+mod check;
+mod push;
+mod support;
+mod sync;

@@ -1,0 +1,206 @@
+//! The clusters on which jobs run: one for each kubeconfig in a directory, read again when it changes, each failing alone.
+//!
+//! Of each are known the namespaces with a job's label and the Secrets of four names, by their metadata only. Contents
+//! are read by whoever needs them.
+
+mod cluster;
+mod kubeconfig;
+mod table;
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    path::Path,
+    sync::{Arc, PoisonError, RwLock},
+    time::Duration,
+};
+
+use kube::Client;
+use tokio::{sync::mpsc::UnboundedSender, task::JoinHandle, time::sleep};
+
+pub use self::{
+    cluster::{BuildCluster, Found, Here, SECRETS},
+    kubeconfig::{Unusable, limit},
+    table::Table,
+};
+use crate::redacted::Redacted;
+
+/// How often the directory is read. The kubelet takes a minute to bring a change, so this adds nothing.
+const EVERY: Duration = Duration::from_secs(5);
+
+/// Something that may concern an EphemeralCluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Moved {
+    /// The namespace of a job, or a Secret in it. The name of the ProwJob.
+    Job(String),
+    /// A whole cluster came, went, or can or cannot be seen. Its name.
+    Cluster(String),
+}
+
+/// All build clusters.
+pub struct BuildClusters {
+    clusters: RwLock<BTreeMap<String, Entry>>,
+    moved: UnboundedSender<Moved>,
+    patience: Duration,
+}
+
+/// One kubeconfig and what came of it.
+struct Entry {
+    content: Redacted<Vec<u8>>,
+    cluster: Result<Arc<BuildCluster>, Unusable>,
+    watching: Option<JoinHandle<()>>,
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        if let Some(watching) = &self.watching {
+            watching.abort();
+        }
+    }
+}
+
+impl BuildClusters {
+    /// None yet. For `patience` a cluster that stops answering is taken to be as it was.
+    pub fn new(moved: UnboundedSender<Moved>, patience: Duration) -> Arc<Self> {
+        Arc::new(Self { clusters: RwLock::default(), moved, patience })
+    }
+
+    /// Keeps the clusters equal to the directory until it is dropped.
+    pub async fn follow(&self, directory: &Path) {
+        let mut said = String::new();
+        loop {
+            let error = self.read(directory).await.err().map(|error| error.to_string()).unwrap_or_default();
+            if !error.is_empty() && error != said {
+                // A Secret may be mounted late; until then its clusters are unknown, which every object says.
+                tracing::error!(directory = %directory.display(), error, "kubeconfigs cannot be read");
+            }
+            said = error;
+            sleep(EVERY).await;
+        }
+    }
+
+    /// Makes the clusters equal to the directory.
+    pub async fn read(&self, directory: &Path) -> io::Result<()> {
+        let files = files(directory)?;
+        let gone: Vec<String> = {
+            let mut clusters = self.write();
+            let gone = clusters.keys().filter(|name| !files.contains_key(*name)).cloned().collect();
+            clusters.retain(|name, _| files.contains_key(name));
+            gone
+        };
+        for name in gone {
+            tracing::info!(cluster = name, "build cluster removed: its kubeconfig is gone");
+            self.tell(Moved::Cluster(name));
+        }
+        for (name, content) in files {
+            if self.lock().get(&name).is_some_and(|entry| entry.content == content) {
+                continue;
+            }
+            let client = kubeconfig::connect(&directory.join(&name)).await;
+            self.put(&name, content, client);
+        }
+        Ok(())
+    }
+
+    /// Takes a cluster by its client.
+    pub fn add(&self, name: &str, client: Client) {
+        self.put(name, Redacted::default(), Ok(client));
+    }
+
+    fn put(&self, name: &str, content: Redacted<Vec<u8>>, client: Result<Client, Unusable>) {
+        let mut clusters = self.write();
+        match (client, clusters.get_mut(name)) {
+            (Ok(client), _) => {
+                tracing::info!(cluster = name, "build cluster added");
+                let cluster = Arc::new(BuildCluster::new(name, client, self.patience));
+                let watching = tokio::spawn(Arc::clone(&cluster).watch(self.moved.clone()));
+                let entry = Entry { content, cluster: Ok(cluster), watching: Some(watching) };
+                clusters.insert(name.to_owned(), entry);
+            }
+            // What worked may go on working; it will say so itself when it does not.
+            (Err(error), Some(entry)) if entry.cluster.is_ok() => {
+                tracing::error!(cluster = name, %error, "the new kubeconfig of a build cluster is not taken");
+                entry.content = content;
+            }
+            (Err(error), _) => {
+                tracing::error!(cluster = name, %error, "a build cluster cannot be used");
+                clusters.insert(name.to_owned(), Entry { content, cluster: Err(error), watching: None });
+            }
+        }
+        drop(clusters);
+        self.tell(Moved::Cluster(name.to_owned()));
+    }
+
+    /// What is known on a cluster about a job.
+    pub fn find(&self, cluster: &str, job: &str) -> Found {
+        match self.lock().get(cluster).map(|entry| &entry.cluster) {
+            None => Found::Unknown,
+            Some(Err(error)) => Found::Unreachable(error.to_string()),
+            Some(Ok(cluster)) => cluster.find(job),
+        }
+    }
+
+    /// A namespace that a job has on any cluster, and the cluster's name.
+    pub fn find_anywhere(&self, job: &str) -> Option<(String, Here)> {
+        self.lock().iter().find_map(|(name, entry)| match entry.cluster.as_ref().ok()?.find(job) {
+            Found::Here(here) => Some((name.clone(), here)),
+            Found::Unknown | Found::NotYet | Found::Unreachable(_) | Found::NoNamespace => None,
+        })
+    }
+
+    /// A cluster to talk to, or why not.
+    pub fn get(&self, cluster: &str) -> Result<Arc<BuildCluster>, String> {
+        match self.lock().get(cluster).map(|entry| &entry.cluster) {
+            None => Err("there is no kubeconfig for it".to_owned()),
+            Some(Err(error)) => Err(error.to_string()),
+            Some(Ok(cluster)) => match cluster.unreachable() {
+                Some(error) => Err(error),
+                None => Ok(Arc::clone(cluster)),
+            },
+        }
+    }
+
+    /// Each cluster and why it cannot be used, if it cannot.
+    pub fn states(&self) -> Vec<(String, Option<String>)> {
+        let state = |entry: &Entry| match &entry.cluster {
+            Ok(cluster) => cluster.behind(),
+            Err(error) => Some(error.to_string()),
+        };
+        self.lock().iter().map(|(name, entry)| (name.clone(), state(entry))).collect()
+    }
+
+    /// Waits until every cluster was seen, or has had its time.
+    pub async fn seen(&self) {
+        let waiting = || self.lock().values().any(|e| e.cluster.as_ref().is_ok_and(|c| c.is_awaited()));
+        while waiting() {
+            sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    fn tell(&self, moved: Moved) {
+        // Nobody listens while the process ends.
+        let _ = self.moved.send(moved);
+    }
+
+    fn lock(&self) -> std::sync::RwLockReadGuard<'_, BTreeMap<String, Entry>> {
+        self.clusters.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> std::sync::RwLockWriteGuard<'_, BTreeMap<String, Entry>> {
+        self.clusters.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The files of a directory by name. Names with a dot in front are those of the kubelet's own links.
+fn files(directory: &Path) -> io::Result<BTreeMap<String, Redacted<Vec<u8>>>> {
+    let mut files = BTreeMap::new();
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        if name.starts_with('.') || !fs::metadata(entry.path()).is_ok_and(|m| m.is_file()) {
+            continue;
+        }
+        files.insert(name, Redacted(fs::read(entry.path())?));
+    }
+    Ok(files)
+}

@@ -1,0 +1,250 @@
+//! One build cluster: five watches, and what they said.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, PoisonError, RwLock},
+    time::Duration,
+};
+
+use futures_util::future::join_all;
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::{Namespace, Secret};
+use kube::{
+    Api, Client, ResourceExt as _,
+    core::PartialObjectMeta,
+    runtime::watcher::{Config, Event},
+};
+use testplatform_apis::names::ci_operator;
+use tokio::{
+    sync::{Semaphore, SemaphorePermit, mpsc::UnboundedSender},
+    time::{Instant, sleep},
+};
+
+use super::{Moved, table::Table};
+use crate::{
+    ephemeral_cluster::{credentials::Source, world::Site},
+    watch::{self, Health},
+};
+
+/// Names of the Secrets that are looked at; RBAC allows no others.
+pub const SECRETS: [&str; 4] =
+    [ci_operator::TEST, ci_operator::HIVE_KUBECONFIG, ci_operator::HIVE_PASSWORD, ci_operator::SIGNAL];
+
+/// How many workers may wait for one cluster at a time; the others go on with what lies on other clusters.
+const AT_A_TIME: usize = 3;
+
+/// A build cluster.
+pub struct BuildCluster {
+    name: String,
+    client: Client,
+    known: RwLock<Known>,
+    /// Of the namespaces, then of the Secrets in the order of [`SECRETS`].
+    health: [Health; 5],
+    begun: Instant,
+    patience: Duration,
+    callers: Semaphore,
+}
+
+#[derive(Default)]
+struct Known {
+    namespaces: Table<Place>,
+    /// resourceVersions by namespace, in the order of [`SECRETS`].
+    secrets: [Table<String>; 4],
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Place {
+    job: String,
+    created: Option<Timestamp>,
+    terminating: bool,
+}
+
+/// What is known about a job's namespace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// There is no kubeconfig for the cluster.
+    Unknown,
+    /// The cluster was not seen yet, or not for a moment; soon more is known.
+    NotYet,
+    /// The cluster cannot be seen. What it or the network said.
+    Unreachable(String),
+    /// The cluster has no namespace for the job.
+    NoNamespace,
+    /// The namespace.
+    Here(Here),
+}
+
+/// A job's namespace, the newest if there are several.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Here {
+    /// Its name.
+    pub namespace: String,
+    /// Whether it is being deleted.
+    pub terminating: bool,
+    /// resourceVersions of the Secrets in it.
+    pub secrets: BTreeMap<&'static str, String>,
+}
+
+impl Here {
+    /// As the world has it.
+    pub fn into_site(self, cluster: String, source: Source) -> Site {
+        let signalled = self.secrets.contains_key(ci_operator::SIGNAL);
+        Site::Namespace { cluster, name: self.namespace, terminating: self.terminating, source, signalled }
+    }
+}
+
+impl BuildCluster {
+    pub(super) fn new(name: &str, client: Client, patience: Duration) -> Self {
+        let [a, b, c, d] = SECRETS;
+        Self {
+            name: name.to_owned(),
+            client,
+            known: RwLock::default(),
+            health: ["namespaces", a, b, c, d].map(Health::new),
+            begun: Instant::now(),
+            patience,
+            callers: Semaphore::new(AT_A_TIME),
+        }
+    }
+
+    /// Its client.
+    pub fn client(&self) -> Client {
+        self.client.clone()
+    }
+
+    /// Leave to ask it for something, if not too many wait for it already.
+    pub fn call(&self) -> Option<SemaphorePermit<'_>> {
+        self.callers.try_acquire().ok()
+    }
+
+    /// What is known about a job's namespace.
+    pub fn find(&self, job: &str) -> Found {
+        if let Some(error) = self.unreachable() {
+            return Found::Unreachable(error);
+        }
+        // Without its Secrets a namespace would look as if there were none.
+        if !self.health.iter().all(Health::listed) {
+            return Found::NotYet;
+        }
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        let of_job = known.namespaces.iter().filter(|(_, place)| place.job == job);
+        // One that is going is what is left when nothing newer is there.
+        let best = of_job.max_by_key(|(name, place)| (!place.terminating, place.created, *name));
+        match best {
+            // What is not there may be there by now.
+            None if self.behind().is_some() => Found::NotYet,
+            None => Found::NoNamespace,
+            Some((namespace, place)) => {
+                let of = |table: &Table<String>| table.get(namespace).cloned();
+                let secrets = SECRETS.into_iter().zip(&known.secrets);
+                Found::Here(Here {
+                    namespace: namespace.clone(),
+                    terminating: place.terminating,
+                    secrets: secrets.filter_map(|(name, table)| Some((name, of(table)?))).collect(),
+                })
+            }
+        }
+    }
+
+    /// Why what is known may be old, from the first moment on.
+    pub fn behind(&self) -> Option<String> {
+        self.health.iter().find_map(|health| Some(format!("{}: {}", health.name(), health.behind()?.1)))
+    }
+
+    /// Why it counts as away. None as long as it may only have stumbled.
+    pub fn unreachable(&self) -> Option<String> {
+        self.health.iter().find_map(|health| {
+            let (since, why) = health.behind()?;
+            (since >= self.patience).then(|| format!("{}: {why}", health.name()))
+        })
+    }
+
+    /// Whether it has neither been seen nor had its time.
+    pub(super) fn is_awaited(&self) -> bool {
+        self.begun.elapsed() < self.patience && !self.health.iter().all(Health::listed)
+    }
+
+    /// Watches until it is dropped.
+    pub(super) async fn watch(self: Arc<Self>, moved: UnboundedSender<Moved>) {
+        let namespaces = self.watch_namespaces(&moved);
+        let secrets = join_all((0..SECRETS.len()).map(|which| self.watch_secrets(which, &moved)));
+        let patience = self.tell_when_lost(&moved);
+        tokio::join!(namespaces, secrets, patience);
+    }
+
+    async fn watch_namespaces(&self, moved: &UnboundedSender<Moved>) {
+        let api: Api<PartialObjectMeta<Namespace>> = Api::all(self.client());
+        let config = Config::default().labels(ci_operator::JOB_ID);
+        watch::keep(api, config, &self.health[0], |event| {
+            let (whole, gone) = (matches!(event, Event::InitDone), job_of_deleted(&event));
+            let jobs: Vec<String> = {
+                let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+                let keys = known.namespaces.take(&event, place);
+                keys.iter().filter_map(|key| known.namespaces.get(key)).map(|p| p.job.clone()).collect()
+            };
+            self.tell(moved, whole, jobs.into_iter().chain(gone));
+        })
+        .await;
+    }
+
+    async fn watch_secrets(&self, which: usize, moved: &UnboundedSender<Moved>) {
+        let api: Api<PartialObjectMeta<Secret>> = Api::all(self.client());
+        let config = Config::default().fields(&format!("metadata.name={}", SECRETS[which]));
+        watch::keep(api, config, &self.health[which + 1], |event| {
+            let whole = matches!(event, Event::InitDone);
+            let jobs: Vec<String> = {
+                let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+                let keys =
+                    known.secrets[which].take(&event, |s| Some((s.namespace()?, s.resource_version()?)));
+                keys.iter().filter_map(|key| known.namespaces.get(key)).map(|p| p.job.clone()).collect()
+            };
+            self.tell(moved, whole, jobs.into_iter());
+        })
+        .await;
+    }
+
+    /// After a list it is not only its changes that matter: whoever waited for the cluster has to look.
+    fn tell(&self, moved: &UnboundedSender<Moved>, whole: bool, jobs: impl Iterator<Item = String>) {
+        let all =
+            if whole { vec![Moved::Cluster(self.name.clone())] } else { jobs.map(Moved::Job).collect() };
+        for one in all {
+            // Nobody listens while the process ends.
+            let _ = moved.send(one);
+        }
+    }
+
+    /// Nothing happens when a cluster has had its time, so somebody has to say it.
+    async fn tell_when_lost(&self, moved: &UnboundedSender<Moved>) {
+        let mut lost = false;
+        loop {
+            sleep(Duration::from_secs(1)).await;
+            let error = self.unreachable();
+            if error.is_some() != lost {
+                lost = error.is_some();
+                if let Some(error) = error {
+                    tracing::warn!(cluster = self.name, error, "build cluster lost");
+                } else {
+                    tracing::info!(cluster = self.name, "build cluster is back");
+                }
+                let _ = moved.send(Moved::Cluster(self.name.clone()));
+            }
+        }
+    }
+}
+
+fn place(namespace: &PartialObjectMeta<Namespace>) -> Option<(String, Place)> {
+    let place = Place {
+        job: namespace.labels().get(ci_operator::JOB_ID)?.clone(),
+        created: namespace.creation_timestamp().map(|time| time.0),
+        terminating: namespace.metadata.deletion_timestamp.is_some(),
+    };
+    Some((namespace.name_any(), place))
+}
+
+/// A deleted namespace is no longer in the table when its job is looked up.
+fn job_of_deleted(event: &Event<PartialObjectMeta<Namespace>>) -> Option<String> {
+    match event {
+        Event::Delete(namespace) => namespace.labels().get(ci_operator::JOB_ID).cloned(),
+        _ => None,
+    }
+}

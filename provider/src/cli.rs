@@ -1,0 +1,112 @@
+//! The command line.
+
+use std::{path::PathBuf, str::FromStr};
+
+use clap::{Args, Parser, Subcommand, ValueEnum, builder::BoolishValueParser};
+use provider_testplatform::rbac::ServiceAccount;
+
+use crate::logs::Format;
+
+/// Makes EphemeralClusters happen on a Test Platform hub, and publishes their credentials.
+#[derive(Debug, Parser)]
+#[command(version, args_conflicts_with_subcommands = true)]
+pub struct Cli {
+    /// What to print; to run if there is nothing.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    #[command(flatten)]
+    pub run: Option<RunArgs>,
+}
+
+/// How to run.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// The configuration.
+    #[arg(long, env = "CONFIG", value_name = "FILE")]
+    pub config: PathBuf,
+    /// How to reach the hub; the cluster that this runs in if it is not given.
+    #[arg(long, env = "KUBECONFIG", value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// Name of this replica in the Lease and in events; usually the pod's.
+    #[arg(long, env = "POD_NAME", value_name = "NAME")]
+    pub name: Option<String>,
+    /// Log debug messages too.
+    #[arg(short, long, env = "DEBUG", value_name = "BOOL")]
+    #[arg(num_args = 0..=1, require_equals = true, default_value = "false", default_missing_value = "true")]
+    #[arg(value_parser = BoolishValueParser::new(), hide_possible_values = true)]
+    pub debug: bool,
+    /// How log lines look.
+    #[arg(long, env = "LOG_FORMAT", value_enum, default_value = "json", value_name = "FORMAT")]
+    pub log_format: Format,
+}
+
+/// What can be printed.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Print the JSON schema of the configuration.
+    Schema,
+    /// Print the manifests that give this program its rights.
+    Rbac(RbacArgs),
+}
+
+/// Whose rights, and where.
+#[derive(Debug, Args)]
+pub struct RbacArgs {
+    /// Where the rights are needed.
+    pub on: On,
+    /// The configuration that it will run with; the rights in its mode, in its namespaces. The defaults and mode fulfil
+    /// if it is not given.
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// The `ServiceAccount` that gets them.
+    #[arg(
+        long,
+        value_name = "NAMESPACE/NAME",
+        default_value = "provider-testplatform/provider-testplatform"
+    )]
+    pub service_account: Account,
+}
+
+/// Where rights are needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum On {
+    /// On the hub.
+    Hub,
+    /// On each build cluster.
+    BuildCluster,
+}
+
+/// `namespace/name`.
+#[derive(Clone, Debug)]
+pub struct Account(pub ServiceAccount);
+
+impl FromStr for Account {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (namespace, name) = text.split_once('/').ok_or("expected namespace/name")?;
+        Ok(Self(ServiceAccount { namespace: namespace.to_owned(), name: name.to_owned() }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn definition_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn it_runs_or_prints() {
+        let run = Cli::try_parse_from(["p", "--config", "c.yaml", "-d"]).unwrap();
+        let args = run.run.unwrap();
+        assert!(run.command.is_none() && args.debug && args.config.ends_with("c.yaml"));
+        let rbac = Cli::try_parse_from(["p", "rbac", "build-cluster"]).unwrap();
+        assert!(matches!(rbac.command, Some(Command::Rbac(RbacArgs { on: On::BuildCluster, .. }))));
+        assert!(Cli::try_parse_from(["p", "rbac", "hub", "--service-account", "x"]).is_err());
+    }
+}

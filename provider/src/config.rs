@@ -1,0 +1,112 @@
+//! The configuration file: what administrators decide.
+//!
+//! One YAML document. Every field has a default but the few that cannot have one; a field that is not known is an error, because
+//! a misspelt one would otherwise be a decision that nobody notices is not in force. Everything that is wrong is said at once, each
+//! with its line. Input: text. Output: [`Config`], or every [`Problem`]. Only [`Config::load`] touches the disk.
+
+use std::{io, path::Path};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+mod check;
+mod ephemeral_cluster;
+mod process;
+mod prow;
+mod source;
+
+pub use ephemeral_cluster::{
+    ClaimOwner, ClaimPattern, ClusterProfiles, EphemeralClusters, Image, Mode, WaitStep,
+};
+pub use process::{BuildClusters, Http, LeaderElection};
+pub use prow::{CiOperatorPod, Prow, SecretMount};
+pub use source::Problem;
+
+use crate::ephemeral_cluster::settings::Settings;
+
+/// The configuration of `provider-testplatform`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+#[schemars(title = "Configuration of provider-testplatform")]
+pub struct Config {
+    /// What is done about EphemeralClusters.
+    pub ephemeral_cluster: EphemeralClusters,
+    /// How the ProwJobs are made.
+    pub prow: Prow,
+    /// The clusters on which the jobs run.
+    pub build_clusters: BuildClusters,
+    /// Which of several replicas acts.
+    pub leader_election: LeaderElection,
+    /// Metrics, health and readiness.
+    pub http: Http,
+}
+
+/// Why there is no configuration.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error("cannot read the configuration {file}: {source}")]
+    Unreadable {
+        /// The file.
+        file: String,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// It says something wrong. One line for each problem, in the order of the file.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    Invalid(Vec<Problem>),
+}
+
+impl Config {
+    /// Reads and checks a file.
+    ///
+    /// # Errors
+    /// If it cannot be read, or with everything that is wrong in it.
+    pub fn load(path: &Path) -> Result<Self, ConfigError> {
+        let file = path.display().to_string();
+        match std::fs::read_to_string(path) {
+            Ok(text) => Self::parse(&file, &text),
+            Err(source) => Err(ConfigError::Unreadable { file, source }),
+        }
+    }
+
+    /// Checks a text; `file` is the name by which problems call it.
+    ///
+    /// # Errors
+    /// With everything that is wrong in it.
+    pub fn parse(file: &str, text: &str) -> Result<Self, ConfigError> {
+        let (config, mut findings) = source::decode::<Self>(text);
+        if let Some(config) = &config {
+            findings.add_unless_covered(check::findings(config));
+        }
+        match config {
+            Some(config) if findings.is_empty() => Ok(config),
+            _ => Err(ConfigError::Invalid(findings.into_problems(file))),
+        }
+    }
+
+    /// Namespace of the Lease: its own, or that of the EphemeralClusters.
+    pub fn lease_namespace(&self) -> &str {
+        self.leader_election.namespace.as_deref().unwrap_or(&self.ephemeral_cluster.namespace)
+    }
+
+    /// The JSON schema of the file, for editors.
+    pub fn schema() -> serde_json::Value {
+        schemars::schema_for!(Self).to_value()
+    }
+}
+
+impl From<&Config> for Settings {
+    fn from(config: &Config) -> Self {
+        let ours = &config.ephemeral_cluster;
+        Self {
+            prow_job_namespace: config.prow.namespace.clone(),
+            provision_timeout: ours.provision_timeout.get(),
+            max_lifetime: ours.max_lifetime.get(),
+            scheduling_timeout: ours.scheduling_timeout.get(),
+            deprovision_timeout: ours.deprovision_timeout.get(),
+            abort_grace: ours.abort_grace.get(),
+            other_writer_respite: ours.other_writer_respite.get(),
+        }
+    }
+}

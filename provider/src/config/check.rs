@@ -1,0 +1,170 @@
+//! What is wrong in a configuration whose fields have the right types.
+
+use testplatform_apis::{duration::GoDuration, names::ObjectName};
+
+use super::{
+    ClusterProfiles, Config, EphemeralClusters, LeaderElection, Mode, Prow,
+    ephemeral_cluster::MAX_CONFIG_BYTES, source::Finding,
+};
+use crate::ephemeral_cluster::{ci_operator_config::WAIT_IMAGE, profiles::Profiles};
+
+/// Everything that is wrong.
+pub fn findings(config: &Config) -> Vec<Finding> {
+    let mut found = Found(vec![]);
+    found.ephemeral_cluster(&config.ephemeral_cluster);
+    found.prow(&config.prow);
+    found.positive("buildClusters.requestTimeout", config.build_clusters.request_timeout);
+    if config.ephemeral_cluster.mode != Mode::Off && config.build_clusters.directory.is_none() {
+        found.add(
+            "buildClusters.directory",
+            "is missing: name the directory with a kubeconfig file for each build cluster",
+        );
+    }
+    found.leader_election(&config.leader_election);
+    found.0
+}
+
+struct Found(Vec<Finding>);
+
+impl Found {
+    fn add(&mut self, path: &str, message: impl Into<String>) {
+        self.0.push(Finding { path: path.into(), message: message.into() });
+    }
+
+    fn ephemeral_cluster(&mut self, section: &EphemeralClusters) {
+        self.namespace("ephemeralCluster.namespace", &section.namespace);
+        for (field, duration) in [
+            ("provisionTimeout", section.provision_timeout),
+            ("maxLifetime", section.max_lifetime),
+            ("schedulingTimeout", section.scheduling_timeout),
+            ("deprovisionTimeout", section.deprovision_timeout),
+            ("waitStep.tolerance", section.wait_step.tolerance),
+        ] {
+            self.positive(&format!("ephemeralCluster.{field}"), duration);
+        }
+        for (field, duration) in
+            [("abortGrace", section.abort_grace), ("otherWriterRespite", section.other_writer_respite)]
+        {
+            if duration < GoDuration::ZERO {
+                self.add(&format!("ephemeralCluster.{field}"), "must not be negative; 0s switches it off");
+            }
+        }
+        if section.wait_step.poll_interval.as_nanos() < 1_000_000 {
+            self.add("ephemeralCluster.waitStep.pollInterval", "must be at least 1ms");
+        }
+        for (field, value) in [
+            ("namespace", &section.wait_image.namespace),
+            ("name", &section.wait_image.name),
+            ("tag", &section.wait_image.tag),
+        ] {
+            self.not_empty(&format!("ephemeralCluster.waitImage.{field}"), value);
+        }
+        for (index, tenant) in section.privileged_tenants.iter().enumerate() {
+            self.not_empty(&format!("ephemeralCluster.privilegedTenants[{index}]"), tenant);
+        }
+        for (index, owner) in section.cluster_claim_owners.iter().flatten().enumerate() {
+            self.not_empty(&format!("ephemeralCluster.clusterClaimOwners[{index}].tenant"), &owner.tenant);
+        }
+        for (index, name) in section.denied_image_names.iter().enumerate() {
+            let path = format!("ephemeralCluster.deniedImageNames[{index}]");
+            self.not_empty(&path, name);
+            if name == WAIT_IMAGE {
+                self.add(&path, "is denied anyhow: it is the name of the wait step's image; leave it out");
+            }
+        }
+        if !(1024..=MAX_CONFIG_BYTES).contains(&section.max_config_bytes) {
+            self.add(
+                "ephemeralCluster.maxConfigBytes",
+                format!("must be 1024 to {MAX_CONFIG_BYTES}, the longest that Linux hands to a process in one environment variable"),
+            );
+        }
+        self.cluster_profiles(section);
+    }
+
+    fn cluster_profiles(&mut self, section: &EphemeralClusters) {
+        const PATH: &str = "ephemeralCluster.clusterProfiles";
+        match &section.cluster_profiles {
+            None if section.mode == Mode::Fulfil => {
+                self.add(PATH, "is missing: in mode fulfil, give file or inline");
+            }
+            None => {}
+            Some(ClusterProfiles { file: Some(_), inline: Some(_) }) => {
+                self.add(PATH, "has both file and inline: leave one of them out");
+            }
+            Some(ClusterProfiles { file: None, inline: None }) => {
+                self.add(PATH, "has neither file nor inline: give one of them");
+            }
+            Some(ClusterProfiles { file: None, inline: Some(registry) }) => {
+                if let Err(error) = Profiles::try_from(registry.clone()) {
+                    self.add(&format!("{PATH}.inline"), error.to_string());
+                }
+            }
+            Some(ClusterProfiles { file: Some(file), inline: None }) => {
+                self.not_empty(&format!("{PATH}.file"), &file.to_string_lossy());
+            }
+        }
+    }
+
+    fn prow(&mut self, section: &Prow) {
+        self.namespace("prow.namespace", &section.namespace);
+        self.namespace("prow.podNamespace", &section.pod_namespace);
+        self.not_empty("prow.cluster", &section.cluster);
+        self.not_empty("prow.ciOperator.image", &section.ci_operator.image);
+        if section.ci_operator.command.is_empty() {
+            self.add("prow.ciOperator.command", "must not be empty");
+        }
+        for field in ["timeout", "skip_cloning"] {
+            if section.decoration.contains_key(field) {
+                self.add(
+                    &format!("prow.decoration.{field}"),
+                    "is set by this provider for each job: leave it out",
+                );
+            }
+        }
+        for field in ["containers", "volumes", "serviceAccountName"] {
+            if section.pod_spec.contains_key(field) {
+                self.add(&format!("prow.podSpec.{field}"), "is made from prow.ciOperator: leave it out");
+            }
+        }
+    }
+
+    fn leader_election(&mut self, section: &LeaderElection) {
+        if let Some(namespace) = &section.namespace {
+            self.namespace("leaderElection.namespace", namespace);
+        }
+        if ObjectName::try_from(section.name.as_str()).is_err() {
+            self.add(
+                "leaderElection.name",
+                "must be a name: lower-case letters, digits, - and ., at most 253",
+            );
+        }
+        self.positive("leaderElection.retryPeriod", section.retry_period);
+        if section.renew_deadline <= section.retry_period {
+            self.add("leaderElection.renewDeadline", "must be longer than retryPeriod");
+        }
+        if section.lease_duration <= section.renew_deadline {
+            self.add("leaderElection.leaseDuration", "must be longer than renewDeadline");
+        }
+        if section.lease_duration < GoDuration::from_secs(1) {
+            self.add("leaderElection.leaseDuration", "must be at least 1s: a Lease counts whole seconds");
+        }
+    }
+
+    fn positive(&mut self, path: &str, duration: GoDuration) {
+        if duration <= GoDuration::ZERO {
+            self.add(path, "must be longer than nothing, such as 30m");
+        }
+    }
+
+    fn not_empty(&mut self, path: &str, text: &str) {
+        if text.is_empty() {
+            self.add(path, "must not be empty");
+        }
+    }
+
+    fn namespace(&mut self, path: &str, name: &str) {
+        if name.len() > 63 || name.contains('.') || ObjectName::try_from(name).is_err() {
+            self.add(path, "must be the name of a namespace: lower-case letters, digits and -, at most 63");
+        }
+    }
+}

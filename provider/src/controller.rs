@@ -1,0 +1,276 @@
+//! The loop: what happened, which objects that concerns, and a look at each of them.
+//!
+//! ```text
+//! watches ──▶ caches ──▶ queue ──▶ observe ──▶ next ──▶ execute
+//! ```
+//!
+//! There are two loops: one over EphemeralClusters, and one over ProwJobs whose EphemeralCluster is gone.
+
+mod drive;
+mod feed;
+mod pass;
+pub mod queue;
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use futures_util::StreamExt as _;
+use jiff::Timestamp;
+use kube::{Client, runtime::reflector};
+use tokio::sync::mpsc::UnboundedReceiver;
+
+use self::{
+    drive::drive,
+    queue::{Queue, requests},
+};
+use crate::{
+    build_clusters::{BuildClusters, Moved},
+    caches::Caches,
+    ephemeral_cluster::{object::EphemeralCluster, prow_job::ProwJob, settings::Settings},
+    execute::{Executor, Patience, Reach},
+    hub::Hub,
+    metrics::Metrics,
+    observe::{MakeDraft, Observer},
+    watch::Health,
+};
+
+/// How many objects are looked at at the same time.
+const CONCURRENCY: u16 = 8;
+/// How many orphans. They are rare.
+const CONCURRENCY_OF_ORPHANS: u16 = 2;
+
+/// What is done about EphemeralClusters.
+#[derive(Clone)]
+pub enum Mode {
+    /// They are made to happen.
+    Fulfil(MakeDraft),
+    /// Another controller does that; their credentials are kept in step.
+    Proxy,
+}
+
+/// Where the build clusters are known from.
+#[derive(Clone)]
+pub enum Sites {
+    /// A directory with a kubeconfig for each.
+    Directory(PathBuf),
+    /// These, by name.
+    Fixed(Vec<(String, Client)>),
+}
+
+/// What the loops need to know.
+#[derive(Clone)]
+pub struct Options {
+    /// What is done.
+    pub mode: Mode,
+    /// Where.
+    pub hub: Hub,
+    /// Durations and names.
+    pub settings: Arc<Settings>,
+    /// The build clusters.
+    pub build_clusters: Sites,
+    /// How long one call to the hub may take.
+    pub patience: Duration,
+    /// How long one call to a build cluster may take.
+    pub build_cluster_call: Duration,
+    /// For how long a build cluster that stops answering is taken to be as it was.
+    pub build_cluster_patience: Duration,
+    /// Who this process is.
+    pub instance: String,
+    /// The clock.
+    pub now: fn() -> Timestamp,
+}
+
+/// Everything that the loops share.
+pub struct Controller {
+    mode: Mode,
+    hub: Hub,
+    settings: Arc<Settings>,
+    caches: Arc<Caches>,
+    build_clusters: Arc<BuildClusters>,
+    observer: Observer,
+    executor: Executor,
+    queue: Queue,
+    orphans: Queue,
+    metrics: Metrics,
+    /// Of the watches of the hub.
+    health: [Health; 3],
+    now: fn() -> Timestamp,
+}
+
+/// The ends that the loops read from.
+struct Inlets {
+    ephemeral_clusters: UnboundedReceiver<String>,
+    prow_jobs: UnboundedReceiver<String>,
+    moved: UnboundedReceiver<Moved>,
+    writers: feed::Writers,
+}
+
+/// Runs until `stop`; what has begun is finished.
+pub async fn run(options: Options, metrics: Metrics, stop: impl Future<Output = ()>) {
+    let sites = options.build_clusters.clone();
+    let (controller, inlets) = Controller::new(options, metrics);
+    let controller = Arc::new(controller);
+    controller.metrics.attach(&controller);
+    let build_clusters = &controller.build_clusters;
+    match sites {
+        Sites::Fixed(clients) => {
+            for (name, client) in clients {
+                build_clusters.add(&name, client);
+            }
+            controller.run(inlets, stop).await;
+        }
+        Sites::Directory(directory) => {
+            // At the first look they are all known, so that none is taken for unknown because it was read late.
+            if let Err(error) = build_clusters.read(&directory).await {
+                tracing::error!(directory = %directory.display(), %error, "kubeconfigs cannot be read");
+            }
+            tokio::select! {
+                () = controller.run(inlets, stop) => {}
+                () = build_clusters.follow(&directory) => {}
+            }
+        }
+    }
+}
+
+impl Controller {
+    fn new(options: Options, metrics: Metrics) -> (Self, Inlets) {
+        let Options { mode, hub, settings, patience, build_cluster_call, instance, now, .. } = options;
+        let (moving, moved) = tokio::sync::mpsc::unbounded_channel();
+        let build_clusters = BuildClusters::new(moving, options.build_cluster_patience);
+        let (ephemeral_clusters, ephemeral_cluster_writer) = reflector::store();
+        let (prow_jobs, prow_job_writer) = reflector::store();
+        let caches = Arc::new(Caches::new(hub.clone(), ephemeral_clusters, prow_jobs));
+        let (queue, ephemeral_cluster_requests) = Queue::new();
+        let (orphans, prow_job_requests) = Queue::new();
+        let reach: Reach = {
+            let build_clusters = Arc::clone(&build_clusters);
+            Arc::new(move |name: &str| build_clusters.get(name).map(|cluster| cluster.client()))
+        };
+        let observer = Observer {
+            hub: hub.clone(),
+            caches: Arc::clone(&caches),
+            build_clusters: Arc::clone(&build_clusters),
+            settings: Arc::clone(&settings),
+            draft: match &mode {
+                Mode::Fulfil(draft) => Some(Arc::clone(draft)),
+                Mode::Proxy => None,
+            },
+            patience,
+            build_cluster_call,
+            now,
+        };
+        let patience = Patience { hub: patience, build_clusters: build_cluster_call };
+        let executor = Executor::new(hub.clone(), reach, &instance, patience, now);
+        let health = ["ephemeralclusters", "prowjobs", "secrets"].map(Health::new);
+        let inlets = Inlets {
+            ephemeral_clusters: ephemeral_cluster_requests,
+            prow_jobs: prow_job_requests,
+            moved,
+            writers: feed::Writers {
+                ephemeral_clusters: ephemeral_cluster_writer,
+                prow_jobs: prow_job_writer,
+            },
+        };
+        let controller = Self {
+            mode,
+            hub,
+            settings,
+            caches,
+            build_clusters,
+            observer,
+            executor,
+            queue,
+            orphans,
+            metrics,
+            health,
+            now,
+        };
+        (controller, inlets)
+    }
+
+    async fn run(self: &Arc<Self>, inlets: Inlets, stop: impl Future<Output = ()>) {
+        let Inlets { ephemeral_clusters, prow_jobs, moved, writers } = inlets;
+        let feeding = self.feed(writers, moved);
+        let (stopping, stopped) = tokio::sync::watch::channel(());
+        let until_stopped = |mut stopped: tokio::sync::watch::Receiver<()>| async move {
+            // An error means that the other end is gone, which says the same.
+            let _ = stopped.changed().await;
+        };
+        let work = async {
+            self.begin().await;
+            let requests_of_clusters = requests::<EphemeralCluster>(ephemeral_clusters, self.hub.namespace());
+            let clusters = drive(
+                self,
+                self.caches.ephemeral_clusters.clone(),
+                requests_of_clusters.take_until(Box::pin(until_stopped(stopped.clone()))),
+                CONCURRENCY,
+                |object, controller| Box::pin(async move { controller.pass(object).await }),
+            );
+            let requests_of_jobs = requests::<ProwJob>(prow_jobs, self.hub.prow_job_namespace());
+            let orphans = drive(
+                self,
+                self.caches.prow_jobs.clone(),
+                requests_of_jobs.take_until(Box::pin(until_stopped(stopped.clone()))),
+                CONCURRENCY_OF_ORPHANS,
+                |job, controller| Box::pin(async move { controller.pass_orphan(job).await }),
+            );
+            tokio::join!(clusters, orphans);
+        };
+        let ended = async {
+            let mut work = std::pin::pin!(work);
+            tokio::select! {
+                () = &mut work => {}
+                () = stop => {
+                    if self.has_begun() {
+                        let _ = stopping.send(());
+                        work.await;
+                    }
+                }
+            }
+        };
+        tokio::select! {
+            () = ended => {}
+            () = feeding => {}
+        }
+    }
+
+    /// Waits until every cache is filled. A build cluster that is away is waited for as long as it may be away, or every
+    /// restart would tell owners that their clusters are out of reach.
+    async fn begin(&self) {
+        // An error means that the writer is gone, and with it the process.
+        let _ = self.caches.ephemeral_clusters.wait_until_ready().await;
+        let _ = self.caches.prow_jobs.wait_until_ready().await;
+        while !self.health.iter().all(Health::listed) {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        self.build_clusters.seen().await;
+        tracing::info!(
+            ephemeralclusters = self.caches.ephemeral_clusters.len(),
+            prowjobs = self.caches.prow_jobs.len(),
+            "caches are filled"
+        );
+    }
+
+    fn has_begun(&self) -> bool {
+        self.health.iter().all(Health::listed)
+    }
+
+    /// The caches.
+    pub fn caches(&self) -> &Caches {
+        &self.caches
+    }
+
+    /// The build clusters.
+    pub fn build_clusters(&self) -> &BuildClusters {
+        &self.build_clusters
+    }
+
+    /// The watches of the hub.
+    pub fn health(&self) -> &[Health] {
+        &self.health
+    }
+
+    /// The queues and what they hold.
+    pub fn queues(&self) -> [(&'static str, &Queue); 2] {
+        [("ephemeralclusters", &self.queue), ("orphans", &self.orphans)]
+    }
+}

@@ -1,0 +1,162 @@
+//! One look at one object.
+
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+
+use futures_util::FutureExt as _;
+use kube::runtime::controller::Action;
+use testplatform_apis::names::{ephemeral_cluster::LABEL, ours};
+
+use super::{
+    Controller, Mode,
+    queue::{Queue, net},
+};
+use crate::{
+    ephemeral_cluster::{next, object::EphemeralCluster, orphan, prow_job::ProwJob, proxy, world::Job},
+    execute::{Error, Failure, Reason},
+    step::Requeue,
+};
+
+impl Controller {
+    /// Looks at an EphemeralCluster.
+    pub(super) async fn pass(&self, cached: Arc<EphemeralCluster>) -> Result<Action, Error> {
+        let (name, uid) = (cached.name().to_owned(), cached.uid().to_owned());
+        let (waited, anew) = self.queue.begin(&name);
+        if let Some(waited) = waited {
+            self.metrics.waited(waited);
+        }
+        let looked = guarded(Box::pin(self.look(cached, anew))).await;
+        Ok(self.reschedule(&self.queue, "ephemeralcluster", &name, &uid, looked))
+    }
+
+    async fn look(&self, cached: Arc<EphemeralCluster>, anew: bool) -> Result<Requeue, Error> {
+        let Some((object, world)) = self.observer.observe(cached, anew).await? else {
+            return Ok(Requeue::OnChange);
+        };
+        let now = (self.now)();
+        let step = match &self.mode {
+            Mode::Fulfil(_) => next::next(&object, &world, now),
+            Mode::Proxy => proxy::next(&object, &world, now),
+        };
+        let outcome = match self.executor.run(Some(EphemeralCluster::clone(&object)), &step).await {
+            Ok(outcome) => outcome,
+            Err(failure) => return Err(self.report(failure).await),
+        };
+        for error in &outcome.forgone {
+            self.count(error);
+            let (namespace, ephemeralcluster) = (self.hub.namespace(), object.name());
+            tracing::warn!(namespace, ephemeralcluster, %error, "left out");
+        }
+        if let Some(status) = &step.status {
+            self.metrics.transition(&object, status);
+        }
+        Ok(step.requeue)
+    }
+
+    /// Tells the owner, if it is anything for the owner.
+    async fn report(&self, failure: Failure<'_>) -> Error {
+        let Failure { mut object, action, error } = failure;
+        let status = match (&object, action, error.said()) {
+            (Some(object), Some(action), Some(said)) => next::failed(object, action, &said, (self.now)()),
+            _ => None,
+        };
+        if let Some(status) = status
+            && let Err(unsaid) = self.executor.status(&mut object, &status).await
+        {
+            self.count(&unsaid);
+        }
+        error
+    }
+
+    /// Looks at a ProwJob: whether its EphemeralCluster is gone.
+    pub(super) async fn pass_orphan(&self, cached: Arc<ProwJob>) -> Result<Action, Error> {
+        let name = cached.name().to_owned();
+        let uid = cached.metadata.uid.clone().unwrap_or_default();
+        self.orphans.begin(&name);
+        let looked = match &self.mode {
+            Mode::Fulfil(_) => guarded(Box::pin(self.look_at_orphan(&cached))).await,
+            // The job is another controller's.
+            Mode::Proxy => Ok(Requeue::OnChange),
+        };
+        Ok(self.reschedule(&self.orphans, "prowjob", &name, &uid, looked))
+    }
+
+    async fn look_at_orphan(&self, cached: &ProwJob) -> Result<Requeue, Error> {
+        let Some(owner) = cached.label(LABEL) else { return Ok(Requeue::OnChange) };
+        let made_for = cached.label(ours::EPHEMERAL_CLUSTER_UID);
+        let is_it = |object: &EphemeralCluster| made_for.is_none_or(|uid| uid == object.uid());
+        if cached.state().is_final() || self.caches.ephemeral_cluster(owner).is_some_and(|o| is_it(&o)) {
+            return Ok(Requeue::OnChange);
+        }
+        // Ending a job cannot be taken back, so a cache is not enough.
+        let api = self.hub.ephemeral_clusters();
+        let object = self.observer.call("get_ephemeral_cluster", api.get_opt(owner)).await?;
+        if object.is_some_and(|object| is_it(&object)) {
+            return Ok(Requeue::OnChange);
+        }
+        let api = self.hub.prow_jobs();
+        let Some(job) = self.observer.call("get_prow_job", api.get_opt(cached.name())).await? else {
+            return Ok(Requeue::OnChange);
+        };
+        let site = self.observer.site_of_orphan(&job)?;
+        let step = orphan::next(&Job { prow_job: job, site }, &self.settings, (self.now)());
+        if !step.actions.is_empty() {
+            tracing::warn!(
+                prowjob = cached.name(),
+                ephemeralcluster = owner,
+                "ending the job of an EphemeralCluster that is gone"
+            );
+        }
+        self.executor.run(None, &step).await.map_err(|failure| failure.error)?;
+        Ok(step.requeue)
+    }
+
+    /// When to look again.
+    fn reschedule(
+        &self,
+        queue: &Queue,
+        kind: &'static str,
+        name: &str,
+        uid: &str,
+        looked: Result<Requeue, Error>,
+    ) -> Action {
+        let net = net(uid);
+        match looked {
+            Ok(Requeue::OnChange) => {
+                queue.succeeded(name);
+                Action::requeue(net)
+            }
+            Ok(Requeue::After(time)) => {
+                queue.succeeded(name);
+                Action::requeue(time.min(net))
+            }
+            Ok(Requeue::Anew) => {
+                queue.anew(name);
+                Action::requeue(queue.failed(name, true))
+            }
+            Err(error) if error.reason == Reason::NotYet => Action::requeue(Duration::from_secs(1)),
+            Err(error) => {
+                self.count(&error);
+                let conflict = error.reason == Reason::Conflict;
+                let delay = queue.failed(name, conflict);
+                if conflict {
+                    queue.anew(name);
+                    tracing::debug!(kind, name, %error, "it changed meanwhile");
+                } else {
+                    tracing::warn!(kind, name, %error, reason = error.reason.as_str(), again_in = ?delay, "failed");
+                }
+                Action::requeue(delay)
+            }
+        }
+    }
+
+    fn count(&self, error: &Error) {
+        self.metrics.failed(error.action, error.reason.as_str());
+    }
+}
+
+/// A bug in one look must not end the others.
+async fn guarded(look: impl Future<Output = Result<Requeue, Error>>) -> Result<Requeue, Error> {
+    AssertUnwindSafe(look).catch_unwind().await.unwrap_or_else(|_| {
+        Err(Error { action: "look", reason: Reason::Bug, message: "it panicked".to_owned() })
+    })
+}

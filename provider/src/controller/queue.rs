@@ -1,0 +1,163 @@
+//! What waits to be looked at, since when, and how often looking has failed.
+
+use std::{
+    collections::{HashMap, HashSet},
+    convert::Infallible,
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use futures_util::{Stream, stream};
+use kube::{Resource, runtime::reflector::ObjectRef};
+use tokio::{
+    sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
+    time::Instant,
+};
+
+/// After the first error, and at most. Doubled each time.
+const BACKOFF: (Duration, Duration) = (Duration::from_secs(1), Duration::from_mins(5));
+/// How often everything is looked at although nothing happened: a net below the watches, and nothing else.
+const NET: (Duration, Duration) = (Duration::from_mins(25), Duration::from_mins(10));
+
+/// A queue of names of objects in one namespace.
+pub struct Queue {
+    sender: UnboundedSender<String>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Names that wait, and since when. Those that wait for a time are not among them.
+    waiting: HashMap<String, Instant>,
+    /// Consecutive failures.
+    failures: HashMap<String, u32>,
+    /// Names whose next look must not rely on caches.
+    anew: HashSet<String>,
+}
+
+impl Queue {
+    /// A queue and its other end.
+    pub fn new() -> (Self, UnboundedReceiver<String>) {
+        let (sender, receiver) = unbounded_channel();
+        (Self { sender, state: Mutex::default() }, receiver)
+    }
+
+    /// Something happened to an object.
+    pub fn push(&self, name: impl Into<String>) {
+        let name = name.into();
+        self.state().waiting.entry(name.clone()).or_insert_with(Instant::now);
+        // Nobody listens while the process ends.
+        let _ = self.sender.send(name);
+    }
+
+    /// It is being looked at. Returns how long it waited, if something had happened, and whether to read anew.
+    pub fn begin(&self, name: &str) -> (Option<Duration>, bool) {
+        let mut state = self.state();
+        let waited = state.waiting.remove(name).map(|since| since.elapsed());
+        (waited, state.anew.remove(name))
+    }
+
+    /// The next look must not rely on caches.
+    pub fn anew(&self, name: &str) {
+        self.state().anew.insert(name.to_owned());
+    }
+
+    /// The look succeeded.
+    pub fn succeeded(&self, name: &str) {
+        self.state().failures.remove(name);
+    }
+
+    /// The look failed, or led nowhere: how long to wait for the next one. The first repetition may be at once.
+    pub fn failed(&self, name: &str, at_once: bool) -> Duration {
+        let mut state = self.state();
+        let failures = state.failures.entry(name.to_owned()).or_default();
+        *failures = failures.saturating_add(1);
+        match (*failures, at_once) {
+            (1, true) => Duration::ZERO,
+            (n, true) => backoff(n - 1),
+            (n, false) => backoff(n),
+        }
+    }
+
+    /// The object is gone.
+    pub fn forget(&self, name: &str) {
+        let mut state = self.state();
+        state.waiting.remove(name);
+        state.failures.remove(name);
+        state.anew.remove(name);
+    }
+
+    /// How long the oldest has waited, and how many wait.
+    pub fn age(&self) -> (Duration, usize) {
+        let state = self.state();
+        let oldest = state.waiting.values().map(Instant::elapsed).max().unwrap_or_default();
+        (oldest, state.waiting.len())
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// How long to wait after the n-th failure in a row.
+fn backoff(failures: u32) -> Duration {
+    BACKOFF.0.saturating_mul(1 << (failures.clamp(1, 16) - 1)).min(BACKOFF.1)
+}
+
+/// When to look again although nothing happened. Each object has its own time, so that not all are looked at at once.
+pub fn net(uid: &str) -> Duration {
+    let mut hasher = DefaultHasher::new();
+    uid.hash(&mut hasher);
+    NET.0 + NET.1.mul_f64(f64::from(u16::try_from(hasher.finish() % 1000).unwrap_or_default()) / 1000.0)
+}
+
+/// The names as references to objects of a namespace.
+pub fn requests<K>(
+    receiver: UnboundedReceiver<String>,
+    namespace: &str,
+) -> impl Stream<Item = Result<ObjectRef<K>, Infallible>> + use<K>
+where
+    K: Resource<DynamicType = ()>,
+{
+    let namespace = namespace.to_owned();
+    stream::unfold((receiver, namespace), async |(mut receiver, namespace)| {
+        let name = receiver.recv().await?;
+        Some((Ok(ObjectRef::new(&name).within(&namespace)), (receiver, namespace)))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_back_off_and_are_forgotten() {
+        let (queue, _receiver) = Queue::new();
+        let seconds: Vec<u64> = (0..12).map(|_| queue.failed("a", false).as_secs()).collect();
+        assert_eq!(seconds, [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 300]);
+        queue.succeeded("a");
+        assert_eq!(queue.failed("a", true), Duration::ZERO, "the first time at once");
+        assert_eq!(queue.failed("a", true), Duration::from_secs(1), "but not again and again");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn age_counts_from_the_first_event() {
+        let (queue, mut receiver) = Queue::new();
+        queue.push("a");
+        tokio::time::advance(Duration::from_secs(2)).await;
+        queue.push("a");
+        assert_eq!(queue.age(), (Duration::from_secs(2), 1));
+        queue.anew("a");
+        assert_eq!(queue.begin("a"), (Some(Duration::from_secs(2)), true));
+        assert_eq!(queue.begin("a"), (None, false));
+        assert_eq!((receiver.recv().await.as_deref(), queue.age().1), (Some("a"), 0));
+    }
+
+    #[test]
+    fn the_net_is_spread() {
+        let times: HashSet<Duration> = (0..100).map(|n| net(&format!("uid-{n}"))).collect();
+        assert!(times.len() > 50);
+        assert!(times.iter().all(|t| (NET.0..NET.0 + NET.1).contains(t)));
+    }
+}

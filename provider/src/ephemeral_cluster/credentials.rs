@@ -1,0 +1,44 @@
+//! The credentials of a cluster, between the Secret that ci-operator fills and the one that is published.
+
+use crate::redacted::Redacted;
+
+/// What is published.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Credentials {
+    /// A kubeconfig; never empty.
+    pub kubeconfig: Redacted<Vec<u8>>,
+    /// The password of `kubeadmin`; may be empty.
+    pub password: Redacted<Vec<u8>>,
+    /// Which state of the source this is. Written onto the published Secret, so that in sync can be told
+    /// without reading either.
+    pub source_revision: String,
+}
+
+/// What a ci-operator namespace has of credentials.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// Nothing yet, or only a part. The sentence says what is missing.
+    Pending(String),
+    /// It is in the state that was published last; not read again.
+    Unchanged,
+    /// Complete.
+    Complete(Credentials),
+    /// It could not be read. Not the same as not being there.
+    Unreadable(String),
+}
+
+/// `<ec>-credentials` as it is on the hub.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Published {
+    /// There is none.
+    Absent,
+    /// The EphemeralCluster controls it.
+    Ours {
+        /// Its resourceVersion.
+        revision: String,
+        /// Which state of the source it was made from; none on one that another controller made.
+        source_revision: Option<String>,
+    },
+    /// Somebody else's Secret has the name. The sentence says whose.
+    Foreign(String),
+}

@@ -1,0 +1,101 @@
+//! What was known when an EphemeralCluster failed, for whoever asks later: the job is swept after a day, and its
+//! namespace after three. Words of ours, names and links; never a text that somebody else wrote, because it may quote
+//! a log, and a log may quote a secret.
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    conditions::{CLUSTER_READY, PROW_JOB_COMPLETED, PROW_JOB_CREATING, Reason, find},
+    status::{Condition, Status},
+    world::{Job, Site},
+};
+
+/// The most bytes that diagnostics may have.
+pub const MAX: usize = 16 * 1024;
+
+/// Diagnostics as JSON.
+pub fn of(status: &Status, job: Option<&Job>) -> String {
+    let mut timeline: Vec<Value> = status.conditions.iter().map(entry).collect();
+    timeline.sort_by_cached_key(|entry| entry["lastTransitionTime"].as_str().unwrap_or_default().to_owned());
+    let (reason, _) = cause(status);
+    let mut whole = json!({ "reason": reason, "prowJob": prow_job(status, job) });
+    if let Some(site) = job.and_then(|j| site(&j.site)) {
+        whole["buildCluster"] = site.0.into();
+        if let Some(namespace) = site.1 {
+            whole["namespace"] = namespace.into();
+        }
+    }
+    // The newest are kept: the end is what is asked for.
+    loop {
+        whole["conditions"] = timeline.clone().into();
+        let text = whole.to_string();
+        if text.len() <= MAX || timeline.is_empty() {
+            return text;
+        }
+        timeline.drain(..timeline.len().div_ceil(2));
+    }
+}
+
+/// Why it failed, and the type of the condition that says so.
+pub fn cause(status: &Status) -> (String, &'static str) {
+    let against = |type_: &str| find(&status.conditions, type_).filter(|c| c.is_false());
+    let verdict = against(CLUSTER_READY).filter(|c| Reason::verdict(&c.reason).is_some());
+    let ended = find(&status.conditions, PROW_JOB_COMPLETED).filter(|c| c.is_true());
+    let created = Reason::ProwJobCreated.as_str();
+    let refused = against(PROW_JOB_CREATING).filter(|c| c.reason != created && is_word(&c.reason));
+    let (condition, type_) = match (verdict, ended, refused) {
+        (Some(verdict), _, _) => (verdict, CLUSTER_READY),
+        (None, Some(ended), _) => (ended, PROW_JOB_COMPLETED),
+        (None, None, Some(refused)) => (refused, PROW_JOB_CREATING),
+        (None, None, None) => match against(CLUSTER_READY) {
+            Some(condition) => (condition, CLUSTER_READY),
+            None => return ("Failed".into(), CLUSTER_READY),
+        },
+    };
+    let word = if is_word(&condition.reason) { condition.reason.clone() } else { "Failed".into() };
+    (word, type_)
+}
+
+fn entry(condition: &Condition) -> Value {
+    let mut entry = Map::new();
+    let words = [("type", &condition.type_), ("status", &condition.status), ("reason", &condition.reason)];
+    for (key, word) in words.into_iter().filter(|(_, word)| is_word(word)) {
+        entry.insert(key.into(), word.as_str().into());
+    }
+    if let Some(time) = condition.last_transition_time {
+        entry.insert("lastTransitionTime".into(), time.to_string().into());
+    }
+    entry.into()
+}
+
+fn prow_job(status: &Status, job: Option<&Job>) -> Value {
+    let mut shown = Map::new();
+    let job = job.map(|j| &j.prow_job);
+    let name = job.map_or(status.prow_job_id.as_str(), |j| j.name());
+    let url = job.map_or(status.prow_job_url.as_str(), |j| &j.status.value.url);
+    let state = job.map_or("", |j| j.state().as_str());
+    let is_link = |url: &str| url.starts_with("https://") || url.starts_with("http://");
+    let texts =
+        [("name", name, 253), ("state", state, 63), ("url", if is_link(url) { url } else { "" }, 2048)];
+    for (key, text, max) in texts {
+        if !text.is_empty() && text.len() <= max && !text.contains(char::is_control) {
+            shown.insert(key.into(), text.into());
+        }
+    }
+    shown.into()
+}
+
+fn site(site: &Site) -> Option<(&str, Option<&str>)> {
+    match site {
+        Site::Unscheduled => None,
+        Site::Unknown { cluster } | Site::Unreachable { cluster, .. } | Site::NoNamespace { cluster } => {
+            Some((cluster, None))
+        }
+        Site::Namespace { cluster, name, .. } => Some((cluster, Some(name))),
+    }
+}
+
+/// Upstream's reasons are sometimes sentences.
+fn is_word(text: &str) -> bool {
+    !text.is_empty() && text.len() <= 128 && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+}

@@ -1,0 +1,77 @@
+//! The job that is to be made for an EphemeralCluster, or why none is.
+
+use jiff::Timestamp;
+use serde_json::Value;
+use testplatform_apis::names::ours;
+
+use super::{
+    ci_operator_config::ci_operator_config,
+    job_name::illegal_run_names,
+    manifest::{Parts, manifest},
+    profiles::Profiles,
+    request::Request,
+    settings::Settings,
+    validation::{GENERATION, Problem, Verdict, validate},
+    world::{Draft, Refusal},
+};
+use crate::{config::Config, yaml::to_yaml};
+
+/// How many problems are listed before the rest is only counted.
+const MAX_LISTED: usize = 10;
+
+/// Judges an EphemeralCluster, whole and as read from the API server, and makes the manifest of its ProwJob.
+///
+/// What was left out of the job on the way stands in an annotation of the manifest, [`ours::REMARK`].
+pub fn draft(object: &Value, config: &Config, profiles: &Profiles, now: Timestamp) -> Draft {
+    let request = match Request::new(object) {
+        Some(request) if !request.uid().is_empty() => request,
+        _ => return later("the EphemeralCluster cannot be read: it has no uid or no spec.ciOperator"),
+    };
+    let settings = &config.ephemeral_cluster;
+    let Verdict { mut problems, obstacle, cloud } = validate(&request, settings, profiles);
+    let timeout = request.timeout(&Settings::from(config));
+    let inline = match to_yaml(&ci_operator_config(&request, settings, timeout)) {
+        Ok(inline) => inline,
+        Err(error) => return later(format!("the ci-operator configuration cannot be written: {error}")),
+    };
+    if inline.len() > settings.max_config_bytes {
+        problems.push(Problem::Oversize { size: inline.len(), limit: settings.max_config_bytes });
+    }
+    // What can never be served is said also while something else is in the way.
+    if let Some(first) = problems.first() {
+        return Draft::Refused(Refusal { reason: first.reason(), message: listed(&problems) });
+    }
+    if let Some(obstacle) = obstacle {
+        return later(obstacle);
+    }
+    let remark = remark(&request);
+    let parts = Parts { cloud: &cloud, ci_operator_config: &inline, timeout, remark: remark.as_deref() };
+    Draft::Job(Box::new(manifest(&request, &config.prow, &parts, now)))
+}
+
+fn later(message: impl Into<String>) -> Draft {
+    Draft::Later(Refusal { reason: GENERATION, message: message.into() })
+}
+
+fn listed(problems: &[Problem]) -> String {
+    let mut texts: Vec<String> = problems.iter().take(MAX_LISTED).map(ToString::to_string).collect();
+    if problems.len() > MAX_LISTED {
+        texts.push(format!("and {} more", problems.len() - MAX_LISTED));
+    }
+    texts.join("; ")
+}
+
+/// What was left out, in a sentence. It names annotations, never what is in them.
+fn remark(request: &Request<'_>) -> Option<String> {
+    let mut remarks: Vec<String> = illegal_run_names(request)
+        .iter()
+        .map(|key| {
+            format!("annotation {key} is left out of the job's name: it is no RFC 1123 subdomain of at most 63 characters")
+        })
+        .collect();
+    let durations = [ours::PROVISION_TIMEOUT, ours::MAX_LIFETIME];
+    remarks.extend(durations.iter().filter(|key| request.duration(key).is_err()).map(|key| {
+        format!("annotation {key} is no duration such as 4h, and the hub's default counts instead")
+    }));
+    (!remarks.is_empty()).then(|| remarks.join("; "))
+}

@@ -1,0 +1,218 @@
+//! One EphemeralCluster in mode `fulfil`.
+//!
+//! ```text
+//!            finalizer, ProwJob        credentials             end asked for, or deadline
+//!   (none) ──────────────────▶ Provisioning ─────▶ Ready ─────────────▶ Deprovisioning ─────▶ Deprovisioned
+//!      │                            │                │                        │
+//!      └────────────────────────────┴────────────────┴───────── Failed ◀──────┘
+//! ```
+//!
+//! What is decided here holds whatever is stale, lost or repeated around it:
+//!
+//! - The ProwJob has a name made from the uid, is created only on fresh word that there is none, and only after the
+//!   finalizer is there.
+//! - Failed and Deprovisioned are never left. Before Failed is said the end of a running job has begun.
+//! - What is passing (a build cluster away, a namespace late) is a condition, never a phase.
+//! - Whatever has been taken for granted once is in the status: that the end was noticed and when is
+//!   `TestCompleted=False`, that the signal was sent is `TestCompleted=True`.
+
+mod birth;
+mod ended;
+mod own;
+pub(super) mod pass;
+mod running;
+pub(super) mod teardown;
+mod unreadable;
+
+use std::str::FromStr as _;
+
+use jiff::{SignedDuration, Timestamp};
+use testplatform_apis::{
+    duration::GoDuration,
+    foreign::ephemeral_cluster::TOO_MANY_PROW_JOBS,
+    names::{ephemeral_cluster as theirs, ours},
+};
+
+pub(super) use own::{Bound, Own, is_for_another};
+use pass::{Pass, RETRY, after};
+
+use super::{
+    conditions::{self, CLUSTER_READY, CREDENTIALS_IN_SYNC, Is, PROW_JOB_CREATING, Reason, TEST_COMPLETED},
+    object::EphemeralCluster,
+    settings::MARGIN,
+    status::{Condition, Phase, Status},
+    world::{Job, World},
+};
+use crate::step::{Action, Step};
+
+/// Why a job is to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// Somebody wants it, or its lifetime is over.
+    Asked,
+    /// There was no cluster in time.
+    ProvisionTimeout,
+    /// There was no build cluster in time.
+    NeverScheduled,
+}
+
+/// What is to be done about an EphemeralCluster now.
+pub fn next(object: &EphemeralCluster, world: &World, now: Timestamp) -> Step {
+    if object.uid().is_empty() {
+        return Step::default();
+    }
+    let mut pass = Pass::new(object, world, now);
+    if object.status.error.is_some() {
+        unreadable::next(&mut pass);
+        return pass.finish_without_status();
+    }
+    if pass.own.runs() {
+        pass.protect();
+    }
+    for stray in pass.own.strays.clone() {
+        let name = stray.prow_job.name();
+        if teardown::unserved(&mut pass, stray) {
+            let note = format!("ProwJob {name} is one too many and is ended");
+            pass.emit(true, TOO_MANY_PROW_JOBS, note);
+        }
+    }
+    let (job, over) = match pass.own.bound {
+        Bound::Unbound => {
+            birth::next(&mut pass);
+            (None, true)
+        }
+        // A cache that lags behind our own creation.
+        Bound::Unseen => {
+            if pass.is_sure() {
+                pass.again_in(RETRY);
+            }
+            (None, false)
+        }
+        Bound::Gone => (None, ended::gone(&mut pass)),
+        Bound::Foreign(job) => {
+            ended::foreign(&mut pass, job);
+            (None, true)
+        }
+        Bound::To(job) if job.prow_job.state().is_final() => {
+            bind(&mut pass, job);
+            ended::next(&mut pass, job);
+            (Some(job), true)
+        }
+        Bound::To(job) => {
+            bind(&mut pass, job);
+            claim(&mut pass, job);
+            if let Some(ending) = begun(&pass).or_else(|| running::next(&mut pass, job)) {
+                teardown::next(&mut pass, job, ending);
+            }
+            (Some(job), false)
+        }
+    };
+    if object.is_deleted() && over && !pass.own.runs() {
+        // Nobody reads its status any more.
+        pass.let_go();
+        return pass.finish_without_status();
+    }
+    pass.finish(job)
+}
+
+/// What to say when an action failed, if it is anything for the owner of the EphemeralCluster. Not for a conflict: that
+/// is only a late copy. `said` is a sentence that does not change from try to try, and quotes no secret.
+pub fn failed(object: &EphemeralCluster, action: &Action, said: &str, now: Timestamp) -> Option<Status> {
+    if object.status.error.is_some() {
+        return None;
+    }
+    let mut status = object.status.value.clone();
+    let (type_, reason) = match action {
+        Action::CreateProwJob(_) => {
+            status.phase = status.phase.or(Some(Phase::Provisioning));
+            (PROW_JOB_CREATING, Reason::ProwJobCreateFailed)
+        }
+        Action::PublishCredentials(_) => {
+            let ready = conditions::find(&status.conditions, CLUSTER_READY).is_some_and(Condition::is_true);
+            (if ready { CREDENTIALS_IN_SYNC } else { CLUSTER_READY }, Reason::PublishFailed)
+        }
+        Action::AddFinalizer
+        | Action::RemoveFinalizer
+        | Action::Annotate(_)
+        | Action::ClaimProwJob { .. }
+        | Action::AbortProwJob { .. }
+        | Action::Signal { .. }
+        | Action::WithdrawCredentials
+        | Action::Emit(_) => return None,
+    };
+    conditions::set(&mut status.conditions, type_, Is::False, reason.as_str(), said.to_owned(), now);
+    Some(status)
+}
+
+/// Why the end has begun, if it has: from then on there is no way back.
+fn begun(pass: &Pass<'_>) -> Option<Ending> {
+    let verdict = Reason::verdict(pass.reason_against(CLUSTER_READY));
+    if verdict == Some(Reason::ProvisionTimeout) {
+        return Some(Ending::ProvisionTimeout);
+    }
+    if verdict == Some(Reason::NeverScheduled) {
+        return Some(Ending::NeverScheduled);
+    }
+    (asked(pass) || pass.is_over()).then_some(Ending::Asked)
+}
+
+/// Whether somebody asked for the end. Remembered, so that taking it back changes nothing.
+fn asked(pass: &Pass<'_>) -> bool {
+    pass.object.is_deleted()
+        || pass.object.spec.value.tear_down_cluster
+        || pass.stored().phase == Some(Phase::Deprovisioning)
+        || conditions::find(&pass.status.conditions, TEST_COMPLETED).is_some()
+}
+
+/// Whether it ever was ready. The name of the Secret stays when all else changes.
+fn ever_ready(pass: &Pass<'_>) -> bool {
+    !pass.stored().secret_ref.is_empty() || pass.holds(CLUSTER_READY)
+}
+
+fn bind(pass: &mut Pass<'_>, job: &Job) {
+    let name = job.prow_job.name();
+    name.clone_into(&mut pass.status.prow_job_id);
+    if !job.prow_job.status.value.url.is_empty() {
+        pass.status.prow_job_url.clone_from(&job.prow_job.status.value.url);
+    }
+    // Of what has failed this says why.
+    if !pass.is_over() {
+        let message = format!("ProwJob {name} was created");
+        pass.set(PROW_JOB_CREATING, Is::False, Reason::ProwJobCreated, message);
+    }
+}
+
+/// Puts on record whose a job of the upstream controller's is. A name can be used again, so an old copy of an
+/// EphemeralCluster that is gone must not take the job of the one that has its name now.
+fn claim(pass: &mut Pass<'_>, job: &Job) {
+    let claimed = job.prow_job.label(ours::EPHEMERAL_CLUSTER_UID).is_some();
+    if pass.object.is_deleted() || claimed || !pass.is_sure() {
+        return;
+    }
+    let name = job.prow_job.name().to_owned();
+    let annotations = [theirs::KONFLUX_TENANT, theirs::KONFLUX_CLUSTER]
+        .into_iter()
+        .filter_map(|key| Some((key.to_owned(), pass.object.annotation(key)?.to_owned())))
+        .collect();
+    let labels = [(ours::EPHEMERAL_CLUSTER_UID.to_owned(), pass.object.uid().to_owned())].into();
+    pass.emit(false, "ProwJobAdopted", format!("ProwJob {name} of another controller was taken over"));
+    pass.actions.push(Action::ClaimProwJob { name, labels, annotations });
+}
+
+/// A duration among the annotations; what is none, or not positive, counts as absent.
+fn duration(object: &EphemeralCluster, key: &str) -> Option<SignedDuration> {
+    let duration = GoDuration::from_str(object.annotation(key)?).ok()?.get();
+    duration.is_positive().then_some(duration)
+}
+
+/// When the EphemeralCluster was made.
+fn born(pass: &Pass<'_>) -> Timestamp {
+    pass.object.metadata.creation_timestamp.as_ref().map_or(pass.now, |t| t.0)
+}
+
+/// When there has to have been a cluster.
+fn provision_deadline(pass: &Pass<'_>) -> Timestamp {
+    let timeout = duration(pass.object, ours::PROVISION_TIMEOUT);
+    let timeout = timeout.unwrap_or(pass.world.settings.provision_timeout);
+    after(born(pass), timeout.saturating_add(MARGIN))
+}

@@ -1,0 +1,158 @@
+//! No job is known: one is made, or it is said why none is.
+
+use jiff::{SignedDuration, Timestamp};
+use testplatform_apis::{
+    foreign::ephemeral_cluster::{TERMINAL_CREATE_REASONS, TOO_MANY_PROW_JOBS},
+    names::ephemeral_cluster::FINALIZER,
+};
+
+use super::{
+    asked, born,
+    ended::withdraw,
+    ever_ready,
+    pass::{Pass, RETRY, after},
+    provision_deadline,
+};
+use crate::{
+    ephemeral_cluster::{
+        conditions::{CLUSTER_READY, Is, PROW_JOB_COMPLETED, PROW_JOB_CREATING, Reason, find},
+        prow_job,
+        status::Phase,
+        world::{Draft, Refusal},
+    },
+    step::Action,
+};
+
+/// For so long at least a job that has ended is kept (24 hours where the upstream controller runs). A job that was made
+/// for an older EphemeralCluster may have been swept since, so none is made for it any more.
+const SWEPT_AFTER: SignedDuration = SignedDuration::from_hours(24);
+
+/// Decides whether a job is made.
+pub fn next(pass: &mut Pass<'_>) {
+    if pass.is_over() {
+        return at_rest(pass);
+    }
+    if pass.object.is_deleted() {
+        // That no job is in sight is checked once more when the finalizer is taken off.
+        return;
+    }
+    if !asked(pass)
+        && let Some(until) = held_until(pass)
+        && !pass.due(until)
+    {
+        return hold(pass);
+    }
+    if !pass.is_sure() {
+        return;
+    }
+    if had_a_job(pass) {
+        let text = "the status does not name the ProwJob any more, and it does not exist";
+        return over(pass, Phase::Failed, Reason::ProwJobGone, text);
+    }
+    if asked(pass) {
+        let text = "the end was asked for before there was a ProwJob";
+        pass.set(PROW_JOB_CREATING, Is::False, Reason::NothingToTearDown, text);
+        return over(pass, Phase::Deprovisioned, Reason::NothingToTearDown, text);
+    }
+    if pass.object.spec.error.is_some() {
+        let message = "the spec cannot be read".to_owned();
+        return refuse(pass, Reason::EphemeralClusterValidationFailure.as_str(), message);
+    }
+    match &pass.world.draft {
+        None => pass.again_in(RETRY),
+        Some(Draft::Refused(Refusal { reason, message })) => refuse(pass, reason, message.clone()),
+        Some(Draft::Later(_) | Draft::Job(_)) if too_late(pass) => {
+            let text = "there was no ProwJob in time; whether there once was one cannot be known any more";
+            pass.set(PROW_JOB_CREATING, Is::False, Reason::ProvisionTimeout, text);
+            over(pass, Phase::Failed, Reason::ProvisionTimeout, text);
+        }
+        Some(Draft::Later(Refusal { reason, message })) => {
+            pass.enter(Phase::Provisioning);
+            if pass.set_word(PROW_JOB_CREATING, Is::False, reason, message.clone()) {
+                pass.emit(true, reason, message.clone());
+            }
+            pass.again_in(RETRY);
+        }
+        Some(Draft::Job(manifest)) => {
+            pass.protect();
+            pass.actions.push(Action::CreateProwJob(manifest.clone()));
+            let name = prow_job::name_for(pass.object.uid());
+            pass.enter(Phase::Provisioning);
+            pass.set(
+                PROW_JOB_CREATING,
+                Is::True,
+                Reason::Creating,
+                format!("ProwJob {name} is being created"),
+            );
+            pass.emit(false, "ProwJobCreated", format!("ProwJob {name} was created"));
+            pass.status.prow_job_id = name;
+        }
+    }
+}
+
+/// A status that says more than one without a job could was damaged.
+fn had_a_job(pass: &Pass<'_>) -> bool {
+    ever_ready(pass) || !pass.stored().prow_job_url.is_empty() || pass.holds(PROW_JOB_COMPLETED)
+}
+
+fn too_late(pass: &mut Pass<'_>) -> bool {
+    let deadline = provision_deadline(pass).min(after(born(pass), SWEPT_AFTER));
+    pass.due(deadline)
+}
+
+/// Never again, also with another generation: whoever waited has given up at the first Failed.
+fn refuse(pass: &mut Pass<'_>, reason: &str, message: String) {
+    pass.set_word(PROW_JOB_CREATING, Is::False, reason, message);
+    pass.enter(Phase::Failed);
+}
+
+fn over(pass: &mut Pass<'_>, phase: Phase, reason: Reason, text: &str) {
+    withdraw(pass);
+    let word = if phase == Phase::Failed { reason } else { Reason::Deprovisioned };
+    pass.set(CLUSTER_READY, Is::False, word, text);
+    pass.set(PROW_JOB_COMPLETED, Is::True, reason, text);
+    pass.enter(phase);
+}
+
+/// Failed or Deprovisioned, and no job: a finalizer can be left from before, and credentials from another controller.
+fn at_rest(pass: &mut Pass<'_>) {
+    withdraw(pass);
+    let refusal = pass.reason_against(PROW_JOB_CREATING);
+    let refused = TERMINAL_CREATE_REASONS.contains(&refusal) && refusal != TOO_MANY_PROW_JOBS;
+    if !refused && !pass.holds(PROW_JOB_COMPLETED) {
+        // Whoever waits for the end waits for this.
+        if pass.is_sure() {
+            let text = "there is no ProwJob of it";
+            pass.set(PROW_JOB_COMPLETED, Is::True, Reason::NothingToTearDown, text);
+        }
+    } else if pass.object.has_finalizer(FINALIZER) {
+        pass.let_go();
+    }
+}
+
+/// Another controller that wrote the status lately may be about to make a job.
+fn held_until(pass: &Pass<'_>) -> Option<Timestamp> {
+    // Our own write can push the other's out of the managed fields; the condition remembers.
+    let noticed = find(&pass.stored().conditions, PROW_JOB_CREATING)
+        .filter(|c| c.reason == Reason::HeldByOtherController.as_str())
+        .and_then(|c| c.last_transition_time);
+    let wrote = pass.object.other_writer.as_ref().map(|writer| writer.at);
+    wrote.or(noticed).map(|at| after(at, pass.world.settings.other_writer_respite))
+}
+
+/// Says so, but only after a pause: a write between two of the other controller's makes its next one fail, and that
+/// is how it comes to make a second job.
+fn hold(pass: &mut Pass<'_>) {
+    let pause = pass.world.settings.other_writer_respite / 10;
+    let wrote = pass.object.other_writer.as_ref().map_or(Timestamp::MIN, |writer| writer.at);
+    if !pass.due(after(wrote, pause)) {
+        pass.keep_status();
+        return;
+    }
+    pass.enter(Phase::Provisioning);
+    let text = "another controller wrote the status lately, so this one creates nothing yet";
+    // Unknown, because the other one may well be creating a ProwJob.
+    if pass.set(PROW_JOB_CREATING, Is::Unknown, Reason::HeldByOtherController, text) {
+        pass.emit(true, Reason::HeldByOtherController.as_str(), text);
+    }
+}

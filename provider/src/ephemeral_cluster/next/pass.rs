@@ -1,0 +1,230 @@
+//! One pass while it is being decided: the status that it starts from, and what has come together so far.
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+use testplatform_apis::names::{ephemeral_cluster::FINALIZER, ours};
+
+use super::own::Own;
+use crate::{
+    ephemeral_cluster::{
+        conditions::{self, Is, Reason},
+        diagnostics,
+        object::EphemeralCluster,
+        status::{Condition, Phase, Status},
+        world::{Job, World},
+    },
+    step::{Action, Event, Requeue, Step},
+};
+
+/// How often what cannot be watched is looked at again.
+pub const RETRY: SignedDuration = SignedDuration::from_mins(1);
+
+/// A pass under way.
+pub struct Pass<'a> {
+    /// The EphemeralCluster.
+    pub object: &'a EphemeralCluster,
+    /// What is around it.
+    pub world: &'a World,
+    /// Its jobs.
+    pub own: Own<'a>,
+    /// Now.
+    pub now: Timestamp,
+    /// The status that will be written: what is stored, changed.
+    pub status: Status,
+    /// Actions so far.
+    pub actions: Vec<Action>,
+    annotations: BTreeMap<String, Option<String>>,
+    events: Vec<Event>,
+    wait: Option<SignedDuration>,
+    anew: bool,
+    silent: bool,
+}
+
+impl<'a> Pass<'a> {
+    /// A pass that has decided nothing.
+    pub fn new(object: &'a EphemeralCluster, world: &'a World, now: Timestamp) -> Self {
+        let stored = &object.status.value;
+        let status = Status {
+            conditions: conditions::carried(&stored.conditions),
+            observed_generation: object.metadata.generation,
+            ..stored.clone()
+        };
+        let own = Own::of(object, world);
+        Self {
+            object,
+            world,
+            own,
+            now,
+            status,
+            actions: Vec::new(),
+            annotations: BTreeMap::new(),
+            events: Vec::new(),
+            wait: None,
+            anew: false,
+            silent: false,
+        }
+    }
+
+    /// What is stored.
+    pub fn stored(&self) -> &'a Status {
+        &self.object.status.value
+    }
+
+    /// Sets a condition. Whether its status or its reason is another than the stored one.
+    pub fn set(&mut self, type_: &str, is: Is, reason: Reason, message: impl Into<String>) -> bool {
+        self.set_word(type_, is, reason.as_str(), message.into())
+    }
+
+    /// Sets a condition with a reason of somebody else's.
+    pub fn set_word(&mut self, type_: &str, is: Is, reason: &str, message: String) -> bool {
+        conditions::set(&mut self.status.conditions, type_, is, reason, message, self.now);
+        conditions::find(&self.stored().conditions, type_)
+            .is_none_or(|c| c.status != is.as_str() || c.reason != reason)
+    }
+
+    /// The reason of a condition that is False so far; empty if it is not.
+    pub fn reason_against(&self, type_: &str) -> &str {
+        conditions::find(&self.status.conditions, type_).filter(|c| c.is_false()).map_or("", |c| &c.reason)
+    }
+
+    /// Whether a condition is True so far.
+    pub fn holds(&self, type_: &str) -> bool {
+        conditions::find(&self.status.conditions, type_).is_some_and(Condition::is_true)
+    }
+
+    /// When a condition last changed, as far as the pass has come.
+    pub fn since(&self, type_: &str) -> Option<Timestamp> {
+        conditions::find(&self.status.conditions, type_).and_then(|c| c.last_transition_time)
+    }
+
+    /// Takes another phase, unless the one that is there is never left.
+    pub fn enter(&mut self, phase: Phase) {
+        self.status.phase = match self.status.phase {
+            Some(last @ (Phase::Failed | Phase::Deprovisioned)) => Some(last),
+            Some(Phase::Provisioning | Phase::Ready | Phase::Deprovisioning) | None => Some(phase),
+        };
+    }
+
+    /// Whether the phase is one that is never left.
+    pub fn is_over(&self) -> bool {
+        matches!(self.status.phase, Some(Phase::Failed | Phase::Deprovisioned))
+    }
+
+    /// Whether a moment has come. If not, this pass is repeated then.
+    pub fn due(&mut self, at: Timestamp) -> bool {
+        let left = at.duration_since(self.now);
+        let due = left <= SignedDuration::ZERO;
+        if !due {
+            self.again_in(left);
+        }
+        due
+    }
+
+    /// Repeats this pass after a time at the latest.
+    pub fn again_in(&mut self, time: SignedDuration) {
+        self.wait = Some(self.wait.map_or(time, |w| w.min(time)));
+    }
+
+    /// Whether what was read is good enough for what cannot be taken back; if not, it is read anew, and nothing of
+    /// this pass is done.
+    pub fn is_sure(&mut self) -> bool {
+        self.anew |= !self.world.fresh;
+        self.world.fresh
+    }
+
+    /// Sets an annotation of the EphemeralCluster, if it is not so already.
+    pub fn annotate(&mut self, key: &str, value: &str) {
+        if self.object.annotation(key) != Some(value) {
+            self.annotations.insert(key.to_owned(), Some(value.to_owned()));
+        }
+    }
+
+    /// Tells whoever watches. For transitions only: two passes on the same say it twice.
+    pub fn emit(&mut self, warning: bool, reason: &str, note: impl Into<String>) {
+        self.events.push(Event { warning, reason: reason.to_owned(), note: note.into() });
+    }
+
+    /// Puts the finalizer on, before anything that needs it.
+    pub fn protect(&mut self) {
+        if !self.object.is_deleted() && !self.object.has_finalizer(FINALIZER) {
+            self.actions.push(Action::AddFinalizer);
+        }
+    }
+
+    /// Takes the finalizer off, once it is sure that nothing runs.
+    pub fn let_go(&mut self) {
+        let off = self.actions.contains(&Action::RemoveFinalizer);
+        if !off && self.object.has_finalizer(FINALIZER) && !self.own.runs() && self.is_sure() {
+            self.actions.push(Action::RemoveFinalizer);
+        }
+    }
+
+    /// Leaves the stored status alone.
+    pub fn keep_status(&mut self) {
+        self.silent = true;
+    }
+
+    /// What it came to, without a status.
+    pub fn finish_without_status(self) -> Step {
+        self.step(None)
+    }
+
+    /// What it came to.
+    pub fn finish(mut self, job: Option<&Job>) -> Step {
+        if self.silent {
+            return self.step(None);
+        }
+        self.tell_phase();
+        let failed = self.status.phase == Some(Phase::Failed) && !self.object.is_deleted();
+        if failed && self.object.annotation(ours::DIAGNOSTICS).is_none() {
+            let text = diagnostics::of(&self.status, job);
+            self.annotate(ours::DIAGNOSTICS, &text);
+        }
+        let status = self.status.clone();
+        self.step(Some(status))
+    }
+
+    fn tell_phase(&mut self) {
+        let phase = self.status.phase;
+        if phase == self.stored().phase {
+            return;
+        }
+        let said = |status: &Status, type_: &str| {
+            conditions::find(&status.conditions, type_).map(|c| c.message.clone()).unwrap_or_default()
+        };
+        match phase {
+            Some(Phase::Ready) => self.emit(false, "ClusterReady", "the credentials are published"),
+            Some(Phase::Deprovisioning) => {
+                self.emit(false, "Deprovisioning", "the cluster is being torn down");
+            }
+            Some(Phase::Deprovisioned) => {
+                let note = said(&self.status, conditions::PROW_JOB_COMPLETED);
+                self.emit(false, "Deprovisioned", note);
+            }
+            Some(Phase::Failed) => {
+                let (reason, type_) = diagnostics::cause(&self.status);
+                let note = said(&self.status, type_);
+                self.emit(true, &reason, note);
+            }
+            Some(Phase::Provisioning) | None => {}
+        }
+    }
+
+    fn step(mut self, status: Option<Status>) -> Step {
+        if self.anew {
+            return Step { requeue: Requeue::Anew, ..Step::default() };
+        }
+        if !self.annotations.is_empty() {
+            self.actions.push(Action::Annotate(self.annotations));
+        }
+        self.actions.extend(self.events.into_iter().map(Action::Emit));
+        let requeue = self.wait.map_or(Requeue::OnChange, Requeue::after);
+        Step { actions: self.actions, status, requeue }
+    }
+}
+
+/// A moment and a time; the end of time rather than an overflow, because the time may be a tenant's.
+pub fn after(at: Timestamp, time: SignedDuration) -> Timestamp {
+    at.checked_add(time).unwrap_or(Timestamp::MAX)
+}

@@ -1,0 +1,160 @@
+//! A job under way whose end has not begun: its credentials, and the deadlines that begin it.
+
+use jiff::SignedDuration;
+use testplatform_apis::names::ours;
+
+use super::{
+    Ending, duration, ever_ready,
+    own::{created, is_for_another},
+    pass::{Pass, RETRY, after},
+    provision_deadline,
+};
+use crate::{
+    ephemeral_cluster::{
+        conditions::{CLUSTER_READY, CREDENTIALS_IN_SYNC, Is, Reason, find, whole_seconds},
+        credentials::Published,
+        prow_job::State,
+        publication::{Publication, cannot_be_watched, compare},
+        settings::MARGIN,
+        status::Phase,
+        world::{Job, Site},
+    },
+    step::Action,
+};
+
+/// How long the Secret may take to be written, where that is all that is missing at the deadline.
+const PUBLISHING: SignedDuration = SignedDuration::from_mins(1);
+
+/// Looks at the job. The end, if it begins now.
+pub fn next(pass: &mut Pass<'_>, job: &Job) -> Option<Ending> {
+    let mut patience = SignedDuration::ZERO;
+    if is_for_another(pass.object, &job.prow_job) {
+        mismatched(pass);
+    } else if observe(pass, job) {
+        // They came in time; only saying so takes another pass.
+        patience = PUBLISHING;
+    }
+    if lifetime_is_over(pass) {
+        return Some(Ending::Asked);
+    }
+    if never_scheduled(pass, job) {
+        let text = "the ProwJob found no build cluster in time";
+        pass.set(CLUSTER_READY, Is::False, Reason::NeverScheduled, text);
+        return Some(Ending::NeverScheduled);
+    }
+    let in_vain = !ever_ready(pass) && {
+        let deadline = after(provision_deadline(pass), patience);
+        pass.due(deadline)
+    };
+    in_vain.then(|| {
+        pass.set(CLUSTER_READY, Is::False, Reason::ProvisionTimeout, "there was no cluster in time");
+        Ending::ProvisionTimeout
+    })
+}
+
+fn mismatched(pass: &mut Pass<'_>) {
+    let text = "the ProwJob was made for another Konflux tenant or cluster than the annotations now name; \
+                no credentials are given out";
+    if let Published::Ours { .. } = pass.world.published {
+        pass.actions.push(Action::WithdrawCredentials);
+    }
+    if pass.set(CLUSTER_READY, Is::False, Reason::OwnershipMismatch, text) {
+        pass.emit(true, Reason::OwnershipMismatch.as_str(), text);
+    }
+    if find(&pass.status.conditions, CREDENTIALS_IN_SYNC).is_some() {
+        pass.set(CREDENTIALS_IN_SYNC, Is::False, Reason::OwnershipMismatch, text);
+    }
+    pass.enter(Phase::Provisioning);
+}
+
+/// Whether the first credentials are being published in this pass.
+fn observe(pass: &mut Pass<'_>, job: &Job) -> bool {
+    let mut publishing = false;
+    match compare(&job.site, &pass.world.published) {
+        Publication::InSync => ready(pass),
+        Publication::Publish(credentials) => {
+            pass.actions.push(Action::PublishCredentials(credentials));
+            if was_ready(pass) {
+                ready(pass);
+            } else {
+                // Ready is said of a Secret that was seen, together with its revision: a change right after it would make
+                // Crossplane look again while its memory of the claim is old.
+                let text = "the credentials are being published";
+                not_now(pass, Reason::CredentialsPending, text.into());
+                pass.again_in(RETRY);
+                publishing = true;
+            }
+        }
+        Publication::NotNow(reason, message) => {
+            if cannot_be_watched(reason) {
+                pass.again_in(RETRY);
+            }
+            not_now(pass, reason, message);
+        }
+    }
+    let published = !pass.status.secret_ref.is_empty();
+    if let Published::Ours { revision, .. } = &pass.world.published
+        && published
+    {
+        pass.annotate(ours::CREDENTIALS_REVISION, revision);
+    }
+    publishing
+}
+
+fn ready(pass: &mut Pass<'_>) {
+    pass.status.secret_ref = pass.object.secret_name();
+    pass.set(CLUSTER_READY, Is::True, Reason::CredentialsPublished, "the credentials are published");
+    let text = "the published credentials are those of the cluster";
+    pass.set(CREDENTIALS_IN_SYNC, Is::True, Reason::CredentialsPublished, text);
+    pass.enter(Phase::Ready);
+}
+
+fn was_ready(pass: &Pass<'_>) -> bool {
+    let unsaid = find(&pass.status.conditions, CLUSTER_READY).is_none();
+    pass.holds(CLUSTER_READY) || (unsaid && pass.stored().phase == Some(Phase::Ready))
+}
+
+/// Once ready it stays so: what cannot be seen now was there, and most likely is.
+fn not_now(pass: &mut Pass<'_>, reason: Reason, message: String) {
+    if was_ready(pass) {
+        pass.set(CLUSTER_READY, Is::True, Reason::CredentialsPublished, "the credentials are published");
+        pass.enter(Phase::Ready);
+        if pass.set(CREDENTIALS_IN_SYNC, Is::False, reason, message.clone()) {
+            pass.emit(true, reason.as_str(), message);
+        }
+    } else {
+        pass.enter(Phase::Provisioning);
+        if pass.set(CLUSTER_READY, Is::False, reason, message.clone()) && is_trouble(reason) {
+            pass.emit(true, reason.as_str(), message);
+        }
+    }
+}
+
+/// Whether somebody should know, other than of a thing that is only not there yet.
+const fn is_trouble(reason: Reason) -> bool {
+    cannot_be_watched(reason) || matches!(reason, Reason::CredentialsNotOwned)
+}
+
+fn lifetime_is_over(pass: &mut Pass<'_>) -> bool {
+    if !pass.holds(CLUSTER_READY) {
+        return false;
+    }
+    let longest = duration(pass.object, ours::MAX_LIFETIME).unwrap_or(pass.world.settings.max_lifetime);
+    let lifetime = duration(pass.object, ours::LIFETIME).map(|wanted| wanted.min(longest));
+    let ready_at = pass.since(CLUSTER_READY);
+    let expires = lifetime.zip(ready_at).map(|(lifetime, at)| whole_seconds(after(at, lifetime)));
+    pass.status.expires_at = expires;
+    expires.is_some_and(|at| pass.due(after(at, MARGIN)))
+}
+
+/// A job without a build cluster, or without a pod on it, has nothing that could be lost.
+fn never_scheduled(pass: &mut Pass<'_>, job: &Job) -> bool {
+    let waits = match job.prow_job.state() {
+        State::Scheduling | State::Triggered => !matches!(job.site, Site::Namespace { .. }),
+        // A state that nobody knows may be one in which something runs.
+        State::Unknown => matches!(job.site, Site::Unscheduled | Site::NoNamespace { .. }),
+        State::Pending | State::Success | State::Failure | State::Aborted | State::Error => false,
+    };
+    let since = created(&job.prow_job).unwrap_or(pass.now);
+    waits && pass.due(after(since, pass.world.settings.scheduling_timeout)) && pass.is_sure()
+}

@@ -1,0 +1,193 @@
+//! The end of a job: told, or, when there is nobody to tell, aborted.
+//!
+//! ci-operator tears a cluster down by itself once the signal is there, so an abort is only for jobs that have no
+//! namespace to put the signal into, and only after a time in which one may still appear.
+
+use jiff::Timestamp;
+
+use super::{
+    Ending,
+    own::created,
+    pass::{Pass, RETRY, after},
+};
+use crate::{
+    ephemeral_cluster::{
+        conditions::{CLUSTER_READY, Is, PROW_JOB_COMPLETED, Reason, TEST_COMPLETED},
+        prow_job::ProwJob,
+        publication,
+        status::Phase,
+        world::{Job, Site},
+    },
+    step::Action,
+};
+
+/// Begins the description of every job that this provider aborts. Written together with the abort, so it is known for
+/// sure whose abort it was.
+pub const ABORTED_BY_US: &str = "provider-testplatform: ";
+
+/// What ends a job.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Means {
+    /// Nothing more: the signal is there.
+    Told,
+    /// The signal.
+    Tell {
+        /// The build cluster.
+        cluster: String,
+        /// ci-operator's namespace.
+        namespace: String,
+    },
+    /// It has no namespace. Aborted, once it may be.
+    Abort {
+        /// Why it cannot be told.
+        obstacle: String,
+    },
+    /// It may well have a namespace, which cannot be written to now. Tried again.
+    OutOfReach {
+        /// Why.
+        reason: Reason,
+        /// Why, as a sentence.
+        obstacle: String,
+    },
+}
+
+/// What ends the job at a site.
+pub fn means(site: &Site) -> Means {
+    match site {
+        Site::Namespace { signalled: true, .. } => Means::Told,
+        Site::Namespace { cluster, name, terminating: false, signalled: false, .. } => {
+            Means::Tell { cluster: cluster.clone(), namespace: name.clone() }
+        }
+        // An API server takes nothing into it any more. The job ends when its pods are deleted with it.
+        Site::Namespace { cluster, name, terminating: true, signalled: false, .. } => Means::OutOfReach {
+            reason: Reason::NamespacePending,
+            obstacle: publication::terminating(cluster, name),
+        },
+        Site::Unscheduled => Means::Abort { obstacle: "the ProwJob has no build cluster yet".into() },
+        Site::NoNamespace { cluster } => Means::Abort { obstacle: publication::no_namespace(cluster) },
+        Site::Unknown { cluster } => {
+            Means::OutOfReach { reason: Reason::BuildClusterUnknown, obstacle: publication::unknown(cluster) }
+        }
+        Site::Unreachable { cluster, .. } => Means::OutOfReach {
+            reason: Reason::BuildClusterUnreachable,
+            obstacle: publication::unreachable(cluster),
+        },
+    }
+}
+
+/// From when on a job may have a namespace at any moment.
+pub fn started(job: &ProwJob) -> Option<Timestamp> {
+    job.status.value.pending_time.max(created(job))
+}
+
+/// Ends the bound job.
+pub fn next(pass: &mut Pass<'_>, job: &Job, ending: Ending) {
+    let noticed = pass.since(TEST_COMPLETED).or_else(|| deleted_at(pass)).unwrap_or(pass.now);
+    // What was told once was told, even if its namespace is gone since.
+    let told_before = pass.holds(TEST_COMPLETED);
+    let means = match (means(&job.site), ending) {
+        // It has no pod, so where it would have had one does not matter.
+        (Means::OutOfReach { obstacle, .. }, Ending::NeverScheduled) => Means::Abort { obstacle },
+        (means, Ending::Asked | Ending::ProvisionTimeout | Ending::NeverScheduled) => means,
+    };
+    let begun = match means {
+        Means::Told => told(pass),
+        Means::Tell { cluster, namespace } => {
+            pass.actions.push(Action::Signal { cluster, namespace });
+            told(pass)
+        }
+        Means::Abort { .. } | Means::OutOfReach { .. } if told_before => {
+            pass.again_in(RETRY);
+            abandon(pass, job, noticed);
+            true
+        }
+        Means::Abort { obstacle } => {
+            let from = match ending {
+                // Its time was up before: an hour without a build cluster is grace enough.
+                Ending::NeverScheduled => None,
+                Ending::Asked | Ending::ProvisionTimeout => started(&job.prow_job).max(Some(noticed)),
+            };
+            let deadline = from.map(|t| after(t, pass.world.settings.abort_grace));
+            let aborts = deadline.is_none_or(|at| pass.due(at)) && pass.is_sure();
+            if aborts {
+                abort(pass, &job.prow_job, &obstacle);
+            }
+            pass.set(TEST_COMPLETED, Is::False, Reason::NamespacePending, obstacle);
+            aborts
+        }
+        Means::OutOfReach { reason, obstacle } => {
+            pass.again_in(RETRY);
+            pass.set(TEST_COMPLETED, Is::False, reason, obstacle);
+            abandon(pass, job, noticed)
+        }
+    };
+    // Failed is what nobody waits for any more, so the end has begun before it is said.
+    let failed = Reason::verdict(pass.reason_against(CLUSTER_READY)).is_some() && begun;
+    pass.enter(if failed { Phase::Failed } else { Phase::Deprovisioning });
+    overdue(pass);
+}
+
+/// Ends a job that has no condition of its own. Whether something is done now.
+pub fn unserved(pass: &mut Pass<'_>, job: &Job) -> bool {
+    match means(&job.site) {
+        Means::Told => false,
+        Means::Tell { cluster, namespace } => {
+            pass.actions.push(Action::Signal { cluster, namespace });
+            true
+        }
+        Means::Abort { obstacle } => {
+            let deadline = started(&job.prow_job).map(|t| after(t, pass.world.settings.abort_grace));
+            let aborts = deadline.is_none_or(|at| pass.due(at)) && pass.is_sure();
+            if aborts {
+                abort(pass, &job.prow_job, &obstacle);
+            }
+            aborts
+        }
+        Means::OutOfReach { .. } => {
+            pass.again_in(RETRY);
+            let noticed = deleted_at(pass).unwrap_or(pass.now);
+            abandon(pass, job, noticed)
+        }
+    }
+}
+
+/// Being deleted, an EphemeralCluster does not wait for ever for what cannot be reached.
+fn abandon(pass: &mut Pass<'_>, job: &Job, noticed: Timestamp) -> bool {
+    let Some(deleted) = deleted_at(pass) else { return false };
+    let deadline = after(deleted.max(noticed), pass.world.settings.deprovision_timeout);
+    let aborts = pass.due(deadline) && pass.is_sure();
+    if aborts {
+        abort(
+            pass,
+            &job.prow_job,
+            "the EphemeralCluster is being deleted, and the job cannot be told to end",
+        );
+    }
+    aborts
+}
+
+fn told(pass: &mut Pass<'_>) -> bool {
+    pass.set(TEST_COMPLETED, Is::True, Reason::Signalled, "the ProwJob was told to end");
+    true
+}
+
+fn abort(pass: &mut Pass<'_>, job: &ProwJob, why: &str) {
+    let description = format!("{ABORTED_BY_US}{why}");
+    pass.actions.push(Action::AbortProwJob { name: job.name().to_owned(), description });
+}
+
+/// A deprovision is never cut short: what it leaves behind is paid for until somebody finds it.
+fn overdue(pass: &mut Pass<'_>) {
+    let Some(since) = pass.since(TEST_COMPLETED) else { return };
+    if !pass.due(after(since, pass.world.settings.deprovision_timeout)) {
+        return;
+    }
+    let text = "the ProwJob has not ended in the time that its end may take";
+    if pass.set(PROW_JOB_COMPLETED, Is::False, Reason::DeprovisionTimeout, text) {
+        pass.emit(true, Reason::DeprovisionTimeout.as_str(), text);
+    }
+}
+
+fn deleted_at(pass: &Pass<'_>) -> Option<Timestamp> {
+    pass.object.metadata.deletion_timestamp.as_ref().map(|t| t.0)
+}

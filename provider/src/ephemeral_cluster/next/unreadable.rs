@@ -1,0 +1,36 @@
+//! A status that cannot be read. It may name a job, and may say that all is over: so nothing is created, and nothing is
+//! written over it. What is asked for is still done for the jobs that say themselves whose they are.
+
+use testplatform_apis::names::ours;
+
+use super::{own::Bound, pass::Pass, teardown};
+
+/// The annotation remembers that it was said; a status cannot.
+const SAID: &str = r#"{"reason":"StatusUnreadable"}"#;
+
+/// Ends the jobs if the end was asked for, and says what is wrong.
+pub fn next(pass: &mut Pass<'_>) {
+    let deleted = pass.object.is_deleted();
+    if pass.own.runs() {
+        pass.protect();
+    }
+    if deleted || pass.object.spec.value.tear_down_cluster {
+        let mut jobs = pass.own.strays.clone();
+        if let Bound::To(job) = pass.own.bound
+            && !job.prow_job.state().is_final()
+        {
+            jobs.push(job);
+        }
+        for job in jobs {
+            teardown::unserved(pass, job);
+        }
+    }
+    if deleted {
+        pass.let_go();
+    } else if pass.object.annotation(ours::DIAGNOSTICS).is_none() {
+        pass.annotate(ours::DIAGNOSTICS, SAID);
+        let text = "the status cannot be read, so nothing is made and nothing written over it; \
+                    an administrator has to repair or remove it";
+        pass.emit(true, "StatusUnreadable", text);
+    }
+}

@@ -1,0 +1,193 @@
+//! The registry of cluster profiles: which there are, and who may use them.
+//!
+//! Its file belongs to the step registry, in whose format it is read. That file grows without asking us, so fields that are
+//! not known are skipped; but what an ownership rule depends on must be right, or the whole is refused: nobody is let in by a
+//! registry that is only half understood.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io,
+    path::Path,
+};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::config::{ClusterProfiles, EphemeralClusters};
+
+/// The file, as far as it matters here.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Registry {
+    /// The profiles.
+    pub cluster_profiles: Vec<RegisteredProfile>,
+    /// What several profiles share.
+    #[serde(skip_serializing_if = "Konflux::is_empty")]
+    pub konflux: Konflux,
+}
+
+/// A profile, as the file has it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct RegisteredProfile {
+    /// Its name.
+    pub name: String,
+    /// Who may use it. An owner of which only the organisation is given is one of ordinary CI.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub owners: Vec<Owner>,
+    /// The kind of cloud.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub cluster_type: String,
+}
+
+/// An owner of a profile.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Owner {
+    /// The Konflux tenant, if it is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub konflux: Option<KonfluxOwner>,
+}
+
+/// A Konflux tenant that owns a profile.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct KonfluxOwner {
+    /// Namespace of the claims.
+    pub tenant: String,
+    /// The Konflux clusters on which it is that tenant.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub clusters: Vec<String>,
+    /// Groups of such clusters.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cluster_groups: Vec<String>,
+}
+
+/// What several profiles share.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Konflux {
+    /// Names for groups of Konflux clusters.
+    pub cluster_groups: BTreeMap<String, Vec<String>>,
+}
+
+impl Konflux {
+    fn is_empty(&self) -> bool {
+        self.cluster_groups.is_empty()
+    }
+}
+
+/// Why there is no registry.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ProfilesError {
+    /// It is no YAML, or something in it has a wrong type.
+    #[error("{0}")]
+    Syntax(String),
+    /// What it says makes no sense. All of it.
+    #[error("{}", .0.join("; "))]
+    Invalid(Vec<String>),
+}
+
+/// The profiles, with the groups resolved; or why there are none now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Profiles(Result<BTreeMap<String, Profile>, String>);
+
+/// A profile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Profile {
+    /// The kind of cloud; may be empty.
+    pub cluster_type: String,
+    /// Konflux tenants that own it, and the Konflux clusters on which they do.
+    owners: Vec<(String, BTreeSet<String>)>,
+}
+
+impl Profiles {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// If it is not to be understood, with what is wrong.
+    pub fn parse(text: &str) -> Result<Self, ProfilesError> {
+        let options = serde_saphyr::options! { with_snippet: false };
+        let registry: Option<Registry> = serde_saphyr::from_str_with_options(text, options)
+            .map_err(|error| ProfilesError::Syntax(error.without_snippet().to_string()))?;
+        // A file that is being written is empty for a moment; that nobody owns anything is said in words.
+        registry.ok_or_else(|| ProfilesError::Syntax("it is empty".into()))?.try_into()
+    }
+
+    /// The registry that a configuration names; `read` reads a file. One that cannot be read or understood is one that is not
+    /// available now, with the reason.
+    pub fn of(config: &EphemeralClusters, read: impl FnOnce(&Path) -> io::Result<String>) -> Self {
+        let Some(ClusterProfiles { file, inline }) = &config.cluster_profiles else {
+            return Self::unavailable("the configuration names none");
+        };
+        let found = match (file, inline) {
+            (Some(file), _) => match read(file) {
+                Ok(text) => Self::parse(&text).map_err(|error| format!("{}: {error}", file.display())),
+                Err(error) => Err(format!("{}: {error}", file.display())),
+            },
+            (None, inline) => {
+                Self::try_from(inline.clone().unwrap_or_default()).map_err(|error| error.to_string())
+            }
+        };
+        found.unwrap_or_else(Self::unavailable)
+    }
+
+    /// A registry that cannot be read now. The sentence says why; requests that need it wait.
+    pub fn unavailable(reason: impl Into<String>) -> Self {
+        Self(Err(reason.into()))
+    }
+
+    /// A profile; None if there is none of that name.
+    ///
+    /// # Errors
+    /// If the registry cannot be read now, with the reason.
+    pub fn get(&self, name: &str) -> Result<Option<&Profile>, &str> {
+        match &self.0 {
+            Ok(profiles) => Ok(profiles.get(name)),
+            Err(reason) => Err(reason),
+        }
+    }
+}
+
+impl Profile {
+    /// Whether a tenant on a Konflux cluster owns it. Nobody without a name owns anything.
+    pub fn is_owned_by(&self, tenant: &str, cluster: &str) -> bool {
+        !tenant.is_empty()
+            && !cluster.is_empty()
+            && self.owners.iter().any(|(owner, clusters)| owner == tenant && clusters.contains(cluster))
+    }
+}
+
+impl TryFrom<Registry> for Profiles {
+    type Error = ProfilesError;
+
+    fn try_from(registry: Registry) -> Result<Self, ProfilesError> {
+        let mut problems = vec![];
+        let mut profiles = BTreeMap::new();
+        for (index, profile) in registry.cluster_profiles.into_iter().enumerate() {
+            if profile.name.is_empty() {
+                problems.push(format!("cluster_profiles[{index}] has no name"));
+                continue;
+            }
+            let mut owners = vec![];
+            for owner in profile.owners.into_iter().filter_map(|owner| owner.konflux) {
+                let mut clusters: BTreeSet<String> = owner.clusters.into_iter().collect();
+                for group in owner.cluster_groups {
+                    match registry.konflux.cluster_groups.get(&group) {
+                        Some(members) => clusters.extend(members.iter().cloned()),
+                        None => problems.push(format!(
+                            "cluster profile {:?} names the group {group:?}, which is not among konflux.cluster_groups",
+                            profile.name
+                        )),
+                    }
+                }
+                owners.push((owner.tenant, clusters));
+            }
+            let resolved = Profile { cluster_type: profile.cluster_type, owners };
+            if profiles.insert(profile.name.clone(), resolved).is_some() {
+                problems.push(format!("cluster profile {:?} is there twice", profile.name));
+            }
+        }
+        if problems.is_empty() { Ok(Self(Ok(profiles))) } else { Err(ProfilesError::Invalid(problems)) }
+    }
+}

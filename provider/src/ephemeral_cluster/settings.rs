@@ -1,0 +1,39 @@
+//! What an administrator decides about EphemeralClusters, as far as decisions on one object need it.
+
+use jiff::SignedDuration;
+
+/// Durations and names. Read from the configuration file, whose defaults these are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Namespace of the ProwJobs.
+    pub prow_job_namespace: String,
+    /// How long provisioning may take, where the EphemeralCluster does not say.
+    pub provision_timeout: SignedDuration,
+    /// The longest lifetime, where the EphemeralCluster does not say.
+    pub max_lifetime: SignedDuration,
+    /// How long a job may wait for a build cluster, from its creation on.
+    pub scheduling_timeout: SignedDuration,
+    /// How long the end may take, from the signal on, before somebody is told.
+    pub deprovision_timeout: SignedDuration,
+    /// How long a job that is to end may be without a namespace before it is aborted.
+    pub abort_grace: SignedDuration,
+    /// For how long a status that another manager wrote keeps this provider from creating anything.
+    pub other_writer_respite: SignedDuration,
+}
+
+/// Between the function's own deadline and the provider's, which is only the net below it.
+pub const MARGIN: SignedDuration = SignedDuration::from_mins(15);
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            prow_job_namespace: "ci".into(),
+            provision_timeout: SignedDuration::from_hours(4),
+            max_lifetime: SignedDuration::from_hours(2),
+            scheduling_timeout: SignedDuration::from_hours(1),
+            deprovision_timeout: SignedDuration::from_hours(4),
+            abort_grace: SignedDuration::from_mins(5),
+            other_writer_respite: SignedDuration::from_mins(10),
+        }
+    }
+}

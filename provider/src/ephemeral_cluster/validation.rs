@@ -1,0 +1,184 @@
+//! What is wrong with a request: all of it, in the order in which the Test Platform's own controller would find it.
+//!
+//! This is the only gate: neither the configuration resolver nor ci-operator asks again who owns a profile or a pool. What
+//! decides are tenant and Konflux cluster, which the composition writes; nothing that authorises comes from the spec.
+
+use serde_json::{Map, Value};
+use testplatform_apis::{
+    ci_operator::{problems as schema_problems, unknown_fields, upstream_schema},
+    names::{
+        ShortName,
+        ephemeral_cluster::{KONFLUX_CLUSTER, KONFLUX_TENANT},
+    },
+};
+
+use super::{ci_operator_config::WAIT_IMAGE, profiles::Profiles, request::Request};
+use crate::config::{ClaimPattern, EphemeralClusters};
+
+mod problem;
+
+use problem::quoted;
+pub use problem::{GENERATION, Problem};
+
+/// Keys of a Hive pool's labels that ci-operator sets itself.
+const RESERVED_LABELS: [&str; 5] = ["product", "version", "architecture", "cloud", "owner"];
+
+/// What is found by looking at a request.
+#[derive(Debug, Default)]
+pub struct Verdict {
+    /// What keeps it from being served, ever.
+    pub problems: Vec<Problem>,
+    /// What keeps it from being served now.
+    pub obstacle: Option<String>,
+    /// The kind of cloud of the cluster profile.
+    pub cloud: String,
+}
+
+/// Looks at a request.
+pub fn validate(request: &Request<'_>, settings: &EphemeralClusters, profiles: &Profiles) -> Verdict {
+    let mut verdict = Verdict::default();
+    let block = Value::Object(request.block.clone());
+    let schema = upstream_schema();
+    verdict.problems.extend(
+        schema_problems(schema, &block).into_iter().map(|(path, message)| Problem::Schema { path, message }),
+    );
+    // Not the tenant's mistake: this hub's EphemeralCluster has grown, and this provider has not.
+    if let [first, ..] = unknown_fields(schema, &block).as_slice() {
+        verdict.obstacle = Some(format!(
+            "spec.ciOperator.{first} is not known to this version of provider-testplatform: it has to be updated first"
+        ));
+    }
+    if ShortName::try_from(request.metadata.name.as_str()).is_err() {
+        verdict.problems.push(Problem::LongName { name: request.metadata.name.clone() });
+    }
+    match (request.claim(), request.profile()) {
+        (Some(_), profile) => {
+            verdict.problems.extend(profile.map(|_| Problem::ProfileAndClaim));
+            verdict.claim(request, settings);
+        }
+        (None, None) => verdict.problems.push(Problem::NoProfile),
+        (None, Some(profile)) => verdict.profile(request, profile, settings, profiles),
+    }
+    if request.claim().is_none() && request.test_text("workflow").is_none() {
+        verdict.problems.push(Problem::NoWorkflow);
+    }
+    verdict.images(request, settings);
+    if request.claim().is_none() && request.section("releases").is_none() {
+        verdict.problems.push(Problem::NoReleases);
+    }
+    verdict
+}
+
+impl Verdict {
+    fn profile(
+        &mut self,
+        request: &Request<'_>,
+        name: &str,
+        settings: &EphemeralClusters,
+        profiles: &Profiles,
+    ) {
+        let profile = match profiles.get(name) {
+            Ok(Some(profile)) => profile,
+            Ok(None) => return self.problems.push(Problem::UnknownProfile { profile: name.into() }),
+            Err(reason) => {
+                self.obstacle = Some(format!("the cluster profiles cannot be read: {reason}"));
+                return;
+            }
+        };
+        self.cloud.clone_from(&profile.cluster_type);
+        let wanted = || format!("cluster profile {}", quoted(name));
+        if self.is_known(request, settings, wanted)
+            && !profile.is_owned_by(request.tenant(), request.cluster())
+        {
+            self.problems.push(Problem::NotOwner {
+                tenant: request.tenant().into(),
+                cluster: request.cluster().into(),
+                profile: name.into(),
+            });
+        }
+    }
+
+    fn claim(&mut self, request: &Request<'_>, settings: &EphemeralClusters) {
+        let labels = request.claim().and_then(|claim| claim.get("labels")?.as_object());
+        for key in
+            labels.into_iter().flat_map(Map::keys).filter(|key| RESERVED_LABELS.contains(&key.as_str()))
+        {
+            self.problems.push(Problem::ReservedLabel { key: key.clone() });
+        }
+        let Some(owners) = &settings.cluster_claim_owners else { return };
+        if !self.is_known(request, settings, || "a cluster from a pool".into()) {
+            return;
+        }
+        let text = |name: &str| request.claim_text(name).map(str::to_owned);
+        let claim = ClaimPattern {
+            product: Some(text("product").unwrap_or_else(|| "ocp".into())),
+            version: text("version"),
+            architecture: Some(text("architecture").unwrap_or_else(|| "amd64".into())),
+            cloud: text("cloud"),
+            owner: text("owner"),
+        };
+        let (tenant, cluster) = (request.tenant(), request.cluster());
+        let owned = owners.iter().any(|owner| {
+            owner.tenant == tenant
+                && (owner.clusters.is_empty() || owner.clusters.iter().any(|name| name == cluster))
+                && owner.claims.covers(&claim)
+        });
+        if !owned {
+            self.problems.push(Problem::NotClaimOwner {
+                tenant: tenant.into(),
+                cluster: cluster.into(),
+                claim,
+            });
+        }
+    }
+
+    /// Whether ownership is to be looked at: not for a privileged tenant, and in vain for nobody.
+    fn is_known(
+        &mut self,
+        request: &Request<'_>,
+        settings: &EphemeralClusters,
+        wanted: impl Fn() -> String,
+    ) -> bool {
+        let (tenant, cluster) = (request.tenant(), request.cluster());
+        if !tenant.is_empty() && settings.privileged_tenants.iter().any(|name| name == tenant) {
+            return false;
+        }
+        let missing = [(KONFLUX_TENANT, tenant), (KONFLUX_CLUSTER, cluster)];
+        let mut missing = missing.iter().filter(|(_, value)| value.is_empty());
+        if let Some((missing, _)) = missing.next() {
+            self.problems.push(Problem::NoIdentity { missing, wanted: wanted() });
+            return false;
+        }
+        true
+    }
+
+    fn images(&mut self, request: &Request<'_>, settings: &EphemeralClusters) {
+        for section in ["baseImages", "externalImages"] {
+            for (key, image) in request.section(section).into_iter().flatten() {
+                let path = format!("spec.ciOperator.{section}[{}]", quoted(key));
+                // An image may be given a second name within ci-operator.
+                let names = [Some(key.as_str()), image.get("as").and_then(Value::as_str)];
+                for name in names.into_iter().flatten() {
+                    if name == WAIT_IMAGE {
+                        self.problems.push(Problem::ReservedImage { path: path.clone() });
+                    } else if settings.denied_image_names.iter().any(|denied| denied == name) {
+                        self.problems.push(Problem::DeniedImage { path: path.clone(), name: name.into() });
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl ClaimPattern {
+    fn covers(&self, claim: &Self) -> bool {
+        let fields = [
+            (&self.product, &claim.product),
+            (&self.version, &claim.version),
+            (&self.architecture, &claim.architecture),
+            (&self.cloud, &claim.cloud),
+            (&self.owner, &claim.owner),
+        ];
+        fields.iter().all(|(rule, asked)| rule.is_none() || rule == asked)
+    }
+}

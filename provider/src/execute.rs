@@ -1,0 +1,164 @@
+//! Actions become calls. Each has a time limit and may be repeated; nothing is decided here.
+
+mod ephemeral_cluster;
+pub mod error;
+mod event;
+mod prow_job;
+pub mod secret;
+
+use std::{sync::Arc, time::Duration};
+
+use jiff::Timestamp;
+use kube::Client;
+use tokio::time::timeout;
+
+pub use self::error::{Cause, Error, Reason};
+use crate::{
+    ephemeral_cluster::{object::EphemeralCluster, status::Status},
+    hub::Hub,
+    step::{Action, Step},
+};
+
+/// Gives a client for a build cluster, or says why there is none.
+pub type Reach = Arc<dyn Fn(&str) -> Result<Client, String> + Send + Sync>;
+
+/// How long one action may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    /// On the hub.
+    pub hub: Duration,
+    /// On a build cluster.
+    pub build_clusters: Duration,
+}
+
+/// Does what a step says.
+pub struct Executor {
+    hub: Hub,
+    reach: Reach,
+    instance: String,
+    patience: Patience,
+    now: fn() -> Timestamp,
+}
+
+/// What came of a step.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The EphemeralCluster as it is now, as far as it was written.
+    pub object: Option<EphemeralCluster>,
+    /// What was not done although it should have been, and is no reason to end the pass.
+    pub forgone: Vec<Error>,
+}
+
+/// Where a step ended too early.
+#[derive(Debug)]
+pub struct Failure<'a> {
+    /// The EphemeralCluster as it is now, as far as it was written.
+    pub object: Option<EphemeralCluster>,
+    /// The action that failed; none if it was the status.
+    pub action: Option<&'a Action>,
+    /// Why.
+    pub error: Error,
+}
+
+impl Executor {
+    /// An executor. `instance` is who it is in events.
+    pub fn new(hub: Hub, reach: Reach, instance: &str, patience: Patience, now: fn() -> Timestamp) -> Self {
+        Self { hub, reach, instance: instance.to_owned(), patience, now }
+    }
+
+    /// Does the actions in their order, then writes the status. The first that fails ends it.
+    pub async fn run<'a>(
+        &self,
+        object: Option<EphemeralCluster>,
+        step: &'a Step,
+    ) -> Result<Outcome, Failure<'a>> {
+        let mut outcome = Outcome { object, forgone: Vec::new() };
+        for action in &step.actions {
+            let patience = match action {
+                Action::Signal { .. } => self.patience.build_clusters,
+                _ => self.patience.hub,
+            };
+            let done = self.limited(name(action), patience, self.act(&mut outcome.object, action)).await;
+            match (action, done) {
+                (_, Ok(())) => self.say(outcome.object.as_ref(), action),
+                // Somebody may miss it, but nothing depends on it.
+                (Action::Emit(_), Err(error)) => outcome.forgone.push(error),
+                (_, Err(error)) => {
+                    return Err(Failure { object: outcome.object, action: Some(action), error });
+                }
+            }
+        }
+        if let Some(status) = &step.status
+            && let Err(error) = self.status(&mut outcome.object, status).await
+        {
+            return Err(Failure { object: outcome.object, action: None, error });
+        }
+        Ok(outcome)
+    }
+
+    /// Writes the status of an EphemeralCluster, if it is not what is stored already.
+    pub async fn status(&self, object: &mut Option<EphemeralCluster>, status: &Status) -> Result<(), Error> {
+        self.limited("write_status", self.patience.hub, self.write_status(object, status)).await
+    }
+
+    async fn limited(
+        &self,
+        action: &'static str,
+        patience: Duration,
+        call: impl Future<Output = Result<(), Cause>>,
+    ) -> Result<(), Error> {
+        let cause = match timeout(patience, call).await {
+            Ok(Ok(())) => return Ok(()),
+            Ok(Err(cause)) => cause,
+            Err(_) => Cause::new(Reason::Timeout, format!("no answer within {} s", patience.as_secs_f32())),
+        };
+        Err(Error { action, reason: cause.reason, message: cause.message })
+    }
+
+    async fn act(&self, object: &mut Option<EphemeralCluster>, action: &Action) -> Result<(), Cause> {
+        match action {
+            Action::AddFinalizer => self.add_finalizer(object).await,
+            Action::RemoveFinalizer => self.remove_finalizer(object).await,
+            Action::Annotate(annotations) => self.annotate(object, annotations).await,
+            Action::CreateProwJob(manifest) => self.create_prow_job(manifest).await,
+            Action::ClaimProwJob { name, labels, annotations } => {
+                self.claim_prow_job(name, labels, annotations).await
+            }
+            Action::AbortProwJob { name, description } => self.abort_prow_job(name, description).await,
+            Action::Signal { cluster, namespace } => self.signal(cluster, namespace).await,
+            Action::PublishCredentials(credentials) => {
+                self.publish(owner(object.as_ref())?, credentials).await
+            }
+            Action::WithdrawCredentials => self.withdraw(owner(object.as_ref())?).await,
+            Action::Emit(event) => self.emit(owner(object.as_ref())?, event).await,
+        }
+    }
+
+    /// One line for each thing that was done. Never what was written.
+    fn say(&self, object: Option<&EphemeralCluster>, action: &Action) {
+        let object = object.map_or("", EphemeralCluster::name);
+        let (action, namespace) = (name(action), self.hub.namespace());
+        tracing::info!(namespace, ephemeralcluster = object, action, "done");
+    }
+}
+
+/// Orphans have no EphemeralCluster, and nothing that has to do with one is done for them.
+fn owner(object: Option<&EphemeralCluster>) -> Result<&EphemeralCluster, Cause> {
+    object.ok_or_else(|| Cause::new(Reason::Bug, "there is no EphemeralCluster to do it for"))
+}
+
+/// The word that logs and metrics have for an action.
+pub const fn name(action: &Action) -> &'static str {
+    match action {
+        Action::AddFinalizer => "add_finalizer",
+        Action::RemoveFinalizer => "remove_finalizer",
+        Action::Annotate(_) => "annotate",
+        Action::CreateProwJob(_) => "create_prow_job",
+        Action::ClaimProwJob { .. } => "claim_prow_job",
+        Action::AbortProwJob { .. } => "abort_prow_job",
+        Action::Signal { .. } => "signal",
+        Action::PublishCredentials(_) => "publish_credentials",
+        Action::WithdrawCredentials => "withdraw_credentials",
+        Action::Emit(_) => "emit",
+    }
+}

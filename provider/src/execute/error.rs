@@ -1,0 +1,160 @@
+//! Why something was not done. What is said here may be read by tenants, and never holds a secret.
+
+use kube::Error as Kube;
+use thiserror::Error;
+
+/// Why an action was not done.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{action}: {message}")]
+pub struct Error {
+    /// Which action; a label of the metrics.
+    pub action: &'static str,
+    /// What kind of reason; a label of the metrics.
+    pub reason: Reason,
+    /// One sentence.
+    pub message: String,
+}
+
+impl Error {
+    /// A sentence for whoever asked for it. It does not change from try to try, or each try would be a change.
+    pub fn said(&self) -> Option<String> {
+        let text = match self.reason {
+            // Nothing is wrong, or it passes by itself.
+            Reason::Conflict | Reason::NotYet | Reason::Timeout | Reason::Server | Reason::Network => {
+                return None;
+            }
+            Reason::Forbidden => {
+                "the provider is not allowed to do this; an administrator has to look".to_owned()
+            }
+            Reason::NotFound => "what it needs is not there; an administrator has to look".to_owned(),
+            Reason::Bug => "a bug in the provider; an administrator has to look".to_owned(),
+            Reason::Unreachable => "a build cluster cannot be reached".to_owned(),
+            Reason::Refused => format!("the API server refuses it: {}", self.message),
+            Reason::Foreign => self.message.clone(),
+        };
+        Some(text)
+    }
+}
+
+/// What kind of reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Reason {
+    /// The object is not as it was when it was read: nothing is wrong, it has to be read again.
+    Conflict,
+    /// There was no answer in time. It may have been done.
+    Timeout,
+    /// RBAC, quota or admission do not let us.
+    Forbidden,
+    /// What is to be changed is not there.
+    NotFound,
+    /// The API server does not take it as it is.
+    Refused,
+    /// It belongs to somebody else.
+    Foreign,
+    /// The build cluster cannot be reached, or is not known.
+    Unreachable,
+    /// Too little is known for the moment, and soon it will be more: nothing is wrong.
+    NotYet,
+    /// The API server has a problem.
+    Server,
+    /// The connection failed.
+    Network,
+    /// A bug of ours.
+    Bug,
+}
+
+impl Reason {
+    /// The word that metrics have for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Conflict => "conflict",
+            Self::Timeout => "timeout",
+            Self::Forbidden => "forbidden",
+            Self::NotFound => "not_found",
+            Self::Refused => "refused",
+            Self::Foreign => "foreign",
+            Self::Unreachable => "unreachable",
+            Self::NotYet => "not_yet",
+            Self::Server => "server",
+            Self::Network => "network",
+            Self::Bug => "bug",
+        }
+    }
+
+    fn of(error: &Kube) -> Self {
+        match error {
+            Kube::Api(status) => match status.code {
+                409 => Self::Conflict,
+                401 | 403 => Self::Forbidden,
+                404 => Self::NotFound,
+                429 | 500.. => Self::Server,
+                _ => Self::Refused,
+            },
+            _ => Self::Network,
+        }
+    }
+}
+
+/// Why one call was not done, before it is known what it was for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cause {
+    /// What kind of reason.
+    pub reason: Reason,
+    /// One sentence.
+    pub message: String,
+}
+
+impl Cause {
+    /// A cause of our own.
+    pub fn new(reason: Reason, message: impl Into<String>) -> Self {
+        Self { reason, message: message.into() }
+    }
+
+    /// From a call that has a secret in its request or its answer: of the error only what cannot repeat it.
+    pub fn about_secret(error: &Kube) -> Self {
+        let message = match error {
+            Kube::Api(status) if status.reason.is_empty() => {
+                format!("the API server answered {}", status.code)
+            }
+            Kube::Api(status) => format!("the API server answered {} {}", status.code, status.reason),
+            Kube::SerdeError(_) => "the answer cannot be understood".to_owned(),
+            _ => "the connection failed".to_owned(),
+        };
+        Self::new(Reason::of(error), message)
+    }
+}
+
+impl From<Kube> for Cause {
+    fn from(error: Kube) -> Self {
+        Self::new(Reason::of(&error), plain(&error))
+    }
+}
+
+/// An error of the client as a sentence: kube's own words repeat the whole answer.
+pub fn plain(error: &Kube) -> String {
+    match error {
+        Kube::Api(status) if status.message.is_empty() => {
+            format!("the API server answered {} {}", status.code, status.reason)
+        }
+        Kube::Api(status) => status.message.clone(),
+        Kube::SerdeError(_) => "the answer cannot be understood".to_owned(),
+        // The innermost is the one that says what happened.
+        other => {
+            let mut innermost: &dyn std::error::Error = other;
+            while let Some(source) = innermost.source() {
+                innermost = source;
+            }
+            innermost.to_string()
+        }
+    }
+}
+
+/// Whether the API server said that there is no such thing.
+pub fn is_not_found(error: &Kube) -> bool {
+    matches!(error, Kube::Api(status) if status.code == 404)
+}
+
+/// Whether the API server said that there is one of that name already.
+pub fn already_exists(error: &Kube) -> bool {
+    matches!(error, Kube::Api(status) if status.code == 409 && status.reason == "AlreadyExists")
+}

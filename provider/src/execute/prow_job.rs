@@ -1,0 +1,89 @@
+//! Writes on ProwJobs. Their status is Prow's; the one thing that others write there is that a job is aborted.
+
+use std::collections::BTreeMap;
+
+use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
+use serde_json::{Value, json};
+
+use super::{
+    Cause, Executor, Reason,
+    error::{already_exists, is_not_found},
+};
+use crate::ephemeral_cluster::{object::MANAGER, prow_job::State};
+
+/// How often somebody else may be quicker. Prow writes a job a few times in its life.
+const TRIES: usize = 3;
+
+impl Executor {
+    pub(super) async fn create_prow_job(&self, manifest: &Value) -> Result<(), Cause> {
+        let job: DynamicObject = serde_json::from_value(manifest.clone())
+            .map_err(|error| Cause::new(Reason::Bug, format!("the manifest is not an object: {error}")))?;
+        let parameters = PostParams { field_manager: Some(MANAGER.to_owned()), ..PostParams::default() };
+        match self.hub.whole_prow_jobs().create(&parameters, &job).await {
+            // The name comes from the uid of its EphemeralCluster: it is the one that was meant.
+            Err(error) if already_exists(&error) => Ok(()),
+            other => Ok(other.map(|_| ())?),
+        }
+    }
+
+    pub(super) async fn claim_prow_job(
+        &self,
+        name: &str,
+        labels: &BTreeMap<String, String>,
+        annotations: &BTreeMap<String, String>,
+    ) -> Result<(), Cause> {
+        let mut metadata = json!({});
+        for (key, values) in [("labels", labels), ("annotations", annotations)] {
+            if !values.is_empty() {
+                metadata[key] = json!(values);
+            }
+        }
+        let patch = Patch::Merge(json!({ "metadata": metadata }));
+        self.hub.prow_jobs().patch(name, &parameters(), &patch).await?;
+        Ok(())
+    }
+
+    pub(super) async fn abort_prow_job(&self, name: &str, description: &str) -> Result<(), Cause> {
+        let mut tries = 1;
+        loop {
+            match self.try_abort(name, description).await {
+                Err(cause) if cause.reason == Reason::Conflict && tries < TRIES => tries += 1,
+                other => return other,
+            }
+        }
+    }
+
+    async fn try_abort(&self, name: &str, description: &str) -> Result<(), Cause> {
+        let jobs = self.hub.prow_jobs();
+        let Some(job) = jobs.get_opt(name).await? else { return Ok(()) };
+        if job.state().is_final() {
+            return Ok(());
+        }
+        let patch = |version: Option<&String>| {
+            // Without a completionTime, as upstream writes one: Prow leaves a completed job alone, its pod and all. It sets
+            // the time itself when it has deleted the pod. Source: kubernetes-sigs/prow, pkg/plank.
+            Patch::Merge(json!({
+                "metadata": { "resourceVersion": version },
+                "status": { "state": State::Aborted.as_str(), "description": description },
+            }))
+        };
+        let version = job.metadata.resource_version.as_ref();
+        let written = match jobs.patch(name, &parameters(), &patch(version)).await {
+            Err(error) if is_not_found(&error) => return Ok(()),
+            other => other?,
+        };
+        if written.state() == State::Aborted {
+            return Ok(());
+        }
+        // The definition of ProwJobs has no status subresource upstream. Where it has one, the status was ignored.
+        let version = written.metadata.resource_version.as_ref();
+        match jobs.patch_status(name, &parameters(), &patch(version)).await {
+            Err(error) if is_not_found(&error) => Ok(()),
+            other => Ok(other.map(|_| ())?),
+        }
+    }
+}
+
+fn parameters() -> PatchParams {
+    PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() }
+}

@@ -1,0 +1,152 @@
+//! Secrets: the published one on the hub, and the signal on a build cluster.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::{ByteString, api::core::v1::Secret, apimachinery::pkg::apis::meta::v1::ObjectMeta};
+use kube::{
+    Api, Resource as _,
+    api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions},
+    core::PartialObjectMeta,
+};
+use serde_json::{Map, Value, json};
+use testplatform_apis::names::{ci_operator, keys, ours};
+
+use super::{
+    Cause, Executor, Reason,
+    error::{already_exists, is_not_found},
+};
+use crate::ephemeral_cluster::{
+    credentials::Credentials,
+    object::{EphemeralCluster, MANAGER},
+};
+
+/// The name of the Secret that is published for an EphemeralCluster.
+pub fn published_name(ephemeral_cluster: &str) -> String {
+    format!("{ephemeral_cluster}{SUFFIX}")
+}
+
+/// What its name ends in.
+pub const SUFFIX: &str = "-credentials";
+
+impl Executor {
+    pub(super) async fn publish(
+        &self,
+        object: &EphemeralCluster,
+        credentials: &Credentials,
+    ) -> Result<(), Cause> {
+        let (secrets, name) = (self.hub.secrets(), published_name(object.name()));
+        let stored = secrets.get_opt(&name).await.map_err(|error| Cause::about_secret(&error))?;
+        let Some(stored) = stored else {
+            let created = secrets.create(&creation(), &published(object, &name, credentials)).await;
+            return match created {
+                // Somebody was quicker: whose it is, the next pass will see.
+                Err(error) if already_exists(&error) => {
+                    Err(Cause::new(Reason::Conflict, "a Secret of that name has just been made"))
+                }
+                other => other.map(|_| ()).map_err(|error| Cause::about_secret(&error)),
+            };
+        };
+        ours(&stored.metadata, object).map_err(|whose| Cause::new(Reason::Foreign, whose))?;
+        let Some(patch) = difference(&stored, credentials) else { return Ok(()) };
+        let patched = secrets.patch(&name, &patching(), &Patch::Merge(patch)).await;
+        patched.map(|_| ()).map_err(|error| Cause::about_secret(&error))
+    }
+
+    pub(super) async fn withdraw(&self, object: &EphemeralCluster) -> Result<(), Cause> {
+        let name = published_name(object.name());
+        let secrets: Api<PartialObjectMeta<Secret>> = self.hub.secrets_metadata();
+        let Some(stored) = secrets.get_metadata_opt(&name).await? else { return Ok(()) };
+        if ours(&stored.metadata, object).is_err() {
+            return Ok(());
+        }
+        let this = Preconditions { uid: stored.metadata.uid, resource_version: None };
+        match secrets.delete(&name, &DeleteParams::default().preconditions(this)).await {
+            Err(error) if is_not_found(&error) => Ok(()),
+            other => Ok(other.map(|_| ())?),
+        }
+    }
+
+    pub(super) async fn signal(&self, cluster: &str, namespace: &str) -> Result<(), Cause> {
+        let client = (self.reach)(cluster)
+            .map_err(|why| Cause::new(Reason::Unreachable, format!("build cluster {cluster}: {why}")))?;
+        let secrets: Api<Secret> = Api::namespaced(client, namespace);
+        let signal = Secret {
+            metadata: ObjectMeta {
+                name: Some(ci_operator::SIGNAL.into()),
+                namespace: Some(namespace.into()),
+                ..ObjectMeta::default()
+            },
+            type_: Some("Opaque".into()),
+            ..Secret::default()
+        };
+        match secrets.create(&creation(), &signal).await {
+            Err(error) if already_exists(&error) => Ok(()),
+            other => Ok(other.map(|_| ())?),
+        }
+    }
+}
+
+/// Whether an object controls a Secret, or a sentence that says who does.
+pub fn ours(secret: &ObjectMeta, object: &EphemeralCluster) -> Result<(), String> {
+    let name = secret.name.as_deref().unwrap_or_default();
+    let controller = secret.owner_references.iter().flatten().find(|owner| owner.controller == Some(true));
+    match controller {
+        Some(owner) if owner.uid == object.uid() => Ok(()),
+        Some(owner) => {
+            Err(format!("Secret {name} belongs to {} {} (uid {})", owner.kind, owner.name, owner.uid))
+        }
+        None => Err(format!("Secret {name} belongs to nobody, and was not made for this EphemeralCluster")),
+    }
+}
+
+fn published(object: &EphemeralCluster, name: &str, credentials: &Credentials) -> Secret {
+    let annotation = (ours::SOURCE_REVISION.to_owned(), credentials.source_revision.clone());
+    Secret {
+        metadata: ObjectMeta {
+            name: Some(name.to_owned()),
+            annotations: Some(BTreeMap::from([annotation])),
+            owner_references: object.controller_owner_ref(&()).map(|owner| vec![owner]),
+            ..ObjectMeta::default()
+        },
+        type_: Some("Opaque".into()),
+        data: Some(data(credentials)),
+        ..Secret::default()
+    }
+}
+
+/// What is in the published Secret.
+pub fn data(credentials: &Credentials) -> BTreeMap<String, ByteString> {
+    BTreeMap::from([
+        (keys::KUBECONFIG.to_owned(), ByteString(credentials.kubeconfig.0.clone())),
+        (keys::KUBEADMIN_PASSWORD.to_owned(), ByteString(credentials.password.0.clone())),
+    ])
+}
+
+/// What has to be merged into the published Secret; None if nothing.
+fn difference(stored: &Secret, credentials: &Credentials) -> Option<Value> {
+    let wanted = data(credentials);
+    let has = stored.data.as_ref();
+    let revision = stored.metadata.annotations.as_ref().and_then(|a| a.get(ours::SOURCE_REVISION));
+    if has == Some(&wanted) && revision == Some(&credentials.source_revision) {
+        return None;
+    }
+    // Only these two keys: whatever else is in there was not put there by us.
+    let mut data: Map<String, Value> =
+        has.into_iter().flatten().map(|(key, _)| (key.clone(), Value::Null)).collect();
+    data.extend(wanted.into_iter().map(|(key, value)| (key, json!(value))));
+    Some(json!({
+        "metadata": {
+            "resourceVersion": stored.metadata.resource_version,
+            "annotations": { ours::SOURCE_REVISION: credentials.source_revision },
+        },
+        "data": data,
+    }))
+}
+
+fn creation() -> PostParams {
+    PostParams { field_manager: Some(MANAGER.to_owned()), ..PostParams::default() }
+}
+
+fn patching() -> PatchParams {
+    PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() }
+}

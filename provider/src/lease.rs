@@ -1,0 +1,288 @@
+//! Which of several replicas acts: the holder of a Lease.
+//!
+//! Whether a holder is still there is judged by when *we* last saw the Lease change, never by the time written in it:
+//! clocks differ. Who cannot renew in time has lost, and its process ends: nothing that has begun can then be finished
+//! beside a new holder.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use k8s_openapi::{
+    api::coordination::v1::{Lease, LeaseSpec},
+    apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta},
+};
+use kube::{
+    Api,
+    api::{Patch, PatchParams, PostParams},
+};
+use serde_json::json;
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::{
+    ephemeral_cluster::object::MANAGER,
+    execute::error::{already_exists, plain},
+};
+
+/// How long things may take. Each is longer than the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Times {
+    /// How long a Lease that is not renewed counts.
+    pub lease: Duration,
+    /// How long the holder tries to renew before it gives up.
+    pub renew: Duration,
+    /// Between two tries.
+    pub retry: Duration,
+}
+
+/// What a Lease was when it was last seen to change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// Who holds it; empty if nobody does.
+    pub holder: String,
+    /// How long it counts.
+    pub counts: Duration,
+    /// When it was first seen so.
+    pub since: Instant,
+    renewed: Option<Timestamp>,
+}
+
+/// What to do about a Lease.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// Take it: nobody holds it, or whoever did is gone.
+    Acquire,
+    /// It is ours: say that we are still here.
+    Renew,
+    /// Somebody else holds it, for so long at least.
+    Wait(Duration),
+}
+
+/// Decides.
+pub fn decide(now: Instant, seen: Option<&Seen>, me: &str) -> Decision {
+    match seen {
+        None => Decision::Acquire,
+        Some(seen) if seen.holder == me => Decision::Renew,
+        Some(seen) if seen.holder.is_empty() => Decision::Acquire,
+        Some(seen) => match (seen.since + seen.counts).checked_duration_since(now) {
+            Some(left) if !left.is_zero() => Decision::Wait(left),
+            _ => Decision::Acquire,
+        },
+    }
+}
+
+impl Seen {
+    /// Takes over what a Lease says now.
+    pub fn look(last: Option<Self>, spec: &LeaseSpec, now: Instant) -> Self {
+        let holder = spec.holder_identity.clone().unwrap_or_default();
+        let renewed = spec.renew_time.as_ref().map(|time| time.0);
+        let seconds = u64::try_from(spec.lease_duration_seconds.unwrap_or_default()).unwrap_or_default();
+        let counts = Duration::from_secs(seconds);
+        match last {
+            Some(last) if last.holder == holder && last.renewed == renewed => Self { counts, ..last },
+            _ => Self { holder, counts, since: now, renewed },
+        }
+    }
+}
+
+/// A Lease, and who we are.
+pub struct Election {
+    /// Leases of a namespace.
+    pub api: Api<Lease>,
+    /// Its name.
+    pub name: String,
+    /// Who we are; no other process ever has that name.
+    pub me: String,
+    /// How long things may take.
+    pub times: Times,
+    /// The clock, for those who read the Lease.
+    pub now: fn() -> Timestamp,
+}
+
+/// Why a Lease was lost.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Lost {
+    /// Somebody else took it.
+    #[error("{0} took it")]
+    To(String),
+    /// It could not be renewed in time.
+    #[error("it could not be renewed for {0:?}: {1}")]
+    Late(Duration, String),
+}
+
+impl Election {
+    /// Waits until it is ours.
+    pub async fn acquire(&self) {
+        let mut seen = None;
+        let mut said = String::new();
+        loop {
+            match self.limited(self.try_acquire(&mut seen)).await {
+                Ok(Decision::Renew) => return,
+                Ok(Decision::Acquire) => {}
+                Ok(Decision::Wait(_)) => {
+                    let holder = seen.as_ref().map(|seen| seen.holder.clone()).unwrap_or_default();
+                    if said != holder {
+                        tracing::info!(holder, "waiting for the lease");
+                        said = holder;
+                    }
+                }
+                Err(error) => tracing::warn!(error, "the lease cannot be read or written"),
+            }
+            sleep(self.times.retry).await;
+        }
+    }
+
+    /// Renews it until it is lost.
+    pub async fn keep(&self) -> Lost {
+        let mut renewed = Instant::now();
+        loop {
+            sleep(self.times.retry).await;
+            // However slow an answer is: by then the process has to be at its end, because soon after another one acts.
+            let left = self.times.renew.saturating_sub(renewed.elapsed());
+            let begun = Instant::now();
+            let error = match timeout(left, self.limited(self.renew())).await {
+                Ok(Ok(None)) => {
+                    renewed = begun;
+                    continue;
+                }
+                Ok(Ok(Some(other))) => return Lost::To(other),
+                Ok(Err(error)) => error,
+                Err(_) => "no answer in time".to_owned(),
+            };
+            tracing::warn!(error, "the lease was not renewed");
+            if renewed.elapsed() + self.times.retry >= self.times.renew {
+                return Lost::Late(renewed.elapsed(), error);
+            }
+        }
+    }
+
+    /// Gives it back, so that the next one need not wait.
+    pub async fn release(&self) {
+        let release = async {
+            let lease = self.api.get(&self.name).await.map_err(|error| plain(&error))?;
+            if holder(&lease) != self.me {
+                return Ok(());
+            }
+            let spec = json!({ "holderIdentity": "", "leaseDurationSeconds": 1, "renewTime": self.time() });
+            self.write(&lease, spec).await
+        };
+        if let Err(error) = self.limited(release).await {
+            tracing::warn!(error, "the lease was not given back; it runs out by itself");
+        }
+    }
+
+    /// Takes it if it is free. `Renew` means that it is ours.
+    async fn try_acquire(&self, seen: &mut Option<Seen>) -> Result<Decision, String> {
+        let Some(lease) = self.api.get_opt(&self.name).await.map_err(|error| plain(&error))? else {
+            return self.create().await;
+        };
+        let spec = lease.spec.clone().unwrap_or_default();
+        let look = Seen::look(seen.take(), &spec, Instant::now());
+        let decision = decide(Instant::now(), Some(&look), &self.me);
+        *seen = Some(look);
+        if decision != Decision::Acquire {
+            return Ok(decision);
+        }
+        let transitions = spec.lease_transitions.unwrap_or_default().saturating_add(1);
+        let now = self.time();
+        let spec = json!({
+            "holderIdentity": self.me, "leaseDurationSeconds": self.times.lease.as_secs(),
+            "acquireTime": now, "renewTime": now, "leaseTransitions": transitions,
+        });
+        self.write(&lease, spec).await?;
+        Ok(Decision::Renew)
+    }
+
+    async fn create(&self) -> Result<Decision, String> {
+        let now = Some(self.time());
+        let lease = Lease {
+            metadata: ObjectMeta { name: Some(self.name.clone()), ..ObjectMeta::default() },
+            spec: Some(LeaseSpec {
+                holder_identity: Some(self.me.clone()),
+                lease_duration_seconds: i32::try_from(self.times.lease.as_secs()).ok(),
+                acquire_time: now.clone(),
+                renew_time: now,
+                lease_transitions: Some(0),
+                ..LeaseSpec::default()
+            }),
+        };
+        let parameters = PostParams { field_manager: Some(MANAGER.to_owned()), ..PostParams::default() };
+        match self.api.create(&parameters, &lease).await {
+            Ok(_) => Ok(Decision::Renew),
+            Err(error) if already_exists(&error) => Ok(Decision::Acquire),
+            Err(error) => Err(plain(&error)),
+        }
+    }
+
+    /// Renews it once. Returns who else holds it, if so.
+    async fn renew(&self) -> Result<Option<String>, String> {
+        let lease = self.api.get(&self.name).await.map_err(|error| plain(&error))?;
+        let holder = holder(&lease);
+        if holder != self.me {
+            return Ok(Some(holder.to_owned()));
+        }
+        self.write(&lease, json!({ "renewTime": self.time() })).await.map(|()| None)
+    }
+
+    /// Fails if somebody else wrote meanwhile.
+    async fn write(&self, lease: &Lease, spec: serde_json::Value) -> Result<(), String> {
+        let version = &lease.metadata.resource_version;
+        let patch = Patch::Merge(json!({ "metadata": { "resourceVersion": version }, "spec": spec }));
+        let parameters = PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() };
+        self.api.patch(&self.name, &parameters, &patch).await.map(|_| ()).map_err(|error| plain(&error))
+    }
+
+    /// A try that hangs must not be what the Lease is lost by.
+    async fn limited<T>(&self, call: impl Future<Output = Result<T, String>>) -> Result<T, String> {
+        let patience = (self.times.renew / 2).max(self.times.retry);
+        timeout(patience, call).await.unwrap_or_else(|_| Err("no answer in time".to_owned()))
+    }
+
+    fn time(&self) -> MicroTime {
+        MicroTime((self.now)())
+    }
+}
+
+fn holder(lease: &Lease) -> &str {
+    lease.spec.as_ref().and_then(|spec| spec.holder_identity.as_deref()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lease(holder: &str, renewed: i64) -> LeaseSpec {
+        LeaseSpec {
+            holder_identity: Some(holder.to_owned()),
+            lease_duration_seconds: Some(15),
+            renew_time: Some(MicroTime(Timestamp::from_second(renewed).unwrap())),
+            ..LeaseSpec::default()
+        }
+    }
+
+    #[test]
+    fn a_holder_counts_for_as_long_as_it_moves() {
+        let start = Instant::now();
+        let at = |seconds| start + Duration::from_secs(seconds);
+        assert_eq!(decide(start, None, "me"), Decision::Acquire);
+
+        let seen = Seen::look(None, &lease("other", 1), at(0));
+        assert_eq!(decide(at(5), Some(&seen), "me"), Decision::Wait(Duration::from_secs(10)));
+        let seen = Seen::look(Some(seen), &lease("other", 1), at(10));
+        assert_eq!(decide(at(10), Some(&seen), "me"), Decision::Wait(Duration::from_secs(5)), "not renewed");
+        assert_eq!(decide(at(15), Some(&seen), "me"), Decision::Acquire, "it has not moved for too long");
+        let seen = Seen::look(Some(seen), &lease("other", 2), at(14));
+        assert_eq!(decide(at(15), Some(&seen), "me"), Decision::Wait(Duration::from_secs(14)), "it moved");
+
+        let seen = Seen::look(Some(seen), &lease("", 2), at(16));
+        assert_eq!(decide(at(16), Some(&seen), "me"), Decision::Acquire, "given back");
+        let seen = Seen::look(Some(seen), &lease("me", 3), at(17));
+        assert_eq!(decide(at(99), Some(&seen), "me"), Decision::Renew);
+    }
+
+    #[test]
+    fn what_the_time_in_it_says_does_not_matter() {
+        let start = Instant::now();
+        let ancient = Seen::look(None, &lease("other", 0), start);
+        assert_eq!(decide(start, Some(&ancient), "me"), Decision::Wait(Duration::from_secs(15)));
+    }
+}

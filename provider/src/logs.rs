@@ -1,0 +1,145 @@
+//! Log lines on standard error: JSON with `ts`, `level` and `msg`, or text; the same as the function's.
+
+use std::{
+    fmt::{self, Write as _},
+    io::{self, IsTerminal as _},
+};
+
+use clap::ValueEnum;
+use jiff::Timestamp;
+use tracing::{
+    Event, Level, Subscriber,
+    field::{Field, Visit},
+    level_filters::LevelFilter,
+};
+use tracing_subscriber::{
+    filter::Targets,
+    fmt::{FmtContext, FormatEvent, FormatFields, format::Writer},
+    layer::SubscriberExt as _,
+    registry::LookupSpan,
+    util::SubscriberInitExt as _,
+};
+
+/// How a log line looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// One object per line.
+    Json,
+    /// For people.
+    Text,
+}
+
+/// Sends the log to standard error from now on.
+pub fn init(debug: bool, format: Format) {
+    let filter = filter(debug);
+    let layer = tracing_subscriber::fmt::layer().with_writer(io::stderr);
+    let registry = tracing_subscriber::registry().with(filter);
+    match format {
+        Format::Json => registry.with(layer.event_format(Json)).init(),
+        Format::Text => registry.with(layer.with_ansi(io::stderr().is_terminal()).with_target(debug)).init(),
+    }
+}
+
+/// What is logged at all.
+fn filter(debug: bool) -> Targets {
+    let level = if debug { LevelFilter::DEBUG } else { LevelFilter::INFO };
+    Targets::new()
+        .with_default(level)
+        // It warns with the whole of an answer that it cannot understand, and that may be a Secret.
+        .with_target("kube_client", LevelFilter::ERROR)
+        // Watches that fail are reported by us, and each line says which object it is about.
+        .with_target("kube_runtime", LevelFilter::ERROR)
+        // Connections: never what somebody debugs here.
+        .with_target("hyper_util", LevelFilter::INFO)
+}
+
+struct Json;
+
+impl<S, N> FormatEvent<S, N> for Json
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+{
+    fn format_event(&self, _: &FmtContext<'_, S, N>, mut out: Writer<'_>, event: &Event<'_>) -> fmt::Result {
+        #[expect(clippy::disallowed_methods, reason = "the time of a log line is no part of any decision")]
+        let now = Timestamp::now();
+        let mut line = Line::default();
+        event.record(&mut line);
+        write!(
+            out,
+            "{{\"ts\":\"{now:.6}\",\"level\":\"{}\",\"msg\":{}{}}}",
+            level(*event.metadata().level()),
+            if line.message.is_empty() { "\"\"" } else { &line.message },
+            line.fields
+        )?;
+        writeln!(out)
+    }
+}
+
+fn level(level: Level) -> &'static str {
+    match level {
+        Level::ERROR => "error",
+        Level::WARN => "warn",
+        Level::INFO => "info",
+        _ => "debug",
+    }
+}
+
+/// The fields of one event, as JSON.
+#[derive(Default)]
+struct Line {
+    message: String,
+    fields: String,
+}
+
+impl Line {
+    fn put(&mut self, field: &Field, value: impl Into<serde_json::Value>) {
+        let value = value.into().to_string();
+        if field.name() == "message" {
+            self.message = value;
+        } else {
+            // Writing to a string cannot fail.
+            let _ = write!(self.fields, ",\"{}\":{value}", field.name());
+        }
+    }
+}
+
+impl Visit for Line {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.put(field, format!("{value:?}"));
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.put(field, value);
+    }
+
+    fn record_f64(&mut self, field: &Field, value: f64) {
+        self.put(field, value);
+    }
+
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.put(field, value);
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.put(field, value);
+    }
+
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.put(field, value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_that_are_not_understood_are_not_logged() {
+        for debug in [false, true] {
+            assert!(!filter(debug).would_enable("kube_client::client", &Level::WARN));
+            assert!(filter(debug).would_enable("provider_testplatform::execute", &Level::INFO));
+        }
+        assert!(filter(true).would_enable("provider_testplatform::execute", &Level::DEBUG));
+    }
+}

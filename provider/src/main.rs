@@ -1,0 +1,273 @@
+//! The provider's program: reads the command line, the configuration, the clock and signals, and leaves the rest to the
+//! library.
+
+mod cli;
+mod logs;
+
+use std::{process::ExitCode, sync::Arc, time::Duration};
+
+use anyhow::{Context as _, bail};
+use clap::{CommandFactory as _, Parser as _, error::ErrorKind};
+use cli::{Cli, Command, On, RbacArgs, RunArgs};
+use jiff::Timestamp;
+use kube::{
+    Api, Client,
+    config::{KubeConfigOptions, Kubeconfig},
+};
+use provider_testplatform::{
+    admin::{self, Ready},
+    build_clusters::limit,
+    config::{Config, Mode},
+    controller::{self, Options, Sites},
+    ephemeral_cluster::{draft::draft, settings::Settings},
+    hub::Hub,
+    lease::{Election, Times},
+    metrics::Metrics,
+    rbac,
+    registry::Registry,
+};
+use testplatform_apis::duration::GoDuration;
+use tokio::{
+    net::TcpListener,
+    runtime::Runtime,
+    signal::unix::{SignalKind, signal},
+    sync::watch,
+    time::timeout,
+};
+
+/// How long looks that have begun may take after SIGTERM: below the 30 s after which the kubelet kills.
+const SHUTDOWN: Duration = Duration::from_secs(20);
+/// For how long a build cluster that stops answering is taken to be as it was. An API server that is replaced is back
+/// by then, and nobody need be told.
+const BUILD_CLUSTER_PATIENCE: Duration = Duration::from_secs(30);
+/// How long one call to the hub may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let result = match (cli.command, cli.run) {
+        (Some(Command::Schema), _) => print_schema(),
+        (Some(Command::Rbac(args)), _) => print_rbac(&args),
+        (None, Some(args)) => {
+            logs::init(args.debug, args.log_format);
+            install_panic_hook();
+            serve(&args)
+        }
+        (None, None) => {
+            Cli::command().error(ErrorKind::MissingRequiredArgument, "--config is missing").exit()
+        }
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn print_schema() -> anyhow::Result<()> {
+    println!("{}", serde_json::to_string_pretty(&Config::schema())?);
+    Ok(())
+}
+
+fn print_rbac(args: &RbacArgs) -> anyhow::Result<()> {
+    let config = match &args.config {
+        Some(file) => Config::load(file)?,
+        None => Config::default(),
+    };
+    let text = match args.on {
+        On::Hub => rbac::hub(&config, &args.service_account.0),
+        On::BuildCluster => rbac::build_cluster(&config, &args.service_account.0),
+    };
+    print!("{text}");
+    Ok(())
+}
+
+fn serve(args: &RunArgs) -> anyhow::Result<()> {
+    let config = Config::load(&args.config)?;
+    // The only provider that is linked; said aloud so that another one could not be picked by accident.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let runtime = Runtime::new().context("cannot start the runtime")?;
+    let result = runtime.block_on(run(args, config));
+    // What outlived the shutdown is not waited for a second time.
+    runtime.shutdown_background();
+    result
+}
+
+async fn run(args: &RunArgs, config: Config) -> anyhow::Result<()> {
+    // Before anything is begun: a signal from now on ends it in order.
+    let stop = stop()?;
+    let metrics = Metrics::default();
+    let ready = Ready::default();
+    let address = config.http.address;
+    let listener = TcpListener::bind(address).await;
+    let listener = listener.with_context(|| format!("cannot listen on {address} for health and metrics"))?;
+    tracing::info!(
+        version = env!("CARGO_PKG_VERSION"),
+        admin_address = %listener.local_addr()?,
+        mode = ?config.ephemeral_cluster.mode,
+        "starting",
+    );
+    let http = admin::router(ready.clone(), metrics.clone());
+    let admin = tokio::spawn(async move { axum::serve(listener, http).await });
+    let result = Box::pin(lead(args, config, &metrics, &ready, stop)).await;
+    admin.abort();
+    result
+}
+
+/// Waits for the Lease, acts while it holds, and gives it back.
+async fn lead(
+    args: &RunArgs,
+    config: Config,
+    metrics: &Metrics,
+    ready: &Ready,
+    mut stop: watch::Receiver<bool>,
+) -> anyhow::Result<()> {
+    let me = name(args);
+    if config.ephemeral_cluster.mode == Mode::Off {
+        tracing::warn!("ephemeralCluster.mode is off: nothing is done");
+        ready.set(true);
+        let _ = stop.wait_for(|stop| *stop).await;
+        return Ok(());
+    }
+    let client = client(args).await?;
+    let election = election(&config, client.clone(), &me)?;
+    let options = options(config, client, me)?;
+    ready.set(true);
+    tokio::select! {
+        () = election.acquire() => {}
+        _ = stop.wait_for(|stop| *stop) => return Ok(()),
+    }
+    tracing::info!(identity = election.me, "leading");
+    metrics.lead(true);
+    let mut ending = stop.clone();
+    let controllers = controller::run(options, metrics.clone(), async {
+        let _ = ending.wait_for(|stop| *stop).await;
+    });
+    let bounded = async {
+        let mut controllers = std::pin::pin!(controllers);
+        tokio::select! {
+            () = &mut controllers => {}
+            _ = stop.wait_for(|stop| *stop) => {
+                tracing::info!(seconds = SHUTDOWN.as_secs(), "ending: finishing what has begun");
+                ready.set(false);
+                if timeout(SHUTDOWN, controllers).await.is_err() {
+                    tracing::warn!("ended with looks that had begun");
+                }
+            }
+        }
+    };
+    tokio::select! {
+        () = bounded => {
+            election.release().await;
+            tracing::info!("ended");
+            Ok(())
+        }
+        // At once: another replica acts from now on.
+        lost = election.keep() => bail!("the lease was lost: {lost}"),
+    }
+}
+
+fn options(config: Config, client: Client, instance: String) -> anyhow::Result<Options> {
+    let hub = Hub::new(client, &config.ephemeral_cluster.namespace, &config.prow.namespace);
+    let settings = Arc::new(Settings::from(&config));
+    let build_clusters =
+        config.build_clusters.directory.clone().context("buildClusters.directory is missing")?;
+    let build_cluster_call = duration(config.build_clusters.request_timeout)?;
+    let mode = match config.ephemeral_cluster.mode {
+        Mode::Fulfil => {
+            let registry = Registry::new(config.ephemeral_cluster.clone());
+            controller::Mode::Fulfil(Arc::new(move |object, now| {
+                draft(object, &config, &registry.profiles(), now)
+            }))
+        }
+        Mode::Proxy | Mode::Off => controller::Mode::Proxy,
+    };
+    Ok(Options {
+        mode,
+        hub,
+        settings,
+        build_clusters: Sites::Directory(build_clusters),
+        patience: PATIENCE,
+        build_cluster_call,
+        build_cluster_patience: BUILD_CLUSTER_PATIENCE,
+        instance,
+        now,
+    })
+}
+
+fn election(config: &Config, client: Client, me: &str) -> anyhow::Result<Election> {
+    let times = &config.leader_election;
+    Ok(Election {
+        api: Api::namespaced(client, config.lease_namespace()),
+        name: times.name.clone(),
+        me: me.to_owned(),
+        times: Times {
+            lease: duration(times.lease_duration)?,
+            renew: duration(times.renew_deadline)?,
+            retry: duration(times.retry_period)?,
+        },
+        now,
+    })
+}
+
+async fn client(args: &RunArgs) -> anyhow::Result<Client> {
+    let mut config = match &args.kubeconfig {
+        Some(file) => {
+            // Its own words may quote what is in the file.
+            let unusable = || format!("{} is not a kubeconfig that can be used", file.display());
+            let kubeconfig = Kubeconfig::read_from(file).map_err(|_| anyhow::anyhow!(unusable()))?;
+            kube::Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
+                .await
+                .map_err(|_| anyhow::anyhow!(unusable()))?
+        }
+        None => kube::Config::incluster()
+            .context("this does not run in a cluster; give a kubeconfig with --kubeconfig")?,
+    };
+    limit(&mut config);
+    Client::try_from(config).context("cannot make a client for the hub")
+}
+
+/// No other process ever has it: a pod that is restarted keeps its name.
+fn name(args: &RunArgs) -> String {
+    let given = args.name.clone().filter(|name| !name.is_empty());
+    let host = || std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default().trim().to_owned();
+    format!("{}_{}-{}", given.unwrap_or_else(host), std::process::id(), now().as_millisecond())
+}
+
+fn duration(duration: GoDuration) -> anyhow::Result<Duration> {
+    Duration::try_from(duration.get()).context("a negative duration")
+}
+
+/// True from SIGTERM or SIGINT on.
+fn stop() -> anyhow::Result<watch::Receiver<bool>> {
+    let mut terminate = signal(SignalKind::terminate()).context("cannot handle SIGTERM")?;
+    let mut interrupt = signal(SignalKind::interrupt()).context("cannot handle SIGINT")?;
+    let (stop, stopped) = watch::channel(false);
+    tokio::spawn(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        stop.send_replace(true);
+        stop.closed().await;
+    });
+    Ok(stopped)
+}
+
+/// Panics are reported by place, never by message: the message may quote an object.
+fn install_panic_hook() {
+    std::panic::set_hook(Box::new(|info| {
+        let place = info.location().map(|at| format!("{}:{}", at.file(), at.line()));
+        tracing::error!(place = place.as_deref().unwrap_or("unknown"), "panic");
+    }));
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is where the clock is read; the library gets it as an argument"
+)]
+fn now() -> Timestamp {
+    Timestamp::now()
+}

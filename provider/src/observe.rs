@@ -1,0 +1,212 @@
+//! What there is around one EphemeralCluster, as data. Nothing is written here, and nothing decided.
+
+mod source;
+
+use std::{sync::Arc, time::Duration};
+
+use jiff::Timestamp;
+use kube::api::ListParams;
+use serde_json::Value;
+use testplatform_apis::names::{ShortName, ephemeral_cluster::LABEL};
+use tokio::time::timeout;
+
+use crate::{
+    build_clusters::{BuildClusters, Found},
+    caches::Caches,
+    ephemeral_cluster::{
+        credentials::{Published, Source},
+        object::EphemeralCluster,
+        prow_job::{ProwJob, State, name_for},
+        settings::Settings,
+        status::Phase,
+        world::{Draft, Job, Site, World},
+    },
+    execute::{Cause, Error, Reason},
+    hub::Hub,
+};
+
+/// Makes the job for an EphemeralCluster, or says why there is none.
+pub type MakeDraft = Arc<dyn Fn(&Value, Timestamp) -> Draft + Send + Sync>;
+
+/// Looks.
+pub struct Observer {
+    /// The hub.
+    pub hub: Hub,
+    /// What is known of it without asking.
+    pub caches: Arc<Caches>,
+    /// The build clusters.
+    pub build_clusters: Arc<BuildClusters>,
+    /// What administrators decided.
+    pub settings: Arc<Settings>,
+    /// Makes drafts; none where nothing is ever made.
+    pub draft: Option<MakeDraft>,
+    /// How long one call to the hub may take.
+    pub patience: Duration,
+    /// How long one call to a build cluster may take.
+    pub build_cluster_call: Duration,
+    /// The clock.
+    pub now: fn() -> Timestamp,
+}
+
+/// An EphemeralCluster and its ProwJobs, read together.
+struct Read {
+    object: Arc<EphemeralCluster>,
+    jobs: Vec<Arc<ProwJob>>,
+    draft: Option<Draft>,
+    fresh: bool,
+}
+
+impl Observer {
+    /// What there is around an EphemeralCluster; None if the API server says that it does not exist any more.
+    ///
+    /// Nothing is created on the word of a cache, so as long as no job is bound everything is read anew, which happens
+    /// a few times in a life. Otherwise caches do, unless `anew`.
+    pub async fn observe(
+        &self,
+        cached: Arc<EphemeralCluster>,
+        anew: bool,
+    ) -> Result<Option<(Arc<EphemeralCluster>, World)>, Error> {
+        let read = if anew || (self.draft.is_some() && is_unbound(&cached)) {
+            self.read(cached.name()).await?
+        } else {
+            let jobs = self.caches.jobs_of(&cached);
+            Some(Read { object: cached, jobs, draft: None, fresh: false })
+        };
+        let Some(Read { object, mut jobs, draft, fresh }) = read else { return Ok(None) };
+
+        let bound = object.status.value.prow_job_id.clone();
+        let mut job_is_gone = false;
+        if is_missing(&object, &jobs) {
+            match self.call("get_prow_job", self.hub.prow_jobs().get_opt(&bound)).await? {
+                Some(job) => jobs.push(Arc::new(job)),
+                None => job_is_gone = true,
+            }
+        }
+        let mut published = self.caches.published(&object);
+        let mut seen = Vec::with_capacity(jobs.len());
+        for job in jobs {
+            let site = self.site(&object, &job, job.name() == bound, &mut published).await?;
+            seen.push(Job { prow_job: ProwJob::clone(&job), site });
+        }
+        let left_behind = if job_is_gone { self.left_behind(&bound) } else { None };
+        let settings = Arc::clone(&self.settings);
+        let world = World { settings, jobs: seen, fresh, draft, job_is_gone, left_behind, published };
+        Ok(Some((object, world)))
+    }
+
+    /// The object and its jobs, from the API server.
+    async fn read(&self, name: &str) -> Result<Option<Read>, Error> {
+        let whole = self.hub.whole_ephemeral_clusters();
+        let Some(whole) = self.call("get_ephemeral_cluster", whole.get_opt(name)).await? else {
+            return Ok(None);
+        };
+        let decode = |error: serde_json::Error| bug("get_ephemeral_cluster", &error.to_string());
+        let whole = serde_json::to_value(whole).map_err(decode)?;
+        let object: EphemeralCluster = serde_json::from_value(whole.clone()).map_err(decode)?;
+        // A longer name is no label value, so no job has it there.
+        let mut jobs: Vec<Arc<ProwJob>> = Vec::new();
+        if ShortName::try_from(name).is_ok() {
+            let of_it = ListParams::default().labels(&format!("{LABEL}={name}"));
+            let list = self.call("list_prow_jobs", self.hub.prow_jobs().list(&of_it)).await?;
+            jobs.extend(list.items.into_iter().map(Arc::new));
+        }
+        // Our own, should somebody have taken its label away.
+        let own = name_for(object.uid());
+        if !jobs.iter().any(|job| job.name() == own) {
+            jobs.extend(self.call("get_prow_job", self.hub.prow_jobs().get_opt(&own)).await?.map(Arc::new));
+        }
+        let draft = match &self.draft {
+            Some(draft) if is_unbound(&object) => Some(draft(&whole, (self.now)())),
+            _ => None,
+        };
+        Ok(Some(Read { object: Arc::new(object), jobs, draft, fresh: true }))
+    }
+
+    /// What was found where a job runs. Credentials matter only of the job that the EphemeralCluster is bound to.
+    async fn site(
+        &self,
+        object: &EphemeralCluster,
+        job: &ProwJob,
+        bound: bool,
+        published: &mut Published,
+    ) -> Result<Site, Error> {
+        let cluster = job.spec.value.cluster.clone();
+        if job.state() == State::Scheduling || cluster.is_empty() {
+            return Ok(Site::Unscheduled);
+        }
+        Ok(match self.build_clusters.find(&cluster, job.name()) {
+            Found::Unknown => Site::Unknown { cluster },
+            Found::NotYet => return Err(not_yet(&cluster)),
+            Found::Unreachable(error) => Site::Unreachable { cluster, error },
+            Found::NoNamespace => Site::NoNamespace { cluster },
+            Found::Here(here) => {
+                let source = if bound {
+                    self.source(object, job, &cluster, &here, published).await?
+                } else {
+                    Source::Pending("its credentials are not looked at".to_owned())
+                };
+                here.into_site(cluster, source)
+            }
+        })
+    }
+
+    /// What was found where an orphan runs.
+    pub fn site_of_orphan(&self, job: &ProwJob) -> Result<Site, Error> {
+        let cluster = job.spec.value.cluster.clone();
+        if job.state() == State::Scheduling || cluster.is_empty() {
+            return Ok(Site::Unscheduled);
+        }
+        Ok(match self.build_clusters.find(&cluster, job.name()) {
+            Found::Unknown => Site::Unknown { cluster },
+            Found::NotYet => return Err(not_yet(&cluster)),
+            Found::Unreachable(error) => Site::Unreachable { cluster, error },
+            Found::NoNamespace => Site::NoNamespace { cluster },
+            Found::Here(here) => here.into_site(cluster, Source::Pending(String::new())),
+        })
+    }
+
+    fn left_behind(&self, job: &str) -> Option<Site> {
+        let (cluster, here) = self.build_clusters.find_anywhere(job)?;
+        Some(here.into_site(cluster, Source::Pending("the ProwJob is gone".to_owned())))
+    }
+
+    /// A call to the hub.
+    pub async fn call<T>(
+        &self,
+        action: &'static str,
+        call: impl Future<Output = kube::Result<T>>,
+    ) -> Result<T, Error> {
+        let cause = match timeout(self.patience, call).await {
+            Ok(Ok(answer)) => return Ok(answer),
+            Ok(Err(error)) => Cause::from(error),
+            Err(_) => Cause::new(Reason::Timeout, "the hub did not answer in time"),
+        };
+        Err(Error { action, reason: cause.reason, message: cause.message })
+    }
+}
+
+/// Whether a job may still have to be made for it, or found.
+fn is_unbound(object: &EphemeralCluster) -> bool {
+    let status = &object.status.value;
+    status.prow_job_id.is_empty() && !matches!(status.phase, Some(Phase::Failed | Phase::Deprovisioned))
+}
+
+/// Whether the job that it is bound to is not among those found, and that matters: of what has ended and holds nothing any
+/// more Prow deletes the job after a day.
+fn is_missing(object: &EphemeralCluster, jobs: &[Arc<ProwJob>]) -> bool {
+    use testplatform_apis::names::ephemeral_cluster::FINALIZER;
+    let status = &object.status.value;
+    let over = matches!(status.phase, Some(Phase::Failed | Phase::Deprovisioned));
+    !status.prow_job_id.is_empty()
+        && !jobs.iter().any(|job| job.name() == status.prow_job_id)
+        && (!over || object.has_finalizer(FINALIZER))
+}
+
+fn not_yet(cluster: &str) -> Error {
+    let message = format!("build cluster {cluster} has not been seen for a moment");
+    Error { action: "observe", reason: Reason::NotYet, message }
+}
+
+fn bug(action: &'static str, message: &str) -> Error {
+    Error { action, reason: Reason::Bug, message: message.to_owned() }
+}

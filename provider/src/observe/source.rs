@@ -1,0 +1,217 @@
+//! The credentials in ci-operator's namespace. They are read only when what is published may not be what they are.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::Secret;
+use kube::Api;
+use serde::{Deserialize, de::IgnoredAny};
+use testplatform_apis::names::{ci_operator, ours};
+use tokio::time::timeout;
+
+use super::{Observer, not_yet};
+use crate::{
+    build_clusters::{BuildCluster, Here},
+    caches::source_revision,
+    ephemeral_cluster::{
+        credentials::{Credentials, Published, Source},
+        object::EphemeralCluster,
+        prow_job::ProwJob,
+    },
+    execute::{Cause, Error, Reason, secret},
+    redacted::Redacted,
+};
+
+/// Where a value is: a Secret and a key of it.
+type Place = (&'static str, &'static str);
+
+/// resourceVersions of Secrets.
+type Versions = BTreeMap<&'static str, String>;
+
+/// Where the kubeconfig and the password are.
+const INSTALLED: [Place; 2] = [(ci_operator::TEST, "kubeconfig"), (ci_operator::TEST, "kubeadmin-password")];
+const FROM_HIVE: [Place; 2] =
+    [(ci_operator::HIVE_KUBECONFIG, "kubeconfig"), (ci_operator::HIVE_PASSWORD, "password")];
+
+impl Observer {
+    /// The credentials in a namespace. `published` is put right where a cache or an annotation misleads.
+    pub(super) async fn source(
+        &self,
+        object: &EphemeralCluster,
+        job: &ProwJob,
+        cluster: &str,
+        here: &Here,
+        published: &mut Published,
+    ) -> Result<Source, Error> {
+        let from_hive = object.spec.value.ci_operator.test.from_hive;
+        let [kubeconfig, password] = if from_hive { FROM_HIVE } else { INSTALLED };
+        for (name, _) in [kubeconfig, password] {
+            if !here.secrets.contains_key(name) {
+                return Ok(Source::Pending(format!("Secret {name} is not there yet")));
+            }
+        }
+        let seen = |(name, _): Place| (name, here.secrets.get(name).cloned().unwrap_or_default());
+        let revision = revision(cluster, &here.namespace, &[seen(kubeconfig), seen(password)].into());
+        if let Published::Ours { revision: stored, source_revision } = published {
+            // What somebody changed by hand has another resourceVersion than the one that was announced.
+            let untouched = object.annotation(ours::CREDENTIALS_REVISION) == Some(stored);
+            if untouched && source_revision.as_ref() == Some(&revision) {
+                return Ok(Source::Unchanged);
+            }
+        }
+        if object.is_deleted() || job.state().is_final() || here.terminating {
+            return Ok(Source::Pending(
+                "the job has ended, its credentials are not read any more".to_owned(),
+            ));
+        }
+        let read = match self.build_clusters.get(cluster) {
+            Ok(cluster) => match cluster.call() {
+                Some(_leave) => self.read_values(&cluster, &here.namespace, [kubeconfig, password]).await,
+                // Others wait for it already. It must not keep those that wait for another one.
+                None => return Err(not_yet(&here.namespace)),
+            },
+            Err(why) => Err(why),
+        };
+        let (revision, [kubeconfig_value, password_value]) = match read {
+            Ok((versions, values)) => (self::revision(cluster, &here.namespace, &versions), values),
+            Err(why) => return Ok(Source::Unreadable(why)),
+        };
+        let Some(kubeconfig_value) = kubeconfig_value.filter(|value| !value.is_empty()) else {
+            let (name, key) = kubeconfig;
+            return Ok(Source::Pending(format!("Secret {name} has no {key} yet")));
+        };
+        if !is_kubeconfig(&kubeconfig_value) {
+            let (name, key) = kubeconfig;
+            return Ok(Source::Pending(format!("what Secret {name} has as {key} is no kubeconfig yet")));
+        }
+        if from_hive && password_value.is_none() {
+            let (name, key) = password;
+            return Ok(Source::Pending(format!("Secret {name} has no {key} yet")));
+        }
+        let credentials = Credentials {
+            kubeconfig: Redacted(kubeconfig_value),
+            password: Redacted(password_value.unwrap_or_default()),
+            source_revision: revision,
+        };
+        self.compare(object, credentials, published).await
+    }
+
+    /// Reads what is published, because neither the cache nor the annotation is a proof.
+    async fn compare(
+        &self,
+        object: &EphemeralCluster,
+        credentials: Credentials,
+        published: &mut Published,
+    ) -> Result<Source, Error> {
+        if matches!(published, Published::Ours { .. }) {
+            let name = secret::published_name(object.name());
+            let stored = timeout(self.patience, self.hub.secrets().get_opt(&name)).await;
+            let stored = match stored {
+                Ok(Ok(stored)) => stored,
+                Ok(Err(error)) => return Err(failed(Cause::about_secret(&error))),
+                Err(_) => return Err(failed(Cause::new(Reason::Timeout, "the hub did not answer in time"))),
+            };
+            *published = crate::caches::judge(stored.as_ref().map(|secret| &secret.metadata), object);
+            if let (Some(stored), Published::Ours { source_revision: said, .. }) = (stored, published) {
+                let same = stored.data.as_ref() == Some(&secret::data(&credentials));
+                if same && source_revision(&stored.metadata) == Some(&credentials.source_revision) {
+                    return Ok(Source::Unchanged);
+                }
+                // Somebody changed it: it was not made from what it says.
+                *said = said.take().filter(|_| same);
+            }
+        }
+        Ok(Source::Complete(credentials))
+    }
+
+    /// The values, and the resourceVersions of the Secrets that they are from.
+    async fn read_values(
+        &self,
+        cluster: &BuildCluster,
+        namespace: &str,
+        places: [Place; 2],
+    ) -> Result<(Versions, [Option<Vec<u8>>; 2]), String> {
+        let secrets: Api<Secret> = Api::namespaced(cluster.client(), namespace);
+        let mut read: BTreeMap<&'static str, Secret> = BTreeMap::new();
+        for (name, _) in places {
+            if !read.contains_key(name) {
+                let secret = match timeout(self.build_cluster_call, secrets.get_opt(name)).await {
+                    Ok(Ok(secret)) => secret,
+                    Ok(Err(error)) => return Err(Cause::about_secret(&error).message),
+                    Err(_) => return Err("the build cluster did not answer in time".to_owned()),
+                };
+                read.insert(name, secret.unwrap_or_default());
+            }
+        }
+        let value = |(name, key): Place| Some(read.get(name)?.data.as_ref()?.get(key)?.0.clone());
+        let values = places.map(value);
+        let version = |secret: Secret| secret.metadata.resource_version.unwrap_or_default();
+        Ok((read.into_iter().map(|(name, secret)| (name, version(secret))).collect(), values))
+    }
+}
+
+fn failed(cause: Cause) -> Error {
+    Error { action: "get_credentials", reason: cause.reason, message: cause.message }
+}
+
+/// Which state the Secrets are in.
+fn revision(cluster: &str, namespace: &str, versions: &Versions) -> String {
+    let states: Vec<String> = versions.iter().map(|(name, version)| format!("{name}@{version}")).collect();
+    format!("{cluster}/{namespace}:{}", states.join(","))
+}
+
+/// Whether something is at least meant to be one: steps upload files that are not finished.
+fn is_kubeconfig(bytes: &[u8]) -> bool {
+    #[derive(Deserialize)]
+    struct Kubeconfig {
+        clusters: Vec<IgnoredAny>,
+    }
+    let parsed =
+        std::str::from_utf8(bytes).ok().and_then(|text| serde_saphyr::from_str::<Kubeconfig>(text).ok());
+    parsed.is_some_and(|kubeconfig| !kubeconfig.clusters.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use testplatform_apis::names::keys;
+
+    use super::*;
+
+    #[test]
+    fn a_kubeconfig_has_clusters() {
+        let whole = "apiVersion: v1\nkind: Config\nclusters:\n- name: a\n  cluster: {server: 'https://a'}\n";
+        assert!(is_kubeconfig(whole.as_bytes()));
+        assert!(is_kubeconfig(br#"{"clusters":[{"name":"a"}]}"#));
+        for half in ["", "apiVersion: v1\nkind: Config\nclu", "clusters: []", "not ready", "clusters: {"] {
+            assert!(!is_kubeconfig(half.as_bytes()), "{half}");
+        }
+        assert!(!is_kubeconfig(&[0xff, 0xfe]));
+    }
+
+    #[test]
+    fn a_revision_names_every_secret_once() {
+        let of = |versions: &[(&'static str, &str)]| {
+            let versions = versions.iter().map(|(name, version)| (*name, (*version).to_owned())).collect();
+            revision("build01", "ci-op-x", &versions)
+        };
+        assert_eq!(
+            of(&[(ci_operator::TEST, "7"), (ci_operator::TEST, "7")]),
+            "build01/ci-op-x:cluster-provisioning@7"
+        );
+        assert_eq!(
+            of(&[(ci_operator::HIVE_PASSWORD, "8"), (ci_operator::HIVE_KUBECONFIG, "9")]),
+            "build01/ci-op-x:cluster-provisioning-hive-admin-kubeconfig@9,\
+             cluster-provisioning-hive-admin-password@8"
+        );
+    }
+
+    #[test]
+    fn the_keys_that_are_published_are_both_there() {
+        let credentials = Credentials {
+            kubeconfig: Redacted(b"k".to_vec()),
+            password: Redacted(Vec::new()),
+            source_revision: String::new(),
+        };
+        let names: Vec<String> = secret::data(&credentials).into_keys().collect();
+        assert_eq!(names, [keys::KUBEADMIN_PASSWORD, keys::KUBECONFIG]);
+    }
+}

@@ -1,0 +1,256 @@
+//! What the provider may do: one table of what it calls, from which the manifests are made.
+
+use crate::{
+    build_clusters::SECRETS,
+    config::{Config, Mode},
+};
+
+/// Where something is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In the namespace of the EphemeralClusters.
+    EphemeralClusters,
+    /// In the namespace of the ProwJobs.
+    ProwJobs,
+    /// In the namespace of the Lease.
+    Lease,
+    /// On a build cluster, in every namespace.
+    BuildCluster,
+}
+
+/// Calls of one kind, and what for.
+#[derive(Clone, Copy, Debug)]
+pub struct Grant {
+    /// Where.
+    pub place: Place,
+    /// API group; empty for the core.
+    pub group: &'static str,
+    /// Resource.
+    pub resource: &'static str,
+    /// Only objects of these names; all if there are none.
+    pub names: &'static [&'static str],
+    /// Verbs.
+    pub verbs: &'static [&'static str],
+    /// Whether mode `proxy` makes these calls too.
+    pub proxy: bool,
+    /// What for.
+    pub why: &'static str,
+}
+
+/// Stands for the Lease's configured name.
+const LEASE_NAME: &str = "(lease)";
+
+/// Everything that the provider calls.
+pub const GRANTS: &[Grant] = &[
+    Grant {
+        place: Place::EphemeralClusters,
+        group: "ci.openshift.io",
+        resource: "ephemeralclusters",
+        names: &[],
+        verbs: &["get", "list", "watch", "patch"],
+        proxy: true,
+        why: "What is asked for. The finalizer and annotations are patched, the spec never.",
+    },
+    Grant {
+        place: Place::EphemeralClusters,
+        group: "ci.openshift.io",
+        resource: "ephemeralclusters/status",
+        names: &[],
+        verbs: &["patch"],
+        proxy: false,
+        why: "What became of it.",
+    },
+    Grant {
+        place: Place::EphemeralClusters,
+        group: "",
+        resource: "secrets",
+        names: &[],
+        verbs: &["get", "list", "watch", "create", "patch", "delete"],
+        proxy: true,
+        why: "Published credentials. Nothing else that is secret may live in this namespace.",
+    },
+    Grant {
+        place: Place::EphemeralClusters,
+        group: "events.k8s.io",
+        resource: "events",
+        names: &[],
+        verbs: &["create"],
+        proxy: true,
+        why: "Transitions, for whoever watches an EphemeralCluster.",
+    },
+    Grant {
+        place: Place::ProwJobs,
+        group: "prow.k8s.io",
+        resource: "prowjobs",
+        names: &[],
+        verbs: &["get", "list", "watch"],
+        proxy: true,
+        why: "How far the jobs are, and where they run.",
+    },
+    Grant {
+        place: Place::ProwJobs,
+        group: "prow.k8s.io",
+        resource: "prowjobs",
+        names: &[],
+        verbs: &["create", "patch"],
+        proxy: false,
+        why: "Jobs are made, taken over from another controller, and aborted.",
+    },
+    Grant {
+        place: Place::ProwJobs,
+        group: "prow.k8s.io",
+        resource: "prowjobs/status",
+        names: &[],
+        verbs: &["patch"],
+        proxy: false,
+        why: "Aborting, should the definition of ProwJobs ever get a status subresource.",
+    },
+    Grant {
+        place: Place::Lease,
+        group: "coordination.k8s.io",
+        resource: "leases",
+        names: &[],
+        verbs: &["create"],
+        proxy: true,
+        why: "One replica acts. RBAC cannot restrict creation by name.",
+    },
+    Grant {
+        place: Place::Lease,
+        group: "coordination.k8s.io",
+        resource: "leases",
+        names: &[LEASE_NAME],
+        verbs: &["get", "patch"],
+        proxy: true,
+        why: "One replica acts.",
+    },
+    Grant {
+        place: Place::BuildCluster,
+        group: "",
+        resource: "namespaces",
+        names: &[],
+        verbs: &["list", "watch"],
+        proxy: true,
+        why: "Where a job runs: ci-operator labels its namespace with the job's name.",
+    },
+    Grant {
+        place: Place::BuildCluster,
+        group: "",
+        resource: "secrets",
+        names: &SECRETS,
+        verbs: &["get", "list", "watch"],
+        proxy: true,
+        why: "Credentials that a job made, and whether it was told to end. No other Secret can be read.",
+    },
+    Grant {
+        place: Place::BuildCluster,
+        group: "",
+        resource: "secrets",
+        names: &[],
+        verbs: &["create"],
+        proxy: false,
+        why: "Tells a job to end. RBAC cannot restrict creation by name.",
+    },
+];
+
+/// Whose the rights are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServiceAccount {
+    /// Its namespace. Not that of the EphemeralClusters: whoever reads credentials there could read what belongs to it.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+}
+
+const NAME: &str = "provider-testplatform";
+
+impl Default for ServiceAccount {
+    fn default() -> Self {
+        Self { namespace: NAME.into(), name: NAME.into() }
+    }
+}
+
+/// Manifests for the hub.
+pub fn hub(config: &Config, account: &ServiceAccount) -> String {
+    let role = |suffix: &str, place, namespace| {
+        role(&format!("{NAME}{suffix}"), Some(namespace), place, config, account)
+    };
+    [
+        "# What provider-testplatform may do on the hub, and nothing else.\n".to_owned(),
+        "# Generated by `provider-testplatform rbac hub`.\n".to_owned(),
+        service_account(account),
+        role("", Place::EphemeralClusters, &config.ephemeral_cluster.namespace),
+        role("-prowjobs", Place::ProwJobs, &config.prow.namespace),
+        role("-lease", Place::Lease, config.lease_namespace()),
+    ]
+    .concat()
+}
+
+/// Manifests for each build cluster.
+pub fn build_cluster(config: &Config, account: &ServiceAccount) -> String {
+    [
+        "# What provider-testplatform may do on a build cluster, and nothing else.\n".to_owned(),
+        "# Generated by `provider-testplatform rbac build-cluster`.\n".to_owned(),
+        service_account(account),
+        role(NAME, None, Place::BuildCluster, config, account),
+    ]
+    .concat()
+}
+
+fn service_account(account: &ServiceAccount) -> String {
+    let ServiceAccount { namespace, name } = account;
+    format!("apiVersion: v1\nkind: ServiceAccount\nmetadata:\n  name: {name}\n  namespace: {namespace}\n")
+}
+
+/// A role with everything that is called in a place, and its binding.
+fn role(
+    name: &str,
+    namespace: Option<&str>,
+    place: Place,
+    config: &Config,
+    account: &ServiceAccount,
+) -> String {
+    let kind = if namespace.is_some() { "Role" } else { "ClusterRole" };
+    let namespace = namespace.map(|namespace| format!("  namespace: {namespace}\n")).unwrap_or_default();
+    let is_called =
+        |g: &&Grant| g.place == place && (g.proxy || config.ephemeral_cluster.mode != Mode::Proxy);
+    let rules: String = GRANTS.iter().filter(is_called).map(|grant| rule(grant, config)).collect();
+    let ServiceAccount { namespace: account_namespace, name: account } = account;
+    format!(
+        "---
+apiVersion: {API}/v1
+kind: {kind}
+metadata:
+  name: {name}
+{namespace}rules:
+{rules}---
+apiVersion: {API}/v1
+kind: {kind}Binding
+metadata:
+  name: {name}
+{namespace}roleRef:
+  apiGroup: {API}
+  kind: {kind}
+  name: {name}
+subjects:
+- kind: ServiceAccount
+  name: {account}
+  namespace: {account_namespace}
+"
+    )
+}
+
+const API: &str = "rbac.authorization.k8s.io";
+
+fn rule(grant: &Grant, config: &Config) -> String {
+    let Grant { group, resource, names, verbs, why, .. } = grant;
+    let group = if group.is_empty() { "\"\"" } else { group };
+    let verbs = verbs.join(", ");
+    let name = |name: &&str| match *name {
+        LEASE_NAME => config.leader_election.name.clone(),
+        other => other.to_owned(),
+    };
+    let names: Vec<String> = names.iter().map(name).collect();
+    let names =
+        if names.is_empty() { String::new() } else { format!("  resourceNames: [{}]\n", names.join(", ")) };
+    format!("# {why}\n- apiGroups: [{group}]\n  resources: [{resource}]\n{names}  verbs: [{verbs}]\n")
+}

@@ -1,0 +1,94 @@
+//! What one pass over an object comes to: actions, then its status, then when to look again.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use jiff::SignedDuration;
+use serde_json::Value;
+
+use crate::ephemeral_cluster::{credentials::Credentials, status::Status};
+
+/// What is to be done about one object now.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Step {
+    /// In this order; the first that fails ends the pass. Each may have been done before, by a pass that did not
+    /// come to its end.
+    pub actions: Vec<Action>,
+    /// Written after the actions, if it differs from what is stored. None leaves it alone.
+    pub status: Option<Status>,
+    /// When to look again although nothing happened.
+    pub requeue: Requeue,
+}
+
+/// When to look again although nothing happened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Requeue {
+    /// Whenever something changes, and now and then.
+    #[default]
+    OnChange,
+    /// After this time at the latest: a deadline, or something that cannot be watched.
+    After(Duration),
+    /// What was read was not enough, or not current: at once, reading anew.
+    Anew,
+}
+
+impl Requeue {
+    /// After a time; at once if it is over.
+    pub fn after(time: SignedDuration) -> Self {
+        Self::After(Duration::try_from(time).unwrap_or(Duration::ZERO))
+    }
+}
+
+/// One write, safe to repeat.
+///
+/// Those on the EphemeralCluster itself carry the resourceVersion that was read, so that a decision on an old copy fails.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// Puts our finalizer on the EphemeralCluster.
+    AddFinalizer,
+    /// Takes our finalizer off the EphemeralCluster.
+    RemoveFinalizer,
+    /// Sets annotations of the EphemeralCluster; None removes one.
+    Annotate(BTreeMap<String, Option<String>>),
+    /// Creates a ProwJob. One of that name that is there already is the one that was meant.
+    CreateProwJob(Box<Value>),
+    /// Writes onto a ProwJob of another controller's making whose it is.
+    ClaimProwJob {
+        /// Name of the ProwJob.
+        name: String,
+        /// Labels to add.
+        labels: BTreeMap<String, String>,
+        /// Annotations to add.
+        annotations: BTreeMap<String, String>,
+    },
+    /// Sets a ProwJob to aborted, unless it has ended.
+    AbortProwJob {
+        /// Name of the ProwJob.
+        name: String,
+        /// Why, for whoever looks at the job.
+        description: String,
+    },
+    /// Creates the Secret that the wait step waits for. One that is there already stays as it is.
+    Signal {
+        /// The build cluster.
+        cluster: String,
+        /// Namespace of ci-operator on it.
+        namespace: String,
+    },
+    /// Creates or updates `<ec>-credentials`, controlled by the EphemeralCluster. Fails on a Secret of another owner.
+    PublishCredentials(Credentials),
+    /// Deletes `<ec>-credentials`, if the EphemeralCluster controls it.
+    WithdrawCredentials,
+    /// Tells whoever watches the EphemeralCluster.
+    Emit(Event),
+}
+
+/// An event on the EphemeralCluster. Made on transitions only.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// Whether somebody should worry.
+    pub warning: bool,
+    /// A CamelCase word.
+    pub reason: String,
+    /// A sentence.
+    pub note: String,
+}

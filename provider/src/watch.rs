@@ -1,0 +1,168 @@
+//! A watch that is kept running, and whether it runs.
+//!
+//! After an error everything is listed anew, although a watch could be resumed: a list that has come to its end is the
+//! only proof that a cache is current again, and what depends on a cache has to know that.
+
+use std::{
+    fmt::Debug,
+    pin::pin,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use futures_util::StreamExt as _;
+use kube::{
+    Api, Resource,
+    api::ListParams,
+    runtime::watcher::{self, Event, watcher},
+};
+use serde::de::DeserializeOwned;
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::execute::error::plain;
+
+/// How often somebody asks whether the other side is still there. A connection that was cut without a word would
+/// otherwise be noticed only when the watch has had its time, after five minutes.
+const PROBE: Duration = Duration::from_mins(1);
+/// For how long nothing may happen before everything is listed anew, in case that something did. A net, and nothing else.
+const QUIET: Duration = Duration::from_mins(30);
+/// How long a page of a list may take.
+const PAGE: Duration = Duration::from_mins(1);
+/// How long an answer may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Between two tries, doubled each time.
+const BACKOFF: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
+
+/// Whether a watch runs.
+#[derive(Debug)]
+pub struct Health {
+    name: &'static str,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    /// Everything was listed at least once.
+    listed: bool,
+    /// Since when what is known may be old, and why.
+    behind: Option<(Instant, String)>,
+}
+
+impl Health {
+    /// Of a watch that has not begun.
+    pub fn new(name: &'static str) -> Self {
+        let behind = Some((Instant::now(), "its watch has not begun yet".to_owned()));
+        Self { name, state: Mutex::new(State { listed: false, behind }) }
+    }
+
+    /// What is watched.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Whether everything was listed at least once.
+    pub fn listed(&self) -> bool {
+        self.state().listed
+    }
+
+    /// For how long what is known may have been old, and why. None while the watch runs.
+    pub fn behind(&self) -> Option<(Duration, String)> {
+        self.state().behind.as_ref().map(|(since, why)| (since.elapsed(), why.clone()))
+    }
+
+    fn current(&self) {
+        *self.state() = State { listed: true, behind: None };
+    }
+
+    fn failed(&self, why: String) {
+        let mut state = self.state();
+        let since = state.behind.as_ref().map_or_else(Instant::now, |(since, _)| *since);
+        state.behind = Some((since, why));
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Watches until it is dropped. `on` gets every event; it must be quick.
+pub async fn keep<K>(api: Api<K>, config: watcher::Config, health: &Health, mut on: impl FnMut(Event<K>))
+where
+    K: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
+{
+    let mut backoff = BACKOFF.0;
+    loop {
+        let Err(error) = run(&api, &config, health, &mut on).await else { continue };
+        if health.behind().is_none() {
+            backoff = BACKOFF.0;
+        }
+        tracing::warn!(watch = health.name, error, "the watch failed; it begins again");
+        health.failed(error);
+        sleep(backoff).await;
+        backoff = (backoff * 2).min(BACKOFF.1);
+    }
+}
+
+/// One watch, until it fails or has been quiet for too long.
+async fn run<K>(
+    api: &Api<K>,
+    config: &watcher::Config,
+    health: &Health,
+    on: &mut impl FnMut(Event<K>),
+) -> Result<(), String>
+where
+    K: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
+{
+    let mut events = pin!(watcher(api.clone(), config.clone()));
+    let mut probe = pin!(unanswered(api, config));
+    let mut listed = false;
+    loop {
+        let event = tokio::select! {
+            event = events.next() => event,
+            error = &mut probe => return Err(error),
+            () = sleep(if listed { QUIET } else { PAGE }) => {
+                return if listed { Ok(()) } else { Err("its list does not come".to_owned()) };
+            }
+        };
+        match event {
+            Some(Ok(event)) => {
+                let is_end = matches!(event, Event::InitDone);
+                on(event);
+                if is_end {
+                    listed = true;
+                    health.current();
+                }
+            }
+            Some(Err(error)) => return Err(words(&error)),
+            None => return Err("the watch ended".to_owned()),
+        }
+    }
+}
+
+/// Ends when the other side does not answer.
+async fn unanswered<K>(api: &Api<K>, config: &watcher::Config) -> String
+where
+    K: Clone + DeserializeOwned + Debug,
+{
+    let mut one = ListParams::default().limit(1);
+    one.label_selector.clone_from(&config.label_selector);
+    one.field_selector.clone_from(&config.field_selector);
+    loop {
+        sleep(PROBE).await;
+        match timeout(PATIENCE, api.list_metadata(&one)).await {
+            Ok(Ok(_)) => {}
+            Ok(Err(error)) => return plain(&error),
+            Err(_) => return format!("no answer within {} s", PATIENCE.as_secs()),
+        }
+    }
+}
+
+fn words(error: &watcher::Error) -> String {
+    match error {
+        watcher::Error::InitialListFailed(error)
+        | watcher::Error::WatchStartFailed(error)
+        | watcher::Error::WatchFailed(error) => plain(error),
+        watcher::Error::WatchError(status) if !status.message.is_empty() => status.message.clone(),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,183 @@
+//! What is known of a build cluster, also when it stumbles, is away, or comes back.
+
+use std::{fs, sync::Arc, time::Duration};
+
+use provider_testplatform::build_clusters::{BuildClusters, Found, Moved};
+use serde_json::{Value, json};
+use tokio::{
+    sync::mpsc::{UnboundedReceiver, unbounded_channel},
+    time::sleep,
+};
+
+use super::memory::{Fault, Memory};
+
+const PATIENCE: Duration = Duration::from_secs(30);
+
+fn clusters() -> (Arc<BuildClusters>, UnboundedReceiver<Moved>) {
+    let (sender, receiver) = unbounded_channel();
+    (BuildClusters::new(sender, PATIENCE), receiver)
+}
+
+async fn seconds(seconds: u64) {
+    sleep(Duration::from_secs(seconds)).await;
+}
+
+fn namespace(memory: &Memory, name: &str, job: &str, metadata: &Value) {
+    let mut object = json!({ "metadata": { "labels": { "ci.openshift.io/jobid": job } } });
+    for (key, value) in metadata.as_object().unwrap() {
+        object["metadata"][key] = value.clone();
+    }
+    memory.put(&format!("/api/v1/namespaces/{name}"), object);
+}
+
+fn secret(memory: &Memory, namespace: &str, name: &str) {
+    memory.put(&format!("/api/v1/namespaces/{namespace}/secrets/{name}"), json!({}));
+}
+
+fn told(moved: &mut UnboundedReceiver<Moved>) -> Vec<Moved> {
+    let mut all: Vec<Moved> = std::iter::from_fn(|| moved.try_recv().ok()).collect();
+    all.dedup();
+    all
+}
+
+#[tokio::test(start_paused = true)]
+async fn events_name_the_job() {
+    let memory = Memory::new();
+    let (clusters, mut moved) = clusters();
+    assert_eq!(clusters.find("build01", "job"), Found::Unknown);
+    clusters.add("build01", memory.client());
+    assert_eq!(clusters.find("build01", "job"), Found::NotYet);
+    seconds(1).await;
+    assert_eq!(clusters.find("build01", "job"), Found::NoNamespace);
+    told(&mut moved);
+
+    namespace(&memory, "ci-op-x", "job", &json!({}));
+    seconds(1).await;
+    assert_eq!(told(&mut moved), [Moved::Job("job".into())]);
+    secret(&memory, "ci-op-x", "cluster-provisioning");
+    secret(&memory, "ci-op-x", "somebody-elses");
+    secret(&memory, "elsewhere", "cluster-provisioning");
+    seconds(1).await;
+    assert_eq!(told(&mut moved), [Moved::Job("job".into())]);
+    let Found::Here(here) = clusters.find("build01", "job") else { panic!("it is here") };
+    assert_eq!((here.namespace.as_str(), here.terminating), ("ci-op-x", false));
+    assert_eq!(here.secrets.keys().copied().collect::<Vec<_>>(), ["cluster-provisioning"]);
+
+    memory.delete("/api/v1/namespaces/ci-op-x");
+    seconds(1).await;
+    assert_eq!(told(&mut moved), [Moved::Job("job".into())]);
+    assert_eq!(clusters.find("build01", "job"), Found::NoNamespace);
+    // Nothing is asked for but what RBAC allows.
+    for call in memory.calls() {
+        let secrets = call.path == "/api/v1/secrets" && call.parameter("fieldSelector").is_some();
+        assert!(call.method == "GET" && (secrets || call.path == "/api/v1/namespaces"), "{call:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_newest_namespace_counts_unless_it_is_going() {
+    let memory = Memory::new();
+    namespace(&memory, "ci-op-a", "job", &json!({ "creationTimestamp": "2026-01-01T00:00:00Z" }));
+    namespace(&memory, "ci-op-b", "job", &json!({ "creationTimestamp": "2026-01-01T00:10:00Z" }));
+    let going =
+        json!({ "creationTimestamp": "2026-01-01T00:20:00Z", "deletionTimestamp": "2026-01-01T00:30:00Z" });
+    namespace(&memory, "ci-op-c", "job", &going);
+    let (clusters, _moved) = clusters();
+    clusters.add("build01", memory.client());
+    seconds(1).await;
+    assert!(matches!(clusters.find("build01", "job"), Found::Here(here) if here.namespace == "ci-op-b"));
+    let (cluster, here) = clusters.find_anywhere("job").unwrap();
+    assert_eq!((cluster.as_str(), here.namespace.as_str()), ("build01", "ci-op-b"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_is_away_is_not_called_so_at_once() {
+    for fault in [Fault::Lost, Fault::Refused(503), Fault::Refused(403)] {
+        let memory = Memory::new();
+        namespace(&memory, "ci-op-x", "job", &json!({}));
+        let (clusters, mut moved) = clusters();
+        clusters.add("build01", memory.client());
+        seconds(1).await;
+        told(&mut moved);
+        memory.judge(move |_| Some(fault));
+        // Probes notice what a watch that hears nothing does not.
+        seconds(75).await;
+        assert!(matches!(clusters.find("build01", "job"), Found::Here(_)), "{fault:?}: as it was");
+        assert_eq!(clusters.find("build01", "other"), Found::NotYet, "{fault:?}: may be there by now");
+        seconds(35).await;
+        assert!(matches!(clusters.find("build01", "job"), Found::Unreachable(_)), "{fault:?}");
+        assert_eq!(told(&mut moved), [Moved::Cluster("build01".into())], "{fault:?}");
+        assert!(clusters.get("build01").is_err() && clusters.states()[0].1.is_some());
+
+        memory.judge(|_| None);
+        seconds(75).await;
+        assert!(matches!(clusters.find("build01", "job"), Found::Here(_)), "{fault:?}");
+        assert!(told(&mut moved).contains(&Moved::Cluster("build01".into())));
+        assert_eq!(clusters.states(), [("build01".to_owned(), None)]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_was_never_seen_holds_nobody_up_for_long() {
+    let (good, bad) = (Memory::new(), Memory::new());
+    bad.judge(|_| Some(Fault::Lost));
+    let (clusters, _moved) = clusters();
+    clusters.add("build01", good.client());
+    clusters.add("build02", bad.client());
+    let begun = tokio::time::Instant::now();
+    clusters.seen().await;
+    assert!(begun.elapsed() <= PATIENCE + Duration::from_secs(1));
+    assert_eq!(clusters.find("build01", "job"), Found::NoNamespace);
+    assert!(matches!(clusters.find("build02", "job"), Found::Unreachable(_)));
+}
+
+#[tokio::test]
+async fn the_directory_is_followed() {
+    let directory = tempfile::tempdir().unwrap();
+    let kubeconfig = |server: &str| {
+        json!({
+            "apiVersion": "v1", "kind": "Config", "current-context": "a",
+            "contexts": [{ "name": "a", "context": { "cluster": "a", "user": "a" } }],
+            "clusters": [{ "name": "a", "cluster": { "server": server } }],
+            "users": [{ "name": "a", "user": { "token": "s3cret" } }],
+        })
+        .to_string()
+    };
+    // As the kubelet mounts a Secret.
+    let versions = ["..v1", "..v2"].map(|name| directory.path().join(name));
+    for version in &versions {
+        fs::create_dir(version).unwrap();
+    }
+    fs::write(versions[0].join("build01"), kubeconfig("https://127.0.0.1:1")).unwrap();
+    fs::write(versions[0].join("build02"), "s3cret: [").unwrap();
+    fs::write(versions[1].join("build01"), "half").unwrap();
+    fs::write(versions[1].join("build03"), kubeconfig("https://127.0.0.1:3")).unwrap();
+    let link = directory.path().join("..data");
+    std::os::unix::fs::symlink(&versions[0], &link).unwrap();
+    for name in ["build01", "build02", "build03"] {
+        std::os::unix::fs::symlink(link.join(name), directory.path().join(name)).unwrap();
+    }
+
+    let (clusters, mut moved) = clusters();
+    clusters.read(directory.path()).await.unwrap();
+    assert!(clusters.get("build01").is_ok());
+    let Found::Unreachable(error) = clusters.find("build02", "job") else { panic!("it cannot be used") };
+    assert_eq!(error, "its kubeconfig cannot be used: it is not a kubeconfig");
+    assert_eq!(clusters.find("build03", "job"), Found::Unknown);
+    told(&mut moved);
+
+    clusters.read(directory.path()).await.unwrap();
+    assert_eq!(told(&mut moved), [], "nothing changed");
+
+    fs::remove_file(&link).unwrap();
+    std::os::unix::fs::symlink(&versions[1], &link).unwrap();
+    clusters.read(directory.path()).await.unwrap();
+    assert!(clusters.get("build01").is_ok(), "what worked goes on working");
+    assert_eq!(clusters.find("build02", "job"), Found::Unknown);
+    assert!(clusters.get("build03").is_ok());
+    let names: Vec<Moved> = told(&mut moved);
+    assert!(
+        names.contains(&Moved::Cluster("build02".into()))
+            && names.contains(&Moved::Cluster("build03".into()))
+    );
+}

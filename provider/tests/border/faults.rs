@@ -1,0 +1,83 @@
+//! What goes wrong is known by its kind, and doing it again ends well.
+
+use provider_testplatform::step::{Action, Event, Step};
+use serde_json::json;
+
+use super::{Bench, SECRET, credentials, memory::Fault, plain};
+
+#[tokio::test]
+async fn every_answer_has_its_kind() {
+    for (fault, kind) in [
+        (Fault::Refused(401), "forbidden"),
+        (Fault::Refused(403), "forbidden"),
+        (Fault::Refused(404), "not_found"),
+        (Fault::Refused(409), "conflict"),
+        (Fault::Refused(413), "refused"),
+        (Fault::Refused(422), "refused"),
+        (Fault::Refused(429), "server"),
+        (Fault::Refused(500), "server"),
+        (Fault::Refused(503), "server"),
+        (Fault::Lost, "timeout"),
+        (Fault::AnswerLost, "timeout"),
+    ] {
+        let (bench, object) = Bench::with(plain());
+        bench.hub.judge(move |_| Some(fault));
+        let create = Action::CreateProwJob(Box::new(json!({
+            "apiVersion": "prow.k8s.io/v1", "kind": "ProwJob", "metadata": { "name": "job" },
+        })));
+        let failed = bench.act(&object, create).await.unwrap_err();
+        assert_eq!(failed, format!("create_prow_job/{kind}"), "{fault:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_was_lost_does_no_harm() {
+    let (bench, object) = Bench::with(plain());
+    let mut first = true;
+    bench.hub.judge(move |_| std::mem::take(&mut first).then_some(Fault::AnswerLost));
+    let create = || {
+        Action::CreateProwJob(Box::new(json!({
+            "apiVersion": "prow.k8s.io/v1", "kind": "ProwJob", "metadata": { "name": "job" },
+        })))
+    };
+    assert!(bench.act(&object, create()).await.is_err());
+    bench.act(&object, create()).await.unwrap();
+    assert_eq!(bench.hub.list("/apis/prow.k8s.io/v1/namespaces/ci/prowjobs").len(), 1);
+}
+
+#[tokio::test]
+async fn an_event_that_is_lost_ends_nothing() {
+    let (bench, object) = Bench::with(plain());
+    bench.hub.judge(|call| call.path.contains("events.k8s.io").then_some(Fault::Refused(403)));
+    let event = Event { warning: false, reason: "Why".into(), note: "a note".into() };
+    let step = Step { actions: vec![Action::Emit(event), Action::AddFinalizer], ..Step::default() };
+    let outcome = bench.executor.run(Some(object), &step).await.unwrap();
+    assert_eq!(outcome.forgone.len(), 1);
+    assert!(outcome.object.unwrap().metadata.finalizers.is_some());
+}
+
+#[tokio::test]
+async fn the_first_failure_ends_a_step() {
+    let (bench, object) = Bench::with(plain());
+    bench.hub.judge(|call| (call.method == "POST").then_some(Fault::Refused(403)));
+    let step = Step {
+        actions: vec![
+            Action::AddFinalizer,
+            Action::PublishCredentials(credentials("x")),
+            Action::RemoveFinalizer,
+        ],
+        ..Step::default()
+    };
+    let failure = bench.executor.run(Some(object), &step).await.unwrap_err();
+    assert!(matches!(failure.action, Some(Action::PublishCredentials(_))));
+    assert!(failure.object.unwrap().metadata.finalizers.is_some(), "what was done before counts");
+}
+
+#[tokio::test]
+async fn errors_about_secrets_do_not_repeat_them() {
+    let (bench, object) = Bench::with(plain());
+    bench.hub.put(SECRET, json!({ "data": "s3cret" }));
+    let step = Step { actions: vec![Action::PublishCredentials(credentials("x"))], ..Step::default() };
+    let failure = bench.executor.run(Some(object), &step).await.unwrap_err();
+    assert!(!format!("{} {failure:?}", failure.error).contains("s3cret"), "{failure:?}");
+}

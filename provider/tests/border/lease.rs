@@ -1,0 +1,103 @@
+//! One holder at a time, on an API server.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use kube::Api;
+use provider_testplatform::lease::{Election, Lost, Times};
+use serde_json::json;
+use tokio::time::{Instant, timeout};
+
+use super::memory::{Fault, Memory};
+
+const LEASE: &str = "/apis/coordination.k8s.io/v1/namespaces/ephemeral-cluster/leases/l";
+
+fn election(memory: &Memory, me: &str) -> Election {
+    Election {
+        api: Api::namespaced(memory.client(), "ephemeral-cluster"),
+        name: "l".into(),
+        me: me.into(),
+        times: Times {
+            lease: Duration::from_secs(15),
+            renew: Duration::from_secs(10),
+            retry: Duration::from_secs(2),
+        },
+        now: || Timestamp::UNIX_EPOCH,
+    }
+}
+
+fn holder(memory: &Memory) -> String {
+    memory.get(LEASE).unwrap()["spec"]["holderIdentity"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_next_one_comes_when_it_is_given_back() {
+    let memory = Memory::new();
+    let (first, second) = (election(&memory, "first"), election(&memory, "second"));
+    first.acquire().await;
+    assert_eq!(holder(&memory), "first");
+    // Another holder's time in it says nothing, so it is renewed for the second to see.
+    let held = async {
+        tokio::select! {
+            lost = first.keep() => panic!("{lost}"),
+            () = tokio::time::sleep(Duration::from_mins(2)) => first.release().await,
+        }
+    };
+    let begun = Instant::now();
+    // The fake clock stands still, so each renewal has to be told apart by something else.
+    let ((), ()) = tokio::join!(held, async {
+        timeout(Duration::from_secs(10), second.acquire()).await.unwrap_err();
+        tokio::time::sleep(Duration::from_secs(111)).await;
+        second.acquire().await;
+    });
+    assert!(begun.elapsed() < Duration::from_secs(125), "{:?}", begun.elapsed());
+    assert_eq!(holder(&memory), "second");
+    assert_eq!(memory.get(LEASE).unwrap()["spec"]["leaseTransitions"], 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_holder_that_is_gone_is_followed_when_its_time_is_over() {
+    let memory = Memory::new();
+    election(&memory, "first").acquire().await;
+    let begun = Instant::now();
+    election(&memory, "second").acquire().await;
+    let waited = begun.elapsed();
+    assert!(waited >= Duration::from_secs(15) && waited < Duration::from_secs(18), "{waited:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_cannot_renew_has_lost_before_another_can_acquire() {
+    for fault in [Fault::Refused(500), Fault::Lost, Fault::AnswerLost] {
+        let memory = Memory::new();
+        let first = election(&memory, "first");
+        first.acquire().await;
+        memory.judge(move |_| Some(fault));
+        let begun = Instant::now();
+        assert!(matches!(first.keep().await, Lost::Late(..)), "{fault:?}");
+        assert!(begun.elapsed() <= Duration::from_secs(10), "{fault:?}: {:?}", begun.elapsed());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lease_that_was_taken_is_lost() {
+    let memory = Memory::new();
+    let first = election(&memory, "first");
+    first.acquire().await;
+    memory.merge(LEASE, &json!({ "spec": { "holderIdentity": "thief" } }));
+    assert_eq!(first.keep().await, Lost::To("thief".into()));
+    first.release().await;
+    assert_eq!(holder(&memory), "thief", "what is another's is not given back");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stumble_is_no_loss() {
+    let memory = Memory::new();
+    let first = election(&memory, "first");
+    first.acquire().await;
+    let mut count = 0;
+    memory.judge(move |_| {
+        count += 1;
+        (count % 5 < 2).then_some(Fault::Refused(503))
+    });
+    assert!(timeout(Duration::from_mins(10), first.keep()).await.is_err());
+}

@@ -1,0 +1,85 @@
+//! The border on API servers in memory: each action is one call or a few, exactly these; one replica acts; and build
+//! clusters fail each by itself.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "what is wrong here fails the test")]
+
+mod actions;
+mod build_clusters;
+mod faults;
+mod lease;
+mod memory;
+mod rbac;
+mod walk;
+
+use std::{sync::Arc, time::Duration};
+
+use jiff::Timestamp;
+use memory::Memory;
+use provider_testplatform::{
+    ephemeral_cluster::{credentials::Credentials, object::EphemeralCluster},
+    execute::{Executor, Failure, Outcome, Patience, Reach},
+    hub::Hub,
+    redacted::Redacted,
+    step::{Action, Step},
+};
+use serde_json::{Value, json};
+
+const OBJECT: &str = "/apis/ci.openshift.io/v1/namespaces/ephemeral-cluster/ephemeralclusters/ec";
+const JOB: &str = "/apis/prow.k8s.io/v1/namespaces/ci/prowjobs/job";
+const SECRET: &str = "/api/v1/namespaces/ephemeral-cluster/secrets/ec-credentials";
+const SIGNAL: &str = "/api/v1/namespaces/ci-op-x/secrets/test-done-signal";
+
+/// A hub and a build cluster in memory, and an executor on them.
+struct Bench {
+    hub: Memory,
+    build_cluster: Memory,
+    executor: Executor,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let (hub, build_cluster) = (Memory::new(), Memory::new());
+        let client = build_cluster.client();
+        let reach: Reach = Arc::new(move |name| {
+            if name == "build01" { Ok(client.clone()) } else { Err("there is no kubeconfig for it".into()) }
+        });
+        let moment = Duration::from_millis(100);
+        let executor = Executor::new(
+            Hub::new(hub.client(), "ephemeral-cluster", "ci"),
+            reach,
+            "me",
+            Patience { hub: moment, build_clusters: moment },
+            || "2026-01-01T02:00:00.123456Z".parse::<Timestamp>().unwrap(),
+        );
+        Self { hub, build_cluster, executor }
+    }
+
+    /// With an EphemeralCluster on the hub.
+    fn with(object: Value) -> (Self, EphemeralCluster) {
+        let bench = Self::new();
+        let stored = bench.hub.put(OBJECT, object);
+        (bench, decode(stored))
+    }
+
+    /// Does one action.
+    async fn act(&self, object: &EphemeralCluster, action: Action) -> Result<Outcome, String> {
+        let step = Step { actions: vec![action], ..Step::default() };
+        let done = self.executor.run(Some(object.clone()), &step).await;
+        done.map_err(|Failure { error, .. }| format!("{}/{}", error.action, error.reason.as_str()))
+    }
+}
+
+fn decode(object: Value) -> EphemeralCluster {
+    serde_json::from_value(object).unwrap()
+}
+
+fn plain() -> Value {
+    json!({ "apiVersion": "ci.openshift.io/v1", "kind": "EphemeralCluster", "metadata": { "uid": "u" }, "spec": {} })
+}
+
+fn credentials(kubeconfig: &str) -> Credentials {
+    Credentials {
+        kubeconfig: Redacted(kubeconfig.into()),
+        password: Redacted(Vec::new()),
+        source_revision: format!("build01/ci-op-x:cluster-provisioning@{}", kubeconfig.len()),
+    }
+}

@@ -1,0 +1,233 @@
+//! The configuration file: what it means, and what is said about one that is wrong.
+//! `SNAPSHOTS=overwrite cargo test -p provider-testplatform --test config` writes the schema.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "the lints see helpers of an integration test as production code"
+)]
+
+use std::{fs, path::Path};
+
+use provider_testplatform::{
+    config::{Config, ConfigError, Mode},
+    ephemeral_cluster::settings::Settings,
+};
+use rstest::rstest;
+use serde_json::Value;
+
+const FULL: &str = include_str!("config/full.yaml");
+
+fn problems(text: &str) -> Vec<String> {
+    match Config::parse("provider.yaml", text) {
+        Ok(_) => vec![],
+        Err(ConfigError::Invalid(problems)) => problems.iter().map(ToString::to_string).collect(),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[test]
+fn nothing_said_is_the_defaults() {
+    for text in ["", "# nothing\n", "{}", "ephemeralCluster:\nprow: null\n"] {
+        assert_eq!(Config::parse("provider.yaml", text).unwrap(), Config::default(), "{text:?}");
+    }
+    assert_eq!(Settings::from(&Config::default()), Settings::default());
+    assert_eq!(Config::default().ephemeral_cluster.mode, Mode::Off);
+    assert_eq!(Config::default().lease_namespace(), "ephemeral-cluster");
+}
+
+/// Every field of the schema is in the file, so that none can be forgotten here.
+#[test]
+fn every_field_can_be_set() {
+    let config = Config::parse("full.yaml", FULL).unwrap();
+    let read: Value = serde_saphyr::from_str(FULL).unwrap();
+    assert_eq!(serde_json::to_value(&config).unwrap(), read);
+    let mut missing = vec![];
+    let schema = Config::schema();
+    declared(&schema, &schema, "", &mut |path| {
+        if read.pointer(path).is_none() {
+            missing.push(path.to_owned());
+        }
+    });
+    assert_eq!(missing, Vec::<String>::new());
+    assert_ne!(config.ephemeral_cluster, Config::default().ephemeral_cluster);
+    assert_eq!(config.lease_namespace(), "provider");
+}
+
+/// Calls `visit` with a JSON pointer for each property that a schema declares; of lists for the first item.
+fn declared(root: &Value, schema: &Value, path: &str, visit: &mut dyn FnMut(&str)) {
+    let variants = schema["anyOf"].as_array().into_iter().flatten().chain([schema]);
+    for variant in variants {
+        let variant = match variant["$ref"].as_str() {
+            Some(reference) => root.pointer(reference.trim_start_matches('#')).unwrap(),
+            None => variant,
+        };
+        for (name, inner) in variant["properties"].as_object().into_iter().flatten() {
+            let path = format!("{path}/{name}");
+            // The two ways to give profiles exclude each other; `file` is in the file.
+            if path != "/ephemeralCluster/clusterProfiles/inline" {
+                visit(&path);
+                declared(root, inner, &path, visit);
+            }
+        }
+        if let Some(items) = variant.get("items") {
+            declared(root, items, &format!("{path}/0"), visit);
+        }
+    }
+}
+
+#[test]
+fn the_schema_is_checked_in() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("config.schema.json");
+    let fresh = format!("{:#}\n", Config::schema());
+    if std::env::var_os("SNAPSHOTS").is_some_and(|value| value == "overwrite") {
+        fs::write(&path, &fresh).unwrap();
+    }
+    let checked_in = fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        checked_in == fresh,
+        "provider/config.schema.json is not what the types say; run with SNAPSHOTS=overwrite"
+    );
+}
+
+#[test]
+fn the_schema_accepts_what_is_accepted_and_nothing_unknown() {
+    let schema = jsonschema::draft202012::new(&Config::schema()).unwrap();
+    let full: Value = serde_saphyr::from_str(FULL).unwrap();
+    let errors: Vec<_> = schema.iter_errors(&full).map(|error| error.to_string()).collect();
+    assert_eq!(errors, Vec::<String>::new());
+    assert!(schema.is_valid(&serde_json::to_value(Config::default()).unwrap()));
+    assert!(!schema.is_valid(&serde_json::json!({ "ephemeralCluster": { "mod": "off" } })));
+}
+
+#[rstest]
+#[case::syntax("ephemeralCluster: [\n", "provider.yaml:1:19: unclosed bracket '['")]
+#[case::not_a_mapping("- a\n", "provider.yaml:1:1: expected fields, each as name: value")]
+#[case::twice("http: {}\nhttp: {}\n", "provider.yaml:2:1: duplicate mapping key `http` is not allowed here")]
+#[case::unknown(
+    "ephemeralCluster:\n  mod: off\n",
+    "provider.yaml:2:3: ephemeralCluster.mod: unknown field `mod`, expected one of `mode`, `namespace`, `provisionTimeout`, `maxLifetime`, `schedulingTimeout`, `deprovisionTimeout`, `abortGrace`, `otherWriterRespite`, `waitImage`, `waitStep`, `resources`, `privilegedTenants`, `clusterProfiles`, `clusterClaimOwners`, `deniedImageNames`, `maxConfigBytes`"
+)]
+#[case::mode(
+    "ephemeralCluster:\n  mode: on\n",
+    "provider.yaml:2:9: ephemeralCluster.mode: true is no mode: use fulfil, proxy or off"
+)]
+#[case::duration(
+    "ephemeralCluster:\n  maxLifetime: 2 hours\n",
+    "provider.yaml:2:16: ephemeralCluster.maxLifetime: \"2 hours\" is not a duration: unknown unit \" hours\", use one of h, m, s, ms, us, ns"
+)]
+#[case::bare_number(
+    "ephemeralCluster:\n  waitImage: { name: 4.21 }\n",
+    "provider.yaml:2:22: ephemeralCluster.waitImage.name: invalid type: floating point `4.21`, expected a string; put it in quotes"
+)]
+#[case::bare_duration(
+    "ephemeralCluster: { abortGrace: 300 }\n",
+    "provider.yaml:1:33: ephemeralCluster.abortGrace: invalid type: integer `300`, expected a duration such as 90s or 1h30m, as a string; put it in quotes"
+)]
+#[case::negative(
+    "ephemeralCluster: { abortGrace: -5m }\n",
+    "provider.yaml:1:33: ephemeralCluster.abortGrace: must not be negative; 0s switches it off"
+)]
+#[case::zero(
+    "ephemeralCluster: { provisionTimeout: 0s }\n",
+    "provider.yaml:1:39: ephemeralCluster.provisionTimeout: must be longer than nothing, such as 30m"
+)]
+#[case::poll(
+    "ephemeralCluster: { waitStep: { pollInterval: 0s } }\n",
+    "provider.yaml:1:47: ephemeralCluster.waitStep.pollInterval: must be at least 1ms"
+)]
+#[case::namespace(
+    "ephemeralCluster: { namespace: Tenants }\n",
+    "provider.yaml:1:32: ephemeralCluster.namespace: must be the name of a namespace: lower-case letters, digits and -, at most 63"
+)]
+#[case::image(
+    "ephemeralCluster: { waitImage: { tag: '' } }\n",
+    "provider.yaml:1:39: ephemeralCluster.waitImage.tag: must not be empty"
+)]
+#[case::privileged(
+    "ephemeralCluster: { privilegedTenants: [''] }\n",
+    "provider.yaml:1:41: ephemeralCluster.privilegedTenants[0]: must not be empty"
+)]
+#[case::claim_owner(
+    "ephemeralCluster: { clusterClaimOwners: [{ tenant: '' }] }\n",
+    "provider.yaml:1:52: ephemeralCluster.clusterClaimOwners[0].tenant: must not be empty"
+)]
+#[case::claim_owner_without(
+    "ephemeralCluster: { clusterClaimOwners: [{ clusters: [a] }] }\n",
+    "provider.yaml:1:42: ephemeralCluster.clusterClaimOwners[0]: missing field `tenant`"
+)]
+#[case::denied(
+    "ephemeralCluster: { deniedImageNames: [testplatform-wait-cli] }\n",
+    "provider.yaml:1:40: ephemeralCluster.deniedImageNames[0]: is denied anyhow: it is the name of the wait step's image; leave it out"
+)]
+#[case::size(
+    "ephemeralCluster: { maxConfigBytes: 2000000 }\n",
+    "provider.yaml:1:37: ephemeralCluster.maxConfigBytes: must be 1024 to 131053, the longest that Linux hands to a process in one environment variable"
+)]
+#[case::both_profiles(
+    "ephemeralCluster: { clusterProfiles: { file: a, inline: {} } }\n",
+    "provider.yaml:1:38: ephemeralCluster.clusterProfiles: has both file and inline: leave one of them out"
+)]
+#[case::no_profiles(
+    "ephemeralCluster: { clusterProfiles: {} }\n",
+    "provider.yaml:1:38: ephemeralCluster.clusterProfiles: has neither file nor inline: give one of them"
+)]
+#[case::group(
+    "ephemeralCluster:\n  clusterProfiles:\n    inline:\n      cluster_profiles:\n      - name: aws\n        owners: [{ konflux: { tenant: t, cluster_groups: [g] } }]\n",
+    "provider.yaml:4:7: ephemeralCluster.clusterProfiles.inline: cluster profile \"aws\" names the group \"g\", which is not among konflux.cluster_groups"
+)]
+#[case::timeout(
+    "prow: { decoration: { timeout: 4h } }\n",
+    "provider.yaml:1:32: prow.decoration.timeout: is set by this provider for each job: leave it out"
+)]
+#[case::containers(
+    "prow: { podSpec: { containers: [] } }\n",
+    "provider.yaml:1:32: prow.podSpec.containers: is made from prow.ciOperator: leave it out"
+)]
+#[case::command(
+    "prow: { ciOperator: { command: [] } }\n",
+    "provider.yaml:1:32: prow.ciOperator.command: must not be empty"
+)]
+#[case::renew(
+    "leaderElection: { retryPeriod: 12s }\n",
+    "provider.yaml:1:1: leaderElection.renewDeadline: must be longer than retryPeriod"
+)]
+#[case::lease(
+    "leaderElection: { leaseDuration: 10s }\n",
+    "provider.yaml:1:34: leaderElection.leaseDuration: must be longer than renewDeadline"
+)]
+#[case::address(
+    "http: { address: '8080' }\n",
+    "provider.yaml:1:18: http.address: is no address with a port, such as [::]:8080 or 127.0.0.1:8080"
+)]
+fn each_mistake_has_its_line(#[case] text: &str, #[case] expected: &str) {
+    assert_eq!(problems(text).join("\n"), expected);
+}
+
+#[test]
+fn everything_wrong_is_said_at_once() {
+    let text = "\
+ephemeralCluster:
+  mode: fulfil
+  namspace: tenants
+  provisionTimeout: soon
+  waitImage:
+    tag: 5
+    name: [x]
+  privilegedTenants: [a, 1, b, '', 2]
+prow:
+  cluster: ''
+bogus: true
+";
+    assert_eq!(problems(text).join("\n"), "\
+provider.yaml:1:1: buildClusters.directory: is missing: name the directory with a kubeconfig file for each build cluster
+provider.yaml:1:1: ephemeralCluster.clusterProfiles: is missing: in mode fulfil, give file or inline
+provider.yaml:3:3: ephemeralCluster.namspace: unknown field `namspace`, expected one of `mode`, `namespace`, `provisionTimeout`, `maxLifetime`, `schedulingTimeout`, `deprovisionTimeout`, `abortGrace`, `otherWriterRespite`, `waitImage`, `waitStep`, `resources`, `privilegedTenants`, `clusterProfiles`, `clusterClaimOwners`, `deniedImageNames`, `maxConfigBytes`
+provider.yaml:4:21: ephemeralCluster.provisionTimeout: \"soon\" is not a duration: use numbers with a unit, such as 90s, 45m or 1h30m
+provider.yaml:6:10: ephemeralCluster.waitImage.tag: invalid type: integer `5`, expected a string; put it in quotes
+provider.yaml:7:11: ephemeralCluster.waitImage.name: invalid type: sequence, expected a string
+provider.yaml:8:26: ephemeralCluster.privilegedTenants[1]: invalid type: integer `1`, expected a string; put it in quotes
+provider.yaml:8:32: ephemeralCluster.privilegedTenants[3]: must not be empty
+provider.yaml:8:36: ephemeralCluster.privilegedTenants[4]: invalid type: integer `2`, expected a string; put it in quotes
+provider.yaml:10:12: prow.cluster: must not be empty
+provider.yaml:11:1: bogus: unknown field `bogus`, expected one of `ephemeralCluster`, `prow`, `buildClusters`, `leaderElection`, `http`");
+}

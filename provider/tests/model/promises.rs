@@ -1,0 +1,89 @@
+//! What no decision and no write may be, whatever it was made from.
+
+use provider_testplatform::{
+    ephemeral_cluster::{
+        conditions::{CLUSTER_READY, PROW_JOB_COMPLETED, Reason, find},
+        status::{Condition, Phase, Status},
+    },
+    step::{Action, Requeue, Step},
+};
+
+use super::{
+    lab::Lab,
+    world::{State, View},
+};
+
+impl Lab {
+    /// What no decision may be.
+    pub fn judge(&self, view: &View, step: &Step) -> Result<(), String> {
+        let ec = &view.ec;
+        let creates = step.actions.iter().position(|a| matches!(a, Action::CreateProwJob(_)));
+        if let Some(at) = creates {
+            if ec.deleted.is_some() || ec.teardown || !view.fresh {
+                return Err("a ProwJob is made for what is to end, or on the word of a cache".into());
+            }
+            // The respite is one tick.
+            if ec.other == Some(view.now) {
+                return Err("a ProwJob is made while another controller may be making one".into());
+            }
+            if !ec.finalizer && !step.actions[..at].contains(&Action::AddFinalizer) {
+                return Err("a ProwJob is made before the finalizer".into());
+            }
+        }
+        if step.requeue == Requeue::Anew && (view.fresh || !step.actions.is_empty() || step.status.is_some())
+        {
+            return Err("reading anew is asked for by a pass that did, or that does something".into());
+        }
+        let to_another = step.actions.iter().any(|action| match action {
+            Action::PublishCredentials(credentials) => view.jobs.iter().any(|job| {
+                let recorded = job.ours || job.claimed.is_some();
+                let source = credentials.source_revision.split('-').next();
+                source == Some(&job.id.to_string()) && recorded && job.tenant != ec.tenant
+            }),
+            Action::AddFinalizer
+            | Action::RemoveFinalizer
+            | Action::Annotate(_)
+            | Action::CreateProwJob(_)
+            | Action::ClaimProwJob { .. }
+            | Action::AbortProwJob { .. }
+            | Action::Signal { .. }
+            | Action::WithdrawCredentials
+            | Action::Emit(_) => false,
+        });
+        if to_another {
+            return Err("credentials are published for another tenant than the job was made for".into());
+        }
+        if let Some(desired) = &step.status {
+            let stored = self.statuses.borrow().get(ec.status);
+            left_for_good(&stored, desired)?;
+        }
+        Ok(())
+    }
+
+    /// Whoever waits for the finalizer to go finds the conclusion.
+    pub fn may_let_go(&self, state: &State) -> Result<(), String> {
+        let Some(ec) = state.ec.as_ref().filter(|ec| ec.deleted.is_none()) else { return Ok(()) };
+        let status = self.statuses.borrow().get(ec.status);
+        let concluded = find(&status.conditions, PROW_JOB_COMPLETED).is_some_and(Condition::is_true);
+        if concluded { Ok(()) } else { Err("the finalizer is taken off before the end is said".into()) }
+    }
+}
+
+/// Failed is never left, and Ready only for a reason of its own.
+fn left_for_good(stored: &Status, desired: &Status) -> Result<(), String> {
+    let over = [Some(Phase::Failed), Some(Phase::Deprovisioned)];
+    if over.contains(&stored.phase) && desired.phase != stored.phase {
+        return Err(format!("{:?} is left for {:?}", stored.phase, desired.phase));
+    }
+    let ready = |status: &Status| {
+        find(&status.conditions, CLUSTER_READY).map(|c| (c.status.clone(), c.reason.clone()))
+    };
+    let own = [Reason::OwnershipMismatch, Reason::Deprovisioned, Reason::ProwJobFailure, Reason::ProwJobGone];
+    let regressed = ready(stored).is_some_and(|(status, _)| status == "True")
+        && ready(desired)
+            .is_none_or(|(status, reason)| status != "True" && !own.iter().any(|own| own.as_str() == reason));
+    if regressed || (!stored.secret_ref.is_empty() && desired.secret_ref != stored.secret_ref) {
+        return Err(format!("Ready is lost: {:?}", ready(desired)));
+    }
+    Ok(())
+}

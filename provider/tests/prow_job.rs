@@ -1,0 +1,213 @@
+//! The manifest of a ProwJob. `SNAPSHOTS=overwrite cargo test -p provider-testplatform --test prow_job` writes the goldens.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "the lints see helpers of an integration test as production code"
+)]
+
+mod support;
+
+use std::path::Path;
+
+use provider_testplatform::{config::Config, ephemeral_cluster::prow_job::name_for};
+use rstest::rstest;
+use serde_json::{Value, json};
+use snapbox::{Data, assert_data_eq, data::DataFormat};
+use support::{HIVE, IPI, config, job, upstream, with, yaml};
+
+const PIPELINE_RUN: &str = "/metadata/annotations/ephemeralcluster.ci.openshift.io~1pipeline-run-name";
+const TASK_RUN: &str = "/metadata/annotations/ephemeralcluster.ci.openshift.io~1task-run-name";
+
+fn printed(value: &Value) -> String {
+    let options = serde_saphyr::ser_options! { folded_wrap_chars: 100_000 };
+    let mut text = serde_saphyr::to_string_with_options(value, options).unwrap();
+    // serde_json keeps or sorts keys depending on what else is in the build.
+    assert!(text.starts_with("apiVersion: "), "{text}");
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text
+}
+
+#[rstest]
+#[case("ipi", IPI)]
+#[case("hive", HIVE)]
+fn the_manifest_is_the_golden(#[case] name: &str, #[case] object: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/draft/{name}.prowjob.yaml"));
+    let golden = Data::read_from(&path, Some(DataFormat::Text)).raw();
+    assert_data_eq!(Data::text(printed(&job(&yaml(object), &Config::default()))).raw(), golden);
+}
+
+/// What the API server would prune is as bad as what it would refuse.
+#[rstest]
+#[case(yaml(IPI), Config::default())]
+#[case(yaml(HIVE), Config::default())]
+#[case(with(IPI, PIPELINE_RUN, json!("no name")), Config::parse("full.yaml", include_str!("config/full.yaml")).unwrap())]
+fn the_manifest_fits_prows_schema(#[case] object: Value, #[case] mut config: Config) {
+    let Some(directory) = upstream("validation against the ProwJob CRD") else { return };
+    config.ephemeral_cluster.max_config_bytes = Config::default().ephemeral_cluster.max_config_bytes;
+    let text = std::fs::read_to_string(directory.join("crds/prowjobs.prow.k8s.io.yaml")).unwrap();
+    let crd = yaml(&text);
+    let schema = crd.pointer("/spec/versions/0/schema/openAPIV3Schema").unwrap();
+    let manifest = job(&object, &config);
+    let validator = jsonschema::draft202012::new(schema).unwrap();
+    let errors: Vec<_> =
+        validator.iter_errors(&manifest).map(|error| format!("{}: {error}", error.instance_path())).collect();
+    assert_eq!(errors, Vec::<String>::new());
+    let known = ["apiVersion", "kind", "metadata"];
+    let unknown: Vec<_> = testplatform_apis::ci_operator::unknown_fields(schema, &manifest)
+        .into_iter()
+        .filter(|path| !known.iter().any(|known| path.starts_with(known)))
+        .collect();
+    assert_eq!(unknown, Vec::<String>::new());
+}
+
+#[rstest]
+#[case::pipeline_run(yaml(IPI), "ephemeralcluster-ci-acme-on-pull-request-x7k2p-", None)]
+#[case::task_run(yaml(HIVE), "ephemeralcluster-ci-provision-", None)]
+#[case::neither(with(HIVE, TASK_RUN, json!(null)), "ephemeralcluster-ci-tp-hive-cluster-8x2kd", None)]
+#[case::illegal(with(HIVE, TASK_RUN, json!("<no value>")), "ephemeralcluster-ci-tp-hive-cluster-8x2kd", Some("annotation ephemeralcluster.ci.openshift.io/task-run-name is left out of the job's name: it is no RFC 1123 subdomain of at most 63 characters"))]
+#[case::illegal_but_other(with(HIVE, PIPELINE_RUN, json!("x".repeat(64))), "ephemeralcluster-ci-provision-", Some("annotation ephemeralcluster.ci.openshift.io/pipeline-run-name is left out of the job's name: it is no RFC 1123 subdomain of at most 63 characters"))]
+#[case::no_duration(with(IPI, "/metadata/annotations/testplatform.ci.openshift.org~1max-lifetime", json!("long")), "ephemeralcluster-ci-acme-on-pull-request-x7k2p-", Some("annotation testplatform.ci.openshift.org/max-lifetime is no duration such as 4h, and the hub's default counts instead"))]
+fn the_job_is_named_after_the_run(#[case] object: Value, #[case] begin: &str, #[case] remark: Option<&str>) {
+    let manifest = job(&object, &Config::default());
+    let name = manifest["spec"]["job"].as_str().unwrap();
+    let uid = name_for(object["metadata"]["uid"].as_str().unwrap());
+    assert_eq!(manifest["metadata"]["name"], uid);
+    let expected = if begin.ends_with('-') { format!("{begin}{}", &uid[..8]) } else { begin.to_owned() };
+    assert_eq!(name, expected);
+    assert_eq!(manifest["metadata"]["annotations"]["prow.k8s.io/job"], expected);
+    let said = manifest["metadata"]["annotations"]["testplatform.ci.openshift.org/remark"].as_str();
+    assert_eq!(said, remark);
+}
+
+/// Two clusters of one PipelineRun must not be pinned to one build cluster.
+#[test]
+fn no_two_share_a_job_name() {
+    let other = with(IPI, "/metadata/uid", json!("another"));
+    let (a, b) = (job(&yaml(IPI), &Config::default()), job(&other, &Config::default()));
+    assert_ne!(a["spec"]["job"], b["spec"]["job"]);
+    assert_ne!(a["metadata"]["name"], b["metadata"]["name"]);
+}
+
+#[rstest]
+#[case("x".repeat(63))]
+#[case(format!("{}-{}", "x".repeat(43), "y".repeat(19)))]
+fn labels_are_legal_whatever_the_names(#[case] run: String) {
+    let mut object = with(IPI, PIPELINE_RUN, json!(run));
+    object["spec"]["ciOperator"]["releases"]["latest"]["candidate"]["version"] = json!("4.20 (nightly)");
+    let manifest = job(&object, &Config::default());
+    for (key, value) in manifest["metadata"]["labels"].as_object().unwrap() {
+        let value = value.as_str().unwrap();
+        let legal = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        assert!(value.len() <= 63 && value.chars().all(legal), "{key}={value}");
+        assert!(!value.starts_with(['-', '.', '_']) && !value.ends_with(['-', '.', '_']), "{key}={value}");
+    }
+    assert_eq!(manifest["metadata"]["labels"].get("job-release"), None);
+}
+
+#[rstest]
+#[case::annotations(yaml(IPI), "{}", "15h15m0s")]
+#[case::defaults(yaml(HIVE), "{}", "6h15m0s")]
+#[case::configured(yaml(HIVE), "{ provisionTimeout: 1h, maxLifetime: 30m }", "1h45m0s")]
+fn step_and_job_last_as_long_as_the_cluster_may(
+    #[case] object: Value,
+    #[case] section: &str,
+    #[case] expected: &str,
+) {
+    let manifest = job(&object, &config(section));
+    assert_eq!(manifest["spec"]["decoration_config"]["timeout"], expected);
+    let inline = inline(&manifest);
+    assert_eq!(inline["tests"][0]["steps"]["test"][0]["timeout"], expected);
+}
+
+/// Prow ends a pod after two days unless the job says otherwise.
+#[test]
+fn a_long_lifetime_is_not_cut_by_prow() {
+    let short = job(&yaml(IPI), &Config::default());
+    assert_eq!(short["spec"]["decoration_config"].get("pod_running_timeout"), None);
+    let key = "/metadata/annotations/testplatform.ci.openshift.org~1max-lifetime";
+    let long = job(&with(IPI, key, json!("60h")), &Config::default());
+    assert_eq!(long["spec"]["decoration_config"]["pod_running_timeout"], "65h15m0s");
+}
+
+#[test]
+fn what_is_configured_is_in_the_job() {
+    let config = Config::parse("full.yaml", include_str!("config/full.yaml")).unwrap();
+    let mut config = config;
+    config.ephemeral_cluster.cluster_claim_owners = None;
+    let manifest = job(&yaml(HIVE), &config);
+    assert_eq!(manifest["metadata"]["namespace"], "jobs");
+    assert_eq!(manifest["metadata"]["labels"]["team"], "tp");
+    assert_eq!(manifest["metadata"]["annotations"]["note"], "made for Konflux");
+    assert_eq!(manifest["spec"]["namespace"], "pods");
+    assert_eq!(manifest["spec"]["cluster"], "build99");
+    assert_eq!(manifest["spec"]["prowjob_defaults"]["tenant_id"], "konflux");
+    assert_eq!(
+        manifest["spec"]["decoration_config"],
+        json!({ "grace_period": "30m0s", "skip_cloning": true, "timeout": "27h15m0s", "utility_images": { "entrypoint": "entrypoint" } })
+    );
+    let pod = &manifest["spec"]["pod_spec"];
+    assert_eq!(pod["nodeSelector"], json!({ "ci": "yes" }));
+    assert_eq!(pod["serviceAccountName"], "runner");
+    let container = &pod["containers"][0];
+    assert_eq!(container["command"], json!(["ci-operator", "--verbose"]));
+    assert_eq!(
+        container["args"],
+        json!([
+            "--a=b",
+            "--hive-kubeconfig=/hive/kubeconfig",
+            "--target=cluster-provisioning",
+            "--input-hash=tp-hive-cluster-8x2kd"
+        ])
+    );
+    assert_eq!(container["env"][0], json!({ "name": "A", "value": "b" }));
+    assert_eq!(
+        pod["volumes"],
+        json!([
+            { "name": "hive", "secret": { "secretName": "hive", "items": [{ "key": "kubeconfig", "path": "kubeconfig" }] } },
+            { "name": "pull", "secret": { "secretName": "pull-secret", "items": [{ "key": "a", "path": "a" }, { "key": "b", "path": "b" }] } },
+        ])
+    );
+    let inline = inline(&manifest);
+    assert_eq!(
+        inline["base_images"]["testplatform-wait-cli"],
+        json!({ "namespace": "ocp", "name": "4.22", "tag": "tools" })
+    );
+    assert_eq!(inline["resources"], json!({ "*": { "requests": { "cpu": "100m" } } }));
+}
+
+/// ci-operator reads the configuration with a reader of YAML 1.1, and never changes what the tenant wrote.
+#[test]
+fn the_tenants_parts_arrive_as_they_are() {
+    let object = yaml(IPI);
+    let inline = inline(&job(&object, &Config::default()));
+    let block = &object["spec"]["ciOperator"];
+    assert_eq!(inline["build_root"], block["buildRoot"]);
+    assert_eq!(inline["external_images"], block["externalImages"]);
+    assert_eq!(inline["releases"], block["releases"]);
+    assert_eq!(inline["base_images"]["upi-installer"], block["baseImages"]["upi-installer"]);
+    let steps = &inline["tests"][0]["steps"];
+    assert_eq!(steps["env"], block["test"]["env"]);
+    assert_eq!(steps["workflow"], "ipi-aws");
+    assert_eq!(steps["cluster_profile"], "aws");
+    assert_eq!(steps["test"][0]["from"], "testplatform-wait-cli");
+    let text = unresolved(&job(&object, &Config::default()));
+    assert!(text.contains("BASE_DOMAIN: \"yes\""), "{text}");
+}
+
+#[test]
+fn the_same_request_gives_the_same_bytes() {
+    let once = serde_json::to_string(&job(&yaml(IPI), &Config::default())).unwrap();
+    assert_eq!(once, serde_json::to_string(&job(&yaml(IPI), &Config::default())).unwrap());
+}
+
+fn unresolved(manifest: &Value) -> String {
+    let env = manifest.pointer("/spec/pod_spec/containers/0/env").unwrap().as_array().unwrap();
+    let found = env.iter().find(|variable| variable["name"] == "UNRESOLVED_CONFIG").unwrap();
+    found["value"].as_str().unwrap().to_owned()
+}
+
+fn inline(manifest: &Value) -> Value {
+    yaml(&unresolved(manifest))
+}

@@ -1,0 +1,67 @@
+//! Other functions than ours, played: who was there before, and who comes after. Served as ours is.
+
+pub mod incumbent;
+pub mod next;
+
+use std::{path::PathBuf, process::ExitCode};
+
+use clap::Parser;
+use function_testplatform::{
+    edge::{Function, metrics::Metrics},
+    proto::{RunFunctionRequest, RunFunctionResponse},
+    serve::{Address, Config, Security, Server},
+};
+use jiff::Timestamp;
+use tokio::runtime::Runtime;
+
+/// The flags of ours with which the testbed starts a function.
+#[derive(Debug, Parser)]
+struct Flags {
+    #[arg(long)]
+    address: Address,
+    #[arg(long)]
+    metrics_address: Address,
+    #[arg(long, env = "TLS_SERVER_CERTS_DIR")]
+    tls_certs_dir: PathBuf,
+    /// There is no log.
+    #[arg(long)]
+    debug: bool,
+    /// There is no log.
+    #[arg(long)]
+    log_format: Option<String>,
+}
+
+/// Serves a function until it is killed.
+pub fn serve(
+    handler: impl Fn(&RunFunctionRequest, Timestamp) -> RunFunctionResponse + Send + Sync + 'static,
+) -> ExitCode {
+    let flags = Flags::parse();
+    let config = Config {
+        address: flags.address,
+        admin_address: flags.metrics_address,
+        security: Security::Mutual(flags.tls_certs_dir),
+        max_recv_message_size: 64 << 20,
+        max_connection_age: None,
+        shutdown_timeout: std::time::Duration::ZERO,
+    };
+    let served = async {
+        let function = Function::with_handler(handler, now, Metrics::default());
+        Server::bind(config, function).await?.run(std::future::pending()).await?;
+        anyhow::Ok(())
+    };
+    match Runtime::new().map_err(Into::into).and_then(|runtime| runtime.block_on(served)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is where the clock is read for a function that is served"
+)]
+fn now() -> Timestamp {
+    Timestamp::now()
+}

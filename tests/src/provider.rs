@@ -1,0 +1,147 @@
+//! Our provider on the hub: its program, its identity with exactly the rights that we ship, and its configuration.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+    process::Command,
+    sync::{Mutex, PoisonError},
+};
+
+use serde_json::{Value, json};
+
+use crate::{
+    control_plane::{ControlPlane, free_ports},
+    hub::{self, Credential},
+    manifests,
+    nest::{Nest, Process},
+    program,
+};
+
+/// Name of the program, of its process and of its ServiceAccount.
+pub const NAME: &str = "provider-testplatform";
+/// Name of the build cluster, as Prow calls it.
+pub const SITE: &str = "build01";
+
+/// What Konflux clusters of the testbed are called.
+const CLUSTERS: [&str; 2] = ["dev-cluster", "another-cluster"];
+
+/// The provider. It can be killed and started again.
+pub struct Provider {
+    program: PathBuf,
+    kubeconfig: PathBuf,
+    configuration: PathBuf,
+    profiles: PathBuf,
+    /// Tenants by the profile that they own.
+    owners: Mutex<BTreeMap<String, BTreeSet<String>>>,
+    process: Mutex<Option<Process>>,
+}
+
+impl Provider {
+    /// Prepares everything that it needs: its rights on the hub and on the build cluster, a kubeconfig for each, and its
+    /// configuration file, into which `more` is merged.
+    pub async fn new(
+        nest: &Nest,
+        hub: &ControlPlane,
+        site: &ControlPlane,
+        more: &Value,
+    ) -> anyhow::Result<Self> {
+        let here = identity(hub, "hub/provider-rbac.yaml", NAME).await?;
+        let there = identity(site, "build-cluster/provider-rbac.yaml", "provider-testplatform-site").await?;
+        let directory = nest.directory().join("build-clusters");
+        std::fs::create_dir_all(&directory)?;
+        std::fs::write(directory.join(SITE), there.kubeconfig.to_string())?;
+        let profiles = nest.directory().join("cluster-profiles.yaml");
+        let [http] = free_ports()?;
+        let mut configuration = json!({
+            "ephemeralCluster": {
+                "mode": "fulfil",
+                "namespace": hub::NAMESPACE,
+                "abortGrace": "3s",
+                                "clusterProfiles": { "file": profiles },
+            },
+            "buildClusters": { "directory": directory },
+            "http": { "address": format!("127.0.0.1:{http}") },
+        });
+        merge(&mut configuration, more);
+        let provider = Self {
+            profiles,
+            owners: Mutex::default(),
+            program: program::ensure(NAME, "PROVIDER_BIN")?,
+            kubeconfig: nest.file("provider-testplatform.kubeconfig", here.kubeconfig.to_string())?,
+            configuration: nest.file("provider-testplatform.yaml", configuration.to_string())?,
+            process: Mutex::new(None),
+        };
+        provider.admit("testbed")?;
+        Ok(provider)
+    }
+
+    /// Makes a tenant an owner of the cluster profile that claims of the testbed name.
+    pub fn admit(&self, tenant: &str) -> anyhow::Result<()> {
+        self.admit_to("aws", tenant)
+    }
+
+    /// Makes a tenant an owner of a cluster profile.
+    pub fn admit_to(&self, profile: &str, tenant: &str) -> anyhow::Result<()> {
+        let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
+        owners.entry(profile.to_owned()).or_default().insert(tenant.to_owned());
+        let owner = |tenant: &String| json!({ "konflux": { "tenant": tenant, "clusters": CLUSTERS } });
+        let profile = |(name, tenants): (&String, &BTreeSet<String>)| {
+            let owners: Vec<Value> = tenants.iter().map(owner).collect();
+            json!({ "name": name, "cluster_type": name, "owners": owners })
+        };
+        let profiles: Vec<Value> = owners.iter().map(profile).collect();
+        let registry = json!({ "cluster_profiles": profiles });
+        // The provider may be reading it.
+        let next = self.profiles.with_extension("next");
+        std::fs::write(&next, registry.to_string())?;
+        Ok(std::fs::rename(&next, &self.profiles)?)
+    }
+
+    /// Starts it.
+    pub fn start(&self, nest: &Nest) -> anyhow::Result<()> {
+        let mut command = Command::new(&self.program);
+        command.arg("--config").arg(&self.configuration).arg("--kubeconfig").arg(&self.kubeconfig);
+        command.args(["--debug", "--log-format=text"]);
+        let started = nest.spawn(NAME, &mut command)?;
+        *self.process.lock().unwrap_or_else(PoisonError::into_inner) = Some(started);
+        Ok(())
+    }
+
+    /// Kills it, as a node that is lost would.
+    pub fn kill(&self) {
+        self.process.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+
+    /// The last lines of its log, and an error if it ended.
+    pub fn check(&self) -> anyhow::Result<()> {
+        self.process.lock().unwrap_or_else(PoisonError::into_inner).as_mut().map_or(Ok(()), Process::check)
+    }
+}
+
+/// A ServiceAccount with exactly the rights that we ship, in a namespace of its own: on one control plane there may be one
+/// for the hub and one for the build cluster.
+async fn identity(plane: &ControlPlane, rights: &str, namespace: &str) -> anyhow::Result<Credential> {
+    let own = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": namespace } });
+    plane.cluster().apply(&own).await?;
+    for mut manifest in manifests::package(rights)? {
+        if manifest["kind"] == "ServiceAccount" {
+            manifest["metadata"]["namespace"] = namespace.into();
+        }
+        for subject in manifest.get_mut("subjects").and_then(Value::as_array_mut).into_iter().flatten() {
+            subject["namespace"] = namespace.into();
+        }
+        plane.cluster().apply(&manifest).await?;
+    }
+    hub::issue_in(plane, namespace, NAME, "0").await
+}
+
+fn merge(into: &mut Value, more: &Value) {
+    match (into, more) {
+        (Value::Object(into), Value::Object(more)) => {
+            for (key, value) in more {
+                merge(into.entry(key.clone()).or_insert(Value::Null), value);
+            }
+        }
+        (into, more) => *into = more.clone(),
+    }
+}

@@ -1,0 +1,94 @@
+//! As production seems to be: our identity on the hub may neither list nor watch, so provider-kubernetes polls.
+
+use std::time::{Duration, Instant};
+
+use anyhow::ensure;
+use serde_json::{Value, json};
+use testplatform_tests::{
+    actors::Controller,
+    cluster::{SOON, at, has},
+    hub,
+    kinds::SERVICE_ACCOUNT,
+    tenant::{KUBECONFIG, PASSWORD, Tenant},
+};
+
+/// What is promised while something is expected to change: 30 s, a tenth more, and the way.
+const POLLED: Duration = Duration::from_secs(35);
+/// What is promised where nothing is expected to: 10 minutes, a tenth more, and the way.
+const POLLED_WHEN_READY: Duration = Duration::from_secs(665);
+
+pub async fn watches_refused(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    let controller = ready(tenant).await?;
+    tenant.change(&json!({ "tearDownCluster": true })).await?;
+    controller.until_told_to_end(POLLED).await?;
+    ended(tenant, &controller).await
+}
+
+/// What the claim says, and what only time says, is told to the hub.
+pub async fn watches_refused_and_lifetime_reached(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    let controller = ready(tenant).await?;
+    let begun = Instant::now();
+    tenant.change(&json!({ "lifetime": "1m" })).await?;
+    let told = |ec: &Value| ec["metadata"]["annotations"]["testplatform.ci.openshift.org/lifetime"] == "1m0s";
+    let hub = tenant.engine.hub.cluster();
+    hub.until_is(&controller.at(), POLLED, "told of the lifetime", told).await?;
+    // It counts from Ready, which was before we began.
+    let end = Duration::from_mins(1) + POLLED;
+    controller.until_told_to_end(end.saturating_sub(begun.elapsed())).await?;
+    tenant.until_phase("Deprovisioning").await?;
+    ended(tenant, &controller).await
+}
+
+/// Nobody here has reason to expect a change.
+pub async fn watches_refused_and_the_hub_acts_alone(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    let controller = ready(tenant).await?;
+    // From here on it is looked at every 10 minutes.
+    let writer = tenant.writer().await?;
+    let content = |writer: &Value| has(writer, "Ready", "True", "");
+    tenant.konflux().until_is(&writer, POLLED, "content", content).await?;
+    controller.deprovision().await?;
+    let begun = Instant::now();
+    let noticed = |claim: &Value| claim["status"]["phase"] == "Deprovisioning";
+    tenant.until(POLLED_WHEN_READY, "Deprovisioning", noticed).await?;
+    eprintln!("the hub's own end was noticed after {} s", begun.elapsed().as_secs());
+    let polled = begun.elapsed() > POLLED;
+    ensure!(polled, "this was no poll of a ready cluster: noticed after {:?}", begun.elapsed());
+    Ok(())
+}
+
+/// A claim by an identity that may not watch, through to Ready.
+async fn ready(tenant: &Tenant<'_>) -> anyhow::Result<Controller> {
+    let engine = tenant.engine;
+    let name = &tenant.name;
+    let account = json!({
+        "apiVersion": "v1", "kind": "ServiceAccount", "metadata": { "name": name, "namespace": hub::NAMESPACE },
+    });
+    let binding = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding",
+        "metadata": { "name": name, "namespace": tenant.fulfilled.namespace() },
+        "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "testplatform-konflux" },
+        "subjects": [{ "kind": "ServiceAccount", "name": name, "namespace": hub::NAMESPACE }],
+    });
+    let hub = engine.hub.cluster();
+    hub.apply_all(&[account, binding]).await?;
+    hub.until_is(&at(SERVICE_ACCOUNT, hub::NAMESPACE, name), SOON, "there", |_| true).await?;
+    let credential = hub::issue(&engine.hub, name, "0").await?;
+    tenant.own(name, &credential, &json!({})).await?;
+
+    let controller = tenant.ask_and_arrive(&json!({ "compositionRef": { "name": name } })).await?;
+    controller.provision().await?;
+    tenant.until(POLLED, "Provisioning", |claim| claim["status"]["phase"] == "Provisioning").await?;
+    controller.ready(KUBECONFIG, PASSWORD).await?;
+    tenant.until_secret(POLLED, KUBECONFIG).await?;
+    tenant.until_phase("Ready").await?;
+    Ok(controller)
+}
+
+/// The hub tears down, and is believed.
+async fn ended(tenant: &Tenant<'_>, controller: &Controller) -> anyhow::Result<()> {
+    controller.deprovision().await?;
+    tenant.until(POLLED, "Deprovisioning", |claim| claim["status"]["phase"] == "Deprovisioning").await?;
+    controller.deprovisioned().await?;
+    tenant.until(POLLED, "Deprovisioned", |claim| claim["status"]["phase"] == "Deprovisioned").await?;
+    tenant.until_secret(SOON, "").await.map(|_| ())
+}

@@ -1,0 +1,195 @@
+//! Another function takes over live claims: the incumbent's successor, an earlier version, a later one.
+
+use std::{path::Path, time::Duration};
+
+use anyhow::{Context as _, ensure};
+use serde_json::{Value, json};
+use testplatform_tests::{
+    cluster::{SOON, at_root, condition, has},
+    function,
+    kinds::{COMPOSITE, OBJECT},
+    others::next,
+    tenant::{KUBECONFIG, PASSWORD, Tenant, decoded},
+    witness::Witness,
+};
+
+/// Core tries again what failed at growing distances, a minute at most.
+const BACK: Duration = Duration::from_secs(100);
+/// The incumbent's claim is ready when provider-kubernetes looks again, which may take half a minute.
+const LOOKED: Duration = Duration::from_mins(1);
+
+/// Claims of the incumbent's making live on: nothing of them changes on the hub, and they are ready all the while.
+pub async fn switch_over(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    let engine = tenant.engine;
+    let incumbent = Path::new(env!("CARGO_BIN_EXE_function-incumbent"));
+    let _served = engine.beside("function-incumbent", incumbent).await?;
+    let name = "switch-over";
+    engine.compose(name, "function-incumbent").await?;
+    let building = tenant.another("building").await?;
+    let ask = async |claim: &Tenant<'_>| {
+        let mut manifest = claim.manifest(&json!({ "compositionRef": { "name": name } }));
+        manifest["metadata"]["annotations"] = json!({
+            "ephemeralcluster.ci.openshift.io/pipeline-run-name": "a-pipeline-run",
+            "ephemeralcluster.ci.openshift.io/task-run-name": "a-task-run",
+        });
+        claim.konflux().create(&manifest).await?;
+        let controller = claim.controller().await?;
+        controller.until_asked(SOON).await?;
+        controller.provision().await?;
+        anyhow::Ok(controller)
+    };
+    let live = ask(tenant).await?;
+    live.ready(KUBECONFIG, PASSWORD).await?;
+    tenant.until(LOOKED, "ready", |claim| has(claim, "Ready", "True", "")).await?;
+    tenant.until_secret(SOON, KUBECONFIG).await?;
+    let unfinished = ask(&building).await?;
+    let shown = |claim: &Value| {
+        condition(claim, "_EphemeralClusterPhase").is_some_and(|c| c["message"] == "Provisioning")
+    };
+    let claim = building.until(LOOKED, "provisioning", shown).await?;
+    ensure!(claim["status"]["phase"].is_null(), "that was not the incumbent: {claim}");
+    let before = [live.until_asked(SOON).await?, unfinished.until_asked(SOON).await?];
+
+    let given = |secret: Option<&Value>| secret.is_some_and(|s| decoded(s)["kubeconfig"] == KUBECONFIG);
+    let secret = Witness::of(tenant.konflux(), &tenant.secret(), given).await?;
+    let ready = |claim: Option<&Value>| {
+        claim.is_some_and(|c| has(c, "Ready", "True", "") && has(c, "ClusterReady", "True", ""))
+    };
+    let claim = Witness::of(tenant.konflux(), &tenant.claim(), ready).await?;
+    engine.compose(name, function::NAME).await?;
+    tenant.until(BACK, "ours", |claim| claim["status"]["phase"] == "Ready").await?;
+    building.until(BACK, "ours", |claim| claim["status"]["phase"] == "Provisioning").await?;
+    let pinned = |writer: &Value| writer["spec"]["forProvider"]["manifest"]["metadata"]["uid"].is_string();
+    let synced = |writer: &Value| {
+        let observed = condition(writer, "Synced").map(|c| &c["observedGeneration"]);
+        pinned(writer)
+            && has(writer, "Synced", "True", "")
+            && observed == Some(&writer["metadata"]["generation"])
+    };
+    for (claim, controller, before) in [(tenant, &live, &before[0]), (&building, &unfinished, &before[1])] {
+        tenant.konflux().until_is(&claim.writer().await?, SOON, "told to the hub", synced).await?;
+        let after = controller.get().await?.context("it is gone")?;
+        for field in ["uid", "generation", "annotations"] {
+            let [before, after] = [before, &after].map(|ec| &ec["metadata"][field]);
+            ensure!(before == after, "{field} was {before} and is {after}");
+        }
+        ensure!(after["spec"] == before["spec"], "it was changed: {after}");
+    }
+
+    unfinished.ready(KUBECONFIG, PASSWORD).await?;
+    // provider-kubernetes forgets what it first read of a Secret when it adds its finalizer. A claim of ours it then looks
+    // at once more, because it has noted the external name too; in one of the incumbent's that was done before.
+    building.until(LOOKED, "Ready", |claim| claim["status"]["phase"] == "Ready").await?;
+    building.until_secret(SOON, KUBECONFIG).await?;
+    secret.verdict()?;
+    claim.verdict()?;
+    drop((secret, claim));
+    tenant.change(&json!({ "tearDownCluster": true })).await?;
+    live.until_told_to_end(SOON).await?;
+    live.deprovision().await?;
+    live.deprovisioned().await?;
+    tenant.until_phase("Deprovisioned").await?;
+    tenant.until_secret(SOON, "").await.map(|_| ())
+}
+
+/// One version back, with live clusters of the later one's making, and forward again. What this version does not know it
+/// leaves alone, all that belongs to it too; the rest goes on.
+pub async fn rolled_back_and_forward(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    let engine = tenant.engine;
+    let next = Path::new(env!("CARGO_BIN_EXE_function-next"));
+    let function = engine.beside("function-rolled", next).await?;
+    engine.compose("rolled", "function-rolled").await?;
+    let ours = json!({ "compositionRef": { "name": "rolled" } });
+    let building = tenant.another("building").await?;
+    let ending = tenant.another("ending").await?;
+    let plain = tenant.another("plain").await?;
+    for claim in [tenant, &building, &ending] {
+        let mut manifest = claim.manifest(&ours);
+        manifest["metadata"]["annotations"] = json!({ (next::MONITORED): "true" });
+        tenant.konflux().create(&manifest).await?;
+    }
+    plain.ask(&ours).await?;
+    let all = [tenant, &building, &ending, &plain];
+    let mut hands = Vec::new();
+    for claim in all {
+        let controller = claim.controller().await?;
+        controller.until_asked(SOON).await?;
+        controller.provision().await?;
+        claim.until_phase("Provisioning").await?;
+        hands.push(controller);
+    }
+    for (claim, controller) in [(tenant, &hands[0]), (&ending, &hands[2])] {
+        controller.ready(KUBECONFIG, PASSWORD).await?;
+        claim.until_phase("Ready").await?;
+        claim.until_secret(SOON, KUBECONFIG).await?;
+    }
+    ending.change(&json!({ "tearDownCluster": true })).await?;
+    hands[2].until_told_to_end(SOON).await?;
+    hands[2].deprovision().await?;
+    ending.until_phase("Deprovisioning").await?;
+    let new = |ec: &Value| ec["metadata"]["annotations"][next::NEW].is_string();
+    engine.hub.cluster().until_is(&hands[3].at(), SOON, "the next version's", new).await?;
+    let before = composed(&[tenant, &building, &ending]).await?;
+    ensure!(before.len() == 9, "{} Objects", before.len());
+    let given = |secret: Option<&Value>| secret.is_some_and(|s| decoded(s)["kubeconfig"] == KUBECONFIG);
+    let secret = Witness::of(tenant.konflux(), &tenant.secret(), given).await?;
+
+    function.stop();
+    function.start(engine.nest(), &engine.program)?;
+    // What is unknown here is left alone, whatever happens elsewhere.
+    tenant.change(&json!({ "lifetime": "1h" })).await?;
+    hands[1].ready(KUBECONFIG, PASSWORD).await?;
+    hands[2].deprovisioned().await?;
+    hands[3].ready(KUBECONFIG, PASSWORD).await?;
+    for claim in [tenant, &building, &ending] {
+        let refused = |composite: &Value| {
+            let synced = condition(composite, "Synced").filter(|s| s["status"] == "False");
+            let words = synced.and_then(|s| s["message"].as_str()).unwrap_or_default();
+            words.contains("was made by a newer version of this function")
+        };
+        let composite = at_root(COMPOSITE, &claim.composite().await?);
+        tenant.konflux().until_is(&composite, BACK, "refused", refused).await?;
+    }
+    // What it knows goes on, without what the later version had added.
+    plain.until(BACK, "Ready", |claim| claim["status"]["phase"] == "Ready").await?;
+    plain.until_secret(SOON, KUBECONFIG).await?;
+    let old = |ec: &Value| !new(ec);
+    engine.hub.cluster().until_is(&hands[3].at(), SOON, "this version's", old).await?;
+    let late = tenant.another("late").await?;
+    late.ask_and_arrive(&ours).await?;
+    ensure!(composed(&[tenant, &building, &ending]).await? == before, "an Object was dropped");
+    for controller in &hands {
+        let ec = controller.get().await?.context("a cluster is gone")?;
+        ensure!(ec["metadata"]["deletionTimestamp"].is_null(), "a cluster is being deleted: {ec}");
+    }
+    tenant.until_condition("ClusterReady", "True", "Ready").await?;
+    building.until_condition("ClusterReady", "False", "").await?;
+
+    function.stop();
+    function.start(engine.nest(), next)?;
+    building.until(BACK, "Ready", |claim| claim["status"]["phase"] == "Ready").await?;
+    building.until_secret(SOON, KUBECONFIG).await?;
+    ending.until(BACK, "Deprovisioned", |claim| claim["status"]["phase"] == "Deprovisioned").await?;
+    ending.until_secret(SOON, "").await?;
+    let told =
+        |ec: &Value| ec["metadata"]["annotations"]["testplatform.ci.openshift.org/lifetime"] == "1h0m0s";
+    engine.hub.cluster().until_is(&hands[0].at(), BACK, "told of the lifetime", told).await?;
+    tenant.until_condition("ClusterReady", "True", "Ready").await?;
+    secret.verdict()
+}
+
+/// Names and uids of the Objects of claims, none of which is being deleted.
+async fn composed(claims: &[&Tenant<'_>]) -> anyhow::Result<Vec<(Value, Value)>> {
+    let mut found = Vec::new();
+    for claim in claims {
+        let name = claim.composite().await?;
+        for object in ["managed", "credentials", next::MONITOR] {
+            let at = at_root(OBJECT, &format!("{object}-{name}"));
+            let object = claim.konflux().get(&at).await?.with_context(|| format!("{at} is gone"))?;
+            let metadata = &object["metadata"];
+            ensure!(metadata["deletionTimestamp"].is_null(), "{at} is being deleted");
+            found.push((metadata["name"].clone(), metadata["uid"].clone()));
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,91 @@
+//! Giving a cluster back.
+
+use std::time::Duration;
+
+use anyhow::{Context as _, ensure};
+use serde_json::{Value, json};
+use testplatform_tests::{actors::Controller, cluster::SOON, tenant::PASSWORD};
+
+use crate::{call::LONG, stage::Stage};
+
+/// A cluster that is ready.
+async fn ready(stage: &Stage<'_>) -> anyhow::Result<Controller> {
+    let run = stage.provision().start()?;
+    let controller = stage.tenant.controller().await?;
+    controller.until_asked(SOON).await?;
+    controller.provision().await?;
+    controller.ready(testplatform_tests::tenant::KUBECONFIG, PASSWORD).await?;
+    run.ended(LONG).await?.with(0)?;
+    Ok(controller)
+}
+
+pub async fn ends_well(stage: &Stage<'_>) -> anyhow::Result<()> {
+    let controller = ready(stage).await?;
+    let mut end = stage.deprovision().tools(&stage.tools.oc).with("ownerUid", &stage.owner).start()?;
+    controller.until_told_to_end(SOON).await?;
+    controller.deprovision().await?;
+    end.until_says("Deprovisioning: the cluster is being torn down", SOON).await?;
+    end.runs()?;
+    controller.deprovisioned().await?;
+    end.ended(LONG).await?.with(0)?.saying("The cluster is gone: ProwJobCompleted")?;
+    // Once more, as when a pipeline ends what its test ended already.
+    stage.deprovision().run(LONG).await?.with(0)?.saying("The cluster is gone")?;
+    Ok(())
+}
+
+pub async fn ends_badly(stage: &Stage<'_>) -> anyhow::Result<()> {
+    let controller = ready(stage).await?;
+    let end = stage.deprovision().start()?;
+    controller.until_told_to_end(SOON).await?;
+    controller.fail().await?;
+    let ended = end.ended(LONG).await?.with(1)?;
+    ended.saying("ended badly")?.saying("ProwJobFailure: prowjob state: failure")?;
+    Ok(())
+}
+
+pub async fn nothing_there(stage: &Stage<'_>) -> anyhow::Result<()> {
+    stage.deprovision().run(LONG).await?.with(0)?.saying("there is nothing to tear down")?;
+    // Somebody else's has our name.
+    stage.tenant.ask(&json!({})).await?;
+    let ended = stage.deprovision().with("ownerUid", &stage.owner).run(LONG).await?.with(0)?;
+    ended.saying("belongs to somebody else and is left alone")?;
+    let claim = stage.tenant.konflux().get(&stage.tenant.claim()).await?.context("no claim")?;
+    ensure!(claim["spec"]["tearDownCluster"].is_null(), "{claim}");
+    stage.deprovision().with("wait", "maybe").run(LONG).await?.with(1)?.saying("parameter wait")?;
+    stage.deprovision().with("timeout", "soon").run(LONG).await?.with(1)?.saying("parameter timeout")?;
+    Ok(())
+}
+
+pub async fn not_in_time_either(stage: &Stage<'_>) -> anyhow::Result<()> {
+    let controller = ready(stage).await?;
+    let end = stage.deprovision().with("timeout", "15").start()?;
+    controller.until_told_to_end(SOON).await?;
+    controller.deprovision().await?;
+    let ended = end.ended(LONG).await?.with(1)?;
+    ended.saying("not torn down within 15, which goes on: Deprovisioning")?;
+    // Cancelled is no failure of the teardown either.
+    let mut end = stage.deprovision().start()?;
+    end.until_says("Deprovisioning: ", SOON).await?;
+    end.cancelled().await?.with(143)?.saying("what was asked for goes on")?;
+    Ok(())
+}
+
+pub async fn without_waiting(stage: &Stage<'_>) -> anyhow::Result<()> {
+    let controller = ready(stage).await?;
+    let ended = stage.deprovision().with("wait", "false").run(Duration::from_secs(10)).await?;
+    ended.with(0)?.saying("is asked for")?.not_saying("gone")?;
+    controller.until_told_to_end(SOON).await?;
+    Ok(())
+}
+
+pub async fn deleted_while_waiting(stage: &Stage<'_>) -> anyhow::Result<()> {
+    let controller = ready(stage).await?;
+    let mut end = stage.deprovision().start()?;
+    controller.until_told_to_end(SOON).await?;
+    end.until_says("is asked for", SOON).await?;
+    stage.tenant.konflux().delete(&stage.tenant.claim()).await?;
+    end.ended(LONG).await?.with(0)?.saying("was deleted, which tears down what it had")?;
+    let told = |ec: Option<&Value>| ec.is_none_or(|ec| ec["metadata"]["deletionTimestamp"].is_string());
+    stage.tenant.engine.hub.cluster().until(&controller.at(), SOON, "deleted too", told).await?;
+    Ok(())
+}
