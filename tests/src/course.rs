@@ -46,8 +46,14 @@ fn said<'a>(course: &'a Course<'a>) -> impl Iterator<Item = (&'a str, &'a Value)
 /// that really changes has a new one.
 fn restated(course: &Course<'_>, at: usize) -> bool {
     let now = course[at].1;
-    let before = course[..at].iter().rposition(|(_, condition)| *condition != now);
-    !now.is_null() && before.is_some_and(|b| course[..b].iter().any(|(_, condition)| *condition == now))
+    let time = |condition: &Value| condition["lastTransitionTime"].as_str().map(str::to_owned);
+    let Some(before) = course[..at].iter().rposition(|(_, condition)| *condition != now) else {
+        return false;
+    };
+    let seen = course[..before].iter().any(|(_, condition)| *condition == now);
+    // A watch of the claim may have missed it the first time; what really changes is never older than what it replaces.
+    let older = time(now).zip(time(course[before].1)).is_some_and(|(now, before)| now < before);
+    !now.is_null() && (seen || older)
 }
 
 #[cfg(test)]
@@ -106,6 +112,13 @@ mod tests {
             ("Ready", "True", 2),
         ]);
         assert!(latches(&of(&flap)) && stays(&of(&flap)));
+        let missed = course(&[
+            ("Pending", "False", 1),
+            ("Ready", "True", 3),
+            ("Ready", "False", 2),
+            ("Ready", "True", 3),
+        ]);
+        assert!(latches(&of(&missed)) && stays(&of(&missed)));
     }
 
     #[test]
