@@ -17,3 +17,4 @@ pub mod names;
 pub mod phase;
 pub mod status;
 pub mod xrd;
+pub mod yaml;

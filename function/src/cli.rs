@@ -13,8 +13,7 @@ use function_testplatform::{
     serve::{Address, Config, Security},
 };
 use jiff::SignedDuration;
-
-use crate::logs::Format;
+use testplatform_process::logs::Format;
 
 /// Composition function: a TestPlatformCluster claim in, remote objects, status and credentials out.
 ///

@@ -1,7 +1,6 @@
 //! The function's program: reads the command line, the clock and signals, and leaves the rest to the library.
 
 mod cli;
-mod logs;
 
 use std::{io, process::ExitCode};
 
@@ -14,6 +13,7 @@ use function_testplatform::{
     serve::{Config, Security, Server},
 };
 use jiff::Timestamp;
+use testplatform_process::logs;
 use tokio::{
     runtime::Runtime,
     signal::unix::{SignalKind, signal},

@@ -6,14 +6,13 @@
 //! reconcile: so ending means telling them at once, and finishing what they already asked.
 
 mod address;
-mod admin;
 mod incoming;
 pub mod tls;
 
 use std::{io, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 pub use address::Address;
-use admin::Ready;
+use testplatform_process::admin::{self, Ready};
 use thiserror::Error;
 use tls::Certs;
 use tokio::{
@@ -130,7 +129,8 @@ impl Server {
         let metrics = self.function.metrics().clone();
         let ready = Ready::default();
         ready.set(true);
-        let http = admin::router(ready.clone(), metrics.clone());
+        let written = metrics.clone();
+        let http = admin::router(ready.clone(), move || written.encode());
         let admin = tokio::spawn(async move { axum::serve(self.admin, http).await });
 
         let (reporter, routes) = routes(&self.function, self.config.max_recv_message_size).await?;

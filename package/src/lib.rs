@@ -18,9 +18,8 @@ pub mod check;
 pub mod oci;
 pub mod registry;
 pub mod sync;
-mod yaml;
 
-pub use yaml::to_yaml;
+pub use testplatform_apis::yaml::to_yaml;
 
 /// A generated file.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::{path::PathBuf, str::FromStr};
 use clap::{Args, Parser, Subcommand, ValueEnum, builder::BoolishValueParser};
 use provider_testplatform::rbac::ServiceAccount;
 
-use crate::logs::Format;
+use testplatform_process::logs::Format;
 
 /// Makes EphemeralClusters happen on a Test Platform hub, and publishes their credentials.
 #[derive(Debug, Parser)]

@@ -3,7 +3,6 @@
 //! What there is goes in as data (`object`, `world`, `now`), what is to be done comes out as data
 //! ([`step::Step`]); a pure function lies between. Clients, sockets, clocks and files are in the border around it.
 
-pub mod admin;
 pub mod build_clusters;
 pub mod caches;
 pub mod config;
@@ -19,4 +18,3 @@ pub mod redacted;
 pub mod registry;
 pub mod step;
 pub mod watch;
-mod yaml;

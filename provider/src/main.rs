@@ -2,7 +2,6 @@
 //! library.
 
 mod cli;
-mod logs;
 
 use std::{process::ExitCode, sync::Arc, time::Duration};
 
@@ -15,7 +14,6 @@ use kube::{
     config::{KubeConfigOptions, Kubeconfig},
 };
 use provider_testplatform::{
-    admin::{self, Ready},
     build_clusters::limit,
     config::{Config, Mode},
     controller::{self, Options, Sites},
@@ -27,6 +25,10 @@ use provider_testplatform::{
     registry::Registry,
 };
 use testplatform_apis::duration::GoDuration;
+use testplatform_process::{
+    admin::{self, Ready},
+    logs,
+};
 use tokio::{
     net::TcpListener,
     runtime::Runtime,
@@ -99,6 +101,8 @@ async fn run(args: &RunArgs, config: Config) -> anyhow::Result<()> {
     // Before anything is begun: a signal from now on ends it in order.
     let stop = stop()?;
     let metrics = Metrics::default();
+    // A replica that waits is ready too. A Deployment replaces the old pod only when the new one is ready, and the new one
+    // can lead only when the old one is gone.
     let ready = Ready::default();
     let address = config.http.address;
     let listener = TcpListener::bind(address).await;
@@ -109,7 +113,8 @@ async fn run(args: &RunArgs, config: Config) -> anyhow::Result<()> {
         mode = ?config.ephemeral_cluster.mode,
         "starting",
     );
-    let http = admin::router(ready.clone(), metrics.clone());
+    let written = metrics.clone();
+    let http = admin::router(ready.clone(), move || written.encode());
     let admin = tokio::spawn(async move { axum::serve(listener, http).await });
     let result = Box::pin(lead(args, config, &metrics, &ready, stop)).await;
     admin.abort();

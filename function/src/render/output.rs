@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use prost::Message as _;
 use serde_json::{Map, Value, json};
+use testplatform_apis::yaml::to_yaml;
 
 use super::{
     Error, Input, Pass, RenderArgs, Rendered,
@@ -61,7 +62,9 @@ pub fn stream(input: &Input, rendered: &Rendered, args: &RenderArgs) -> Result<S
     }
     for document in &documents {
         out.push_str("---\n");
-        out.push_str(&yaml(document)?);
+        let text = to_yaml(document)
+            .map_err(|e| Error::Input(format!("the output cannot be written as YAML: {e}")))?;
+        out.push_str(&text);
     }
     Ok(out)
 }
@@ -230,31 +233,4 @@ fn decoded(name: &str, bytes: &prost::bytes::Bytes) -> Result<Resource, Error> {
 
 fn broken(what: &str, error: &dyn std::fmt::Display) -> Error {
     Error::Input(format!("desired {what} cannot be read: {error}"))
-}
-
-/// Keys sorted, texts on one line each: as stable and as easy to compare as can be.
-fn yaml(value: &Value) -> Result<String, Error> {
-    let options = serde_saphyr::ser_options! {
-        // Longer than any text of ours: only texts of several lines become blocks.
-        folded_wrap_chars: 100_000,
-    };
-    let mut text = serde_saphyr::to_string_with_options(&sorted(value), options)
-        .map_err(|e| Error::Input(format!("the output cannot be written as YAML: {e}")))?;
-    if !text.ends_with('\n') {
-        text.push('\n');
-    }
-    Ok(text)
-}
-
-/// JSON maps keep or sort their keys depending on a feature that any crate in the build may turn on.
-fn sorted(value: &Value) -> Value {
-    match value {
-        Value::Object(map) => {
-            let mut entries: Vec<_> = map.iter().collect();
-            entries.sort_by_key(|(key, _)| key.as_str());
-            Value::Object(entries.into_iter().map(|(key, value)| (key.clone(), sorted(value))).collect())
-        }
-        Value::Array(items) => Value::Array(items.iter().map(sorted).collect()),
-        other => other.clone(),
-    }
 }

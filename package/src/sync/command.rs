@@ -15,7 +15,9 @@ use super::{
     differences::told,
     read_crd, read_differences, spec_of_xrd, unexpected, with_our_descriptions,
 };
-use crate::{registry::command::download, yaml::sorted};
+use testplatform_apis::yaml::sorted;
+
+use crate::registry::command::download;
 
 /// Take over what changed in the `EphemeralCluster` CRD, and say what that means to claims that exist.
 ///

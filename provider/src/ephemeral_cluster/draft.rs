@@ -14,7 +14,9 @@ use super::{
     validation::{GENERATION, Problem, Verdict, validate},
     world::{Draft, Refusal},
 };
-use crate::{config::Config, yaml::to_yaml};
+use testplatform_apis::yaml::to_yaml;
+
+use crate::config::Config;
 
 /// How many problems are listed before the rest is only counted.
 const MAX_LISTED: usize = 10;

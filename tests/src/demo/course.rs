@@ -225,7 +225,8 @@ impl Course<'_> {
         for (cluster, object) in
             on_konflux.iter().map(|o| (konflux, o)).chain(on_hub.iter().map(|o| (hub, o)))
         {
-            if cluster.until_gone(object, self.patience).await.is_err() {
+            // Crossplane leaves the Objects to the garbage collector, which may first have to learn of their kind.
+            if cluster.until_gone(object, self.patience + COLLECTED).await.is_err() {
                 left.push(object.to_string());
             }
         }

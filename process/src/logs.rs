@@ -31,15 +31,27 @@ pub enum Format {
 
 /// Sends the log to standard error from now on.
 pub fn init(debug: bool, format: Format) {
-    let level = if debug { LevelFilter::DEBUG } else { LevelFilter::INFO };
-    // Frames and header tables: never what somebody debugs here.
-    let filter = Targets::new().with_default(level).with_target("h2", LevelFilter::INFO);
+    let filter = filter(debug);
     let layer = tracing_subscriber::fmt::layer().with_writer(io::stderr);
     let registry = tracing_subscriber::registry().with(filter);
     match format {
         Format::Json => registry.with(layer.event_format(Json)).init(),
         Format::Text => registry.with(layer.with_ansi(io::stderr().is_terminal()).with_target(debug)).init(),
     }
+}
+
+/// What is logged at all.
+fn filter(debug: bool) -> Targets {
+    let level = if debug { LevelFilter::DEBUG } else { LevelFilter::INFO };
+    Targets::new()
+        .with_default(level)
+        // It warns with the whole of an answer that it cannot understand, and that may be a Secret.
+        .with_target("kube_client", LevelFilter::ERROR)
+        // Watches that fail are reported by us, and each line says which object it is about.
+        .with_target("kube_runtime", LevelFilter::ERROR)
+        // Connections, frames and header tables: never what somebody debugs here.
+        .with_target("hyper_util", LevelFilter::INFO)
+        .with_target("h2", LevelFilter::INFO)
 }
 
 struct Json;
@@ -116,5 +128,19 @@ impl Visit for Line {
 
     fn record_bool(&mut self, field: &Field, value: bool) {
         self.put(field, value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_that_are_not_understood_are_not_logged() {
+        for debug in [false, true] {
+            assert!(!filter(debug).would_enable("kube_client::client", &Level::WARN));
+            assert!(filter(debug).would_enable("provider_testplatform::execute", &Level::INFO));
+        }
+        assert!(filter(true).would_enable("provider_testplatform::execute", &Level::DEBUG));
     }
 }

@@ -1,11 +1,15 @@
-//! YAML as a reader of YAML 1.1, such as Go's, understands it too.
+//! YAML that reads well and means the same to YAML 1.1 and 1.2 readers.
 
 use serde_json::Value;
 
-/// Writes a value: keys sorted, so that the same value gives the same bytes; texts of several lines as blocks, others on one line.
+/// Writes a value as a YAML document: keys sorted (so that the bytes do not depend on how a map was built), texts of several
+/// lines as literal blocks, others on one line each, quoted where a reader of YAML 1.1 (Go, Python) would see something else in them.
+///
+/// # Errors
+/// Never for values from JSON; the writer's own errors are passed on.
 pub fn to_yaml(value: &Value) -> Result<String, serde_saphyr::SerializeError> {
     let options = serde_saphyr::ser_options! {
-        // Longer than any text: only texts of several lines become blocks.
+        // Longer than any text of ours: only texts of several lines become blocks.
         folded_wrap_chars: 10_000_000,
     };
     let mut text = serde_saphyr::to_string_with_options(&sorted(value), options)?;
@@ -15,8 +19,9 @@ pub fn to_yaml(value: &Value) -> Result<String, serde_saphyr::SerializeError> {
     Ok(text)
 }
 
-/// JSON maps keep or sort their keys depending on a feature that any crate in the build may turn on.
-fn sorted(value: &Value) -> Value {
+/// The same value with its keys sorted: JSON maps keep or sort theirs depending on a feature that any crate in the build may
+/// turn on.
+pub fn sorted(value: &Value) -> Value {
     match value {
         Value::Object(map) => {
             let mut entries: Vec<_> = map.iter().collect();

@@ -1,8 +1,11 @@
 //! Plain HTTP for probes and Prometheus: a kubelet speaks neither gRPC over TLS nor has it a certificate.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use axum::{
@@ -12,14 +15,13 @@ use axum::{
     routing::get,
 };
 
-use crate::edge::metrics::Metrics;
-
-/// Whether calls are welcome.
-#[derive(Clone, Default)]
-pub(super) struct Ready(Arc<AtomicBool>);
+/// Whether the process does what it is for, or is to be left alone. Clones share it.
+#[derive(Clone, Debug, Default)]
+pub struct Ready(Arc<AtomicBool>);
 
 impl Ready {
-    pub(super) fn set(&self, ready: bool) {
+    /// From now on it is, or is not.
+    pub fn set(&self, ready: bool) {
         self.0.store(ready, Ordering::Relaxed);
     }
 
@@ -28,7 +30,11 @@ impl Ready {
     }
 }
 
-pub(super) fn router(ready: Ready, metrics: Metrics) -> Router {
+/// `/healthz`, `/readyz` and `/metrics`; `metrics` writes the last, as text that Prometheus reads.
+pub fn router(
+    ready: Ready,
+    metrics: impl Fn() -> Result<String, fmt::Error> + Clone + Send + Sync + 'static,
+) -> Router {
     Router::new()
         .route("/healthz", get(async || "ok\n"))
         .route(
@@ -41,11 +47,11 @@ pub(super) fn router(ready: Ready, metrics: Metrics) -> Router {
                 }
             }),
         )
-        .route("/metrics", get(async move || exposition(&metrics)))
+        .route("/metrics", get(async move || exposition(metrics())))
 }
 
-fn exposition(metrics: &Metrics) -> Response {
-    match metrics.encode() {
+fn exposition(metrics: Result<String, fmt::Error>) -> Response {
+    match metrics {
         Ok(text) => ([(CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")], text)
             .into_response(),
         Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
