@@ -4,11 +4,11 @@
 
 mod support;
 
-use jiff::SignedDuration;
 use proptest::{prelude::*, test_runner::TestRunner};
 use serde_json::json;
 use support::{
     hive::{catalogue, holding, peer},
+    trouble::Trouble,
     world::World,
 };
 
@@ -26,13 +26,9 @@ enum Happens {
     NotReported,
     Released,
     Vanished,
-    Replaced,
     ClusterDeleted,
     DeletedByHive,
-    TearDown,
-    TearDownTakenBack,
     ClaimChanged,
-    Lifetime,
     CatalogueGone,
     CatalogueBroken,
     CatalogueBack,
@@ -40,37 +36,21 @@ enum Happens {
     OtherPool,
     Crowded,
     Alone,
-    EnvironmentGone,
-    EnvironmentBack,
-    HubGone,
-    HubBack,
-    Refuses,
-    RefusesNoMore,
-    Ambiguous,
-    StatusDropped,
-    SecretsLost,
-    WriterUnseen,
-    WriterLost,
-    FatalPass,
-    Minutes(i64),
+    Trouble(Trouble),
 }
 
 fn happens() -> impl Strategy<Value = Happens> {
     use Happens as H;
     let plain = prop_oneof![
         8 => Just(H::Pass), 8 => Just(H::Provider), 2 => Just(H::Queued), 3 => Just(H::Assigned), 2 => Just(H::Runs),
-        4 => Just(H::Published), 1 => Just(H::Stops), 2 => Just(H::Released), 1 => Just(H::Vanished), 1 => Just(H::TearDown),
-        1 => Just(H::StatusDropped), 1 => Just(H::WriterLost),
+        4 => Just(H::Published), 1 => Just(H::Stops), 2 => Just(H::Released), 1 => Just(H::Vanished),
     ];
     let rare = prop::sample::select(vec![
         H::Unassigned,
         H::NotReported,
-        H::Replaced,
         H::ClusterDeleted,
         H::DeletedByHive,
-        H::TearDownTakenBack,
         H::ClaimChanged,
-        H::Lifetime,
         H::CatalogueGone,
         H::CatalogueBroken,
         H::CatalogueBack,
@@ -78,18 +58,8 @@ fn happens() -> impl Strategy<Value = Happens> {
         H::OtherPool,
         H::Crowded,
         H::Alone,
-        H::EnvironmentGone,
-        H::EnvironmentBack,
-        H::HubGone,
-        H::HubBack,
-        H::Refuses,
-        H::RefusesNoMore,
-        H::Ambiguous,
-        H::SecretsLost,
-        H::WriterUnseen,
-        H::FatalPass,
     ]);
-    prop_oneof![6 => plain, 2 => rare, 1 => (1i64..90).prop_map(H::Minutes)]
+    prop_oneof![6 => plain, 1 => rare, 2 => Trouble::any().prop_map(H::Trouble)]
 }
 
 /// Until it was observed once, nothing can pin it, and provider-kubernetes makes what vanishes anew.
@@ -99,11 +69,6 @@ fn seen(world: &mut World) {
         world.provider();
     }
     world.pass();
-}
-
-fn deleting(world: &World) -> bool {
-    let claim = world.objects.get("claim");
-    claim.is_some_and(|c| !c.object["metadata"]["deletionTimestamp"].is_null())
 }
 
 fn happen(world: &mut World, what: Happens) {
@@ -139,11 +104,6 @@ fn happen(world: &mut World, what: Happens) {
                 world.remote = None;
             }
         }
-        Happens::Replaced => {
-            if let Some(remote) = &mut world.remote {
-                remote["metadata"]["uid"] = json!("somebody-elses");
-            }
-        }
         Happens::ClusterDeleted => world.hive_loses_the_cluster(),
         Happens::DeletedByHive => {
             let now = world.now;
@@ -151,10 +111,7 @@ fn happen(world: &mut World, what: Happens) {
                 remote["metadata"]["deletionTimestamp"] = json!(now);
             }
         }
-        Happens::TearDown => world.spec["tearDownCluster"] = json!(true),
-        Happens::TearDownTakenBack => world.spec["tearDownCluster"] = json!(false),
         Happens::ClaimChanged => world.spec["clusterClaim"] = json!({ "version": "4.19" }),
-        Happens::Lifetime => world.spec["lifetime"] = json!("1h"),
         Happens::CatalogueGone => world.catalogue = None,
         Happens::CatalogueBroken => world.catalogue = Some(json!({ "pools": [{ "name": "aws-420" }] })),
         Happens::CatalogueBack => world.catalogue = Some(catalogue()),
@@ -177,37 +134,7 @@ fn happen(world: &mut World, what: Happens) {
             world.peers = vec![peer("older", "tenant-a", &holding("hive-a-config", "aws-420"))];
         }
         Happens::Alone => world.peers.clear(),
-        Happens::EnvironmentGone => world.environment = None,
-        Happens::EnvironmentBack => world.environment = Some(json!({ "clusterName": "back" })),
-        Happens::HubGone => world.reachable = false,
-        Happens::HubBack => world.reachable = true,
-        Happens::Refuses => world.refuses = Some("admission webhook denied the request".into()),
-        Happens::RefusesNoMore => world.refuses = None,
-        Happens::Ambiguous => world.refuses = Some("Patch \"https://hub\": context deadline exceeded".into()),
-        Happens::StatusDropped => world.drop_status(),
-        // With the hub's own Secret gone at the same time nothing could ever bring them back.
-        Happens::SecretsLost if world.reachable && !world.secrets.is_empty() => {
-            world.details.clear();
-            if let Some(credentials) = world.objects.get_mut("credentials") {
-                credentials.details.clear();
-            }
-            world.settle();
-        }
-        // Without status, too, nothing tells that there ever was one.
-        Happens::WriterUnseen if world.phase().is_empty() => {}
-        Happens::WriterUnseen => {
-            let claim = world.objects.remove("claim");
-            world.pass();
-            if let Some(claim) = claim {
-                world.objects.insert("claim".into(), claim);
-            }
-        }
-        // Before it was pinned nothing remembers what an Object without its finalizer leaves behind; and who takes the
-        // finalizer from one that is being deleted says that it is done.
-        Happens::WriterLost if world.pinned() && !deleting(world) => drop(world.objects.remove("claim")),
-        Happens::SecretsLost | Happens::WriterLost => {}
-        Happens::FatalPass => world.fatal(),
-        Happens::Minutes(minutes) => world.later(SignedDuration::from_mins(minutes)),
+        Happens::Trouble(trouble) => trouble.happen(world, "claim"),
     }
 }
 

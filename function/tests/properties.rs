@@ -13,7 +13,10 @@ use jiff::SignedDuration;
 use proptest::prelude::*;
 use prost::{Message as _, bytes::Bytes};
 use serde_json::{Value, json};
-use support::world::{KUBECONFIG, NAME, PASSWORD, World};
+use support::{
+    trouble::Trouble,
+    world::{KUBECONFIG, NAME, PASSWORD, World},
+};
 use testplatform_apis::ci_operator;
 
 /// Something that happens around a claim.
@@ -28,25 +31,9 @@ enum Happens {
     JobFailed,
     JobDone,
     RemoteDeleted,
-    RemoteReplaced,
-    TearDown,
-    TearDownTakenBack,
     ClaimChanged,
-    Lifetime,
-    EnvironmentGone,
-    EnvironmentBack,
-    HubGone,
-    HubBack,
-    Refuses,
-    RefusesNoMore,
-    StatusDropped,
-    SecretsLost,
-    WriterUnseen,
-    WriterLost,
-    Ambiguous,
     HubForgets,
-    FatalPass,
-    Minutes(i64),
+    Trouble(Trouble),
 }
 
 fn happens() -> impl Strategy<Value = Happens> {
@@ -54,26 +41,9 @@ fn happens() -> impl Strategy<Value = Happens> {
     let plain = prop_oneof![
         8 => Just(H::Pass), 8 => Just(H::Provider), 3 => Just(H::Provisioning), 4 => Just(H::Ready), 1 => Just(H::SecretGone),
         1 => Just(H::Failing), 1 => Just(H::JobFailed), 1 => Just(H::JobDone), 1 => Just(H::RemoteDeleted),
-        1 => Just(H::RemoteReplaced), 1 => Just(H::TearDown), 1 => Just(H::TearDownTakenBack), 1 => Just(H::ClaimChanged),
+        1 => Just(H::ClaimChanged), 1 => Just(H::HubForgets),
     ];
-    let rare = prop_oneof![
-        Just(H::Lifetime),
-        Just(H::EnvironmentGone),
-        Just(H::EnvironmentBack),
-        Just(H::HubGone),
-        Just(H::HubBack),
-        Just(H::Refuses),
-        Just(H::RefusesNoMore),
-        Just(H::StatusDropped),
-        Just(H::FatalPass),
-        Just(H::SecretsLost),
-        Just(H::WriterUnseen),
-        Just(H::WriterLost),
-        Just(H::Ambiguous),
-        Just(H::HubForgets),
-        (1i64..90).prop_map(H::Minutes),
-    ];
-    prop_oneof![3 => plain, 1 => rare]
+    prop_oneof![2 => plain, 1 => Trouble::any().prop_map(H::Trouble)]
 }
 
 fn happen(world: &mut World, what: Happens) {
@@ -100,43 +70,7 @@ fn happen(world: &mut World, what: Happens) {
                 world.remote = None;
             }
         }
-        Happens::RemoteReplaced => {
-            if let Some(remote) = &mut world.remote {
-                remote["metadata"]["uid"] = json!("somebody-elses");
-            }
-        }
-        Happens::TearDown => world.spec["tearDownCluster"] = json!(true),
-        Happens::TearDownTakenBack => world.spec["tearDownCluster"] = json!(false),
         Happens::ClaimChanged => world.spec["ciOperator"]["test"]["workflow"] = json!("changed"),
-        Happens::Lifetime => world.spec["lifetime"] = json!("1h"),
-        Happens::EnvironmentGone => world.environment = None,
-        Happens::EnvironmentBack => world.environment = Some(json!({ "clusterName": "back" })),
-        Happens::HubGone => world.reachable = false,
-        Happens::HubBack => world.reachable = true,
-        Happens::Refuses => world.refuses = Some("admission webhook denied the request".into()),
-        Happens::RefusesNoMore => world.refuses = None,
-        Happens::StatusDropped => world.drop_status(),
-        // With the hub's own Secret gone at the same time nothing could ever bring them back.
-        Happens::SecretsLost if world.reachable && !world.secrets.is_empty() => {
-            world.details.clear();
-            if let Some(credentials) = world.objects.get_mut("credentials") {
-                credentials.details.clear();
-            }
-            world.settle();
-        }
-        // Without status, too, nothing tells that there ever was one.
-        Happens::WriterUnseen if world.phase().is_empty() => {}
-        Happens::WriterUnseen => {
-            let ec = world.objects.remove("ec");
-            world.pass();
-            if let Some(ec) = ec {
-                world.objects.insert("ec".into(), ec);
-            }
-        }
-        // Before it was pinned nothing remembers what an Object without its finalizer leaves behind.
-        Happens::WriterLost if world.pinned() => drop(world.objects.remove("ec")),
-        Happens::SecretsLost | Happens::WriterLost => {}
-        Happens::Ambiguous => world.refuses = Some("Patch \"https://hub\": context deadline exceeded".into()),
         Happens::HubForgets => {
             // What was never seen is not known to have been forgotten.
             world.provider();
@@ -145,8 +79,7 @@ fn happen(world: &mut World, what: Happens) {
                 remote.as_object_mut().unwrap().remove("status");
             }
         }
-        Happens::FatalPass => world.fatal(),
-        Happens::Minutes(minutes) => world.later(SignedDuration::from_mins(minutes)),
+        Happens::Trouble(trouble) => trouble.happen(world, "ec"),
     }
 }
 

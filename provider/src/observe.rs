@@ -11,7 +11,7 @@ use testplatform_apis::names::{ShortName, ephemeral_cluster::LABEL};
 use tokio::time::timeout;
 
 use crate::{
-    build_clusters::{BuildClusters, Found},
+    build_clusters::{BuildClusters, Found, Here},
     caches::Caches,
     ephemeral_cluster::{
         credentials::{Published, Source},
@@ -130,39 +130,40 @@ impl Observer {
         bound: bool,
         published: &mut Published,
     ) -> Result<Site, Error> {
+        let here = match self.located(job)? {
+            Ok(here) => here,
+            Err(nowhere) => return Ok(nowhere),
+        };
         let cluster = job.spec.value.cluster.clone();
-        if job.state() == State::Scheduling || cluster.is_empty() {
-            return Ok(Site::Unscheduled);
-        }
-        Ok(match self.build_clusters.find(&cluster, job.name()) {
-            Found::Unknown => Site::Unknown { cluster },
-            Found::NotYet => return Err(not_yet(&cluster)),
-            Found::Unreachable(error) => Site::Unreachable { cluster, error },
-            Found::NoNamespace => Site::NoNamespace { cluster },
-            Found::Here(here) => {
-                let source = if bound {
-                    self.source(object, job, &cluster, &here, published).await?
-                } else {
-                    Source::Pending("its credentials are not looked at".to_owned())
-                };
-                here.into_site(cluster, source)
-            }
-        })
+        let source = if bound {
+            self.source(object, job, &cluster, &here, published).await?
+        } else {
+            Source::Pending("its credentials are not looked at".to_owned())
+        };
+        Ok(here.into_site(cluster, source))
     }
 
     /// What was found where an orphan runs.
     pub fn site_of_orphan(&self, job: &ProwJob) -> Result<Site, Error> {
+        Ok(self.located(job)?.map_or_else(
+            |nowhere| nowhere,
+            |here| here.into_site(job.spec.value.cluster.clone(), Source::Pending(String::new())),
+        ))
+    }
+
+    /// What there is of a job on its build cluster; else why nothing of it is to be seen.
+    fn located(&self, job: &ProwJob) -> Result<Result<Here, Site>, Error> {
         let cluster = job.spec.value.cluster.clone();
         if job.state() == State::Scheduling || cluster.is_empty() {
-            return Ok(Site::Unscheduled);
+            return Ok(Err(Site::Unscheduled));
         }
-        Ok(match self.build_clusters.find(&cluster, job.name()) {
-            Found::Unknown => Site::Unknown { cluster },
-            Found::NotYet => return Err(not_yet(&cluster)),
-            Found::Unreachable(error) => Site::Unreachable { cluster, error },
-            Found::NoNamespace => Site::NoNamespace { cluster },
-            Found::Here(here) => here.into_site(cluster, Source::Pending(String::new())),
-        })
+        match self.build_clusters.find(&cluster, job.name()) {
+            Found::Unknown => Ok(Err(Site::Unknown { cluster })),
+            Found::NotYet => Err(not_yet(&cluster)),
+            Found::Unreachable(error) => Ok(Err(Site::Unreachable { cluster, error })),
+            Found::NoNamespace => Ok(Err(Site::NoNamespace { cluster })),
+            Found::Here(here) => Ok(Ok(here)),
+        }
     }
 
     fn left_behind(&self, job: &str) -> Option<Site> {

@@ -13,6 +13,7 @@ pub mod examples;
 pub mod hive;
 pub mod requests;
 pub mod tools;
+pub mod trouble;
 pub mod view;
 pub mod world;
 

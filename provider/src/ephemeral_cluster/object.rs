@@ -109,16 +109,19 @@ impl EphemeralCluster {
     }
 }
 
+/// An object as the API server sends it, before what is not needed of it is dropped.
+#[derive(Deserialize)]
+#[serde(bound = "S: serde::de::DeserializeOwned + Default, T: serde::de::DeserializeOwned + Default")]
+pub(super) struct Whole<S, T> {
+    pub metadata: ObjectMeta,
+    #[serde(default)]
+    pub spec: Lenient<S>,
+    #[serde(default)]
+    pub status: Lenient<T>,
+}
+
 impl<'de> Deserialize<'de> for EphemeralCluster {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        struct Whole {
-            metadata: ObjectMeta,
-            #[serde(default)]
-            spec: Lenient<Spec>,
-            #[serde(default)]
-            status: Lenient<Status>,
-        }
         let Whole { mut metadata, spec, status } = Whole::deserialize(deserializer)?;
         let other_writer = other_writer(&metadata.managed_fields.take().unwrap_or_default());
         if let Some(diagnostics) = metadata.annotations.as_mut().and_then(|a| a.get_mut(ours::DIAGNOSTICS)) {

@@ -7,6 +7,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::{Resource, core::NamespaceResourceScope};
 use serde::{Deserialize, Deserializer};
 use testplatform_apis::foreign::meta::{Lenient, lenient_time};
+
+use super::object::Whole;
 use uuid::Uuid;
 
 /// A ProwJob, without its pod.
@@ -128,14 +130,6 @@ impl ProwJob {
 
 impl<'de> Deserialize<'de> for ProwJob {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        struct Whole {
-            metadata: ObjectMeta,
-            #[serde(default)]
-            spec: Lenient<Spec>,
-            #[serde(default)]
-            status: Lenient<Status>,
-        }
         let Whole { mut metadata, spec, status } = Whole::deserialize(deserializer)?;
         metadata.managed_fields = None;
         Ok(Self { metadata, spec, status })

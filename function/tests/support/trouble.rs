@@ -1,0 +1,109 @@
+//! What may befall any claim, whatever backend makes its cluster.
+
+use jiff::SignedDuration;
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::world::World;
+
+/// Trouble that has nothing to do with the kind of remote object.
+#[derive(Clone, Copy, Debug)]
+pub enum Trouble {
+    Replaced,
+    TearDown,
+    TearDownTakenBack,
+    Lifetime,
+    EnvironmentGone,
+    EnvironmentBack,
+    HubGone,
+    HubBack,
+    Refuses,
+    RefusesNoMore,
+    Ambiguous,
+    StatusDropped,
+    SecretsLost,
+    WriterUnseen,
+    WriterLost,
+    FatalPass,
+    Minutes(i64),
+}
+
+impl Trouble {
+    /// All but the passing of time.
+    const EACH: [Self; 16] = [
+        Self::Replaced,
+        Self::TearDown,
+        Self::TearDownTakenBack,
+        Self::Lifetime,
+        Self::EnvironmentGone,
+        Self::EnvironmentBack,
+        Self::HubGone,
+        Self::HubBack,
+        Self::Refuses,
+        Self::RefusesNoMore,
+        Self::Ambiguous,
+        Self::StatusDropped,
+        Self::SecretsLost,
+        Self::WriterUnseen,
+        Self::WriterLost,
+        Self::FatalPass,
+    ];
+
+    /// Any of them; as often as all others together, time goes by.
+    pub fn any() -> impl Strategy<Value = Self> {
+        prop_oneof![2 => prop::sample::select(&Self::EACH[..]), 1 => (1i64..90).prop_map(Self::Minutes)]
+    }
+
+    /// Lets it happen to the claim whose writer is the composed resource `writer`.
+    pub fn happen(self, world: &mut World, writer: &str) {
+        match self {
+            Self::Replaced => {
+                if let Some(remote) = &mut world.remote {
+                    remote["metadata"]["uid"] = json!("somebody-elses");
+                }
+            }
+            Self::TearDown => world.spec["tearDownCluster"] = json!(true),
+            Self::TearDownTakenBack => world.spec["tearDownCluster"] = json!(false),
+            Self::Lifetime => world.spec["lifetime"] = json!("1h"),
+            Self::EnvironmentGone => world.environment = None,
+            Self::EnvironmentBack => world.environment = Some(json!({ "clusterName": "back" })),
+            Self::HubGone => world.reachable = false,
+            Self::HubBack => world.reachable = true,
+            Self::Refuses => world.refuses = Some("admission webhook denied the request".into()),
+            Self::RefusesNoMore => world.refuses = None,
+            Self::Ambiguous => {
+                world.refuses = Some("Patch \"https://hub\": context deadline exceeded".into());
+            }
+            Self::StatusDropped => world.drop_status(),
+            // With the hub's own Secret gone at the same time nothing could ever bring them back.
+            Self::SecretsLost if world.reachable && !world.secrets.is_empty() => {
+                world.details.clear();
+                if let Some(credentials) = world.objects.get_mut("credentials") {
+                    credentials.details.clear();
+                }
+                world.settle();
+            }
+            // Without status, too, nothing tells that there ever was one.
+            Self::WriterUnseen if world.phase().is_empty() => {}
+            Self::WriterUnseen => {
+                let object = world.objects.remove(writer);
+                world.pass();
+                if let Some(object) = object {
+                    world.objects.insert(writer.into(), object);
+                }
+            }
+            // Before it was pinned nothing remembers what an Object without its finalizer leaves behind; and who takes
+            // the finalizer from one that is being deleted says that it is done.
+            Self::WriterLost if world.pinned() && !deleting(world, writer) => {
+                drop(world.objects.remove(writer));
+            }
+            Self::SecretsLost | Self::WriterLost => {}
+            Self::FatalPass => world.fatal(),
+            Self::Minutes(minutes) => world.later(SignedDuration::from_mins(minutes)),
+        }
+    }
+}
+
+fn deleting(world: &World, writer: &str) -> bool {
+    world.objects.get(writer).is_some_and(|o| !o.object["metadata"]["deletionTimestamp"].is_null())
+}

@@ -1,0 +1,12 @@
+//! Tables: what is refused and in which words, and what every phase shows. Each table says itself when it is not
+//! complete any more.
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test that cannot go on says so")]
+
+mod phases;
+mod requests;
+#[path = "../support/mod.rs"]
+mod support;
+
+use support::world::World;
+
+type Change = fn(&mut World);
