@@ -47,6 +47,8 @@ pub mod ours {
     pub const DIAGNOSTICS: &str = "testplatform.ci.openshift.org/diagnostics";
     /// On the ProwJob: uid of the EphemeralCluster that it was made for.
     pub const EPHEMERAL_CLUSTER_UID: &str = "testplatform.ci.openshift.org/ephemeral-cluster-uid";
+    /// On the ProwJob: namespace of that EphemeralCluster. A hub can have several providers, each with a namespace of its own.
+    pub const EPHEMERAL_CLUSTER_NAMESPACE: &str = "testplatform.ci.openshift.org/ephemeral-cluster-namespace";
     /// On the ProwJob: what of the EphemeralCluster was left out when the job was made, in a sentence.
     pub const REMARK: &str = "testplatform.ci.openshift.org/remark";
     /// On the published Secret: which state of its source it was made from.
@@ -63,6 +65,8 @@ pub mod ephemeral_cluster {
     pub const PIPELINE_RUN_NAME: &str = "ephemeralcluster.ci.openshift.io/pipeline-run-name";
     /// Names the Prow job when there is no PipelineRun. Tenant text.
     pub const TASK_RUN_NAME: &str = "ephemeralcluster.ci.openshift.io/task-run-name";
+    /// The only namespace that the upstream controller knows; its ProwJobs do not name it.
+    pub const UPSTREAM_NAMESPACE: &str = "ephemeral-cluster";
     /// Finalizer: there is or may be a ProwJob that has to end first.
     pub const FINALIZER: &str = "ephemeralcluster.ci.openshift.io/dependent-prowjob";
     /// Label of its ProwJob: the EphemeralCluster's name.

@@ -140,12 +140,24 @@ impl BuildClusters {
         }
     }
 
-    /// A namespace that a job has on any cluster, and the cluster's name.
-    pub fn find_anywhere(&self, job: &str) -> Option<(String, Here)> {
-        self.lock().iter().find_map(|(name, entry)| match entry.cluster.as_ref().ok()?.find(job) {
-            Found::Here(here) => Some((name.clone(), here)),
-            Found::Unknown | Found::NotYet | Found::Unreachable(_) | Found::NoNamespace => None,
-        })
+    /// What is known about a job of which nobody knows where it ran: a namespace on any cluster, else a cluster on which it may
+    /// have one that cannot be seen now. With the cluster's name.
+    pub fn find_anywhere(&self, job: &str) -> Option<(String, Found)> {
+        let mut unseen = None;
+        for (name, entry) in &*self.lock() {
+            let found = match &entry.cluster {
+                Ok(cluster) => cluster.find(job),
+                Err(error) => Found::Unreachable(error.to_string()),
+            };
+            match found {
+                Found::Here(_) => return Some((name.clone(), found)),
+                // Soon more is known, which is worth more than that something is not.
+                Found::NotYet => unseen = Some((name.clone(), found)),
+                Found::Unreachable(_) => unseen = unseen.or_else(|| Some((name.clone(), found))),
+                Found::Unknown | Found::NoNamespace => {}
+            }
+        }
+        unseen
     }
 
     /// A cluster to talk to, or why not.

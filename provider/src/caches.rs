@@ -19,7 +19,7 @@ use crate::{
     build_clusters::Table,
     ephemeral_cluster::{
         credentials::Published,
-        object::EphemeralCluster,
+        object::{EphemeralCluster, SECRET_SUFFIX},
         prow_job::{ProwJob, name_for},
     },
     execute::secret,
@@ -111,16 +111,16 @@ impl Caches {
         let mut published = self.published.write().unwrap_or_else(PoisonError::into_inner);
         let changed = published.take(event, |secret| {
             let name = secret.metadata.name.clone()?;
-            name.ends_with(secret::SUFFIX).then(|| (name, Arc::new(lean(&secret.metadata))))
+            name.ends_with(SECRET_SUFFIX).then(|| (name, Arc::new(lean(&secret.metadata))))
         });
-        let owner = |name: &String| Some(name.strip_suffix(secret::SUFFIX)?.to_owned());
+        let owner = |name: &String| Some(name.strip_suffix(SECRET_SUFFIX)?.to_owned());
         changed.iter().filter_map(owner).collect()
     }
 
     /// `<ec>-credentials`, as far as the cache knows.
     pub fn published(&self, object: &EphemeralCluster) -> Published {
         let published = self.published.read().unwrap_or_else(PoisonError::into_inner);
-        judge(published.get(&secret::published_name(object.name())).map(AsRef::as_ref), object)
+        judge(published.get(&object.secret_name()).map(AsRef::as_ref), object)
     }
 }
 

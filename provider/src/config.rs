@@ -100,7 +100,6 @@ impl From<&Config> for Settings {
     fn from(config: &Config) -> Self {
         let ours = &config.ephemeral_cluster;
         Self {
-            prow_job_namespace: config.prow.namespace.clone(),
             provision_timeout: ours.provision_timeout.get(),
             max_lifetime: ours.max_lifetime.get(),
             scheduling_timeout: ours.scheduling_timeout.get(),

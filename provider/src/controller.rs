@@ -26,7 +26,7 @@ use crate::{
     build_clusters::{BuildClusters, Moved},
     caches::Caches,
     ephemeral_cluster::{object::EphemeralCluster, prow_job::ProwJob, settings::Settings},
-    execute::{Executor, Patience, Reach},
+    execute::{Cause, Executor, Patience, Reach, Reached, Reason},
     hub::Hub,
     metrics::Metrics,
     observe::{MakeDraft, Observer},
@@ -143,7 +143,14 @@ impl Controller {
         let (orphans, prow_job_requests) = Queue::new();
         let reach: Reach = {
             let build_clusters = Arc::clone(&build_clusters);
-            Arc::new(move |name: &str| build_clusters.get(name).map(|cluster| cluster.client()))
+            Arc::new(move |name: &str| {
+                let away = |why| Cause::new(Reason::Unreachable, format!("build cluster {name}: {why}"));
+                let cluster = build_clusters.get(name).map_err(away)?;
+                // One that is slow must not keep those that have to do with another one.
+                let busy = || Cause::new(Reason::NotYet, format!("others wait for build cluster {name}"));
+                let leave = Some(cluster.call().ok_or_else(busy)?);
+                Ok(Reached { client: cluster.client(), leave })
+            })
         };
         let observer = Observer {
             hub: hub.clone(),

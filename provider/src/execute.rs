@@ -10,7 +10,7 @@ use std::{sync::Arc, time::Duration};
 
 use jiff::Timestamp;
 use kube::Client;
-use tokio::time::timeout;
+use tokio::{sync::OwnedSemaphorePermit, time::timeout};
 
 pub use self::error::{Cause, Error, Reason};
 use crate::{
@@ -19,8 +19,16 @@ use crate::{
     step::{Action, Step},
 };
 
-/// Gives a client for a build cluster, or says why there is none.
-pub type Reach = Arc<dyn Fn(&str) -> Result<Client, String> + Send + Sync>;
+/// Gives a client for a build cluster, or says why there is none now.
+pub type Reach = Arc<dyn Fn(&str) -> Result<Reached, Cause> + Send + Sync>;
+
+/// A client for a build cluster, and the leave to have it asked.
+pub struct Reached {
+    /// The client.
+    pub client: Client,
+    /// Given back when it is dropped; others may wait for it.
+    pub leave: Option<OwnedSemaphorePermit>,
+}
 
 /// How long one action may take.
 #[derive(Clone, Copy, Debug)]

@@ -11,16 +11,13 @@ use k8s_openapi::{
     api::coordination::v1::{Lease, LeaseSpec},
     apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta},
 };
-use kube::{
-    Api,
-    api::{Patch, PatchParams, PostParams},
-};
+use kube::{Api, api::Patch};
 use serde_json::json;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::{
-    ephemeral_cluster::object::MANAGER,
     execute::error::{already_exists, plain},
+    hub::{creation, patching},
 };
 
 /// How long things may take. Each is longer than the next.
@@ -110,13 +107,15 @@ pub enum Lost {
 }
 
 impl Election {
-    /// Waits until it is ours.
-    pub async fn acquire(&self) {
+    /// Waits until it is ours. Returns a moment from which on others count it as ours at the least.
+    pub async fn acquire(&self) -> Instant {
         let mut seen = None;
         let mut said = String::new();
         loop {
+            // Others count from when the write arrived, which no answer tells.
+            let begun = Instant::now();
             match self.limited(self.try_acquire(&mut seen)).await {
-                Ok(Decision::Renew) => return,
+                Ok(Decision::Renew) => return begun,
                 Ok(Decision::Acquire) => {}
                 Ok(Decision::Wait(_)) => {
                     let holder = seen.as_ref().map(|seen| seen.holder.clone()).unwrap_or_default();
@@ -131,9 +130,8 @@ impl Election {
         }
     }
 
-    /// Renews it until it is lost.
-    pub async fn keep(&self) -> Lost {
-        let mut renewed = Instant::now();
+    /// Renews it until it is lost. It was ours since `renewed`.
+    pub async fn keep(&self, mut renewed: Instant) -> Lost {
         loop {
             sleep(self.times.retry).await;
             // However slow an answer is: by then the process has to be at its end, because soon after another one acts.
@@ -179,8 +177,15 @@ impl Election {
         let look = Seen::look(seen.take(), &spec, Instant::now());
         let decision = decide(Instant::now(), Some(&look), &self.me);
         *seen = Some(look);
-        if decision != Decision::Acquire {
-            return Ok(decision);
+        match decision {
+            Decision::Wait(_) => return Ok(decision),
+            // The answer to our own write was lost. When it arrived nobody knows, so it is written anew.
+            Decision::Renew => {
+                let now = self.time();
+                self.write(&lease, json!({ "acquireTime": now, "renewTime": now })).await?;
+                return Ok(Decision::Renew);
+            }
+            Decision::Acquire => {}
         }
         let transitions = spec.lease_transitions.unwrap_or_default().saturating_add(1);
         let now = self.time();
@@ -205,8 +210,7 @@ impl Election {
                 ..LeaseSpec::default()
             }),
         };
-        let parameters = PostParams { field_manager: Some(MANAGER.to_owned()), ..PostParams::default() };
-        match self.api.create(&parameters, &lease).await {
+        match self.api.create(&creation(), &lease).await {
             Ok(_) => Ok(Decision::Renew),
             Err(error) if already_exists(&error) => Ok(Decision::Acquire),
             Err(error) => Err(plain(&error)),
@@ -227,8 +231,7 @@ impl Election {
     async fn write(&self, lease: &Lease, spec: serde_json::Value) -> Result<(), String> {
         let version = &lease.metadata.resource_version;
         let patch = Patch::Merge(json!({ "metadata": { "resourceVersion": version }, "spec": spec }));
-        let parameters = PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() };
-        self.api.patch(&self.name, &parameters, &patch).await.map(|_| ()).map_err(|error| plain(&error))
+        self.api.patch(&self.name, &patching(), &patch).await.map(|_| ()).map_err(|error| plain(&error))
     }
 
     /// A try that hangs must not be what the Lease is lost by.

@@ -140,10 +140,10 @@ async fn lead(
     let election = election(&config, client.clone(), &me)?;
     let options = options(config, client, me)?;
     ready.set(true);
-    tokio::select! {
-        () = election.acquire() => {}
+    let acquired = tokio::select! {
+        acquired = election.acquire() => acquired,
         _ = stop.wait_for(|stop| *stop) => return Ok(()),
-    }
+    };
     tracing::info!(identity = election.me, "leading");
     metrics.lead(true);
     let mut ending = stop.clone();
@@ -170,7 +170,7 @@ async fn lead(
             Ok(())
         }
         // At once: another replica acts from now on.
-        lost = election.keep() => bail!("the lease was lost: {lost}"),
+        lost = election.keep(acquired) => bail!("the lease was lost: {lost}"),
     }
 }
 

@@ -230,6 +230,19 @@ impl Metrics {
         }
     }
 
+    /// The finalizer was taken off an object that is being deleted: its end has no status any more that would tell of it.
+    pub fn let_go(&self, object: &EphemeralCluster, now: Timestamp) {
+        let stored = &object.status.value;
+        let over = matches!(stored.phase, Some(Phase::Deprovisioned | Phase::Failed));
+        if object.is_deleted()
+            && !over
+            && let Some(seconds) = between(at(stored, TEST_COMPLETED), Some(now))
+        {
+            let workflow = Workflow { workflow: self.0.workflows.admit(&workflow(object)) };
+            self.0.deprovisioning.get_or_create(&workflow).observe(seconds);
+        }
+    }
+
     fn refresh(&self, controller: &Controller) {
         let inner = &*self.0;
         let objects = controller.caches().ephemeral_clusters.state();

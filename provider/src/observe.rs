@@ -88,7 +88,7 @@ impl Observer {
             let site = self.site(&object, &job, job.name() == bound, &mut published).await?;
             seen.push(Job { prow_job: ProwJob::clone(&job), site });
         }
-        let left_behind = if job_is_gone { self.left_behind(&bound) } else { None };
+        let left_behind = if job_is_gone { self.left_behind(&bound)? } else { None };
         let settings = Arc::clone(&self.settings);
         let world = World { settings, jobs: seen, fresh, draft, job_is_gone, left_behind, published };
         Ok(Some((object, world)))
@@ -166,9 +166,16 @@ impl Observer {
         }
     }
 
-    fn left_behind(&self, job: &str) -> Option<Site> {
-        let (cluster, here) = self.build_clusters.find_anywhere(job)?;
-        Some(here.into_site(cluster, Source::Pending("the ProwJob is gone".to_owned())))
+    /// What a job that is gone has left, or where it may have left something.
+    fn left_behind(&self, job: &str) -> Result<Option<Site>, Error> {
+        let Some((cluster, found)) = self.build_clusters.find_anywhere(job) else { return Ok(None) };
+        let source = || Source::Pending("the ProwJob is gone".to_owned());
+        match found {
+            Found::Here(here) => Ok(Some(here.into_site(cluster, source()))),
+            Found::Unreachable(error) => Ok(Some(Site::Unreachable { cluster, error })),
+            Found::NotYet => Err(not_yet(&cluster)),
+            Found::Unknown | Found::NoNamespace => Ok(None),
+        }
     }
 
     /// A call to the hub.

@@ -2,10 +2,15 @@
 
 use std::{
     fs,
+    path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
 use crate::{config::EphemeralClusters, ephemeral_cluster::profiles::Profiles};
+
+/// How long writing a registry may take.
+const SETTLES: Duration = Duration::from_secs(10);
 
 /// Where the profiles come from, and what they were.
 pub struct Registry {
@@ -22,7 +27,8 @@ impl Registry {
     /// The profiles. The file is read each time, which is only when a job is to be made; what it says is understood
     /// anew only when it changed.
     ///
-    /// A file that cannot be understood lets nobody in, and turns nobody away: who needs it waits.
+    /// A file that cannot be understood lets nobody in, and turns nobody away: who needs it waits. So does whom a file turns
+    /// away that was written in the last [`SETTLES`]: it may be cut where it is still a registry.
     pub fn profiles(&self) -> Arc<Profiles> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let file = self.config.cluster_profiles.as_ref().and_then(|c| c.file.as_ref());
@@ -35,7 +41,7 @@ impl Registry {
             && let Some((known, profiles)) = &*last
             && *known == content
         {
-            return Arc::clone(profiles);
+            return settled(profiles, file);
         }
         let failed = read.is_err();
         let profiles = Arc::new(Profiles::of(&self.config, |_| read));
@@ -43,8 +49,16 @@ impl Registry {
             tracing::error!(error, "the registry of cluster profiles cannot be used");
         }
         *last = (!failed).then(|| (content, Arc::clone(&profiles)));
-        profiles
+        settled(&profiles, file)
     }
+}
+
+/// What is known of a file that is not being written any more; else the same, marked.
+fn settled(profiles: &Arc<Profiles>, file: Option<&PathBuf>) -> Arc<Profiles> {
+    let written = file.and_then(|file| fs::metadata(file).ok()?.modified().ok());
+    // A time in the future is that of another clock, and says nothing.
+    let is_new = written.and_then(|at| at.elapsed().ok()).is_some_and(|age| age < SETTLES);
+    if is_new { Arc::new(Profiles::clone(profiles).unsettled()) } else { Arc::clone(profiles) }
 }
 
 #[cfg(test)]
@@ -65,12 +79,18 @@ mod tests {
         assert!(known().is_err(), "there is no file yet");
         fs::write(&file, "cluster_profiles: [{name: aws, cluster_type: aws}]").unwrap();
         assert_eq!(known(), Ok(true));
+        assert!(!registry.profiles().is_settled(), "it may not be complete");
+        let long_ago = std::time::SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
+        fs::File::options().write(true).open(&file).unwrap().set_modified(long_ago).unwrap();
+        assert!(registry.profiles().is_settled());
         assert!(Arc::ptr_eq(&registry.profiles(), &registry.profiles()), "it did not change");
         fs::write(&file, "cluster_profiles: [{name: gcp, cluster_type: gcp}]").unwrap();
         assert_eq!(known(), Ok(false));
         fs::write(&file, "cluster_profiles: [").unwrap();
         assert!(known().is_err());
-        fs::write(&file, "").unwrap();
-        assert!(known().is_err());
+        for cut in ["", "{}", "cluster_profiles: []"] {
+            fs::write(&file, cut).unwrap();
+            assert!(known().is_err(), "{cut}");
+        }
     }
 }

@@ -30,6 +30,9 @@ const QUIET: Duration = Duration::from_mins(30);
 const PAGE: Duration = Duration::from_mins(1);
 /// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a watch has to run to count as one that does. Where listing works and watching does not, each list would else look
+/// like a recovery.
+const SETTLES: Duration = Duration::from_secs(10);
 /// Between two tries, doubled each time.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
 
@@ -46,13 +49,22 @@ struct State {
     listed: bool,
     /// Since when what is known may be old, and why.
     behind: Option<(Instant, String)>,
+    /// Since when the watch runs, and since when it had not before.
+    runs: Option<(Instant, Instant)>,
+}
+
+impl State {
+    /// Whether the watch has run for so long that what was before does not count.
+    fn settled(&self) -> bool {
+        self.runs.is_some_and(|(since, _)| since.elapsed() >= SETTLES)
+    }
 }
 
 impl Health {
     /// Of a watch that has not begun.
     pub fn new(name: &'static str) -> Self {
         let behind = Some((Instant::now(), "its watch has not begun yet".to_owned()));
-        Self { name, state: Mutex::new(State { listed: false, behind }) }
+        Self { name, state: Mutex::new(State { listed: false, behind, runs: None }) }
     }
 
     /// What is watched.
@@ -71,13 +83,26 @@ impl Health {
     }
 
     fn current(&self) {
-        *self.state() = State { listed: true, behind: None };
+        let mut state = self.state();
+        let now = Instant::now();
+        state.listed = true;
+        if let Some((before, _)) = state.behind.take() {
+            state.runs = Some((now, before));
+        }
     }
 
-    fn failed(&self, why: String) {
+    /// Returns whether it had run well before.
+    fn failed(&self, why: String) -> bool {
         let mut state = self.state();
-        let since = state.behind.as_ref().map_or_else(Instant::now, |(since, _)| *since);
+        let settled = state.settled();
+        let since = match (&state.behind, state.runs) {
+            (Some((since, _)), _) => *since,
+            (None, Some((_, before))) if !settled => before,
+            (None, _) => Instant::now(),
+        };
         state.behind = Some((since, why));
+        state.runs = None;
+        settled
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -93,11 +118,10 @@ where
     let mut backoff = BACKOFF.0;
     loop {
         let Err(error) = run(&api, &config, health, &mut on).await else { continue };
-        if health.behind().is_none() {
+        tracing::warn!(watch = health.name, error, "the watch failed; it begins again");
+        if health.failed(error) {
             backoff = BACKOFF.0;
         }
-        tracing::warn!(watch = health.name, error, "the watch failed; it begins again");
-        health.failed(error);
         sleep(backoff).await;
         backoff = (backoff * 2).min(BACKOFF.1);
     }

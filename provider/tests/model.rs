@@ -49,7 +49,6 @@ fn lab() -> Lab {
         abort_grace: TICK,
         other_writer_respite: TICK,
         max_lifetime: SignedDuration::from_hours(2),
-        ..Settings::default()
     };
     Lab { settings: settings.into(), ..Lab::default() }
 }

@@ -65,8 +65,8 @@ fn the_manifest_fits_prows_schema(#[case] object: Value, #[case] mut config: Con
 #[rstest]
 #[case::pipeline_run(yaml(IPI), "ephemeralcluster-ci-acme-on-pull-request-x7k2p-", None)]
 #[case::task_run(yaml(HIVE), "ephemeralcluster-ci-provision-", None)]
-#[case::neither(with(HIVE, TASK_RUN, json!(null)), "ephemeralcluster-ci-tp-hive-cluster-8x2kd", None)]
-#[case::illegal(with(HIVE, TASK_RUN, json!("<no value>")), "ephemeralcluster-ci-tp-hive-cluster-8x2kd", Some("annotation ephemeralcluster.ci.openshift.io/task-run-name is left out of the job's name: it is no RFC 1123 subdomain of at most 63 characters"))]
+#[case::neither(with(HIVE, TASK_RUN, json!(null)), "ephemeralcluster-ci-tp-hive-cluster-8x2kd-", None)]
+#[case::illegal(with(HIVE, TASK_RUN, json!("<no value>")), "ephemeralcluster-ci-tp-hive-cluster-8x2kd-", Some("annotation ephemeralcluster.ci.openshift.io/task-run-name is left out of the job's name: it is no RFC 1123 subdomain of at most 63 characters"))]
 #[case::illegal_but_other(with(HIVE, PIPELINE_RUN, json!("x".repeat(64))), "ephemeralcluster-ci-provision-", Some("annotation ephemeralcluster.ci.openshift.io/pipeline-run-name is left out of the job's name: it is no RFC 1123 subdomain of at most 63 characters"))]
 #[case::no_duration(with(IPI, "/metadata/annotations/testplatform.ci.openshift.org~1max-lifetime", json!("long")), "ephemeralcluster-ci-acme-on-pull-request-x7k2p-", Some("annotation testplatform.ci.openshift.org/max-lifetime is no duration such as 4h, and the hub's default counts instead"))]
 fn the_job_is_named_after_the_run(#[case] object: Value, #[case] begin: &str, #[case] remark: Option<&str>) {
@@ -74,18 +74,24 @@ fn the_job_is_named_after_the_run(#[case] object: Value, #[case] begin: &str, #[
     let name = manifest["spec"]["job"].as_str().unwrap();
     let uid = name_for(object["metadata"]["uid"].as_str().unwrap());
     assert_eq!(manifest["metadata"]["name"], uid);
-    let expected = if begin.ends_with('-') { format!("{begin}{}", &uid[..8]) } else { begin.to_owned() };
+    let expected = format!("{begin}{}", &uid[..8]);
     assert_eq!(name, expected);
     assert_eq!(manifest["metadata"]["annotations"]["prow.k8s.io/job"], expected);
     let said = manifest["metadata"]["annotations"]["testplatform.ci.openshift.org/remark"].as_str();
     assert_eq!(said, remark);
 }
 
-/// Two clusters of one PipelineRun must not be pinned to one build cluster.
-#[test]
-fn no_two_share_a_job_name() {
-    let other = with(IPI, "/metadata/uid", json!("another"));
-    let (a, b) = (job(&yaml(IPI), &Config::default()), job(&other, &Config::default()));
+/// Two clusters of one PipelineRun must not be pinned to one build cluster. And ci-operator goes into a namespace that is there:
+/// in that of an EphemeralCluster that had the name before it would find a signal and a dead kubeconfig.
+#[rstest]
+#[case::of_a_run(yaml(IPI))]
+#[case::of_no_run(with(HIVE, TASK_RUN, json!(null)))]
+fn no_two_share_a_job_name_or_a_namespace(#[case] object: Value) {
+    let mut other = object.clone();
+    other["metadata"]["uid"] = json!("another");
+    let (a, b) = (job(&object, &Config::default()), job(&other, &Config::default()));
+    let arguments = |job: &Value| job["spec"]["pod_spec"]["containers"][0]["args"].clone();
+    assert_ne!(arguments(&a), arguments(&b));
     assert_ne!(a["spec"]["job"], b["spec"]["job"]);
     assert_ne!(a["metadata"]["name"], b["metadata"]["name"]);
 }
@@ -158,7 +164,8 @@ fn what_is_configured_is_in_the_job() {
             "--a=b",
             "--hive-kubeconfig=/hive/kubeconfig",
             "--target=cluster-provisioning",
-            "--input-hash=tp-hive-cluster-8x2kd"
+            "--input-hash=tp-hive-cluster-8x2kd",
+            "--input-hash=0b5a1f3c-8a5d-4a7e-bb6e-4f6d1e2c3a9f"
         ])
     );
     assert_eq!(container["env"][0], json!({ "name": "A", "value": "b" }));

@@ -16,7 +16,7 @@ use kube::{
 };
 use testplatform_apis::names::ci_operator;
 use tokio::{
-    sync::{Semaphore, SemaphorePermit, mpsc::UnboundedSender},
+    sync::{OwnedSemaphorePermit, Semaphore, mpsc::UnboundedSender},
     time::{Instant, sleep},
 };
 
@@ -42,7 +42,7 @@ pub struct BuildCluster {
     health: [Health; 5],
     begun: Instant,
     patience: Duration,
-    callers: Semaphore,
+    callers: Arc<Semaphore>,
 }
 
 #[derive(Default)]
@@ -103,7 +103,7 @@ impl BuildCluster {
             health: ["namespaces", a, b, c, d].map(Health::new),
             begun: Instant::now(),
             patience,
-            callers: Semaphore::new(AT_A_TIME),
+            callers: Arc::new(Semaphore::new(AT_A_TIME)),
         }
     }
 
@@ -113,8 +113,8 @@ impl BuildCluster {
     }
 
     /// Leave to ask it for something, if not too many wait for it already.
-    pub fn call(&self) -> Option<SemaphorePermit<'_>> {
-        self.callers.try_acquire().ok()
+    pub fn call(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.callers).try_acquire_owned().ok()
     }
 
     /// What is known about a job's namespace.

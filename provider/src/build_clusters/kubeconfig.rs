@@ -23,9 +23,11 @@ pub(super) async fn connect(path: &Path) -> Result<Client, Unusable> {
     Client::try_from(config).map_err(|_| Unusable("no client can be made from it".to_owned()))
 }
 
-/// Limits to how long a connection may be silent. Watches are ended by the server after 290 s, so one that says nothing
+/// Limits to how long a call may take. It is sent once: whoever asked tries again later, and must not be held until then. A
+/// connection that is silent is cut: watches are ended by the server after 290 s, so one that says nothing
 /// for longer is cut, and an answer that has not begun by then never will.
 pub fn limit(config: &mut Config) {
+    config.default_retry = false;
     config.connect_timeout = Some(Duration::from_secs(10));
     config.read_timeout = Some(Duration::from_mins(5));
 }

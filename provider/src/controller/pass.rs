@@ -3,8 +3,8 @@
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures_util::FutureExt as _;
-use kube::runtime::controller::Action;
-use testplatform_apis::names::{ephemeral_cluster::LABEL, ours};
+use kube::runtime::controller::Action as Again;
+use testplatform_apis::names::ephemeral_cluster::LABEL;
 
 use super::{
     Controller, Mode,
@@ -13,12 +13,12 @@ use super::{
 use crate::{
     ephemeral_cluster::{next, object::EphemeralCluster, orphan, prow_job::ProwJob, proxy, world::Job},
     execute::{Error, Failure, Reason},
-    step::Requeue,
+    step::{Action, Requeue},
 };
 
 impl Controller {
     /// Looks at an EphemeralCluster.
-    pub(super) async fn pass(&self, cached: Arc<EphemeralCluster>) -> Result<Action, Error> {
+    pub(super) async fn pass(&self, cached: Arc<EphemeralCluster>) -> Result<Again, Error> {
         let (name, uid) = (cached.name().to_owned(), cached.uid().to_owned());
         let (waited, anew) = self.queue.begin(&name);
         if let Some(waited) = waited {
@@ -49,14 +49,19 @@ impl Controller {
         if let Some(status) = &step.status {
             self.metrics.transition(&object, status);
         }
+        if step.actions.contains(&Action::RemoveFinalizer) {
+            self.metrics.let_go(&object, now);
+        }
         Ok(step.requeue)
     }
 
-    /// Tells the owner, if it is anything for the owner.
+    /// Tells the owner, if it is anything for the owner. Beside another controller the status is the other one's.
     async fn report(&self, failure: Failure<'_>) -> Error {
         let Failure { mut object, action, error } = failure;
-        let status = match (&object, action, error.said()) {
-            (Some(object), Some(action), Some(said)) => next::failed(object, action, &said, (self.now)()),
+        let status = match (&self.mode, &object, action, error.said()) {
+            (Mode::Fulfil(_), Some(object), Some(action), Some(said)) => {
+                next::failed(object, action, &said, (self.now)())
+            }
             _ => None,
         };
         if let Some(status) = status
@@ -68,7 +73,7 @@ impl Controller {
     }
 
     /// Looks at a ProwJob: whether its EphemeralCluster is gone.
-    pub(super) async fn pass_orphan(&self, cached: Arc<ProwJob>) -> Result<Action, Error> {
+    pub(super) async fn pass_orphan(&self, cached: Arc<ProwJob>) -> Result<Again, Error> {
         let name = cached.name().to_owned();
         let uid = cached.metadata.uid.clone().unwrap_or_default();
         self.orphans.begin(&name);
@@ -82,8 +87,11 @@ impl Controller {
 
     async fn look_at_orphan(&self, cached: &ProwJob) -> Result<Requeue, Error> {
         let Some(owner) = cached.label(LABEL) else { return Ok(Requeue::OnChange) };
-        let made_for = cached.label(ours::EPHEMERAL_CLUSTER_UID);
-        let is_it = |object: &EphemeralCluster| made_for.is_none_or(|uid| uid == object.uid());
+        // Whose EphemeralCluster is in a namespace that this provider does not serve is not for it to judge.
+        if !cached.is_of_namespace(self.hub.namespace()) {
+            return Ok(Requeue::OnChange);
+        }
+        let is_it = |object: &EphemeralCluster| next::is_own(object, cached);
         if cached.state().is_final() || self.caches.ephemeral_cluster(owner).is_some_and(|o| is_it(&o)) {
             return Ok(Requeue::OnChange);
         }
@@ -118,22 +126,22 @@ impl Controller {
         name: &str,
         uid: &str,
         looked: Result<Requeue, Error>,
-    ) -> Action {
+    ) -> Again {
         let net = net(uid);
         match looked {
             Ok(Requeue::OnChange) => {
                 queue.succeeded(name);
-                Action::requeue(net)
+                Again::requeue(net)
             }
             Ok(Requeue::After(time)) => {
                 queue.succeeded(name);
-                Action::requeue(time.min(net))
+                Again::requeue(time.min(net))
             }
             Ok(Requeue::Anew) => {
                 queue.anew(name);
-                Action::requeue(queue.failed(name, true))
+                Again::requeue(queue.failed(name, true))
             }
-            Err(error) if error.reason == Reason::NotYet => Action::requeue(Duration::from_secs(1)),
+            Err(error) if error.reason == Reason::NotYet => Again::requeue(Duration::from_secs(1)),
             Err(error) => {
                 self.count(&error);
                 let conflict = error.reason == Reason::Conflict;
@@ -144,7 +152,7 @@ impl Controller {
                 } else {
                     tracing::warn!(kind, name, %error, reason = error.reason.as_str(), again_in = ?delay, "failed");
                 }
-                Action::requeue(delay)
+                Again::requeue(delay)
             }
         }
     }

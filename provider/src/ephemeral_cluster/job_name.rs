@@ -12,17 +12,13 @@ const PREFIX: &str = "ephemeralcluster-ci-";
 /// The longest value of a label.
 const MAX_LABEL: usize = 63;
 
-/// The name of the job: after the run that asked for the cluster, and of no other EphemeralCluster. Prow remembers for a day
-/// which build cluster it chose for a name, so that one name for all would put all of them on one.
+/// The name of the job: after the run that asked for the cluster, else after the EphemeralCluster, and of no other one. Prow
+/// remembers for a day which build cluster it chose for a name, so that one name for all would put all of them on one.
 pub fn job_name(request: &Request<'_>) -> String {
     let runs = [PIPELINE_RUN_NAME, TASK_RUN_NAME];
     let mut legal = runs.iter().filter_map(|key| ShortName::try_from(request.metadata.annotation(key)?).ok());
-    match legal.next() {
-        Some(run) => {
-            format!("{PREFIX}{run}-{:.8}", prow_job::name_for(request.uid()))
-        }
-        None => format!("{PREFIX}{}", request.metadata.name),
-    }
+    let name = legal.next().map_or_else(|| request.metadata.name.clone(), |run| run.to_string());
+    format!("{PREFIX}{name}-{:.8}", prow_job::name_for(request.uid()))
 }
 
 /// The annotations with run names that are not legal in a name. They are left out of it.

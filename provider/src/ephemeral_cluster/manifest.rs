@@ -10,6 +10,7 @@ use testplatform_apis::{
 };
 
 use super::{
+    conditions::whole_seconds,
     job_name::{cut, job_name, label_value},
     prow_job,
     request::Request,
@@ -75,6 +76,7 @@ fn labels<'a>(
     let release = request.section("releases").and_then(|r| r.get("latest")?.pointer("/candidate/version"));
     let optional = [
         (ours::EPHEMERAL_CLUSTER_UID, request.uid()),
+        (ours::EPHEMERAL_CLUSTER_NAMESPACE, request.metadata.namespace.as_str()),
         ("ci-operator.openshift.io/cloud", parts.cloud),
         ("ci-operator.openshift.io/cloud-cluster-profile", request.profile().unwrap_or_default()),
         ("job-release", release.and_then(Value::as_str).unwrap_or_default()),
@@ -123,8 +125,10 @@ fn pod_spec(request: &Request<'_>, prow: &Prow, parts: &Parts<'_>) -> Value {
     }
     arguments.push(format!("--target={TEST}"));
     arguments.sort();
-    // ci-operator names its namespace by a hash over its inputs: this one makes it another for each EphemeralCluster.
+    // ci-operator names its namespace by a hash over its inputs, and goes into one that is there. Names come again, uids do
+    // not: the next EphemeralCluster of a name must not find the signal and the kubeconfig of the one before.
     arguments.push(format!("--input-hash={}", request.metadata.name));
+    arguments.push(format!("--input-hash={}", request.uid()));
     let mut mounts: Vec<&SecretMount> = pod.secrets.iter().collect();
     if from_hive {
         mounts.extend(&pod.cluster_claim_secrets);
@@ -165,9 +169,4 @@ fn volume(mount: &SecretMount) -> Option<Value> {
 
 fn volume_mount(mount: &SecretMount) -> Value {
     json!({ "name": mount.name, "mountPath": mount.mount_path, "readOnly": true })
-}
-
-/// Times in Kubernetes have no fractions of a second.
-fn whole_seconds(now: Timestamp) -> Timestamp {
-    Timestamp::from_second(now.as_second()).unwrap_or(now)
 }

@@ -33,6 +33,7 @@ use testplatform_apis::{
     names::{ephemeral_cluster as theirs, ours},
 };
 
+pub use own::is_own;
 pub(super) use own::{Bound, Own, is_for_another};
 use pass::{Pass, RETRY, after};
 
@@ -115,8 +116,11 @@ pub fn next(object: &EphemeralCluster, world: &World, now: Timestamp) -> Step {
     pass.finish(job)
 }
 
+/// The most of somebody else's words that a condition repeats, in bytes.
+const MAX_SAID: usize = 1024;
+
 /// What to say when an action failed, if it is anything for the owner of the EphemeralCluster. Not for a conflict: that
-/// is only a late copy. `said` is a sentence that does not change from try to try, and quotes no secret.
+/// is only a late copy. `said` is a sentence that quotes no secret.
 pub fn failed(object: &EphemeralCluster, action: &Action, said: &str, now: Timestamp) -> Option<Status> {
     if object.status.error.is_some() {
         return None;
@@ -140,6 +144,12 @@ pub fn failed(object: &EphemeralCluster, action: &Action, said: &str, now: Times
         | Action::WithdrawCredentials
         | Action::Emit(_) => return None,
     };
+    // Each writing makes an event, and so another try at once; and an API server may never say the same twice.
+    let known = |c: &Condition| c.is_false() && c.reason == reason.as_str();
+    if conditions::find(&status.conditions, type_).is_some_and(known) {
+        return None;
+    }
+    let said = &said[..said.floor_char_boundary(MAX_SAID)];
     conditions::set(&mut status.conditions, type_, Is::False, reason.as_str(), said.to_owned(), now);
     Some(status)
 }
@@ -194,7 +204,12 @@ fn claim(pass: &mut Pass<'_>, job: &Job) {
         .into_iter()
         .filter_map(|key| Some((key.to_owned(), pass.object.annotation(key)?.to_owned())))
         .collect();
-    let labels = [(ours::EPHEMERAL_CLUSTER_UID.to_owned(), pass.object.uid().to_owned())].into();
+    let namespace = pass.object.metadata.namespace.clone().unwrap_or_default();
+    let labels = [
+        (ours::EPHEMERAL_CLUSTER_UID.to_owned(), pass.object.uid().to_owned()),
+        (ours::EPHEMERAL_CLUSTER_NAMESPACE.to_owned(), namespace),
+    ]
+    .into();
     pass.emit(false, "ProwJobAdopted", format!("ProwJob {name} of another controller was taken over"));
     pass.actions.push(Action::ClaimProwJob { name, labels, annotations });
 }

@@ -16,6 +16,9 @@ use testplatform_apis::{
 
 use super::status::Status;
 
+/// What the name of the Secret with an EphemeralCluster's credentials ends in.
+pub const SECRET_SUFFIX: &str = "-credentials";
+
 /// Field manager of everything that this provider writes.
 pub const MANAGER: &str = "provider-testplatform";
 
@@ -90,7 +93,7 @@ impl EphemeralCluster {
 
     /// Name of the Secret in which its credentials are published.
     pub fn secret_name(&self) -> String {
-        format!("{}-credentials", self.name())
+        format!("{}{SECRET_SUFFIX}", self.name())
     }
 
     /// Whether it is being deleted.

@@ -90,7 +90,11 @@ pub enum ProfilesError {
 
 /// The profiles, with the groups resolved; or why there are none now.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Profiles(Result<BTreeMap<String, Profile>, String>);
+pub struct Profiles {
+    found: Result<BTreeMap<String, Profile>, String>,
+    /// Whether what is not in it is taken to be nowhere.
+    settled: bool,
+}
 
 /// A profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,8 +114,12 @@ impl Profiles {
         let options = serde_saphyr::options! { with_snippet: false };
         let registry: Option<Registry> = serde_saphyr::from_str_with_options(text, options)
             .map_err(|error| ProfilesError::Syntax(error.without_snippet().to_string()))?;
-        // A file that is being written is empty for a moment; that nobody owns anything is said in words.
-        registry.ok_or_else(|| ProfilesError::Syntax("it is empty".into()))?.try_into()
+        // A file that is being written is empty for a moment, or has no profiles yet.
+        let registry = registry.ok_or_else(|| ProfilesError::Syntax("it is empty".into()))?;
+        if registry.cluster_profiles.is_empty() {
+            return Err(ProfilesError::Invalid(vec!["it has no cluster_profiles".into()]));
+        }
+        registry.try_into()
     }
 
     /// The registry that a configuration names; `read` reads a file. One that cannot be read or understood is one that is not
@@ -134,7 +142,18 @@ impl Profiles {
 
     /// A registry that cannot be read now. The sentence says why; requests that need it wait.
     pub fn unavailable(reason: impl Into<String>) -> Self {
-        Self(Err(reason.into()))
+        Self { found: Err(reason.into()), settled: true }
+    }
+
+    /// The same, of a file that has only just been written: what it does not have may be on its way.
+    #[must_use]
+    pub fn unsettled(self) -> Self {
+        Self { settled: false, ..self }
+    }
+
+    /// Whether what it does not have may be refused for ever.
+    pub const fn is_settled(&self) -> bool {
+        self.settled
     }
 
     /// A profile; None if there is none of that name.
@@ -142,7 +161,7 @@ impl Profiles {
     /// # Errors
     /// If the registry cannot be read now, with the reason.
     pub fn get(&self, name: &str) -> Result<Option<&Profile>, &str> {
-        match &self.0 {
+        match &self.found {
             Ok(profiles) => Ok(profiles.get(name)),
             Err(reason) => Err(reason),
         }
@@ -188,6 +207,10 @@ impl TryFrom<Registry> for Profiles {
                 problems.push(format!("cluster profile {:?} is there twice", profile.name));
             }
         }
-        if problems.is_empty() { Ok(Self(Ok(profiles))) } else { Err(ProfilesError::Invalid(problems)) }
+        if problems.is_empty() {
+            Ok(Self { found: Ok(profiles), settled: true })
+        } else {
+            Err(ProfilesError::Invalid(problems))
+        }
     }
 }

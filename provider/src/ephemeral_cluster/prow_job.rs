@@ -6,10 +6,13 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::{Resource, core::NamespaceResourceScope};
 use serde::{Deserialize, Deserializer};
-use testplatform_apis::foreign::meta::{Lenient, lenient_time};
+use testplatform_apis::{
+    foreign::meta::{Lenient, lenient_time},
+    names::{ephemeral_cluster, ours},
+};
+use uuid::Uuid;
 
 use super::object::Whole;
-use uuid::Uuid;
 
 /// A ProwJob, without its pod.
 #[derive(Clone, Debug, Default)]
@@ -28,8 +31,6 @@ pub struct ProwJob {
 pub struct Spec {
     /// Where it runs; a placeholder until it has been scheduled.
     pub cluster: String,
-    /// Name of the job.
-    pub job: String,
 }
 
 /// Parts of `status`.
@@ -45,9 +46,6 @@ pub struct Status {
     /// When its pod was made.
     #[serde(rename = "pendingTime", deserialize_with = "lenient_time")]
     pub pending_time: Option<Timestamp>,
-    /// When it ended.
-    #[serde(rename = "completionTime", deserialize_with = "lenient_time")]
-    pub completion_time: Option<Timestamp>,
 }
 
 /// State of a ProwJob. Source: the ProwJob CRD, `prow.k8s.io/v1`.
@@ -120,6 +118,12 @@ impl ProwJob {
     /// The value of a label.
     pub fn label(&self, key: &str) -> Option<&str> {
         self.metadata.labels.as_ref()?.get(key).map(String::as_str)
+    }
+
+    /// Whether its EphemeralCluster is one of a namespace. What does not say so is a job of the upstream controller's.
+    pub fn is_of_namespace(&self, namespace: &str) -> bool {
+        self.label(ours::EPHEMERAL_CLUSTER_NAMESPACE).unwrap_or(ephemeral_cluster::UPSTREAM_NAMESPACE)
+            == namespace
     }
 
     /// The value of an annotation.

@@ -2,11 +2,9 @@
 
 use jiff::SignedDuration;
 
-/// Durations and names. Read from the configuration file, whose defaults these are.
+/// Durations. Read from the configuration file, whose defaults these are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Namespace of the ProwJobs.
-    pub prow_job_namespace: String,
     /// How long provisioning may take, where the EphemeralCluster does not say.
     pub provision_timeout: SignedDuration,
     /// The longest lifetime, where the EphemeralCluster does not say.
@@ -27,7 +25,6 @@ pub const MARGIN: SignedDuration = SignedDuration::from_mins(15);
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            prow_job_namespace: "ci".into(),
             provision_timeout: SignedDuration::from_hours(4),
             max_lifetime: SignedDuration::from_hours(2),
             scheduling_timeout: SignedDuration::from_hours(1),

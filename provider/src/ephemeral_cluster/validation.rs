@@ -79,6 +79,7 @@ impl Verdict {
     ) {
         let profile = match profiles.get(name) {
             Ok(Some(profile)) => profile,
+            Ok(None) if !profiles.is_settled() => return self.wait_for_registry(),
             Ok(None) => return self.problems.push(Problem::UnknownProfile { profile: name.into() }),
             Err(reason) => {
                 self.obstacle = Some(format!("the cluster profiles cannot be read: {reason}"));
@@ -90,12 +91,20 @@ impl Verdict {
         if self.is_known(request, settings, wanted)
             && !profile.is_owned_by(request.tenant(), request.cluster())
         {
+            if !profiles.is_settled() {
+                return self.wait_for_registry();
+            }
             self.problems.push(Problem::NotOwner {
                 tenant: request.tenant().into(),
                 cluster: request.cluster().into(),
                 profile: name.into(),
             });
         }
+    }
+
+    /// A refusal is for ever, and whoever writes the registry may not be done.
+    fn wait_for_registry(&mut self) {
+        self.obstacle = Some("the cluster profiles have just changed, so they are read once more".into());
     }
 
     fn claim(&mut self, request: &Request<'_>, settings: &EphemeralClusters) {

@@ -3,14 +3,17 @@
 
 use std::collections::BTreeMap;
 
-use kube::api::{Patch, PatchParams};
+use kube::api::Patch;
 use serde_json::{Value, json};
 use testplatform_apis::names::ephemeral_cluster::FINALIZER;
 
-use super::{Cause, Executor, error::is_not_found};
-use crate::ephemeral_cluster::{
-    object::{EphemeralCluster, MANAGER},
-    status::{self, Status},
+use super::{Cause, Executor, Reason, error::is_not_found};
+use crate::{
+    ephemeral_cluster::{
+        object::EphemeralCluster,
+        status::{self, Status},
+    },
+    hub::patching,
 };
 
 impl Executor {
@@ -20,7 +23,11 @@ impl Executor {
             return Ok(());
         }
         finalizers.push(FINALIZER.to_owned());
-        self.merge(object, json!({ "finalizers": finalizers })).await
+        match self.merge(object, json!({ "finalizers": finalizers })).await? {
+            Written::Done => Ok(()),
+            // What comes next relies on it: for an EphemeralCluster that has vanished nothing must be begun.
+            Written::Gone => Err(Cause::new(Reason::Conflict, "the EphemeralCluster is gone")),
+        }
     }
 
     pub(super) async fn remove_finalizer(&self, object: &mut Option<EphemeralCluster>) -> Result<(), Cause> {
@@ -29,7 +36,7 @@ impl Executor {
             return Ok(());
         }
         finalizers.retain(|f| f != FINALIZER);
-        self.merge(object, json!({ "finalizers": finalizers })).await
+        self.merge(object, json!({ "finalizers": finalizers })).await.map(drop)
     }
 
     pub(super) async fn annotate(
@@ -41,15 +48,19 @@ impl Executor {
         if annotations.iter().all(|(key, value)| current.annotation(key) == value.as_deref()) {
             return Ok(());
         }
-        self.merge(object, json!({ "annotations": annotations })).await
+        self.merge(object, json!({ "annotations": annotations })).await.map(drop)
     }
 
     /// Merges into the metadata.
-    async fn merge(&self, object: &mut Option<EphemeralCluster>, mut metadata: Value) -> Result<(), Cause> {
+    async fn merge(
+        &self,
+        object: &mut Option<EphemeralCluster>,
+        mut metadata: Value,
+    ) -> Result<Written, Cause> {
         let current = super::owner(object.as_ref())?;
         metadata["resourceVersion"] = json!(current.metadata.resource_version);
         let patch = Patch::Merge(json!({ "metadata": metadata }));
-        let written = self.hub.ephemeral_clusters().patch(current.name(), &parameters(), &patch).await;
+        let written = self.hub.ephemeral_clusters().patch(current.name(), &patching(), &patch).await;
         took(object, written)
     }
 
@@ -63,7 +74,7 @@ impl Executor {
         let Some(mut patch) = status::patch(&current.status.value, status) else { return Ok(()) };
         patch["metadata"] = json!({ "resourceVersion": current.metadata.resource_version });
         let patch = Patch::Merge(patch);
-        let written = self.hub.ephemeral_clusters().patch_status(current.name(), &parameters(), &patch).await;
+        let written = self.hub.ephemeral_clusters().patch_status(current.name(), &patching(), &patch).await;
         let phase = status.phase;
         tracing::info!(
             namespace = self.hub.namespace(),
@@ -71,20 +82,27 @@ impl Executor {
             ?phase,
             "writing status"
         );
-        took(object, written)
+        took(object, written).map(drop)
     }
 }
 
-fn parameters() -> PatchParams {
-    PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() }
+/// What became of a write. Most need nothing more of an object that is gone.
+enum Written {
+    Done,
+    Gone,
 }
 
-/// Goes on with the object as it was written. One that is gone needs nothing more.
-fn took(object: &mut Option<EphemeralCluster>, written: kube::Result<EphemeralCluster>) -> Result<(), Cause> {
+/// Goes on with the object as it was written.
+fn took(
+    object: &mut Option<EphemeralCluster>,
+    written: kube::Result<EphemeralCluster>,
+) -> Result<Written, Cause> {
     match written {
-        Ok(written) => *object = Some(written),
-        Err(error) if is_not_found(&error) => {}
-        Err(error) => return Err(error.into()),
+        Ok(written) => {
+            *object = Some(written);
+            Ok(Written::Done)
+        }
+        Err(error) if is_not_found(&error) => Ok(Written::Gone),
+        Err(error) => Err(error.into()),
     }
-    Ok(())
 }

@@ -40,6 +40,5 @@ impl Executor {
 }
 
 fn cut(text: &str, most: usize) -> String {
-    let end = (0..=most.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-    text[..end].to_owned()
+    text[..text.floor_char_boundary(most)].to_owned()
 }

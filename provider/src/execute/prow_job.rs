@@ -2,14 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
+use kube::api::{DynamicObject, Patch};
 use serde_json::{Value, json};
 
 use super::{
     Cause, Executor, Reason,
     error::{already_exists, is_not_found},
 };
-use crate::ephemeral_cluster::{object::MANAGER, prow_job::State};
+use crate::{
+    ephemeral_cluster::prow_job::State,
+    hub::{creation, patching},
+};
 
 /// How often somebody else may be quicker. Prow writes a job a few times in its life.
 const TRIES: usize = 3;
@@ -18,8 +21,7 @@ impl Executor {
     pub(super) async fn create_prow_job(&self, manifest: &Value) -> Result<(), Cause> {
         let job: DynamicObject = serde_json::from_value(manifest.clone())
             .map_err(|error| Cause::new(Reason::Bug, format!("the manifest is not an object: {error}")))?;
-        let parameters = PostParams { field_manager: Some(MANAGER.to_owned()), ..PostParams::default() };
-        match self.hub.whole_prow_jobs().create(&parameters, &job).await {
+        match self.hub.whole_prow_jobs().create(&creation(), &job).await {
             // The name comes from the uid of its EphemeralCluster: it is the one that was meant.
             Err(error) if already_exists(&error) => Ok(()),
             other => Ok(other.map(|_| ())?),
@@ -39,7 +41,7 @@ impl Executor {
             }
         }
         let patch = Patch::Merge(json!({ "metadata": metadata }));
-        self.hub.prow_jobs().patch(name, &parameters(), &patch).await?;
+        self.hub.prow_jobs().patch(name, &patching(), &patch).await?;
         Ok(())
     }
 
@@ -68,7 +70,7 @@ impl Executor {
             }))
         };
         let version = job.metadata.resource_version.as_ref();
-        let written = match jobs.patch(name, &parameters(), &patch(version)).await {
+        let written = match jobs.patch(name, &patching(), &patch(version)).await {
             Err(error) if is_not_found(&error) => return Ok(()),
             other => other?,
         };
@@ -77,13 +79,9 @@ impl Executor {
         }
         // The definition of ProwJobs has no status subresource upstream. Where it has one, the status was ignored.
         let version = written.metadata.resource_version.as_ref();
-        match jobs.patch_status(name, &parameters(), &patch(version)).await {
+        match jobs.patch_status(name, &patching(), &patch(version)).await {
             Err(error) if is_not_found(&error) => Ok(()),
             other => Ok(other.map(|_| ())?),
         }
     }
-}
-
-fn parameters() -> PatchParams {
-    PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() }
 }

@@ -5,28 +5,20 @@ use std::collections::BTreeMap;
 use k8s_openapi::{ByteString, api::core::v1::Secret, apimachinery::pkg::apis::meta::v1::ObjectMeta};
 use kube::{
     Api, Resource as _,
-    api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions},
+    api::{DeleteParams, Patch, Preconditions},
     core::PartialObjectMeta,
 };
 use serde_json::{Map, Value, json};
 use testplatform_apis::names::{ci_operator, keys, ours};
 
 use super::{
-    Cause, Executor, Reason,
+    Cause, Executor, Reached, Reason,
     error::{already_exists, is_not_found},
 };
-use crate::ephemeral_cluster::{
-    credentials::Credentials,
-    object::{EphemeralCluster, MANAGER},
+use crate::{
+    ephemeral_cluster::{credentials::Credentials, object::EphemeralCluster},
+    hub::{creation, patching},
 };
-
-/// The name of the Secret that is published for an EphemeralCluster.
-pub fn published_name(ephemeral_cluster: &str) -> String {
-    format!("{ephemeral_cluster}{SUFFIX}")
-}
-
-/// What its name ends in.
-pub const SUFFIX: &str = "-credentials";
 
 impl Executor {
     pub(super) async fn publish(
@@ -34,7 +26,7 @@ impl Executor {
         object: &EphemeralCluster,
         credentials: &Credentials,
     ) -> Result<(), Cause> {
-        let (secrets, name) = (self.hub.secrets(), published_name(object.name()));
+        let (secrets, name) = (self.hub.secrets(), object.secret_name());
         let stored = secrets.get_opt(&name).await.map_err(|error| Cause::about_secret(&error))?;
         let Some(stored) = stored else {
             let created = secrets.create(&creation(), &published(object, &name, credentials)).await;
@@ -53,7 +45,7 @@ impl Executor {
     }
 
     pub(super) async fn withdraw(&self, object: &EphemeralCluster) -> Result<(), Cause> {
-        let name = published_name(object.name());
+        let name = object.secret_name();
         let secrets: Api<PartialObjectMeta<Secret>> = self.hub.secrets_metadata();
         let Some(stored) = secrets.get_metadata_opt(&name).await? else { return Ok(()) };
         if ours(&stored.metadata, object).is_err() {
@@ -67,8 +59,7 @@ impl Executor {
     }
 
     pub(super) async fn signal(&self, cluster: &str, namespace: &str) -> Result<(), Cause> {
-        let client = (self.reach)(cluster)
-            .map_err(|why| Cause::new(Reason::Unreachable, format!("build cluster {cluster}: {why}")))?;
+        let Reached { client, leave: _leave } = (self.reach)(cluster)?;
         let secrets: Api<Secret> = Api::namespaced(client, namespace);
         let signal = Secret {
             metadata: ObjectMeta {
@@ -141,12 +132,4 @@ fn difference(stored: &Secret, credentials: &Credentials) -> Option<Value> {
         },
         "data": data,
     }))
-}
-
-fn creation() -> PostParams {
-    PostParams { field_manager: Some(MANAGER.to_owned()), ..PostParams::default() }
-}
-
-fn patching() -> PatchParams {
-    PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() }
 }

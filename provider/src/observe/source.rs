@@ -103,7 +103,7 @@ impl Observer {
         published: &mut Published,
     ) -> Result<Source, Error> {
         if matches!(published, Published::Ours { .. }) {
-            let name = secret::published_name(object.name());
+            let name = object.secret_name();
             let stored = timeout(self.patience, self.hub.secrets().get_opt(&name)).await;
             let stored = match stored {
                 Ok(Ok(stored)) => stored,

@@ -187,6 +187,18 @@ async fn a_job_is_aborted_where_its_status_is_a_subresource() {
 }
 
 #[tokio::test]
+async fn nothing_is_begun_for_one_that_has_vanished() {
+    let (bench, object) = Bench::with(plain());
+    bench.hub.delete(OBJECT);
+    let manifest = json!({ "apiVersion": "prow.k8s.io/v1", "kind": "ProwJob", "metadata": { "name": "job", "namespace": "ci" } });
+    let actions = vec![Action::AddFinalizer, Action::CreateProwJob(Box::new(manifest))];
+    let step = Step { actions, ..Step::default() };
+    let failure = bench.executor.run(Some(object), &step).await.unwrap_err();
+    assert_eq!(failure.error.reason, provider_testplatform::execute::Reason::Conflict);
+    assert_eq!(bench.hub.get(JOB), None);
+}
+
+#[tokio::test]
 async fn the_signal_is_an_empty_secret() {
     let (bench, object) = Bench::with(plain());
     let signal = |cluster: &str| Action::Signal { cluster: cluster.into(), namespace: "ci-op-x".into() };

@@ -86,8 +86,19 @@ async fn the_newest_namespace_counts_unless_it_is_going() {
     clusters.add("build01", memory.client());
     seconds(1).await;
     assert!(matches!(clusters.find("build01", "job"), Found::Here(here) if here.namespace == "ci-op-b"));
-    let (cluster, here) = clusters.find_anywhere("job").unwrap();
-    assert_eq!((cluster.as_str(), here.namespace.as_str()), ("build01", "ci-op-b"));
+    let anywhere = |job: &str| clusters.find_anywhere(job);
+    assert!(
+        matches!(anywhere("job"), Some((cluster, Found::Here(here))) if cluster == "build01" && here.namespace == "ci-op-b")
+    );
+    assert_eq!(anywhere("other"), None);
+    // What cannot be seen may be there.
+    let away = Memory::new();
+    away.judge(|_| Some(Fault::Lost));
+    clusters.add("build02", away.client());
+    assert_eq!(anywhere("other"), Some(("build02".into(), Found::NotYet)));
+    seconds(60).await;
+    assert!(matches!(anywhere("other"), Some((cluster, Found::Unreachable(_))) if cluster == "build02"));
+    assert!(matches!(anywhere("job"), Some((_, Found::Here(_)))));
 }
 
 #[tokio::test(start_paused = true)]
@@ -115,6 +126,21 @@ async fn one_that_is_away_is_not_called_so_at_once() {
         assert!(told(&mut moved).contains(&Moved::Cluster("build01".into())));
         assert_eq!(clusters.states(), [("build01".to_owned(), None)]);
     }
+}
+
+/// As with a role that has `list` and not `watch`: every list comes through, and none of them is a recovery.
+#[tokio::test(start_paused = true)]
+async fn one_that_cannot_be_watched_is_away_and_is_not_asked_all_the_time() {
+    let memory = Memory::new();
+    namespace(&memory, "ci-op-x", "job", &json!({}));
+    memory.judge(|call| call.parameter("watch").is_some().then_some(Fault::Refused(403)));
+    let (clusters, _moved) = clusters();
+    clusters.add("build01", memory.client());
+    seconds(300).await;
+    assert!(clusters.get("build01").is_err(), "{:?}", clusters.states());
+    let calls = memory.calls().len();
+    // Five watches, each with a list and a try, half a minute apart.
+    assert!(calls < 5 * 2 * 20, "{calls} calls in five minutes");
 }
 
 #[tokio::test(start_paused = true)]

@@ -16,7 +16,7 @@ use jiff::Timestamp;
 use memory::Memory;
 use provider_testplatform::{
     ephemeral_cluster::{credentials::Credentials, object::EphemeralCluster},
-    execute::{Executor, Failure, Outcome, Patience, Reach},
+    execute::{Cause, Executor, Failure, Outcome, Patience, Reach, Reached, Reason},
     hub::Hub,
     redacted::Redacted,
     step::{Action, Step},
@@ -40,7 +40,11 @@ impl Bench {
         let (hub, build_cluster) = (Memory::new(), Memory::new());
         let client = build_cluster.client();
         let reach: Reach = Arc::new(move |name| {
-            if name == "build01" { Ok(client.clone()) } else { Err("there is no kubeconfig for it".into()) }
+            if name == "build01" {
+                Ok(Reached { client: client.clone(), leave: None })
+            } else {
+                Err(Cause::new(Reason::Unreachable, "there is no kubeconfig for it"))
+            }
         });
         let moment = Duration::from_millis(100);
         let executor = Executor::new(

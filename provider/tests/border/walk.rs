@@ -164,6 +164,51 @@ fn a_proxy_keeps_credentials_in_step_and_nothing_else() {
 }
 
 #[test]
+fn a_proxy_that_cannot_publish_leaves_the_status_alone() {
+    in_time(async {
+        let life = Life::beside_another_controller();
+        life.hub.judge(|call| {
+            (call.is_write() && call.path.contains("/secrets")).then_some(super::memory::Fault::Refused(422))
+        });
+        life.wait(30).await;
+        life.happen(Event::Password).await;
+        life.wait(3600).await;
+        let status =
+            |call: &super::memory::Call| call.path.ends_with("/status") || !call.body["status"].is_null();
+        let writes = life.hub.writes();
+        assert!(writes.iter().any(|call| call.path.contains("/secrets")), "it tried");
+        assert!(!writes.iter().any(status), "{writes:#?}");
+    });
+}
+
+/// Another provider, or the upstream controller, may serve EphemeralClusters of another namespace with the same Prow.
+#[test]
+fn jobs_of_another_namespace_are_nobodys_orphans_here() {
+    in_time(async {
+        let life = Life::begin(0).await;
+        let at = "/apis/prow.k8s.io/v1/namespaces/ci/prowjobs/theirs";
+        let labels = json!({
+            "ci.openshift.io/ephemeral-cluster": "canary",
+            "testplatform.ci.openshift.org/ephemeral-cluster-uid": "elsewhere",
+            "testplatform.ci.openshift.org/ephemeral-cluster-namespace": "canaries",
+        });
+        let job = json!({
+            "metadata": { "labels": labels }, "spec": { "cluster": "build01" }, "status": { "state": "pending" },
+        });
+        life.hub.put(at, job.clone());
+        life.wait(7200).await;
+        assert_eq!(life.hub.get(at).unwrap()["status"]["state"], "pending");
+        // The same job of this namespace is one.
+        let mut ours = job;
+        ours["metadata"]["labels"]["testplatform.ci.openshift.org/ephemeral-cluster-namespace"] =
+            json!("ephemeral-cluster");
+        life.hub.put(&at.replace("theirs", "ours"), ours);
+        life.wait(7200).await;
+        assert_eq!(life.hub.get(&at.replace("theirs", "ours")).unwrap()["status"]["state"], "aborted");
+    });
+}
+
+#[test]
 fn one_that_cannot_be_read_does_not_stop_the_others() {
     in_time(async {
         let life = Life::begin(0).await;

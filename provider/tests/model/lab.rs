@@ -170,6 +170,7 @@ impl Lab {
         let mut object = EphemeralCluster {
             metadata: ObjectMeta {
                 name: Some(NAME.into()),
+                namespace: Some(theirs::UPSTREAM_NAMESPACE.into()),
                 uid: Some(uid(ec.uid)),
                 generation: Some(1),
                 creation_timestamp: Some(Time(born(ec.born))),

@@ -4,7 +4,7 @@ use provider_testplatform::{
     ephemeral_cluster::{
         conditions::{CLUSTER_READY, PROW_JOB_COMPLETED, PROW_JOB_CREATING, TEST_COMPLETED},
         credentials::Published,
-        orphan,
+        next, orphan,
         prow_job::{State, name_for},
         proxy,
         settings::Settings,
@@ -55,6 +55,51 @@ fn a_job_of_an_earlier_object_of_that_name_is_left_alone(#[case] uid: Option<&st
     assert_eq!(case.object.status.value.prow_job_id, name_for(UID));
     assert_eq!(case.world.published, Published::Absent);
     assert_eq!(case.world.jobs[0].prow_job.state(), State::Pending);
+}
+
+/// The upstream controller serves one namespace only.
+#[test]
+fn a_job_of_the_upstream_controllers_is_not_that_of_another_namespace() {
+    let mut case = newborn();
+    case.object.metadata.namespace = Some("canaries".into());
+    case.world.jobs = vec![upstream_job("6f1f", State::Pending, complete())];
+    let case = case.settled();
+    assert_eq!(case.object.status.value.prow_job_id, name_for(UID));
+    assert_eq!(case.world.jobs[0].prow_job.state(), State::Pending);
+}
+
+#[test]
+fn credentials_that_are_held_back_do_not_stop_the_lifetime() {
+    let mut case = ready().annotated(ours::LIFETIME, "1h").settled();
+    let expires = case.object.status.value.expires_at;
+    assert!(expires.is_some());
+    case.object
+        .metadata
+        .annotations
+        .as_mut()
+        .unwrap()
+        .insert(theirs::KONFLUX_TENANT.into(), "another".into());
+    let case = case.at(40).settled();
+    assert_eq!(case.said(CLUSTER_READY), ("False", "OwnershipMismatch"));
+    assert_eq!(case.object.status.value.expires_at, expires);
+    let case = case.at(180).settled();
+    assert_eq!(case.object.status.value.phase, Some(Phase::Deprovisioning));
+}
+
+#[test]
+fn what_an_api_server_refuses_is_said_once() {
+    let case = newborn();
+    let action = Action::CreateProwJob(Box::default());
+    let said =
+        next::failed(&case.object, &action, &format!("request 1 {}", "ä".repeat(4000)), case.now).unwrap();
+    assert!(said.conditions.iter().all(|c| c.message.len() <= 1024));
+    let mut object = case.object.clone();
+    object.status.value = said;
+    assert_eq!(
+        next::failed(&object, &action, "request 2", case.now),
+        None,
+        "or each try would make the next one"
+    );
 }
 
 #[test]

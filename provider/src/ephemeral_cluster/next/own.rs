@@ -91,9 +91,9 @@ fn the_named<'a>(object: &EphemeralCluster, own: &[&'a Job], world: &'a World) -
     }
 }
 
-/// The uid on a job is the last word. Without one it is a job of the upstream controller's, which knows names only; one
-/// that is older than the EphemeralCluster was made for an earlier object of that name.
-fn is_own(object: &EphemeralCluster, job: &ProwJob) -> bool {
+/// The uid on a job is the last word. Without one it is a job of the upstream controller's, which knows names only, and only
+/// those of one namespace; one that is older than the EphemeralCluster was made for an earlier object of that name.
+pub fn is_own(object: &EphemeralCluster, job: &ProwJob) -> bool {
     if let Some(uid) = job.label(ours::EPHEMERAL_CLUSTER_UID) {
         return uid == object.uid();
     }
@@ -104,7 +104,8 @@ fn is_own(object: &EphemeralCluster, job: &ProwJob) -> bool {
         Some(name) => name == object.name(),
         None => vouched(),
     };
-    named && created(job) >= since
+    let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
+    named && job.is_of_namespace(namespace) && created(job) >= since
 }
 
 /// When a job was made.

@@ -4,7 +4,9 @@ use jiff::SignedDuration;
 use testplatform_apis::names::ours;
 
 use super::{
-    Ending, duration, ever_ready,
+    Ending, duration,
+    ended::withdraw,
+    ever_ready,
     own::{created, is_for_another},
     pass::{Pass, RETRY, after},
     provision_deadline,
@@ -55,9 +57,7 @@ pub fn next(pass: &mut Pass<'_>, job: &Job) -> Option<Ending> {
 fn mismatched(pass: &mut Pass<'_>) {
     let text = "the ProwJob was made for another Konflux tenant or cluster than the annotations now name; \
                 no credentials are given out";
-    if let Published::Ours { .. } = pass.world.published {
-        pass.actions.push(Action::WithdrawCredentials);
-    }
+    withdraw(pass);
     if pass.set(CLUSTER_READY, Is::False, Reason::OwnershipMismatch, text) {
         pass.emit(true, Reason::OwnershipMismatch.as_str(), text);
     }
@@ -136,13 +136,15 @@ const fn is_trouble(reason: Reason) -> bool {
 }
 
 fn lifetime_is_over(pass: &mut Pass<'_>) -> bool {
-    if !pass.holds(CLUSTER_READY) {
+    if !ever_ready(pass) {
         return false;
     }
     let longest = duration(pass.object, ours::MAX_LIFETIME).unwrap_or(pass.world.settings.max_lifetime);
     let lifetime = duration(pass.object, ours::LIFETIME).map(|wanted| wanted.min(longest));
     let ready_at = pass.since(CLUSTER_READY);
     let expires = lifetime.zip(ready_at).map(|(lifetime, at)| whole_seconds(after(at, lifetime)));
+    // While the credentials are held back the time goes on, from where it was if that is on record.
+    let expires = if pass.holds(CLUSTER_READY) { expires } else { pass.stored().expires_at.or(expires) };
     pass.status.expires_at = expires;
     expires.is_some_and(|at| pass.due(after(at, MARGIN)))
 }
