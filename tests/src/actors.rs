@@ -16,7 +16,7 @@ use crate::{
     hub::{ACTED, NAMESPACE},
     kinds::{EPHEMERAL_CLUSTER, SECRET},
     provider::SITE,
-    prow::Job,
+    prow::{JOBS, Job},
 };
 
 const FINALIZER: &str = "ephemeralcluster.ci.openshift.io/dependent-prowjob";
@@ -63,7 +63,7 @@ impl Controller {
 
     /// Its job, once there is one. Only where the provider fulfils it.
     pub async fn job(&self) -> anyhow::Result<Job> {
-        Job::of(&self.hub, (SITE, &self.hub), &self.name).await
+        Job::of(&self.hub, JOBS, (SITE, &self.hub), &self.name).await
     }
 
     /// The Secret that is published for it.

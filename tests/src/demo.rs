@@ -109,7 +109,7 @@ async fn run(arguments: Arguments, claim: Claim, screen: Arc<Screen>) -> anyhow:
     let teller = Arc::clone(&screen);
     let engine = Engine::start_and_tell(&move |step| teller.step(step)).await?;
     screen.booted();
-    let played = course::play(&engine, &claim, &arguments, &screen).await;
+    let played = Box::pin(course::play(&engine, &claim, &arguments, &screen)).await;
     screen.close();
     match &played {
         Ok(played) => summary::print(&engine, played, &screen).await,

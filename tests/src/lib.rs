@@ -19,6 +19,7 @@ pub mod definitions;
 pub mod demo;
 pub mod exclusive;
 pub mod function;
+pub mod gate;
 pub mod hub;
 pub mod kinds;
 pub mod manifests;

@@ -4,13 +4,14 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     path::PathBuf,
     process::Command,
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use serde_json::{Value, json};
 
 use crate::{
     control_plane::{ControlPlane, free_ports},
+    gate::Gate,
     hub::{self, Credential},
     manifests,
     nest::{Nest, Process},
@@ -31,6 +32,8 @@ pub struct Provider {
     kubeconfig: PathBuf,
     configuration: PathBuf,
     profiles: PathBuf,
+    /// The directory of the build clusters' kubeconfigs, and the one that is in it.
+    sites: (PathBuf, Value),
     /// Tenants by the profile that they own.
     owners: Mutex<BTreeMap<String, BTreeSet<String>>>,
     process: Mutex<Option<Process>>,
@@ -57,7 +60,8 @@ impl Provider {
                 "mode": "fulfil",
                 "namespace": hub::NAMESPACE,
                 "abortGrace": "3s",
-                                "clusterProfiles": { "file": profiles },
+                "deprovisionTimeout": "20s",
+                "clusterProfiles": { "file": profiles },
             },
             "buildClusters": { "directory": directory },
             "http": { "address": format!("127.0.0.1:{http}") },
@@ -65,6 +69,7 @@ impl Provider {
         merge(&mut configuration, more);
         let provider = Self {
             profiles,
+            sites: (directory, there.kubeconfig),
             owners: Mutex::default(),
             program: program::ensure(NAME, "PROVIDER_BIN")?,
             kubeconfig: nest.file("provider-testplatform.kubeconfig", here.kubeconfig.to_string())?,
@@ -95,6 +100,17 @@ impl Provider {
         let next = self.profiles.with_extension("next");
         std::fs::write(&next, registry.to_string())?;
         Ok(std::fs::rename(&next, &self.profiles)?)
+    }
+
+    /// Another build cluster, which is away as long as its gate is closed. It is the same one, by another way.
+    pub fn behind_a_gate(&self, name: &str) -> anyhow::Result<Gate> {
+        let (directory, kubeconfig) = &self.sites;
+        let gate = Gate::before(name, kubeconfig, &Arc::default())?;
+        // With a dot in front it is not read before it is whole.
+        let next = directory.join(format!(".{name}"));
+        std::fs::write(&next, gate.kubeconfig().to_string())?;
+        std::fs::rename(&next, directory.join(name))?;
+        Ok(gate)
     }
 
     /// Starts it.

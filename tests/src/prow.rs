@@ -23,6 +23,8 @@ pub const JOBS: &str = "ci";
 #[derive(Clone)]
 pub struct Job {
     hub: Cluster,
+    /// Its namespace.
+    jobs: String,
     /// The build cluster on which it will run.
     site: Cluster,
     site_name: String,
@@ -32,10 +34,15 @@ pub struct Job {
 }
 
 impl Job {
-    /// Waits until there is a ProwJob for the EphemeralCluster of a name.
-    pub async fn of(hub: &Cluster, site: (&str, &Cluster), ephemeral_cluster: &str) -> anyhow::Result<Self> {
+    /// Waits until there is a ProwJob for the EphemeralCluster of a name among the `jobs` of a namespace.
+    pub async fn of(
+        hub: &Cluster,
+        jobs: &str,
+        site: (&str, &Cluster),
+        ephemeral_cluster: &str,
+    ) -> anyhow::Result<Self> {
         let labelled = |job: &Value| job["metadata"]["labels"][ephemeral_cluster::LABEL] == ephemeral_cluster;
-        let job = hub.until_some(PROW_JOB, JOBS, SOON, "for the EphemeralCluster", labelled).await?;
+        let job = hub.until_some(PROW_JOB, jobs, SOON, "for the EphemeralCluster", labelled).await?;
         let name = job["metadata"]["name"].as_str().context("a ProwJob without a name")?;
         let arguments = &job["spec"]["pod_spec"]["containers"][0]["args"];
         let hive = arguments
@@ -45,6 +52,7 @@ impl Job {
             .any(|a| a.as_str().is_some_and(|a| a.starts_with("--hive-kubeconfig")));
         Ok(Self {
             hub: hub.clone(),
+            jobs: jobs.to_owned(),
             site: site.1.clone(),
             site_name: site.0.to_owned(),
             name: name.to_owned(),
@@ -59,7 +67,7 @@ impl Job {
 
     /// The ProwJob.
     pub fn at(&self) -> At {
-        at(PROW_JOB, JOBS, &self.name)
+        at(PROW_JOB, &self.jobs, &self.name)
     }
 
     /// Where it can be watched.
@@ -89,9 +97,14 @@ impl Job {
 
     /// ci-operator has a namespace, and has said whose it is.
     pub async fn take_namespace(&self) -> anyhow::Result<()> {
+        self.namespace_labelled(&json!({ ci_operator::JOB_ID: self.name })).await
+    }
+
+    /// ci-operator's namespace with labels.
+    pub async fn namespace_labelled(&self, labels: &Value) -> anyhow::Result<()> {
         let namespace = json!({
             "apiVersion": "v1", "kind": "Namespace",
-            "metadata": { "name": self.namespace(), "labels": { ci_operator::JOB_ID: self.name } },
+            "metadata": { "name": self.namespace(), "labels": labels },
         });
         self.site.apply(&namespace).await.map(|_| ())
     }
@@ -136,6 +149,11 @@ impl Job {
         self.site.delete(&at_root(NAMESPACE, &self.namespace())).await
     }
 
+    /// Somebody deletes the job. What it runs on its build cluster goes on.
+    pub async fn delete(&self) -> anyhow::Result<()> {
+        self.hub.delete(&self.at()).await
+    }
+
     /// The job ends well, unless it has ended or is gone.
     pub async fn end_unless_ended(&self) -> anyhow::Result<()> {
         match self.hub.get(&self.at()).await? {
@@ -158,7 +176,8 @@ impl Job {
     }
 }
 
-fn encoded(text: &str) -> String {
+/// As it is in the data of a Secret.
+pub(crate) fn encoded(text: &str) -> String {
     BASE64_STANDARD.encode(text)
 }
 

@@ -16,12 +16,12 @@ use kube::{
     },
 };
 use serde_json::Value;
-use testplatform_apis::names::ephemeral_cluster::KONFLUX_TENANT;
+use testplatform_apis::names::{ephemeral_cluster::KONFLUX_TENANT, ours::EPHEMERAL_CLUSTER_UID};
 use tokio::task::JoinHandle;
 
 use crate::{
     cluster::{Cluster, condition},
-    kinds::{CLAIM, COMPOSITE, EPHEMERAL_CLUSTER, Kind, OBJECT},
+    kinds::{CLAIM, COMPOSITE, EPHEMERAL_CLUSTER, Kind, OBJECT, PROW_JOB},
 };
 
 /// A namespace and the name of a claim in it.
@@ -52,8 +52,41 @@ impl fmt::Display for Said {
 
 type Shared<K, V> = Arc<Mutex<BTreeMap<K, V>>>;
 
+/// Remembers the jobs that were ever made, by the EphemeralCluster for which they were. As long as it exists.
+pub struct Jobs {
+    made: Shared<String, BTreeSet<String>>,
+    task: JoinHandle<()>,
+}
+
+impl Jobs {
+    /// Begins to remember.
+    pub fn start(hub: &Cluster) -> Self {
+        let made = Shared::<String, BTreeSet<String>>::default();
+        let task = {
+            let made = Arc::clone(&made);
+            watch(hub, PROW_JOB, move |job| {
+                let Some(owner) = job.labels().get(EPHEMERAL_CLUSTER_UID).cloned() else { return };
+                lock(&made).entry(owner).or_default().insert(job.metadata.uid.unwrap_or_default());
+            })
+        };
+        Self { made, task }
+    }
+
+    /// How many there ever were for the EphemeralCluster of a uid.
+    pub fn made(&self, uid: &str) -> usize {
+        lock(&self.made).get(uid).map_or(0, BTreeSet::len)
+    }
+}
+
+impl Drop for Jobs {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
 /// Watches as long as it exists.
 pub struct Recorder {
+    jobs: Jobs,
     made: Shared<String, BTreeSet<String>>,
     claims: Shared<Key, Vec<Said>>,
     composites: Shared<Key, Vec<Said>>,
@@ -90,12 +123,26 @@ impl Recorder {
                 *lock(&writes).entry(composite).or_default() += 1;
             })
         };
-        Self { made, claims, composites, writes, tasks: vec![remote, of_claims, of_composites, objects] }
+        let jobs = Jobs::start(hub);
+        Self {
+            jobs,
+            made,
+            claims,
+            composites,
+            writes,
+            tasks: vec![remote, of_claims, of_composites, objects],
+        }
     }
 
     /// How many of `EphemeralCluster` there ever were for a tenant.
     pub fn made(&self, tenant: &str) -> usize {
         lock(&self.made).get(tenant).map_or(0, BTreeSet::len)
+    }
+
+    /// The most ProwJobs that there ever were for one of a tenant's `EphemeralCluster`.
+    pub fn jobs_made(&self, tenant: &str) -> usize {
+        let of_tenant = lock(&self.made).get(tenant).cloned().unwrap_or_default();
+        of_tenant.iter().map(|uid| self.jobs.made(uid)).max().unwrap_or_default()
     }
 
     /// How often the Objects of a composite were written, by anybody.

@@ -29,7 +29,8 @@ pub const PROW_JOB: Kind = Kind { api_version: "prow.k8s.io/v1", kind: "ProwJob"
 pub const LEASE: Kind = Kind { api_version: "coordination.k8s.io/v1", kind: "Lease" };
 pub const CLUSTERS: &str = "ephemeral-cluster";
 pub const JOBS: &str = "ci";
-const ACCOUNT: &str = "provider-testplatform";
+pub const ACCOUNT: &str = "provider-testplatform";
+pub const PROGRAM: &str = env!("CARGO_BIN_EXE_provider-testplatform");
 pub const LABEL: &str = "ci.openshift.io/ephemeral-cluster";
 pub const KUBECONFIG: &str =
     "apiVersion: v1\nkind: Config\nclusters:\n- name: a\n  cluster: {server: 'https://a'}\n";
@@ -66,7 +67,8 @@ impl Hub {
         build.cluster().apply_all(&manifests::package("build-cluster/provider-rbac.yaml")?).await?;
 
         let nest = Nest::new("provider", None)?;
-        let kubeconfigs = [kubeconfig(&hub).await?, kubeconfig(&build).await?];
+        let kubeconfigs = [kubeconfig(&hub, ACCOUNT).await?, kubeconfig(&build, ACCOUNT).await?];
+        let kubeconfigs = kubeconfigs.map(|kubeconfig| kubeconfig.to_string());
         nest.file("kubeconfig", &kubeconfigs[0])?;
         nest.file("build-clusters/build01", &kubeconfigs[1])?;
         let [port] = free_ports()?;
@@ -78,9 +80,15 @@ impl Hub {
         Ok(Self { nest, main: hub, build, as_provider, port })
     }
 
+    /// Kubeconfigs with tokens of the provider's `ServiceAccount`: that of a namespace on the hub, and that of every
+    /// provider on the build cluster.
+    pub async fn kubeconfigs(&self, namespace: &str) -> anyhow::Result<[Value; 2]> {
+        Ok([kubeconfig(&self.main, namespace).await?, kubeconfig(&self.build, ACCOUNT).await?])
+    }
+
     /// Starts the provider.
     pub fn provider(&self) -> anyhow::Result<Process> {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_provider-testplatform"));
+        let mut command = Command::new(PROGRAM);
         command.args(["--config=config.yaml", "--kubeconfig=kubeconfig", "--log-format=text", "-d"]);
         self.nest.spawn("provider", &mut command)
     }
@@ -192,7 +200,8 @@ pub fn ephemeral_cluster(name: &str) -> Value {
     })
 }
 
-fn configuration(directory: &Path, port: u16) -> Value {
+/// The provider's configuration, with its files in a directory.
+pub fn configuration(directory: &Path, port: u16) -> Value {
     let owner = json!({ "konflux": { "tenant": "acme-tenant", "clusters": ["stone"] } });
     let profiles =
         json!({ "cluster_profiles": [{ "name": "aws", "cluster_type": "aws", "owners": [owner] }] });
@@ -203,19 +212,19 @@ fn configuration(directory: &Path, port: u16) -> Value {
     })
 }
 
-async fn namespace(cluster: &Cluster, name: &str, labels: &Value) -> anyhow::Result<()> {
+pub async fn namespace(cluster: &Cluster, name: &str, labels: &Value) -> anyhow::Result<()> {
     let manifest =
         json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name, "labels": labels } });
     cluster.apply(&manifest).await.map(|_| ())
 }
 
-/// A kubeconfig with a token of the provider's `ServiceAccount`.
-async fn kubeconfig(plane: &ControlPlane) -> anyhow::Result<String> {
-    let accounts: Api<ServiceAccount> = Api::namespaced(plane.client(), ACCOUNT);
+/// A kubeconfig with a token of the provider's `ServiceAccount` in a namespace.
+async fn kubeconfig(plane: &ControlPlane, namespace: &str) -> anyhow::Result<Value> {
+    let accounts: Api<ServiceAccount> = Api::namespaced(plane.client(), namespace);
     let request = TokenRequest { spec: Some(TokenRequestSpec::default()), ..TokenRequest::default() };
     let issued = accounts.create_token_request(ACCOUNT, &PostParams::default(), &request).await?;
     let token = issued.status.and_then(|status| status.token).context("no token was issued")?;
-    Ok(plane.kubeconfig_for(&Identity::Token(token)).to_string())
+    Ok(plane.kubeconfig_for(&Identity::Token(token)))
 }
 
 #[expect(clippy::disallowed_methods, reason = "a job that runs began now")]

@@ -3,6 +3,8 @@
 //! What a hub with Crossplane before it adds is in the testbed's scenarios; here it is the provider alone.
 
 mod hub;
+mod kills;
+mod lane;
 mod load;
 
 use std::time::{Duration, Instant};

@@ -16,6 +16,8 @@ pub fn hold(tenant: &Tenant<'_>, remotes: usize) -> anyhow::Result<()> {
         let may = if *namespace == tenant.namespace { remotes } else { 1 };
         let made = recorder.made(namespace);
         ensure!(made <= may, "{name}: {made} remote objects were made, {may} may be");
+        let jobs = recorder.jobs_made(namespace);
+        ensure!(jobs <= 1, "{name}: {jobs} ProwJobs were made for one EphemeralCluster");
         let phases = recorder.phases(&key);
         let failed = phases.iter().position(|p| p == "Failed");
         ensure!(failed.is_none_or(|at| at + 1 == phases.len()), "{name}: Failed is final, but: {phases:?}");
