@@ -26,9 +26,7 @@ const DEFINITIONS: [&str; 2] = ["ephemeralclusters.ci.openshift.io", "prowjobs.p
 /// Installs what the hub has.
 pub async fn prepare(hub: &Cluster) -> anyhow::Result<()> {
     for name in DEFINITIONS {
-        hub.apply(&manifests::foreign_crd(name)?).await?;
-        let established = |crd: &Value| has(crd, "Established", "True", "");
-        hub.until_is(&at_root(CRD, name), SOON, "established", established).await?;
+        define(hub, &manifests::foreign_crd(name)?).await?;
     }
     for name in [NAMESPACE, ACTED, prow::JOBS] {
         let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
@@ -44,6 +42,14 @@ pub async fn prepare(hub: &Cluster) -> anyhow::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Installs a definition, or puts it in the place of another one, and waits until objects of it can be made.
+pub async fn define(hub: &Cluster, definition: &Value) -> anyhow::Result<()> {
+    let applied = hub.apply(definition).await?;
+    let name = applied["metadata"]["name"].as_str().context("a definition without a name")?;
+    let established = |crd: &Value| has(crd, "Established", "True", "");
+    hub.until_is(&at_root(CRD, name), SOON, "established", established).await.map(|_| ())
 }
 
 /// A token of a ServiceAccount, which is good until its ticket is torn.

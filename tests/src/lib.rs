@@ -23,6 +23,7 @@ pub mod gate;
 pub mod hub;
 pub mod kinds;
 pub mod manifests;
+pub mod manners;
 pub mod nest;
 pub mod others;
 pub mod pki;

@@ -1,7 +1,7 @@
 //! Those behind the provider, played: Prow, which runs jobs on build clusters, and ci-operator, which runs in them.
 //!
 //! They do what `spec/ephemeralcluster.md` says of them, step by step, so that a scenario can have each of them late,
-//! badly, twice or never.
+//! badly, twice or never; see [`crate::manners`].
 
 use std::time::Duration;
 

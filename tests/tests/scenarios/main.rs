@@ -14,6 +14,8 @@ mod happy;
 mod invariants;
 mod job;
 mod life;
+mod manners;
+mod our_definition;
 mod remote;
 mod teardown;
 mod unwatched;
@@ -95,6 +97,11 @@ const SCENARIOS: &[Scenario] = &[
     alone(scenario!(environment::environment_config_changed_while_live)),
     alone(scenario!(engine::function_down_for_a_while)),
     alone(scenario!(engine::hub_unreachable_then_back)),
+    // Alone because the hub's definition is another one meanwhile.
+    alone(scenario!(our_definition::happy_path_on_our_definition)),
+    alone(scenario!(our_definition::teardown_on_our_definition)),
+    alone(scenario!(our_definition::failure_on_our_definition)),
+    scenario!(manners::build_cluster_away),
     long(acted(scenario!(unwatched::watches_refused_and_the_hub_acts_alone))),
     scenario!(unwatched::watches_refused_and_lifetime_reached),
     scenario!(unwatched::watches_refused),
@@ -129,6 +136,16 @@ const SCENARIOS: &[Scenario] = &[
     acted(scenario!(remote::replaced_while_deprovisioning)),
     both(scenario!(job::job_fails_before_ready)),
     both(scenario!(job::job_fails_after_ready)),
+    scenario!(manners::signal_ignored),
+    scenario!(manners::job_scheduled_late),
+    scenario!(manners::namespace_late),
+    scenario!(manners::namespace_named_late),
+    scenario!(manners::credentials_filled_late),
+    scenario!(manners::password_late),
+    scenario!(manners::job_aborted_by_others),
+    scenario!(manners::job_aborted_by_others_when_ready),
+    scenario!(manners::job_deleted_by_others),
+    scenario!(manners::job_deleted_by_others_when_ready),
     acted(scenario!(credentials::secret_half_filled)),
     both(scenario!(credentials::secret_rotated)),
     scenario!(life::lifetime_extended),
