@@ -57,6 +57,22 @@ fn happy_path() {
 }
 
 #[test]
+fn what_keeps_the_hub_is_told() {
+    let away = "build cluster build01 does not answer or does not let this provider in";
+    let mut world = World::default();
+    world.settle();
+    world.hub("Provisioning", &[("ClusterReady", "False", "NamespacePending", "no namespace yet")]);
+    world.settle();
+    let usual = world.status["message"].clone();
+    world.hub("Provisioning", &[("ClusterReady", "False", "BuildClusterUnreachable", away)]);
+    world.settle();
+    assert_eq!((world.phase().as_str(), &world.status["message"]), ("Provisioning", &json!(away)));
+    world.hub("Provisioning", &[("ClusterReady", "False", "CredentialsPending", "no Secret yet")]);
+    world.settle();
+    assert_eq!(world.status["message"], usual, "what is only not there yet is no news");
+}
+
+#[test]
 fn ready_waits_for_the_kubeconfig() {
     let mut world = World::default();
     world.settle();

@@ -63,11 +63,12 @@ impl Toll {
         lock(&self.armed).is_none()
     }
 
-    fn note(&self, write: String) -> Option<(Moment, Blow)> {
-        let struck = lock(&self.armed).take_if(|(awaited, ..)| *awaited == write);
+    /// Takes down a write; an empty one is none.
+    fn note(&self, write: &str) -> Option<(Moment, Blow)> {
+        let struck = lock(&self.armed).take_if(|(awaited, ..)| awaited == write);
         let mut writes = lock(&self.writes);
-        if !writes.contains(&write) {
-            writes.push(write);
+        if !write.is_empty() && !writes.iter().any(|known| known == write) {
+            writes.push(write.to_owned());
         }
         struck.map(|(_, moment, blow)| (moment, blow))
     }
@@ -128,9 +129,15 @@ impl Gate {
         listener.set_nonblocking(true)?;
         let (way, kubeconfig) = (self.way.clone(), self.kubeconfig.to_string());
         runtime.spawn(async move {
-            let client = connect(&kubeconfig).await?;
-            let router = Router::new().fallback(pass).with_state((way, client));
-            anyhow::Ok(axum::serve(tokio::net::TcpListener::from_std(listener)?, router).await?)
+            let name = way.name.clone();
+            let served = async {
+                let client = connect(&kubeconfig).await?;
+                let router = Router::new().fallback(pass).with_state((way, client));
+                anyhow::Ok(axum::serve(tokio::net::TcpListener::from_std(listener)?, router).await?)
+            };
+            if let Err(error) = served.await {
+                eprintln!("the gate before {name} does not serve: {error:#}");
+            }
         });
         *lock(&self.open) = Some(runtime);
         Ok(())
@@ -155,9 +162,10 @@ async fn pass(State((way, client)): State<(Way, Client)>, request: Request) -> R
 async fn carry(way: Way, client: Client, request: Request) -> anyhow::Result<Response> {
     let (mut head, body) = request.into_parts();
     let body = to_bytes(body, usize::MAX).await?;
-    let counted = counted(&head.method, head.uri.path());
-    let struck = counted.and_then(|write| way.toll.note(format!("{} {write}{}", way.name, said(&body))));
-    let struck = match struck {
+    let write = counted(&head.method, head.uri.path())
+        .map(|write| format!("{} {write}{}", way.name, said(&body)))
+        .unwrap_or_default();
+    let struck = match way.toll.note(&write) {
         Some((Moment::Unheard, blow)) => {
             blow();
             bail!("its writer was struck before it");
@@ -169,9 +177,14 @@ async fn carry(way: Way, client: Client, request: Request) -> anyhow::Result<Res
     head.headers.remove(header::AUTHORIZATION);
     let onward = Request::from_parts(head, kube::client::Body::from(body.to_vec()));
     let answer = client.send(onward).await?;
-    if let Some((_, blow)) = struck {
-        blow();
-        bail!("its writer was struck after it");
+    match struck {
+        Some((_, blow)) if answer.status().is_success() => {
+            blow();
+            bail!("its writer was struck after it");
+        }
+        // It was not done, and is tried again.
+        Some((moment, blow)) => way.toll.arm(&write, moment, blow),
+        None => {}
     }
     let (head, body) = answer.into_parts();
     Ok(Response::from_parts(head, Body::new(body)))
@@ -280,11 +293,11 @@ mod tests {
         let struck = Arc::new(Mutex::new(0));
         let counter = Arc::clone(&struck);
         toll.arm("b", Moment::Unheard, Box::new(move || *lock(&counter) += 1));
-        assert!(toll.note("a".into()).is_none() && !toll.is_spent());
-        let (moment, blow) = toll.note("b".into()).unwrap();
+        assert!(toll.note("a").is_none() && !toll.is_spent());
+        let (moment, blow) = toll.note("b").unwrap();
         blow();
         assert!(moment == Moment::Unheard && toll.is_spent() && *lock(&struck) == 1);
-        assert!(toll.note("b".into()).is_none());
+        assert!(toll.note("b").is_none());
         assert_eq!(toll.writes(), ["a", "b"]);
     }
 }

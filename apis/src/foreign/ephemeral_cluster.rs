@@ -66,3 +66,12 @@ pub const TERMINAL_CREATE_REASONS: [&str; 3] =
     ["EphemeralClusterValidationFailure", "CIOperatorJobsGenerateFailure", TOO_MANY_PROW_JOBS];
 /// The one of them behind which jobs are running.
 pub const TOO_MANY_PROW_JOBS: &str = "TooManyProwJobsBound";
+
+/// Reasons of `ClusterReady=False` that are not the usual course of things: something keeps the cluster, and may pass.
+pub const TROUBLES: [&str; 5] = [
+    "BuildClusterUnreachable",
+    "BuildClusterUnknown",
+    "CredentialsUnreadable",
+    "CredentialsNotOwned",
+    "PublishFailed",
+];

@@ -5,7 +5,7 @@ use testplatform_apis::{
     condition::{Condition, ConditionStatus, ConditionType},
     foreign::{
         ephemeral_cluster::{
-            API_VERSION, KIND, Status, TERMINAL_CREATE_REASONS, TOO_MANY_PROW_JOBS, conditions,
+            API_VERSION, KIND, Status, TERMINAL_CREATE_REASONS, TOO_MANY_PROW_JOBS, TROUBLES, conditions,
         },
         meta::{ObservedCondition, condition},
     },
@@ -83,6 +83,7 @@ impl Backend for EphemeralClusters {
         health.mirrored = mirrored(&status.conditions, observed);
         health.diagnostics =
             remote.metadata.annotation(ours::DIAGNOSTICS).map(|d| bounded(d, super::MAX_DIAGNOSTICS));
+        health.waiting = trouble(status);
         health.unreadable = remote.status.error.clone().or_else(|| remote.spec.error.clone());
         health
     }
@@ -121,6 +122,13 @@ fn failing(status: &Status, taken: bool) -> Stage {
     let types = [conditions::CLUSTER_READY, conditions::TEST_COMPLETED, conditions::PROW_JOB_CREATING];
     let reported = types.iter().filter_map(|t| condition(&status.conditions, t)).find(|c| c.is_false());
     Stage::Failing(reported.map(said).unwrap_or_default())
+}
+
+/// What keeps the cluster, other than that it takes its time. `ClusterReady` itself is not mirrored.
+fn trouble(status: &Status) -> String {
+    let kept = condition(&status.conditions, conditions::CLUSTER_READY)
+        .filter(|c| c.is_false() && TROUBLES.contains(&c.reason.as_str()));
+    kept.map(|c| bounded(&c.message, 512)).unwrap_or_default()
 }
 
 fn said(condition: &ObservedCondition) -> String {

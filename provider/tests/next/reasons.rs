@@ -13,7 +13,10 @@ use provider_testplatform::{
     },
     step::Action,
 };
-use testplatform_apis::names::{ephemeral_cluster as theirs, ours};
+use testplatform_apis::{
+    foreign::ephemeral_cluster::TROUBLES,
+    names::{ephemeral_cluster as theirs, ours},
+};
 
 use crate::fixture::{
     Case, complete, credentials, namespace, newborn, no_namespace, pending, ready, refusal, served, unknown,
@@ -110,6 +113,9 @@ fn every_reason_has_a_case_in_which_it_is_said() {
     }
     let words: BTreeSet<_> = Reason::ALL.iter().map(|r| r.as_str()).collect();
     assert_eq!(words.len(), Reason::ALL.len());
+    for trouble in TROUBLES {
+        assert!(words.contains(trouble), "the function knows {trouble}, and nobody says it");
+    }
 }
 
 #[test]

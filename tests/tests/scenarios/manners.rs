@@ -177,6 +177,10 @@ pub async fn build_cluster_away(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let away = |ec: &Value| has(ec, "ClusterReady", "False", "BuildClusterUnreachable");
     hub.until_is(&controller.at(), AWAY, "told that its build cluster is away", away).await?;
     waits(tenant).await?;
+    let told = |claim: &Value| {
+        claim["status"]["message"].as_str().is_some_and(|m| m.contains("build02 does not answer"))
+    };
+    tenant.until(SOON, "told what it waits for", told).await?;
     gate.open()?;
     tenant.until(AWAY, "Ready", |claim| claim["status"]["phase"] == "Ready").await?;
     arrived(tenant, PASSWORD).await?;
