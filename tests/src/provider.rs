@@ -64,6 +64,8 @@ impl Provider {
                 "clusterProfiles": { "file": profiles },
             },
             "buildClusters": { "directory": directory },
+            // Whoever loses it ends, and here nobody starts it again: a hub that is away for a while must not be its end.
+            "leaderElection": { "leaseDuration": "60s", "renewDeadline": "50s" },
             "http": { "address": format!("127.0.0.1:{http}") },
         });
         merge(&mut configuration, more);
@@ -111,6 +113,11 @@ impl Provider {
         std::fs::write(&next, gate.kubeconfig().to_string())?;
         std::fs::rename(&next, directory.join(name))?;
         Ok(gate)
+    }
+
+    /// Takes a build cluster away for good.
+    pub fn without(&self, name: &str) -> anyhow::Result<()> {
+        Ok(std::fs::remove_file(self.sites.0.join(name))?)
     }
 
     /// Starts it.

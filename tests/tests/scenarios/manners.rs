@@ -198,7 +198,8 @@ pub async fn build_cluster_away(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     job.until_signalled(AWAY).await?;
     job.suffer(End("success")).await?;
     tenant.until_phase("Deprovisioned").await?;
-    emptied(tenant).await
+    emptied(tenant).await?;
+    tenant.engine.fulfiller.without(SITE)
 }
 
 const UNDER_WAY: &Course = &[

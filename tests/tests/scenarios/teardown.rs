@@ -94,6 +94,8 @@ pub async fn teardown_after_the_job_failed(tenant: &Tenant<'_>) -> anyhow::Resul
     tenant.until_phase("Provisioning").await?;
     controller.fail().await?;
     tenant.until_phase("Failed").await?;
+    // Core writes the phase first and the conditions after it.
+    tenant.until_condition("ProwJobCompleted", "True", "ProwJobFailure").await?;
     tenant.change_and_pass(&json!({ "tearDownCluster": true })).await?;
     let claim = tenant.until_phase("Failed").await?;
     ensure!(has(&claim, "ProwJobCompleted", "True", "ProwJobFailure"), "{claim}");
