@@ -34,8 +34,10 @@ macro_rules! words {
 }
 
 mod assignment;
+mod event;
 
 pub use assignment::{Assigned, Running};
+pub use event::{Chosen, EventReason, FatalReason, Mirrored};
 
 words! {
     /// The conditions that are ours to set, in the order in which they are emitted.
@@ -279,6 +281,10 @@ mod tests {
             Running::ALL.iter().map(|r| r.as_str()).collect(),
             Request::ALL.iter().map(|r| r.as_str()).collect(),
             Remote::ALL.iter().map(|r| r.as_str()).collect(),
+            EventReason::ALL.iter().map(|r| r.as_str()).collect(),
+            FatalReason::ALL.iter().map(|r| r.as_str()).collect(),
+            Chosen::ALL.iter().map(|r| r.as_str()).collect(),
+            Mirrored::ALL.iter().map(|r| r.as_str()).collect(),
         ];
         for reason in reasons.concat() {
             assert!(camel(reason), "{reason}");

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use memchr::memmem;
 use prost::{Message as _, bytes::Bytes};
-use testplatform_apis::phase::Phase;
+use testplatform_apis::{condition::FatalReason, phase::Phase};
 
 use crate::{
     Judged,
@@ -24,7 +24,7 @@ pub fn checked(
         None => response,
         Some(violated) => {
             let why = format!("internal error, nothing is changed: {violated}");
-            fatal(request, "InternalError", why, shown(request))
+            fatal(request, FatalReason::InternalError.as_str(), why, shown(request))
         }
     }
 }

@@ -23,6 +23,7 @@ use metrics::Metrics;
 pub use panics::install_panic_hook;
 use prost::Message as _;
 use serde::Deserialize;
+use testplatform_apis::condition::FatalReason;
 use tonic::{Request, Response, Status, async_trait};
 
 use crate::{
@@ -101,7 +102,7 @@ fn fatal(
     message: String,
     conditions: Vec<proto::Condition>,
 ) -> RunFunctionResponse {
-    let mut response = crate::fatal::fatal(request, "InternalError", message, conditions);
+    let mut response = crate::fatal::fatal(request, FatalReason::InternalError.as_str(), message, conditions);
     // A request has no size limit at core. What arrives with a FATAL is not applied, so it may be left out.
     if response.encoded_len() > MAX_RESPONSE_BYTES {
         (response.desired, response.context) = (None, None);

@@ -4,7 +4,7 @@
 //! (Unknown/FatalError) says nothing about what was shown before, so nothing is repeated after it.
 
 use testplatform_apis::{
-    condition::{Condition, ConditionStatus, ConditionType, Failure, Request},
+    condition::{Condition, ConditionStatus, ConditionType, EventReason, Failure, Request},
     foreign::meta::{ObservedCondition, condition},
     phase::Phase,
 };
@@ -48,7 +48,7 @@ pub fn events(judged: &Judged, conditions: &[Condition]) -> Vec<Event> {
         && !new.message.is_empty()
         && old.is_none_or(|o| o.message != new.message)
     {
-        events.push(normal("ProwJobCreated", &new.message));
+        events.push(normal(EventReason::ProwJobCreated, &new.message));
     }
     if let Some((old, new)) = transition(ConditionType::ClusterReady)
         && differs(old, new)
@@ -59,7 +59,7 @@ pub fn events(judged: &Judged, conditions: &[Condition]) -> Vec<Event> {
         && new.status == ConditionStatus::True
         && differs(old, new)
     {
-        events.push(normal("CredentialsPublished", &new.message));
+        events.push(normal(EventReason::CredentialsPublished, &new.message));
     }
     if let Some((old, new)) = transition(ConditionType::ProwJobCompleted)
         && differs(old, new)
@@ -93,64 +93,68 @@ fn differs(old: Option<&ObservedCondition>, new: &Condition) -> bool {
 
 fn request(old: Option<&ObservedCondition>, new: &Condition) -> Option<Event> {
     match (new.status, new.reason.as_str()) {
-        (ConditionStatus::False, "InvalidClaim") => Some(warning("ValidationFailed", &new.message)),
-        (ConditionStatus::False, reason) => {
-            Some(warning(Request::parse(reason).map_or("RequestRefused", Request::as_str), &new.message))
+        (ConditionStatus::False, "InvalidClaim") => {
+            Some(warning(EventReason::ValidationFailed, &new.message))
         }
+        (ConditionStatus::False, reason) => Request::parse(reason).map(|refusal| Event {
+            warning: true,
+            reason: refusal.as_str(),
+            message: new.message.clone(),
+        }),
         (_, "Accepted" | "NoTenant") => {
-            old.filter(|o| o.is_false()).map(|_| normal("RequestAccepted", &new.message))
+            old.filter(|o| o.is_false()).map(|_| normal(EventReason::RequestAccepted, &new.message))
         }
-        _ => Some(warning("RequestAdjusted", &new.message)),
+        _ => Some(warning(EventReason::RequestAdjusted, &new.message)),
     }
 }
 
 fn cluster(judged: &Judged, new: &Condition) -> Option<Event> {
     let (is_warning, reason) = match (judged.plan.course.phase, new.reason.as_str()) {
-        (Phase::Pending | Phase::Provisioning, "Late") => (true, "ProvisioningLate"),
+        (Phase::Pending | Phase::Provisioning, "Late") => (true, EventReason::ProvisioningLate),
         (Phase::Pending, _) => return None,
         (Phase::Provisioning, _) if judged.plan.health.stage == Stage::Ready => return None,
-        (Phase::Provisioning, _) => (false, "Provisioning"),
-        (Phase::Ready, "Expiring") => (true, "Expiring"),
-        (Phase::Ready, _) => (false, "ClusterReady"),
-        (Phase::Degraded, _) => (true, "ClusterDegraded"),
-        (Phase::Deprovisioning, _) if judged.plan.course.expired => (false, "Expired"),
-        (Phase::Deprovisioning, _) => (false, "TearingDown"),
-        (Phase::Deprovisioned, _) => (false, "TornDown"),
+        (Phase::Provisioning, _) => (false, EventReason::Provisioning),
+        (Phase::Ready, "Expiring") => (true, EventReason::Expiring),
+        (Phase::Ready, _) => (false, EventReason::ClusterReady),
+        (Phase::Degraded, _) => (true, EventReason::ClusterDegraded),
+        (Phase::Deprovisioning, _) if judged.plan.course.expired => (false, EventReason::Expired),
+        (Phase::Deprovisioning, _) => (false, EventReason::TearingDown),
+        (Phase::Deprovisioned, _) => (false, EventReason::TornDown),
         (Phase::Failed, _) => match judged.plan.course.failure {
             Some(
                 Failure::RemoteDeleted
                 | Failure::RemoteReplaced
                 | Failure::WriterLost
                 | Failure::ClusterDeleted,
-            ) => (true, "ClusterLost"),
-            _ if judged.plan.course.ever_ready => (true, "ClusterFailed"),
-            _ => (true, "ProvisioningFailed"),
+            ) => (true, EventReason::ClusterLost),
+            _ if judged.plan.course.ever_ready => (true, EventReason::ClusterFailed),
+            _ => (true, EventReason::ProvisioningFailed),
         },
     };
-    Some(Event { warning: is_warning, reason, message: new.message.clone() })
+    Some(Event { warning: is_warning, reason: reason.as_str(), message: new.message.clone() })
 }
 
 fn job(judged: &Judged, new: &Condition) -> Option<Event> {
     let done = new.status == ConditionStatus::True && judged.plan.course.phase == Phase::Failed;
     // Only news when the failure was told before; in every other phase the phase itself is the news.
     let later = judged.observed.composite.status.phase == Some(Phase::Failed);
-    (done && later).then(|| normal("TornDown", "nothing is left that costs money"))
+    (done && later).then(|| normal(EventReason::TornDown, "nothing is left that costs money"))
 }
 
 fn remote(old: Option<&ObservedCondition>, new: &Condition) -> Option<Event> {
     match new.status {
-        ConditionStatus::False => Some(warning("RemoteUnavailable", &new.message)),
+        ConditionStatus::False => Some(warning(EventReason::RemoteUnavailable, &new.message)),
         ConditionStatus::True => {
-            old.filter(|o| o.is_false()).map(|_| normal("RemoteAvailable", &new.message))
+            old.filter(|o| o.is_false()).map(|_| normal(EventReason::RemoteAvailable, &new.message))
         }
         ConditionStatus::Unknown => None,
     }
 }
 
-fn normal(reason: &'static str, message: &str) -> Event {
-    Event { warning: false, reason, message: message.to_owned() }
+fn normal(reason: EventReason, message: &str) -> Event {
+    Event { warning: false, reason: reason.as_str(), message: message.to_owned() }
 }
 
-fn warning(reason: &'static str, message: &str) -> Event {
-    Event { warning: true, reason, message: message.to_owned() }
+fn warning(reason: EventReason, message: &str) -> Event {
+    Event { warning: true, reason: reason.as_str(), message: message.to_owned() }
 }

@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 
 use prost::{Message as _, bytes::Bytes};
 use testplatform_apis::{
+    condition::FatalReason,
     foreign::{
         meta::{ObservedCondition, condition},
         object::{AnyRemote, Object},
@@ -77,9 +78,9 @@ impl Unusable {
     /// CamelCase reason of the event.
     pub fn reason(&self) -> &'static str {
         match self {
-            Self::NoComposite => "NoComposite",
-            Self::Unreadable { .. } => "Unreadable",
-            Self::NewerVersion { .. } => "NewerVersion",
+            Self::NoComposite => FatalReason::NoComposite.as_str(),
+            Self::Unreadable { .. } => FatalReason::Unreadable.as_str(),
+            Self::NewerVersion { .. } => FatalReason::NewerVersion.as_str(),
         }
     }
 }

@@ -12,7 +12,7 @@ mod rendezvous;
 use testplatform_apis::{
     catalogue::{Catalogue, Hub, Pool, Subject},
     claim::ClusterClaim,
-    condition::Request,
+    condition::{Chosen, Request},
     duration::GoDuration,
     input::Settings,
     names::ObjectName,
@@ -89,13 +89,13 @@ pub fn choose(
         ));
     };
     let reason = match (wanted.pool.is_some(), open.len(), candidates.len()) {
-        (true, ..) => "PoolNamed",
-        (false, 1, 1) => "OnlyPool",
-        (false, 1, _) => "OnlyPoolWithRoom",
-        (false, ..) => "Weight",
+        (true, ..) => Chosen::PoolNamed,
+        (false, 1, 1) => Chosen::OnlyPool,
+        (false, 1, _) => Chosen::OnlyPoolWithRoom,
+        (false, ..) => Chosen::Weight,
     };
     match catalogue.hub(pool) {
-        Some(hub) => Ok(Place::of(pool, hub, settings, reason)),
+        Some(hub) => Ok(Place::of(pool, hub, settings, reason.as_str())),
         // Excluded when the catalogue was read.
         None => Err(Remark::new(Request::CatalogueInvalid, format!("pool {} is on no known hub", pool.name))),
     }

@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 use prost::{Message as _, bytes::Bytes};
 use serde_json::json;
-use testplatform_apis::condition::{Condition, ConditionStatus};
+use testplatform_apis::condition::{Condition, ConditionStatus, FatalReason};
 
 use crate::{
     Judged, Options,
@@ -39,7 +39,7 @@ pub fn respond(
         Ok(desired) => desired,
         Err(error) => {
             let why = format!("cannot encode the desired state: {error}; nothing is changed");
-            return fatal(request, "InternalError", why, shown(request));
+            return fatal(request, FatalReason::InternalError.as_str(), why, shown(request));
         }
     };
     RunFunctionResponse {

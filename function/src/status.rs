@@ -1,7 +1,7 @@
 //! Plan → the status that the claim shows. A copy of what is observed: nothing here is the only witness of anything.
 
 use testplatform_apis::{
-    condition::{Failure, Request},
+    condition::{Chosen, Failure, Request},
     phase::Phase,
     status::{
         BackendStatus, CredentialsState, CredentialsStatus, HubStatus, ProwJobStatus,
@@ -101,7 +101,7 @@ fn hub(judged: &Judged) -> Option<HubStatus> {
     }
     let of_writer = judged.observed.writer.as_ref().map(|w| w.object.spec.provider_config_ref.name.clone());
     let name = of_writer.filter(|n| !n.is_empty()).unwrap_or_else(|| judged.settings.provider_config.clone());
-    Some(HubStatus { name: Some(name), reason: Some("OnlyHub".into()) })
+    Some(HubStatus { name: Some(name), reason: Some(Chosen::OnlyHub.as_str().into()) })
 }
 
 /// The hub of the pool, and why it was chosen; before that, why none was.

@@ -17,6 +17,7 @@ mod publication;
 mod request;
 pub mod settings;
 pub mod status;
+pub mod told;
 mod validation;
 pub mod wait_step;
 pub mod world;

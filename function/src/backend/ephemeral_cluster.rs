@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use testplatform_apis::{
-    condition::{Condition, ConditionStatus, ConditionType},
+    condition::{Condition, ConditionStatus, ConditionType, Mirrored},
     foreign::{
         ephemeral_cluster::{
             API_VERSION, KIND, Status, TERMINAL_CREATE_REASONS, TOO_MANY_PROW_JOBS, TROUBLES, conditions,
@@ -190,7 +190,7 @@ fn mirrored(reported: &[ObservedCondition], observed: &Observed) -> Vec<Conditio
             shown.push(Condition {
                 type_: type_.into(),
                 status: ConditionStatus::Unknown,
-                reason: "NotReported".into(),
+                reason: Mirrored::NotReported.as_str().into(),
                 message: "the hub does not report it any more".into(),
             });
         }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use testplatform_apis::{
     claim::{ClusterClaim, RESERVED_LABELS, TIMEOUT_RULE, VERSION_OR_POOL},
-    condition::Request,
+    condition::{Chosen, Request},
     duration::GoDuration,
     input::Settings,
     names::ours,
@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Why a place that was chosen before is taken.
-const PINNED: &str = "Pinned";
+const PINNED: &str = Chosen::Pinned.as_str();
 
 /// What is asked of Hive.
 #[derive(Clone, Debug, PartialEq)]

@@ -42,6 +42,7 @@ use super::{
     object::EphemeralCluster,
     settings::MARGIN,
     status::{Condition, Phase, Status},
+    told::Told,
     world::{Job, World},
 };
 use crate::step::{Action, Step};
@@ -210,7 +211,11 @@ fn claim(pass: &mut Pass<'_>, job: &Job) {
         (ours::EPHEMERAL_CLUSTER_NAMESPACE.to_owned(), namespace),
     ]
     .into();
-    pass.emit(false, "ProwJobAdopted", format!("ProwJob {name} of another controller was taken over"));
+    pass.emit(
+        false,
+        Told::ProwJobAdopted.as_str(),
+        format!("ProwJob {name} of another controller was taken over"),
+    );
     pass.actions.push(Action::ClaimProwJob { name, labels, annotations });
 }
 

@@ -84,7 +84,7 @@ pub fn next(pass: &mut Pass<'_>) {
                 Reason::Creating,
                 format!("ProwJob {name} is being created"),
             );
-            pass.emit(false, "ProwJobCreated", format!("ProwJob {name} was created"));
+            pass.emit(false, Reason::ProwJobCreated.as_str(), format!("ProwJob {name} was created"));
             pass.status.prow_job_id = name;
         }
     }

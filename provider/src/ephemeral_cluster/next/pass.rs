@@ -12,6 +12,7 @@ use crate::{
         diagnostics,
         object::EphemeralCluster,
         status::{Condition, Phase, Status},
+        told::Told,
         world::{Job, World},
     },
     step::{Action, Event, Requeue, Step},
@@ -194,13 +195,15 @@ impl<'a> Pass<'a> {
             conditions::find(&status.conditions, type_).map(|c| c.message.clone()).unwrap_or_default()
         };
         match phase {
-            Some(Phase::Ready) => self.emit(false, "ClusterReady", "the credentials are published"),
+            Some(Phase::Ready) => {
+                self.emit(false, Told::ClusterReady.as_str(), "the credentials are published");
+            }
             Some(Phase::Deprovisioning) => {
-                self.emit(false, "Deprovisioning", "the cluster is being torn down");
+                self.emit(false, Told::Deprovisioning.as_str(), "the cluster is being torn down");
             }
             Some(Phase::Deprovisioned) => {
                 let note = said(&self.status, conditions::PROW_JOB_COMPLETED);
-                self.emit(false, "Deprovisioned", note);
+                self.emit(false, Reason::Deprovisioned.as_str(), note);
             }
             Some(Phase::Failed) => {
                 let (reason, type_) = diagnostics::cause(&self.status);

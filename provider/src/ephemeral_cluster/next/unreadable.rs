@@ -4,6 +4,7 @@
 use testplatform_apis::names::ours;
 
 use super::{own::Bound, pass::Pass, teardown};
+use crate::ephemeral_cluster::told::Told;
 
 /// The annotation remembers that it was said; a status cannot.
 const SAID: &str = r#"{"reason":"StatusUnreadable"}"#;
@@ -31,6 +32,6 @@ pub fn next(pass: &mut Pass<'_>) {
         pass.annotate(ours::DIAGNOSTICS, SAID);
         let text = "the status cannot be read, so nothing is made and nothing written over it; \
                     an administrator has to repair or remove it";
-        pass.emit(true, "StatusUnreadable", text);
+        pass.emit(true, Told::StatusUnreadable.as_str(), text);
     }
 }
