@@ -17,7 +17,10 @@ use support::{
     trouble::Trouble,
     world::{KUBECONFIG, NAME, PASSWORD, World},
 };
-use testplatform_apis::ci_operator;
+use testplatform_apis::{
+    ci_operator,
+    names::{ephemeral_cluster as annotations, ours},
+};
 
 /// Something that happens around a claim.
 #[derive(Clone, Copy, Debug)]
@@ -219,6 +222,24 @@ proptest! {
         let response = run(&request, &Options::default(), World::default().now);
         prop_assert_eq!(&response.desired.as_ref().unwrap().resources["foreign"], &foreign);
     }
+}
+
+/// Who asks is said by Crossplane and by the EnvironmentConfig. The hub authorises by it.
+#[test]
+fn a_claim_cannot_say_that_it_is_another_tenants() {
+    let told = |annotations: Value| {
+        let mut world = World { annotations, ..World::default() };
+        world.pass();
+        world.objects["ec"].object["spec"]["forProvider"]["manifest"]["metadata"]["annotations"].clone()
+    };
+    let plain = told(json!({}));
+    assert_eq!(plain[annotations::KONFLUX_TENANT], "tenant-a");
+    assert!(plain[annotations::KONFLUX_CLUSTER].is_string());
+    let pretended = told(json!({
+        annotations::KONFLUX_TENANT: "tenant-b", annotations::KONFLUX_CLUSTER: "another",
+        ours::MAX_LIFETIME: "1000h", ours::PROVISION_TIMEOUT: "1000h", ours::DIAGNOSTICS: "x",
+    }));
+    assert_eq!(pretended, plain);
 }
 
 #[test]
