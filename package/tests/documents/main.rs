@@ -1,0 +1,7 @@
+//! What is written for people says what the code does: every reason is in the runbook.
+
+// Clippy knows test functions, but not their helpers.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod runbook;
+mod text;

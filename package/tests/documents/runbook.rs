@@ -1,0 +1,197 @@
+//! `RUNBOOK.md` has one entry for each reason that the code can give, and none for another.
+//!
+//! Reasons are the words of enums. Which enums those are is written down here, and compared with the sources, so that a new enum of
+//! words makes this fail until it is said whether they are reasons.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use provider_testplatform::ephemeral_cluster::{conditions, told};
+use testplatform_apis::{condition, foreign::ephemeral_cluster::TERMINAL_CREATE_REASONS};
+
+use crate::text::{links_lead_somewhere, read, sections, sources};
+
+const RUNBOOK: &str = "RUNBOOK.md";
+/// The headings of which each section below is an entry.
+const READERS: [&str; 3] =
+    ["For tenants", "For administrators of a Konflux cluster", "For operators of a hub"];
+/// What somebody is called for. Each has a heading, whose anchor is its name in lower case.
+const ALERTS: [&str; 8] = [
+    "FunctionErrors",
+    "ClaimStuckProvisioning",
+    "CredentialsLate",
+    "TeardownStuck",
+    "RemoteKubeconfigExpiring",
+    "RemoteUnreachable",
+    "SchemaDrift",
+    "EnvironmentConfigMissing",
+];
+/// Enums of words that are no reasons.
+const OTHERS: [(&str, &str); 3] = [
+    ("apis/src/condition.rs", "ConditionType"),
+    ("apis/src/condition.rs", "ConditionStatus"),
+    ("apis/src/phase.rs", "Phase"),
+];
+/// Where a word in quotes is a reason, should anybody write one there.
+const MARKS: [&str; 6] =
+    ["emit(true, \"", "emit(false, \"", "reason: \"", "fatal(request, \"", "normal(\"", "warning(\""];
+
+/// An enum of reasons: the file that it is in, its name, its words.
+type Reasons = (&'static str, &'static str, Vec<&'static str>);
+
+macro_rules! reasons {
+    ($($file:literal: $($module:ident::$name:ident),+;)+) => {
+        vec![$($((
+            $file,
+            stringify!($name),
+            $module::$name::ALL.iter().map(|reason| reason.as_str()).collect(),
+        ),)+)+]
+    };
+}
+
+fn known() -> Vec<Reasons> {
+    reasons! {
+        "apis/src/condition.rs": condition::ClusterReady, condition::JobCompleted, condition::Credentials,
+            condition::Request, condition::Remote, condition::Failure;
+        "apis/src/condition/assignment.rs": condition::Assigned, condition::Running;
+        "apis/src/condition/event.rs": condition::EventReason, condition::FatalReason, condition::Chosen,
+            condition::Mirrored;
+        "provider/src/ephemeral_cluster/conditions.rs": conditions::Reason;
+        "provider/src/ephemeral_cluster/told.rs": told::Told;
+    }
+}
+
+fn code() -> Vec<(String, String)> {
+    ["apis/src", "function/src", "provider/src"].into_iter().flat_map(sources).collect()
+}
+
+/// The enums of a source that can tell all their words: those of `words!`, and those with an `ALL`.
+fn enums(code: &str) -> Vec<&str> {
+    let name = |text: &'_ str| text.find([' ', '{', '<']).unwrap_or(text.len());
+    let mut found = Vec::new();
+    let (mut in_words, mut last) = (false, "");
+    for line in code.lines().map(str::trim_start) {
+        if line.starts_with("words! {") {
+            in_words = true;
+        } else if in_words && line.starts_with(|c: char| c.is_ascii_uppercase()) {
+            found.push(&line[..name(line)]);
+            in_words = false;
+        } else if let Some(rest) = line.strip_prefix("impl ") {
+            last = &rest[..name(rest)];
+        } else if line.contains("const ALL:") && !last.starts_with('$') {
+            found.push(last);
+        }
+    }
+    found
+}
+
+/// Reasons that are written where they are given, instead of in an enum.
+fn literals(code: &str) -> Vec<&str> {
+    let after = |mark: &&'static str| {
+        let mark = *mark;
+        code.match_indices(mark).filter_map(move |(at, _)| code[at + mark.len()..].split('"').next())
+    };
+    let is_word = |text: &&str| {
+        text.starts_with(|c: char| c.is_ascii_uppercase()) && text.chars().all(|c| c.is_ascii_alphanumeric())
+    };
+    MARKS.iter().flat_map(after).filter(is_word).collect()
+}
+
+/// Every reason, with where it is from.
+fn reasons() -> BTreeMap<String, String> {
+    let mut all = BTreeMap::new();
+    for (file, name, words) in known() {
+        for word in words {
+            all.entry(word.to_owned()).or_insert_with(|| format!("{name} in {file}"));
+        }
+    }
+    for word in TERMINAL_CREATE_REASONS {
+        all.entry(word.to_owned()).or_insert_with(|| "TERMINAL_CREATE_REASONS".to_owned());
+    }
+    for (file, code) in code() {
+        for word in literals(&code) {
+            all.entry(word.to_owned()).or_insert_with(|| format!("a literal in {file}"));
+        }
+    }
+    all
+}
+
+/// The entries, in their order.
+fn entries(runbook: &str) -> Vec<(String, String)> {
+    let mut of_reader = false;
+    let mut found = Vec::new();
+    for section in sections(runbook) {
+        match section.level {
+            2 => of_reader = READERS.contains(&section.title.as_str()),
+            3 if of_reader => found.push((section.title, section.text)),
+            _ => {}
+        }
+    }
+    found
+}
+
+#[test]
+fn every_enum_of_words_is_one_of_reasons_or_known_to_be_none() {
+    let mut found = BTreeSet::new();
+    for (file, code) in code() {
+        found.extend(enums(&code).into_iter().map(|name| (file.clone(), name.to_owned())));
+    }
+    let of_reasons = known().into_iter().map(|(file, name, _)| (file, name));
+    let named: BTreeSet<(String, String)> =
+        of_reasons.chain(OTHERS).map(|(file, name)| (file.to_owned(), name.to_owned())).collect();
+    let new: Vec<_> = found.difference(&named).collect();
+    assert!(new.is_empty(), "are their words reasons? Say so in `known` or `OTHERS`: {new:?}");
+    let gone: Vec<_> = named.difference(&found).collect();
+    assert!(gone.is_empty(), "these are not there any more: {gone:?}");
+}
+
+#[test]
+fn every_reason_has_one_entry_and_every_entry_is_a_reason() {
+    let reasons = reasons();
+    let entries = entries(&read(RUNBOOK));
+    let mut seen = BTreeSet::new();
+    for (word, _) in &entries {
+        assert!(seen.insert(word.as_str()), "{RUNBOOK} has two entries {word}");
+    }
+    let missing: Vec<_> = reasons.iter().filter(|(word, _)| !seen.contains(word.as_str())).collect();
+    assert!(missing.is_empty(), "{RUNBOOK} has no entry for {missing:?}");
+    let stray: Vec<_> = seen.iter().filter(|word| !reasons.contains_key(**word)).collect();
+    assert!(stray.is_empty(), "{RUNBOOK} has entries that nothing says: {stray:?}");
+}
+
+/// Where it is seen, why, and what to do.
+#[test]
+fn every_entry_says_where_it_stands_and_what_to_do() {
+    for (word, text) in entries(&read(RUNBOOK)) {
+        let (before, action) = text.split_once("**Do:** ").unwrap_or_else(|| panic!("{word}: what to do?"));
+        let (place, cause) = before.split_once("*\n").unwrap_or_else(|| panic!("{word}: where is it seen?"));
+        let place = place.trim_start().strip_prefix('*').unwrap_or_default();
+        assert!(place.len() > 10, "{word}: where is it seen?");
+        assert!(cause.trim().len() > 20, "{word}: why?");
+        assert!(action.trim().len() > 5, "{word}: what to do?");
+    }
+}
+
+#[test]
+fn every_alert_leads_to_its_heading() {
+    let runbook = read(RUNBOOK);
+    let titles: Vec<String> = sections(&runbook).into_iter().map(|section| section.title).collect();
+    for alert in ALERTS {
+        assert!(titles.iter().any(|title| title == alert), "{RUNBOOK} has no heading {alert}");
+    }
+}
+
+#[test]
+fn links_of_the_runbook_lead_somewhere() {
+    links_lead_somewhere(RUNBOOK, &read(RUNBOOK));
+}
+
+/// The comparison sees what it is for.
+#[test]
+fn new_enums_and_literals_are_found() {
+    let code = "words! {\n    /// Reasons.\n    PoolHealth {\n        Healthy,\n    }\n}\n\
+                impl Reason {\n    /// All.\n    pub const ALL: [Self; 1] = [Self::A];\n}\n\
+                impl $name {\n    pub const ALL: &'static [Self] = &[];\n}\n\
+                fn f() { pass.emit(true, \"NewWord\", text); event(Event { reason: \"ScaledToZero\", n: \"no word\" }) }\n";
+    assert_eq!(enums(code), ["PoolHealth", "Reason"]);
+    assert_eq!(literals(code), ["NewWord", "ScaledToZero"]);
+}
