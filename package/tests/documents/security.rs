@@ -1,0 +1,93 @@
+//! Each line of `SECURITY.md` names the tests that prove it, and each of these tests exists.
+
+use std::path::Path;
+
+use crate::text::{Section, links, links_lead_somewhere, read, root, sections};
+
+const SECURITY: &str = "SECURITY.md";
+/// Sections of lines without a proof: they say so themselves.
+const UNPROVEN: [&str; 4] =
+    ["Reporting a vulnerability", "Known and accepted", "Not proven yet", "Out of scope"];
+
+/// A test by the name of its function, and its file.
+type Proof = (String, String);
+
+fn proofs(text: &str) -> Vec<Proof> {
+    let of_source = |(label, target): (String, String)| {
+        let name = label.strip_prefix('`')?.strip_suffix('`')?.to_owned();
+        Path::new(&target).extension().is_some_and(|e| e == "rs").then_some((name, target))
+    };
+    links(text).into_iter().filter_map(of_source).collect()
+}
+
+/// The lines of a list, each with what it continues with.
+fn items(section: &Section) -> Vec<String> {
+    let mut items: Vec<String> = Vec::new();
+    for line in section.text.lines() {
+        match (line.strip_prefix("- "), items.last_mut()) {
+            (Some(first), _) => items.push(first.to_owned()),
+            (None, Some(item)) if line.starts_with("  ") => {
+                item.push(' ');
+                item.push_str(line.trim());
+            }
+            (None, _) => {}
+        }
+    }
+    items
+}
+
+/// Whether a source has a test of that name: one of Rust's, or a scenario that its harness lists.
+fn has_test(path: &str, name: &str) -> Result<(), String> {
+    let text = std::fs::read_to_string(root().join(path)).map_err(|error| format!("{path}: {error}"))?;
+    let lines: Vec<&str> = text.lines().collect();
+    let is_it = |line: &&str| line.contains(&format!("fn {name}(")) || line.contains(&format!("fn {name}<"));
+    let at = lines.iter().position(is_it).ok_or(format!("{path} has no function {name}"))?;
+    let above = lines[..at].iter().rev().take_while(|line| !line.trim().is_empty() && line.trim() != "}");
+    let mut attributes = above.filter(|line| line.trim_start().starts_with("#["));
+    if attributes.any(|line| ["#[test]", "#[rstest]", "#[tokio::test"].iter().any(|t| line.contains(t))) {
+        return Ok(());
+    }
+    let module = Path::new(path).file_stem().unwrap_or_default().to_string_lossy();
+    let harness = Path::new(path).with_file_name("main.rs");
+    let harness = std::fs::read_to_string(root().join(harness)).unwrap_or_default();
+    let listed = harness.contains(&format!("{module}::{name})"));
+    if listed { Ok(()) } else { Err(format!("{name} in {path} is no test, and no harness lists it")) }
+}
+
+#[test]
+fn every_proof_is_a_test_that_exists() {
+    let text = read(SECURITY);
+    let proofs = proofs(&text);
+    assert!(proofs.len() > 30, "{} proofs", proofs.len());
+    let wrong: Vec<String> = proofs.iter().filter_map(|(name, path)| has_test(path, name).err()).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn every_line_has_a_proof_or_says_that_it_has_none() {
+    let text = read(SECURITY);
+    let sections = sections(&text);
+    for title in UNPROVEN {
+        assert!(sections.iter().any(|s| s.title == title), "{SECURITY} has no section {title:?}");
+    }
+    for section in sections.iter().filter(|s| !UNPROVEN.contains(&s.title.as_str())) {
+        for item in items(section) {
+            assert!(!proofs(&item).is_empty(), "{}: no proof for: {item}", section.title);
+        }
+    }
+}
+
+#[test]
+fn links_of_the_threat_model_lead_somewhere() {
+    links_lead_somewhere(SECURITY, &read(SECURITY));
+}
+
+/// The comparison sees what it is for.
+#[test]
+fn what_is_no_test_is_no_proof() {
+    let here = "package/tests/documents/security.rs";
+    assert_eq!(has_test(here, "what_is_no_test_is_no_proof"), Ok(()));
+    assert!(has_test(here, "has_test").is_err() && has_test(here, "nowhere").is_err());
+    assert!(has_test("nowhere.rs", "has_test").is_err());
+    assert_eq!(has_test("tests/tests/scenarios/life.rs", "lifetime_reached"), Ok(()));
+}
