@@ -51,7 +51,7 @@ pub const RESERVED_LABELS: &str =
     "labels must not contain product, version, architecture, cloud or owner; use the fields of these names";
 
 /// Go's syntax first, because `duration()` fails with a message of its own on anything else; without a sign, which no span of ours has.
-const AT_LEAST_A_MINUTE: &str = "self.matches('^(([0-9]+([.][0-9]*)?|[.][0-9]+)(ns|us|µs|μs|ms|s|m|h))+$') && duration(self) >= duration('1m')";
+pub(crate) const AT_LEAST_A_MINUTE: &str = "self.matches('^(([0-9]+([.][0-9]*)?|[.][0-9]+)(ns|us|µs|μs|ms|s|m|h))+$') && duration(self) >= duration('1m')";
 
 /// Which cluster is wanted, and for how long.
 #[derive(CustomResource, KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -35,9 +35,14 @@ macro_rules! words {
 
 mod assignment;
 mod event;
+mod pool;
 
 pub use assignment::{Assigned, Running};
 pub use event::{Chosen, EventReason, FatalReason, Mirrored};
+pub use pool::{
+    Drained, NameUnique, PoolConditionType, PoolCurrency, PoolHealth, PoolRequested, RefreshRecommended,
+    Refreshing, Releasable,
+};
 
 words! {
     /// The conditions that are ours to set, in the order in which they are emitted.
@@ -252,6 +257,16 @@ pub struct Condition {
 }
 
 impl Condition {
+    /// A condition of a pool.
+    pub fn of_pool(
+        type_: PoolConditionType,
+        status: ConditionStatus,
+        reason: impl Into<String>,
+        message: impl Into<String>,
+    ) -> Self {
+        Self { type_: type_.as_str().into(), status, reason: reason.into(), message: message.into() }
+    }
+
     /// A condition of ours.
     pub fn new(
         type_: ConditionType,
@@ -285,6 +300,11 @@ mod tests {
             FatalReason::ALL.iter().map(|r| r.as_str()).collect(),
             Chosen::ALL.iter().map(|r| r.as_str()).collect(),
             Mirrored::ALL.iter().map(|r| r.as_str()).collect(),
+            PoolRequested::ALL.iter().map(|r| r.as_str()).collect(),
+            PoolHealth::ALL.iter().map(|r| r.as_str()).collect(),
+            Refreshing::ALL.iter().map(|r| r.as_str()).collect(),
+            Releasable::ALL.iter().map(|r| r.as_str()).collect(),
+            Drained::ALL.iter().map(|r| r.as_str()).collect(),
         ];
         for reason in reasons.concat() {
             assert!(camel(reason), "{reason}");

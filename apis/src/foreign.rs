@@ -1,6 +1,7 @@
 //! Partial views of other people's kinds: only what we read or write, tolerant of everything else.
 
 pub mod cluster_claim;
+pub mod cluster_pool;
 pub mod ephemeral_cluster;
 pub mod meta;
 pub mod object;

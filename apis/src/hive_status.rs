@@ -57,7 +57,7 @@ pub struct HiveStatus {
     #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub credentials: Option<CredentialsReport>,
 
-    /// Why the credentials are not published. Absent when they are.
+    /// Why the credentials are not published; or, where they are, why they are not brought up to date. Absent when all is well.
     #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub blocking_reason: Option<BlockingReason>,
 
@@ -165,7 +165,7 @@ pub enum Blocked {
     KeyMissing,
     /// The kubeconfig is none, or holds something that would run a program on the reader's machine.
     KubeconfigRejected,
-    /// The ClusterDeployment does not belong to this claim.
+    /// The ClusterDeployment does not belong to this claim, or the Secret to publish into does not.
     OwnershipMismatch,
 }
 

@@ -1,4 +1,4 @@
-//! Types of the `TestPlatformCluster` API: claim, status and the function's input, their schemas and the XRD made from
+//! Types of the `TestPlatformCluster` API: claim, pool, status and the function's input, their schemas and the XRD made from
 //! them; and partial views of the kinds around it.
 //!
 //! **Invariant:** no I/O, no clock, no Kubernetes client. Whatever a tenant writes, reading it here never panics.
@@ -15,6 +15,9 @@ pub mod input;
 mod lenient;
 pub mod names;
 pub mod phase;
+pub mod pool;
+pub mod pool_report;
+pub mod pool_status;
 pub mod status;
 pub mod xrd;
 pub mod yaml;

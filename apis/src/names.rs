@@ -43,6 +43,11 @@ pub mod ours {
     pub const RESUME: &str = "testplatform.ci.openshift.org/resume";
     /// On the ClusterClaim: what the hub-side provider knows of it, see [`HiveStatus`](crate::hive_status::HiveStatus).
     pub const STATUS: &str = "testplatform.ci.openshift.org/status";
+    /// On the ClusterPool: what the hub-side provider is asked to do, see [`PoolRequest`](crate::pool_report::PoolRequest).
+    pub const POOL_REQUEST: &str = "testplatform.ci.openshift.org/pool-request";
+    /// On the ClusterPool: what the hub-side provider knows of it and needs, see
+    /// [`PoolStatus`](crate::pool_report::PoolStatus).
+    pub const POOL_STATUS: &str = "testplatform.ci.openshift.org/pool-status";
     /// On the remote object: what was known when it failed, JSON without log text or secrets.
     pub const DIAGNOSTICS: &str = "testplatform.ci.openshift.org/diagnostics";
     /// On the ProwJob: uid of the EphemeralCluster that it was made for.
@@ -53,6 +58,18 @@ pub mod ours {
     pub const REMARK: &str = "testplatform.ci.openshift.org/remark";
     /// On the published Secret: which state of its source it was made from.
     pub const SOURCE_REVISION: &str = "testplatform.ci.openshift.org/source-revision";
+    /// On the ProviderConfig: when the token in its kubeconfig ends, RFC 3339. Written by whoever rotates it, read by an alert.
+    pub const KUBECONFIG_EXPIRES_AT: &str = "testplatform.ci.openshift.org/kubeconfig-expires-at";
+    /// Label on a Secret that is published for an object of another namespace: API group of that object.
+    pub const OWNER_GROUP: &str = "testplatform.ci.openshift.org/owner-group";
+    /// On the same: its kind.
+    pub const OWNER_KIND: &str = "testplatform.ci.openshift.org/owner-kind";
+    /// On the same: its namespace.
+    pub const OWNER_NAMESPACE: &str = "testplatform.ci.openshift.org/owner-namespace";
+    /// On the same: its name, where that is short enough for a label. The Secret's own name begins with it in any case.
+    pub const OWNER_NAME: &str = "testplatform.ci.openshift.org/owner-name";
+    /// On the same: its uid, by which alone it is known whose the Secret is.
+    pub const OWNER_UID: &str = "testplatform.ci.openshift.org/owner-uid";
 }
 
 /// Annotations of an EphemeralCluster that its controller reads.

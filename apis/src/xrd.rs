@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 
 use crate::claim::{CLAIM_KIND, CLAIM_PLURAL, XTestPlatformCluster};
 use crate::input::InputObject;
+use crate::pool::XTestPlatformClusterPool;
 
 /// Keys of the connection Secret, in upstream's order. Part of what Crossplane cannot change on a running XRD.
 pub const CONNECTION_SECRET_KEYS: [&str; 2] = ["kubeconfig", "kubeAdminPassword"];
@@ -34,6 +35,14 @@ pub fn test_platform_cluster() -> Result<Value, serde_json::Error> {
         Some(ClaimNames { kind: CLAIM_KIND, plural: CLAIM_PLURAL }),
         &CONNECTION_SECRET_KEYS,
     )
+}
+
+/// The XRD of pools, `xtestplatformclusterpools.ci.openshift.org`: no claim, because pools are the administrators', and no credentials.
+///
+/// # Errors
+/// Only if the derived CRD cannot be written as JSON, which a test excludes.
+pub fn test_platform_cluster_pool() -> Result<Value, serde_json::Error> {
+    composite_resource_definition(&XTestPlatformClusterPool::crd(), None, &[])
 }
 
 /// The CRD of the function's input. It is never applied; packages and editors read it.

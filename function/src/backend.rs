@@ -5,7 +5,7 @@ pub mod cluster_claim;
 pub mod ephemeral_cluster;
 mod object;
 
-pub(crate) use object::known_secret;
+pub(crate) use object::{known_secret, object};
 
 use jiff::Timestamp;
 use serde_json::Value;

@@ -37,7 +37,7 @@ pub fn violation(
 ) -> Option<String> {
     dropped(response, request, judged)
         .or_else(|| leaked(response, request, judged))
-        .or_else(|| foreign(response, request))
+        .or_else(|| foreign(response, request, &OURS))
         .or_else(|| repeated(response))
 }
 
@@ -94,18 +94,21 @@ fn leaked(response: &RunFunctionResponse, request: &RunFunctionRequest, judged: 
 }
 
 /// What is not ours passes through byte for byte.
-fn foreign(response: &RunFunctionResponse, request: &RunFunctionRequest) -> Option<String> {
+pub(crate) fn foreign(
+    response: &RunFunctionResponse,
+    request: &RunFunctionRequest,
+    ours: &[&str],
+) -> Option<String> {
     let (before, after) = (request.desired.as_ref()?, response.desired.as_ref()?);
-    let ours = |name: &str| OURS.contains(&name);
     let changed = before
         .resources
         .iter()
-        .find(|(name, value)| !ours(name) && after.resources.get(*name) != Some(value));
+        .find(|(name, value)| !ours.contains(&name.as_str()) && after.resources.get(*name) != Some(value));
     changed.map(|(name, _)| format!("desired resource {name:?} of another step was changed"))
 }
 
 /// Core takes the last of two conditions of one type.
-fn repeated(response: &RunFunctionResponse) -> Option<String> {
+pub(crate) fn repeated(response: &RunFunctionResponse) -> Option<String> {
     let mut seen = BTreeSet::new();
     let twice = response.conditions.iter().find(|c| !seen.insert(c.r#type.as_str()))?;
     Some(format!("condition {} is given twice", twice.r#type))

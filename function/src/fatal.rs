@@ -2,7 +2,7 @@
 //! shown, because core sets to Unknown those of ours that a failed pass leaves out.
 
 use testplatform_apis::{
-    condition::ConditionType,
+    condition::{ConditionType, PoolConditionType},
     foreign::{cluster_claim::conditions as hive, ephemeral_cluster::conditions, meta::ObservedCondition},
 };
 
@@ -45,6 +45,7 @@ pub fn shown(request: &RunFunctionRequest) -> Vec<Condition> {
     let target = if composite.claim.is_some() { Target::CompositeAndClaim } else { Target::Composite };
     let ours = |c: &&ObservedCondition| {
         ConditionType::parse(&c.type_).is_some()
+            || PoolConditionType::parse(&c.type_).is_some()
             || [conditions::PROW_JOB_CREATING, conditions::TEST_COMPLETED].contains(&c.type_.as_str())
             || [hive::CLUSTER_ASSIGNED, hive::CLUSTER_RUNNING].contains(&c.type_.as_str())
     };

@@ -12,6 +12,7 @@
 
 pub mod backend;
 pub mod check;
+pub mod cluster_pool;
 pub mod conditions;
 pub mod edge;
 pub mod events;
@@ -56,10 +57,48 @@ impl Default for Options {
 
 /// Runs the function once. Same request, options and passed deadlines: same bytes.
 pub fn run(request: &RunFunctionRequest, options: &Options, now: Timestamp) -> RunFunctionResponse {
+    if cluster_pool::is_meant(request) {
+        return cluster_pool::run(request, options, now);
+    }
     match judge(request, now, ci_operator::schema()) {
         Ok(judged) => check::checked(respond::respond(request, &judged, options, now), request, &judged),
         Err(unusable) => {
             fatal::fatal(request, unusable.reason(), unusable.to_string(), fatal::shown(request))
+        }
+    }
+}
+
+/// What was thought of a request, whichever composite it is for.
+#[derive(Debug)]
+pub enum Thought {
+    /// A cluster.
+    Cluster(Box<Judged>),
+    /// A pool of them.
+    Pool(Box<cluster_pool::Judged>),
+}
+
+impl Thought {
+    /// Thinks as [`run`] does.
+    pub fn about(request: &RunFunctionRequest, now: Timestamp) -> Result<Self, Unusable> {
+        if cluster_pool::is_meant(request) {
+            return Ok(Self::Pool(Box::new(cluster_pool::judge(request, now)?)));
+        }
+        Ok(Self::Cluster(Box::new(judge(request, now, ci_operator::schema())?)))
+    }
+
+    /// What a response violates.
+    pub fn violation(&self, response: &RunFunctionResponse, request: &RunFunctionRequest) -> Option<String> {
+        match self {
+            Self::Cluster(judged) => check::violation(response, request, judged),
+            Self::Pool(judged) => cluster_pool::violation(response, request, judged),
+        }
+    }
+
+    /// The reasons behind a response.
+    pub fn explain(&self, response: &RunFunctionResponse) -> Vec<String> {
+        match self {
+            Self::Cluster(judged) => explain::explain(judged, response),
+            Self::Pool(judged) => cluster_pool::explain(judged, response),
         }
     }
 }
@@ -85,7 +124,7 @@ pub fn judge(request: &RunFunctionRequest, now: Timestamp, schema: &Value) -> Re
 }
 
 /// An input that cannot be read stops everything: what it says might be where live clusters are.
-fn settings(request: &RunFunctionRequest) -> Result<Settings, Unusable> {
+pub(crate) fn settings(request: &RunFunctionRequest) -> Result<Settings, Unusable> {
     let Some(bytes) = &request.input else { return Ok(Settings::default()) };
     let input: Input = wire::from_struct(bytes).map_err(|e| Unusable::Unreadable {
         part: "the input of this pipeline step".into(),

@@ -29,9 +29,11 @@ pub use composite::Composite;
 pub use details::Details;
 pub use environment::{Environment, EnvironmentConfig};
 pub use link::Link;
+pub(crate) use link::link;
 pub use peers::{Peer, Standing};
 pub use pools::Pools;
 pub use required::requirements;
+pub(crate) use required::{Names, fetched, selector};
 pub use writer::{CLUSTER_CLAIM, EPHEMERAL_CLUSTER, Remote, Writer};
 
 use crate::{
@@ -278,7 +280,7 @@ struct Labels {
     labels: BTreeMap<String, String>,
 }
 
-fn refuse_newer(name: &str, bytes: &Bytes) -> Result<(), Unusable> {
+pub(crate) fn refuse_newer(name: &str, bytes: &Bytes) -> Result<(), Unusable> {
     let resource = resource_of(name, bytes)?;
     // What cannot be read is not an object of ours.
     let ours = wire::from_struct::<Labelled>(&resource.resource)
@@ -286,10 +288,10 @@ fn refuse_newer(name: &str, bytes: &Bytes) -> Result<(), Unusable> {
     if ours { Err(Unusable::NewerVersion { name: name.to_owned() }) } else { Ok(()) }
 }
 
-fn resource_of(name: &str, bytes: &Bytes) -> Result<Resource, Unusable> {
+pub(crate) fn resource_of(name: &str, bytes: &Bytes) -> Result<Resource, Unusable> {
     Resource::decode(bytes.clone()).map_err(|e| unreadable(name, e))
 }
 
-fn unreadable(name: &str, why: impl std::fmt::Display) -> Unusable {
+pub(crate) fn unreadable(name: &str, why: impl std::fmt::Display) -> Unusable {
     Unusable::Unreadable { part: format!("observed resource {name:?}"), why: why.to_string() }
 }

@@ -7,6 +7,7 @@ use testplatform_apis::condition::{Condition, ConditionStatus, FatalReason};
 
 use crate::{
     Judged, Options,
+    backend::Desired,
     conditions::conditions,
     events::{Event, events},
     fatal::{fatal, shown},
@@ -20,7 +21,7 @@ use crate::{
 };
 
 /// The longest that a missing EnvironmentConfig goes unnoticed: core ≤ 2.3 does not watch it.
-const UNSETTLED_TTL: SignedDuration = SignedDuration::from_secs(60);
+pub(crate) const UNSETTLED_TTL: SignedDuration = SignedDuration::from_secs(60);
 
 /// The full response. What earlier steps want passes through byte for byte.
 pub fn respond(
@@ -53,7 +54,7 @@ pub fn respond(
     }
 }
 
-fn meta(request: &RunFunctionRequest, ttl: Option<SignedDuration>) -> ResponseMeta {
+pub(crate) fn meta(request: &RunFunctionRequest, ttl: Option<SignedDuration>) -> ResponseMeta {
     ResponseMeta {
         tag: request.meta.as_ref().map(|m| m.tag.clone()).unwrap_or_default(),
         ttl: ttl.map(|t| prost_types::Duration { seconds: t.as_secs(), nanos: t.subsec_nanos() }),
@@ -66,7 +67,16 @@ fn ttl(judged: &Judged, options: &Options, now: Timestamp) -> SignedDuration {
     let configured = judged.settings.ttl.map_or(options.ttl, testplatform_apis::duration::GoDuration::get);
     let held = judged.plan.request.as_ref().is_ok_and(|r| r.hold.is_some());
     let configured = if held { configured.min(UNSETTLED_TTL) } else { configured };
-    let Some(deadline) = judged.plan.course.next_deadline else { return configured };
+    wake(configured, judged.plan.course.next_deadline, now)
+}
+
+/// What is configured, but no later than the deadline asks for.
+pub(crate) fn wake(
+    configured: SignedDuration,
+    deadline: Option<Timestamp>,
+    now: Timestamp,
+) -> SignedDuration {
+    let Some(deadline) = deadline else { return configured };
     let remaining = deadline.duration_since(now);
     // Whole seconds: an answer is not more exact than that.
     let wake =
@@ -77,12 +87,7 @@ fn ttl(judged: &Judged, options: &Options, now: Timestamp) -> SignedDuration {
 fn desired(request: &RunFunctionRequest, judged: &Judged) -> Result<State, wire::Error> {
     let mut desired = request.desired.clone().unwrap_or_default();
     for resource in &judged.plan.resources {
-        let ready = if resource.ready { Ready::True } else { Ready::False };
-        let message = Resource {
-            resource: wire::to_struct(&resource.object)?,
-            connection_details: vec![],
-            ready: ready.into(),
-        };
+        let message = composed(resource)?;
         desired.resources.insert(resource.name.to_owned(), Bytes::from(message.encode_to_vec()));
     }
     let composite = &judged.observed.composite;
@@ -102,6 +107,16 @@ fn desired(request: &RunFunctionRequest, judged: &Judged) -> Result<State, wire:
         ready: if ready(judged) { Ready::True } else { Ready::False }.into(),
     });
     Ok(desired)
+}
+
+/// A composed resource on the wire.
+pub(crate) fn composed(resource: &Desired) -> Result<Resource, wire::Error> {
+    let ready = if resource.ready { Ready::True } else { Ready::False };
+    Ok(Resource {
+        resource: wire::to_struct(&resource.object)?,
+        connection_details: vec![],
+        ready: ready.into(),
+    })
 }
 
 /// Whether the composite is ready: only then does its Secret reach the tenant, the emptied one included.
@@ -130,7 +145,7 @@ fn requirements(request: &RunFunctionRequest, judged: &Judged) -> Option<proto::
     }
 }
 
-fn result(event: Event, target: Target) -> proto::Result {
+pub(crate) fn result(event: Event, target: Target) -> proto::Result {
     proto::Result {
         severity: if event.warning { Severity::Warning } else { Severity::Normal }.into(),
         message: event.message,
@@ -139,7 +154,7 @@ fn result(event: Event, target: Target) -> proto::Result {
     }
 }
 
-fn condition(condition: Condition, target: Target) -> proto::Condition {
+pub(crate) fn condition(condition: Condition, target: Target) -> proto::Condition {
     let status = match condition.status {
         ConditionStatus::True => proto::Status::ConditionTrue,
         ConditionStatus::False => proto::Status::ConditionFalse,

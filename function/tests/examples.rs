@@ -9,7 +9,7 @@ use std::{
 
 use clap::Parser as _;
 use function_testplatform::{
-    Options, check,
+    Options,
     proto::{Resource, RunFunctionRequest, RunFunctionResponse, Severity, Status},
     render::{self, Pass, RenderArgs},
     wire,
@@ -22,6 +22,7 @@ use snapbox::{Data, assert_data_eq};
 /// When every example is looked at.
 const NOW: &str = "2026-03-02T12:00:00Z";
 const COMPOSITION: &str = "package/compositions/testplatform-ephemeral-cluster.yaml";
+const POOL_COMPOSITION: &str = "package/compositions/testplatform-cluster-pool.yaml";
 
 #[derive(clap::Parser)]
 struct Cli {
@@ -48,8 +49,10 @@ fn examples() -> Vec<(String, PathBuf)> {
 /// The command of an example, as its README has it.
 fn command(name: &str, directory: &Path) -> Vec<String> {
     let file = |file: &str| directory.join(file).is_file().then(|| format!("examples/{name}/{file}"));
-    let composition = file("composition.yaml").unwrap_or_else(|| COMPOSITION.into());
-    let mut words = vec![format!("examples/{name}/claim.yaml"), composition];
+    let pool = file("pool.yaml");
+    let otherwise = if pool.is_some() { POOL_COMPOSITION } else { COMPOSITION };
+    let composition = file("composition.yaml").unwrap_or_else(|| otherwise.into());
+    let mut words = vec![pool.unwrap_or_else(|| format!("examples/{name}/claim.yaml")), composition];
     for (flag, name) in [("-e", "environment.yaml"), ("-o", "observed.yaml")] {
         if let Some(path) = file(name) {
             words.extend([flag.to_owned(), path]);
@@ -85,7 +88,8 @@ fn pass(name: &str, directory: &Path) -> Pass {
 fn every_example_is_complete_and_listed() {
     let list = fs::read_to_string(top().join("examples/README.md")).unwrap();
     for (name, directory) in examples() {
-        for file in ["claim.yaml", "README.md", "desired.yaml"] {
+        let subject = if directory.join("pool.yaml").is_file() { "pool.yaml" } else { "claim.yaml" };
+        for file in [subject, "README.md", "desired.yaml"] {
             assert!(directory.join(file).is_file(), "examples/{name} has no {file}");
         }
         assert!(list.contains(&format!("[`{name}`]({name})")), "examples/README.md does not list {name}");
@@ -123,9 +127,8 @@ fn no_secret_is_printed() {
 #[test]
 fn every_answer_holds_the_invariants() {
     for (name, directory) in examples() {
-        let Pass { request, response, judged, .. } = pass(&name, &directory);
-        let judged = judged.unwrap();
-        assert_eq!(check::violation(&response, &request, &judged), None, "{name}");
+        let Pass { request, response, thought, .. } = pass(&name, &directory);
+        assert_eq!(thought.unwrap().violation(&response, &request), None, "{name}");
         assert!(response.results.iter().all(|r| r.severity() != Severity::Fatal), "{name}");
     }
 }

@@ -9,6 +9,7 @@ use std::fmt;
 
 use crate::oci::Artifact;
 
+pub mod cluster;
 pub mod command;
 mod constraint;
 mod image;

@@ -1,25 +1,33 @@
 //! The packaging tool, `cargo xpkg`: what users install, generated from the types, built, pushed, checked and kept in step.
 //!
 //! Input: the crate `testplatform-apis`. Output: files under `package/`, as path and text; only [`write()`] touches the disk.
-//! [`build`], [`registry`], [`check`], [`sync`] and [`bump`] are a subcommand each.
+//! [`build`], [`registry`], [`check`], [`sync`], [`bump`] and [`hub`] are a subcommand each; [`install`] is what is made of data
+//! among the manifests that users install.
 //!
 //! **Invariant:** nothing under `package/crds`, `package/xrds`, `package/input`, `package/function` and `package/configuration` is
-//! written by hand; a test generates all of it again and compares.
+//! written by hand, lists for kustomize apart, nor is the Composition of pools; a test generates all of it again and compares.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use testplatform_apis::{catalogue, crd, xrd};
+use serde_json::{Value, json};
+use testplatform_apis::{catalogue, claim, crd, pool, xrd};
 
 pub mod build;
 pub mod bump;
 pub mod check;
+pub mod cluster;
+pub mod hub;
+pub mod install;
 pub mod oci;
 pub mod registry;
 pub mod sync;
 
 pub use testplatform_apis::yaml::to_yaml;
+
+/// What lists files for kustomize. It is no manifest itself.
+pub const KUSTOMIZATION: &str = "kustomization.yaml";
 
 /// A generated file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +44,8 @@ pub struct File {
 /// If a type has no schema that can be written as YAML.
 pub fn generate() -> anyhow::Result<Vec<File>> {
     let input = xrd::input()?;
-    Ok(vec![
+    let mut files = vec![
+        File { path: "compositions/testplatform-cluster-pool.yaml", text: document(&pool_composition())? },
         File { path: "configuration/crossplane.yaml", text: document(&build::meta::configuration())? },
         File {
             path: "crds/ephemeralclusters.ci.openshift.io.yaml",
@@ -54,10 +63,34 @@ pub fn generate() -> anyhow::Result<Vec<File>> {
             text: format!("{:#}\n", serde_json::to_value(catalogue::schema())?),
         },
         File {
+            path: "xrds/xtestplatformclusterpools.ci.openshift.org.yaml",
+            text: document(&xrd::test_platform_cluster_pool()?)?,
+        },
+        File {
             path: "xrds/xtestplatformclusters.ci.openshift.org.yaml",
             text: document(&xrd::test_platform_cluster()?)?,
         },
-    ])
+    ];
+    files.extend(install::files()?);
+    files.sort_by_key(|file| file.path);
+    Ok(files)
+}
+
+/// The Composition of pools. It fetches nothing before the first call: what the function asks for, the other pools, it needs once.
+fn pool_composition() -> Value {
+    json!({
+        "apiVersion": "apiextensions.crossplane.io/v1",
+        "kind": "Composition",
+        "metadata": {
+            "name": "testplatform-cluster-pool",
+            "annotations": { "argocd.argoproj.io/sync-options": "SkipDryRunOnMissingResource=true" },
+        },
+        "spec": {
+            "compositeTypeRef": { "apiVersion": claim::API_VERSION, "kind": pool::POOL_KIND },
+            "mode": "Pipeline",
+            "pipeline": [{ "step": "testplatform", "functionRef": { "name": build::FUNCTION } }],
+        },
+    })
 }
 
 /// Writes those of `files` that differ from what is there, and returns their paths. Folders are made as needed.
@@ -80,7 +113,7 @@ pub fn write(directory: &Path, files: &[File]) -> anyhow::Result<Vec<PathBuf>> {
     Ok(written)
 }
 
-fn document(value: &serde_json::Value) -> anyhow::Result<String> {
+fn document(value: &Value) -> anyhow::Result<String> {
     Ok(generated(&to_yaml(value)?))
 }
 

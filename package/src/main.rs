@@ -4,7 +4,8 @@ use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::Context as _;
 use clap::{Parser, Subcommand};
-use testplatform_package::{build, bump, check, registry, sync};
+use jiff::Timestamp;
+use testplatform_package::{build, bump, check, hub, registry, sync};
 
 /// Makes what users install.
 #[derive(Parser)]
@@ -27,6 +28,7 @@ enum Command {
     Check(check::command::Arguments),
     Sync(sync::command::Arguments),
     Bump(Box<bump::command::Bump>),
+    HubKubeconfig(hub::command::Arguments),
 }
 
 /// Where the files of this crate are: the tool runs in the checkout that it was built in.
@@ -65,6 +67,9 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Push(arguments) => registry::command::run(&arguments, &mut out).map(|()| true)?,
         Command::Check(arguments) => check::command::run(&arguments, &mut out)?,
         Command::Sync(arguments) => sync::command::run(&arguments, PACKAGE.as_ref(), &mut out)?,
+        Command::HubKubeconfig(arguments) => {
+            hub::command::run(&arguments, &mut out, Timestamp::from_second(now())?).map(|()| true)?
+        }
         Command::Bump(arguments) => {
             let mut err = std::io::stderr().lock();
             return bump::command::run(&arguments, &mut out, &mut err, now())

@@ -18,8 +18,8 @@ use testplatform_apis::names::{ephemeral_cluster::LABEL, ours};
 use crate::{
     build_clusters::Table,
     ephemeral_cluster::{
-        credentials::Published,
-        object::{EphemeralCluster, SECRET_SUFFIX},
+        credentials::{Published, SUFFIX},
+        object::EphemeralCluster,
         prow_job::{ProwJob, name_for},
     },
     execute::secret,
@@ -111,9 +111,9 @@ impl Caches {
         let mut published = self.published.write().unwrap_or_else(PoisonError::into_inner);
         let changed = published.take(event, |secret| {
             let name = secret.metadata.name.clone()?;
-            name.ends_with(SECRET_SUFFIX).then(|| (name, Arc::new(lean(&secret.metadata))))
+            name.ends_with(SUFFIX).then(|| (name, Arc::new(lean(&secret.metadata))))
         });
-        let owner = |name: &String| Some(name.strip_suffix(SECRET_SUFFIX)?.to_owned());
+        let owner = |name: &String| Some(name.strip_suffix(SUFFIX)?.to_owned());
         changed.iter().filter_map(owner).collect()
     }
 

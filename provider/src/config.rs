@@ -10,11 +10,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 mod check;
+mod cluster_claim;
+mod cluster_pool;
 mod ephemeral_cluster;
 mod process;
 mod prow;
 mod source;
 
+pub use cluster_claim::{ClusterClaims, Switch};
+pub use cluster_pool::ClusterPools;
 pub use ephemeral_cluster::{
     ClaimOwner, ClaimPattern, ClusterProfiles, EphemeralClusters, Image, Mode, WaitStep,
 };
@@ -22,7 +26,7 @@ pub use process::{BuildClusters, Http, LeaderElection};
 pub use prow::{CiOperatorPod, Prow, SecretMount};
 pub use source::Problem;
 
-use crate::ephemeral_cluster::settings::Settings;
+use crate::{cluster_claim::world, ephemeral_cluster::settings::Settings};
 
 /// The configuration of `provider-testplatform`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -31,6 +35,10 @@ use crate::ephemeral_cluster::settings::Settings;
 pub struct Config {
     /// What is done about EphemeralClusters.
     pub ephemeral_cluster: EphemeralClusters,
+    /// What is done about ClusterClaims.
+    pub cluster_claim: ClusterClaims,
+    /// What is done about ClusterPools that Git asks for.
+    pub cluster_pool: ClusterPools,
     /// How the ProwJobs are made.
     pub prow: Prow,
     /// The clusters on which the jobs run.
@@ -107,5 +115,11 @@ impl From<&Config> for Settings {
             abort_grace: ours.abort_grace.get(),
             other_writer_respite: ours.other_writer_respite.get(),
         }
+    }
+}
+
+impl From<&Config> for world::Settings {
+    fn from(config: &Config) -> Self {
+        Self { poll: config.cluster_claim.poll.get(), dwell: config.cluster_claim.dwell.get() }
     }
 }

@@ -6,20 +6,24 @@
 //!
 //! There are two loops: one over EphemeralClusters, and one over ProwJobs whose EphemeralCluster is gone.
 
-mod drive;
+pub(crate) mod drive;
 mod feed;
-mod pass;
+pub(crate) mod pass;
 pub mod queue;
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use futures_util::StreamExt as _;
 use jiff::Timestamp;
-use kube::{Client, runtime::reflector};
+use kube::{
+    Client,
+    api::DynamicObject,
+    runtime::reflector::{self, ObjectRef},
+};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use self::{
-    drive::drive,
+    drive::{drive, said, work_until},
     queue::{Queue, requests},
 };
 use crate::{
@@ -196,48 +200,37 @@ impl Controller {
 
     async fn run(self: &Arc<Self>, inlets: Inlets, stop: impl Future<Output = ()>) {
         let Inlets { ephemeral_clusters, prow_jobs, moved, writers } = inlets;
-        let feeding = self.feed(writers, moved);
-        let (stopping, stopped) = tokio::sync::watch::channel(());
-        let until_stopped = |mut stopped: tokio::sync::watch::Receiver<()>| async move {
-            // An error means that the other end is gone, which says the same.
-            let _ = stopped.changed().await;
-        };
-        let work = async {
+        let work = async |stopped: tokio::sync::watch::Receiver<()>| {
             self.begin().await;
-            let requests_of_clusters = requests::<EphemeralCluster>(ephemeral_clusters, self.hub.namespace());
+            let gone = |gone: &ObjectRef<DynamicObject>| {
+                self.queue.forget(&gone.name);
+                self.orphans.forget(&gone.name);
+            };
+            let clusters_in = self.hub.namespace().to_owned();
             let clusters = drive(
                 self,
                 self.caches.ephemeral_clusters.clone(),
-                requests_of_clusters.take_until(Box::pin(until_stopped(stopped.clone()))),
+                requests(ephemeral_clusters, move |name: &str| {
+                    ObjectRef::<EphemeralCluster>::new(name).within(&clusters_in)
+                })
+                .take_until(Box::pin(said(stopped.clone()))),
                 CONCURRENCY,
                 |object, controller| Box::pin(async move { controller.pass(object).await }),
+                gone,
             );
-            let requests_of_jobs = requests::<ProwJob>(prow_jobs, self.hub.prow_job_namespace());
+            let jobs_in = self.hub.prow_job_namespace().to_owned();
             let orphans = drive(
                 self,
                 self.caches.prow_jobs.clone(),
-                requests_of_jobs.take_until(Box::pin(until_stopped(stopped.clone()))),
+                requests(prow_jobs, move |name: &str| ObjectRef::<ProwJob>::new(name).within(&jobs_in))
+                    .take_until(Box::pin(said(stopped))),
                 CONCURRENCY_OF_ORPHANS,
                 |job, controller| Box::pin(async move { controller.pass_orphan(job).await }),
+                gone,
             );
             tokio::join!(clusters, orphans);
         };
-        let ended = async {
-            let mut work = std::pin::pin!(work);
-            tokio::select! {
-                () = &mut work => {}
-                () = stop => {
-                    if self.has_begun() {
-                        let _ = stopping.send(());
-                        work.await;
-                    }
-                }
-            }
-        };
-        tokio::select! {
-            () = ended => {}
-            () = feeding => {}
-        }
+        work_until(stop, self.feed(writers, moved), || self.has_begun(), work).await;
     }
 
     /// Waits until every cache is filled. A build cluster that is away is waited for as long as it may be away, or every

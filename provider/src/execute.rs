@@ -2,7 +2,7 @@
 
 mod ephemeral_cluster;
 pub mod error;
-mod event;
+pub(crate) mod event;
 mod prow_job;
 pub mod secret;
 
@@ -13,6 +13,7 @@ use kube::Client;
 use tokio::{sync::OwnedSemaphorePermit, time::timeout};
 
 pub use self::error::{Cause, Error, Reason};
+pub(crate) use self::event::cut;
 use crate::{
     ephemeral_cluster::{object::EphemeralCluster, status::Status},
     hub::Hub,
@@ -86,7 +87,7 @@ impl Executor {
                 Action::Signal { .. } => self.patience.build_clusters,
                 _ => self.patience.hub,
             };
-            let done = self.limited(name(action), patience, self.act(&mut outcome.object, action)).await;
+            let done = limited(name(action), patience, self.act(&mut outcome.object, action)).await;
             match (action, done) {
                 (_, Ok(())) => self.say(outcome.object.as_ref(), action),
                 // Somebody may miss it, but nothing depends on it.
@@ -106,21 +107,7 @@ impl Executor {
 
     /// Writes the status of an EphemeralCluster, if it is not what is stored already.
     pub async fn status(&self, object: &mut Option<EphemeralCluster>, status: &Status) -> Result<(), Error> {
-        self.limited("write_status", self.patience.hub, self.write_status(object, status)).await
-    }
-
-    async fn limited(
-        &self,
-        action: &'static str,
-        patience: Duration,
-        call: impl Future<Output = Result<(), Cause>>,
-    ) -> Result<(), Error> {
-        let cause = match timeout(patience, call).await {
-            Ok(Ok(())) => return Ok(()),
-            Ok(Err(cause)) => cause,
-            Err(_) => Cause::new(Reason::Timeout, format!("no answer within {} s", patience.as_secs_f32())),
-        };
-        Err(Error { action, reason: cause.reason, message: cause.message })
+        limited("write_status", self.patience.hub, self.write_status(object, status)).await
     }
 
     async fn act(&self, object: &mut Option<EphemeralCluster>, action: &Action) -> Result<(), Cause> {
@@ -148,6 +135,20 @@ impl Executor {
         let (action, namespace) = (name(action), self.hub.namespace());
         tracing::info!(namespace, ephemeralcluster = object, action, "done");
     }
+}
+
+/// A call that may take so long.
+pub(crate) async fn limited(
+    action: &'static str,
+    patience: Duration,
+    call: impl Future<Output = Result<(), Cause>>,
+) -> Result<(), Error> {
+    let cause = match timeout(patience, call).await {
+        Ok(Ok(())) => return Ok(()),
+        Ok(Err(cause)) => cause,
+        Err(_) => Cause::new(Reason::Timeout, format!("no answer within {} s", patience.as_secs_f32())),
+    };
+    Err(Error { action, reason: cause.reason, message: cause.message })
 }
 
 /// Orphans have no EphemeralCluster, and nothing that has to do with one is done for them.

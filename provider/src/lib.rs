@@ -5,8 +5,12 @@
 
 pub mod build_clusters;
 pub mod caches;
+pub mod claims;
+pub mod cluster_claim;
+pub mod cluster_pool;
 pub mod config;
 pub mod controller;
+pub mod diagnostics;
 pub mod ephemeral_cluster;
 pub mod execute;
 pub mod hub;

@@ -15,7 +15,8 @@ use kube::{
 };
 use provider_testplatform::{
     build_clusters::limit,
-    config::{Config, Mode},
+    claims, cluster_pool,
+    config::{Config, Mode, Switch},
     controller::{self, Options, Sites},
     ephemeral_cluster::{draft::draft, settings::Settings},
     hub::Hub,
@@ -111,6 +112,7 @@ async fn run(args: &RunArgs, config: Config) -> anyhow::Result<()> {
         version = env!("CARGO_PKG_VERSION"),
         admin_address = %listener.local_addr()?,
         mode = ?config.ephemeral_cluster.mode,
+        clusterclaims = ?config.cluster_claim.mode,
         "starting",
     );
     let written = metrics.clone();
@@ -130,15 +132,26 @@ async fn lead(
     mut stop: watch::Receiver<bool>,
 ) -> anyhow::Result<()> {
     let me = name(args);
-    if config.ephemeral_cluster.mode == Mode::Off {
-        tracing::warn!("ephemeralCluster.mode is off: nothing is done");
+    let of_clusters = config.ephemeral_cluster.mode != Mode::Off;
+    let of_claims = config.cluster_claim.mode == Switch::On;
+    if !of_clusters && !of_claims && !config.cluster_pool.is_on() {
+        tracing::warn!(
+            "ephemeralCluster.mode and clusterClaim.mode are off and clusterPool.namespaces is empty: nothing is done"
+        );
         ready.set(true);
         let _ = stop.wait_for(|stop| *stop).await;
         return Ok(());
     }
     let client = client(args).await?;
     let election = election(&config, client.clone(), &me)?;
-    let options = options(config, client, me)?;
+    let claims = of_claims.then(|| claim_options(&config, client.clone(), &me));
+    let pools = config.cluster_pool.is_on().then(|| cluster_pool::controller::Options {
+        client: client.clone(),
+        namespaces: config.cluster_pool.namespaces.clone(),
+        instance: me.clone(),
+        now,
+    });
+    let options = if of_clusters { Some(options(config, client, me)?) } else { None };
     ready.set(true);
     let acquired = tokio::select! {
         acquired = election.acquire() => acquired,
@@ -146,10 +159,32 @@ async fn lead(
     };
     tracing::info!(identity = election.me, "leading");
     metrics.lead(true);
-    let mut ending = stop.clone();
-    let controllers = controller::run(options, metrics.clone(), async {
-        let _ = ending.wait_for(|stop| *stop).await;
-    });
+    let told = stop.clone();
+    let ending = || {
+        let mut stop = told.clone();
+        async move {
+            let _ = stop.wait_for(|stop| *stop).await;
+        }
+    };
+    // None waits for another, nor ends with it.
+    let ephemeral_clusters = async {
+        if let Some(options) = options {
+            Box::pin(controller::run(options, metrics.clone(), ending())).await;
+        }
+    };
+    let cluster_claims = async {
+        if let Some(options) = claims {
+            Box::pin(claims::run(options, metrics.clone(), ending())).await;
+        }
+    };
+    let cluster_pools = async {
+        if let Some(options) = pools {
+            Box::pin(cluster_pool::controller::run(options, ending())).await;
+        }
+    };
+    let controllers = async {
+        tokio::join!(ephemeral_clusters, cluster_claims, cluster_pools);
+    };
     let bounded = async {
         let mut controllers = std::pin::pin!(controllers);
         tokio::select! {
@@ -200,6 +235,16 @@ fn options(config: Config, client: Client, instance: String) -> anyhow::Result<O
         instance,
         now,
     })
+}
+
+fn claim_options(config: &Config, client: Client, instance: &str) -> claims::Options {
+    claims::Options {
+        hub: claims::hub::Hub::new(client, &config.cluster_claim.credentials_namespace),
+        settings: config.into(),
+        patience: PATIENCE,
+        instance: instance.to_owned(),
+        now,
+    }
 }
 
 fn election(config: &Config, client: Client, me: &str) -> anyhow::Result<Election> {

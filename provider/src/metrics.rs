@@ -23,16 +23,22 @@ use prometheus_client::{
 use std::sync::atomic::AtomicU64;
 use testplatform_apis::{
     foreign::ephemeral_cluster::conditions::{CLUSTER_READY, PROW_JOB_COMPLETED, TEST_COMPLETED},
-    names::ephemeral_cluster::{KONFLUX_CLUSTER, KONFLUX_TENANT},
+    names::{
+        ephemeral_cluster::{KONFLUX_CLUSTER, KONFLUX_TENANT},
+        ours,
+    },
 };
 
 use self::bounded::{FirstCome, most_frequent};
 use crate::{
-    controller::Controller,
+    claims,
+    cluster_claim::object::ClusterClaim,
+    controller::{Controller, queue::Queue},
     ephemeral_cluster::{
         object::EphemeralCluster,
         status::{Phase, Status},
     },
+    watch::Health,
 };
 
 /// Upstream's buckets: five minutes to three hours.
@@ -41,6 +47,22 @@ const MINUTES: [f64; 9] = [300.0, 600.0, 900.0, 1800.0, 3600.0, 5400.0, 7200.0, 
 const SECONDS: [f64; 9] = [0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0, 120.0];
 /// How many values a label with tenant text may have; the rest is `other`.
 const MOST: usize = 100;
+
+/// Every metric by the name under which Prometheus has it, for rules and panels; histograms without `_bucket`, `_sum` and `_count`.
+pub const EXPORTED: [&str; 12] = [
+    "ephemeralcluster_count",
+    "ephemeralcluster_deprovisioning_duration_seconds",
+    "ephemeralcluster_provisioning_duration_seconds",
+    "provider_action_errors_total",
+    "provider_build_cluster_up",
+    "provider_build_info",
+    "provider_leader",
+    "provider_queue_age_seconds",
+    "provider_queue_length",
+    "provider_queue_wait_seconds",
+    "provider_undecodable_objects",
+    "provider_watch_lag_seconds",
+];
 
 /// Labels of upstream's gauge.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -73,6 +95,13 @@ macro_rules! named {
 }
 named!(queue, watch, cluster, kind);
 
+/// Labels of the gauge of ClusterClaims. Pools are an administrator's, so there are few.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Claimed {
+    pool: String,
+    state: &'static str,
+}
+
 #[derive(Clone)]
 struct Course;
 
@@ -88,6 +117,7 @@ pub struct Metrics(Arc<Inner>);
 
 struct Inner {
     count: Family<Kind, Gauge>,
+    claimed: Family<Claimed, Gauge>,
     provisioning: Family<Workflow, Histogram, Course>,
     deprovisioning: Family<Workflow, Histogram, Course>,
     workflows: FirstCome,
@@ -102,12 +132,15 @@ struct Inner {
     registry: Registry,
     /// What gauges are read from when somebody asks.
     source: Mutex<Weak<Controller>>,
+    /// The same, for ClusterClaims.
+    claims: Mutex<Weak<claims::Controller>>,
 }
 
 impl Default for Metrics {
     fn default() -> Self {
         let mut registry = Registry::default();
         let count = Family::<Kind, Gauge>::default();
+        let claimed = Family::<Claimed, Gauge>::default();
         let provisioning = Family::<Workflow, Histogram, Course>::new_with_constructor(Course);
         let deprovisioning = Family::<Workflow, Histogram, Course>::new_with_constructor(Course);
         let failures = Family::<Failure, Counter>::default();
@@ -120,6 +153,7 @@ impl Default for Metrics {
         let undecodable = Family::<kind, Gauge>::default();
 
         registry.register("ephemeralcluster_count", "EphemeralClusters that there are", count.clone());
+        registry.register("clusterclaim_count", "ClusterClaims that are served here", claimed.clone());
         for (name, help, metric) in [
             ("ephemeralcluster_provisioning_duration", "From creation to Ready", &provisioning),
             ("ephemeralcluster_deprovisioning_duration", "From the signal to the job's end", &deprovisioning),
@@ -160,6 +194,7 @@ impl Default for Metrics {
         );
         Self(Arc::new(Inner {
             count,
+            claimed,
             provisioning,
             deprovisioning,
             workflows: FirstCome::new(MOST),
@@ -173,6 +208,7 @@ impl Default for Metrics {
             undecodable,
             registry,
             source: Mutex::default(),
+            claims: Mutex::default(),
         }))
     }
 }
@@ -184,6 +220,10 @@ impl Metrics {
         if let Some(controller) = controller {
             self.refresh(&controller);
         }
+        let claims = self.0.claims.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
+        if let Some(claims) = claims {
+            self.refresh_claims(&claims);
+        }
         let mut out = String::new();
         text::encode(&mut out, &self.0.registry)?;
         Ok(out)
@@ -192,6 +232,11 @@ impl Metrics {
     /// From now on gauges are read from this controller.
     pub fn attach(&self, controller: &Arc<Controller>) {
         *self.0.source.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(controller);
+    }
+
+    /// From now on gauges of ClusterClaims are read from this controller.
+    pub fn attach_claims(&self, controller: &Arc<claims::Controller>) {
+        *self.0.claims.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(controller);
     }
 
     /// This replica is the one that acts, or not.
@@ -261,19 +306,50 @@ impl Metrics {
         let jobs = controller.caches().prow_jobs.state();
         let bad = jobs.iter().filter(|o| o.spec.error.is_some() || o.status.error.is_some()).count();
         set(&inner.undecodable, &kind { kind: "ProwJob".into() }, bad);
-        for (name, waiting) in controller.queues() {
-            let (age, length) = waiting.age();
-            inner.queue_age.get_or_create(&queue { queue: name.into() }).set(age.as_secs_f64());
-            set(&inner.queue_length, &queue { queue: name.into() }, length);
-        }
-        for health in controller.health() {
-            let lag = health.behind().map_or(0.0, |(since, _)| since.as_secs_f64());
-            inner.watch_lag.get_or_create(&watch { watch: health.name().into() }).set(lag);
-        }
+        self.refresh_loops(&controller.queues(), controller.health());
         inner.up.clear();
         for (name, error) in controller.build_clusters().states() {
             inner.up.get_or_create(&cluster { cluster: name }).set(error.is_none().into());
         }
+    }
+
+    fn refresh_claims(&self, controller: &claims::Controller) {
+        let inner = &*self.0;
+        let claims = controller.caches().claims.state();
+        let claims: Vec<_> = claims.iter().filter(|claim| claim.is_marked()).collect();
+        let pools: Vec<[String; 1]> =
+            claims.iter().map(|claim| [format!("{}/{}", claim.namespace(), claim.pool())]).collect();
+        inner.claimed.clear();
+        for (claim, [pool]) in claims.iter().zip(most_frequent(pools, MOST)) {
+            inner.claimed.get_or_create(&Claimed { pool, state: state(claim) }).inc();
+        }
+        let bad = claims.iter().filter(|o| o.spec.error.is_some() || o.status.error.is_some()).count();
+        set(&inner.undecodable, &kind { kind: "ClusterClaim".into() }, bad);
+        self.refresh_loops(&controller.queues(), controller.health());
+    }
+
+    fn refresh_loops(&self, queues: &[(&'static str, &Queue)], healths: &[Health]) {
+        let inner = &*self.0;
+        for (name, waiting) in queues {
+            let (age, length) = waiting.age();
+            inner.queue_age.get_or_create(&queue { queue: (*name).into() }).set(age.as_secs_f64());
+            set(&inner.queue_length, &queue { queue: (*name).into() }, length);
+        }
+        for health in healths {
+            let lag = health.behind().map_or(0.0, |(since, _)| since.as_secs_f64());
+            inner.watch_lag.get_or_create(&watch { watch: health.name().into() }).set(lag);
+        }
+    }
+}
+
+/// How far a ClusterClaim is.
+fn state(claim: &ClusterClaim) -> &'static str {
+    let published = claim.annotation(ours::CREDENTIALS_REVISION).is_some();
+    match (claim.is_deleted(), claim.assigned().is_some(), published) {
+        (true, _, _) => "releasing",
+        (false, false, _) => "queued",
+        (false, true, false) => "assigned",
+        (false, true, true) => "published",
     }
 }
 
@@ -305,4 +381,47 @@ fn at(status: &Status, type_: &str) -> Option<Timestamp> {
 
 fn between(from: Option<Timestamp>, to: Option<Timestamp>) -> Option<f64> {
     Some(to?.duration_since(from?).as_secs_f64().max(0.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn what_is_exported_is_what_is_said_to_be() {
+        let metrics = Metrics::default();
+        let inner = &*metrics.0;
+        // A family without a value is not exported.
+        let sort = Kind {
+            konflux_cluster: String::new(),
+            konflux_tenant: String::new(),
+            cluster_profile: String::new(),
+            workflow: String::new(),
+            phase: String::new(),
+        };
+        inner.count.get_or_create(&sort).inc();
+        let workflow = Workflow { workflow: String::new() };
+        inner.provisioning.get_or_create(&workflow).observe(1.0);
+        inner.deprovisioning.get_or_create(&workflow).observe(1.0);
+        metrics.failed("action", "reason");
+        inner.queue_age.get_or_create(&queue { queue: String::new() }).set(0.0);
+        set(&inner.queue_length, &queue { queue: String::new() }, 0);
+        inner.watch_lag.get_or_create(&watch { watch: String::new() }).set(0.0);
+        inner.up.get_or_create(&cluster { cluster: String::new() }).set(1);
+        set(&inner.undecodable, &kind { kind: String::new() }, 0);
+        let text = metrics.encode().unwrap();
+        let samples = text.lines().filter(|line| !line.starts_with('#'));
+        let plain = |name| {
+            // This one ends like a part of a histogram and is none.
+            if name == "ephemeralcluster_count" {
+                return name;
+            }
+            ["_bucket", "_sum", "_count"].iter().fold(name, |n: &str, end| n.trim_end_matches(end))
+        };
+        let names: BTreeSet<&str> =
+            samples.filter_map(|line| line.split(['{', ' ']).next()).map(plain).collect();
+        assert_eq!(names, BTreeSet::from(EXPORTED), "{text}");
+    }
 }

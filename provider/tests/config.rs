@@ -9,7 +9,8 @@
 use std::{fs, path::Path};
 
 use provider_testplatform::{
-    config::{Config, ConfigError, Mode},
+    cluster_claim::world,
+    config::{Config, ConfigError, Mode, Switch},
     ephemeral_cluster::settings::Settings,
 };
 use rstest::rstest;
@@ -33,6 +34,19 @@ fn nothing_said_is_the_defaults() {
     assert_eq!(Settings::from(&Config::default()), Settings::default());
     assert_eq!(Config::default().ephemeral_cluster.mode, Mode::Off);
     assert_eq!(Config::default().lease_namespace(), "ephemeral-cluster");
+}
+
+/// To a reader of YAML 1.1 a bare `on` is a boolean.
+#[test]
+fn claims_are_off_unless_switched_on() {
+    assert_eq!(Config::default().cluster_claim.mode, Switch::Off);
+    for text in ["on", "'on'", "true"] {
+        let config = Config::parse("x", &format!("clusterClaim: {{ mode: {text} }}\n")).unwrap();
+        assert_eq!(config.cluster_claim.mode, Switch::On);
+        // No build cluster is needed for them.
+        assert_eq!(config.build_clusters.directory, None);
+    }
+    assert_eq!(world::Settings::from(&Config::default()), world::Settings::default());
 }
 
 /// Every field of the schema is in the file, so that none can be forgotten here.
@@ -175,6 +189,22 @@ fn the_schema_accepts_what_is_accepted_and_nothing_unknown() {
     "ephemeralCluster:\n  clusterProfiles:\n    inline:\n      cluster_profiles:\n      - name: aws\n        owners: [{ konflux: { tenant: t, cluster_groups: [g] } }]\n",
     "provider.yaml:4:7: ephemeralCluster.clusterProfiles.inline: cluster profile \"aws\" names the group \"g\", which is not among konflux.cluster_groups"
 )]
+#[case::claims_mode(
+    "clusterClaim: { mode: fulfil }\n",
+    "provider.yaml:1:23: clusterClaim.mode: \"fulfil\" is no mode: use on or off"
+)]
+#[case::claims_namespace(
+    "clusterClaim: { credentialsNamespace: A }\n",
+    "provider.yaml:1:39: clusterClaim.credentialsNamespace: must be the name of a namespace: lower-case letters, digits and -, at most 63"
+)]
+#[case::claims_poll(
+    "clusterClaim: { poll: 0s }\n",
+    "provider.yaml:1:23: clusterClaim.poll: must be at least 1s, such as 10m: each claimed cluster takes a few calls"
+)]
+#[case::claims_dwell(
+    "clusterClaim: { dwell: -1m }\n",
+    "provider.yaml:1:24: clusterClaim.dwell: must not be negative; 0s starts a cluster again at once"
+)]
 #[case::timeout(
     "prow: { decoration: { timeout: 4h } }\n",
     "provider.yaml:1:32: prow.decoration.timeout: is set by this provider for each job: leave it out"
@@ -229,5 +259,5 @@ provider.yaml:8:26: ephemeralCluster.privilegedTenants[1]: invalid type: integer
 provider.yaml:8:32: ephemeralCluster.privilegedTenants[3]: must not be empty
 provider.yaml:8:36: ephemeralCluster.privilegedTenants[4]: invalid type: integer `2`, expected a string; put it in quotes
 provider.yaml:10:12: prow.cluster: must not be empty
-provider.yaml:11:1: bogus: unknown field `bogus`, expected one of `ephemeralCluster`, `prow`, `buildClusters`, `leaderElection`, `http`");
+provider.yaml:11:1: bogus: unknown field `bogus`, expected one of `ephemeralCluster`, `clusterClaim`, `clusterPool`, `prow`, `buildClusters`, `leaderElection`, `http`");
 }

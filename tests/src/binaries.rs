@@ -123,6 +123,22 @@ const TEKTON: Module = Module {
     crds: None,
 };
 
+/// A registry in memory, the one with which `cargo xpkg push` is tried. Only what installs packages needs it.
+const REGISTRY: Module = Module {
+    directory: "../package/tests/registry",
+    takes: "10 seconds",
+    programs: &[Program { name: "registry", package: ".", version: None, variable: "REGISTRY_BIN" }],
+    crds: None,
+};
+
+/// The program that is a registry.
+pub fn registry() -> anyhow::Result<PathBuf> {
+    let (home, _lock) = home()?;
+    REGISTRY.ensure(&home)?;
+    let [program] = REGISTRY.programs else { bail!("there is one program in it") };
+    Ok(given(program).unwrap_or_else(|| built(&home, program.name)))
+}
+
 /// The program that reads Tekton's objects as Tekton does.
 pub fn tekton_check() -> anyhow::Result<PathBuf> {
     let (home, _lock) = home()?;
@@ -170,7 +186,8 @@ impl Module {
         let source = settings::repository().join("tests").join(self.directory);
         let own = fs::read(source.join("main.go")).unwrap_or_default();
         let pinned = [fs::read(source.join("go.mod"))?, fs::read(source.join("go.sum"))?, own].concat();
-        let stamp = home.join(format!("{}.stamp", self.directory));
+        let name = self.directory.rsplit('/').next().unwrap_or(self.directory);
+        let stamp = home.join(format!("{name}.stamp"));
         let current = fs::read(&stamp).is_ok_and(|built| built == pinned);
         let missing: Vec<_> = self
             .programs

@@ -27,10 +27,19 @@ pub use another::ApiServer;
 /// How long a control plane may take to answer; 3 s on a quiet machine.
 const PATIENCE: Duration = Duration::from_secs(90);
 
+/// Without these nothing is ever collected, no namespace goes, and no ServiceAccount can have a token.
+const CONTROLLERS: [&str; 4] = [
+    "garbage-collector-controller",
+    "namespace-controller",
+    "serviceaccount-controller",
+    "serviceaccount-token-controller",
+];
+
 /// A running control plane. Everything of it ends when it is dropped, or when the process ends in any other way.
 pub struct ControlPlane {
     name: String,
     binaries: Binaries,
+    controllers: &'static [&'static str],
     ports: Ports,
     authority: Authority,
     kubeconfig: PathBuf,
@@ -52,10 +61,19 @@ struct Ports {
 impl ControlPlane {
     /// Starts one and waits until it answers. `name` is for people: in messages, kubeconfigs and directory names.
     pub async fn start(name: &str, binaries: &Binaries) -> anyhow::Result<Self> {
+        Self::start_with(name, binaries, &[]).await
+    }
+
+    /// As [`Self::start`], with more of Kubernetes' own controllers than every scenario needs.
+    pub async fn start_with(
+        name: &str,
+        binaries: &Binaries,
+        controllers: &'static [&'static str],
+    ) -> anyhow::Result<Self> {
         // A port that was free may be taken before the program binds it.
         let mut tries = 1;
         loop {
-            match Self::try_start(name, binaries).await {
+            match Self::try_start(name, binaries, controllers).await {
                 Err(error) if tries < 3 && format!("{error:#}").contains("address already in use") => {
                     tries += 1;
                 }
@@ -64,7 +82,11 @@ impl ControlPlane {
         }
     }
 
-    async fn try_start(name: &str, binaries: &Binaries) -> anyhow::Result<Self> {
+    async fn try_start(
+        name: &str,
+        binaries: &Binaries,
+        controllers: &'static [&'static str],
+    ) -> anyhow::Result<Self> {
         let nest = Nest::new(name, None)?;
         let [etcd, peers, api_server] = free_ports()?;
         let ports = Ports { etcd, peers, api_server };
@@ -80,6 +102,7 @@ impl ControlPlane {
         let plane = Self {
             name: name.to_owned(),
             binaries: binaries.clone(),
+            controllers,
             ports,
             authority,
             kubeconfig,
@@ -180,10 +203,9 @@ impl ControlPlane {
             format!("--root-ca-file={}", directory.join("server/ca.crt").display()),
             "--secure-port=0".to_owned(),
             "--leader-elect=false".to_owned(),
-            "--controllers=garbage-collector-controller,namespace-controller,serviceaccount-controller,\
-             serviceaccount-token-controller"
-                .to_owned(),
         ]);
+        let controllers = [CONTROLLERS.as_slice(), self.controllers].concat().join(",");
+        command.arg(format!("--controllers={controllers}"));
         command
     }
 }

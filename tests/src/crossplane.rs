@@ -192,7 +192,7 @@ impl Engine {
     /// A ProviderConfig and a Composition of a scenario's own, beside ours: another identity on the hub, another input.
     pub async fn own(&self, name: &str, credential: &Credential, input: &Value) -> anyhow::Result<()> {
         self.use_credential(name, credential).await?;
-        let mut config = manifests::package_one("konflux/provider-config.yaml")?;
+        let mut config = manifests::package_one("install/components/hub-access/provider-config.yaml")?;
         config["metadata"]["name"] = name.into();
         config["spec"]["credentials"]["secretRef"]["name"] = name.into();
         let konflux = self.konflux.cluster();
@@ -237,8 +237,10 @@ impl Engine {
     /// Applies what this repository ships and waits until claims can be made.
     async fn install(&self) -> anyhow::Result<()> {
         let konflux = self.konflux.cluster();
-        konflux.apply_all(&manifests::package("konflux/provider-config.yaml")?).await?;
-        konflux.apply_all(&manifests::package("konflux/environment-config.yaml")?).await?;
+        konflux.apply_all(&manifests::package("install/components/hub-access/provider-config.yaml")?).await?;
+        konflux
+            .apply_all(&manifests::package("install/overlays/development/environment-config.yaml")?)
+            .await?;
         konflux.apply(&xrd()?).await?;
         konflux.apply(&composition()?).await?;
         until_offered(konflux).await?;
@@ -308,6 +310,8 @@ pub(crate) async fn prepare_konflux(konflux: &Cluster, binaries: &Binaries) -> a
 pub(crate) fn start_core(nest: &Nest, binaries: &Binaries, kubeconfig: &Path) -> anyhow::Result<Process> {
     let [metrics, health] = free_ports()?;
     let directory = |name: &str| nest.directory().join(name).display().to_string();
+    // Core does not make it, and without it no package can be read: "io: read/write on closed pipe".
+    std::fs::create_dir_all(nest.directory().join("xpkg"))?;
     let mut command = Command::new(&binaries.crossplane);
     command.env("KUBECONFIG", kubeconfig).args(["core", "start", "--debug"]);
     command.args(["--package-runtime=External", "--enable-webhooks=false"]);

@@ -14,7 +14,8 @@ use crate::{
 pub struct Definitions {
     core: Mutex<Process>,
     binaries: Binaries,
-    nest: Nest,
+    /// Where else what belongs to it can run.
+    pub nest: Nest,
     /// The control plane.
     pub konflux: ControlPlane,
 }
@@ -22,9 +23,14 @@ pub struct Definitions {
 impl Definitions {
     /// Starts both.
     pub async fn start() -> anyhow::Result<Self> {
+        Self::start_with(&[]).await
+    }
+
+    /// As [`Self::start`], with more of Kubernetes' own controllers.
+    pub async fn start_with(controllers: &'static [&'static str]) -> anyhow::Result<Self> {
         let binaries = Binaries::ensure()?;
         let nest = Nest::new("definitions", None)?;
-        let konflux = ControlPlane::start("konflux", &binaries).await?;
+        let konflux = ControlPlane::start_with("konflux", &binaries, controllers).await?;
         prepare_konflux(konflux.cluster(), &binaries).await?;
         let authority = Authority::new("crossplane")?;
         for directory in ["core-client", "core-server"] {
@@ -40,6 +46,11 @@ impl Definitions {
         core.terminate();
         *core = start_core(&self.nest, &self.binaries, self.konflux.kubeconfig())?;
         Ok(())
+    }
+
+    /// The programs that it runs with.
+    pub fn binaries(&self) -> &Binaries {
+        &self.binaries
     }
 
     /// What core said last.

@@ -1,12 +1,8 @@
 //! The hub as its administrators set it up: kinds, namespace, and one identity per Konflux cluster.
 
 use anyhow::Context as _;
-use k8s_openapi::api::{
-    authentication::v1::{BoundObjectReference, TokenRequest, TokenRequestSpec},
-    core::v1::ServiceAccount,
-};
-use kube::{Api, api::PostParams};
 use serde_json::{Value, json};
+use testplatform_package::hub::token::{Asked, Issued, issue as issue_token};
 
 use crate::{
     cluster::{Cluster, SOON, at, at_root, has},
@@ -28,11 +24,12 @@ pub async fn prepare(hub: &Cluster) -> anyhow::Result<()> {
     for name in DEFINITIONS {
         define(hub, &manifests::foreign_crd(name)?).await?;
     }
-    for name in [NAMESPACE, ACTED, prow::JOBS] {
+    hub.apply_all(&manifests::package("install/hub/namespaces.yaml")?).await?;
+    for name in [ACTED, prow::JOBS] {
         let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
         hub.apply(&namespace).await?;
     }
-    let rights = manifests::package("hub/konflux-identity-rbac.yaml")?;
+    let rights = manifests::package("install/hub/konflux-identity-rbac.yaml")?;
     hub.apply_all(&rights).await?;
     // The same identity, with the same rights in the other namespace.
     for mut right in rights {
@@ -77,20 +74,9 @@ pub async fn issue_in(
     let manifest = json!({
         "apiVersion": "v1", "kind": "Secret", "metadata": { "name": ticket, "namespace": namespace },
     });
-    let secret = hub.cluster().apply(&manifest).await?;
-    let bound = BoundObjectReference {
-        api_version: Some("v1".into()),
-        kind: Some("Secret".into()),
-        name: Some(ticket.clone()),
-        uid: secret["metadata"]["uid"].as_str().map(str::to_owned),
-    };
-    let request = TokenRequest {
-        spec: Some(TokenRequestSpec { bound_object_ref: Some(bound), ..TokenRequestSpec::default() }),
-        ..TokenRequest::default()
-    };
-    let accounts: Api<ServiceAccount> = Api::namespaced(hub.client(), namespace);
-    let issued = accounts.create_token_request(account, &PostParams::default(), &request).await?;
-    let token = issued.status.and_then(|s| s.token).context("no token was issued")?;
+    hub.cluster().apply(&manifest).await?;
+    let asked = Asked { namespace, account, bound: Some(&ticket), seconds: None };
+    let Issued { token, .. } = issue_token(hub.client(), &asked).await?;
     Ok(Credential {
         kubeconfig: hub.kubeconfig_for(&Identity::Token(token)),
         namespace: namespace.to_owned(),

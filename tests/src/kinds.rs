@@ -31,14 +31,28 @@ kinds! {
     EPHEMERAL_CLUSTER = "ci.openshift.io/v1" "EphemeralCluster";
     /// What an EphemeralCluster is fulfilled with.
     PROW_JOB = "prow.k8s.io/v1" "ProwJob";
+    /// Asks Hive for a cluster of a pool.
+    CLUSTER_CLAIM = "hive.openshift.io/v1" "ClusterClaim";
+    /// Keeps clusters at hand.
+    CLUSTER_POOL = "hive.openshift.io/v1" "ClusterPool";
+    /// One cluster of Hive.
+    CLUSTER_DEPLOYMENT = "hive.openshift.io/v1" "ClusterDeployment";
     /// Secret.
     SECRET = "v1" "Secret";
     /// Namespace.
     NAMESPACE = "v1" "Namespace";
+    /// Most that a namespace may have.
+    RESOURCE_QUOTA = "v1" "ResourceQuota";
+    /// Rights, in every namespace or in those where it is bound.
+    CLUSTER_ROLE = "rbac.authorization.k8s.io/v1" "ClusterRole";
     /// Service account.
     SERVICE_ACCOUNT = "v1" "ServiceAccount";
     /// Event.
     EVENT = "v1" "Event";
+    /// Rights in a namespace.
+    ROLE = "rbac.authorization.k8s.io/v1" "Role";
+    /// Who has them.
+    ROLE_BINDING = "rbac.authorization.k8s.io/v1" "RoleBinding";
     /// Definition of a kind.
     CRD = "apiextensions.k8s.io/v1" "CustomResourceDefinition";
     /// Definition of a composite and its claim.
@@ -49,6 +63,12 @@ kinds! {
     COMPOSITION_REVISION = "apiextensions.crossplane.io/v1" "CompositionRevision";
     /// Names this Konflux cluster.
     ENVIRONMENT_CONFIG = "apiextensions.crossplane.io/v1beta1" "EnvironmentConfig";
+    /// A package of a function.
+    FUNCTION = "pkg.crossplane.io/v1" "Function";
+    /// A package of definitions and Compositions.
+    CONFIGURATION = "pkg.crossplane.io/v1" "Configuration";
+    /// One version of such a package.
+    CONFIGURATION_REVISION = "pkg.crossplane.io/v1" "ConfigurationRevision";
     /// Where a function is served.
     FUNCTION_REVISION = "pkg.crossplane.io/v1" "FunctionRevision";
 }

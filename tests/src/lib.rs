@@ -20,6 +20,7 @@ pub mod demo;
 pub mod exclusive;
 pub mod function;
 pub mod gate;
+pub mod hive;
 pub mod hub;
 pub mod kinds;
 pub mod manifests;

@@ -48,17 +48,18 @@ impl Provider {
         site: &ControlPlane,
         more: &Value,
     ) -> anyhow::Result<Self> {
-        let here = identity(hub, "hub/provider-rbac.yaml", NAME).await?;
-        let there = identity(site, "build-cluster/provider-rbac.yaml", "provider-testplatform-site").await?;
+        let here = identity(hub, "install/hub/provider-rbac.yaml", NAME).await?;
+        let there =
+            identity(site, "install/build-cluster/provider-rbac.yaml", "provider-testplatform-site").await?;
         let directory = nest.directory().join("build-clusters");
         std::fs::create_dir_all(&directory)?;
         std::fs::write(directory.join(SITE), there.kubeconfig.to_string())?;
         let profiles = nest.directory().join("cluster-profiles.yaml");
         let [http] = free_ports()?;
-        let mut configuration = json!({
+        // As it is shipped, but for the places of files and the patience of a testbed.
+        let mut configuration = manifests::package_one("install/hub/provider-config.yaml")?;
+        let here_instead = json!({
             "ephemeralCluster": {
-                "mode": "fulfil",
-                "namespace": hub::NAMESPACE,
                 "abortGrace": "3s",
                 "deprovisionTimeout": "20s",
                 "clusterProfiles": { "file": profiles },
@@ -68,6 +69,7 @@ impl Provider {
             "leaderElection": { "leaseDuration": "60s", "renewDeadline": "50s" },
             "http": { "address": format!("127.0.0.1:{http}") },
         });
+        merge(&mut configuration, &here_instead);
         merge(&mut configuration, more);
         let provider = Self {
             profiles,

@@ -9,6 +9,7 @@ mod crd;
 mod duration;
 mod input;
 mod parity;
+mod pool;
 mod rules;
 mod status;
 mod structural;

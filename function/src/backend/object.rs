@@ -201,7 +201,8 @@ pub(super) fn notes(request: &Validated, observed: &Observed) -> Map<String, Val
     notes
 }
 
-fn object(name: &str, annotations: Map<String, Value>, spec: &Value) -> Value {
+/// An Object around what it carries.
+pub(crate) fn object(name: &str, annotations: Map<String, Value>, spec: &Value) -> Value {
     let mut metadata = json!({ "name": name });
     if !annotations.is_empty() {
         metadata["annotations"] = Value::Object(annotations);

@@ -20,6 +20,19 @@ const SECONDS: [f64; 16] =
 /// Up to core's limit of 4 MiB.
 const BYTES: [f64; 7] = [1024.0, 4096.0, 16_384.0, 65_536.0, 262_144.0, 1_048_576.0, 4_194_304.0];
 
+/// Every metric by the name under which Prometheus has it, for rules and panels; histograms without `_bucket`, `_sum` and `_count`.
+pub const EXPORTED: [&str; 9] = [
+    "function_build_info",
+    "function_panics_total",
+    "function_response_bytes",
+    "function_results_total",
+    "function_tls_certificate_loads_total",
+    "function_tls_handshake_failures_total",
+    "grpc_server_handled_total",
+    "grpc_server_handling_seconds",
+    "grpc_server_started_total",
+];
+
 /// One method of one service.
 #[expect(clippy::struct_field_names, reason = "the labels of the standard metrics")]
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -162,5 +175,34 @@ impl Metrics {
     pub(crate) fn certificates_loaded(&self, ok: bool) {
         let outcome = if ok { "success" } else { "failure" };
         self.certificate_loads.get_or_create(&Outcome { outcome }).inc();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::proto::Result as Said;
+
+    #[test]
+    fn what_is_exported_is_what_is_said_to_be() {
+        let metrics = Metrics::default();
+        let method = Method { grpc_type: "unary", grpc_service: "service", grpc_method: "RunFunction" };
+        // A family without a value is not exported.
+        metrics.started.get_or_create(&method).inc();
+        metrics.handled.get_or_create(&Handled { method: method.clone(), grpc_code: "OK" }).inc();
+        metrics.observe_handling(&method, 0.1);
+        metrics.certificates_loaded(true);
+        let response =
+            RunFunctionResponse { results: vec![Said::default()], ..RunFunctionResponse::default() };
+        metrics.observe(&response, 1);
+        let text = metrics.encode().unwrap();
+        let samples = text.lines().filter(|line| !line.starts_with('#'));
+        let names: BTreeSet<&str> = samples
+            .filter_map(|line| line.split(['{', ' ']).next())
+            .map(|name| ["_bucket", "_sum", "_count"].iter().fold(name, |n, end| n.trim_end_matches(end)))
+            .collect();
+        assert_eq!(names, BTreeSet::from(EXPORTED), "{text}");
     }
 }

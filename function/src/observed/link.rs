@@ -36,7 +36,7 @@ pub(super) fn pin<R>(object: &Object<R>) -> Option<Uid> {
 
 /// With server-side apply a pinned object that is gone answers "uid mismatch", a replaced one "metadata.uid: … field is
 /// immutable". `seen` is the metadata of the remote object as it was last observed.
-pub(super) fn link<R>(object: &Object<R>, seen: Option<&Metadata>) -> Link {
+pub(crate) fn link<R>(object: &Object<R>, seen: Option<&Metadata>) -> Link {
     let pin = pin(object);
     let seen = seen.and_then(|m| m.uid.as_ref());
     let other = pin.as_ref().zip(seen).is_some_and(|(pin, seen)| pin != seen);

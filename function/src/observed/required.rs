@@ -13,12 +13,24 @@ use crate::proto::{
 };
 
 /// The names of something that is fetched.
-pub(super) struct Names {
+pub(crate) struct Names {
     /// Our name for it when we ask.
     dynamic: &'static str,
     /// The name under which our Composition fetches it before the first call. It is not asked for again:
     /// core ≤ 2.3 would make a second round trip.
     bootstrap: Option<&'static str>,
+}
+
+impl Names {
+    /// Of something.
+    pub(crate) const fn new(dynamic: &'static str, bootstrap: Option<&'static str>) -> Self {
+        Self { dynamic, bootstrap }
+    }
+
+    /// Our name for it when we ask.
+    pub(crate) const fn dynamic(&self) -> &'static str {
+        self.dynamic
+    }
 }
 
 /// The EnvironmentConfig that names this Konflux cluster.
@@ -29,7 +41,7 @@ pub(super) const POOLS: Names = Names { dynamic: "pools", bootstrap: Some("pool-
 pub(super) const PEERS: Names = Names { dynamic: "clusters", bootstrap: None };
 
 /// What was fetched. None: it was not, and this answer is not the last one.
-pub(super) fn fetched<'a>(request: &'a RunFunctionRequest, names: &Names) -> Option<&'a Resources> {
+pub(crate) fn fetched<'a>(request: &'a RunFunctionRequest, names: &Names) -> Option<&'a Resources> {
     names
         .bootstrap
         .and_then(|name| request.required_resources.get(name))
@@ -64,12 +76,19 @@ pub fn requirements(
     if map.is_empty() {
         return None;
     }
-    let announces = request.meta.as_ref().is_some_and(|m| !m.capabilities.is_empty());
-    Some(Requirements {
-        extra_resources: if announces { BTreeMap::new() } else { map.clone() },
-        resources: map,
-        schemas: BTreeMap::new(),
-    })
+    Some(Requirements::asking(request, map))
+}
+
+impl Requirements {
+    /// For these. Cores that announce no capabilities may be so old that they know only the old map.
+    pub(crate) fn asking(request: &RunFunctionRequest, map: BTreeMap<String, ResourceSelector>) -> Self {
+        let announces = request.meta.as_ref().is_some_and(|m| !m.capabilities.is_empty());
+        Self {
+            extra_resources: if announces { BTreeMap::new() } else { map.clone() },
+            resources: map,
+            schemas: BTreeMap::new(),
+        }
+    }
 }
 
 fn environment_config(name: &str) -> ResourceSelector {
@@ -77,7 +96,7 @@ fn environment_config(name: &str) -> ResourceSelector {
     selector("apiextensions.crossplane.io/v1beta1", "EnvironmentConfig", named)
 }
 
-fn selector(api_version: &str, kind: &str, matching: Match) -> ResourceSelector {
+pub(crate) fn selector(api_version: &str, kind: &str, matching: Match) -> ResourceSelector {
     ResourceSelector {
         api_version: api_version.into(),
         kind: kind.into(),

@@ -12,7 +12,6 @@ use super::{
     input::RESOURCE_NAME,
 };
 use crate::{
-    explain::explain,
     proto::{Ready, Resource, Severity, Status},
     wire,
 };
@@ -72,8 +71,8 @@ pub fn stream(input: &Input, rendered: &Rendered, args: &RenderArgs) -> Result<S
 fn explained(rendered: &Rendered) -> Vec<String> {
     let several = rendered.passes.len() > 1;
     let lines = |pass: &Pass| {
-        let lines = match &pass.judged {
-            Ok(judged) => explain(judged, &pass.response),
+        let lines = match &pass.thought {
+            Ok(thought) => thought.explain(&pass.response),
             Err(unusable) => vec![format!("fatal: {unusable}")],
         };
         let prefix = if several { format!("{}: ", pass.step) } else { String::new() };

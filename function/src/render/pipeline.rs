@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use prost::{Message as _, bytes::Bytes};
-use testplatform_apis::ci_operator;
 
 use super::{
     Error, Input,
@@ -13,7 +12,7 @@ use super::{
     schema,
 };
 use crate::{
-    Judged, Options, judge,
+    Options, Thought,
     observed::Unusable,
     proto::{
         Condition, CredentialData, Credentials, MatchLabels, Requirements, ResourceSelector, Resources,
@@ -36,7 +35,7 @@ pub struct Pass {
     /// What it answered.
     pub response: RunFunctionResponse,
     /// What it thought.
-    pub judged: Result<Judged, Unusable>,
+    pub thought: Result<Thought, Unusable>,
 }
 
 /// What the steps of ours want.
@@ -107,8 +106,8 @@ fn settle(
         let response = crate::run(&request, &Options::default(), now);
         let fatal = response.results.iter().any(|r| r.severity == i32::from(Severity::Fatal));
         if fatal || response.requirements == asked {
-            let judged = judge(&request, now, ci_operator::schema());
-            return Ok(Pass { step: step.name.clone(), request, response, judged });
+            let thought = Thought::about(&request, now);
+            return Ok(Pass { step: step.name.clone(), request, response, thought });
         }
         request.context = response.context;
         asked = response.requirements;

@@ -18,6 +18,7 @@ use super::requests::move_times;
 /// When every example is looked at.
 const MADE: &str = "2026-03-02T12:00:00Z";
 const COMPOSITION: &str = "package/compositions/testplatform-ephemeral-cluster.yaml";
+const POOL_COMPOSITION: &str = "package/compositions/testplatform-cluster-pool.yaml";
 
 /// Each example with its name, as if it were looked at `now`.
 pub fn requests(now: Timestamp) -> Vec<(String, RunFunctionRequest)> {
@@ -37,9 +38,11 @@ pub fn requests(now: Timestamp) -> Vec<(String, RunFunctionRequest)> {
 fn last_pass(top: &Path, directory: &Path) -> RunFunctionRequest {
     let made: Timestamp = MADE.parse().unwrap();
     let file = |name: &str| Some(directory.join(name)).filter(|path| path.is_file());
+    let pool = file("pool.yaml");
+    let otherwise = if pool.is_some() { POOL_COMPOSITION } else { COMPOSITION };
     let arguments = RenderArgs {
-        xr: directory.join("claim.yaml"),
-        composition: file("composition.yaml").unwrap_or_else(|| top.join(COMPOSITION)),
+        xr: pool.unwrap_or_else(|| directory.join("claim.yaml")),
+        composition: file("composition.yaml").unwrap_or_else(|| top.join(otherwise)),
         observed_resources: file("observed.yaml").into_iter().collect(),
         required_resources: file("environment.yaml").into_iter().collect(),
         now: Some(made),

@@ -11,6 +11,7 @@
 
 pub mod examples;
 pub mod hive;
+pub mod pool;
 pub mod requests;
 pub mod tools;
 pub mod trouble;

@@ -136,11 +136,12 @@ fn write(
     Ok(digest)
 }
 
-/// The YAML files of a folder, in the order of their names.
+/// The YAML files of a folder, in the order of their names. What kustomize reads there is no part of a package.
 fn documents(folder: &Path) -> anyhow::Result<Vec<Value>> {
     let entries = fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
     let mut files: Vec<PathBuf> = entries.map(|entry| Ok(entry?.path())).collect::<anyhow::Result<_>>()?;
     files.retain(|file| file.extension().is_some_and(|extension| extension == "yaml"));
+    files.retain(|file| file.file_name().is_some_and(|name| name != crate::KUSTOMIZATION));
     files.sort();
     ensure!(!files.is_empty(), "{} has no YAML files", folder.display());
     let read = |file: &PathBuf| {

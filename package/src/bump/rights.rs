@@ -8,8 +8,10 @@ use serde_json::Value;
 use super::{Problem, text};
 
 /// What the hub has to grant. The one place where these rights are written down.
-const HUB: (&str, &str) =
-    ("package/hub/konflux-identity-rbac.yaml", include_str!("../../hub/konflux-identity-rbac.yaml"));
+const HUB: (&str, &str) = (
+    "package/install/hub/konflux-identity-rbac.yaml",
+    include_str!("../../install/hub/konflux-identity-rbac.yaml"),
+);
 
 /// What Kubernetes' own role `edit` gives of the kinds that are in question here. A component that binds it does not list it.
 const EDIT: (&str, &str, [&str; 8]) =

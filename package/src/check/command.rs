@@ -4,8 +4,17 @@ use std::{io::Write, path::Path};
 
 use anyhow::Context as _;
 
-use super::{is_bad, package};
+use kube::{
+    Api,
+    api::{DynamicObject, ListParams},
+    core::{ApiResource, GroupVersionKind},
+};
+use serde_json::Value;
+use testplatform_apis::claim::{API_VERSION, COMPOSITE_KIND};
+
+use super::{cluster, is_bad, package};
 use crate::{
+    cluster::{Access, block_on, said},
     oci::layout,
     registry::{self, Reference, command::Connection},
 };
@@ -27,6 +36,18 @@ enum Subject {
         #[command(flatten)]
         connection: Connection,
     },
+    /// List composites that still go by another revision of the Composition than the newest. The functions of a Composition that
+    /// was replaced may go only when there are none. Exits with 0 if there are none, with 3 if there are, with 1 if it cannot be told.
+    Cluster {
+        #[command(flatten)]
+        access: Access,
+        /// The Composition that all are to go by.
+        #[arg(long, value_name = "NAME", default_value = "testplatform-ephemeral-cluster")]
+        composition: String,
+        /// Print JSON, for programs.
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 /// Checks and prints; false if something is wrong.
@@ -34,14 +55,43 @@ enum Subject {
 /// # Errors
 /// If the package cannot be had at all.
 pub fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<bool> {
-    let Subject::Xpkg { package: name, connection } = &arguments.subject;
+    match &arguments.subject {
+        Subject::Xpkg { package, connection } => xpkg(package, *connection, out),
+        Subject::Cluster { access, composition, json } => {
+            let report = block_on(report(access, composition))?;
+            let text = if *json { serde_json::to_string_pretty(&report)? + "\n" } else { report.to_string() };
+            out.write_all(text.as_bytes()).context("cannot print")?;
+            Ok(report.is_clean())
+        }
+    }
+}
+
+/// All composites and revisions that there are, compared.
+async fn report(access: &Access, composition: &str) -> anyhow::Result<cluster::Report> {
+    let client = access.client(access.read()?).await?;
+    let list = async |api_version: &str, kind: &str| -> anyhow::Result<Vec<Value>> {
+        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
+        let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
+        let listed = api.list(&ListParams::default()).await.map_err(said);
+        let listed = listed.with_context(|| format!("cannot list {}.{group}", resource.plural))?;
+        listed.items.into_iter().map(|item| Ok(serde_json::to_value(item)?)).collect()
+    };
+    let revisions = list("apiextensions.crossplane.io/v1", "CompositionRevision").await?;
+    let composites = list(API_VERSION, COMPOSITE_KIND).await?;
+    let report = cluster::report(composition, &composites, &revisions);
+    anyhow::ensure!(report.newest.is_some(), "there is no revision of a Composition {composition}");
+    Ok(report)
+}
+
+fn xpkg(name: &str, connection: Connection, out: &mut impl Write) -> anyhow::Result<bool> {
     let path = Path::new(name);
     let artifact = if path.exists() {
         layout::open(path)?
     } else {
         let reference: Reference =
             name.parse().with_context(|| format!("{name} is no file here, and no reference either"))?;
-        registry::command::pull(&reference, *connection)?
+        registry::command::pull(&reference, connection)?
     };
     let (summary, problems) = package(&artifact);
     print(out, &artifact.root.digest, &summary, &problems).context("cannot print")?;

@@ -3,15 +3,22 @@
 use testplatform_apis::{duration::GoDuration, names::ObjectName};
 
 use super::{
-    ClusterProfiles, Config, EphemeralClusters, LeaderElection, Mode, Prow,
+    ClusterClaims, ClusterProfiles, Config, EphemeralClusters, LeaderElection, Mode, Prow,
     ephemeral_cluster::MAX_CONFIG_BYTES, source::Finding,
 };
 use crate::ephemeral_cluster::{ci_operator_config::WAIT_IMAGE, profiles::Profiles};
+
+/// More often would be nothing but load.
+const SHORTEST_POLL: GoDuration = GoDuration::from_secs(1);
 
 /// Everything that is wrong.
 pub fn findings(config: &Config) -> Vec<Finding> {
     let mut found = Found(vec![]);
     found.ephemeral_cluster(&config.ephemeral_cluster);
+    found.cluster_claim(&config.cluster_claim);
+    for (index, namespace) in config.cluster_pool.namespaces.iter().enumerate() {
+        found.namespace(&format!("clusterPool.namespaces[{index}]"), namespace);
+    }
     found.prow(&config.prow);
     found.positive("buildClusters.requestTimeout", config.build_clusters.request_timeout);
     if config.ephemeral_cluster.mode != Mode::Off && config.build_clusters.directory.is_none() {
@@ -102,6 +109,19 @@ impl Found {
             Some(ClusterProfiles { file: Some(file), inline: None }) => {
                 self.not_empty(&format!("{PATH}.file"), &file.to_string_lossy());
             }
+        }
+    }
+
+    fn cluster_claim(&mut self, section: &ClusterClaims) {
+        self.namespace("clusterClaim.credentialsNamespace", &section.credentials_namespace);
+        if section.poll < SHORTEST_POLL {
+            self.add(
+                "clusterClaim.poll",
+                "must be at least 1s, such as 10m: each claimed cluster takes a few calls",
+            );
+        }
+        if section.dwell < GoDuration::ZERO {
+            self.add("clusterClaim.dwell", "must not be negative; 0s starts a cluster again at once");
         }
     }
 

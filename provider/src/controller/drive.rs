@@ -1,40 +1,74 @@
-//! kube's own scheduler, driven by our queue: each object is looked at by one worker at a time, however often it is named.
+//! kube's own scheduler, driven by our queues: each object is looked at by one worker at a time, however often it is named.
 
 use std::{convert::Infallible, pin::pin, sync::Arc};
 
 use futures_util::{Stream, StreamExt as _, future::BoxFuture};
 use kube::{
     Resource,
+    api::DynamicObject,
     runtime::{
         controller::{self, Action, applier},
         reflector::{ObjectRef, Store},
     },
 };
+use tokio::sync::watch;
 
-use super::Controller;
 use crate::execute::Error;
 
 /// One look, and when the next one is.
 type Looking = BoxFuture<'static, Result<Action, Error>>;
 
-/// Looks at objects until there are no more requests.
-pub(super) async fn drive<K>(
-    controller: &Arc<Controller>,
+/// Looks at objects until there are no more requests. `gone` is told of those that are not in the store any more.
+pub(crate) async fn drive<K, C>(
+    context: &Arc<C>,
     store: Store<K>,
     requests: impl Stream<Item = Result<ObjectRef<K>, Infallible>>,
     concurrency: u16,
-    look: impl Fn(Arc<K>, Arc<Controller>) -> Looking,
+    look: impl Fn(Arc<K>, Arc<C>) -> Looking,
+    gone: impl Fn(&ObjectRef<DynamicObject>),
 ) where
     K: Resource<DynamicType = ()> + Clone + 'static,
 {
     let config = controller::Config::default().concurrency(concurrency);
     // A look decides itself when the next one is, also after an error.
-    let never = |_: Arc<K>, _: &Error, _: Arc<Controller>| Action::await_change();
-    let mut looks = pin!(applier(look, never, Arc::clone(controller), store, requests, config));
+    let never = |_: Arc<K>, _: &Error, _: Arc<C>| Action::await_change();
+    let mut looks = pin!(applier(look, never, Arc::clone(context), store, requests, config));
     while let Some(looked) = looks.next().await {
-        if let Err(controller::Error::ObjectNotFound(gone)) = looked {
-            controller.queue.forget(&gone.name);
-            controller.orphans.forget(&gone.name);
+        if let Err(controller::Error::ObjectNotFound(reference)) = looked {
+            gone(&reference);
         }
     }
+}
+
+/// Works while the caches are fed, until `stop`. What has begun by then is finished, if there was anything to begin with: `work` is
+/// told by the end of the channel that it gets.
+pub(crate) async fn work_until<W: Future<Output = ()>>(
+    stop: impl Future<Output = ()>,
+    feeding: impl Future<Output = ()>,
+    has_begun: impl Fn() -> bool,
+    work: impl FnOnce(watch::Receiver<()>) -> W,
+) {
+    let (stopping, stopped) = watch::channel(());
+    let ended = async {
+        let mut work = pin!(work(stopped));
+        tokio::select! {
+            () = &mut work => {}
+            () = stop => {
+                if has_begun() {
+                    let _ = stopping.send(());
+                    work.await;
+                }
+            }
+        }
+    };
+    tokio::select! {
+        () = ended => {}
+        () = feeding => {}
+    }
+}
+
+/// Until it is said that nothing more is to be begun.
+pub(crate) async fn said(mut stopped: watch::Receiver<()>) {
+    // An error means that the other end is gone, which says the same.
+    let _ = stopped.changed().await;
 }

@@ -23,6 +23,10 @@ pub(super) struct Writers {
     pub(super) prow_jobs: Writer<ProwJob>,
 }
 
+/// How many whole objects one page of a list has. With kube's 500, and a configuration of some KiB in each of them, the
+/// pages took more memory than what is kept of five thousand, and an allocator seldom gives such memory back.
+const PAGE: u32 = 100;
+
 /// Labels and annotations of this project, and of the controllers of EphemeralClusters.
 const PREFIXES: [&str; 2] = ["testplatform.ci.openshift.org/", "ephemeralcluster.ci.openshift.io/"];
 
@@ -42,7 +46,7 @@ impl Controller {
 
     async fn feed_ephemeral_clusters(&self, mut writer: Writer<EphemeralCluster>) {
         let api = self.hub.ephemeral_clusters();
-        watch::keep(api, Config::default(), &self.health[0], |event| {
+        watch::keep(api, Config::default().page_size(PAGE), &self.health[0], |event| {
             let event = event.modify(|object| slim(&mut object.metadata));
             writer.apply_watcher_event(&event);
             match event {
@@ -69,7 +73,7 @@ impl Controller {
 
     async fn feed_prow_jobs(&self, mut writer: Writer<ProwJob>) {
         let api = self.hub.prow_jobs();
-        watch::keep(api, Config::default().labels(LABEL), &self.health[1], |event| {
+        watch::keep(api, Config::default().labels(LABEL).page_size(PAGE), &self.health[1], |event| {
             let event = event.modify(|job| slim(&mut job.metadata));
             writer.apply_watcher_event(&event);
             self.caches.index(&event);

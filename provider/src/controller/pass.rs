@@ -13,6 +13,7 @@ use super::{
 use crate::{
     ephemeral_cluster::{next, object::EphemeralCluster, orphan, prow_job::ProwJob, proxy, world::Job},
     execute::{Error, Failure, Reason},
+    metrics::Metrics,
     step::{Action, Requeue},
 };
 
@@ -25,7 +26,7 @@ impl Controller {
             self.metrics.waited(waited);
         }
         let looked = guarded(Box::pin(self.look(cached, anew))).await;
-        Ok(self.reschedule(&self.queue, "ephemeralcluster", &name, &uid, looked))
+        Ok(reschedule(&self.metrics, &self.queue, "ephemeralcluster", &name, &uid, looked))
     }
 
     async fn look(&self, cached: Arc<EphemeralCluster>, anew: bool) -> Result<Requeue, Error> {
@@ -82,7 +83,7 @@ impl Controller {
             // The job is another controller's.
             Mode::Proxy => Ok(Requeue::OnChange),
         };
-        Ok(self.reschedule(&self.orphans, "prowjob", &name, &uid, looked))
+        Ok(reschedule(&self.metrics, &self.orphans, "prowjob", &name, &uid, looked))
     }
 
     async fn look_at_orphan(&self, cached: &ProwJob) -> Result<Requeue, Error> {
@@ -118,52 +119,52 @@ impl Controller {
         Ok(step.requeue)
     }
 
-    /// When to look again.
-    fn reschedule(
-        &self,
-        queue: &Queue,
-        kind: &'static str,
-        name: &str,
-        uid: &str,
-        looked: Result<Requeue, Error>,
-    ) -> Again {
-        let net = net(uid);
-        match looked {
-            Ok(Requeue::OnChange) => {
-                queue.succeeded(name);
-                Again::requeue(net)
-            }
-            Ok(Requeue::After(time)) => {
-                queue.succeeded(name);
-                Again::requeue(time.min(net))
-            }
-            Ok(Requeue::Anew) => {
-                queue.anew(name);
-                Again::requeue(queue.failed(name, true))
-            }
-            Err(error) if error.reason == Reason::NotYet => Again::requeue(Duration::from_secs(1)),
-            Err(error) => {
-                self.count(&error);
-                let conflict = error.reason == Reason::Conflict;
-                let delay = queue.failed(name, conflict);
-                if conflict {
-                    queue.anew(name);
-                    tracing::debug!(kind, name, %error, "it changed meanwhile");
-                } else {
-                    tracing::warn!(kind, name, %error, reason = error.reason.as_str(), again_in = ?delay, "failed");
-                }
-                Again::requeue(delay)
-            }
-        }
-    }
-
     fn count(&self, error: &Error) {
         self.metrics.failed(error.action, error.reason.as_str());
     }
 }
 
+/// When to look again.
+pub(crate) fn reschedule(
+    metrics: &Metrics,
+    queue: &Queue,
+    kind: &'static str,
+    name: &str,
+    uid: &str,
+    looked: Result<Requeue, Error>,
+) -> Again {
+    let net = net(uid);
+    match looked {
+        Ok(Requeue::OnChange) => {
+            queue.succeeded(name);
+            Again::requeue(net)
+        }
+        Ok(Requeue::After(time)) => {
+            queue.succeeded(name);
+            Again::requeue(time.min(net))
+        }
+        Ok(Requeue::Anew) => {
+            queue.anew(name);
+            Again::requeue(queue.failed(name, true))
+        }
+        Err(error) if error.reason == Reason::NotYet => Again::requeue(Duration::from_secs(1)),
+        Err(error) => {
+            metrics.failed(error.action, error.reason.as_str());
+            let conflict = error.reason == Reason::Conflict;
+            let delay = queue.failed(name, conflict);
+            if conflict {
+                queue.anew(name);
+                tracing::debug!(kind, name, %error, "it changed meanwhile");
+            } else {
+                tracing::warn!(kind, name, %error, reason = error.reason.as_str(), again_in = ?delay, "failed");
+            }
+            Again::requeue(delay)
+        }
+    }
+}
+
 /// A bug in one look must not end the others.
-async fn guarded(look: impl Future<Output = Result<Requeue, Error>>) -> Result<Requeue, Error> {
+pub(crate) async fn guarded(look: impl Future<Output = Result<Requeue, Error>>) -> Result<Requeue, Error> {
     AssertUnwindSafe(look).catch_unwind().await.unwrap_or_else(|_| {
         Err(Error { action: "look", reason: Reason::Bug, message: "it panicked".to_owned() })
     })

@@ -20,7 +20,7 @@ const BACKOFF: (Duration, Duration) = (Duration::from_secs(1), Duration::from_mi
 /// How often everything is looked at although nothing happened: a net below the watches, and nothing else.
 const NET: (Duration, Duration) = (Duration::from_mins(25), Duration::from_mins(10));
 
-/// A queue of names of objects in one namespace.
+/// A queue of names of objects: in one namespace, or with the namespace before the name.
 pub struct Queue {
     sender: UnboundedSender<String>,
     state: Mutex<State>,
@@ -112,18 +112,17 @@ pub fn net(uid: &str) -> Duration {
     NET.0 + NET.1.mul_f64(f64::from(u16::try_from(hasher.finish() % 1000).unwrap_or_default()) / 1000.0)
 }
 
-/// The names as references to objects of a namespace.
+/// The names as references to objects; `of` knows where those are.
 pub fn requests<K>(
     receiver: UnboundedReceiver<String>,
-    namespace: &str,
-) -> impl Stream<Item = Result<ObjectRef<K>, Infallible>> + use<K>
+    of: impl Fn(&str) -> ObjectRef<K>,
+) -> impl Stream<Item = Result<ObjectRef<K>, Infallible>>
 where
     K: Resource<DynamicType = ()>,
 {
-    let namespace = namespace.to_owned();
-    stream::unfold((receiver, namespace), async |(mut receiver, namespace)| {
+    stream::unfold((receiver, of), async |(mut receiver, of)| {
         let name = receiver.recv().await?;
-        Some((Ok(ObjectRef::new(&name).within(&namespace)), (receiver, namespace)))
+        Some((Ok(of(&name)), (receiver, of)))
     })
 }
 

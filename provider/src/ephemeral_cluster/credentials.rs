@@ -42,3 +42,11 @@ pub enum Published {
     /// Somebody else's Secret has the name. The sentence says whose.
     Foreign(String),
 }
+
+/// What the name of a published Secret ends in.
+pub const SUFFIX: &str = "-credentials";
+
+/// The name of the Secret that is published for an EphemeralCluster or a ClusterClaim.
+pub fn published_name(object: &str) -> String {
+    format!("{object}{SUFFIX}")
+}

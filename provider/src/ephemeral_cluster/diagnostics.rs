@@ -4,19 +4,19 @@
 
 use serde_json::{Map, Value, json};
 
+pub use crate::diagnostics::MAX;
+use crate::diagnostics::{entry, fitted, is_word};
+
 use super::{
     conditions::{CLUSTER_READY, PROW_JOB_COMPLETED, PROW_JOB_CREATING, Reason, find},
     status::{Condition, Status},
     world::{Job, Site},
 };
 
-/// The most bytes that diagnostics may have.
-pub const MAX: usize = 16 * 1024;
-
 /// Diagnostics as JSON.
 pub fn of(status: &Status, job: Option<&Job>) -> String {
-    let mut timeline: Vec<Value> = status.conditions.iter().map(entry).collect();
-    timeline.sort_by_cached_key(|entry| entry["lastTransitionTime"].as_str().unwrap_or_default().to_owned());
+    let entry = |c: &Condition| entry(&c.type_, &c.status, &c.reason, c.last_transition_time);
+    let timeline: Vec<Value> = status.conditions.iter().map(entry).collect();
     let (reason, _) = cause(status);
     let mut whole = json!({ "reason": reason, "prowJob": prow_job(status, job) });
     if let Some(site) = job.and_then(|j| site(&j.site)) {
@@ -25,15 +25,7 @@ pub fn of(status: &Status, job: Option<&Job>) -> String {
             whole["namespace"] = namespace.into();
         }
     }
-    // The newest are kept: the end is what is asked for.
-    loop {
-        whole["conditions"] = timeline.clone().into();
-        let text = whole.to_string();
-        if text.len() <= MAX || timeline.is_empty() {
-            return text;
-        }
-        timeline.drain(..timeline.len().div_ceil(2));
-    }
+    fitted(whole, timeline)
 }
 
 /// Why it failed, and the type of the condition that says so.
@@ -54,18 +46,6 @@ pub fn cause(status: &Status) -> (String, &'static str) {
     };
     let word = if is_word(&condition.reason) { condition.reason.clone() } else { "Failed".into() };
     (word, type_)
-}
-
-fn entry(condition: &Condition) -> Value {
-    let mut entry = Map::new();
-    let words = [("type", &condition.type_), ("status", &condition.status), ("reason", &condition.reason)];
-    for (key, word) in words.into_iter().filter(|(_, word)| is_word(word)) {
-        entry.insert(key.into(), word.as_str().into());
-    }
-    if let Some(time) = condition.last_transition_time {
-        entry.insert("lastTransitionTime".into(), time.to_string().into());
-    }
-    entry.into()
 }
 
 fn prow_job(status: &Status, job: Option<&Job>) -> Value {
@@ -93,9 +73,4 @@ fn site(site: &Site) -> Option<(&str, Option<&str>)> {
         }
         Site::Namespace { cluster, name, .. } => Some((cluster, Some(name))),
     }
-}
-
-/// Upstream's reasons are sometimes sentences.
-fn is_word(text: &str) -> bool {
-    !text.is_empty() && text.len() <= 128 && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }

@@ -14,10 +14,7 @@ use testplatform_apis::{
     names::ours,
 };
 
-use super::status::Status;
-
-/// What the name of the Secret with an EphemeralCluster's credentials ends in.
-pub const SECRET_SUFFIX: &str = "-credentials";
+use super::{credentials::published_name, status::Status};
 
 /// Field manager of everything that this provider writes.
 pub const MANAGER: &str = "provider-testplatform";
@@ -93,7 +90,7 @@ impl EphemeralCluster {
 
     /// Name of the Secret in which its credentials are published.
     pub fn secret_name(&self) -> String {
-        format!("{}{SECRET_SUFFIX}", self.name())
+        published_name(self.name())
     }
 
     /// Whether it is being deleted.

@@ -26,36 +26,17 @@ impl Executor {
         object: &EphemeralCluster,
         credentials: &Credentials,
     ) -> Result<(), Cause> {
-        let (secrets, name) = (self.hub.secrets(), object.secret_name());
-        let stored = secrets.get_opt(&name).await.map_err(|error| Cause::about_secret(&error))?;
-        let Some(stored) = stored else {
-            let created = secrets.create(&creation(), &published(object, &name, credentials)).await;
-            return match created {
-                // Somebody was quicker: whose it is, the next pass will see.
-                Err(error) if already_exists(&error) => {
-                    Err(Cause::new(Reason::Conflict, "a Secret of that name has just been made"))
-                }
-                other => other.map(|_| ()).map_err(|error| Cause::about_secret(&error)),
-            };
+        let owned = ObjectMeta {
+            name: Some(object.secret_name()),
+            owner_references: object.controller_owner_ref(&()).map(|owner| vec![owner]),
+            ..ObjectMeta::default()
         };
-        ours(&stored.metadata, object).map_err(|whose| Cause::new(Reason::Foreign, whose))?;
-        let Some(patch) = difference(&stored, credentials) else { return Ok(()) };
-        let patched = secrets.patch(&name, &patching(), &Patch::Merge(patch)).await;
-        patched.map(|_| ()).map_err(|error| Cause::about_secret(&error))
+        write(&self.hub.secrets(), owned, credentials, |secret| ours(secret, object)).await
     }
 
     pub(super) async fn withdraw(&self, object: &EphemeralCluster) -> Result<(), Cause> {
         let name = object.secret_name();
-        let secrets: Api<PartialObjectMeta<Secret>> = self.hub.secrets_metadata();
-        let Some(stored) = secrets.get_metadata_opt(&name).await? else { return Ok(()) };
-        if ours(&stored.metadata, object).is_err() {
-            return Ok(());
-        }
-        let this = Preconditions { uid: stored.metadata.uid, resource_version: None };
-        match secrets.delete(&name, &DeleteParams::default().preconditions(this)).await {
-            Err(error) if is_not_found(&error) => Ok(()),
-            other => Ok(other.map(|_| ())?),
-        }
+        remove(&self.hub.secrets_metadata(), &name, |secret| ours(secret, object).is_ok()).await
     }
 
     pub(super) async fn signal(&self, cluster: &str, namespace: &str) -> Result<(), Cause> {
@@ -77,6 +58,47 @@ impl Executor {
     }
 }
 
+/// Creates a Secret with credentials, or updates it if `ours` says so. `owned` is its metadata, which says whose it is.
+pub(crate) async fn write(
+    secrets: &Api<Secret>,
+    owned: ObjectMeta,
+    credentials: &Credentials,
+    ours: impl Fn(&ObjectMeta) -> Result<(), String>,
+) -> Result<(), Cause> {
+    let name = owned.name.clone().unwrap_or_default();
+    let stored = secrets.get_opt(&name).await.map_err(|error| Cause::about_secret(&error))?;
+    let Some(stored) = stored else {
+        return match secrets.create(&creation(), &published(owned, credentials)).await {
+            // Somebody was quicker: whose it is, the next pass will see.
+            Err(error) if already_exists(&error) => {
+                Err(Cause::new(Reason::Conflict, "a Secret of that name has just been made"))
+            }
+            other => other.map(|_| ()).map_err(|error| Cause::about_secret(&error)),
+        };
+    };
+    ours(&stored.metadata).map_err(|whose| Cause::new(Reason::Foreign, whose))?;
+    let Some(patch) = difference(&stored, credentials) else { return Ok(()) };
+    let patched = secrets.patch(&name, &patching(), &Patch::Merge(patch)).await;
+    patched.map(|_| ()).map_err(|error| Cause::about_secret(&error))
+}
+
+/// Deletes a Secret if it is ours, and it is still that one.
+pub(crate) async fn remove(
+    secrets: &Api<PartialObjectMeta<Secret>>,
+    name: &str,
+    is_ours: impl Fn(&ObjectMeta) -> bool,
+) -> Result<(), Cause> {
+    let Some(stored) = secrets.get_metadata_opt(name).await? else { return Ok(()) };
+    if !is_ours(&stored.metadata) {
+        return Ok(());
+    }
+    let this = Preconditions { uid: stored.metadata.uid, resource_version: None };
+    match secrets.delete(name, &DeleteParams::default().preconditions(this)).await {
+        Err(error) if is_not_found(&error) => Ok(()),
+        other => Ok(other.map(|_| ())?),
+    }
+}
+
 /// Whether an object controls a Secret, or a sentence that says who does.
 pub fn ours(secret: &ObjectMeta, object: &EphemeralCluster) -> Result<(), String> {
     let name = secret.name.as_deref().unwrap_or_default();
@@ -90,15 +112,10 @@ pub fn ours(secret: &ObjectMeta, object: &EphemeralCluster) -> Result<(), String
     }
 }
 
-fn published(object: &EphemeralCluster, name: &str, credentials: &Credentials) -> Secret {
+fn published(owned: ObjectMeta, credentials: &Credentials) -> Secret {
     let annotation = (ours::SOURCE_REVISION.to_owned(), credentials.source_revision.clone());
     Secret {
-        metadata: ObjectMeta {
-            name: Some(name.to_owned()),
-            annotations: Some(BTreeMap::from([annotation])),
-            owner_references: object.controller_owner_ref(&()).map(|owner| vec![owner]),
-            ..ObjectMeta::default()
-        },
+        metadata: ObjectMeta { annotations: Some(BTreeMap::from([annotation])), ..owned },
         type_: Some("Opaque".into()),
         data: Some(data(credentials)),
         ..Secret::default()

@@ -4,6 +4,7 @@
 
 mod actions;
 mod build_clusters;
+mod claims;
 mod faults;
 mod lease;
 mod memory;

@@ -2,19 +2,45 @@
 
 use provider_testplatform::{
     config::Config,
-    rbac::{self, GRANTS, Place, ServiceAccount},
+    rbac::{self, GRANTS, POOL_GRANTS, Place, ServiceAccount},
 };
 
 #[test]
 fn the_shipped_manifests_are_up_to_date() {
     let account = ServiceAccount::default();
     for (file, made) in [
-        ("hub/provider-rbac.yaml", rbac::hub(&Config::default(), &account)),
-        ("build-cluster/provider-rbac.yaml", rbac::build_cluster(&Config::default(), &account)),
+        ("install/hub/provider-rbac.yaml", rbac::hub(&Config::default(), &account)),
+        ("install/build-cluster/provider-rbac.yaml", rbac::build_cluster(&Config::default(), &account)),
+        ("install/hub/provider-rbac-clusterclaims.yaml", rbac::hub(&claims("off"), &account)),
     ] {
         let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../package").join(file);
         let shipped = std::fs::read_to_string(path).unwrap_or_default();
         assert_eq!(shipped, made, "run `provider-testplatform rbac` and write package/{file}");
+    }
+}
+
+/// A configuration that has ClusterClaims switched on.
+fn claims(ephemeral_clusters: &str) -> Config {
+    let text = format!(
+        "ephemeralCluster: {{mode: {ephemeral_clusters}}}\nclusterClaim: {{mode: 'on', credentialsNamespace: testplatform-credentials}}\n\
+         buildClusters: {{directory: /x}}"
+    );
+    Config::parse("test", &text).unwrap()
+}
+
+/// Of Hive's kinds one may be patched, and Secrets are reached in one namespace alone.
+#[test]
+fn claims_take_little() {
+    let account = ServiceAccount::default();
+    let alone = rbac::hub(&claims("off"), &account);
+    assert!(!alone.contains("ephemeralclusters") && !alone.contains("prowjobs"), "{alone}");
+    assert!(!rbac::hub(&Config::default(), &account).contains("hive"));
+    let both = rbac::hub(&claims("proxy"), &account);
+    assert!(both.contains("ephemeralclusters") && both.contains("clusterclaims"));
+    for grant in GRANTS.iter().filter(|g| g.place == Place::Hive) {
+        assert_ne!(grant.resource, "secrets", "in every namespace");
+        let writes = grant.verbs.iter().any(|verb| !["get", "list", "watch"].contains(verb));
+        assert_eq!(writes, ["clusterclaims", "events"].contains(&grant.resource), "{grant:?}");
     }
 }
 
@@ -34,5 +60,10 @@ fn on_build_clusters_secrets_are_read_by_name_only() {
         let reads = grant.verbs.iter().any(|verb| ["get", "list", "watch", "*"].contains(verb));
         assert_eq!(reads, !grant.names.is_empty(), "{grant:?}");
     }
-    assert!(GRANTS.iter().all(|g| !g.verbs.contains(&"*") && g.group != "*" && g.resource != "*"));
+    assert!(
+        GRANTS
+            .iter()
+            .chain(POOL_GRANTS)
+            .all(|g| !g.verbs.contains(&"*") && g.group != "*" && g.resource != "*")
+    );
 }

@@ -1,7 +1,7 @@
 //! The whole provider on API servers in memory, in a time that stands still while anybody works: lives in which anything
 //! happens at any time, and calls go wrong.
 
-mod life;
+pub(crate) mod life;
 
 use std::time::Duration;
 

@@ -63,8 +63,8 @@ impl Hub {
             namespace(hub.cluster(), name, &json!({})).await?;
         }
         namespace(build.cluster(), ACCOUNT, &json!({})).await?;
-        hub.cluster().apply_all(&manifests::package("hub/provider-rbac.yaml")?).await?;
-        build.cluster().apply_all(&manifests::package("build-cluster/provider-rbac.yaml")?).await?;
+        hub.cluster().apply_all(&manifests::package("install/hub/provider-rbac.yaml")?).await?;
+        build.cluster().apply_all(&manifests::package("install/build-cluster/provider-rbac.yaml")?).await?;
 
         let nest = Nest::new("provider", None)?;
         let kubeconfigs = [kubeconfig(&hub, ACCOUNT).await?, kubeconfig(&build, ACCOUNT).await?];
@@ -219,7 +219,7 @@ pub async fn namespace(cluster: &Cluster, name: &str, labels: &Value) -> anyhow:
 }
 
 /// A kubeconfig with a token of the provider's `ServiceAccount` in a namespace.
-async fn kubeconfig(plane: &ControlPlane, namespace: &str) -> anyhow::Result<Value> {
+pub async fn kubeconfig(plane: &ControlPlane, namespace: &str) -> anyhow::Result<Value> {
     let accounts: Api<ServiceAccount> = Api::namespaced(plane.client(), namespace);
     let request = TokenRequest { spec: Some(TokenRequestSpec::default()), ..TokenRequest::default() };
     let issued = accounts.create_token_request(ACCOUNT, &PostParams::default(), &request).await?;

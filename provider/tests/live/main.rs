@@ -2,6 +2,7 @@
 //!
 //! What a hub with Crossplane before it adds is in the testbed's scenarios; here it is the provider alone.
 
+mod claims;
 mod hub;
 mod kills;
 mod lane;

@@ -28,7 +28,10 @@ pub async fn environment_config_deleted_while_live(tenant: &Tenant<'_>) -> anyho
     ensure!(after["metadata"]["deletionTimestamp"].is_null(), "it is being deleted");
     ensure!(after["metadata"]["annotations"] == before["metadata"]["annotations"], "it was changed: {after}");
 
-    tenant.konflux().apply_all(&manifests::package("konflux/environment-config.yaml")?).await?;
+    tenant
+        .konflux()
+        .apply_all(&manifests::package("install/overlays/development/environment-config.yaml")?)
+        .await?;
     late.nudge("with").await?;
     late.controller().await?.until_asked(SOON).await?;
     late.until_condition("RequestAccepted", "True", "").await?;
@@ -40,7 +43,7 @@ pub async fn environment_config_changed_while_live(tenant: &Tenant<'_>) -> anyho
     let controller = tenant.ask_and_get(&json!({})).await?;
     let before = controller.get().await?.context("no EphemeralCluster")?;
     ensure!(before["metadata"]["annotations"][NAMED] == "dev-cluster", "{before}");
-    let mut config = manifests::package_one("konflux/environment-config.yaml")?;
+    let mut config = manifests::package_one("install/overlays/development/environment-config.yaml")?;
     config["data"]["clusterName"] = "another-cluster".into();
     tenant.konflux().apply(&config).await?;
     let late = tenant.another("late").await?;
@@ -59,6 +62,9 @@ pub async fn environment_config_changed_while_live(tenant: &Tenant<'_>) -> anyho
         tenant.until_phase("Ready").await.map(|_| ())
     };
     let outcome = outcome.await;
-    tenant.konflux().apply_all(&manifests::package("konflux/environment-config.yaml")?).await?;
+    tenant
+        .konflux()
+        .apply_all(&manifests::package("install/overlays/development/environment-config.yaml")?)
+        .await?;
     outcome
 }

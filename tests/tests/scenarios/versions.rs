@@ -18,7 +18,8 @@ const BACK: Duration = Duration::from_secs(100);
 /// The incumbent's claim is ready when provider-kubernetes looks again, which may take half a minute.
 const LOOKED: Duration = Duration::from_mins(1);
 
-/// Claims of the incumbent's making live on: nothing of them changes on the hub, and they are ready all the while.
+/// Claims of the incumbent's making live on, forth, back and forth again: nothing of them changes on the hub, and they are ready
+/// all the while.
 pub async fn switch_over(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let engine = tenant.engine;
     let incumbent = Path::new(env!("CARGO_BIN_EXE_function-incumbent"));
@@ -81,6 +82,36 @@ pub async fn switch_over(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     // at once more, because it has noted the external name too; in one of the incumbent's that was done before.
     building.until(LOOKED, "Ready", |claim| claim["status"]["phase"] == "Ready").await?;
     building.until_secret(SOON, KUBECONFIG).await?;
+
+    // Back. The incumbent says nothing in fields of the status, so core takes ours away. It knows no uid, so the pin goes too.
+    let before = [live.until_asked(SOON).await?, unfinished.until_asked(SOON).await?];
+    engine.compose(name, "function-incumbent").await?;
+    for controlled in [tenant, &building] {
+        controlled.until(BACK, "the incumbent's", |claim| claim["status"]["phase"].is_null()).await?;
+        let unpinned = |writer: &Value| {
+            let observed = condition(writer, "Synced").map(|c| &c["observedGeneration"]);
+            !pinned(writer)
+                && observed == Some(&writer["metadata"]["generation"])
+                && has(writer, "Synced", "True", "")
+        };
+        tenant.konflux().until_is(&controlled.writer().await?, LOOKED, "told to the hub", unpinned).await?;
+    }
+    for (controller, before) in [(&live, &before[0]), (&unfinished, &before[1])] {
+        let after = controller.get().await?.context("it is gone")?;
+        ensure!(after["metadata"]["uid"] == before["metadata"]["uid"], "another one: {after}");
+        ensure!(after["spec"] == before["spec"], "it was changed: {after}");
+    }
+    building.until(LOOKED, "ready", |claim| has(claim, "Ready", "True", "")).await?;
+    building.until_secret(SOON, KUBECONFIG).await?;
+
+    // And forth again, without the status that went.
+    engine.compose(name, function::NAME).await?;
+    for (claim, before) in [(tenant, &before[0]), (&building, &before[1])] {
+        let again = claim.until(BACK, "ours again", |claim| claim["status"]["phase"] == "Ready").await?;
+        let uid = &again["status"]["backend"]["uid"];
+        ensure!(*uid == before["metadata"]["uid"], "bound to {uid}");
+        tenant.konflux().until_is(&claim.writer().await?, SOON, "told to the hub", synced).await?;
+    }
     secret.verdict()?;
     claim.verdict()?;
     drop((secret, claim));

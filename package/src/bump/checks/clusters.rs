@@ -106,7 +106,7 @@ pub fn hub_rights(tree: &Tree, findings: &mut Vec<Finding>) {
         needed.iter().filter(|need| !listed.iter().chain(&bound).any(|right| right.covers(need))).collect();
     if !missing.is_empty() {
         let message = format!(
-            "if this hub is to serve TestPlatformClusters, its role lacks {}; package/hub/konflux-identity-rbac.yaml \
+            "if this hub is to serve TestPlatformClusters, its role lacks {}; package/install/hub/konflux-identity-rbac.yaml \
              grants just that, in one namespace",
             rights::rules(missing)
         );

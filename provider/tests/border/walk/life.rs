@@ -62,7 +62,13 @@ thread_local! {
     static BEGUN: Cell<Option<Instant>> = const { Cell::new(None) };
 }
 
-fn now() -> Timestamp {
+/// From now on it is the time of this test.
+pub(crate) fn begin_time() {
+    BEGUN.set(Some(Instant::now()));
+}
+
+/// The time of this test.
+pub(crate) fn now() -> Timestamp {
     let elapsed = BEGUN.get().map(|begun| begun.elapsed()).unwrap_or_default();
     let base: Timestamp = "2026-01-01T00:00:01Z".parse().unwrap();
     base + SignedDuration::try_from(elapsed).unwrap()
@@ -370,7 +376,7 @@ fn start(hub: &Memory, build_cluster: &Memory, fulfils: bool) -> JoinHandle<()> 
 }
 
 /// One call in eight goes wrong, in one way or another.
-fn trouble(mut seed: u64) -> impl FnMut(&Call) -> Option<Fault> {
+pub(crate) fn trouble(mut seed: u64) -> impl FnMut(&Call) -> Option<Fault> {
     move |_| {
         seed ^= seed << 13;
         seed ^= seed >> 7;
@@ -395,6 +401,6 @@ fn installed(password: &str) -> Value {
     } })
 }
 
-fn seconds() -> String {
+pub(crate) fn seconds() -> String {
     now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }

@@ -1,0 +1,225 @@
+//! What function and hub-side provider tell each other about a ClusterPool, in annotations of it: the function asks in
+//! [`ours::POOL_REQUEST`](crate::names::ours::POOL_REQUEST), the provider answers in
+//! [`ours::POOL_STATUS`](crate::names::ours::POOL_STATUS).
+//!
+//! **Invariant:** `spec.size` and `spec.runningCount` have one writer, the function. The provider never writes the pool's spec: what it needs
+//! for a refresh or a rotation it asks for as [`Ceiling`], and the function renders the smaller of that and what the schedule says. So nothing
+//! can fight over a number, and with the provider away the last word stands until it is back.
+//!
+//! Anybody with access to the pool's namespace can read annotations, so they never hold a secret. Reading is forgiving.
+
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::lenient::{lenient, lenient_integer};
+use crate::pool::{OnArtifactChange, RotationMode};
+use crate::pool_status::PoolFailure;
+
+/// What the function asks the provider to do about one pool.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct PoolRequest {
+    /// The size that the pool is to have when nothing else is going on. Absent: somebody else decides, and no refresh can scale.
+    #[serde(deserialize_with = "lenient_integer", skip_serializing_if = "Option::is_none")]
+    pub size: Option<i64>,
+    /// A refresh that is asked for.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub refresh: Option<RefreshRequest>,
+    /// What happens when the release of the ClusterImageSet changes.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub on_artifact_change: Option<OnArtifactChange>,
+    /// The credentials that are to be used.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub credentials: Option<CredentialsRequest>,
+}
+
+/// A refresh that is asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct RefreshRequest {
+    /// Which; one that was done is not done again.
+    pub nonce: String,
+    /// How many clusters may be missing at a time. Absent: all.
+    #[serde(deserialize_with = "lenient_integer", skip_serializing_if = "Option::is_none")]
+    pub max_unavailable: Option<i64>,
+}
+
+/// The credentials that are to be used.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CredentialsRequest {
+    /// Name of the Secret.
+    pub name: String,
+    /// When they are used.
+    pub mode: RotationMode,
+}
+
+/// What the provider knows of one pool, and what it needs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct PoolStatus {
+    /// What the pool may be at most for now. Absent: what it is asked to be.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub ceiling: Option<Ceiling>,
+    /// The refresh that is under way, or was the last.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub refresh: Option<RefreshReport>,
+    /// What is under the names that the pool refers to.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub artifacts: Option<Artifacts>,
+    /// The change of credentials that is under way, or was the last.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub rotation: Option<RotationReport>,
+    /// How many clusters are claimed.
+    #[serde(deserialize_with = "lenient_integer", skip_serializing_if = "Option::is_none")]
+    pub claimed: Option<i64>,
+    /// Namespaces with another pool of the same name, whose administrators Hive lets into this one's clusters.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub namesakes: Vec<String>,
+    /// The last installation that failed.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub last_provision_failure: Option<PoolFailure>,
+}
+
+/// What a pool may be at most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Ceiling {
+    /// Clusters that nobody has claimed.
+    pub size: i64,
+    /// Of them running. Absent: as the pool is asked to be.
+    #[serde(deserialize_with = "lenient_integer", skip_serializing_if = "Option::is_none")]
+    pub running_count: Option<i64>,
+}
+
+/// How far a refresh is. What is here is all that a provider which was started anew knows of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct RefreshReport {
+    /// What asked for it.
+    pub nonce: String,
+    /// How far it is.
+    pub phase: RefreshPhase,
+    /// When it was taken up: what is older is to be replaced.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Timestamp>,
+    /// How many are still to be replaced.
+    #[serde(deserialize_with = "lenient_integer", skip_serializing_if = "Option::is_none")]
+    pub remaining: Option<i64>,
+    /// How many were when this wave began: a wave that lowers it by nothing is the last.
+    #[serde(deserialize_with = "lenient_integer", skip_serializing_if = "Option::is_none")]
+    pub before: Option<i64>,
+    /// Of one that nobody asked for by a nonce: the nonce that was there then. It is done with it.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub along: Option<String>,
+}
+
+impl RefreshReport {
+    /// Whether it is what this nonce asks for.
+    pub fn covers(&self, nonce: &str) -> bool {
+        self.nonce == nonce || self.along.as_deref() == Some(nonce)
+    }
+}
+
+/// How far a refresh is.
+#[derive(JsonSchema, Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum RefreshPhase {
+    /// Clusters are put to sleep, so that Hive removes the oldest first, or installations are waited for.
+    #[default]
+    Settling,
+    /// Clusters are removed.
+    Down,
+    /// Their places are filled.
+    Up,
+    /// Every cluster was replaced, or claimed.
+    Done,
+    /// Removing clusters did not remove those that were meant; nothing more is done for this nonce.
+    Stalled,
+}
+
+impl RefreshPhase {
+    /// Whether nothing more happens.
+    pub const fn over(self) -> bool {
+        match self {
+            Self::Done | Self::Stalled => true,
+            Self::Settling | Self::Down | Self::Up => false,
+        }
+    }
+}
+
+/// What is under the names that a pool refers to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Artifacts {
+    /// The ClusterImageSet.
+    pub image_set: String,
+    /// The release under it that the clusters are made from.
+    pub release_image: String,
+    /// Whether another release is under it now.
+    pub changed: bool,
+}
+
+/// How far a change of credentials is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct RotationReport {
+    /// Name of the Secret that is to be used.
+    pub name: String,
+    /// How far it is.
+    pub phase: RotationPhase,
+    /// When the pool was first seen to use it: a cluster that is older was made with another.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub since: Option<Timestamp>,
+    /// The older clusters, the first fifty by name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub clusters_on_old: Vec<String>,
+    /// How many there are.
+    pub on_old: i64,
+    /// How many of them are claimed.
+    pub claimed_on_old: i64,
+}
+
+/// How far a change of credentials is.
+#[derive(JsonSchema, Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum RotationPhase {
+    /// The first credentials that were seen: there are no older ones that are known of.
+    #[default]
+    First,
+    /// Drain: the pool is being emptied; the old credentials are still in use.
+    Draining,
+    /// Drain: no cluster is left; the new credentials may be used.
+    Switching,
+    /// The new credentials are used, and clusters made with the old ones are there.
+    Replacing,
+    /// No cluster made with the old credentials is left.
+    Done,
+}
+
+impl PoolRequest {
+    /// The text of the annotation.
+    ///
+    /// # Errors
+    /// None that is known: every field has a form in JSON.
+    pub fn write(&self) -> Result<String, serde_json::Error> {
+        serde_json::to_string(self)
+    }
+}
+
+impl PoolStatus {
+    /// Reads the annotation. What is no JSON object at all is an error, so that it can be said.
+    ///
+    /// # Errors
+    /// If the text is no JSON object.
+    pub fn read(annotation: &str) -> Result<Self, serde_json::Error> {
+        serde_json::from_str(annotation)
+    }
+
+    /// The text of the annotation.
+    ///
+    /// # Errors
+    /// None that is known: every field has a form in JSON.
+    pub fn write(&self) -> Result<String, serde_json::Error> {
+        serde_json::to_string(self)
+    }
+}

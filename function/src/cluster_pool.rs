@@ -1,0 +1,125 @@
+//! The other composite: a pool of clusters in Git, in; a Hive ClusterPool on a hub, out.
+//!
+//! ```text
+//! request ──decode──▶ Observed ──validate──▶ Wanted ──resources──▶ desired ──respond──▶ response ──check──▶ out
+//! ```
+//!
+//! What differs from a claim, and why:
+//! - **Nothing is pinned by uid.** A claim's cluster exists once and is somebody's; a pool is a setting. Who deletes it by hand on the hub is an
+//!   administrator, and Git makes it anew once Hive has let go of the old one: its claimed clusters live on until they are given back.
+//! - **Nothing is final.** What is invalid today may be corrected tomorrow; until then what runs is kept as it was last asked for.
+//!
+//! **Invariant:** pure, like the rest of the core. An OK response repeats every observed resource of ours, except what is taken away on purpose.
+
+mod check;
+mod conditions;
+mod explain;
+mod observed;
+mod resources;
+mod respond;
+pub mod schedule;
+mod sizing;
+mod status;
+mod validate;
+
+use jiff::Timestamp;
+use serde::Deserialize;
+use testplatform_apis::{
+    input::Settings,
+    pool::{POOL_KIND, ScalingMode},
+    pool_status::PoolPhase,
+};
+
+pub use check::violation;
+pub use explain::explain;
+pub use observed::{Observed, Peer, Pool};
+pub use sizing::Size;
+pub use validate::{Remark, Wanted};
+
+use crate::{
+    Options,
+    backend::Desired,
+    fatal,
+    observed::Unusable,
+    proto::{RunFunctionRequest, RunFunctionResponse},
+    validate::Problem,
+    wire,
+};
+
+/// Composition resource name of the Object that carries the ClusterPool.
+pub const POOL: &str = "pool";
+/// Composition resource name of the Object that carries the administrators' RoleBinding.
+pub const ADMINS: &str = "admins";
+/// Composition resource name of the Object that takes over `spec.size` where somebody else scales.
+pub const SIZE: &str = "size";
+
+/// Composition resource names of ours, in the order of names.
+pub const OURS: [&str; 3] = [ADMINS, POOL, SIZE];
+
+/// A request for a pool, understood and planned.
+#[derive(Debug)]
+pub struct Judged {
+    /// The step's input with every default filled in.
+    pub settings: Settings,
+    /// What is there.
+    pub observed: Observed,
+    /// What is wanted; the problems, when it is invalid.
+    pub wanted: Result<Wanted, Vec<Problem>>,
+    /// What is to exist.
+    pub resources: Vec<Desired>,
+    /// Where the pool stands.
+    pub phase: PoolPhase,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Kind<'a> {
+    kind: &'a str,
+}
+
+/// Whether a request is for a pool.
+pub fn is_meant(request: &RunFunctionRequest) -> bool {
+    let composite = request.observed.as_ref().and_then(|o| o.composite.as_ref());
+    composite.is_some_and(|c| wire::from_struct::<Kind<'_>>(&c.resource).is_ok_and(|k| k.kind == POOL_KIND))
+}
+
+/// Runs the function once for a pool.
+pub fn run(request: &RunFunctionRequest, options: &Options, now: Timestamp) -> RunFunctionResponse {
+    match judge(request, now) {
+        Ok(judged) => check::checked(respond::respond(request, &judged, options, now), request, &judged),
+        Err(unusable) => {
+            fatal::fatal(request, unusable.reason(), unusable.to_string(), fatal::shown(request))
+        }
+    }
+}
+
+/// Everything but the words.
+pub fn judge(request: &RunFunctionRequest, now: Timestamp) -> Result<Judged, Unusable> {
+    let settings = crate::settings(request)?;
+    let observed = Observed::decode(request)?;
+    let wanted = validate::validate(&observed, now);
+    let resources = resources::resources(wanted.as_ref().ok(), &observed);
+    let phase = status::phase(&observed, wanted.as_ref());
+    Ok(Judged { settings, observed, wanted, resources, phase })
+}
+
+impl Judged {
+    /// What may be missing from the desired state although it is observed, because it is taken away on purpose.
+    pub(crate) fn taken_away(&self) -> Vec<&'static str> {
+        let Ok(wanted) = &self.wanted else { return vec![] };
+        let external = wanted.spec.scaling_mode == Some(ScalingMode::External);
+        let gone = self.observed.pool.is_none();
+        let mut away = Vec::new();
+        if wanted.drain {
+            away.push(POOL);
+        }
+        if wanted.spec.admins.is_empty() || (wanted.drain && gone) {
+            away.push(ADMINS);
+        }
+        // It never has the policy Delete, so taking it away touches nothing on the hub.
+        if !external || wanted.drain {
+            away.push(SIZE);
+        }
+        away
+    }
+}

@@ -1,0 +1,373 @@
+//! Judged → the conditions of a pool, all of them in every pass: one that is left out would keep its last value.
+
+pub(super) mod words;
+
+use testplatform_apis::{
+    condition::{
+        Condition, ConditionStatus, Drained, NameUnique, PoolConditionType as Type, PoolCurrency, PoolHealth,
+        PoolRequested, RefreshRecommended, Refreshing, Releasable, Remote,
+    },
+    foreign::{cluster_pool::conditions as hive, meta::ObservedCondition},
+    pool::ScalingMode,
+    pool_report::{RefreshPhase, RotationPhase},
+    pool_status::PoolPhase,
+};
+
+use super::{Judged, observed::Observed, validate::Remark};
+use crate::{observed::Link, text::bounded, validate::Problem};
+
+use ConditionStatus::{False, True, Unknown};
+
+/// The conditions, in their order.
+pub(super) fn conditions(judged: &Judged) -> Vec<Condition> {
+    vec![
+        accepted(judged),
+        consistent(judged),
+        healthy(judged),
+        mirrored(judged, Type::CapacityAvailable, hive::CAPACITY_AVAILABLE),
+        mirrored(judged, Type::PoolCurrent, hive::ALL_CLUSTERS_CURRENT),
+        unique(judged),
+        refreshing(judged),
+        recommended(judged),
+        releasable(judged),
+        drained(judged),
+    ]
+}
+
+fn condition(type_: Type, status: ConditionStatus, reason: impl AsRef<str>, message: &str) -> Condition {
+    Condition::of_pool(type_, status, bounded(reason.as_ref(), 256), bounded(message, 2048))
+}
+
+/// Every problem by field, the first ten in full.
+pub(super) fn invalid(problems: &[Problem]) -> String {
+    let shown: Vec<_> = problems.iter().take(10).map(|p| format!("{}: {}", p.field, p.sentence)).collect();
+    let more = problems.len().saturating_sub(shown.len());
+    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+    format!("{}{more}", shown.join("; "))
+}
+
+fn accepted(judged: &Judged) -> Condition {
+    let make = |status, reason: PoolRequested, message: &str| {
+        condition(Type::RequestAccepted, status, reason.as_str(), message)
+    };
+    let wanted = match &judged.wanted {
+        Ok(wanted) => wanted,
+        Err(problems) => {
+            let kept = if judged.observed.pool.is_some() {
+                "; what is on the hub stays as it was last asked for"
+            } else {
+                ""
+            };
+            return make(False, PoolRequested::InvalidPool, &format!("{}{kept}", invalid(problems)));
+        }
+    };
+    match judged.observed.pool.as_ref().map(|p| &p.link) {
+        Some(Link::UnknownField(path)) => {
+            return make(
+                False,
+                PoolRequested::UnknownField,
+                &format!("the hub does not know the field {path}"),
+            );
+        }
+        Some(Link::Refused(words)) => {
+            return make(False, PoolRequested::HubRefused, &format!("the hub refuses the pool: {words}"));
+        }
+        _ => {}
+    }
+    if let Some(Remark { reason, message }) = &wanted.hold {
+        return make(False, *reason, message);
+    }
+    let refused =
+        |r: &&Remark| matches!(r.reason, PoolRequested::WindowsOverlap | PoolRequested::ScheduleInvalid);
+    if let Some(Remark { reason, message }) = wanted.remarks.iter().find(refused) {
+        return make(False, *reason, message);
+    }
+    match wanted.remarks.as_slice() {
+        [] => make(True, PoolRequested::Accepted, "the pool is accepted"),
+        [first, ..] => {
+            let all: Vec<_> = wanted.remarks.iter().map(|r| r.message.as_str()).collect();
+            make(True, first.reason, &all.join("; "))
+        }
+    }
+}
+
+fn consistent(judged: &Judged) -> Condition {
+    let make = |status, reason: Remote, message: &str| {
+        condition(Type::RemoteConsistent, status, reason.as_str(), message)
+    };
+    let Some(pool) = &judged.observed.pool else {
+        return match judged.phase {
+            PoolPhase::Drained => make(True, Remote::InSync, "nothing is left on the hub"),
+            PoolPhase::Pending | PoolPhase::Ready | PoolPhase::Degraded | PoolPhase::Draining => {
+                make(Unknown, Remote::NotObserved, "nothing was asked of the hub yet")
+            }
+        };
+    };
+    if let Some(why) = &pool.unreadable {
+        return make(
+            False,
+            Remote::Unreadable,
+            &format!("what the hub reports cannot be read: {}", bounded(why, 512)),
+        );
+    }
+    match &pool.link {
+        Link::InSync => make(True, Remote::InSync, "the hub has what was asked for"),
+        Link::Unknown => make(Unknown, Remote::NotObserved, "asked for; the hub has not answered yet"),
+        // A pool is not pinned, so these are never said; should they be, they say what they mean.
+        Link::Deleted => make(False, Remote::RemoteDeleted, "the pool is gone and is made anew"),
+        Link::Replaced => make(False, Remote::RemoteReplaced, "another pool has its place"),
+        Link::UnknownField(path) => {
+            make(False, Remote::UnknownField, &format!("the hub does not know the field {path}"))
+        }
+        Link::Refused(words) => make(False, Remote::HubRefused, &format!("the hub refuses: {words}")),
+        Link::Unreachable(how) => {
+            make(False, Remote::HubUnreachable, &format!("the hub cannot be reached: {how}"))
+        }
+        Link::Paused => {
+            make(False, Remote::Paused, "an administrator paused the Object; nothing reaches the hub")
+        }
+    }
+}
+
+/// What keeps the pool from doing its work.
+pub(super) fn trouble(observed: &Observed) -> Option<(PoolHealth, String)> {
+    let pool = observed.pool.as_ref()?;
+    let says = |type_: &str| pool.condition(type_);
+    if let Some(missing) = says(hive::MISSING_DEPENDENCIES).filter(|c| c.is_true()) {
+        let message = format!(
+            "the pool lacks something that it needs to install clusters: {}",
+            bounded(&missing.message, 768)
+        );
+        return Some((PoolHealth::MissingDependencies, message));
+    }
+    if let Some(broken) = says(hive::INVENTORY_VALID).filter(|c| c.is_false()) {
+        let message =
+            format!("entries of the inventory are missing or broken: {}", bounded(&broken.message, 768));
+        return Some((PoolHealth::InventoryInvalid, message));
+    }
+    let counts = &pool.remote()?.status.value;
+    let failure = observed.report()?.last_provision_failure.as_ref()?;
+    (counts.standby + counts.ready == 0 && counts.size > 0).then(|| {
+        let message = format!(
+            "no cluster could be installed; the last try, {}, failed: {}: {}",
+            bounded(&failure.cluster_deployment, 128),
+            bounded(&failure.reason, 128),
+            bounded(&failure.message, 512)
+        );
+        (PoolHealth::InstallationsFail, message)
+    })
+}
+
+fn healthy(judged: &Judged) -> Condition {
+    let make = |status, reason: PoolHealth, message: &str| {
+        condition(Type::PoolHealthy, status, reason.as_str(), message)
+    };
+    match trouble(&judged.observed) {
+        Some((reason, message)) => make(False, reason, &message),
+        None if judged.observed.remote().is_none() => {
+            make(Unknown, PoolHealth::NotObserved, "the pool was not seen on the hub yet")
+        }
+        None => make(True, PoolHealth::Healthy, "nothing is known to be wrong with the pool"),
+    }
+}
+
+/// A condition of Hive's in its own words.
+fn mirrored(judged: &Judged, type_: Type, theirs: &str) -> Condition {
+    match judged.observed.pool.as_ref().and_then(|p| p.condition(theirs)) {
+        Some(said) => {
+            let status = if said.is_true() {
+                True
+            } else if said.is_false() {
+                False
+            } else {
+                Unknown
+            };
+            let reason = Some(said.reason.as_str())
+                .filter(|r| is_word(r))
+                .unwrap_or(PoolCurrency::NotReported.as_str());
+            condition(type_, status, reason, &bounded(&said.message, 1024))
+        }
+        None => condition(type_, Unknown, PoolCurrency::NotReported.as_str(), "Hive has not said"),
+    }
+}
+
+fn is_word(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_uppercase()) && text.chars().all(|c| c.is_ascii_alphanumeric())
+}
+
+fn unique(judged: &Judged) -> Condition {
+    let taken = judged
+        .wanted
+        .as_ref()
+        .ok()
+        .and_then(|w| w.hold.as_ref())
+        .filter(|h| h.reason == PoolRequested::NameTaken);
+    if let Some(taken) = taken {
+        return condition(Type::PoolNameUnique, False, NameUnique::NameTaken.as_str(), &taken.message);
+    }
+    let namesakes = judged.observed.report().map(|r| r.namesakes.as_slice()).unwrap_or_default();
+    if namesakes.is_empty() {
+        return condition(
+            Type::PoolNameUnique,
+            True,
+            NameUnique::Unique.as_str(),
+            "no other pool of this name is known",
+        );
+    }
+    let message = format!(
+        "the hub has another pool of this name, in namespace {}; Hive lets the administrators of either into the clusters of both",
+        bounded(&namesakes.join(", "), 512)
+    );
+    condition(Type::PoolNameUnique, False, NameUnique::NameTaken.as_str(), &message)
+}
+
+fn refreshing(judged: &Judged) -> Condition {
+    let make = |status, reason: Refreshing, message: &str| {
+        condition(Type::Refreshing, status, reason.as_str(), message)
+    };
+    let wanted = judged.wanted.as_ref().ok();
+    let asked = wanted.and_then(|w| w.spec.refresh.as_ref()?.nonce.as_deref());
+    let external = wanted.is_some_and(|w| w.spec.scaling_mode == Some(ScalingMode::External));
+    let report = judged.observed.report().and_then(|r| r.refresh.as_ref());
+    let report = report.filter(|r| asked.is_none_or(|nonce| r.covers(nonce)));
+    let left = report
+        .and_then(|r| r.remaining)
+        .filter(|r| *r > 0)
+        .map(|r| format!(", {r} left to replace"))
+        .unwrap_or_default();
+    match (report.map(|r| r.phase), asked) {
+        (None, None) => make(False, Refreshing::NotAsked, "no refresh was asked for"),
+        (None, Some(_)) if external => make(
+            False,
+            Refreshing::ExternalScaling,
+            "somebody else decides about the size, so clusters cannot be replaced by scaling",
+        ),
+        (None, Some(nonce)) => {
+            let message = format!(
+                "refresh {nonce} was asked for; the hub-side provider has not taken it up, or does not look after pools"
+            );
+            make(False, Refreshing::NotTakenUp, &message)
+        }
+        (Some(RefreshPhase::Settling), _) => make(
+            True,
+            Refreshing::Settling,
+            &format!("clusters come to rest before the oldest are removed{left}"),
+        ),
+        (Some(RefreshPhase::Down), _) => make(True, Refreshing::Down, &format!("clusters are removed{left}")),
+        (Some(RefreshPhase::Up), _) => {
+            make(True, Refreshing::Up, &format!("new clusters are installed{left}"))
+        }
+        (Some(RefreshPhase::Done), _) if report.is_some_and(|r| r.started_at.is_none()) => make(
+            False,
+            Refreshing::Done,
+            "this nonce was there when the hub-side provider first saw the pool, so nothing was replaced for it",
+        ),
+        (Some(RefreshPhase::Done), _) => {
+            make(False, Refreshing::Done, "every cluster that nobody had claimed was replaced")
+        }
+        (Some(RefreshPhase::Stalled), _) => make(
+            False,
+            Refreshing::Stalled,
+            &format!(
+                "removing clusters did not remove the old ones{left}; ask again with a larger maxUnavailable"
+            ),
+        ),
+    }
+}
+
+fn recommended(judged: &Judged) -> Condition {
+    let make = |status, reason: RefreshRecommended, message: &str| {
+        condition(Type::RefreshRecommended, status, reason.as_str(), message)
+    };
+    match judged.observed.report().and_then(|r| r.artifacts.as_ref()) {
+        None => {
+            make(Unknown, RefreshRecommended::NotWatched, "nobody on the hub watches what the pool refers to")
+        }
+        Some(artifacts) if artifacts.changed => {
+            let message = format!(
+                "ClusterImageSet {} has another release than the one that clusters were made from; a new refresh.nonce replaces them",
+                bounded(&artifacts.image_set, 253)
+            );
+            make(True, RefreshRecommended::ImageSetChanged, &message)
+        }
+        Some(_) => make(False, RefreshRecommended::Unchanged, "what the pool refers to has not changed"),
+    }
+}
+
+fn releasable(judged: &Judged) -> Condition {
+    let make = |status, reason: Releasable, message: &str| {
+        condition(Type::OldCredentialsReleasable, status, reason.as_str(), message)
+    };
+    let Some(rotation) = judged.observed.report().and_then(|r| r.rotation.as_ref()) else {
+        return make(
+            Unknown,
+            Releasable::NotWatched,
+            "nobody on the hub watches which credentials clusters were made with",
+        );
+    };
+    let used = words::used(rotation);
+    let asked = judged.wanted.as_ref().ok().and_then(|w| w.spec.credentials_ref.as_ref());
+    if asked.is_some_and(|a| a.name != rotation.name) {
+        return make(
+            False,
+            Releasable::InUse,
+            "other credentials were asked for, and the hub has not taken them up",
+        );
+    }
+    match rotation.phase {
+        RotationPhase::First => {
+            make(False, Releasable::NoRotation, "no other credentials were seen before these")
+        }
+        RotationPhase::Draining | RotationPhase::Switching => make(
+            False,
+            Releasable::Draining,
+            &format!("the pool is emptied before Secret {} is used{used}", bounded(&rotation.name, 253)),
+        ),
+        RotationPhase::Replacing => make(
+            False,
+            Releasable::InUse,
+            &format!("the old credentials are needed to destroy clusters{used}"),
+        ),
+        RotationPhase::Done => make(
+            True,
+            Releasable::NotInUse,
+            "no cluster that was made with the old credentials is left; they can be deleted",
+        ),
+    }
+}
+
+fn drained(judged: &Judged) -> Condition {
+    let make =
+        |status, reason: Drained, message: &str| condition(Type::Drained, status, reason.as_str(), message);
+    match (judged.phase, &judged.observed.pool) {
+        (PoolPhase::Drained, _) => make(True, Drained::Gone, "the pool is gone, as asked"),
+        (PoolPhase::Draining, Some(pool)) => {
+            let reason = if !judged.wanted.as_ref().is_ok_and(|w| w.drain) {
+                Drained::DeletedOnTheHub
+            } else if super::status::holding(pool).is_empty() {
+                Drained::Draining
+            } else {
+                Drained::ClaimsHoldIt
+            };
+            make(False, reason, &words::draining(judged))
+        }
+        _ => make(False, Drained::NotAsked, "the pool is wanted"),
+    }
+}
+
+/// Whether a status is the good one; the events of the others are warnings.
+pub(super) fn is_good(type_: Type, status: &str, reason: &str) -> bool {
+    match type_ {
+        Type::RequestAccepted | Type::RemoteConsistent | Type::PoolHealthy | Type::PoolNameUnique => {
+            status != "False"
+        }
+        Type::RefreshRecommended => status != "True",
+        Type::Refreshing => reason != Refreshing::Stalled.as_str(),
+        Type::CapacityAvailable | Type::PoolCurrent | Type::OldCredentialsReleasable | Type::Drained => true,
+    }
+}
+
+/// Whether a condition that is shown is still what it will be, as far as its reason goes.
+pub(super) fn same(shown: &ObservedCondition, new: &Condition) -> bool {
+    shown.status == new.status.as_str() && shown.reason == new.reason
+}

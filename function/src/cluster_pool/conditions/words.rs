@@ -1,0 +1,57 @@
+//! What a pool is at, in sentences. No times: what changes is said when it changes.
+
+use testplatform_apis::pool_report::RotationReport;
+
+use super::super::{Judged, status::holding};
+use crate::text::bounded;
+
+/// How the pool goes.
+pub(in super::super) fn draining(judged: &Judged) -> String {
+    let asked = judged.wanted.as_ref().is_ok_and(|w| w.drain);
+    let why = if asked {
+        "the pool is going, as asked"
+    } else {
+        "somebody deleted the pool on the hub; it is made anew once it is gone"
+    };
+    let held = judged.observed.pool.as_ref().map(holding).unwrap_or_default();
+    match held.len() {
+        0 => format!("{why}; its clusters are being destroyed"),
+        count => format!(
+            "{why}; {count} clusters hold it until they are given back: {}",
+            bounded(&held.join(", "), 512)
+        ),
+    }
+}
+
+/// How many clusters there are.
+pub(in super::super) fn counts(judged: &Judged) -> String {
+    let Some(remote) = judged.observed.remote() else { return "the pool was not seen on the hub yet".into() };
+    let status = &remote.status.value;
+    let installing = (status.size - status.standby - status.ready).max(0);
+    let wanted = judged.wanted.as_ref().ok();
+    let window =
+        wanted.and_then(|w| w.moment.window.as_ref()).map(|w| format!(" in window {w}")).unwrap_or_default();
+    // Where somebody else scales, what is wanted is what stands on the hub.
+    let size = remote.spec["size"].as_i64().unwrap_or(status.size);
+    format!(
+        "{} of {size} clusters{window}: {} running, {} hibernating, {installing} being installed",
+        status.size, status.ready, status.standby
+    )
+}
+
+/// Who still needs the old credentials.
+pub(super) fn used(rotation: &RotationReport) -> String {
+    match rotation.on_old {
+        ..=0 => String::new(),
+        count => format!(
+            ": {count} clusters, {} of them claimed: {}{}",
+            rotation.claimed_on_old,
+            bounded(&rotation.clusters_on_old.join(", "), 512),
+            if usize::try_from(count).is_ok_and(|c| c > rotation.clusters_on_old.len()) {
+                " and more"
+            } else {
+                ""
+            },
+        ),
+    }
+}

@@ -1,0 +1,80 @@
+//! Why the answer for a pool is what it is: one line per decision, read from where it was taken.
+
+use testplatform_apis::pool_status::PoolPhase;
+
+use super::{Judged, POOL, sizing::Size, validate::Wanted};
+use crate::proto::{RunFunctionResponse, Severity};
+
+/// The reasons behind a response, most important first.
+pub fn explain(judged: &Judged, response: &RunFunctionResponse) -> Vec<String> {
+    if let Some(fatal) = response.results.iter().find(|r| r.severity == i32::from(Severity::Fatal)) {
+        return vec![format!("fatal: {}", fatal.message)];
+    }
+    let status = super::status::status(judged);
+    let mut lines =
+        vec![format!("phase {}: {}", judged.phase, status["message"].as_str().unwrap_or_default())];
+    match &judged.wanted {
+        Err(problems) => {
+            lines.extend(problems.iter().map(|p| format!("problem: {}: {}", p.field, p.sentence)));
+            lines.push(format!(
+                "{POOL}: {}",
+                if judged.observed.pool.is_some() {
+                    "repeated as it was last asked for"
+                } else {
+                    "not made, because the definition is invalid"
+                }
+            ));
+        }
+        Ok(wanted) => lines.extend(wants(judged, wanted)),
+    }
+    if let Some(ttl) = response.meta.as_ref().and_then(|m| m.ttl.as_ref()) {
+        lines.push(format!("answer: good for {} s", ttl.seconds));
+    }
+    lines
+}
+
+fn wants(judged: &Judged, wanted: &Wanted) -> Vec<String> {
+    let place = format!(
+        "{}/{} on the hub of ProviderConfig {}",
+        wanted.namespace, wanted.name, wanted.provider_config
+    );
+    let what = match (&wanted.hold, &judged.observed.pool, wanted.drain) {
+        (_, Some(_), true) => {
+            format!("{place}: taken away, as asked; Hive holds it until its claimed clusters are given back")
+        }
+        (_, None, true) => format!("{place}: not made, because it is to drain"),
+        (Some(hold), None, false) => format!("{place}: not made: {}", hold.message),
+        (_, None, false) => format!("{place}: made"),
+        (_, Some(_), false) => format!("{place}: kept"),
+    };
+    let mut lines = vec![format!("{POOL}: {what}")];
+    if judged.phase != PoolPhase::Drained {
+        lines.extend(sizes(wanted));
+        lines.extend(wanted.credentials.as_ref().map(|name| {
+            let asked = wanted.spec.credentials_ref.as_ref().is_some_and(|c| c.name == *name);
+            let why = if asked { "" } else { ", until the pool is empty" };
+            format!("credentials: Secret {name}{why}")
+        }));
+    }
+    lines.extend(wanted.remarks.iter().map(|r| format!("remark: {}: {}", r.reason, r.message)));
+    lines
+}
+
+fn sizes(wanted: &Wanted) -> Vec<String> {
+    let Some(size) = wanted.size else { return vec!["size: not known, because of the schedule".into()] };
+    let words = |size: Size| {
+        let number = |n: Option<i64>| n.map_or_else(|| "none given".to_owned(), |n| n.to_string());
+        format!("{}, running {}, at most {}", size.size, number(size.running_count), number(size.max_size))
+    };
+    let mut lines = vec![format!("size: {}", words(size))];
+    if let Some(usual) = wanted.usual.filter(|usual| *usual != size) {
+        lines.push(format!("size: usually {}; a refresh or a rotation lowers it", words(usual)));
+    }
+    if wanted.spec.schedule.is_some() {
+        let part =
+            wanted.moment.window.as_ref().map_or("outside all windows".to_owned(), |w| format!("window {w}"));
+        let until = wanted.moment.next.map_or_else(|| "for ever".to_owned(), |at| format!("until {at}"));
+        lines.push(format!("schedule: {part}, {until}"));
+    }
+    lines
+}

@@ -1,0 +1,175 @@
+//! Request → [`Observed`]: everything that may be known of a pool, decoded once. An error here is FATAL.
+
+use jiff::Timestamp;
+use serde_json::Value;
+use testplatform_apis::{
+    claim::API_VERSION,
+    foreign::{
+        cluster_pool::ClusterPool,
+        meta::{ObservedCondition, condition},
+        object::{AnyRemote, Object},
+    },
+    names::ours,
+    pool::POOL_KIND,
+    pool_report::PoolStatus,
+};
+
+use super::{ADMINS, POOL, SIZE};
+use crate::{
+    observed::{
+        Composite, Link, Names, Unusable, fetched, link, refuse_newer, resource_of, selector, unreadable,
+    },
+    proto::{MatchLabels, Requirements, RunFunctionRequest, resource_selector::Match},
+    wire,
+};
+
+/// All pools in Git. Never bootstrapped: they are needed until the pool is made, and not after.
+const PEERS: Names = Names::new("cluster-pools", None);
+
+/// The picture of one pool.
+#[derive(Debug)]
+pub struct Observed {
+    /// The composite itself.
+    pub composite: Composite,
+    /// The Object that carries the ClusterPool.
+    pub pool: Option<Pool>,
+    /// The Object that carries the administrators' RoleBinding.
+    pub admins: Option<Object<AnyRemote>>,
+    /// The Object that takes over the size.
+    pub size: Option<Object<AnyRemote>>,
+    /// The other pools in Git; none: not fetched.
+    pub peers: Option<Vec<Peer>>,
+}
+
+/// The Object that carries the ClusterPool.
+#[derive(Debug)]
+pub struct Pool {
+    /// The Object.
+    pub object: Object<ClusterPool>,
+    /// How the ClusterPool stands to it.
+    pub link: Link,
+    /// What the hub-side provider says of the ClusterPool; none: it says nothing.
+    pub report: Option<PoolStatus>,
+    /// Why what the hub says cannot be read.
+    pub unreadable: Option<String>,
+}
+
+impl Pool {
+    fn decode(bytes: &[u8]) -> Result<Self, Unusable> {
+        let object: Object<ClusterPool> = wire::from_struct(bytes).map_err(|e| unreadable(POOL, e))?;
+        let remote = object.status.at_provider.manifest.as_ref();
+        let link = link(&object, remote.map(|r| &r.metadata));
+        let said =
+            remote.and_then(|r| r.metadata.annotation(ours::POOL_STATUS)).map(PoolStatus::read).transpose();
+        let unreadable = said.as_ref().err().map(|e| format!("annotation {}: {e}", ours::POOL_STATUS));
+        let unreadable = unreadable.or_else(|| remote.and_then(|r| r.status.error.clone()));
+        Ok(Self { report: said.unwrap_or_default(), object, link, unreadable })
+    }
+
+    /// The ClusterPool as it was last observed.
+    pub fn remote(&self) -> Option<&ClusterPool> {
+        self.object.status.at_provider.manifest.as_ref()
+    }
+
+    /// What was last asked for.
+    pub fn manifest(&self) -> &Value {
+        &self.object.spec.for_provider.manifest
+    }
+
+    /// Whether it is going, on our side or the hub's.
+    pub fn is_going(&self) -> bool {
+        let remote = self.remote().is_some_and(|r| r.metadata.deletion_timestamp.is_some());
+        self.object.metadata.deletion_timestamp.is_some() || remote
+    }
+
+    /// A condition of Hive's.
+    pub fn condition(&self, type_: &str) -> Option<&ObservedCondition> {
+        condition(&self.remote()?.status.value.conditions, type_)
+    }
+}
+
+/// Another pool in Git.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Peer {
+    /// When it was made, and its name: the older has the right to a name.
+    pub age: (Option<Timestamp>, String),
+    /// The hub's ProviderConfig.
+    pub provider_config: String,
+    /// Namespace of its ClusterPool.
+    pub namespace: String,
+    /// Name of its ClusterPool.
+    pub pool: String,
+    /// Whether its ClusterPool is there already.
+    pub made: bool,
+}
+
+impl Observed {
+    /// Decodes what concerns us. Resources of other steps are left alone.
+    pub fn decode(request: &RunFunctionRequest) -> Result<Self, Unusable> {
+        let state = request.observed.as_ref().ok_or(Unusable::NoComposite)?;
+        let resource = state.composite.as_ref().ok_or(Unusable::NoComposite)?;
+        let composite = Composite::decode(&resource.resource)?;
+        let peers = peers(request, &composite.metadata.name);
+        let mut observed = Self { composite, pool: None, admins: None, size: None, peers };
+        for (name, bytes) in &state.resources {
+            match name.as_str() {
+                POOL => observed.pool = Some(Pool::decode(&resource_of(name, bytes)?.resource)?),
+                ADMINS | SIZE => {
+                    let resource = resource_of(name, bytes)?;
+                    let object = wire::from_struct(&resource.resource).map_err(|e| unreadable(name, e))?;
+                    if name == ADMINS {
+                        observed.admins = Some(object);
+                    } else {
+                        observed.size = Some(object);
+                    }
+                }
+                _ => refuse_newer(name, bytes)?,
+            }
+        }
+        Ok(observed)
+    }
+
+    /// The ClusterPool, as it was last observed.
+    pub fn remote(&self) -> Option<&ClusterPool> {
+        self.pool.as_ref()?.remote()
+    }
+
+    /// What the hub-side provider says.
+    pub fn report(&self) -> Option<&PoolStatus> {
+        self.pool.as_ref()?.report.as_ref()
+    }
+}
+
+fn peers(request: &RunFunctionRequest, own: &str) -> Option<Vec<Peer>> {
+    let items = &fetched(request, &PEERS)?.items;
+    let read = items.iter().filter_map(|item| Composite::decode(&item.resource).ok());
+    let mut peers: Vec<Peer> =
+        read.filter(|c| c.kind == POOL_KIND && c.metadata.name != own).map(peer).collect();
+    peers.sort_by(|a, b| a.age.cmp(&b.age));
+    Some(peers)
+}
+
+fn peer(composite: Composite) -> Peer {
+    let text = |key: &str| composite.spec[key].as_str().unwrap_or_default().to_owned();
+    let own = composite.spec["name"].as_str().unwrap_or(&composite.metadata.name).to_owned();
+    Peer {
+        provider_config: text("providerConfig"),
+        namespace: text("namespace"),
+        pool: own,
+        // Its pool was seen on the hub.
+        made: composite
+            .shown(testplatform_apis::condition::ConditionType::RemoteConsistent)
+            .is_some_and(ObservedCondition::is_true),
+        age: (composite.metadata.creation_timestamp, composite.metadata.name),
+    }
+}
+
+/// What to ask core for: the other pools, until this one is made. A function of what is observed, never of what was fetched.
+pub fn requirements(request: &RunFunctionRequest, observed: &Observed) -> Option<Requirements> {
+    if observed.pool.is_some() {
+        return None;
+    }
+    // No labels: core gives all of them to all cores, which a selector without a match does not.
+    let all = selector(API_VERSION, POOL_KIND, Match::MatchLabels(MatchLabels::default()));
+    Some(Requirements::asking(request, [(PEERS.dynamic().to_owned(), all)].into()))
+}

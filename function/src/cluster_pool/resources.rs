@@ -1,0 +1,241 @@
+//! Wanted × observed → the Objects that are to exist.
+//!
+//! Whose a field is: everything in the manifest is the function's, by server-side apply as `provider-kubernetes/managed-<name>`, and nothing else is.
+//! Hive adds its finalizer and status, the hub-side provider its annotation, and neither is ever in the manifest. The size is the function's
+//! alone, also while a refresh or a rotation lowers it.
+//!
+//! Where somebody else scales (`scalingMode: External`) the size has to be let go of. Just leaving it out would take it away, because its
+//! only owner did, and Hive requires it: the hub would refuse. So a second Object of its own name first becomes a second owner of the same
+//! value; then the first leaves it out, and the second only watches from then on. Whoever scales next takes it over, and nobody here ever
+//! writes it again.
+
+use serde_json::{Map, Value, json};
+use testplatform_apis::{
+    duration::GoDuration,
+    foreign::{
+        cluster_pool::{ADMIN_ROLE, API_VERSION, KIND},
+        meta::{ObservedCondition, condition},
+        object::Object,
+    },
+    names::ours,
+    pool::{Admin, AdminKind, NameRef, ScalingMode, TestPlatformClusterPoolSpec},
+    pool_report::{CredentialsRequest, PoolRequest, RefreshRequest},
+};
+
+use super::{ADMINS, POOL, SIZE, observed::Observed, sizing::Size, validate::Wanted};
+use crate::{
+    backend::{Desired, object},
+    observed::Link,
+};
+
+/// In minutes; see the field of this name.
+const RESUME_TIMEOUT: i64 = 20;
+/// How often an installation is tried.
+const INSTALL_ATTEMPTS: i32 = 1;
+
+/// Everything that is to exist. None wanted: what is observed is repeated as it was last asked for.
+pub(super) fn resources(wanted: Option<&Wanted>, observed: &Observed) -> Vec<Desired> {
+    let Some(wanted) = wanted else {
+        let mut kept: Vec<_> = observed.pool.iter().map(|p| repeated(POOL, &p.object)).collect();
+        kept.extend(observed.admins.iter().map(|o| repeated(ADMINS, o)));
+        kept.extend(observed.size.iter().map(|o| repeated(SIZE, o)));
+        return kept;
+    };
+    [pool(wanted, observed), admins(wanted, observed), size(wanted, observed)].into_iter().flatten().collect()
+}
+
+/// The Object as it was last asked for.
+fn repeated<R>(name: &'static str, observed: &Object<R>) -> Desired {
+    let mut spec = json!({
+        "forProvider": { "manifest": observed.spec.for_provider.manifest },
+        "providerConfigRef": { "name": observed.spec.provider_config_ref.name },
+    });
+    let policies = &observed.spec.management_policies;
+    if !policies.is_empty() && policies != &["*"] {
+        spec["managementPolicies"] = json!(policies);
+    }
+    composed(name, &observed.metadata.name, spec, is_synced(observed))
+}
+
+fn composed(name: &'static str, object_name: &str, mut spec: Value, ready: bool) -> Desired {
+    // Without it a poll of ten minutes is all that sees a change on the hub. The RoleBinding concerns nobody that fast.
+    if name == POOL {
+        spec["watch"] = true.into();
+    }
+    let mut object = object(object_name, Map::new(), &spec);
+    object["metadata"]["labels"] = json!({ ours::COMPONENT: name });
+    Desired { name, object, ready }
+}
+
+fn is_synced<R>(object: &Object<R>) -> bool {
+    condition(&object.status.conditions, "Synced").is_some_and(ObservedCondition::is_true)
+}
+
+fn pool(wanted: &Wanted, observed: &Observed) -> Option<Desired> {
+    if wanted.drain || (wanted.hold.is_some() && observed.pool.is_none()) {
+        return None;
+    }
+    let spec = json!({
+        "forProvider": { "manifest": manifest(wanted, observed)? },
+        "providerConfigRef": { "name": wanted.provider_config },
+    });
+    let there = observed.pool.as_ref().is_some_and(|p| p.link == Link::InSync && p.remote().is_some());
+    Some(composed(POOL, &format!("managed-{}", observed.composite.metadata.name), spec, there))
+}
+
+/// The ClusterPool, only what we own of it.
+fn manifest(wanted: &Wanted, observed: &Observed) -> Option<Value> {
+    let (asked, size) = (&wanted.spec, wanted.size?);
+    let mut spec = Map::new();
+    let mut set = |key: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            spec.insert(key.to_owned(), value);
+        }
+    };
+    let span = |span: Option<GoDuration>| span.map(|s| Value::from(s.to_string()));
+    let name = |name: &NameRef| json!({ "name": name.name });
+    let external = asked.scaling_mode == Some(ScalingMode::External);
+    set("baseDomain", Some(asked.base_domain.clone().into()));
+    set("imageSetRef", Some(name(&asked.image_set_ref)));
+    set("platform", Some(platform(wanted)));
+    set("size", (!external || !let_go(observed)).then(|| kept(size, external, observed).into()));
+    set("runningCount", size.running_count.map(Value::from));
+    set("maxSize", size.max_size.map(Value::from));
+    set("maxConcurrent", asked.max_concurrent.map(Value::from));
+    set("pullSecretRef", asked.pull_secret_ref.as_ref().map(name));
+    set("installConfigSecretTemplateRef", asked.install_config_template_ref.as_ref().map(name));
+    // With a template Hive's own machine pools would contradict it.
+    let skip = asked.skip_machine_pools.or(asked.install_config_template_ref.as_ref().map(|_| true));
+    set("skipMachinePools", skip.map(Value::from));
+    set("hibernateAfter", span(asked.hibernate_after));
+    let resume = asked.resume_timeout.unwrap_or(GoDuration::from_mins(RESUME_TIMEOUT));
+    set("hibernationConfig", Some(json!({ "resumeTimeout": resume.to_string() })));
+    set("installAttemptsLimit", Some(asked.install_attempts_limit.unwrap_or(INSTALL_ATTEMPTS).into()));
+    let mut lifetime = Map::new();
+    for (key, value) in
+        asked.claim_lifetime.iter().flat_map(|l| [("default", l.default), ("maximum", l.maximum)])
+    {
+        lifetime.extend(span(value).map(|value| (key.to_owned(), value)));
+    }
+    set("claimLifetime", (!lifetime.is_empty()).then_some(Value::Object(lifetime)));
+    set("inventory", (!asked.inventory.is_empty()).then(|| asked.inventory.iter().map(name).collect()));
+    set("labels", (!asked.cluster_labels.is_empty()).then(|| json!(asked.cluster_labels)));
+
+    let mut metadata = json!({ "name": wanted.name, "namespace": wanted.namespace });
+    if !asked.labels.is_empty() {
+        metadata["labels"] = json!(asked.labels);
+    }
+    if let Ok(request) = request(wanted, external).write() {
+        metadata["annotations"] = json!({ ours::POOL_REQUEST: request });
+    }
+    Some(json!({ "apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "spec": spec }))
+}
+
+fn platform(wanted: &Wanted) -> Value {
+    let mut block = wanted.spec.platform.only().map(|(_, block)| block.clone()).unwrap_or_default();
+    if let Some(name) = &wanted.credentials {
+        block.insert("credentialsSecretRef".into(), json!({ "name": name }));
+    }
+    json!({ wanted.platform.as_str(): block })
+}
+
+/// What the hub-side provider is asked to do.
+fn request(wanted: &Wanted, external: bool) -> PoolRequest {
+    use testplatform_apis::pool::RefreshStrategy::{Recreate, Rolling};
+    let refresh = wanted.spec.refresh.clone().unwrap_or_default();
+    let rotation = wanted.spec.credentials_rotation.unwrap_or_default();
+    PoolRequest {
+        size: wanted.usual.filter(|_| !external).map(|usual| usual.size),
+        refresh: refresh.nonce.map(|nonce| RefreshRequest {
+            nonce,
+            max_unavailable: match refresh.strategy.unwrap_or_default() {
+                Rolling => Some(1),
+                Recreate => refresh.max_unavailable.map(i64::from),
+            },
+        }),
+        on_artifact_change: Some(refresh.on_artifact_change.unwrap_or_default()),
+        credentials: wanted
+            .spec
+            .credentials_ref
+            .as_ref()
+            .map(|c| CredentialsRequest { name: c.name.clone(), mode: rotation.mode.unwrap_or_default() }),
+    }
+}
+
+/// Whether the first owner of the size may leave it out, or has already.
+fn let_go(observed: &Observed) -> bool {
+    let already = observed
+        .pool
+        .as_ref()
+        .is_some_and(|p| p.manifest()["spec"].is_object() && Size::asked(p.manifest()).is_none());
+    let second = observed.size.as_ref().is_some_and(|o| {
+        let current = condition(&o.status.conditions, "Synced")
+            .is_some_and(|c| c.is_true() && c.observed_generation.is_none_or(|g| g == o.metadata.generation));
+        current && o.status.at_provider.manifest.is_some()
+    });
+    observed.pool.is_some() && (already || second)
+}
+
+/// Whether the size is still ours although somebody else is to have it.
+pub(super) fn hands_over(spec: &TestPlatformClusterPoolSpec, observed: &Observed) -> bool {
+    spec.scaling_mode == Some(ScalingMode::External) && observed.remote().is_some() && !let_go(observed)
+}
+
+/// What stands on the hub stays until it is let go of; the definition's size is that of the beginning.
+fn kept(size: Size, external: bool, observed: &Observed) -> i64 {
+    let there = observed.remote().and_then(|r| r.spec["size"].as_i64());
+    there.filter(|_| external).unwrap_or(size.size)
+}
+
+/// The second owner of the size, and later nobody's. Without Create and Delete it can neither make a pool nor take one away.
+fn size(wanted: &Wanted, observed: &Observed) -> Option<Desired> {
+    if wanted.spec.scaling_mode != Some(ScalingMode::External) || wanted.drain {
+        return None;
+    }
+    let there = observed.remote()?.spec["size"].as_i64()?;
+    let held =
+        observed.size.as_ref().and_then(|o| Size::asked(&o.spec.for_provider.manifest)).map(|s| s.size);
+    let gone = let_go(observed);
+    let metadata = json!({ "name": wanted.name, "namespace": wanted.namespace });
+    let mut manifest = json!({ "apiVersion": API_VERSION, "kind": KIND, "metadata": metadata });
+    manifest["spec"] = json!({ "size": held.unwrap_or(there) });
+    let spec = json!({
+        "forProvider": { "manifest": manifest },
+        "managementPolicies": if gone { json!(["Observe"]) } else { json!(["Observe", "Update"]) },
+        "providerConfigRef": { "name": wanted.provider_config },
+    });
+    let name = format!("size-{}", observed.composite.metadata.name);
+    let ready = observed.size.as_ref().is_some_and(is_synced);
+    Some(composed(SIZE, &name, spec, ready))
+}
+
+/// Who may debug the pool: Hive hands this role on into the namespaces of its clusters. It outlives the pool that drains.
+fn admins(wanted: &Wanted, observed: &Observed) -> Option<Desired> {
+    let unmade = observed.pool.is_none() && (wanted.drain || wanted.hold.is_some());
+    if wanted.spec.admins.is_empty() || (unmade && (wanted.drain || observed.admins.is_none())) {
+        return None;
+    }
+    let manifest = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding",
+        "metadata": { "name": format!("{}-admins", wanted.name), "namespace": wanted.namespace },
+        "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": ADMIN_ROLE },
+        "subjects": wanted.spec.admins.iter().map(subject).collect::<Vec<_>>(),
+    });
+    let spec = json!({
+        "forProvider": { "manifest": manifest },
+        "providerConfigRef": { "name": wanted.provider_config },
+    });
+    let name = format!("admins-{}", observed.composite.metadata.name);
+    Some(composed(ADMINS, &name, spec, observed.admins.as_ref().is_some_and(is_synced)))
+}
+
+fn subject(admin: &Admin) -> Value {
+    let group = "rbac.authorization.k8s.io";
+    match admin.kind {
+        AdminKind::Group => json!({ "kind": "Group", "apiGroup": group, "name": admin.name }),
+        AdminKind::User => json!({ "kind": "User", "apiGroup": group, "name": admin.name }),
+        AdminKind::ServiceAccount => {
+            json!({ "kind": "ServiceAccount", "name": admin.name, "namespace": admin.namespace })
+        }
+    }
+}

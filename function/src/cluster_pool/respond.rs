@@ -1,0 +1,116 @@
+//! Judged → response: the wire form of what was decided, and what is news in it.
+
+use jiff::Timestamp;
+use prost::{Message as _, bytes::Bytes};
+use serde_json::json;
+use testplatform_apis::{
+    condition::{Condition, PoolConditionType},
+    foreign::meta::condition,
+    pool_status::PoolPhase,
+};
+
+use super::{
+    Judged,
+    conditions::{conditions, is_good, same},
+    observed::requirements,
+    sizing::Size,
+    status::status,
+};
+use crate::{
+    Options,
+    events::Event,
+    fatal::{fatal, shown},
+    proto::{Ready, Resource, RunFunctionRequest, RunFunctionResponse, State, Target},
+    respond::{self as wires, UNSETTLED_TTL},
+    wire,
+};
+
+/// The full response. What earlier steps want passes through byte for byte.
+pub(super) fn respond(
+    request: &RunFunctionRequest,
+    judged: &Judged,
+    options: &Options,
+    now: Timestamp,
+) -> RunFunctionResponse {
+    let conditions = conditions(judged);
+    let events = events(judged, &conditions);
+    let desired = match desired(request, judged) {
+        Ok(desired) => desired,
+        Err(error) => {
+            let why = format!("cannot encode the desired state: {error}; nothing is changed");
+            return fatal(request, "InternalError", why, shown(request));
+        }
+    };
+    let configured = judged.settings.ttl.map_or(options.ttl, testplatform_apis::duration::GoDuration::get);
+    let wanted = judged.wanted.as_ref().ok();
+    let held = wanted.is_some_and(|w| w.hold.is_some());
+    let configured = if held { configured.min(UNSETTLED_TTL) } else { configured };
+    let ttl = wires::wake(configured, wanted.and_then(|w| w.moment.next), now);
+    RunFunctionResponse {
+        meta: Some(wires::meta(request, Some(ttl))),
+        desired: Some(desired),
+        results: events.into_iter().map(|e| wires::result(e, Target::Composite)).collect(),
+        context: request.context.clone(),
+        requirements: requirements(request, &judged.observed),
+        conditions: conditions.into_iter().map(|c| wires::condition(c, Target::Composite)).collect(),
+        output: None,
+    }
+}
+
+fn desired(request: &RunFunctionRequest, judged: &Judged) -> Result<State, wire::Error> {
+    let mut desired = request.desired.clone().unwrap_or_default();
+    for resource in &judged.resources {
+        let message = wires::composed(resource)?;
+        desired.resources.insert(resource.name.to_owned(), Bytes::from(message.encode_to_vec()));
+    }
+    let composite = &judged.observed.composite;
+    let body =
+        json!({ "apiVersion": composite.api_version, "kind": composite.kind, "status": status(judged) });
+    let ready = match judged.phase {
+        PoolPhase::Ready | PoolPhase::Drained => Ready::True,
+        PoolPhase::Pending | PoolPhase::Degraded | PoolPhase::Draining => Ready::False,
+    };
+    desired.composite =
+        Some(Resource { resource: wire::to_struct(&body)?, connection_details: vec![], ready: ready.into() });
+    Ok(desired)
+}
+
+/// Transitions: only in the pass in which what is shown differs from what will be. A failed pass (Unknown/FatalError) says nothing about
+/// what was shown before, and the first pass has nothing to compare with but what is wrong.
+fn events(judged: &Judged, conditions: &[Condition]) -> Vec<Event> {
+    let shown = &judged.observed.composite.conditions;
+    let mut events = Vec::new();
+    // Before the other pools were read the answer is not the last one.
+    if judged.observed.pool.is_none() && judged.observed.peers.is_none() {
+        return events;
+    }
+    for new in conditions {
+        let Some(type_) = PoolConditionType::parse(&new.type_) else { continue };
+        let good = is_good(type_, new.status.as_str(), &new.reason);
+        let news = match condition(shown, &new.type_) {
+            Some(old) if old.status == "Unknown" && old.reason == "FatalError" => false,
+            Some(old) => !same(old, new),
+            None => !good,
+        };
+        if news {
+            events.push(Event {
+                warning: !good,
+                reason: type_.as_str(),
+                message: format!("{}: {}", new.reason, new.message),
+            });
+        }
+    }
+    events.extend(scaled_to_zero(judged));
+    events
+}
+
+fn scaled_to_zero(judged: &Judged) -> Option<Event> {
+    let before = Size::asked(judged.observed.pool.as_ref()?.manifest())?.size;
+    let wanted = judged.wanted.as_ref().ok().filter(|w| !w.drain)?;
+    let zero = before > 0 && wanted.size?.size == 0;
+    zero.then(|| Event {
+        warning: true,
+        reason: "ScaledToZero",
+        message: "the pool keeps no clusters from now on; claims are still served, by installing one, which takes long".into(),
+    })
+}

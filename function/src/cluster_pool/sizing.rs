@@ -1,0 +1,69 @@
+//! How large the pool is to be now: its own size, what the schedule says in its place, and what a refresh or a rotation leaves of it.
+
+use serde_json::Value;
+use testplatform_apis::{
+    pool::{OnArtifactChange, RotationMode, ScalingMode, Sizing, TestPlatformClusterPoolSpec},
+    pool_report::{Ceiling, PoolStatus, RotationPhase},
+};
+
+/// What the hub-side provider calls a refresh that it began by itself.
+pub const ARTIFACT_REFRESH: &str = "artifact:";
+
+/// What the ClusterPool says about its size.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Size {
+    /// Clusters that nobody has claimed.
+    pub size: i64,
+    /// Of them running.
+    pub running_count: Option<i64>,
+    /// All clusters.
+    pub max_size: Option<i64>,
+}
+
+impl Size {
+    /// By the definition and what the schedule says in its place.
+    pub fn of(spec: &TestPlatformClusterPoolSpec, part: Option<Sizing>, always_runs: bool) -> Self {
+        let part = part.unwrap_or(Sizing { size: spec.size, running_count: None, max_size: None });
+        let running = part.running_count.or(spec.running_count).map(i64::from);
+        let size = i64::from(part.size);
+        Self {
+            size,
+            running_count: if always_runs { Some(size) } else { running.map(|r| r.min(size)) },
+            max_size: part.max_size.or(spec.max_size).map(i64::from),
+        }
+    }
+
+    /// As it was last asked for.
+    pub fn asked(manifest: &Value) -> Option<Self> {
+        let number = |key: &str| manifest["spec"][key].as_i64();
+        let (running_count, max_size) = (number("runningCount"), number("maxSize"));
+        Some(Self { size: number("size")?, running_count, max_size })
+    }
+
+    /// No more than what is left of it for now.
+    #[must_use]
+    pub fn below(self, ceiling: Ceiling, always_runs: bool) -> Self {
+        let size = self.size.min(ceiling.size.max(0));
+        let running = self.running_count.map(|r| r.min(size).min(ceiling.running_count.unwrap_or(r).max(0)));
+        Self { size, running_count: if always_runs { Some(size) } else { running }, ..self }
+    }
+}
+
+/// What a refresh or a rotation leaves of the size, as long as it is asked for: to take back what asks for it is how an administrator ends one
+/// whose provider is away.
+pub fn ceiling(spec: &TestPlatformClusterPoolSpec, report: Option<&PoolStatus>) -> Option<Ceiling> {
+    let report = report.filter(|_| spec.scaling_mode != Some(ScalingMode::External))?;
+    let refresh = spec.refresh.clone().unwrap_or_default();
+    let refreshes = report.refresh.as_ref().is_some_and(|r| {
+        let asked = refresh.nonce.as_deref() == Some(r.nonce.as_str());
+        let by_itself = refresh.on_artifact_change == Some(OnArtifactChange::Rolling)
+            && r.nonce.starts_with(ARTIFACT_REFRESH);
+        (asked || by_itself) && !r.phase.over()
+    });
+    let rotates = spec.credentials_rotation.unwrap_or_default().mode == Some(RotationMode::Drain)
+        && report.rotation.as_ref().is_some_and(|r| {
+            let meant = spec.credentials_ref.as_ref().is_some_and(|c| c.name == r.name);
+            meant && matches!(r.phase, RotationPhase::Draining | RotationPhase::Switching)
+        });
+    report.ceiling.filter(|_| refreshes || rotates)
+}

@@ -1,0 +1,166 @@
+//! Judged → `status`, and the one sentence.
+
+use serde_json::Value;
+use testplatform_apis::{
+    foreign::cluster_pool::conditions,
+    pool_report::PoolStatus,
+    pool_status::{
+        PoolFailure, PoolPhase, PoolPlace, RefreshStatus, Rollout, RotationStatus, ScheduleStatus,
+        TestPlatformClusterPoolStatus,
+    },
+    status::HubStatus,
+};
+
+use super::{
+    Judged,
+    conditions::{trouble, words},
+    observed::{Observed, Pool},
+    validate::Wanted,
+};
+use crate::{text::bounded, validate::Problem};
+
+/// The most names that a status lists.
+const MOST: usize = 50;
+
+/// Where the pool stands.
+pub(super) fn phase(observed: &Observed, wanted: Result<&Wanted, &Vec<Problem>>) -> PoolPhase {
+    let drain = wanted.is_ok_and(|w| w.drain);
+    match &observed.pool {
+        Some(pool) if drain || pool.is_going() => PoolPhase::Draining,
+        None if drain => PoolPhase::Drained,
+        Some(pool) if pool.remote().is_some() => {
+            if trouble(observed).is_some() {
+                PoolPhase::Degraded
+            } else {
+                PoolPhase::Ready
+            }
+        }
+        Some(_) | None => PoolPhase::Pending,
+    }
+}
+
+/// The whole status.
+pub(super) fn status(judged: &Judged) -> Value {
+    let observed = &judged.observed;
+    let pool = observed.pool.as_ref();
+    let counts = observed.remote().map(|r| &r.status.value);
+    let report = observed.report();
+    let nothing = PoolStatus::default();
+    let said = report.unwrap_or(&nothing);
+    let status = TestPlatformClusterPoolStatus {
+        phase: Some(judged.phase),
+        message: Some(message(judged)),
+        pool: place(judged),
+        hub: hub(judged),
+        size: counts.map(|c| c.size.max(0)),
+        standby: counts.map(|c| c.standby.max(0)),
+        ready: counts.map(|c| c.ready.max(0)),
+        installing: counts.map(|c| (c.size - c.standby - c.ready).max(0)),
+        claimed: said.claimed.filter(|c| *c >= 0),
+        claimed_clusters: pool.map(holding).unwrap_or_default(),
+        rollout: pool.and_then(rollout),
+        schedule: schedule(judged),
+        refresh: refresh(judged, said),
+        rotation: rotation(said),
+        last_provision_failure: said.last_provision_failure.as_ref().map(failure),
+    };
+    serde_json::to_value(status).unwrap_or_default()
+}
+
+fn place(judged: &Judged) -> Option<PoolPlace> {
+    if let Ok(wanted) = &judged.wanted {
+        return Some(PoolPlace { name: wanted.name.to_string(), namespace: wanted.namespace.clone() });
+    }
+    let metadata = &judged.observed.pool.as_ref()?.manifest()["metadata"];
+    let text = |key: &str| metadata[key].as_str().unwrap_or_default().to_owned();
+    Some(PoolPlace { name: text("name"), namespace: text("namespace") })
+}
+
+fn hub(judged: &Judged) -> Option<HubStatus> {
+    let of_object = || judged.observed.pool.as_ref().map(|p| p.object.spec.provider_config_ref.name.clone());
+    let name = judged.wanted.as_ref().ok().map(|w| w.provider_config.clone()).or_else(of_object);
+    name.map(|name| HubStatus { name: Some(name), reason: None })
+}
+
+/// The sentence: what is wrong or going on, else how many there are.
+fn message(judged: &Judged) -> String {
+    let problems = match &judged.wanted {
+        Err(problems) => Some(super::conditions::invalid(problems)),
+        Ok(_) => None,
+    };
+    let held = || judged.wanted.as_ref().ok().and_then(|w| w.hold.as_ref()).map(|h| h.message.clone());
+    let text = match judged.phase {
+        PoolPhase::Draining => words::draining(judged),
+        PoolPhase::Drained => "the pool is gone, as asked".into(),
+        PoolPhase::Pending => problems
+            .or_else(held)
+            .unwrap_or_else(|| "the pool was asked for; the hub has not answered yet".into()),
+        PoolPhase::Degraded | PoolPhase::Ready => {
+            let trouble = trouble(&judged.observed).map(|(_, words)| words);
+            problems.or(trouble).unwrap_or_else(|| words::counts(judged))
+        }
+    };
+    bounded(&text, 1024)
+}
+
+/// The claimed clusters that hold a pool which is going, as Hive names them.
+pub(super) fn holding(pool: &Pool) -> Vec<String> {
+    let held = pool.condition(conditions::DELETION_POSSIBLE).filter(|c| c.is_false() && pool.is_going());
+    held.map(|c| listed(&c.message)).unwrap_or_default()
+}
+
+/// Names at the end of a sentence of Hive's: `…: a, b`.
+fn listed(message: &str) -> Vec<String> {
+    let (_, list) = message.rsplit_once(": ").unwrap_or(("", message));
+    let names = list.split([',', ' ']).map(|name| name.trim_matches(['[', ']', '"', '.']));
+    let legal =
+        |name: &&str| testplatform_apis::names::ObjectName::try_from(*name).is_ok() && name.contains('-');
+    names.filter(legal).take(MOST).map(str::to_owned).collect()
+}
+
+fn rollout(pool: &Pool) -> Option<Rollout> {
+    let current = pool.condition(conditions::ALL_CLUSTERS_CURRENT)?;
+    let stale = if current.is_true() { vec![] } else { listed(&current.message) };
+    let size = pool.remote()?.status.value.size.max(0);
+    let counted = (current.is_true() || !stale.is_empty())
+        .then(|| (size - i64::try_from(stale.len()).unwrap_or(0)).max(0));
+    Some(Rollout { current: counted, stale, up_to_date: current.is_true() })
+}
+
+fn schedule(judged: &Judged) -> Option<ScheduleStatus> {
+    let wanted = judged.wanted.as_ref().ok()?;
+    wanted.spec.schedule.as_ref()?;
+    let moment = &wanted.moment;
+    Some(ScheduleStatus { active_window: moment.window.clone(), next_transition: moment.next })
+}
+
+fn refresh(judged: &Judged, said: &PoolStatus) -> Option<RefreshStatus> {
+    let asked = judged.wanted.as_ref().ok().and_then(|w| w.spec.refresh.as_ref()?.nonce.clone());
+    let report = said.refresh.as_ref().filter(|r| asked.as_ref().is_none_or(|nonce| r.covers(nonce)));
+    let nonce = report.map(|r| r.nonce.clone()).or(asked)?;
+    Some(RefreshStatus {
+        nonce: Some(bounded(&nonce, 128)),
+        phase: report.map(|r| r.phase),
+        remaining: report.and_then(|r| r.remaining).filter(|r| *r >= 0),
+    })
+}
+
+fn rotation(said: &PoolStatus) -> Option<RotationStatus> {
+    let report = said.rotation.as_ref()?;
+    Some(RotationStatus {
+        secret_name: Some(bounded(&report.name, 253)),
+        phase: Some(report.phase),
+        clusters_on_old: report.clusters_on_old.iter().take(MOST).map(|n| bounded(n, 253)).collect(),
+        claimed_on_old: Some(report.claimed_on_old).filter(|n| *n >= 0),
+    })
+}
+
+fn failure(failure: &PoolFailure) -> PoolFailure {
+    PoolFailure {
+        cluster_deployment: bounded(&failure.cluster_deployment, 253),
+        reason: bounded(&failure.reason, 256),
+        message: bounded(&failure.message, 1024),
+        time: failure.time,
+        attempt: failure.attempt.filter(|a| *a >= 1),
+    }
+}

@@ -1,0 +1,264 @@
+//! Definition × what is observed × now → [`Wanted`], or everything that is wrong with it.
+
+use jiff::Timestamp;
+use serde::Deserialize;
+use testplatform_apis::{
+    condition::PoolRequested,
+    names::ShortName,
+    pool::{AdminKind, PlatformKind, RotationMode, ScalingMode, TestPlatformClusterPoolSpec},
+    pool_report::RotationPhase,
+};
+
+use super::{
+    observed::Observed,
+    schedule::{self, Moment, Trouble},
+    sizing::{Size, ceiling},
+};
+use crate::{text::bounded, validate::Problem};
+
+/// A definition of which everything that can be judged was judged.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// Name of the ClusterPool.
+    pub name: ShortName,
+    /// Its namespace.
+    pub namespace: String,
+    /// The hub's ProviderConfig.
+    pub provider_config: String,
+    /// The definition.
+    pub spec: TestPlatformClusterPoolSpec,
+    /// Which cloud.
+    pub platform: PlatformKind,
+    /// How large it is when nothing else is going on; none: that cannot be told, and nothing was made yet.
+    pub usual: Option<Size>,
+    /// How large it is to be now.
+    pub size: Option<Size>,
+    /// Which part of the schedule holds.
+    pub moment: Moment,
+    /// The Secret with the credentials to use now: the old one while a rotation empties the pool.
+    pub credentials: Option<String>,
+    /// Whether it is to go.
+    pub drain: bool,
+    /// Why nothing may be made.
+    pub hold: Option<Remark>,
+    /// What the administrators should know.
+    pub remarks: Vec<Remark>,
+}
+
+/// Something that the administrators should know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remark {
+    /// The reason that the condition shows.
+    pub reason: PoolRequested,
+    /// A sentence.
+    pub message: String,
+}
+
+/// All problems, not the first.
+pub fn validate(observed: &Observed, now: Timestamp) -> Result<Wanted, Vec<Problem>> {
+    let own = &observed.composite.metadata.name;
+    let spec = TestPlatformClusterPoolSpec::deserialize(&observed.composite.spec)
+        .map_err(|e| vec![problem("spec", bounded(&e.to_string(), 256))])?;
+    let mut problems = Vec::new();
+    let mut remarks = Vec::new();
+    let name = spec.name.as_deref().unwrap_or(own);
+    let field = if spec.name.is_some() { "spec.name" } else { "metadata.name" };
+    let name = ShortName::try_from(name).map_err(|e| problems.push(problem(field, e.to_string())));
+    let platform = platform(&spec, &mut problems);
+    always_running(&spec, platform, &mut problems);
+    if spec.scaling_mode == Some(ScalingMode::External) && spec.schedule.is_some() {
+        problems.push(problem(
+            "spec.schedule",
+            "scalingMode External leaves the size to somebody else; remove one of them".into(),
+        ));
+    }
+    for (index, admin) in spec.admins.iter().enumerate() {
+        if (admin.kind == AdminKind::ServiceAccount) != admin.namespace.is_some() {
+            let sentence = "a ServiceAccount has a namespace, and nobody else has one";
+            problems.push(problem(&format!("spec.admins[{index}]"), sentence.into()));
+        }
+    }
+    let (Ok(name), Some(platform), true) = (name, platform, problems.is_empty()) else {
+        return Err(problems);
+    };
+
+    let (name, namespace, provider_config) = place(name, &spec, observed, &mut remarks);
+    let mut hold = taken(&name, &namespace, &provider_config, observed);
+    let drain = spec.drain == Some(true);
+    let runs = platform.always_runs();
+    let scheduled = spec.schedule.as_ref().map_or(Ok(Moment::default()), |s| schedule::at(s, now));
+    let (moment, usual) = match scheduled {
+        Ok(moment) => {
+            let usual = Size::of(&spec, moment.sizing, runs);
+            (moment, Some(usual))
+        }
+        // What runs is kept; what was not made yet waits.
+        Err(Trouble { reason, message }) => {
+            let asked = observed.pool.as_ref().and_then(|p| Size::asked(p.manifest()));
+            let kept = if asked.is_some() {
+                "the pool keeps its size until that is corrected"
+            } else {
+                "the pool is made once that is corrected"
+            };
+            let remark = Remark { reason, message: format!("{message}; {kept}") };
+            if asked.is_none() && hold.is_none() {
+                hold = Some(remark.clone());
+            }
+            remarks.push(remark);
+            (Moment::default(), asked)
+        }
+    };
+    let ceiling = ceiling(&spec, observed.report());
+    let size = usual.map(|usual| ceiling.map_or(usual, |c| usual.below(c, runs)));
+    let credentials = credentials(&spec, platform, observed);
+    if super::resources::hands_over(&spec, observed) {
+        let message = "the size is about to be left to whatever scales the pool on the hub; until then it is kept as it is";
+        remarks.push(Remark { reason: PoolRequested::HandingOver, message: message.into() });
+    }
+    remarks.sort_by_key(|r| r.reason);
+    Ok(Wanted {
+        name,
+        namespace,
+        provider_config,
+        spec,
+        platform,
+        usual,
+        size,
+        moment,
+        credentials,
+        drain,
+        hold,
+        remarks,
+    })
+}
+
+fn problem(field: &str, sentence: String) -> Problem {
+    Problem { field: field.to_owned(), sentence }
+}
+
+/// Exactly one, with credentials that are named in one place.
+fn platform(spec: &TestPlatformClusterPoolSpec, problems: &mut Vec<Problem>) -> Option<PlatformKind> {
+    let Some((kind, block)) = spec.platform.only() else {
+        let sentence =
+            "set exactly one of aws, azure, gcp, openstack and vsphere, for which Hive builds pools";
+        problems.push(problem("spec.platform", sentence.into()));
+        return None;
+    };
+    if block.contains_key("credentialsSecretRef") {
+        let field = format!("spec.platform.{kind}.credentialsSecretRef");
+        problems.push(problem(&field, "use spec.credentialsRef, which is what is rotated".into()));
+    }
+    let assumes =
+        kind == PlatformKind::Aws && block.get("credentialsAssumeRole").is_some_and(|r| !r.is_null());
+    if assumes == spec.credentials_ref.is_some() {
+        let sentence = if assumes {
+            "excludes spec.platform.aws.credentialsAssumeRole; set one of them"
+        } else {
+            "is needed: the Secret with the credentials for the cloud"
+        };
+        problems.push(problem("spec.credentialsRef", sentence.into()));
+    }
+    Some(kind)
+}
+
+/// Hive does nothing at all for a pool of clusters that cannot hibernate unless all of them run.
+fn always_running(
+    spec: &TestPlatformClusterPoolSpec,
+    platform: Option<PlatformKind>,
+    problems: &mut Vec<Problem>,
+) {
+    let Some(kind) = platform.filter(|p| p.always_runs()) else { return };
+    let mut must = |field: String, running: Option<i32>, size: i32| {
+        if running.is_some_and(|r| r != size) {
+            problems.push(problem(
+                &field,
+                format!("must be equal to size ({size}): clusters on {kind} cannot hibernate"),
+            ));
+        }
+    };
+    must("spec.runningCount".into(), Some(spec.running_count.unwrap_or(0)), spec.size);
+    if let Some(schedule) = &spec.schedule {
+        if let Some(default) = schedule.default {
+            must("spec.schedule.default.runningCount".into(), default.running_count, default.size);
+        }
+        for (index, window) in schedule.windows.iter().enumerate() {
+            must(format!("spec.schedule.windows[{index}].runningCount"), window.running_count, window.size);
+        }
+    }
+    if spec.scaling_mode == Some(ScalingMode::External) {
+        problems.push(problem(
+            "spec.scalingMode",
+            format!("External cannot be had on {kind}, where runningCount has to follow size"),
+        ));
+    }
+}
+
+/// A pool that was asked for stays where it is.
+fn place(
+    name: ShortName,
+    spec: &TestPlatformClusterPoolSpec,
+    observed: &Observed,
+    remarks: &mut Vec<Remark>,
+) -> (ShortName, String, String) {
+    let asked = (name, spec.namespace.clone(), spec.provider_config.clone());
+    let Some(pool) = &observed.pool else { return asked };
+    let text = |key: &str| pool.manifest()["metadata"][key].as_str().unwrap_or_default();
+    let hub = &pool.object.spec.provider_config_ref.name;
+    let Ok(name) = ShortName::try_from(text("name")) else { return asked };
+    let there = (name, text("namespace").to_owned(), hub.clone());
+    if there != asked {
+        let (name, namespace, hub) = &there;
+        let message = format!(
+            "a pool does not move: it stays {namespace}/{name} on the hub of ProviderConfig {hub}; create another pool"
+        );
+        remarks.push(Remark { reason: PoolRequested::ChangeIgnored, message });
+    }
+    there
+}
+
+/// Hive lets the administrators of one pool into the clusters of every pool of that name on the hub.
+fn taken(name: &ShortName, namespace: &str, provider_config: &str, observed: &Observed) -> Option<Remark> {
+    if observed.pool.is_some() {
+        return None;
+    }
+    let metadata = &observed.composite.metadata;
+    let age = (metadata.creation_timestamp, metadata.name.clone());
+    let Some(peers) = &observed.peers else {
+        // This answer is not the last one: core fetches what is asked for and calls again.
+        let message = "the other pools were not read yet".into();
+        return Some(Remark { reason: PoolRequested::PoolsNotRead, message });
+    };
+    let same = |p: &&super::Peer| p.pool == name.as_str() && p.provider_config == provider_config;
+    let other = peers.iter().filter(same).find(|p| p.made || p.age < age)?;
+    let message = format!(
+        "XTestPlatformClusterPool {} has a pool {name} on this hub already, in namespace {}{}; choose another name",
+        other.age.1,
+        other.namespace,
+        if other.namespace == namespace { ", the very same" } else { "" },
+    );
+    Some(Remark { reason: PoolRequested::NameTaken, message })
+}
+
+/// The Secret to use now. While a rotation empties the pool that is the old one.
+fn credentials(
+    spec: &TestPlatformClusterPoolSpec,
+    platform: PlatformKind,
+    observed: &Observed,
+) -> Option<String> {
+    let wanted = &spec.credentials_ref.as_ref()?.name;
+    let mode = spec.credentials_rotation.unwrap_or_default().mode.unwrap_or_default();
+    let used = observed.pool.as_ref().and_then(|p| {
+        p.manifest()["spec"]["platform"][platform.as_str()]["credentialsSecretRef"]["name"].as_str()
+    });
+    match (mode, used) {
+        (RotationMode::Drain, Some(used)) if used != wanted => {
+            let rotation = observed.report().and_then(|r| r.rotation.as_ref()).filter(|r| r.name == *wanted);
+            let may = rotation.is_some_and(|r| match r.phase {
+                RotationPhase::Switching | RotationPhase::Replacing | RotationPhase::Done => true,
+                RotationPhase::First | RotationPhase::Draining => false,
+            });
+            Some(if may { wanted.clone() } else { used.to_owned() })
+        }
+        (RotationMode::Drain | RotationMode::Replace, _) => Some(wanted.clone()),
+    }
+}

@@ -1,0 +1,247 @@
+//! A small model of everything around the function for a pool: core, provider-kubernetes and the hub, as far as pools need them.
+
+use std::collections::BTreeMap;
+
+use function_testplatform::{
+    Options, Thought,
+    proto::{Resource, RunFunctionRequest, RunFunctionResponse, Severity, Status},
+    run, wire,
+};
+use jiff::Timestamp;
+use prost::Message as _;
+use serde_json::{Value, json};
+use testplatform_apis::names::ours;
+
+/// The world around one pool.
+#[derive(Clone, Debug)]
+pub struct PoolWorld {
+    pub now: Timestamp,
+    pub spec: Value,
+    pub created: &'static str,
+    /// The other pools in Git.
+    pub peers: Vec<Value>,
+    pub status: Value,
+    pub conditions: BTreeMap<String, Value>,
+    /// The composed Objects.
+    pub objects: BTreeMap<String, Value>,
+    /// What was told about; none of them in a pass at rest.
+    pub events: Vec<String>,
+    /// How long the last answer is good, in seconds.
+    pub ttl: i64,
+}
+
+/// A pool as Git has it.
+pub fn spec() -> Value {
+    json!({
+        "namespace": "cluster-pools", "providerConfig": "hive-1", "size": 3, "runningCount": 1, "maxSize": 10,
+        "baseDomain": "ci.example.com", "imageSetRef": { "name": "ocp-4.20" },
+        "credentialsRef": { "name": "aws-1" }, "platform": { "aws": { "region": "us-east-1" } },
+    })
+}
+
+impl PoolWorld {
+    /// With fields of the definition added or, with null, left out.
+    pub fn with(changes: &Value) -> Self {
+        let mut world = Self {
+            now: "2026-11-23T10:00:00Z".parse().unwrap(),
+            spec: spec(),
+            created: "2026-11-23T09:00:00Z",
+            peers: vec![],
+            status: json!({}),
+            conditions: BTreeMap::new(),
+            objects: BTreeMap::new(),
+            events: vec![],
+            ttl: 0,
+        };
+        world.change(changes);
+        world
+    }
+
+    /// Git changes.
+    pub fn change(&mut self, changes: &Value) {
+        for (key, value) in changes.as_object().unwrap() {
+            if value.is_null() {
+                self.spec.as_object_mut().unwrap().remove(key);
+            } else {
+                self.spec[key] = value.clone();
+            }
+        }
+    }
+
+    /// The request that core would send.
+    pub fn request(&self) -> RunFunctionRequest {
+        let mut status = self.status.clone();
+        status["conditions"] = self.conditions.values().cloned().collect();
+        let resources: serde_json::Map<_, _> =
+            self.objects.iter().map(|(name, o)| (name.clone(), json!({ "resource": o }))).collect();
+        let peers: Vec<_> = self.peers.iter().map(|peer| json!({ "resource": peer })).collect();
+        super::request(&json!({
+            "meta": { "tag": "t" },
+            "observed": {
+                "composite": { "resource": {
+                    "apiVersion": "ci.openshift.org/v1alpha1", "kind": "XTestPlatformClusterPool",
+                    "metadata": { "name": "aws-420", "uid": "pool-uid", "creationTimestamp": self.created },
+                    "spec": self.spec, "status": status,
+                } },
+                "resources": resources,
+            },
+            "desired": {},
+            "requiredResources": { "cluster-pools": { "items": peers } },
+        }))
+    }
+
+    /// One pass of core: calls the function, checks the invariants and does what it says.
+    pub fn pass(&mut self) -> RunFunctionResponse {
+        let request = self.request();
+        let response = run(&request, &Options::default(), self.now);
+        assert_eq!(response, run(&request, &Options::default(), self.now), "the same bytes");
+        let fatal = response.results.iter().find(|r| r.severity() == Severity::Fatal);
+        assert!(fatal.is_none(), "{fatal:?}");
+        let thought = Thought::about(&request, self.now).unwrap();
+        assert_eq!(thought.violation(&response, &request), None);
+        self.ttl = response.meta.as_ref().unwrap().ttl.unwrap().seconds;
+        self.events.extend(response.results.iter().map(|r| r.reason.clone().unwrap_or_default()));
+        let desired = response.desired.clone().unwrap();
+        self.status = wire::to_value(&desired.composite.unwrap().resource).unwrap()["status"].clone();
+        self.conditions = response.conditions.iter().map(|c| (c.r#type.clone(), shown(c))).collect();
+        let wanted: BTreeMap<String, Value> = desired
+            .resources
+            .iter()
+            .map(|(name, bytes)| {
+                let resource = Resource::decode(bytes.clone()).unwrap();
+                (name.clone(), wire::to_value(&resource.resource).unwrap())
+            })
+            .collect();
+        for (name, object) in &mut self.objects {
+            if !wanted.contains_key(name) {
+                object["metadata"]["deletionTimestamp"] = json!(self.now);
+            }
+        }
+        for (name, mut object) in wanted {
+            let old = self.objects.remove(&name).unwrap_or(json!({}));
+            if let Some(status) = old.get("status") {
+                object["status"] = status.clone();
+            }
+            if let Some(going) = old["metadata"].get("deletionTimestamp") {
+                object["metadata"]["deletionTimestamp"] = going.clone();
+            }
+            self.objects.insert(name, object);
+        }
+        response
+    }
+
+    /// provider-kubernetes applies, the hub takes it, and core looks again until nothing is news.
+    pub fn settle(&mut self) {
+        for _ in 0..6 {
+            self.pass();
+            self.apply();
+        }
+        let before = self.events.len();
+        self.pass();
+        assert_eq!(self.events.len(), before, "news at rest: {:?}", &self.events[before..]);
+    }
+
+    /// provider-kubernetes and the hub: what is asked for is there. Fields that are left out stay.
+    fn apply(&mut self) {
+        let mut there = self.remote().clone();
+        for (name, object) in &mut self.objects {
+            if object["metadata"].get("deletionTimestamp").is_some() {
+                continue;
+            }
+            let policies = object["spec"]["managementPolicies"].clone();
+            let writes = policies.is_null() || policies.as_array().unwrap().contains(&json!("Update"));
+            let manifest = object["spec"]["forProvider"]["manifest"].clone();
+            let of_pool = manifest["kind"] == "ClusterPool";
+            let mut remote = if of_pool { there.clone() } else { Value::Null };
+            if writes {
+                merge(&mut remote, &manifest);
+            }
+            remote["metadata"]["uid"] = json!("remote");
+            if of_pool {
+                there = remote.clone();
+            }
+            object["status"]["atProvider"]["manifest"] = remote;
+            object["status"]["conditions"] =
+                json!([{ "type": "Synced", "status": "True", "reason": "ReconcileSuccess" }]);
+            let _ = name;
+        }
+        for object in self.objects.values_mut() {
+            let manifest = &mut object["status"]["atProvider"]["manifest"];
+            if manifest["kind"] == "ClusterPool" {
+                *manifest = there.clone();
+            }
+        }
+    }
+
+    /// The ClusterPool as it was last observed.
+    pub fn remote(&self) -> Value {
+        self.objects.get("pool").map(|o| o["status"]["atProvider"]["manifest"].clone()).unwrap_or(json!({}))
+    }
+
+    /// Something happens to the ClusterPool on the hub.
+    pub fn on_the_hub(&mut self, change: &Value) {
+        let mut remote = self.remote();
+        merge(&mut remote, change);
+        self.objects.get_mut("pool").unwrap()["status"]["atProvider"]["manifest"] = remote;
+    }
+
+    /// Hive says how many clusters there are.
+    pub fn counts(&mut self, size: i64, standby: i64, ready: i64) {
+        self.on_the_hub(&json!({ "status": { "size": size, "standby": standby, "ready": ready } }));
+    }
+
+    /// Hive sets a condition.
+    pub fn hive_says(&mut self, type_: &str, status: &str, reason: &str, message: &str) {
+        let said = json!({ "type": type_, "status": status, "reason": reason, "message": message });
+        let old = self.remote()["status"]["conditions"].as_array().cloned().unwrap_or_default();
+        let kept = old.into_iter().filter(|c| c["type"] != type_).chain([said]);
+        let all: Vec<_> = kept.collect();
+        self.on_the_hub(&json!({ "status": { "conditions": all } }));
+    }
+
+    /// The hub-side provider's annotation.
+    pub fn reports(&mut self, report: &Value) {
+        self.on_the_hub(&json!({ "metadata": { "annotations": { ours::POOL_STATUS: report.to_string() } } }));
+    }
+
+    /// What is asked for.
+    pub fn manifest(&self) -> &Value {
+        &self.objects["pool"]["spec"]["forProvider"]["manifest"]
+    }
+
+    /// Status and reason.
+    pub fn condition(&self, type_: &str) -> (String, String) {
+        let c = &self.conditions[type_];
+        (c["status"].as_str().unwrap().into(), c["reason"].as_str().unwrap().into())
+    }
+
+    /// Its sentence.
+    pub fn said(&self, type_: &str) -> String {
+        self.conditions[type_]["message"].as_str().unwrap().into()
+    }
+
+    /// Where it stands.
+    pub fn phase(&self) -> String {
+        self.status["phase"].as_str().unwrap_or_default().into()
+    }
+}
+
+fn merge(into: &mut Value, from: &Value) {
+    match (into, from) {
+        (Value::Object(into), Value::Object(from)) => {
+            for (key, value) in from {
+                merge(into.entry(key).or_insert(Value::Null), value);
+            }
+        }
+        (into, from) => *into = from.clone(),
+    }
+}
+
+fn shown(condition: &function_testplatform::proto::Condition) -> Value {
+    let status = match condition.status() {
+        Status::ConditionTrue => "True",
+        Status::ConditionFalse => "False",
+        Status::ConditionUnknown | Status::ConditionUnspecified => "Unknown",
+    };
+    json!({ "type": condition.r#type, "status": status, "reason": condition.reason, "message": condition.message })
+}

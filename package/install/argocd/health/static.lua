@@ -1,0 +1,2 @@
+-- It has no status that could tell more.
+return { status = "Healthy", message = "applied" }

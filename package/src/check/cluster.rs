@@ -1,0 +1,178 @@
+//! `cargo xpkg check cluster`: which composites still go by another revision of the Composition than the newest.
+//!
+//! Input: composites and revisions, as the API server has them. Output: who is left, and which functions are still called. No I/O.
+//! The incumbent's functions may go only when nobody is left: a composite whose function is gone can be neither changed nor deleted.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
+
+use serde::Serialize;
+use serde_json::Value;
+
+/// A composite that goes by something else than the newest revision of the Composition.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Left {
+    /// Name of the composite.
+    pub composite: String,
+    /// Namespace and name of its claim; none for an administrator's.
+    pub claim: Option<String>,
+    /// The revision that it goes by; none if Crossplane has not looked at it yet.
+    pub revision: Option<String>,
+    /// What calls the composite's functions: names of Functions, in the order of the pipeline. Empty if the revision is gone.
+    pub functions: Vec<String>,
+    /// Why it does not follow.
+    pub reason: Reason,
+}
+
+/// Why a composite is left on another revision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub enum Reason {
+    /// Crossplane will move it with its next pass, or has not been able to.
+    NotMovedYet,
+    /// Its compositionUpdatePolicy is Manual: somebody has to move it.
+    Manual,
+    /// Its compositionRevisionSelector keeps it.
+    Selected,
+    /// It goes by another Composition.
+    OtherComposition,
+    /// Crossplane has not looked at it yet.
+    NotLookedAt,
+}
+
+/// What was found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    /// Name of the Composition.
+    pub composition: String,
+    /// Its newest revision; none if it has none.
+    pub newest: Option<String>,
+    /// How many composites there are.
+    pub composites: usize,
+    /// Those that are left, by name.
+    pub left: Vec<Left>,
+    /// Functions that those who are left need, and the newest revision does not.
+    pub still_needed: BTreeSet<String>,
+}
+
+impl Report {
+    /// Whether everybody goes by the newest revision.
+    pub fn is_clean(&self) -> bool {
+        self.left.is_empty()
+    }
+}
+
+/// Compares composites with the newest revision of a Composition.
+pub fn report(composition: &str, composites: &[Value], revisions: &[Value]) -> Report {
+    let by_name: BTreeMap<&str, &Value> =
+        revisions.iter().map(|revision| (name(revision), revision)).collect();
+    let newest = revisions
+        .iter()
+        .filter(|revision| revision["metadata"]["labels"]["crossplane.io/composition-name"] == composition)
+        .max_by_key(|revision| revision["spec"]["revision"].as_i64().unwrap_or_default());
+    let mut left: Vec<Left> =
+        composites.iter().filter_map(|composite| judge(composition, composite, newest, &by_name)).collect();
+    left.sort();
+    let current: BTreeSet<String> = newest.into_iter().flat_map(functions).collect();
+    let still_needed =
+        left.iter().flat_map(|left| left.functions.clone()).filter(|f| !current.contains(f)).collect();
+    Report {
+        composition: composition.to_owned(),
+        newest: newest.map(|revision| name(revision).to_owned()),
+        composites: composites.len(),
+        left,
+        still_needed,
+    }
+}
+
+fn judge(
+    composition: &str,
+    composite: &Value,
+    newest: Option<&Value>,
+    revisions: &BTreeMap<&str, &Value>,
+) -> Option<Left> {
+    let spec = &composite["spec"];
+    // Crossplane 2 keeps its own fields under `crossplane` in composites that have no claims.
+    let ours = if spec["crossplane"].is_object() { &spec["crossplane"] } else { spec };
+    let revision = ours["compositionRevisionRef"]["name"].as_str();
+    let reason = if ours["compositionRef"]["name"].as_str().is_some_and(|other| other != composition) {
+        Reason::OtherComposition
+    } else if revision.is_some() && revision == newest.map(name) {
+        return None;
+    } else if ours["compositionUpdatePolicy"] == "Manual" {
+        Reason::Manual
+    } else if ours["compositionRevisionSelector"].is_object() {
+        Reason::Selected
+    } else if revision.is_none() {
+        Reason::NotLookedAt
+    } else {
+        Reason::NotMovedYet
+    };
+    let claim = &spec["claimRef"];
+    let claim = claim["namespace"].as_str().zip(claim["name"].as_str());
+    Some(Left {
+        composite: name(composite).to_owned(),
+        claim: claim.map(|(namespace, name)| format!("{namespace}/{name}")),
+        revision: revision.map(str::to_owned),
+        functions: revision.and_then(|name| revisions.get(name)).map(|r| functions(r)).unwrap_or_default(),
+        reason,
+    })
+}
+
+fn name(object: &Value) -> &str {
+    object["metadata"]["name"].as_str().unwrap_or_default()
+}
+
+/// Names of the Functions that a revision calls.
+fn functions(revision: &Value) -> Vec<String> {
+    let steps = revision["spec"]["pipeline"].as_array().into_iter().flatten();
+    let mut all: Vec<String> = Vec::new();
+    for function in steps.filter_map(|step| step["functionRef"]["name"].as_str()) {
+        if !all.iter().any(|known| known == function) {
+            all.push(function.to_owned());
+        }
+    }
+    all
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let newest = self.newest.as_deref().unwrap_or("none");
+        writeln!(f, "Composition {}, newest revision {newest}", self.composition)?;
+        for left in &self.left {
+            writeln!(f, "{left}")?;
+        }
+        if self.is_clean() {
+            return writeln!(f, "all {} composites go by it", self.composites);
+        }
+        writeln!(f, "{} of {} composites do not go by it", self.left.len(), self.composites)?;
+        if !self.still_needed.is_empty() {
+            let needed: Vec<&str> = self.still_needed.iter().map(String::as_str).collect();
+            writeln!(f, "these functions have to stay until they do: {}", needed.join(", "))?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Left {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let claim =
+            self.claim.as_deref().map_or_else(|| "no claim".to_owned(), |claim| format!("claim {claim}"));
+        let revision = self.revision.as_deref().unwrap_or("none");
+        let why = match self.reason {
+            Reason::NotMovedYet => "Crossplane has not moved it yet; its condition Synced says why",
+            Reason::Manual => "its compositionUpdatePolicy is Manual, so somebody has to move it",
+            Reason::Selected => "its compositionRevisionSelector keeps it",
+            Reason::OtherComposition => "it goes by another Composition",
+            Reason::NotLookedAt => "Crossplane has not looked at it yet",
+        };
+        write!(f, "{} ({claim}): revision {revision}; {why}", self.composite)?;
+        if !self.functions.is_empty() {
+            write!(f, "; calls {}", self.functions.join(", "))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,68 @@
+//! The way to an API server, as kubectl goes it: a kubeconfig and a context. Edge.
+
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use kube::{
+    Client, Config,
+    config::{KubeConfigOptions, Kubeconfig},
+};
+
+/// Which cluster, and as whom.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct Access {
+    /// Kubeconfig of whoever asks [default: the files in KUBECONFIG, else ~/.kube/config].
+    #[arg(long, value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+    /// Context in it [default: the current one].
+    #[arg(long, value_name = "NAME")]
+    context: Option<String>,
+}
+
+impl Access {
+    /// The kubeconfig.
+    ///
+    /// # Errors
+    /// If there is none, or it cannot be read.
+    pub fn read(&self) -> anyhow::Result<Kubeconfig> {
+        match &self.kubeconfig {
+            Some(file) => {
+                Kubeconfig::read_from(file).with_context(|| format!("cannot read {}", file.display()))
+            }
+            None => Kubeconfig::read().context("there is no kubeconfig; name one with --kubeconfig"),
+        }
+    }
+
+    /// The context that is used.
+    pub fn context<'k>(&'k self, kubeconfig: &'k Kubeconfig) -> Option<&'k str> {
+        self.context.as_deref().or(kubeconfig.current_context.as_deref())
+    }
+
+    /// A client.
+    ///
+    /// # Errors
+    /// If the kubeconfig leads nowhere.
+    pub async fn client(&self, kubeconfig: Kubeconfig) -> anyhow::Result<Client> {
+        let options = KubeConfigOptions { context: self.context.clone(), ..KubeConfigOptions::default() };
+        let config = Config::from_custom_kubeconfig(kubeconfig, &options).await;
+        let config = config.context("the kubeconfig cannot be used")?;
+        Client::try_from(config).context("the kubeconfig cannot be used")
+    }
+}
+
+/// What an API server said no to, in one sentence.
+pub fn said(error: kube::Error) -> anyhow::Error {
+    match error {
+        kube::Error::Api(status) => anyhow::anyhow!("the API server says: {}", status.message),
+        other => anyhow::Error::new(other).context("the API server cannot be reached"),
+    }
+}
+
+/// Runs something that waits for an API server.
+///
+/// # Errors
+/// If it fails, or nothing can be waited for here.
+pub fn block_on<T>(future: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.context("cannot start the runtime")?.block_on(future)
+}

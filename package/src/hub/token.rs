@@ -1,0 +1,73 @@
+//! Tokens of a ServiceAccount, as an API server issues them. Edge.
+
+use anyhow::Context as _;
+use jiff::Timestamp;
+use k8s_openapi::api::{
+    authentication::v1::{BoundObjectReference, TokenRequest, TokenRequestSpec},
+    core::v1::{Secret, ServiceAccount},
+};
+use kube::{Api, Client, api::PostParams};
+
+use crate::cluster::said;
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// Namespace of the ServiceAccount.
+    pub namespace: &'a str,
+    /// Its name.
+    pub account: &'a str,
+    /// A Secret of that namespace whose end is that of the token.
+    pub bound: Option<&'a str>,
+    /// How long it is to be good; as long as the API server likes if it is not said.
+    pub seconds: Option<i64>,
+}
+
+/// A token.
+#[derive(Clone)]
+pub struct Issued {
+    /// The token itself.
+    pub token: String,
+    /// When it ends.
+    pub until: Timestamp,
+}
+
+/// Has a token issued.
+///
+/// # Errors
+/// If the API server does not.
+pub async fn issue(client: Client, asked: &Asked<'_>) -> anyhow::Result<Issued> {
+    let Asked { namespace, account, bound, seconds } = *asked;
+    let bound = match bound {
+        None => None,
+        Some(name) => {
+            let secrets: Api<Secret> = Api::namespaced(client.clone(), namespace);
+            let secret = secrets.get(name).await.map_err(said);
+            let secret = secret.with_context(|| {
+                format!("cannot read Secret {namespace}/{name}, to which the token is to be bound")
+            })?;
+            Some(BoundObjectReference {
+                api_version: Some("v1".into()),
+                kind: Some("Secret".into()),
+                name: Some(name.to_owned()),
+                uid: secret.metadata.uid,
+            })
+        }
+    };
+    let spec = TokenRequestSpec {
+        bound_object_ref: bound,
+        expiration_seconds: seconds,
+        ..TokenRequestSpec::default()
+    };
+    let accounts: Api<ServiceAccount> = Api::namespaced(client, namespace);
+    let request = TokenRequest { spec: Some(spec), ..TokenRequest::default() };
+    let issued = accounts.create_token_request(account, &PostParams::default(), &request).await;
+    let issued = issued.map_err(said).with_context(|| {
+        format!("no token for ServiceAccount {namespace}/{account}; package/install/hub has the one of Konflux clusters")
+    })?;
+    let status = issued.status.unwrap_or_default();
+    let token =
+        status.token.filter(|token| !token.is_empty()).context("the API server answers without a token")?;
+    let until = status.expiration_timestamp.context("the API server does not say when the token ends")?;
+    Ok(Issued { token, until: until.0 })
+}

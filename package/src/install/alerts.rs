@@ -1,0 +1,157 @@
+//! What somebody is called for, and where the runbook says what to do.
+
+use serde_json::{Value, json};
+
+/// How much it matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Severity {
+    /// Claims of several tenants are stuck, or clusters cost money for nothing.
+    Critical,
+    /// One claim is, or will be.
+    Warning,
+}
+
+/// An alert.
+#[derive(Clone, Copy, Debug)]
+pub struct Alert {
+    /// Its name, and in lower case its anchor in the runbook.
+    pub name: &'static str,
+    /// The expression.
+    pub expression: &'static str,
+    /// For how long it has to hold.
+    pub lasts: &'static str,
+    /// How much it matters.
+    pub severity: Severity,
+    /// One sentence; labels of the result can be spliced in.
+    pub summary: &'static str,
+}
+
+/// On a Konflux cluster: from the function's own metrics, and from what kube-state-metrics makes of claims.
+pub const KONFLUX: &[Alert] = &[
+    Alert {
+        name: "FunctionErrors",
+        expression: r#"sum(rate(function_results_total{severity="fatal"}[10m])) > 0
+  or sum(rate(grpc_server_handled_total{grpc_service=~"apiextensions[.]fn[.]proto[.].+",grpc_code!="OK"}[10m])) > 0
+  or sum(rate(function_panics_total[10m])) > 0"#,
+        lasts: "10m",
+        severity: Severity::Critical,
+        summary: "The function refuses to answer for some claim; nothing of it changes until it does.",
+    },
+    Alert {
+        name: "ClaimStuckProvisioning",
+        expression: r#"testplatform_cluster_phase{phase=~"Pending|Provisioning"} == 1
+  and on (tenant, claim) time() - testplatform_cluster_started_timestamp_seconds > 3 * 3600"#,
+        lasts: "5m",
+        severity: Severity::Warning,
+        summary: "Claim {{ $labels.tenant }}/{{ $labels.claim }} has had no cluster for more than three hours.",
+    },
+    Alert {
+        name: "CredentialsLate",
+        expression: r#"time() - testplatform_cluster_condition_timestamp_seconds{type="ClusterReady",status="False",reason="WaitingForCredentials"} > 300"#,
+        lasts: "1m",
+        severity: Severity::Warning,
+        summary: "The cluster of claim {{ $labels.tenant }}/{{ $labels.claim }} is up, but its kubeconfig does not arrive.",
+    },
+    Alert {
+        name: "TeardownStuck",
+        expression: r#"testplatform_cluster_phase{phase="Deprovisioning"} == 1"#,
+        lasts: "2h",
+        severity: Severity::Critical,
+        summary: "The cluster of claim {{ $labels.tenant }}/{{ $labels.claim }} is not gone two hours after it should be, and costs money.",
+    },
+    Alert {
+        name: "ClusterOutlivesItsLifetime",
+        expression: r#"testplatform_cluster_phase{phase=~"Ready|Degraded"} == 1
+  and on (tenant, claim) time() - testplatform_cluster_expires_timestamp_seconds > 900"#,
+        lasts: "5m",
+        severity: Severity::Critical,
+        summary: "The lifetime of claim {{ $labels.tenant }}/{{ $labels.claim }} is over, and nothing tears its cluster down.",
+    },
+    Alert {
+        name: "RemoteKubeconfigExpiring",
+        expression: "testplatform_provider_config_kubeconfig_expires_timestamp_seconds - time() < 14 * 86400",
+        lasts: "1h",
+        severity: Severity::Critical,
+        summary: "The token behind ProviderConfig {{ $labels.provider_config }} ends within 14 days.",
+    },
+    Alert {
+        name: "RemoteUnreachable",
+        expression: r#"count(testplatform_cluster_condition_timestamp_seconds{type="RemoteConsistent",status="False",reason="HubUnreachable"}) > 0"#,
+        lasts: "10m",
+        severity: Severity::Critical,
+        summary: "The hub cannot be reached for {{ $value }} claims.",
+    },
+    Alert {
+        name: "SchemaDrift",
+        expression: r#"count by (reason) (testplatform_cluster_condition_timestamp_seconds{type=~"RequestAccepted|RemoteConsistent",reason=~"UnknownField|UnknownFieldForwarded"}) > 0"#,
+        lasts: "5m",
+        severity: Severity::Warning,
+        summary: "{{ $value }} claims have fields that one side does not know ({{ $labels.reason }}).",
+    },
+    Alert {
+        name: "EnvironmentConfigMissing",
+        expression: r#"count(testplatform_cluster_condition_timestamp_seconds{type="RequestAccepted",status="False",reason="EnvironmentConfigMissing"}) > 0"#,
+        lasts: "5m",
+        severity: Severity::Critical,
+        summary: "{{ $value }} claims get no cluster because the EnvironmentConfig is missing or names no cluster.",
+    },
+];
+
+/// On a hub: from the provider's own metrics.
+pub const HUB: &[Alert] = &[
+    Alert {
+        name: "ProviderNotLeading",
+        expression: "absent(provider_leader) or max(provider_leader) == 0",
+        lasts: "5m",
+        severity: Severity::Critical,
+        summary: "No replica of the provider acts: clusters are neither made nor torn down.",
+    },
+    Alert {
+        name: "ProviderErrors",
+        expression: "sum by (action, reason) (rate(provider_action_errors_total[15m])) > 0.05",
+        lasts: "15m",
+        severity: Severity::Warning,
+        summary: "The provider keeps failing at {{ $labels.action }} ({{ $labels.reason }}).",
+    },
+    Alert {
+        name: "ProviderBehind",
+        expression: "max by (watch) (provider_watch_lag_seconds) > 300 or max by (queue) (provider_queue_age_seconds) > 300",
+        lasts: "5m",
+        severity: Severity::Warning,
+        summary: "The provider acts on what was five minutes ago ({{ $labels.watch }}{{ $labels.queue }}).",
+    },
+    Alert {
+        name: "BuildClusterDown",
+        expression: "min by (cluster) (provider_build_cluster_up) == 0",
+        lasts: "10m",
+        severity: Severity::Critical,
+        summary: "Build cluster {{ $labels.cluster }} cannot be watched: kubeconfigs made there are not published.",
+    },
+    Alert {
+        name: "UndecodableObjects",
+        expression: "max by (kind) (provider_undecodable_objects) > 0",
+        lasts: "5m",
+        severity: Severity::Warning,
+        summary: "{{ $value }} objects of kind {{ $labels.kind }} cannot be understood.",
+    },
+];
+
+impl Alert {
+    /// As a rule of the Prometheus operator.
+    pub fn rule(&self) -> Value {
+        let severity = match self.severity {
+            Severity::Critical => "critical",
+            Severity::Warning => "warning",
+        };
+        json!({
+            "alert": self.name,
+            "expr": self.expression,
+            "for": self.lasts,
+            "labels": { "severity": severity },
+            "annotations": {
+                "summary": self.summary,
+                "runbook": format!("package/install/runbook.md#{}", self.name.to_lowercase()),
+            },
+        })
+    }
+}

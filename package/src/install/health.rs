@@ -1,0 +1,76 @@
+//! How Argo CD is told what health is: the same Lua as fragment of its `ConfigMap` and of the operator's resource.
+
+use serde_json::{Map, Value, json};
+
+/// A kind and the Lua that judges it.
+#[derive(Clone, Copy, Debug)]
+pub struct Check {
+    /// API group.
+    pub group: &'static str,
+    /// Kind.
+    pub kind: &'static str,
+    /// Lua 5.1. `obj` goes in, a table with status and message comes out.
+    pub lua: &'static str,
+}
+
+const CLAIM: &str = include_str!("../../install/argocd/health/claim.lua");
+const OBJECT: &str = include_str!("../../install/argocd/health/object.lua");
+const DEFINITION: &str = include_str!("../../install/argocd/health/definition.lua");
+const PACKAGE: &str = include_str!("../../install/argocd/health/package.lua");
+const STATIC: &str = include_str!("../../install/argocd/health/static.lua");
+
+const EXTENSIONS: &str = "apiextensions.crossplane.io";
+const PACKAGES: &str = "pkg.crossplane.io";
+const KUBERNETES: &str = "kubernetes.crossplane.io";
+
+/// Every kind that is installed here or comes of it.
+pub const CHECKS: [Check; 15] = [
+    Check { group: "ci.openshift.org", kind: "TestPlatformCluster", lua: CLAIM },
+    Check { group: "ci.openshift.org", kind: "XTestPlatformCluster", lua: CLAIM },
+    Check { group: KUBERNETES, kind: "Object", lua: OBJECT },
+    Check { group: EXTENSIONS, kind: "CompositeResourceDefinition", lua: DEFINITION },
+    Check { group: PACKAGES, kind: "Function", lua: PACKAGE },
+    Check { group: PACKAGES, kind: "Provider", lua: PACKAGE },
+    Check { group: PACKAGES, kind: "Configuration", lua: PACKAGE },
+    Check { group: PACKAGES, kind: "FunctionRevision", lua: REVISION },
+    Check { group: PACKAGES, kind: "ProviderRevision", lua: REVISION },
+    Check { group: PACKAGES, kind: "ConfigurationRevision", lua: REVISION },
+    Check { group: EXTENSIONS, kind: "Composition", lua: STATIC },
+    Check { group: EXTENSIONS, kind: "CompositionRevision", lua: STATIC },
+    Check { group: EXTENSIONS, kind: "EnvironmentConfig", lua: STATIC },
+    Check { group: PACKAGES, kind: "DeploymentRuntimeConfig", lua: STATIC },
+    Check { group: KUBERNETES, kind: "ProviderConfig", lua: STATIC },
+];
+
+const REVISION: &str = include_str!("../../install/argocd/health/revision.lua");
+
+/// To be merged into the `ConfigMap` `argocd-cm`.
+pub fn config_map() -> Value {
+    let mut data = Map::new();
+    // Argo CD's mark is then an annotation: Crossplane copies labels of a claim to its composite, and Argo CD would prune that.
+    data.insert("application.resourceTrackingMethod".to_owned(), "annotation".into());
+    for check in CHECKS {
+        let key = format!("resource.customizations.health.{}_{}", check.group, check.kind);
+        data.insert(key, check.lua.into());
+    }
+    json!({
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": { "name": "argocd-cm", "labels": { "app.kubernetes.io/part-of": "argocd" } },
+        "data": data,
+    })
+}
+
+/// To be merged into the resource from which the operator makes that `ConfigMap`.
+pub fn operator() -> Value {
+    let check = |check: Check| json!({ "group": check.group, "kind": check.kind, "check": check.lua });
+    json!({
+        "apiVersion": "argoproj.io/v1beta1",
+        "kind": "ArgoCD",
+        "metadata": { "name": "argocd" },
+        "spec": {
+            "resourceTrackingMethod": "annotation",
+            "resourceHealthChecks": CHECKS.map(check),
+        },
+    })
+}

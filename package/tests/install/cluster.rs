@@ -1,0 +1,101 @@
+//! Which composites go by another revision, as pure data in and out.
+
+use serde_json::{Value, json};
+use testplatform_package::check::cluster::{Reason, report};
+
+const NAME: &str = "testplatform-ephemeral-cluster";
+
+fn revision(name: &str, composition: &str, number: i64, functions: &[&str]) -> Value {
+    let steps: Vec<Value> =
+        functions.iter().map(|f| json!({ "step": f, "functionRef": { "name": f } })).collect();
+    json!({
+        "metadata": { "name": name, "labels": { "crossplane.io/composition-name": composition } },
+        "spec": { "revision": number, "pipeline": steps },
+    })
+}
+
+fn composite(name: &str, spec: &Value) -> Value {
+    json!({ "metadata": { "name": name }, "spec": spec })
+}
+
+fn on(revision: &str) -> Value {
+    json!({ "compositionRef": { "name": NAME }, "compositionRevisionRef": { "name": revision } })
+}
+
+fn revisions() -> Vec<Value> {
+    vec![
+        // Not in the order of their numbers, and one of another Composition with a higher one.
+        revision("new", NAME, 12, &["function-testplatform"]),
+        revision(
+            "old",
+            NAME,
+            9,
+            &["function-go-templating", "function-go-templating", "function-auto-ready"],
+        ),
+        revision("other", "namespaces", 40, &["function-go-templating"]),
+    ]
+}
+
+#[test]
+fn nobody_is_left() {
+    let mut claimed = on("new");
+    claimed["claimRef"] = json!({ "namespace": "team-a", "name": "demo" });
+    let report = report(NAME, &[composite("demo-1", &claimed), composite("b", &on("new"))], &revisions());
+    assert!(report.is_clean());
+    assert_eq!(report.newest.as_deref(), Some("new"));
+    assert!(report.to_string().ends_with("all 2 composites go by it\n"), "{report}");
+}
+
+#[test]
+fn those_who_are_left_are_listed_with_the_reason() {
+    let with = |mut spec: Value, key: &str, value: Value| {
+        spec[key] = value;
+        spec
+    };
+    let mut elsewhere = on("other");
+    elsewhere["compositionRef"]["name"] = "namespaces".into();
+    let claim = json!({ "namespace": "team-a", "name": "demo" });
+    let composites = [
+        composite("a-new", &on("new")),
+        composite("b-old", &with(on("old"), "claimRef", claim)),
+        composite("c-manual", &with(on("old"), "compositionUpdatePolicy", "Manual".into())),
+        composite("d-kept", &with(on("old"), "compositionRevisionSelector", json!({ "matchLabels": {} }))),
+        composite("e-other", &elsewhere),
+        composite("f-fresh", &json!({})),
+        composite("g-gone", &on("removed")),
+        // As Crossplane 2 keeps them.
+        composite("h-modern", &json!({ "crossplane": on("old") })),
+    ];
+    let report = report(NAME, &composites, &revisions());
+    let left: Vec<_> = report.left.iter().map(|left| (left.composite.as_str(), left.reason)).collect();
+    assert_eq!(
+        left,
+        [
+            ("b-old", Reason::NotMovedYet),
+            ("c-manual", Reason::Manual),
+            ("d-kept", Reason::Selected),
+            ("e-other", Reason::OtherComposition),
+            ("f-fresh", Reason::NotLookedAt),
+            ("g-gone", Reason::NotMovedYet),
+            ("h-modern", Reason::NotMovedYet),
+        ]
+    );
+    assert_eq!(report.left[0].claim.as_deref(), Some("team-a/demo"));
+    assert_eq!(report.left[0].functions, ["function-go-templating", "function-auto-ready"]);
+    assert_eq!(Vec::from_iter(&report.still_needed), ["function-auto-ready", "function-go-templating"]);
+    let text = report.to_string();
+    assert!(text.contains("7 of 8 composites do not go by it"), "{text}");
+    assert!(
+        text.contains("have to stay until they do: function-auto-ready, function-go-templating"),
+        "{text}"
+    );
+    let json = serde_json::to_value(&report).unwrap();
+    assert_eq!(json["left"][1]["reason"], "Manual");
+    assert_eq!(json["stillNeeded"][0], "function-auto-ready");
+}
+
+#[test]
+fn without_a_revision_everybody_is_left() {
+    let report = report("another", &[composite("a", &on("new"))], &revisions());
+    assert_eq!((report.newest.as_deref(), report.is_clean()), (None, false));
+}

@@ -1,0 +1,167 @@
+//! The Lua that Argo CD runs, run: over the objects of the examples, and over what else there can be.
+
+use std::fs;
+
+use mlua::{Lua, LuaSerdeExt as _};
+use serde_json::{Value, json};
+use testplatform_package::install::health::CHECKS;
+
+use crate::{documents, repository};
+
+/// Status and message, as Argo CD would show them.
+fn health(object: &Value) -> (String, String) {
+    let group = object["apiVersion"].as_str().unwrap().split('/').next().unwrap();
+    let kind = object["kind"].as_str().unwrap();
+    let check = CHECKS.iter().find(|check| check.group == group && check.kind == kind);
+    let lua = Lua::new();
+    lua.globals().set("obj", lua.to_value(object).unwrap()).unwrap();
+    let told: mlua::Table = lua.load(check.unwrap().lua).eval().unwrap();
+    (told.get("status").unwrap(), told.get("message").unwrap())
+}
+
+fn status(object: &Value) -> String {
+    health(object).0
+}
+
+/// The composite of every example is judged by its phase.
+#[test]
+fn composites_of_every_phase() {
+    let mut seen = std::collections::BTreeSet::new();
+    for entry in fs::read_dir(repository().join("examples")).unwrap() {
+        let path = entry.unwrap().path();
+        for object in documents(&path.join("desired.yaml")) {
+            let Some(phase) = object["status"]["phase"].as_str() else { continue };
+            let expected = match phase {
+                "Pending" | "Provisioning" | "Deprovisioning" => "Progressing",
+                "Ready" | "Deprovisioned" => "Healthy",
+                "Degraded" | "Failed" => "Degraded",
+                other => panic!("phase {other}"),
+            };
+            let (status, message) = health(&object);
+            assert_eq!(status, expected, "{}: {phase}, {message}", path.display());
+            let said = &object["status"]["message"];
+            assert!(phase == "Ready" || phase == "Deprovisioned" || *said == message.as_str(), "{message}");
+            seen.insert(phase.to_owned());
+        }
+    }
+    assert_eq!(seen.len(), testplatform_apis::phase::Phase::ALL.len(), "{seen:?}");
+}
+
+/// Objects of the examples: a paused one is on its way, which is how credentials begin.
+#[test]
+fn objects_of_the_examples() {
+    let mut paused = 0;
+    let mut judged = 0;
+    for entry in fs::read_dir(repository().join("examples")).unwrap() {
+        let path = entry.unwrap().path();
+        for object in documents(&path.join("observed.yaml")) {
+            if object["kind"] != "Object" {
+                continue;
+            }
+            judged += 1;
+            let is = |type_: &str, value: &str| {
+                let conditions = object["status"]["conditions"].as_array();
+                conditions.into_iter().flatten().any(|c| c["type"] == type_ && c["status"] == value)
+            };
+            let expected = if object["metadata"]["annotations"]["crossplane.io/paused"] == "true" {
+                paused += 1;
+                "Progressing"
+            } else if is("Synced", "False") {
+                "Degraded"
+            } else if is("Synced", "True") && is("Ready", "True") {
+                "Healthy"
+            } else {
+                "Progressing"
+            };
+            assert_eq!(status(&object), expected, "{}", path.display());
+        }
+    }
+    assert!(paused > 2 && judged > 10, "{paused} of {judged}");
+}
+
+fn object(api_version: &str, kind: &str, conditions: &Value) -> Value {
+    json!({ "apiVersion": api_version, "kind": kind, "metadata": {}, "status": { "conditions": conditions } })
+}
+
+fn claim(conditions: &Value) -> Value {
+    object("ci.openshift.org/v1alpha1", "TestPlatformCluster", conditions)
+}
+
+fn condition(type_: &str, status: &str, reason: &str, message: &str) -> Value {
+    json!({ "type": type_, "status": status, "reason": reason, "message": message })
+}
+
+/// The incumbent says its phase in a condition alone, also after a switch back.
+#[test]
+fn claims_of_the_incumbent() {
+    let synced = condition("Synced", "True", "ReconcileSuccess", "");
+    let phase = |phase: &str| condition("_EphemeralClusterPhase", "True", "", phase);
+    let ready = |status: &str| condition("Ready", status, "Available", "");
+    let done = |reason: &str| condition("ProwJobCompleted", "True", reason, "it ended");
+    for (conditions, expected) in [
+        (json!([]), "Progressing"),
+        (json!([synced, phase("Provisioning"), ready("False")]), "Progressing"),
+        (json!([synced, phase("Ready"), ready("True")]), "Healthy"),
+        (json!([synced, phase("Deprovisioning"), ready("True")]), "Progressing"),
+        (json!([synced, phase("Deprovisioned"), ready("True"), done("ProwJobCompleted")]), "Healthy"),
+        (json!([synced, phase("Deprovisioned"), ready("True"), done("ProwJobFailure")]), "Degraded"),
+        (json!([synced, phase("Failed"), ready("False")]), "Degraded"),
+        (json!([condition("Synced", "False", "ReconcileError", "no function"), phase("Ready")]), "Degraded"),
+        (
+            json!([condition("Synced", "False", "ReconcilePaused", "paused"), phase("Provisioning")]),
+            "Progressing",
+        ),
+    ] {
+        assert_eq!(status(&claim(&conditions)), expected, "{conditions}");
+    }
+    let bare = json!({ "apiVersion": "ci.openshift.org/v1alpha1", "kind": "TestPlatformCluster" });
+    assert_eq!(health(&bare), ("Progressing".into(), "waiting".into()));
+}
+
+#[test]
+fn definitions_packages_and_revisions() {
+    let xrd =
+        |conditions| object("apiextensions.crossplane.io/v1", "CompositeResourceDefinition", &conditions);
+    let established = condition("Established", "True", "WatchingCompositeResource", "");
+    let offered = condition("Offered", "True", "WatchingCompositeResourceClaim", "");
+    let function = |conditions| object("pkg.crossplane.io/v1", "Function", &conditions);
+    let installed = condition("Installed", "True", "ActivePackageRevision", "");
+    let revision = |state: &str, conditions| {
+        let mut revision = object("pkg.crossplane.io/v1", "FunctionRevision", &conditions);
+        revision["spec"]["desiredState"] = state.into();
+        revision
+    };
+    let whole = condition("RevisionHealthy", "True", "HealthyPackageRevision", "");
+    let runs = |status: &str| condition("RuntimeHealthy", status, "UnhealthyPackageRevision", "");
+    for (object, expected) in [
+        (xrd(json!([established, offered])), "Healthy"),
+        // Claims are not served.
+        (xrd(json!([established])), "Progressing"),
+        (xrd(json!([])), "Progressing"),
+        (xrd(json!([condition("Established", "False", "Broken", "no"), offered])), "Degraded"),
+        (xrd(json!([condition("Established", "False", "TerminatingCompositeResource", "")])), "Progressing"),
+        (function(json!([installed, condition("Healthy", "True", "HealthyPackageRevision", "")])), "Healthy"),
+        (function(json!([installed])), "Progressing"),
+        (
+            function(json!([installed, condition("Healthy", "Unknown", "UnknownPackageRevisionHealth", "")])),
+            "Progressing",
+        ),
+        (
+            function(json!([installed, condition("Healthy", "False", "UnhealthyPackageRevision", "")])),
+            "Degraded",
+        ),
+        (
+            function(json!([condition("Installed", "False", "UnpackingPackage", "cannot pull")])),
+            "Progressing",
+        ),
+        (revision("Active", json!([whole, runs("True")])), "Healthy"),
+        (revision("Active", json!([whole])), "Progressing"),
+        (revision("Active", json!([whole, runs("False")])), "Degraded"),
+        (revision("Active", json!([condition("Healthy", "True", "", "")])), "Healthy"),
+        (revision("Inactive", json!([whole, runs("False")])), "Healthy"),
+    ] {
+        assert_eq!(status(&object), expected, "{object}");
+    }
+    let composition = object("apiextensions.crossplane.io/v1", "Composition", &json!([]));
+    assert_eq!(status(&composition), "Healthy");
+}

@@ -1,0 +1,165 @@
+//! Rules and panels name metrics that are exported, and parse; what kube-state-metrics reads is declared.
+
+use std::collections::BTreeSet;
+
+use promql_parser::{
+    label::MatchOp,
+    parser::{self, Expr, VectorSelector},
+};
+use serde_json::Value;
+use testplatform_apis::condition::{ClusterReady, ConditionType, Remote, Request};
+use testplatform_package::install::{
+    alerts::{Alert, HUB, KONFLUX},
+    dashboard::PANELS,
+    metrics,
+};
+
+use crate::repository;
+
+fn selectors(expr: &Expr, found: &mut Vec<VectorSelector>) {
+    match expr {
+        Expr::Aggregate(e) => {
+            selectors(&e.expr, found);
+            e.param.iter().for_each(|param| selectors(param, found));
+        }
+        Expr::Unary(e) => selectors(&e.expr, found),
+        Expr::Binary(e) => {
+            selectors(&e.lhs, found);
+            selectors(&e.rhs, found);
+        }
+        Expr::Paren(e) => selectors(&e.expr, found),
+        Expr::Subquery(e) => selectors(&e.expr, found),
+        Expr::VectorSelector(selector) => found.push(selector.clone()),
+        Expr::MatrixSelector(matrix) => found.push(matrix.vs.clone()),
+        Expr::Call(call) => call.args.args.iter().for_each(|argument| selectors(argument, found)),
+        Expr::NumberLiteral(_) | Expr::StringLiteral(_) => {}
+        Expr::Extension(_) => panic!("{expr}"),
+    }
+}
+
+fn used(expression: &str) -> Vec<VectorSelector> {
+    let parsed = parser::parse(expression).unwrap_or_else(|error| panic!("{expression}: {error}"));
+    let mut found = Vec::new();
+    selectors(&parsed, &mut found);
+    assert!(!found.is_empty(), "{expression} reads nothing");
+    found
+}
+
+fn expressions() -> Vec<&'static str> {
+    let alerts = KONFLUX.iter().chain(HUB).map(|alert| alert.expression);
+    alerts.chain(PANELS.iter().flat_map(|panel| panel.queries).map(|(expression, _)| *expression)).collect()
+}
+
+#[test]
+fn every_metric_is_exported_by_somebody() {
+    let mut exported: BTreeSet<&str> = metrics::ALL.into();
+    exported.extend(function_testplatform::edge::metrics::EXPORTED);
+    exported.extend(provider_testplatform::metrics::EXPORTED);
+    for expression in expressions() {
+        for selector in used(expression) {
+            let name = selector.name.unwrap();
+            let plain = name.strip_suffix("_bucket").unwrap_or(&name);
+            assert!(exported.contains(plain), "{name} in {expression} is exported by nobody");
+        }
+    }
+    // And what claims are measured by is looked at.
+    let all: String = expressions().concat();
+    for name in metrics::ALL {
+        assert!(all.contains(name), "{name} is in no rule and no panel");
+    }
+}
+
+/// A reason that nobody gives would never ring.
+#[test]
+fn conditions_and_reasons_are_ones_that_are_given() {
+    let mut reasons = 0;
+    for expression in expressions() {
+        for selector in used(expression) {
+            let values = |label: &str| -> Vec<String> {
+                let all = &selector.matchers.matchers;
+                let named = all.iter().filter(|matcher| matcher.name == label);
+                named.flat_map(|matcher| matcher.value.split('|')).map(str::to_owned).collect()
+            };
+            let types: Vec<ConditionType> =
+                values("type").iter().map(|word| ConditionType::parse(word).expect(word)).collect();
+            for reason in values("reason") {
+                reasons += 1;
+                let given = types.iter().any(|type_| match type_ {
+                    ConditionType::ClusterReady => ClusterReady::parse(&reason).is_some(),
+                    ConditionType::RequestAccepted => Request::parse(&reason).is_some(),
+                    ConditionType::RemoteConsistent => Remote::parse(&reason).is_some(),
+                    other => panic!("{other}: say here which reasons it has"),
+                });
+                assert!(given, "reason {reason} of {types:?}");
+            }
+            for matcher in &selector.matchers.matchers {
+                assert!(
+                    matches!(matcher.op, MatchOp::Equal | MatchOp::NotEqual | MatchOp::Re(_)),
+                    "{matcher}"
+                );
+                for value in matcher.value.split('|') {
+                    let phases = testplatform_apis::phase::Phase::ALL;
+                    let known = matcher.name != "phase" || phases.iter().any(|phase| phase.as_str() == value);
+                    assert!(known, "phase {value}");
+                }
+            }
+        }
+    }
+    assert!(reasons >= 5, "{reasons}");
+}
+
+#[test]
+fn every_alert_has_its_place_in_the_runbook() {
+    let runbook = std::fs::read_to_string(repository().join("package/install/runbook.md")).unwrap();
+    let headings: BTreeSet<&str> = runbook.lines().filter_map(|line| line.strip_prefix("## ")).collect();
+    let alerts: BTreeSet<&str> = KONFLUX.iter().chain(HUB).map(|alert| alert.name).collect();
+    assert_eq!(headings, alerts);
+    for alert in KONFLUX.iter().chain(HUB) {
+        let rule = Alert::rule(alert);
+        let anchor = format!("package/install/runbook.md#{}", alert.name.to_lowercase());
+        assert_eq!(rule["annotations"]["runbook"], anchor);
+    }
+}
+
+/// What is read of a claim is in its definition, or it would be pruned and never seen.
+#[test]
+fn what_kube_state_metrics_reads_is_declared() {
+    let xrd = testplatform_apis::xrd::test_platform_cluster().unwrap();
+    let schema = &xrd["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
+    let config = metrics::custom_resource_state();
+    let resources = config["spec"]["resources"].as_array().unwrap();
+    assert_eq!(resources[0]["groupVersionKind"]["kind"], xrd["spec"]["claimNames"]["kind"]);
+    assert_eq!(resources[0]["groupVersionKind"]["group"], xrd["spec"]["group"]);
+    let mut names = BTreeSet::new();
+    let mut times = 0;
+    for resource in resources {
+        let prefix = resource["metricNamePrefix"].as_str().unwrap();
+        for metric in resource["metrics"].as_array().unwrap() {
+            names.insert(format!("{prefix}_{}", metric["name"].as_str().unwrap()));
+            let each = &metric["each"];
+            let set = &each["stateSet"];
+            if set.is_object() {
+                let phase = declared(schema, &set["path"]);
+                let listed: Vec<&Value> = phase["enum"].as_array().unwrap().iter().collect();
+                assert_eq!(listed, set["list"].as_array().unwrap().iter().collect::<Vec<_>>());
+                continue;
+            }
+            let path = &each["gauge"]["path"];
+            // Conditions are Crossplane's to declare, annotations are free.
+            if path[0] == "status" && path[1] != "conditions" {
+                assert_eq!(declared(schema, path)["type"], "string", "{path}");
+                times += 1;
+            }
+        }
+    }
+    assert_eq!(times, 3);
+    assert_eq!(names, metrics::ALL.iter().map(|name| (*name).to_owned()).collect());
+}
+
+fn declared<'s>(schema: &'s Value, path: &Value) -> &'s Value {
+    path.as_array().unwrap().iter().fold(schema, |at, key| {
+        let found = &at["properties"][key.as_str().unwrap()];
+        assert!(found.is_object(), "{path} is not declared");
+        found
+    })
+}

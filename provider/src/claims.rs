@@ -1,0 +1,221 @@
+//! The loop over ClusterClaims, beside that over EphemeralClusters: what happened, which claims that concerns, and a look at each.
+//!
+//! ```text
+//! watches ──▶ caches ──▶ queue ──▶ observe ──▶ next ──▶ execute
+//! ```
+//!
+//! A second loop looks at published Secrets, whose claim may be gone: no owner reference crosses namespaces.
+
+pub mod caches;
+pub mod execute;
+mod feed;
+pub mod hub;
+pub mod observe;
+mod pass;
+
+use std::{sync::Arc, time::Duration};
+
+use futures_util::StreamExt as _;
+use jiff::Timestamp;
+use kube::{
+    Api, Resource,
+    api::{DynamicObject, ListParams},
+    runtime::reflector::ObjectRef,
+};
+use serde::de::DeserializeOwned;
+use tokio::{
+    sync::mpsc::UnboundedReceiver,
+    time::{sleep, timeout},
+};
+
+use self::{
+    caches::{Caches, SecretMeta, Writers},
+    execute::Executor,
+    hub::Hub,
+    observe::Observer,
+};
+use crate::{
+    cluster_claim::{object::ClusterClaim, world::Settings},
+    controller::{
+        drive::{drive, said, work_until},
+        queue::{Queue, requests},
+    },
+    execute::error::is_not_found,
+    metrics::Metrics,
+    watch::Health,
+};
+
+/// How many claims are looked at at the same time.
+const CONCURRENCY: u16 = 8;
+/// How many Secrets.
+const CONCURRENCY_OF_ORPHANS: u16 = 2;
+/// How often it is asked whether the hub has Hive by now.
+const ABSENT: Duration = Duration::from_secs(30);
+
+/// What the loops need to know.
+#[derive(Clone)]
+pub struct Options {
+    /// Where.
+    pub hub: Hub,
+    /// Durations.
+    pub settings: Settings,
+    /// How long one call may take.
+    pub patience: Duration,
+    /// Who this process is.
+    pub instance: String,
+    /// The clock.
+    pub now: fn() -> Timestamp,
+}
+
+/// Everything that the loops share.
+pub struct Controller {
+    hub: Hub,
+    caches: Arc<Caches>,
+    observer: Observer,
+    executor: Executor,
+    queue: Queue,
+    orphans: Queue,
+    metrics: Metrics,
+    /// Of the watches.
+    health: [Health; 4],
+    now: fn() -> Timestamp,
+}
+
+/// The ends that the loops read from.
+struct Inlets {
+    claims: UnboundedReceiver<String>,
+    orphans: UnboundedReceiver<String>,
+    writers: Writers,
+}
+
+/// Runs until `stop`; what has begun is finished. On a hub without Hive it waits for Hive, and disturbs nobody.
+pub async fn run(options: Options, metrics: Metrics, stop: impl Future<Output = ()>) {
+    let mut stop = std::pin::pin!(stop);
+    tokio::select! {
+        () = &mut stop => return,
+        () = until_served(&options) => {}
+    }
+    let (controller, inlets) = Controller::new(options, metrics);
+    let controller = Arc::new(controller);
+    controller.metrics.attach_claims(&controller);
+    Box::pin(controller.run(inlets, stop)).await;
+}
+
+/// Waits until the hub serves the kinds of Hive. Said once; what else is wrong the watches say.
+async fn until_served(options: &Options) {
+    let hub = &options.hub;
+    let mut told = false;
+    loop {
+        let absent = is_absent(hub.all_claims(), options.patience).await
+            || is_absent(hub.all_pools(), options.patience).await
+            || is_absent(hub.all_deployments(), options.patience).await;
+        if !absent {
+            return;
+        }
+        if !told {
+            tracing::warn!(
+                "this hub has no ClusterClaims, ClusterPools and ClusterDeployments of {}: nothing is done about them until it has",
+                crate::cluster_claim::object::GROUP
+            );
+            told = true;
+        }
+        sleep(ABSENT).await;
+    }
+}
+
+async fn is_absent<K: Resource<DynamicType = ()> + Clone + DeserializeOwned + std::fmt::Debug>(
+    api: Api<K>,
+    patience: Duration,
+) -> bool {
+    let one = ListParams::default().limit(1);
+    matches!(timeout(patience, api.list_metadata(&one)).await, Ok(Err(error)) if is_not_found(&error))
+}
+
+/// By what a claim is known in queues.
+fn key(namespace: &str, name: &str) -> String {
+    format!("{namespace}/{name}")
+}
+
+/// The claim of a key.
+fn reference(key: &str) -> ObjectRef<ClusterClaim> {
+    let (namespace, name) = key.split_once('/').unwrap_or_default();
+    ObjectRef::new(name).within(namespace)
+}
+
+impl Controller {
+    fn new(options: Options, metrics: Metrics) -> (Self, Inlets) {
+        let Options { hub, settings, patience, instance, now } = options;
+        let (caches, writers) = Caches::new(hub.credentials_namespace());
+        let caches = Arc::new(caches);
+        let (queue, claims) = Queue::new();
+        let (orphans, orphan_requests) = Queue::new();
+        let observer = Observer { hub: hub.clone(), caches: Arc::clone(&caches), settings, patience };
+        let executor = Executor { hub: hub.clone(), instance, patience, now };
+        let health =
+            ["clusterclaims", "clusterpools", "clusterdeployments", "clusterclaim-secrets"].map(Health::new);
+        let inlets = Inlets { claims, orphans: orphan_requests, writers };
+        (Self { hub, caches, observer, executor, queue, orphans, metrics, health, now }, inlets)
+    }
+
+    async fn run(self: &Arc<Self>, inlets: Inlets, stop: impl Future<Output = ()>) {
+        let Inlets { claims, orphans, writers } = inlets;
+        let work = async |stopped: tokio::sync::watch::Receiver<()>| {
+            self.begin().await;
+            let name_of = |gone: &ObjectRef<DynamicObject>| {
+                key(gone.namespace.as_deref().unwrap_or_default(), &gone.name)
+            };
+            let looks = drive(
+                self,
+                self.caches.claims.clone(),
+                requests(claims, reference).take_until(Box::pin(said(stopped.clone()))),
+                CONCURRENCY,
+                |claim, controller| Box::pin(async move { controller.pass(claim).await }),
+                |gone| self.queue.forget(&name_of(gone)),
+            );
+            let namespace = self.hub.credentials_namespace().to_owned();
+            let sweeps = drive(
+                self,
+                self.caches.secrets.clone(),
+                requests(orphans, move |name: &str| ObjectRef::<SecretMeta>::new(name).within(&namespace))
+                    .take_until(Box::pin(said(stopped))),
+                CONCURRENCY_OF_ORPHANS,
+                |secret, controller| Box::pin(async move { controller.pass_orphan(secret).await }),
+                |gone| self.orphans.forget(&gone.name),
+            );
+            tokio::join!(looks, sweeps);
+        };
+        work_until(stop, self.feed(writers), || self.has_begun(), work).await;
+    }
+
+    /// Waits until every cache is filled.
+    async fn begin(&self) {
+        while !self.has_begun() {
+            sleep(Duration::from_millis(20)).await;
+        }
+        tracing::info!(
+            clusterclaims = self.caches.claims.len(),
+            clusterpools = self.caches.pools.len(),
+            clusterdeployments = self.caches.deployments.len(),
+            "caches of Hive are filled"
+        );
+    }
+
+    fn has_begun(&self) -> bool {
+        self.health.iter().all(Health::listed)
+    }
+
+    /// The caches.
+    pub fn caches(&self) -> &Caches {
+        &self.caches
+    }
+
+    /// The watches.
+    pub fn health(&self) -> &[Health] {
+        &self.health
+    }
+
+    /// The queues and what they hold.
+    pub fn queues(&self) -> [(&'static str, &Queue); 2] {
+        [("clusterclaims", &self.queue), ("clusterclaim-orphans", &self.orphans)]
+    }
+}

@@ -1,0 +1,113 @@
+//! What the watches last said of pools, their claims and their clusters.
+
+use std::sync::Arc;
+
+use k8s_openapi::{api::core::v1::Secret, apimachinery::pkg::apis::meta::v1::ObjectMeta};
+use kube::{
+    core::PartialObjectMeta,
+    runtime::reflector::{self, ObjectRef, Store, store::Writer},
+};
+
+use crate::{
+    cluster_claim::{
+        credentials::judge,
+        object::{ClusterClaim, ClusterDeployment, ClusterPool},
+    },
+    ephemeral_cluster::credentials::{Published, published_name},
+};
+
+/// Metadata of a Secret.
+pub type SecretMeta = PartialObjectMeta<Secret>;
+
+/// What is cached.
+pub struct Caches {
+    /// ClusterClaims, those of others too: they stand in the same queues.
+    pub claims: Store<ClusterClaim>,
+    /// ClusterPools.
+    pub pools: Store<ClusterPool>,
+    /// ClusterDeployments.
+    pub deployments: Store<ClusterDeployment>,
+    /// Secrets in the namespace of published credentials that have the name of one.
+    pub secrets: Store<SecretMeta>,
+    credentials_namespace: String,
+}
+
+/// Fill the caches.
+pub struct Writers {
+    pub(super) claims: Writer<ClusterClaim>,
+    pub(super) pools: Writer<ClusterPool>,
+    pub(super) deployments: Writer<ClusterDeployment>,
+    pub(super) secrets: Writer<SecretMeta>,
+}
+
+impl Caches {
+    /// Empty ones, and what fills them.
+    pub fn new(credentials_namespace: &str) -> (Self, Writers) {
+        let (claims, claim_writer) = reflector::store();
+        let (pools, pool_writer) = reflector::store();
+        let (deployments, deployment_writer) = reflector::store();
+        let (secrets, secret_writer) = reflector::store();
+        let writers = Writers {
+            claims: claim_writer,
+            pools: pool_writer,
+            deployments: deployment_writer,
+            secrets: secret_writer,
+        };
+        let credentials_namespace = credentials_namespace.to_owned();
+        (Self { claims, pools, deployments, secrets, credentials_namespace }, writers)
+    }
+
+    /// The pool of a claim.
+    pub fn pool_of(&self, claim: &ClusterClaim) -> Option<Arc<ClusterPool>> {
+        self.pools.get(&ObjectRef::new(claim.pool()).within(claim.namespace()))
+    }
+
+    /// The claims of a pool.
+    pub fn claims_of(&self, namespace: &str, pool: &str) -> Vec<Arc<ClusterClaim>> {
+        let of_it = |claim: &Arc<ClusterClaim>| claim.namespace() == namespace && claim.pool() == pool;
+        self.claims.state().into_iter().filter(of_it).collect()
+    }
+
+    /// The clusters of a pool that are nobody's yet.
+    pub fn unclaimed_of(&self, namespace: &str, pool: &str) -> Vec<Arc<ClusterDeployment>> {
+        let of_it = |deployment: &Arc<ClusterDeployment>| {
+            deployment.is_of(namespace, pool) && deployment.is_unclaimed()
+        };
+        self.deployments.state().into_iter().filter(of_it).collect()
+    }
+
+    /// `<claim>-credentials`, as far as the cache knows.
+    pub fn published(&self, claim: &ClusterClaim) -> Published {
+        let name = published_name(claim.name());
+        let secret = self.secrets.get(&ObjectRef::new(&name).within(&self.credentials_namespace));
+        judge(secret.as_deref().map(|secret| &secret.metadata), claim)
+    }
+}
+
+/// Of a Secret only whose it is, and what it was made from: there may be thousands.
+pub fn slim_secret(metadata: &mut ObjectMeta) {
+    let mut kept = std::mem::take(metadata);
+    for labels in [&mut kept.labels, &mut kept.annotations].into_iter().flatten() {
+        labels.retain(|key, _| key.starts_with(PREFIX));
+    }
+    *metadata = ObjectMeta {
+        name: kept.name,
+        namespace: kept.namespace,
+        uid: kept.uid,
+        resource_version: kept.resource_version,
+        labels: kept.labels,
+        annotations: kept.annotations,
+        ..ObjectMeta::default()
+    };
+}
+
+/// Of a claim only our own notes: somebody's note on one can be as long as a spec.
+pub fn slim_claim(metadata: &mut ObjectMeta) {
+    metadata.labels = None;
+    if let Some(annotations) = &mut metadata.annotations {
+        annotations.retain(|key, _| key.starts_with(PREFIX));
+    }
+}
+
+/// Labels and annotations of this project.
+const PREFIX: &str = "testplatform.ci.openshift.org/";

@@ -1,0 +1,164 @@
+//! Actions about ClusterClaims become calls. Each has a time limit and may be repeated; nothing is decided here.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::{Resource as _, api::Patch};
+use serde_json::json;
+use testplatform_apis::names::ours;
+
+use super::{caches::SecretMeta, hub::Hub};
+use crate::{
+    cluster_claim::{
+        credentials::{is_left_behind, labels, ours as is_ours},
+        deployment::RUNNING,
+        object::ClusterClaim,
+        step::{Action, Notes, Step},
+    },
+    ephemeral_cluster::credentials::{Credentials, published_name},
+    execute::{
+        Cause, Error, Reason,
+        error::is_not_found,
+        event, limited,
+        secret::{remove, write},
+    },
+    hub::patching,
+};
+
+/// Does what a step says.
+pub struct Executor {
+    /// The hub.
+    pub hub: Hub,
+    /// Who this process is, in events.
+    pub instance: String,
+    /// How long one action may take.
+    pub patience: Duration,
+    /// The clock.
+    pub now: fn() -> Timestamp,
+}
+
+/// Where a step ended too early.
+#[derive(Debug)]
+pub struct Failure<'a> {
+    /// The action that failed; none if it was the notes.
+    pub action: Option<&'a Action>,
+    /// Why.
+    pub error: Error,
+}
+
+impl Executor {
+    /// Does the actions in their order, then writes the notes. The first that fails ends it, but a cluster that cannot be started
+    /// again: that is told of all the same. Returns what was not done and is no reason to end the pass.
+    pub async fn run<'a>(&self, claim: &ClusterClaim, step: &'a Step) -> Result<Vec<Error>, Failure<'a>> {
+        let mut forgone = Vec::new();
+        let mut late = None;
+        for action in &step.actions {
+            match (action, limited(name(action), self.patience, self.act(claim, action)).await) {
+                (_, Ok(())) => say(claim, name(action)),
+                // Somebody may miss it, but nothing depends on it.
+                (Action::Emit(_), Err(error)) => forgone.push(error),
+                (Action::Resume { .. }, Err(error)) => {
+                    late = Some(Failure { action: Some(action), error });
+                    break;
+                }
+                (Action::Publish(_) | Action::Withdraw, Err(error)) => {
+                    return Err(Failure { action: Some(action), error });
+                }
+            }
+        }
+        if let Some(notes) = &step.status {
+            self.notes(claim, notes).await.map_err(|error| Failure { action: None, error })?;
+        }
+        late.map_or(Ok(forgone), Err)
+    }
+
+    async fn act(&self, claim: &ClusterClaim, action: &Action) -> Result<(), Cause> {
+        match action {
+            Action::Publish(credentials) => self.publish(claim, credentials).await,
+            Action::Withdraw => {
+                let name = published_name(claim.name());
+                remove(&self.hub.secrets_metadata(), &name, |secret| is_ours(secret, claim).is_ok()).await
+            }
+            Action::Resume { cluster_deployment, version } => self.resume(cluster_deployment, version).await,
+            Action::Emit(event) => {
+                let events = self.hub.events(claim.namespace());
+                event::emit(&events, &self.instance, claim.object_ref(&()), event, (self.now)()).await
+            }
+        }
+    }
+
+    async fn publish(&self, claim: &ClusterClaim, credentials: &Credentials) -> Result<(), Cause> {
+        let owned = ObjectMeta {
+            name: Some(published_name(claim.name())),
+            labels: Some(labels(claim)),
+            ..ObjectMeta::default()
+        };
+        write(&self.hub.secrets(), owned, credentials, |secret| is_ours(secret, claim)).await
+    }
+
+    async fn resume(&self, cluster_deployment: &str, version: &str) -> Result<(), Cause> {
+        let patch = Patch::Merge(json!({
+            "metadata": { "resourceVersion": version },
+            "spec": { "powerState": RUNNING },
+        }));
+        let patched =
+            self.hub.deployments(cluster_deployment).patch(cluster_deployment, &patching(), &patch).await;
+        match patched {
+            Err(error) if is_not_found(&error) => Ok(()),
+            other => Ok(other.map(|_| ())?),
+        }
+    }
+
+    /// Writes those annotations that are not as they should be. Carries the version that was read, so that what was decided on an
+    /// old copy is refused.
+    pub async fn notes(&self, claim: &ClusterClaim, notes: &Notes) -> Result<(), Error> {
+        limited("annotate", self.patience, self.write_notes(claim, notes)).await
+    }
+
+    async fn write_notes(&self, claim: &ClusterClaim, notes: &Notes) -> Result<(), Cause> {
+        let status = notes.status.write().map_err(|error| Cause::new(Reason::Bug, error.to_string()))?;
+        let wanted = [
+            (ours::STATUS, Some(status)),
+            (ours::CREDENTIALS_REVISION, notes.credentials_revision.clone()),
+            (ours::DIAGNOSTICS, notes.diagnostics.clone()),
+        ];
+        let differs = |(key, value): &(&str, Option<String>)| claim.annotation(key) != value.as_deref();
+        let changes: BTreeMap<&str, Option<String>> = wanted.into_iter().filter(differs).collect();
+        if changes.is_empty() {
+            return Ok(());
+        }
+        let version = &claim.metadata.resource_version;
+        let patch =
+            Patch::Merge(json!({ "metadata": { "annotations": changes, "resourceVersion": version } }));
+        match self.hub.claims(claim.namespace()).patch(claim.name(), &patching(), &patch).await {
+            // One that is gone needs nothing more.
+            Err(error) if is_not_found(&error) => return Ok(()),
+            other => other?,
+        };
+        say(claim, "annotate");
+        Ok(())
+    }
+
+    /// Deletes a published Secret whose claim is gone. `claim` is what the API server says is there by its name.
+    pub async fn sweep(&self, name: &str, claim: Option<&ClusterClaim>) -> Result<(), Error> {
+        let secrets: kube::Api<SecretMeta> = self.hub.secrets_metadata();
+        let removed = remove(&secrets, name, |secret| is_left_behind(secret, claim));
+        limited("sweep_credentials", self.patience, removed).await
+    }
+}
+
+/// One line for each thing that was done. Never what was written.
+fn say(claim: &ClusterClaim, action: &'static str) {
+    tracing::info!(namespace = claim.namespace(), clusterclaim = claim.name(), action, "done");
+}
+
+/// The word that logs and metrics have for an action.
+pub const fn name(action: &Action) -> &'static str {
+    match action {
+        Action::Publish(_) => "publish_credentials",
+        Action::Withdraw => "withdraw_credentials",
+        Action::Resume { .. } => "resume",
+        Action::Emit(_) => "emit",
+    }
+}

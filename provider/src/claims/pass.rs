@@ -1,0 +1,91 @@
+//! One look at one ClusterClaim, or at one published Secret.
+
+use std::sync::Arc;
+
+use kube::runtime::controller::Action;
+
+use super::{Controller, caches::SecretMeta, execute::Failure, key};
+use crate::{
+    cluster_claim::{
+        credentials::{is_left_behind, owner},
+        next,
+        object::ClusterClaim,
+    },
+    controller::pass::{guarded, reschedule},
+    ephemeral_cluster::credentials::SUFFIX,
+    execute::{Error, Reason},
+    step::Requeue,
+};
+
+impl Controller {
+    /// Looks at a ClusterClaim.
+    pub(super) async fn pass(&self, cached: Arc<ClusterClaim>) -> Result<Action, Error> {
+        let (name, uid) = (key(cached.namespace(), cached.name()), cached.uid().to_owned());
+        let (waited, anew) = self.queue.begin(&name);
+        if let Some(waited) = waited {
+            self.metrics.waited(waited);
+        }
+        let looked = guarded(Box::pin(self.look(cached, anew))).await;
+        Ok(reschedule(&self.metrics, &self.queue, "clusterclaim", &name, &uid, looked))
+    }
+
+    async fn look(&self, cached: Arc<ClusterClaim>, anew: bool) -> Result<Requeue, Error> {
+        let Some((claim, world)) = self.observer.observe(cached, anew).await? else {
+            return Ok(Requeue::OnChange);
+        };
+        let step = next::next(&claim, &world, (self.now)());
+        match self.executor.run(&claim, &step).await {
+            Ok(forgone) => {
+                for error in forgone {
+                    self.metrics.failed(error.action, error.reason.as_str());
+                    let (namespace, clusterclaim) = (claim.namespace(), claim.name());
+                    tracing::warn!(namespace, clusterclaim, %error, "left out");
+                }
+                Ok(step.requeue)
+            }
+            Err(Failure { action, error }) => {
+                // Tells the owner, if it is anything for the owner.
+                let said = action.zip(error.said());
+                let notes = said.and_then(|(action, said)| next::failed(&claim, action, &said));
+                if let Some(notes) = notes
+                    && let Err(unsaid) = self.executor.notes(&claim, &notes).await
+                {
+                    self.metrics.failed(unsaid.action, unsaid.reason.as_str());
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Looks at a published Secret: whether its claim is gone.
+    pub(super) async fn pass_orphan(&self, cached: Arc<SecretMeta>) -> Result<Action, Error> {
+        let name = cached.metadata.name.clone().unwrap_or_default();
+        let uid = cached.metadata.uid.clone().unwrap_or_default();
+        self.orphans.begin(&name);
+        let looked = guarded(Box::pin(self.look_at_orphan(&name, &cached))).await;
+        Ok(reschedule(&self.metrics, &self.orphans, "secret", &name, &uid, looked))
+    }
+
+    async fn look_at_orphan(&self, name: &str, cached: &SecretMeta) -> Result<Requeue, Error> {
+        let (Some(owner), Some(claim)) = (owner(&cached.metadata), name.strip_suffix(SUFFIX)) else {
+            return Ok(Requeue::OnChange);
+        };
+        if let Some(known) = self.observer.cached(owner.namespace, claim)
+            && !is_left_behind(&cached.metadata, Some(&known))
+        {
+            return Ok(Requeue::OnChange);
+        }
+        // Where the kind itself cannot be listed, that there is none of a name says nothing.
+        if let Some((_, why)) = self.health[0].behind() {
+            let message = format!("the claims cannot be watched: {why}");
+            return Err(Error { action: "sweep_credentials", reason: Reason::NotYet, message });
+        }
+        let api = self.hub.claims(owner.namespace);
+        let found = self.observer.call("get_cluster_claim", api.get_opt(claim)).await?;
+        if is_left_behind(&cached.metadata, found.as_ref()) {
+            tracing::warn!(secret = name, "withdrawing the credentials of a ClusterClaim that is gone");
+            self.executor.sweep(name, found.as_ref()).await?;
+        }
+        Ok(Requeue::OnChange)
+    }
+}

@@ -1,0 +1,79 @@
+//! Provisions that failed: told while the evidence is there, because Hive replaces what failed, and its conditions go with it.
+
+use jiff::Timestamp;
+use serde_json::json;
+use testplatform_apis::{foreign::meta::ObservedCondition, hive_status::ProvisionFailure};
+
+use super::{
+    deployment::conditions,
+    object::{ClusterClaim, ClusterDeployment},
+    redact::redacted,
+};
+use crate::{
+    diagnostics::{entry, fitted, is_word},
+    ephemeral_cluster::conditions::whole_seconds,
+};
+
+/// The longest sentence about one.
+const LONGEST: usize = 1024;
+
+/// A failure, and what is noted of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Noted {
+    /// What the status tells.
+    pub failure: ProvisionFailure,
+    /// The diagnostics.
+    pub diagnostics: Option<String>,
+}
+
+/// The last failure: the newest that is seen, unless the one that is noted already is newer.
+pub fn last<'a>(
+    claim: &ClusterClaim,
+    seen: impl Iterator<Item = &'a ClusterDeployment>,
+    noted: Option<Noted>,
+    now: Timestamp,
+) -> Option<Noted> {
+    let born = claim.metadata.creation_timestamp.as_ref().map(|t| t.0);
+    // What failed before it asked is no concern of its owner's.
+    let concerns = |at: Option<Timestamp>| at.is_none() || born.is_none() || at >= born;
+    let newest = seen
+        .filter_map(|deployment| Some((deployment, failed(deployment)?)))
+        .filter(|(_, failure)| concerns(failure.last_transition_time))
+        .max_by_key(|(deployment, failure)| (failure.last_transition_time, deployment.name().to_owned()));
+    let Some((deployment, failure)) = newest else { return noted };
+    let reason = if is_word(&failure.reason) { failure.reason.as_str() } else { "ProvisionFailed" };
+    if let Some(noted) = noted {
+        let same = noted.failure.cluster_deployment == deployment.name() && noted.failure.reason == reason;
+        let newer = failure.last_transition_time > noted.failure.time;
+        if same || !newer {
+            return Some(noted);
+        }
+    }
+    Some(Noted {
+        failure: ProvisionFailure {
+            cluster_deployment: deployment.name().to_owned(),
+            reason: reason.to_owned(),
+            message: redacted(&failure.message, LONGEST),
+            time: Some(whole_seconds(now)),
+        },
+        diagnostics: Some(diagnostics(deployment, reason)),
+    })
+}
+
+/// The condition that says that a cluster could not be installed.
+fn failed(deployment: &ClusterDeployment) -> Option<&ObservedCondition> {
+    let holds = |type_| deployment.condition(type_).filter(|c| c.is_true());
+    holds(conditions::PROVISION_FAILED).or_else(|| holds(conditions::PROVISION_STOPPED))
+}
+
+fn diagnostics(deployment: &ClusterDeployment, reason: &str) -> String {
+    let entry = |c: &ObservedCondition| entry(&c.type_, &c.status, &c.reason, c.last_transition_time);
+    let timeline = deployment.status.value.conditions.iter().map(entry).collect();
+    let pool = deployment.spec.value.cluster_pool_ref.clone().unwrap_or_default();
+    let whole = json!({
+        "reason": reason,
+        "clusterDeployment": deployment.name(),
+        "pool": format!("{}/{}", pool.namespace, pool.pool_name),
+    });
+    fitted(whole, timeline)
+}

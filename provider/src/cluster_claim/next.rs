@@ -1,0 +1,337 @@
+//! One ClusterClaim.
+//!
+//! ```text
+//!   (waits) ──assigned──▶ (not safe yet) ──safe──▶ published ──▶ withdrawn
+//!      ▲                        │                      │             ▲
+//!      └────────────────────────┘                      └──(follows)  │
+//!                               └──────── ending, gone, another's ───┘
+//! ```
+//!
+//! What is decided here holds whatever is stale, lost or repeated around it:
+//!
+//! - Credentials are published only of a ClusterDeployment that itself names this claim, its pool and its namespace; only after
+//!   Hive has said that the claim is served and that the cluster has run; and only on what the API server said in this pass.
+//! - Once published they stay, however the cluster's power state flaps, until the claim or the cluster ends.
+//! - The claim itself is never changed but for annotations of ours, and nobody is let in anywhere.
+
+use jiff::Timestamp;
+use testplatform_apis::{
+    foreign::{
+        cluster_claim::conditions,
+        meta::{ObservedCondition, condition},
+    },
+    hive_status::{Blocked, BlockingReason, CredentialsReport, HiveStatus, Ownership},
+    names::ours,
+};
+
+use super::{
+    failure::{self, Noted},
+    object::{ClusterClaim, ClusterDeployment},
+    ownership,
+    reason::{Reason, sentence},
+    report,
+    step::{Action, Notes, Step},
+    world::{Deployment, Source, World},
+};
+use crate::{
+    ephemeral_cluster::credentials::{Credentials, Published, published_name},
+    step::{Event, Requeue},
+};
+
+/// What is to be done about the credentials.
+enum Verdict {
+    /// They are written.
+    Publish(Credentials),
+    /// They are what the cluster has.
+    InSync,
+    /// Nothing is done, and why: what is published stays.
+    Leave(Blocked, String),
+    /// What is published is taken back.
+    Withdraw(Blocked, String),
+}
+
+/// What is to be done about a ClusterClaim now.
+pub fn next(claim: &ClusterClaim, world: &World, now: Timestamp) -> Step {
+    let published = matches!(world.published, Published::Ours { .. });
+    let unreadable =
+        claim.spec.error.is_some() || claim.status.error.is_some() || !is_readable(&world.deployment);
+    if claim.uid().is_empty() || unreadable || !(claim.is_marked() || published) {
+        return Step::default();
+    }
+    let ownership = match &world.deployment {
+        Deployment::Here(deployment) => Some(ownership::of(claim, deployment)),
+        Deployment::Unassigned | Deployment::Gone => None,
+    };
+    let mut pass = Pass { claim, world, stored: report::stored(claim), step: Step::default() };
+    let mut status = report::of(claim, world, ownership);
+    let told = pass.credentials(verdict(claim, world, ownership), &mut status);
+    if ownership == Some(Ownership::Mismatch) && pass.stored.ownership != ownership {
+        pass.emit(Reason::OwnershipMismatch, sentence(Blocked::OwnershipMismatch));
+    }
+    let noted = pass.failure(ownership, now);
+    if told {
+        pass.notes(status, noted);
+    }
+    // Last: what cannot be started again is none the less told of.
+    pass.resume(ownership, now);
+    if may_read(claim, &world.deployment) {
+        pass.within(Requeue::after(world.settings.poll));
+    }
+    pass.step
+}
+
+/// Whether the Secrets of a claimed cluster may be read and published: the safe moment. Said before they are read, so that they
+/// are read for nothing else.
+pub fn may_read(claim: &ClusterClaim, deployment: &Deployment) -> bool {
+    let Deployment::Here(deployment) = deployment else { return false };
+    !claim.is_deleted()
+        && !deployment.is_ending()
+        && ownership::of(claim, deployment) == Ownership::Confirmed
+        && deployment.spec.value.installed
+        && said(claim, conditions::PENDING).is_some_and(ObservedCondition::is_false)
+        && has_run(claim)
+}
+
+/// Whether the cluster has run since it was assigned. Later it may stop, or its operators may be busy, which Hive calls the same.
+/// The annotation is there exactly while credentials are published, which they are only of what has run.
+fn has_run(claim: &ClusterClaim) -> bool {
+    said(claim, conditions::CLUSTER_RUNNING).is_some_and(ObservedCondition::is_true)
+        || claim.annotation(ours::CREDENTIALS_REVISION).is_some()
+}
+
+fn said<'a>(claim: &'a ClusterClaim, type_: &str) -> Option<&'a ObservedCondition> {
+    condition(&claim.status.value.conditions, type_)
+}
+
+fn is_readable(deployment: &Deployment) -> bool {
+    match deployment {
+        Deployment::Here(deployment) => deployment.spec.error.is_none() && deployment.status.error.is_none(),
+        Deployment::Unassigned | Deployment::Gone => true,
+    }
+}
+
+fn verdict(claim: &ClusterClaim, world: &World, ownership: Option<Ownership>) -> Verdict {
+    let withdraw = |reason: Blocked, message: &str| Verdict::Withdraw(reason, message.to_owned());
+    let plain = |reason: Blocked| withdraw(reason, sentence(reason));
+    if claim.is_deleted() {
+        return withdraw(Blocked::NotRunning, "the ClusterClaim is being deleted");
+    }
+    let deployment = match &world.deployment {
+        Deployment::Unassigned => return plain(Blocked::NotAssigned),
+        Deployment::Gone => return withdraw(Blocked::NotRunning, "the ClusterDeployment is gone"),
+        Deployment::Here(deployment) => deployment,
+    };
+    match ownership {
+        Some(Ownership::Confirmed) => {}
+        Some(Ownership::Mismatch) => return plain(Blocked::OwnershipMismatch),
+        Some(Ownership::Unconfirmed) | None => {
+            return withdraw(
+                Blocked::NotAssigned,
+                "the ClusterDeployment has not confirmed the assignment yet",
+            );
+        }
+    }
+    if deployment.is_ending() {
+        return withdraw(Blocked::NotRunning, "the cluster is being deleted");
+    }
+    if !may_read(claim, &world.deployment) {
+        let reason =
+            if lacks_references(claim, deployment) { Blocked::MetadataMissing } else { Blocked::NotRunning };
+        return Verdict::Leave(reason, sentence(reason).to_owned());
+    }
+    match (&world.source, &world.published) {
+        (Source::Complete(_), Published::Foreign(whose)) => {
+            Verdict::Leave(Blocked::OwnershipMismatch, whose.clone())
+        }
+        (Source::Complete(found), Published::Ours { source_revision: Some(made_from), .. })
+            if *made_from == found.source_revision =>
+        {
+            Verdict::InSync
+        }
+        (Source::Complete(found), Published::Ours { .. } | Published::Absent) => {
+            Verdict::Publish(found.clone())
+        }
+        (Source::Blocked(reason, message), _) => Verdict::Leave(*reason, message.clone()),
+        (Source::Unread, _) => Verdict::Leave(Blocked::NotRunning, sentence(Blocked::NotRunning).to_owned()),
+    }
+}
+
+/// Whether Hive cannot let the provider in, because the cluster does not say yet which Secrets are its own. Then the claim stays
+/// Pending for no reason that Hive would tell.
+fn lacks_references(claim: &ClusterClaim, deployment: &ClusterDeployment) -> bool {
+    let pending = !said(claim, conditions::PENDING).is_some_and(ObservedCondition::is_false);
+    let metadata = deployment.spec.value.cluster_metadata.as_ref();
+    pending
+        && metadata.is_none_or(|m| {
+            m.kubeconfig.name.is_empty() || m.notes.as_ref().is_none_or(|n| n.name.is_empty())
+        })
+}
+
+struct Pass<'a> {
+    claim: &'a ClusterClaim,
+    world: &'a World,
+    stored: HiveStatus,
+    step: Step,
+}
+
+impl Pass<'_> {
+    fn emit(&mut self, reason: Reason, note: impl Into<String>) {
+        let event = Event { warning: reason.is_warning(), reason: reason.as_str().into(), note: note.into() };
+        self.step.actions.push(Action::Emit(event));
+    }
+
+    /// Looks again within a time.
+    fn within(&mut self, other: Requeue) {
+        self.step.requeue = match (self.step.requeue, other) {
+            (Requeue::After(one), Requeue::After(other)) => Requeue::After(one.min(other)),
+            (Requeue::OnChange, other) => other,
+            (one, _) => one,
+        };
+    }
+
+    /// Does about the credentials what is to be done, and says so. False if the rest is to be told by the next pass, which comes
+    /// with the Secret's own event and knows its revision.
+    fn credentials(&mut self, verdict: Verdict, status: &mut HiveStatus) -> bool {
+        let revision = match &self.world.published {
+            Published::Ours { revision, .. } => Some(revision.clone()),
+            Published::Absent | Published::Foreign(_) => None,
+        };
+        let told = self.stored.credentials.is_some();
+        let mut blocked = None;
+        let mut report = revision.is_some().then(|| CredentialsReport {
+            secret_name: published_name(self.claim.name()),
+            password_available: match &self.world.source {
+                Source::Complete(found) => !found.password.0.is_empty(),
+                Source::Unread | Source::Blocked(..) => {
+                    self.stored.credentials.as_ref().is_some_and(|c| c.password_available)
+                }
+            },
+        });
+        match verdict {
+            Verdict::Publish(credentials) => {
+                self.step.actions.push(Action::Publish(credentials));
+                if revision.is_none() {
+                    return false;
+                }
+            }
+            Verdict::InSync => {
+                if !told {
+                    let note = format!("the credentials are in Secret {}", published_name(self.claim.name()));
+                    self.emit(Reason::CredentialsPublished, note);
+                }
+            }
+            Verdict::Leave(reason, message) => {
+                self.warn(reason, &message);
+                blocked = Some(BlockingReason { reason, message: Some(message) });
+            }
+            Verdict::Withdraw(reason, message) => {
+                if revision.is_some() {
+                    self.step.actions.push(Action::Withdraw);
+                    self.emit(
+                        Reason::CredentialsWithdrawn,
+                        format!("the credentials were withdrawn: {message}"),
+                    );
+                }
+                report = None;
+                blocked = Some(BlockingReason { reason, message: Some(message) });
+            }
+        }
+        status.credentials = report;
+        status.blocking_reason = blocked;
+        true
+    }
+
+    /// Worries, once.
+    fn warn(&mut self, reason: Blocked, message: &str) {
+        let word = match reason {
+            Blocked::KubeconfigRejected => Reason::KubeconfigRejected,
+            Blocked::OwnershipMismatch => Reason::CredentialsNotOwned,
+            Blocked::NotAssigned
+            | Blocked::NotRunning
+            | Blocked::MetadataMissing
+            | Blocked::SecretMissing
+            | Blocked::KeyMissing => return,
+        };
+        if self.stored.blocking_reason.as_ref().is_none_or(|stored| stored.reason != reason) {
+            self.emit(word, message);
+        }
+    }
+
+    /// The last provision that failed, while that concerns the owner: until there is a cluster, or of that cluster.
+    fn failure(&mut self, ownership: Option<Ownership>, now: Timestamp) -> Option<Noted> {
+        let diagnostics = self.claim.annotation(ours::DIAGNOSTICS).map(str::to_owned);
+        let noted = self.stored.provision_failure.clone().map(|failure| Noted { failure, diagnostics });
+        let before = noted.clone();
+        let last = match (&self.world.deployment, ownership) {
+            (Deployment::Unassigned, _) => {
+                failure::last(self.claim, self.world.unclaimed.iter().map(AsRef::as_ref), noted, now)
+            }
+            (Deployment::Here(deployment), Some(Ownership::Confirmed))
+                if !deployment.spec.value.installed =>
+            {
+                failure::last(self.claim, std::iter::once(deployment.as_ref()), noted, now)
+            }
+            (Deployment::Here(deployment), _) if may_read(self.claim, &self.world.deployment) => {
+                noted.filter(|noted| noted.failure.cluster_deployment == deployment.name())
+            }
+            (Deployment::Here(_) | Deployment::Gone, _) => noted,
+        };
+        if let Some(new) = last.as_ref().filter(|last| before.as_ref() != Some(*last)) {
+            let note = format!(
+                "cluster {} could not be installed: {}",
+                new.failure.cluster_deployment, new.failure.reason
+            );
+            self.emit(Reason::ProvisionFailed, note);
+        }
+        last
+    }
+
+    /// Lets a cluster run again that was put to sleep while it is in use, if the claim asks for that.
+    fn resume(&mut self, ownership: Option<Ownership>, now: Timestamp) {
+        let Deployment::Here(deployment) = &self.world.deployment else { return };
+        let ends = self.claim.is_deleted() || deployment.is_ending();
+        let served = said(self.claim, conditions::PENDING).is_some_and(ObservedCondition::is_false);
+        if ends || ownership != Some(Ownership::Confirmed) || !served || !self.claim.wants_resume() {
+            return;
+        }
+        let Some(since) = deployment.asleep_since().filter(|_| !deployment.power_is_paused()) else { return };
+        let awake = since.map_or(now, |since| since.saturating_add(self.world.settings.dwell).unwrap_or(now));
+        if awake > now {
+            self.within(Requeue::after(awake.duration_since(now)));
+            return;
+        }
+        self.step.actions.push(Action::Resume {
+            cluster_deployment: deployment.name().to_owned(),
+            version: deployment.metadata.resource_version.clone().unwrap_or_default(),
+        });
+        let note = format!("cluster {} was found hibernating and is started again", deployment.name());
+        self.emit(Reason::ClusterResumed, note);
+    }
+
+    fn notes(&mut self, mut status: HiveStatus, noted: Option<Noted>) {
+        let credentials_revision = match (&self.world.published, &status.credentials) {
+            (Published::Ours { revision, .. }, Some(_)) => Some(revision.clone()),
+            (Published::Ours { .. } | Published::Absent | Published::Foreign(_), _) => None,
+        };
+        let (provision_failure, diagnostics) = noted.map(|n| (n.failure, n.diagnostics)).unzip();
+        status.provision_failure = provision_failure;
+        self.step.status = Some(Notes { status, credentials_revision, diagnostics: diagnostics.flatten() });
+    }
+}
+
+/// What to say when an action failed, if it is anything for the owner of the claim. `said` is a sentence that does not change from
+/// try to try, and quotes no secret.
+pub fn failed(claim: &ClusterClaim, action: &Action, said: &str) -> Option<Notes> {
+    match action {
+        Action::Publish(_) => {}
+        Action::Withdraw | Action::Resume { .. } | Action::Emit(_) => return None,
+    }
+    let mut status = report::stored(claim);
+    let message = format!("the credentials cannot be published: {said}");
+    status.blocking_reason = Some(BlockingReason { reason: Blocked::SecretMissing, message: Some(message) });
+    Some(Notes {
+        status,
+        credentials_revision: claim.annotation(ours::CREDENTIALS_REVISION).map(str::to_owned),
+        diagnostics: claim.annotation(ours::DIAGNOSTICS).map(str::to_owned),
+    })
+}

@@ -1,0 +1,148 @@
+//! The kinds of Hive as they are cached: what decisions need, and no more, because there may be thousands.
+//!
+//! Source: openshift/hive, `apis/hive/v1`.
+
+use std::borrow::Cow;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::{Resource, core::NamespaceResourceScope};
+use serde::{Deserialize, Deserializer};
+use testplatform_apis::{
+    foreign::{cluster_claim, meta::Lenient},
+    names::ours,
+};
+
+use super::{deployment, pool};
+
+/// API group of Hive.
+pub const GROUP: &str = "hive.openshift.io";
+/// Its one version.
+const VERSION: &str = "v1";
+
+macro_rules! kind {
+    ($(#[$doc:meta])* $name:ident, $plural:literal, $spec:ty, $status:ty) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, Default)]
+        pub struct $name {
+            /// Metadata, without managedFields.
+            pub metadata: ObjectMeta,
+            /// Parts of the spec.
+            pub spec: Lenient<$spec>,
+            /// Parts of the status.
+            pub status: Lenient<$status>,
+        }
+
+        impl $name {
+            /// Its name; empty on what is no object of an API server.
+            pub fn name(&self) -> &str {
+                self.metadata.name.as_deref().unwrap_or_default()
+            }
+
+            /// Its namespace; empty on what is no object of an API server.
+            pub fn namespace(&self) -> &str {
+                self.metadata.namespace.as_deref().unwrap_or_default()
+            }
+
+            /// Its uid; empty on what is no object of an API server.
+            pub fn uid(&self) -> &str {
+                self.metadata.uid.as_deref().unwrap_or_default()
+            }
+
+            /// Whether it is being deleted.
+            pub fn is_deleted(&self) -> bool {
+                self.metadata.deletion_timestamp.is_some()
+            }
+
+            /// The value of an annotation.
+            pub fn annotation(&self, key: &str) -> Option<&str> {
+                self.metadata.annotations.as_ref()?.get(key).map(String::as_str)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                #[derive(Deserialize)]
+                struct Whole {
+                    metadata: ObjectMeta,
+                    #[serde(default)]
+                    spec: Lenient<$spec>,
+                    #[serde(default)]
+                    status: Lenient<$status>,
+                }
+                let Whole { mut metadata, spec, status } = Whole::deserialize(deserializer)?;
+                metadata.managed_fields = None;
+                Ok(Self { metadata, spec, status })
+            }
+        }
+
+        impl Resource for $name {
+            type DynamicType = ();
+            type Scope = NamespaceResourceScope;
+
+            fn kind(&(): &()) -> Cow<'_, str> {
+                stringify!($name).into()
+            }
+
+            fn group(&(): &()) -> Cow<'_, str> {
+                GROUP.into()
+            }
+
+            fn version(&(): &()) -> Cow<'_, str> {
+                VERSION.into()
+            }
+
+            fn plural(&(): &()) -> Cow<'_, str> {
+                $plural.into()
+            }
+
+            fn meta(&self) -> &ObjectMeta {
+                &self.metadata
+            }
+
+            fn meta_mut(&mut self) -> &mut ObjectMeta {
+                &mut self.metadata
+            }
+        }
+    };
+}
+
+kind! {
+    /// Asks for a cluster of a pool in its own namespace.
+    ClusterClaim, "clusterclaims", cluster_claim::Spec, cluster_claim::Status
+}
+kind! {
+    /// Keeps clusters at hand.
+    ClusterPool, "clusterpools", pool::Spec, pool::Status
+}
+kind! {
+    /// One cluster, in a namespace of its own and of its own name.
+    ClusterDeployment, "clusterdeployments", deployment::Spec, deployment::Status
+}
+
+impl ClusterClaim {
+    /// Whether the function made it: every ClusterClaim of its making says whether its cluster is to be started again. Others,
+    /// such as those of ci-operator, only stand in the same queue.
+    pub fn is_marked(&self) -> bool {
+        self.annotation(ours::RESUME).is_some()
+    }
+
+    /// Whether its cluster is to be started again when it is found hibernating.
+    pub fn wants_resume(&self) -> bool {
+        self.annotation(ours::RESUME).is_some_and(|word| word != "false")
+    }
+
+    /// Name of the pool.
+    pub fn pool(&self) -> &str {
+        &self.spec.value.cluster_pool_name
+    }
+
+    /// Namespace and name of the ClusterDeployment that Hive chose, if it has.
+    pub fn assigned(&self) -> Option<&str> {
+        Some(self.spec.value.namespace.as_str()).filter(|name| !name.is_empty())
+    }
+
+    /// Whether it waits in its pool's queue.
+    pub fn waits(&self) -> bool {
+        self.assigned().is_none() && !self.is_deleted() && self.spec.error.is_none()
+    }
+}

@@ -1,0 +1,65 @@
+//! What is told of a ClusterClaim, but for its credentials.
+
+use testplatform_apis::{
+    hive_status::{ClusterDeploymentReport, HiveStatus, Ownership},
+    names::ours,
+};
+
+use super::{
+    object::{ClusterClaim, ClusterDeployment},
+    supply,
+    world::{Deployment, World},
+};
+use crate::diagnostics::is_word;
+
+/// The longest URL, and the longest version.
+const LONGEST: (usize, usize) = (2048, 64);
+
+/// What is stored. What cannot be read counts as nothing: it is written anew.
+pub fn stored(claim: &ClusterClaim) -> HiveStatus {
+    let text = claim.annotation(ours::STATUS);
+    text.and_then(|text| HiveStatus::read(text).ok()).unwrap_or_default()
+}
+
+/// The pool, the queue and the cluster.
+pub fn of(claim: &ClusterClaim, world: &World, ownership: Option<Ownership>) -> HiveStatus {
+    let mut status = HiveStatus { pool: Some(supply::pool(world)), ownership, ..HiveStatus::default() };
+    match &world.deployment {
+        Deployment::Unassigned => {
+            status.queue = supply::queue(claim, world);
+            status.supply = supply::supply(claim, world);
+        }
+        Deployment::Gone => {
+            status.cluster_deployment =
+                claim.assigned().map(|name| ClusterDeploymentReport { name: name.to_owned() });
+        }
+        Deployment::Here(deployment) => {
+            status.cluster_deployment = Some(ClusterDeploymentReport { name: deployment.name().to_owned() });
+            if ownership == Some(Ownership::Confirmed) {
+                cluster(&mut status, deployment);
+            }
+        }
+    }
+    status
+}
+
+/// Of a cluster that is another claim's not even this is told.
+fn cluster(status: &mut HiveStatus, deployment: &ClusterDeployment) {
+    let said = &deployment.status.value;
+    status.power_state = deployment.power_state().filter(|word| is_word(word)).map(str::to_owned);
+    status.api_url = link(&said.api_url);
+    status.console_url = link(&said.console_url);
+    let is_version = |text: &&str| {
+        text.len() <= LONGEST.1 && text.bytes().all(|b| b.is_ascii_alphanumeric() || b".-+_".contains(&b))
+    };
+    status.version = deployment.version().filter(is_version).map(str::to_owned);
+}
+
+/// A URL that may be shown: one that a person can follow, and without a login in it.
+fn link(url: &str) -> Option<String> {
+    let rest = url.strip_prefix("https://")?;
+    let plain = !rest.is_empty()
+        && !rest.contains('@')
+        && !url.contains(|c: char| c.is_control() || c.is_whitespace());
+    (plain && url.len() <= LONGEST.0).then(|| url.to_owned())
+}

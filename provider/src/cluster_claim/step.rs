@@ -1,0 +1,48 @@
+//! What one pass over a ClusterClaim comes to.
+
+use testplatform_apis::hive_status::HiveStatus;
+
+use crate::{
+    ephemeral_cluster::credentials::Credentials,
+    step::{Event, Requeue},
+};
+
+/// What is to be done about one ClusterClaim now.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Step {
+    /// In this order. Each may have been done before, by a pass that did not come to its end.
+    pub actions: Vec<Action>,
+    /// Written after the actions, if it differs from what is stored. None leaves it alone.
+    pub status: Option<Notes>,
+    /// When to look again although nothing happened.
+    pub requeue: Requeue,
+}
+
+/// What stands on the ClusterClaim, whose status is Hive's: annotations, written together.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Notes {
+    /// Annotation `…/status`.
+    pub status: HiveStatus,
+    /// Annotation `…/credentials-revision`: there exactly while credentials are published.
+    pub credentials_revision: Option<String>,
+    /// Annotation `…/diagnostics`: there while a failed provision is told.
+    pub diagnostics: Option<String>,
+}
+
+/// One write, safe to repeat.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// Creates or updates `<claim>-credentials`, labelled as the claim's. Fails on a Secret of another owner.
+    Publish(Credentials),
+    /// Deletes `<claim>-credentials`, if it is labelled as the claim's.
+    Withdraw,
+    /// Lets the claimed cluster run again. Carries what was read, so that a decision on an old copy fails.
+    Resume {
+        /// Namespace and name of the ClusterDeployment.
+        cluster_deployment: String,
+        /// Its resourceVersion.
+        version: String,
+    },
+    /// Tells whoever watches the ClusterClaim.
+    Emit(Event),
+}

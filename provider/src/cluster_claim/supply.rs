@@ -1,0 +1,86 @@
+//! Where the next cluster for a waiting claim comes from, and what is wrong with a pool: read off what Hive says of the pool, since
+//! it says nothing on the claim.
+
+use testplatform_apis::{
+    foreign::meta::{ObservedCondition, condition},
+    hive_status::{PoolReport, QueueReport, Supply},
+};
+
+use super::{
+    object::{ClusterClaim, ClusterPool},
+    pool::conditions,
+    redact::redacted,
+    world::World,
+};
+
+/// The longest sentence about a pool.
+const LONGEST: usize = 512;
+
+/// The pool that a claim names.
+pub fn pool(world: &World) -> PoolReport {
+    let Some(pool) = &world.pool else { return PoolReport::default() };
+    PoolReport {
+        found: true,
+        deleting: pool.is_deleted(),
+        message: trouble(pool).map(|c| redacted(&c.message, LONGEST)),
+    }
+}
+
+/// What is known to be wrong with a pool.
+fn trouble(pool: &ClusterPool) -> Option<&ObservedCondition> {
+    let missing = of(pool, conditions::MISSING_DEPENDENCIES).filter(|c| c.is_true());
+    let invalid = || of(pool, conditions::INVENTORY_VALID).filter(|c| c.is_false());
+    missing.or_else(invalid).filter(|c| !c.message.is_empty())
+}
+
+/// Where the claim stands in its pool's queue. Hive serves by age, in whole seconds: among those of one second nobody knows who
+/// comes first, so the worst is told.
+pub fn queue(claim: &ClusterClaim, world: &World) -> Option<QueueReport> {
+    if !claim.waits() || world.pool.is_none() {
+        return None;
+    }
+    let own = claim.metadata.creation_timestamp.as_ref().map(|t| t.0);
+    let position = world.queue.iter().filter(|created| **created <= own).count().max(1);
+    let count = |n: usize| Some(i64::try_from(n).unwrap_or(i64::MAX));
+    Some(QueueReport { position: count(position), depth: count(world.queue.len().max(position)) })
+}
+
+/// Where the next cluster for a waiting claim comes from, by its place in the queue.
+pub fn supply(claim: &ClusterClaim, world: &World) -> Option<Supply> {
+    let place = queue(claim, world)?.position?;
+    let pool = world.pool.as_deref().filter(|pool| !pool.is_deleted())?;
+    let status = &pool.status.value;
+    if place <= status.ready {
+        return Some(Supply::Immediate);
+    }
+    let installed = status.ready.saturating_add(status.standby);
+    if place <= installed {
+        return Some(Supply::Resuming);
+    }
+    // `size - standby - ready` would count broken ones too.
+    let under_way = world
+        .unclaimed
+        .iter()
+        .filter(|d| !d.spec.value.installed && !d.is_broken() && !d.is_ending())
+        .count();
+    if place <= installed.saturating_add(i64::try_from(under_way).unwrap_or(i64::MAX)) {
+        return Some(Supply::Installing);
+    }
+    let says = |type_, is: fn(&ObservedCondition) -> bool| of(pool, type_).is_some_and(is);
+    if says(conditions::MISSING_DEPENDENCIES, ObservedCondition::is_true) {
+        return Some(Supply::PoolMisconfigured);
+    }
+    let full = says(conditions::CAPACITY_AVAILABLE, ObservedCondition::is_false);
+    let entries = i64::try_from(pool.spec.value.inventory.len()).unwrap_or(i64::MAX);
+    // Hive takes the inventory for the pool's greatest size where it is the smaller of the two.
+    let by_inventory = entries > 0 && pool.spec.value.max_size.is_none_or(|most| entries < most);
+    let broken = entries > 0 && says(conditions::INVENTORY_VALID, ObservedCondition::is_false);
+    if (full && by_inventory) || broken {
+        return Some(Supply::InventoryExhausted);
+    }
+    Some(if full { Supply::CapacityBlocked } else { Supply::Installing })
+}
+
+fn of<'a>(pool: &'a ClusterPool, type_: &str) -> Option<&'a ObservedCondition> {
+    condition(&pool.status.value.conditions, type_)
+}

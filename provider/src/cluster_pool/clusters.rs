@@ -1,0 +1,132 @@
+//! Everything around one pool that a decision depends on, as data: above all its ClusterDeployments.
+
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::Value;
+use testplatform_apis::{
+    foreign::meta::{Lenient, Metadata, ObservedCondition, condition},
+    pool_status::PoolFailure,
+};
+
+/// The most of a sentence of Hive's that is repeated.
+const MOST: usize = 512;
+/// Hive's reason where it knows no more than the log: its sentence quotes it.
+const UNKNOWN: &str = "UnknownError";
+
+/// What was observed. Anything in it may be older than what is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct World {
+    /// The pool's clusters, claimed and unclaimed, and those that are being destroyed.
+    pub clusters: Vec<Cluster>,
+    /// How many claims wait: Hive makes a cluster more for each.
+    pub waiting: usize,
+    /// What is under the name of the pool's ClusterImageSet; none: it does not exist, or was not read.
+    pub release_image: Option<String>,
+    /// The other namespaces with a pool of this name.
+    pub namesakes: Vec<String>,
+}
+
+/// A cluster of a pool.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Cluster {
+    /// Name of its ClusterDeployment, and of that one's namespace.
+    pub name: String,
+    /// When it was made.
+    pub created: Timestamp,
+    /// Whether a claim has it.
+    pub claimed: bool,
+    /// Whether it is installed.
+    pub installed: bool,
+    /// Whether it runs.
+    pub running: bool,
+    /// Whether it is being destroyed, or about to be.
+    pub going: bool,
+    /// Why its installation failed, if it did.
+    pub failure: Option<PoolFailure>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Deployment {
+    metadata: Metadata,
+    spec: Lenient<Spec>,
+    status: Lenient<Status>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Spec {
+    installed: bool,
+    cluster_pool_ref: Option<PoolRef>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct PoolRef {
+    namespace: String,
+    pool_name: String,
+    claim_name: String,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Status {
+    power_state: String,
+    install_restarts: i64,
+    conditions: Vec<ObservedCondition>,
+}
+
+/// Hive's marks of a cluster that it is about to destroy: today's, and that of older versions.
+const MARKS: [&str; 2] =
+    ["hive.openshift.io/remove-cluster-from-pool", "hive.openshift.io/remove-claimed-cluster-from-pool"];
+
+impl Cluster {
+    /// Reads a ClusterDeployment, if it belongs to this pool. What it says of itself counts, not a label.
+    pub fn read(object: &Value, namespace: &str, pool: &str) -> Option<Self> {
+        let deployment = Deployment::deserialize(object).ok()?;
+        let spec = deployment.spec.value;
+        let of = spec.cluster_pool_ref.filter(|r| r.namespace == namespace && r.pool_name == pool)?;
+        let metadata = deployment.metadata;
+        let marked = MARKS.iter().any(|key| metadata.annotation(key) == Some("true"));
+        let status = deployment.status.value;
+        Some(Self {
+            failure: failure(&metadata.name, &status),
+            created: metadata.creation_timestamp?,
+            claimed: !of.claim_name.is_empty(),
+            installed: spec.installed,
+            running: status.power_state == "Running",
+            going: marked || metadata.deletion_timestamp.is_some(),
+            name: metadata.name,
+        })
+    }
+
+    /// Whether it is there for whoever claims it.
+    pub fn is_free(&self) -> bool {
+        !self.claimed && !self.going
+    }
+}
+
+/// Why an installation failed. Hive's sentence for what it knows is fixed; where it does not know, it quotes the log, and a log may
+/// quote a secret.
+fn failure(name: &str, status: &Status) -> Option<PoolFailure> {
+    let failed = condition(&status.conditions, "ProvisionFailed").filter(|c| c.is_true());
+    let stopped = condition(&status.conditions, "ProvisionStopped").filter(|c| c.is_true());
+    let said = failed.or(stopped)?;
+    let is_word = !said.reason.is_empty()
+        && said.reason.len() <= 128
+        && said.reason.bytes().all(|b| b.is_ascii_alphanumeric());
+    let quotes = |m: &str| m.contains('\n') || m.contains("level=") || m.contains("://");
+    let message = if said.reason == UNKNOWN || !is_word || quotes(&said.message) {
+        "Hive knows no more than the log says, which is not repeated here".to_owned()
+    } else {
+        let end = said.message.floor_char_boundary(MOST);
+        said.message[..end].chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    };
+    Some(PoolFailure {
+        cluster_deployment: name.to_owned(),
+        reason: if is_word { said.reason.clone() } else { UNKNOWN.into() },
+        message,
+        time: said.last_transition_time,
+        attempt: Some(status.install_restarts.saturating_add(1)),
+    })
+}

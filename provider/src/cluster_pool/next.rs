@@ -1,0 +1,147 @@
+//! One pool: what is to be known of it from now on. Pure.
+//!
+//! **Invariant:** what was begun is found again in the annotation alone. **Invariant:** a pool that is being deleted is only counted.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use testplatform_apis::{
+    pool::OnArtifactChange,
+    pool_report::{Artifacts, Ceiling, PoolStatus, RefreshPhase, RefreshReport, RotationPhase},
+    pool_status::PoolFailure,
+};
+
+use super::{clusters::World, pool::Pool, refresh, rotation};
+use crate::step::{Event, Requeue};
+
+/// How often a refresh or a rotation is looked at although nothing was heard: a net under the watches.
+const NET: Duration = Duration::from_mins(1);
+
+/// What is to be done about a pool now.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Step {
+    /// Written as annotation, because it differs from what is there.
+    pub status: Option<PoolStatus>,
+    /// What happened, for whoever watches the pool.
+    pub events: Vec<Event>,
+    /// When to look again.
+    pub requeue: Requeue,
+}
+
+/// What is to be done about a pool now.
+pub fn next(pool: &Pool, world: &World, now: Timestamp) -> Step {
+    let before = pool.known.clone().unwrap_or_default();
+    let mut status = before.clone();
+    status.claimed = i64::try_from(world.clusters.iter().filter(|c| c.claimed).count()).ok();
+    status.namesakes.clone_from(&world.namesakes);
+    status.last_provision_failure = latest(world, before.last_provision_failure.as_ref());
+    if pool.deleting {
+        // Nobody scales what is going.
+        status.ceiling = None;
+    } else {
+        let (rotation, emptied) = rotation::advance(pool, world, before.rotation.clone(), now);
+        status.rotation = rotation;
+        status.artifacts = artifacts(pool, world, before.artifacts.clone());
+        let (refresh, lowered) = if emptied.is_some() {
+            // One thing at a time: an emptied pool has nothing to refresh.
+            (before.refresh.clone(), None)
+        } else {
+            refresh::advance(pool, world, status.artifacts.as_ref(), now)
+        };
+        let done = |r: &RefreshReport| r.phase == RefreshPhase::Done && r.started_at.is_some();
+        let just = refresh.as_ref().filter(|r| done(r) && before.refresh.as_ref() != Some(*r));
+        if just.is_some() {
+            // Every cluster was made from what is there now.
+            status.artifacts = artifacts(pool, world, None);
+        }
+        status.refresh = refresh;
+        status.ceiling = emptied.or(lowered);
+    }
+    let events = events(&before, &status, pool.known.is_some());
+    let busy = status.ceiling.is_some() || status.refresh.as_ref().is_some_and(|r| !r.phase.over());
+    Step {
+        status: (pool.known.as_ref() != Some(&status)).then_some(status),
+        events,
+        requeue: if busy { Requeue::After(NET) } else { Requeue::OnChange },
+    }
+}
+
+/// The newest failure that was ever seen. Hive destroys the cluster that could tell.
+fn latest(world: &World, known: Option<&PoolFailure>) -> Option<PoolFailure> {
+    let seen = world.clusters.iter().filter_map(|c| c.failure.as_ref());
+    seen.chain(known).max_by_key(|f| (f.time, f.cluster_deployment.clone(), f.attempt)).cloned()
+}
+
+/// What is under the name of the ClusterImageSet, beside what was there when the clusters were made.
+fn artifacts(pool: &Pool, world: &World, known: Option<Artifacts>) -> Option<Artifacts> {
+    if pool.request.on_artifact_change == Some(OnArtifactChange::Ignore) {
+        return None;
+    }
+    // One that cannot be read has not changed.
+    let Some(release) = &world.release_image else { return known };
+    match known.filter(|k| k.image_set == pool.image_set) {
+        Some(known) => Some(Artifacts { changed: known.release_image != *release, ..known }),
+        None => Some(Artifacts {
+            image_set: pool.image_set.clone(),
+            release_image: release.clone(),
+            changed: false,
+        }),
+    }
+}
+
+/// Transitions only. `known`: it was looked at before, so that what is found at first is no news.
+fn events(before: &PoolStatus, after: &PoolStatus, known: bool) -> Vec<Event> {
+    let mut events = Vec::new();
+    let mut tell = |warning: bool, reason: &str, note: String| {
+        events.push(Event { warning, reason: reason.into(), note });
+    };
+    let refresh = |s: &PoolStatus| s.refresh.as_ref().map(|r| (r.nonce.clone(), r.phase));
+    let (old, new) = (refresh(before), refresh(after));
+    if let Some((nonce, phase)) = new.filter(|new| old.as_ref() != Some(new)) {
+        // What was there when the pool was first seen asked for nothing.
+        if known && old.is_none_or(|(old, _)| old != nonce) {
+            tell(false, "Refreshing", format!("refresh {nonce} begins"));
+        }
+        match phase {
+            RefreshPhase::Stalled => tell(
+                true,
+                "RefreshStalled",
+                format!("refresh {nonce}: removing clusters did not remove the old ones"),
+            ),
+            RefreshPhase::Done if known => tell(
+                false,
+                "Refreshed",
+                format!("refresh {nonce}: every cluster that nobody had claimed was replaced"),
+            ),
+            RefreshPhase::Done | RefreshPhase::Settling | RefreshPhase::Down | RefreshPhase::Up => {}
+        }
+    }
+    let rotated = |s: &PoolStatus| s.rotation.as_ref().map(|r| (r.name.clone(), r.phase));
+    if rotated(before) != rotated(after)
+        && let Some((name, RotationPhase::Done)) = rotated(after)
+    {
+        tell(
+            false,
+            "OldCredentialsReleasable",
+            format!("no cluster is left that was made before Secret {name} was used"),
+        );
+    }
+    if let Some(failure) =
+        after.last_provision_failure.as_ref().filter(|f| before.last_provision_failure.as_ref() != Some(*f))
+    {
+        tell(
+            true,
+            "ProvisionFailed",
+            format!("{}: {}: {}", failure.cluster_deployment, failure.reason, failure.message),
+        );
+    }
+    if let Some(namesake) = after.namesakes.iter().find(|n| !before.namesakes.contains(n)) {
+        tell(true, "NameTaken", format!("namespace {namesake} has a pool of the same name"));
+    }
+    events
+}
+
+/// No more than so many clusters.
+pub(super) const fn at_most(size: i64, running_count: Option<i64>) -> Ceiling {
+    Ceiling { size, running_count }
+}

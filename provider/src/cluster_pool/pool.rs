@@ -1,0 +1,79 @@
+//! A ClusterPool, as far as it is read.
+
+use serde::Deserialize as _;
+use serde_json::Value;
+use testplatform_apis::{
+    foreign::cluster_pool::ClusterPool,
+    names::ours,
+    pool::PlatformKind,
+    pool_report::{PoolRequest, PoolStatus},
+};
+
+/// A pool that Git asks for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Pool {
+    /// Its name.
+    pub name: String,
+    /// Its namespace.
+    pub namespace: String,
+    /// Whether it is being deleted.
+    pub deleting: bool,
+    /// What stands in it: how many clusters that nobody has claimed.
+    pub size: i64,
+    /// What stands in it: how many of them running.
+    pub running_count: i64,
+    /// Whether its clusters cannot be stopped.
+    pub always_runs: bool,
+    /// The Secret whose credentials new clusters are made with.
+    pub credentials: Option<String>,
+    /// The ClusterImageSet that new clusters are made from.
+    pub image_set: String,
+    /// What the function asks for.
+    pub request: PoolRequest,
+    /// What was known when it was last looked at; none: it never was.
+    pub known: Option<PoolStatus>,
+}
+
+/// What makes a pool one that is not looked after.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unread {
+    /// The function did not make it.
+    NotOurs,
+    /// Our own annotation cannot be read: what was begun is not known, and nothing is begun anew on top of it.
+    Broken(String),
+}
+
+impl Pool {
+    /// Reads a ClusterPool.
+    ///
+    /// # Errors
+    /// With why it is left alone.
+    pub fn read(object: &Value) -> Result<Self, Unread> {
+        let pool = ClusterPool::deserialize(object).map_err(|e| Unread::Broken(e.to_string()))?;
+        let annotation = |key| pool.metadata.annotation(key);
+        let request = annotation(ours::POOL_REQUEST).ok_or(Unread::NotOurs)?;
+        let broken = |key: &str, why: serde_json::Error| Unread::Broken(format!("annotation {key}: {why}"));
+        let request: PoolRequest =
+            serde_json::from_str(request).map_err(|e| broken(ours::POOL_REQUEST, e))?;
+        let known = annotation(ours::POOL_STATUS).map(PoolStatus::read).transpose();
+        let known = known.map_err(|e| broken(ours::POOL_STATUS, e))?;
+        let platform = PlatformKind::ALL.into_iter().find(|p| pool.spec["platform"][p.as_str()].is_object());
+        let credentials = platform.and_then(|p| {
+            pool.spec["platform"][p.as_str()]["credentialsSecretRef"]["name"]
+                .as_str()
+                .filter(|n| !n.is_empty())
+        });
+        Ok(Self {
+            size: pool.spec["size"].as_i64().unwrap_or_default(),
+            running_count: pool.spec["runningCount"].as_i64().unwrap_or_default(),
+            always_runs: platform.is_some_and(PlatformKind::always_runs),
+            credentials: credentials.map(str::to_owned),
+            image_set: pool.spec["imageSetRef"]["name"].as_str().unwrap_or_default().to_owned(),
+            deleting: pool.metadata.deletion_timestamp.is_some(),
+            name: pool.metadata.name,
+            namespace: pool.metadata.namespace,
+            request,
+            known,
+        })
+    }
+}

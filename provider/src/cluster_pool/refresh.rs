@@ -1,0 +1,176 @@
+//! Every cluster that nobody has claimed is replaced once, by lowering the pool's size and raising it again.
+//!
+//! ```text
+//! Settling ──at rest──▶ Down ──there──▶ Up ──full──▶ Settling … ──none older──▶ Done
+//!                                        └──no fewer older──▶ Stalled
+//! ```
+//!
+//! No label or annotation of a pool makes Hive replace its clusters, only a change of platform, base domain, image set or the name of the install-config
+//! template does; so also one after the other is done here, in waves of one. Hive removes those being installed first, then those that
+//! hibernate, then those that run, of the last two the oldest first. Therefore a wave waits until the pool is at rest and all of its clusters
+//! are of one sort: then it is the oldest that go. That takes the hot ones away for the time being; where clusters cannot hibernate, all run and are of
+//! one sort anyway. Nothing waits where all may be missing at a time.
+
+use jiff::Timestamp;
+use testplatform_apis::{
+    pool::OnArtifactChange,
+    pool_report::{Artifacts, Ceiling, RefreshPhase, RefreshReport, RefreshRequest},
+};
+
+use super::{
+    clusters::{Cluster, World},
+    next::at_most,
+    pool::Pool,
+};
+
+/// What a refresh that nobody asked for by a nonce is called, with the release after it.
+const BY_ARTIFACT: &str = "artifact:";
+
+/// How far the refresh is from now on, and what the pool may be at most.
+pub(super) fn advance(
+    pool: &Pool,
+    world: &World,
+    artifacts: Option<&Artifacts>,
+    now: Timestamp,
+) -> (Option<RefreshReport>, Option<Ceiling>) {
+    let known = pool.known.as_ref().and_then(|k| k.refresh.clone());
+    let Some(usual) = pool.request.size else { return (known, None) };
+    let Some(asked) = asked(pool, world, artifacts, known.as_ref()) else {
+        // One that was called off leaves nothing behind.
+        return (known.filter(|k| k.phase.over()), None);
+    };
+    let mut report = match known.filter(|k| k.nonce == asked.nonce) {
+        Some(report) => report,
+        // What was there when the pool was first seen asks for nothing: it may be older than every cluster.
+        None if pool.known.is_none() => {
+            let done =
+                RefreshReport { nonce: asked.nonce, phase: RefreshPhase::Done, ..RefreshReport::default() };
+            return (Some(done), None);
+        }
+        None => RefreshReport {
+            along: pool
+                .request
+                .refresh
+                .as_ref()
+                .map(|r| r.nonce.clone())
+                .filter(|along| *along != asked.nonce),
+            nonce: asked.nonce,
+            started_at: Some(now),
+            ..RefreshReport::default()
+        },
+    };
+    let missing = asked.max_unavailable.unwrap_or(usual).clamp(1, usual.max(1));
+    let wave = Wave { pool, world, usual, all: missing >= usual, down: (usual - missing).max(0) };
+    let mut ceiling = None;
+    // A wave may be through several of its phases already. None comes twice in one look.
+    for _ in 0..4 {
+        let (phase, lowered) = wave.at(&mut report);
+        ceiling = lowered;
+        if phase == report.phase {
+            break;
+        }
+        report.phase = phase;
+    }
+    if report.phase.over() {
+        ceiling = None;
+    }
+    (Some(report), ceiling)
+}
+
+/// The refresh that is to be under way: the one with a nonce, else, where that is allowed, one for another release.
+fn asked(
+    pool: &Pool,
+    world: &World,
+    artifacts: Option<&Artifacts>,
+    known: Option<&RefreshReport>,
+) -> Option<RefreshRequest> {
+    let by_nonce = pool.request.refresh.clone().filter(|r| match known {
+        Some(known) if known.nonce == r.nonce => !known.phase.over(),
+        Some(known) => !known.covers(&r.nonce),
+        None => true,
+    });
+    let rolls = pool.request.on_artifact_change == Some(OnArtifactChange::Rolling);
+    let changed = artifacts.is_some_and(|a| a.changed);
+    let release = world.release_image.as_ref().filter(|_| rolls && changed);
+    let by_artifact = || {
+        release.map(|release| RefreshRequest {
+            nonce: format!("{BY_ARTIFACT}{release}"),
+            max_unavailable: Some(1),
+        })
+    };
+    by_nonce.or_else(by_artifact)
+}
+
+/// One wave.
+struct Wave<'a> {
+    pool: &'a Pool,
+    world: &'a World,
+    /// The size when nothing else is going on.
+    usual: i64,
+    /// Whether all may be missing at a time.
+    all: bool,
+    /// The size when as many are missing as may be.
+    down: i64,
+}
+
+impl Wave<'_> {
+    /// The phase that follows from what is there, the same if nothing does, and what the pool may be at most in it.
+    fn at(&self, report: &mut RefreshReport) -> (RefreshPhase, Option<Ceiling>) {
+        let old = self.free().filter(|c| report.started_at.is_some_and(|at| c.created < at)).count();
+        let old = i64::try_from(old).unwrap_or(i64::MAX);
+        if report.phase.over() {
+            return (report.phase, None);
+        }
+        report.remaining = Some(old);
+        if old == 0 {
+            return (RefreshPhase::Done, None);
+        }
+        let full = at_most(self.usual, self.idle());
+        match report.phase {
+            RefreshPhase::Settling if self.all || self.is_at_rest() => {
+                report.before = Some(old);
+                (RefreshPhase::Down, Some(at_most(self.down, self.idle())))
+            }
+            RefreshPhase::Down if self.is_down() => (RefreshPhase::Up, Some(full)),
+            RefreshPhase::Down => (RefreshPhase::Down, Some(at_most(self.down, self.idle()))),
+            RefreshPhase::Up if !self.is_full() => (RefreshPhase::Up, Some(full)),
+            RefreshPhase::Up if report.before.is_some_and(|before| before <= old) => {
+                (RefreshPhase::Stalled, None)
+            }
+            RefreshPhase::Settling | RefreshPhase::Up => (RefreshPhase::Settling, Some(full)),
+            RefreshPhase::Done | RefreshPhase::Stalled => (report.phase, None),
+        }
+    }
+
+    fn free(&self) -> impl Iterator<Item = &Cluster> {
+        self.world.clusters.iter().filter(|c| c.is_free())
+    }
+
+    fn count(&self) -> i64 {
+        i64::try_from(self.free().count()).unwrap_or(i64::MAX)
+    }
+
+    /// How many may run meanwhile: none, where clusters can be stopped and not all of them go at once.
+    fn idle(&self) -> Option<i64> {
+        (!self.pool.always_runs && !self.all).then_some(0)
+    }
+
+    /// Whether the pool is full, and Hive would remove the oldest of its clusters first.
+    fn is_at_rest(&self) -> bool {
+        let idle = self.idle().is_none_or(|running| self.pool.running_count <= running);
+        let sleeping = self.free().filter(|c| !c.running).count();
+        let running = self.free().filter(|c| c.running).count();
+        idle && self.is_full() && (sleeping == 0 || running == 0)
+    }
+
+    /// Whether as many are missing as are to be. For each claim that waits there may be one more.
+    fn is_down(&self) -> bool {
+        let waiting = i64::try_from(self.world.waiting).unwrap_or_default();
+        self.pool.size <= self.down && self.count() <= self.down.saturating_add(waiting)
+    }
+
+    /// Whether every place is taken by an installed cluster.
+    fn is_full(&self) -> bool {
+        self.pool.size >= self.usual && self.count() >= self.usual && self.free().all(|c| c.installed)
+    }
+}

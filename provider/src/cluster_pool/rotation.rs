@@ -1,0 +1,77 @@
+//! Other credentials for a pool: which clusters need the old ones, and, where that is asked for, emptying the pool before the new ones are used.
+//!
+//! A ClusterDeployment refers to a copy of its own and does not tell which Secret that came from. So its age tells: what is older than the moment at
+//! which the pool was first seen to use the new Secret counts as made with the old one. A cluster in between counts as old, which
+//! keeps the old credentials a little longer and never too short.
+
+use jiff::Timestamp;
+use testplatform_apis::{
+    pool::RotationMode,
+    pool_report::{Ceiling, RotationPhase, RotationReport},
+};
+
+use super::{
+    clusters::{Cluster, World},
+    next::at_most,
+    pool::Pool,
+};
+
+/// The most names that are listed.
+const MOST: usize = 50;
+
+/// How far the rotation is from now on, and what the pool may be at most.
+pub(super) fn advance(
+    pool: &Pool,
+    world: &World,
+    known: Option<RotationReport>,
+    now: Timestamp,
+) -> (Option<RotationReport>, Option<Ceiling>) {
+    let Some((asked, used)) = pool.request.credentials.as_ref().zip(pool.credentials.as_ref()) else {
+        return (known, None);
+    };
+    if asked.name != *used && asked.mode == RotationMode::Drain {
+        let all: Vec<&Cluster> = world.clusters.iter().collect();
+        // The function takes up the new ones in this phase; whatever Hive makes for a waiting claim before that needs the old ones.
+        let empty = all.is_empty() && pool.size == 0;
+        let phase = if empty { RotationPhase::Switching } else { RotationPhase::Draining };
+        // Since when those are used that are used: should it be called off, that is what counts again.
+        let since = known.as_ref().and_then(|k| k.since);
+        let report = RotationReport { name: asked.name.clone(), phase, since, ..RotationReport::default() };
+        return (Some(counted(report, &all)), Some(at_most(0, None)));
+    }
+    if asked.name != *used {
+        // The function is about to change it.
+        return (known, None);
+    }
+    let Some(known) = known else {
+        return (Some(RotationReport { name: used.clone(), ..RotationReport::default() }), None);
+    };
+    let emptying = matches!(known.phase, RotationPhase::Draining | RotationPhase::Switching);
+    let first = RotationReport { name: used.clone(), ..RotationReport::default() };
+    let since = match (known.name == *used, emptying) {
+        (true, false) if known.phase == RotationPhase::First => return (Some(first), None),
+        (true, false) => known.since.unwrap_or(now),
+        // Called off: as it was before.
+        (false, true) => match known.since {
+            Some(since) => since,
+            None => return (Some(first), None),
+        },
+        // Just taken up.
+        (true, true) | (false, false) => now,
+    };
+    let old: Vec<&Cluster> = world.clusters.iter().filter(|c| c.created < since).collect();
+    let phase = if old.is_empty() { RotationPhase::Done } else { RotationPhase::Replacing };
+    let report =
+        RotationReport { name: used.clone(), phase, since: Some(since), ..RotationReport::default() };
+    (Some(counted(report, &old)), None)
+}
+
+fn counted(mut report: RotationReport, old: &[&Cluster]) -> RotationReport {
+    let mut names: Vec<String> = old.iter().map(|c| c.name.clone()).collect();
+    names.sort();
+    names.truncate(MOST);
+    report.clusters_on_old = names;
+    report.on_old = i64::try_from(old.len()).unwrap_or(i64::MAX);
+    report.claimed_on_old = i64::try_from(old.iter().filter(|c| c.claimed).count()).unwrap_or(i64::MAX);
+    report
+}

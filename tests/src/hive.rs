@@ -1,0 +1,282 @@
+//! Hive, played: pools, their claims and their clusters on a hub, step by step as the real one takes them, and badly where a
+//! scenario wants that.
+//!
+//! It looks at everything every moment and takes whatever steps are due; what it holds beyond the objects is only since when
+//! something is under way. Left out is what nobody here looks at: conditions of pools, machine pools, sync sets.
+
+mod claims;
+pub mod objects;
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use anyhow::Context as _;
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+
+use crate::{
+    cluster::{At, Cluster, SOON, at, at_root, has},
+    kinds::{CLUSTER_CLAIM, CLUSTER_DEPLOYMENT, CLUSTER_POOL, CRD},
+    manifests,
+};
+use objects::{cluster_deployment, kubeconfig_secret, text};
+
+/// Its kinds.
+pub const DEFINITIONS: [&str; 3] = [
+    "clusterclaims.hive.openshift.io",
+    "clusterpools.hive.openshift.io",
+    "clusterdeployments.hive.openshift.io",
+];
+/// How often it looks.
+const MOMENT: Duration = Duration::from_millis(100);
+/// Its finalizer on claims, and on clusters.
+const FINALIZERS: [&str; 2] = ["hive.openshift.io/claim", "hive.openshift.io/deprovision"];
+
+/// How it behaves.
+#[derive(Clone, Debug)]
+pub struct Behaviour {
+    /// From being told to run until it runs.
+    pub resuming: Duration,
+    /// From being made until it is installed.
+    pub installing: Duration,
+    /// How clusters end.
+    pub ending: Ending,
+    /// Gives the same cluster to two claims, and takes it back from the one that it does not belong to.
+    pub conflicts: bool,
+    /// Every cluster that is made from now on fails to be installed.
+    pub breaks: bool,
+}
+
+/// How clusters end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// After so long.
+    After(Duration),
+    /// Never: the cloud refuses.
+    Fails,
+}
+
+impl Default for Behaviour {
+    fn default() -> Self {
+        Self {
+            resuming: Duration::from_millis(500),
+            installing: Duration::from_millis(500),
+            ending: Ending::After(Duration::from_millis(300)),
+            conflicts: false,
+            breaks: false,
+        }
+    }
+}
+
+/// Hive on one hub, until it is dropped.
+pub struct Hive {
+    hub: Cluster,
+    behaviour: Arc<Mutex<Behaviour>>,
+    playing: JoinHandle<()>,
+}
+
+impl Drop for Hive {
+    fn drop(&mut self) {
+        self.playing.abort();
+    }
+}
+
+/// Defines its kinds on a hub.
+pub async fn define(hub: &Cluster, definitions: &[Value]) -> anyhow::Result<()> {
+    for crd in definitions {
+        hub.apply(crd).await?;
+        let name = text(crd, "/metadata/name");
+        hub.until_is(&at_root(CRD, name), SOON, "established", |crd| has(crd, "Established", "True", ""))
+            .await?;
+    }
+    Ok(())
+}
+
+/// Its kinds: the real ones where they are there, else what we know of them.
+pub fn definitions() -> anyhow::Result<Vec<Value>> {
+    DEFINITIONS.iter().map(|name| manifests::foreign_crd(name)).collect()
+}
+
+impl Hive {
+    /// Begins to play.
+    pub fn start(hub: &Cluster, behaviour: Behaviour) -> Self {
+        let behaviour = Arc::new(Mutex::new(behaviour));
+        let mut played =
+            Played { hub: hub.clone(), behaviour: Arc::clone(&behaviour), since: BTreeMap::new(), made: 0 };
+        let playing = tokio::spawn(async move {
+            loop {
+                // Somebody else may have been quicker; the next look sees.
+                if let Err(error) = played.look().await {
+                    eprintln!("hive: {error:#}");
+                }
+                tokio::time::sleep(MOMENT).await;
+            }
+        });
+        Self { hub: hub.clone(), behaviour, playing }
+    }
+
+    /// Behaves otherwise from now on.
+    pub fn behave(&self, change: impl FnOnce(&mut Behaviour)) {
+        change(&mut self.behaviour.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// A new kubeconfig of a cluster, as when its authority is replaced.
+    pub async fn rotate(&self, cluster: &str, kubeconfig: &str) -> anyhow::Result<()> {
+        self.hub.apply(&kubeconfig_secret(cluster, kubeconfig)).await.map(|_| ())
+    }
+
+    /// Puts a cluster to sleep, as Hive does with one that has been claimed for long enough.
+    pub async fn hibernate(&self, cluster: &str) -> anyhow::Result<()> {
+        let asleep = json!({ "spec": { "powerState": "Hibernating" } });
+        Ok(self.hub.merge(&deployment(cluster), &asleep).await?)
+    }
+
+    /// Deletes a cluster underneath its claim.
+    pub async fn lose(&self, cluster: &str) -> anyhow::Result<()> {
+        self.hub.delete(&deployment(cluster)).await
+    }
+}
+
+/// Where a cluster is.
+pub fn deployment(name: &str) -> At {
+    at(CLUSTER_DEPLOYMENT, name, name)
+}
+
+struct Played {
+    hub: Cluster,
+    behaviour: Arc<Mutex<Behaviour>>,
+    /// Since when something is under way, by what and whose.
+    since: BTreeMap<(&'static str, String), Instant>,
+    made: usize,
+}
+
+impl Played {
+    fn behaviour(&self) -> Behaviour {
+        self.behaviour.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Whether something has been under way for so long.
+    fn over(&mut self, what: &'static str, whose: &str, time: Duration) -> bool {
+        self.since.entry((what, whose.to_owned())).or_insert_with(Instant::now).elapsed() >= time
+    }
+
+    fn ended(&mut self, what: &'static str, whose: &str) {
+        self.since.remove(&(what, whose.to_owned()));
+    }
+
+    async fn look(&mut self) -> anyhow::Result<()> {
+        let clusters = self.hub.list(CLUSTER_DEPLOYMENT).await?;
+        for cluster in &clusters {
+            self.look_at_cluster(cluster)
+                .await
+                .with_context(|| text(cluster, "/metadata/name").to_owned())?;
+        }
+        for pool in self.hub.list(CLUSTER_POOL).await? {
+            self.look_at_pool(&pool).await?;
+        }
+        for claim in self.hub.list(CLUSTER_CLAIM).await? {
+            self.look_at_claim(&claim).await.with_context(|| text(&claim, "/metadata/name").to_owned())?;
+        }
+        Ok(())
+    }
+
+    async fn look_at_cluster(&mut self, cluster: &Value) -> anyhow::Result<()> {
+        let name = text(cluster, "/metadata/name");
+        let behaviour = self.behaviour();
+        if cluster["metadata"]["deletionTimestamp"].is_string() {
+            if let Ending::After(time) = behaviour.ending
+                && self.over("ending", name, time)
+            {
+                let free = json!({ "metadata": { "finalizers": null } });
+                self.hub.merge(&deployment(name), &free).await?;
+            }
+            return Ok(());
+        }
+        if cluster["metadata"]["annotations"]["hive.openshift.io/remove-cluster-from-pool"] == "true" {
+            return self.hub.delete(&deployment(name)).await;
+        }
+        if cluster["spec"]["installed"] != true {
+            if has(cluster, "ProvisionStopped", "True", "") {
+                return self.hub.delete(&deployment(name)).await;
+            }
+            if self.over("installing", name, behaviour.installing) {
+                return if behaviour.breaks { self.break_down(name).await } else { self.install(name).await };
+            }
+            return Ok(());
+        }
+        match (text(cluster, "/spec/powerState"), text(cluster, "/status/powerState")) {
+            ("Hibernating", "Hibernating") | ("Running", "Running") => self.ended("resuming", name),
+            ("Hibernating", _) => self.power(name, "Hibernating").await?,
+            (_, "Running") => {}
+            _ if self.over("resuming", name, behaviour.resuming) => self.power(name, "Running").await?,
+            (_, "WaitingForNodes") => {}
+            _ => self.power(name, "WaitingForNodes").await?,
+        }
+        Ok(())
+    }
+
+    async fn power(&self, name: &str, state: &str) -> anyhow::Result<()> {
+        Ok(self.hub.merge_status(&deployment(name), &objects::power(state)).await?)
+    }
+
+    async fn install(&self, name: &str) -> anyhow::Result<()> {
+        self.hub.apply_all(&objects::secrets(name)).await?;
+        self.hub.merge(&deployment(name), &objects::installed()).await?;
+        Ok(self.hub.merge_status(&deployment(name), &objects::addresses(name)).await?)
+    }
+
+    async fn break_down(&self, name: &str) -> anyhow::Result<()> {
+        Ok(self.hub.merge_status(&deployment(name), &objects::broken()).await?)
+    }
+
+    /// Assigns, wakes, makes and counts.
+    async fn look_at_pool(&mut self, pool: &Value) -> anyhow::Result<()> {
+        let (namespace, name) = (text(pool, "/metadata/namespace"), text(pool, "/metadata/name"));
+        let ours = |cluster: &Value| {
+            let of = &cluster["spec"]["clusterPoolRef"];
+            of["namespace"] == namespace
+                && of["poolName"] == name
+                && cluster["metadata"]["deletionTimestamp"].is_null()
+        };
+        let mut clusters: Vec<Value> =
+            self.hub.list(CLUSTER_DEPLOYMENT).await?.into_iter().filter(ours).collect();
+        clusters.sort_by_key(objects::age);
+        let total = clusters.len();
+        clusters.retain(|cluster| text(cluster, "/spec/clusterPoolRef/claimName").is_empty());
+        if pool["metadata"]["deletionTimestamp"].is_string() {
+            for cluster in &clusters {
+                self.hub.delete(&deployment(text(cluster, "/metadata/name"))).await?;
+            }
+            return Ok(());
+        }
+        let waiting = self.waiting(namespace, name).await?;
+        let running = |c: &&Value| c["spec"]["installed"] == true && c["status"]["powerState"] == "Running";
+        let ready: Vec<&Value> = clusters.iter().filter(running).collect();
+        let standby: Vec<&Value> =
+            clusters.iter().filter(|c| c["spec"]["installed"] == true && !running(c)).collect();
+        let counts = json!({ "size": clusters.len(), "ready": ready.len(), "standby": standby.len() });
+        if objects::differs(&pool["status"], &counts) {
+            self.hub.merge_status(&at(CLUSTER_POOL, namespace, name), &counts).await?;
+        }
+        self.assign(&waiting, &ready).await?;
+        let left = waiting.len().saturating_sub(ready.len());
+        let wanted = usize::try_from(pool["spec"]["runningCount"].as_u64().unwrap_or_default())? + left;
+        for cluster in standby.iter().take(wanted) {
+            if cluster["spec"]["powerState"] != "Running" {
+                let awake = json!({ "spec": { "powerState": "Running" } });
+                self.hub.merge(&deployment(text(cluster, "/metadata/name")), &awake).await?;
+            }
+        }
+        let size = usize::try_from(pool["spec"]["size"].as_u64().unwrap_or_default())?;
+        let most = pool["spec"]["maxSize"].as_u64().map_or(Ok(usize::MAX), usize::try_from)?;
+        if clusters.len() < size + waiting.len() && total < most {
+            self.made += 1;
+            let made = cluster_deployment(namespace, name, &format!("{name}-{}", self.made));
+            self.hub.apply_all(&made).await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,139 @@
+//! What Hive's objects look like.
+
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use serde_json::{Value, json};
+
+use super::FINALIZERS;
+use crate::actors::now;
+
+/// A pool, as an administrator makes it.
+pub fn cluster_pool(namespace: &str, name: &str, size: u32, running: u32, most: u32) -> Value {
+    json!({
+        "apiVersion": "hive.openshift.io/v1", "kind": "ClusterPool",
+        "metadata": { "name": name, "namespace": namespace },
+        "spec": { "size": size, "runningCount": running, "maxSize": most, "baseDomain": "example.com",
+            "imageSetRef": { "name": "ocp-4.20" },
+            "platform": { "aws": { "region": "us-east-1", "credentialsSecretRef": { "name": "cloud" } } } },
+    })
+}
+
+/// A claim, as somebody without our function makes it.
+pub fn cluster_claim(namespace: &str, name: &str, pool: &str) -> Value {
+    json!({
+        "apiVersion": "hive.openshift.io/v1", "kind": "ClusterClaim",
+        "metadata": { "name": name, "namespace": namespace },
+        "spec": { "clusterPoolName": pool },
+    })
+}
+
+/// A kubeconfig of a cluster.
+pub fn kubeconfig(cluster: &str, token: &str) -> String {
+    format!(
+        "apiVersion: v1\nkind: Config\ncurrent-context: admin\n\
+         clusters:\n- name: {cluster}\n  cluster: {{server: 'https://api.{cluster}.example.com:6443'}}\n\
+         contexts:\n- name: admin\n  context: {{cluster: {cluster}, user: admin}}\n\
+         users:\n- name: admin\n  user: {{token: {token}}}\n"
+    )
+}
+
+/// A cluster that is being installed, and its namespace.
+pub(super) fn cluster_deployment(namespace: &str, pool: &str, name: &str) -> [Value; 2] {
+    [
+        json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } }),
+        json!({
+            "apiVersion": "hive.openshift.io/v1", "kind": "ClusterDeployment",
+            "metadata": { "name": name, "namespace": name, "finalizers": [FINALIZERS[1]],
+                "labels": { "hive.openshift.io/clusterpool-namespace": namespace, "hive.openshift.io/clusterpool-name": pool,
+                    "hive.openshift.io/version": "4.20.3" } },
+            "spec": { "baseDomain": "example.com", "clusterName": name, "platform": { "aws": { "region": "us-east-1",
+                    "credentialsSecretRef": { "name": "cloud" } } },
+                "clusterPoolRef": { "namespace": namespace, "poolName": pool } },
+        }),
+    ]
+}
+
+fn secret(cluster: &str, name: &str, data: &Value) -> Value {
+    json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": name, "namespace": cluster }, "data": data })
+}
+
+/// The Secret with a cluster's kubeconfig.
+pub(super) fn kubeconfig_secret(cluster: &str, kubeconfig: &str) -> Value {
+    let encoded = BASE64_STANDARD.encode(kubeconfig);
+    secret(cluster, "0-admin-kubeconfig", &json!({ "kubeconfig": encoded, "raw-kubeconfig": encoded }))
+}
+
+/// The Secrets of a cluster's namespace: three that its claim's owner may get, and the cloud's, which nobody may.
+pub(super) fn secrets(cluster: &str) -> [Value; 4] {
+    let encoded = |text: &str| BASE64_STANDARD.encode(text);
+    let password = json!({ "username": encoded("kubeadmin"), "password": encoded("p4ssw0rd") });
+    [
+        kubeconfig_secret(cluster, &kubeconfig(cluster, "t0")),
+        secret(cluster, "0-admin-password", &password),
+        secret(cluster, "0-metadata-json", &json!({ "metadata.json": encoded("{}") })),
+        secret(cluster, "cloud", &json!({ "aws_secret_access_key": encoded("hunter2") })),
+    ]
+}
+
+/// What an installation leaves in the spec.
+pub(super) fn installed() -> Value {
+    json!({ "spec": { "installed": true, "powerState": "Hibernating", "clusterMetadata": {
+        "clusterID": "id", "infraID": "infra",
+        "adminKubeconfigSecretRef": { "name": "0-admin-kubeconfig" },
+        "adminPasswordSecretRef": { "name": "0-admin-password" },
+        "metadataJSONSecretRef": { "name": "0-metadata-json" },
+    } } })
+}
+
+/// What an installation leaves in the status.
+pub(super) fn addresses(cluster: &str) -> Value {
+    json!({
+        "apiURL": format!("https://api.{cluster}.example.com:6443"),
+        "webConsoleURL": format!("https://console.{cluster}.example.com"),
+    })
+}
+
+/// What a failed installation leaves in the status.
+pub(super) fn broken() -> Value {
+    let condition = |type_: &str, reason: &str, message: &str| json!({ "type": type_, "status": "True", "reason": reason, "message": message, "lastTransitionTime": seconds() });
+    json!({ "conditions": [
+        condition("ProvisionFailed", "InsufficientQuota", "the limit of vCPUs is reached; password=hunter2"),
+        condition("ProvisionStopped", "InstallAttemptsLimitReached", "Install attempts limit reached"),
+    ] })
+}
+
+/// The power state, and the conditions that go with it.
+pub(super) fn power(state: &str) -> Value {
+    let condition = |type_: &str, holds: bool, reason: &str| {
+        let status = if holds { "True" } else { "False" };
+        json!({ "type": type_, "status": status, "reason": reason, "message": reason, "lastTransitionTime": seconds() })
+    };
+    let (ready, hibernating) = match state {
+        "Running" => ("Running", "ResumingOrRunning"),
+        "Hibernating" => ("StoppingOrHibernating", "Hibernating"),
+        step => (step, "ResumingOrRunning"),
+    };
+    json!({ "powerState": state, "conditions": [
+        condition("Ready", state == "Running", ready),
+        condition("Hibernating", state == "Hibernating", hibernating),
+    ] })
+}
+
+/// By age, then by name.
+pub(super) fn age(object: &Value) -> (String, String) {
+    (text(object, "/metadata/creationTimestamp").to_owned(), text(object, "/metadata/name").to_owned())
+}
+
+/// Whether any of these values is another one.
+pub(super) fn differs(stored: &Value, wanted: &Value) -> bool {
+    wanted.as_object().into_iter().flatten().any(|(key, value)| stored[key] != *value)
+}
+
+/// The text at a JSON pointer; empty if there is none.
+pub fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
+    object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Now, as an API server keeps it.
+pub(super) fn seconds() -> String {
+    now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}

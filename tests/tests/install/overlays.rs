@@ -1,0 +1,198 @@
+//! Every overlay renders without a network, and a real API server takes all of it. What its kinds are unknown to is judged here.
+
+use std::{
+    io::Write as _,
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use anyhow::{Context as _, bail, ensure};
+use serde_json::{Value, json};
+use testplatform_tests::{
+    cluster::Cluster, control_plane::ControlPlane, crossplane::until_offered, kinds, manifests, prow,
+    settings,
+};
+
+/// What kustomize makes of a directory of this repository.
+pub fn render(kubectl: &Path, directory: &str) -> anyhow::Result<Vec<Value>> {
+    let path = settings::repository().join(directory);
+    let rendered = Command::new(kubectl).arg("kustomize").arg(&path).output()?;
+    let words = String::from_utf8_lossy(&rendered.stderr);
+    // Warnings too: what is deprecated today does not render tomorrow.
+    ensure!(rendered.status.success() && words.is_empty(), "{directory} does not render: {words}");
+    let all: Vec<Value> = serde_saphyr::from_multiple(std::str::from_utf8(&rendered.stdout)?)?;
+    ensure!(!all.is_empty(), "{directory} is empty");
+    Ok(all)
+}
+
+/// As an administrator would, with every field looked at.
+pub fn apply(plane: &ControlPlane, kubectl: &Path, objects: &[Value]) -> anyhow::Result<()> {
+    let mut command = Command::new(kubectl);
+    command.arg("--kubeconfig").arg(plane.kubeconfig());
+    command.args(["apply", "--server-side", "--force-conflicts", "--validate=strict", "-f", "-"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let list = json!({ "apiVersion": "v1", "kind": "List", "items": objects });
+    child.stdin.take().context("no input")?.write_all(list.to_string().as_bytes())?;
+    let applied = child.wait_with_output()?;
+    ensure!(applied.status.success(), "{}", String::from_utf8_lossy(&applied.stderr));
+    Ok(())
+}
+
+/// One after the other on one cluster, which is what they have in common with an upgrade.
+pub async fn every_overlay_is_admitted(plane: &ControlPlane, kubectl: &Path) -> anyhow::Result<()> {
+    let jobs = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": prow::JOBS } });
+    plane.cluster().apply(&jobs).await?;
+    for overlay in ["hub", "crossplane", "konflux", "development"] {
+        let all = render(kubectl, &format!("package/install/overlays/{overlay}"))?;
+        let (foreign, known): (Vec<Value>, Vec<Value>) = all.into_iter().partition(|object| {
+            let group = object["apiVersion"].as_str().unwrap_or_default();
+            group.starts_with("monitoring.coreos.com/") || group.starts_with("external-secrets.io/")
+        });
+        for object in &foreign {
+            structure(object).with_context(|| format!("{overlay}: {object}"))?;
+        }
+        apply(plane, kubectl, &known).with_context(|| format!("{overlay} is refused"))?;
+        let all = [known, foreign].concat();
+        order(&all).with_context(|| format!("order of {overlay}"))?;
+        users(overlay, &all)?;
+    }
+    let argo = render(kubectl, "package/install/argocd")?;
+    apply(plane, kubectl, &argo.into_iter().map(|c| in_namespace(c, "default")).collect::<Vec<_>>())?;
+    let operator = manifests::package_one("install/argocd/argocd-cr.yaml")?;
+    let checks = operator["spec"]["resourceHealthChecks"].as_array().context("no checks")?;
+    ensure!(checks.iter().all(|c| c["group"].is_string() && c["kind"].is_string() && c["check"].is_string()));
+    until_offered(plane.cluster()).await
+}
+
+fn in_namespace(mut object: Value, namespace: &str) -> Value {
+    object["metadata"]["namespace"] = namespace.into();
+    object
+}
+
+/// OpenShift gives a user id itself and refuses any other; elsewhere the image's has to be named, or the package manager names
+/// one that the image does not have.
+fn users(overlay: &str, all: &[Value]) -> anyhow::Result<()> {
+    let config = all.iter().find(|object| object["kind"] == "DeploymentRuntimeConfig");
+    let Some(config) = config else {
+        ensure!(overlay == "hub", "{overlay} does not say how the function runs");
+        return Ok(());
+    };
+    ensure!(all.iter().any(|object| object["kind"] == "Function"), "{overlay} has no function");
+    let context = &config["spec"]["deploymentTemplate"]["spec"]["template"]["spec"]["securityContext"];
+    let expected = if overlay == "konflux" { Value::Null } else { 65532.into() };
+    ensure!(context["runAsNonRoot"] == true && context["fsGroup"].is_null(), "{overlay}: {context}");
+    ensure!(context["runAsUser"] == expected && context["runAsGroup"] == expected, "{overlay}: {context}");
+    Ok(())
+}
+
+/// What an API server would refuse or nobody would read, of kinds that it does not have here.
+fn structure(object: &Value) -> anyhow::Result<()> {
+    let spec = &object["spec"];
+    let all = |value: &Value, is: &dyn Fn(&Value) -> bool| {
+        value.as_array().is_some_and(|all| !all.is_empty() && all.iter().all(is))
+    };
+    let right = match object["kind"].as_str().unwrap_or_default() {
+        "PodMonitor" => {
+            object["apiVersion"] == "monitoring.coreos.com/v1"
+                && spec["selector"]["matchLabels"].is_object()
+                && all(&spec["podMetricsEndpoints"], &|end| {
+                    end["port"] == "metrics" && end["path"] == "/metrics"
+                })
+        }
+        "PrometheusRule" => {
+            object["apiVersion"] == "monitoring.coreos.com/v1"
+                && all(&spec["groups"], &|group| {
+                    group["name"].is_string()
+                        && all(&group["rules"], &|rule| {
+                            ["alert", "expr", "for"].iter().all(|key| rule[key].is_string())
+                                && rule["labels"]["severity"].is_string()
+                                && rule["annotations"]["runbook"].is_string()
+                        })
+                })
+        }
+        "ExternalSecret" => {
+            object["apiVersion"] == "external-secrets.io/v1"
+                && spec["secretStoreRef"]["kind"] == "ClusterSecretStore"
+                && spec["target"]["name"] == "testplatform-appci-cluster"
+                && all(&spec["dataFrom"], &|from| from["extract"]["key"].is_string())
+        }
+        kind => bail!("nobody has said what a {kind} looks like"),
+    };
+    ensure!(right, "it is not what its kind should be");
+    Ok(())
+}
+
+/// Waves that Argo CD follows, and what no prune may take.
+fn order(all: &[Value]) -> anyhow::Result<()> {
+    for object in all {
+        let annotations = &object["metadata"]["annotations"];
+        let wave = annotations["argocd.argoproj.io/sync-wave"].as_str().map(str::parse::<i32>).transpose()?;
+        let options = annotations["argocd.argoproj.io/sync-options"].as_str().unwrap_or_default();
+        let name = object["metadata"]["name"].as_str().unwrap_or_default();
+        let kind = object["kind"].as_str().unwrap_or_default();
+        let (expected, kept) = match (kind, name) {
+            ("Namespace", "provider-testplatform") => (Some(-2), false),
+            ("Namespace", _) => (Some(-2), true),
+            ("ExternalSecret", _) => (Some(-1), false),
+            ("Function" | "DeploymentRuntimeConfig", _) => (Some(0), false),
+            ("ProviderConfig", _) => (Some(1), true),
+            ("EnvironmentConfig", _) => (Some(1), false),
+            ("CompositeResourceDefinition", _) => (Some(2), true),
+            ("Composition", _) => (Some(3), true),
+            ("PodMonitor" | "PrometheusRule", _) => (Some(4), false),
+            ("CustomResourceDefinition", _) => (None, true),
+            _ => continue,
+        };
+        ensure!(wave == expected, "{kind} {name} is in wave {wave:?}, not {expected:?}");
+        let prune = options.contains("Prune=false") && options.contains("Delete=false");
+        ensure!(prune == kept, "{kind} {name} has the options {options:?}");
+        let foreign = object["apiVersion"]
+            .as_str()
+            .is_some_and(|v| v.contains("crossplane.io") || v.contains("coreos"));
+        ensure!(
+            !foreign || options.contains("SkipDryRunOnMissingResource=true"),
+            "{kind} {name}: {options:?}"
+        );
+    }
+    Ok(())
+}
+
+/// Pods of function and provider, as the package manager and the Deployment make them, in a namespace where the strictest
+/// standard is enforced.
+pub async fn pods_are_as_restricted_as_can_be(konflux: &Cluster) -> anyhow::Result<()> {
+    let namespace = "restricted";
+    let labels = json!({ "pod-security.kubernetes.io/enforce": "restricted" });
+    let own = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": namespace, "labels": labels } });
+    konflux.apply(&own).await?;
+    let runtime = manifests::package_one("install/function/runtime-config.yaml")?;
+    let mut function = runtime["spec"]["deploymentTemplate"]["spec"]["template"].clone();
+    let container = &mut function["spec"]["containers"][0];
+    ensure!(
+        container["name"] == "package-runtime",
+        "the package manager patches another container: {container}"
+    );
+    container["image"] = "function".into();
+    let provider = manifests::package("install/hub/deployment.yaml")?;
+    let provider = provider.into_iter().find(|o| o["kind"] == "Deployment").context("no Deployment")?;
+    let templates = [("function", function), ("provider", provider["spec"]["template"].clone())];
+    for (name, mut pod) in templates {
+        let container = &pod["spec"]["containers"][0];
+        for probe in ["readinessProbe", "livenessProbe"] {
+            let path = container[probe]["httpGet"]["path"].as_str().unwrap_or_default();
+            ensure!(["/readyz", "/healthz"].contains(&path), "{name}: {probe} asks {path}");
+        }
+        ensure!(container["securityContext"]["readOnlyRootFilesystem"] == true, "{name}: {container}");
+        ensure!(container["resources"]["limits"]["memory"].is_string(), "{name}: {container}");
+        pod["apiVersion"] = "v1".into();
+        pod["kind"] = "Pod".into();
+        pod["metadata"]["name"] = name.into();
+        pod["metadata"]["namespace"] = namespace.into();
+        konflux.create(&pod).await.with_context(|| format!("{name} is refused"))?;
+        // Whoever is less careful is refused, or this would say nothing.
+        pod["metadata"]["name"] = format!("{name}-careless").into();
+        pod["spec"]["containers"][0]["securityContext"] = json!({});
+        pod["spec"]["securityContext"] = json!({});
+        ensure!(konflux.create(&pod).await.is_err(), "the standard is not enforced");
+    }
+    konflux.delete(&testplatform_tests::cluster::at_root(kinds::NAMESPACE, namespace)).await
+}
