@@ -103,8 +103,10 @@ impl Hub {
 }
 
 /// How much a tenant may have at the same time. Claims beyond it wait, in the order in which they were made.
+///
+/// A field that is not known is a flaw: what was meant as a limit would be none.
 #[derive(JsonSchema, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Quota {
     /// Namespace of the claims; `*`: each namespace that has no entry of its own.
     pub tenant: String,
@@ -149,9 +151,9 @@ impl Catalogue {
     /// Reads `data`, entry by entry. An error is one of the whole: then nothing in it can be used.
     pub fn read(data: &Value) -> Result<(Self, Vec<Flaw>), String> {
         let mut flaws = Vec::new();
-        let hubs: Vec<(String, Hub)> = entries(data, "hubs", &mut flaws)?;
-        let pools: Vec<(String, Pool)> = entries(data, "pools", &mut flaws)?;
-        let quotas: Vec<(String, Quota)> = entries(data, "quotas", &mut flaws)?;
+        let hubs: Vec<(String, Hub)> = entries(data, "hubs", "name", &mut flaws)?;
+        let pools: Vec<(String, Pool)> = entries(data, "pools", "name", &mut flaws)?;
+        let quotas: Vec<(String, Quota)> = entries(data, "quotas", "tenant", &mut flaws)?;
         let mut seen = BTreeSet::new();
         let hubs = keep(hubs, &mut flaws, |hub: &Hub| {
             let wrong = ObjectName::try_from(hub.provider_config()).err();
@@ -209,6 +211,7 @@ impl Pool {
 fn entries<T: DeserializeOwned>(
     data: &Value,
     list: &str,
+    key: &str,
     flaws: &mut Vec<Flaw>,
 ) -> Result<Vec<(String, T)>, String> {
     let items = match &data[list] {
@@ -222,7 +225,7 @@ fn entries<T: DeserializeOwned>(
         match serde_json::from_value(item.clone()) {
             Ok(value) => read.push((entry, value)),
             Err(error) => {
-                let name = item["name"].as_str().or(item["tenant"].as_str()).map(str::to_owned);
+                let name = item[key].as_str().map(str::to_owned);
                 flaws.push(Flaw { entry, name, why: error.to_string() });
             }
         }

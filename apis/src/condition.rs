@@ -198,6 +198,8 @@ words! {
         InSync,
         /// Unknown: nothing was seen on the hub yet.
         NotObserved,
+        /// Unknown: nothing is left that tells on which hub the cluster is; an administrator has to help.
+        PlaceUnknown,
         /// The remote object vanished.
         RemoteDeleted,
         /// Another object has its name.

@@ -79,7 +79,8 @@ pub struct Input {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub defaults: Option<Limits>,
 
-    /// The most that claims may ask for. What is above counts as this.
+    /// The most that claims may ask for. What is above counts as this. A maximum lifetime is also the default of clusters out of
+    /// pools for which no other default is set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub maxima: Option<Limits>,
 }
@@ -143,6 +144,11 @@ impl Input {
         let maxima = self.maxima.unwrap_or_default();
         let max_lifetime = positive(maxima.lifetime);
         let max_provision_timeout = positive(maxima.provision_timeout);
+        let own_timeout = positive(defaults.provision_timeout);
+        let default_provision_timeout =
+            at_most(own_timeout.unwrap_or(GoDuration::from_hours(4)), max_provision_timeout);
+        // A maximum is told as well: what was not told at birth does not hold later.
+        let told = own_timeout.is_some() || max_provision_timeout.is_some();
         Settings {
             environment_config: name(self.environment_config.as_ref(), "envcfg"),
             provider_config: name(self.provider_config.as_ref(), "testplatform-kubernetes-provider-config"),
@@ -156,12 +162,8 @@ impl Input {
             ttl: positive(self.ttl).map(|ttl| ttl.max(GoDuration::from_secs(1))),
             hub_max_lifetime: positive(self.hub_max_lifetime).unwrap_or(GoDuration::from_hours(2)),
             default_lifetime: positive(defaults.lifetime).map(|span| at_most(span, max_lifetime)),
-            default_provision_timeout: at_most(
-                positive(defaults.provision_timeout).unwrap_or(GoDuration::from_hours(4)),
-                max_provision_timeout,
-            ),
-            told_provision_timeout: positive(defaults.provision_timeout)
-                .map(|span| at_most(span, max_provision_timeout)),
+            default_provision_timeout,
+            told_provision_timeout: told.then_some(default_provision_timeout),
             max_lifetime,
             max_provision_timeout,
         }

@@ -8,9 +8,10 @@ use serde::{Deserialize, Serialize};
 pub mod ours {
     /// Label on every composed Object but `ec` and `credentials`, which predate it: its composition resource name.
     pub const COMPONENT: &str = "testplatform.ci.openshift.org/component";
-    /// On the writer Object: which try at the remote object this is, present from the second on.
+    /// On the writer Object, and on `credentials` should it be lost: which try at the remote object this is, present from the
+    /// second on.
     pub const ATTEMPT: &str = "testplatform.ci.openshift.org/attempt";
-    /// On the writer Object of a second try: uid of the remote object that vanished before it was bound.
+    /// On the same of a second try: uid of the remote object that vanished before it was bound.
     pub const VANISHED_UID: &str = "testplatform.ci.openshift.org/vanished-uid";
     /// On the writer Object: why the claim Failed. Second witness of that latch, should the status be dropped.
     pub const FAILED: &str = "testplatform.ci.openshift.org/failed";
@@ -27,7 +28,8 @@ pub mod ours {
     pub const POOL: &str = "testplatform.ci.openshift.org/pool";
     /// On the same: uid of the remote object. Second witness of the pin.
     pub const REMOTE_UID: &str = "testplatform.ci.openshift.org/remote-uid";
-    /// On the same: that the writer was taken away to end the cluster, and why. A writer that is gone then is no lost one.
+    /// On the same, and on the writer after that: that the writer was taken away to end the cluster, and why. A writer that is
+    /// gone then is no lost one.
     pub const ENDING: &str = "testplatform.ci.openshift.org/ending";
     /// On the `credentials` Object while its connection Secret is lost: makes provider-kubernetes write it again.
     pub const READ_AGAIN: &str = "testplatform.ci.openshift.org/read-again";

@@ -54,8 +54,6 @@ pub mod conditions {
     pub const PENDING: &str = "Pending";
     /// Whether the cluster runs; it flaps while the cluster is in use.
     pub const CLUSTER_RUNNING: &str = "ClusterRunning";
-    /// Reason of `Pending=True`: no running cluster is left.
-    pub const NO_CLUSTERS: &str = "NoClusters";
     /// Reason of `ClusterRunning=False`: the ClusterDeployment is being deleted.
     pub const CLUSTER_DELETING: &str = "ClusterDeleting";
     /// Reason of `ClusterRunning=False`: the ClusterDeployment is gone, and the claim stays for ever.

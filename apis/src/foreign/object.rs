@@ -44,6 +44,8 @@ pub struct ObjectSpec {
     pub management_policies: Vec<String>,
     /// Which hub.
     pub provider_config_ref: NameRef,
+    /// Whether a change of the remote object makes it look at once.
+    pub watch: bool,
 }
 
 /// `spec.forProvider`.

@@ -55,6 +55,11 @@ fn what_is_set_is_taken() {
     assert_eq!(set.max_provision_timeout, Some(GoDuration::from_hours(2)));
     let below_the_standard = settings(json!({ "maxima": { "provisionTimeout": "2h" } }));
     assert_eq!(below_the_standard.default_provision_timeout, GoDuration::from_hours(2));
+    assert_eq!(
+        below_the_standard.told_provision_timeout,
+        Some(GoDuration::from_hours(2)),
+        "else it holds at birth only"
+    );
 }
 
 #[test]
