@@ -5,7 +5,8 @@ pub mod cluster_claim;
 pub mod ephemeral_cluster;
 mod object;
 
-pub(crate) use object::{known_secret, object};
+pub(crate) use ephemeral_cluster::namespace;
+pub(crate) use object::{known_secret, object, provider_config};
 
 use jiff::Timestamp;
 use serde_json::Value;

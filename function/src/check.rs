@@ -5,7 +5,11 @@ use std::collections::BTreeSet;
 
 use memchr::memmem;
 use prost::{Message as _, bytes::Bytes};
-use testplatform_apis::{condition::FatalReason, phase::Phase};
+use testplatform_apis::{
+    condition::{ConditionType, FatalReason, JobCompleted},
+    foreign::meta::ObservedCondition,
+    phase::Phase,
+};
 
 use crate::{
     Judged,
@@ -39,6 +43,18 @@ pub fn violation(
         .or_else(|| leaked(response, request, judged))
         .or_else(|| foreign(response, request, &OURS))
         .or_else(|| repeated(response))
+        .or_else(|| forgotten(judged))
+}
+
+/// Nothing is called over unseen: a cluster that was made is looked for first.
+fn forgotten(judged: &Judged) -> Option<String> {
+    let observed = &judged.observed;
+    let nothing = |reason: &str| reason == JobCompleted::NothingToTearDown.as_str();
+    let over = judged.plan.course.over.as_ref().is_some_and(|o| nothing(&o.reason));
+    let shown = observed.composite.shown(ConditionType::ProwJobCompleted);
+    let before = shown.is_some_and(ObservedCondition::is_true);
+    (over && !before && observed.writer.is_none() && observed.left_behind())
+        .then(|| "a cluster that may be there would count as nothing".to_owned())
 }
 
 /// Nothing of ours that exists is dropped.

@@ -173,6 +173,12 @@ fn remote_consistent(judged: &Judged) -> Condition {
         if plan.writer == Some(CLUSTER_CLAIM) && judged.observed.made_before() && plan.course.settled() {
             return made(True, R::InSync, "nothing is left on the hub".into());
         }
+        if let Some(placeless) = crate::status::placeless(judged) {
+            return made(Unknown, R::PlaceUnknown, placeless);
+        }
+        if judged.observed.made_before() && !plan.course.settled() {
+            return made(Unknown, R::NotObserved, "what was asked of the hub is being looked for".into());
+        }
         return made(Unknown, R::NotObserved, "nothing was asked of the hub yet".into());
     };
     if plan.course.again {

@@ -105,6 +105,12 @@ fn writer(judged: &Judged, request: &Validated) -> String {
             format!("not created, because {why}")
         }
         Write::Remove => "taken away, which ends the cluster; it goes once the cluster is gone".into(),
+        Write::Look { .. } if observed.writer.as_ref().is_some_and(Writer::goes) => {
+            "on its way out, and desired again so that it is seen until the cluster is gone".into()
+        }
+        Write::Look { .. } if observed.ending() => {
+            "taken away, and made anew to see whether the remote object is gone; it cannot make one".into()
+        }
         Write::Create => "created, because nothing was asked of the hub before".into(),
         Write::Look { .. } => "gone, and made anew to look for the remote object; it cannot make one".into(),
         Write::Again { .. } => "kept, and asks for the remote object a second and last time".into(),

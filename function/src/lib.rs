@@ -117,7 +117,7 @@ pub struct Judged {
 /// Everything but the words. `schema` is what is known of `spec.ciOperator`.
 pub fn judge(request: &RunFunctionRequest, now: Timestamp, schema: &Value) -> Result<Judged, Unusable> {
     let settings = settings(request)?;
-    let observed = Observed::decode(request, &settings)?;
+    let observed = Observed::decode(request, &settings, now)?;
     let validated = validate::validate(&observed, settings.clone(), schema);
     let plan = plan::plan(validated, &observed, now);
     Ok(Judged { settings, observed, plan })

@@ -13,10 +13,12 @@ mod writer;
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
 use prost::{Message as _, bytes::Bytes};
 use testplatform_apis::{
     condition::FatalReason,
     foreign::{
+        cluster_claim,
         meta::{ObservedCondition, condition},
         object::{AnyRemote, Object},
     },
@@ -160,11 +162,15 @@ impl Credentials {
 
 impl Observed {
     /// Decodes what concerns us. Resources of other steps are left alone.
-    pub fn decode(request: &RunFunctionRequest, settings: &Settings) -> Result<Self, Unusable> {
+    pub fn decode(
+        request: &RunFunctionRequest,
+        settings: &Settings,
+        now: Timestamp,
+    ) -> Result<Self, Unusable> {
         let state = request.observed.as_ref().ok_or(Unusable::NoComposite)?;
         let resource = state.composite.as_ref().ok_or(Unusable::NoComposite)?;
         let composite = Composite::decode(&resource.resource)?;
-        let peers = peers::decode(request, &composite.metadata.name);
+        let peers = peers::decode(request, &composite.metadata.name, settings, now);
         let mut observed = Self {
             composite,
             details: Details::new(&resource.connection_details),
@@ -236,19 +242,46 @@ impl Observed {
 
     /// Whether it may still be there. Emptied keys alone are those of an end, also of one before anything was made.
     pub fn left_behind(&self) -> bool {
-        self.remembered_uid().is_some() || self.details.has_kubeconfig()
+        self.remembered_uid().is_some() || self.details.has_kubeconfig() || self.ending()
+    }
+
+    /// Whether what was made for this composite is a claim for a cluster out of a pool, as status or `credentials` remember it.
+    pub fn out_of_a_pool(&self) -> Option<bool> {
+        let told = self.composite.status.backend.as_ref().and_then(|b| b.kind.as_deref());
+        let noted = self.credentials_note(ours::POOL).map(|_| true);
+        told.map(|kind| kind == cluster_claim::KIND).or(noted)
     }
 
     /// Whether it is still open from which pool the cluster comes: nothing was asked of a hub, and nothing is over.
     pub fn pool_is_open(&self) -> bool {
         let over = matches!(self.composite.status.phase, Some(Phase::Deprovisioned | Phase::Failed));
-        self.writer.is_none() && !self.made_before() && !self.taken_away() && !over
+        self.writer.is_none() && !self.made_before() && !over
     }
 
     /// The uid of the remote object, as status or the `credentials` Object remember it.
     pub fn remembered_uid(&self) -> Option<Uid> {
         let told = self.composite.status.backend.as_ref().and_then(|b| b.uid.clone());
         told.or_else(|| self.credentials_note(ours::REMOTE_UID).map(str::to_owned)).map(Uid)
+    }
+
+    /// The uid to look for while its writer is gone. That of a first try which vanished is none.
+    pub fn sought_uid(&self) -> Option<Uid> {
+        let of_writer = self.writer.as_ref().and_then(Writer::uid);
+        of_writer.or_else(|| self.remembered_uid().filter(|uid| self.vanished().as_ref() != Some(uid)))
+    }
+
+    /// Which try at the remote object this is: as the writer has it, else as status or `credentials` remember it.
+    pub fn attempt(&self) -> i64 {
+        let told = self.composite.status.backend.as_ref().and_then(|b| b.attempt);
+        let noted = self.credentials_note(ours::ATTEMPT).and_then(|a| a.parse().ok());
+        let remembered = || told.max(noted).unwrap_or(1);
+        self.writer.as_ref().map_or_else(remembered, Writer::attempt)
+    }
+
+    /// Uid of the first try, which vanished, of a second one.
+    pub fn vanished(&self) -> Option<Uid> {
+        let noted = || Some(Uid(self.credentials_note(ours::VANISHED_UID)?.to_owned()));
+        self.writer.as_ref().map_or_else(noted, Writer::vanished)
     }
 
     /// A note of ours, on the writer or, where the writer's removal is the end of the cluster, on `credentials`.
@@ -261,9 +294,10 @@ impl Observed {
         self.credentials.as_ref()?.object.metadata.annotation(key)
     }
 
-    /// Whether the writer was taken away to end the cluster, and is gone: then so is the cluster, because the Object goes last.
-    pub fn taken_away(&self) -> bool {
-        self.writer.is_none() && self.credentials_note(ours::ENDING).is_some()
+    /// Whether the writer was taken away to end the cluster. That it is not observed then proves nothing: core drops its
+    /// reference to what is not desired, and does not wait for it to go.
+    pub fn ending(&self) -> bool {
+        self.note(ours::ENDING).is_some()
     }
 }
 

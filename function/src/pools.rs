@@ -10,7 +10,7 @@ mod matching;
 mod rendezvous;
 
 use testplatform_apis::{
-    catalogue::{Catalogue, Hub, Pool, Subject},
+    catalogue::{Catalogue, EVERYBODY, Flaw, Hub, Pool, Subject},
     claim::ClusterClaim,
     condition::{Chosen, Request},
     duration::GoDuration,
@@ -72,6 +72,14 @@ pub fn choose(
     let Some(peers) = &observed.peers else {
         return Err(Remark::new(Request::PoolsMissing, "the other claims were not counted yet"));
     };
+    if let Some(flaw) = tenant.and_then(|tenant| quota_flaw(observed, tenant)) {
+        return Err(Remark::new(
+            Request::CatalogueInvalid,
+            format!(
+                "how much this namespace may have cannot be read from the catalogue of pools: {flaw}; ask the platform team to repair it"
+            ),
+        ));
+    }
     let candidates = matching::candidates(catalogue, wanted, tenant);
     if candidates.is_empty() {
         return Err(matching::refusal(&observed.pools, catalogue, wanted, tenant));
@@ -103,15 +111,29 @@ pub fn choose(
 
 /// The place that an earlier pass chose, as the catalogue describes it now. None: it has no such entry any more.
 pub fn entry<'a>(
-    observed: &'a Observed,
+    catalogue: &'a Catalogue,
     hub: &str,
     namespace: &str,
     pool: &str,
 ) -> Option<(&'a Pool, &'a Hub)> {
-    let Pools::Found(catalogue, _) = &observed.pools else { return None };
     let found =
         catalogue.pools.iter().filter(|p| p.name.as_str() == pool && p.namespace.as_str() == namespace);
     found.filter_map(|p| Some((p, catalogue.hub(p)?))).find(|(_, h)| h.provider_config() == hub)
+}
+
+/// The broken entry that may be the limit of the tenant: without it the tenant would have another limit, or none.
+fn quota_flaw<'a>(observed: &'a Observed, tenant: &str) -> Option<&'a Flaw> {
+    let Pools::Found(catalogue, flaws) = &observed.pools else { return None };
+    let readable = |name: &str| catalogue.quotas.iter().any(|q| q.tenant == name);
+    if readable(tenant) {
+        return None;
+    }
+    let concerns = |flaw: &&Flaw| match flaw.name.as_deref() {
+        Some(EVERYBODY) => !readable(EVERYBODY),
+        Some(name) => name == tenant,
+        None => true,
+    };
+    flaws.iter().filter(|f| f.entry.starts_with("quotas[")).find(concerns)
 }
 
 fn catalogue<'a>(observed: &'a Observed, settings: &Settings) -> Result<&'a Catalogue, Remark> {

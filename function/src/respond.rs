@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use prost::{Message as _, bytes::Bytes};
-use serde_json::json;
+use serde_json::{Value, json};
 use testplatform_apis::condition::{Condition, ConditionStatus, FatalReason};
 
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
     conditions::conditions,
     events::{Event, events},
     fatal::{fatal, shown},
-    observed::requirements as required,
+    observed::{Details, requirements as required},
     proto::{
         self, Ready, Resource, ResponseMeta, RunFunctionRequest, RunFunctionResponse, Severity, State, Target,
     },
@@ -23,7 +23,8 @@ use crate::{
 /// The longest that a missing EnvironmentConfig goes unnoticed: core ≤ 2.3 does not watch it.
 pub(crate) const UNSETTLED_TTL: SignedDuration = SignedDuration::from_secs(60);
 
-/// The full response. What earlier steps want passes through byte for byte.
+/// The full response. What earlier steps want of other resources passes through byte for byte; what they set of the composite
+/// stays beside what we set.
 pub fn respond(
     request: &RunFunctionRequest,
     judged: &Judged,
@@ -91,19 +92,20 @@ fn desired(request: &RunFunctionRequest, judged: &Judged) -> Result<State, wire:
         desired.resources.insert(resource.name.to_owned(), Bytes::from(message.encode_to_vec()));
     }
     let composite = &judged.observed.composite;
-    let course = &judged.plan.course;
-    let body = json!({
-        "apiVersion": composite.api_version,
-        "kind": composite.kind,
-        "status": status(judged),
-    });
+    let before = desired.composite.take().unwrap_or_default();
+    let mut body = if before.resource.is_empty() { json!({}) } else { wire::to_value(&before.resource)? };
+    body["apiVersion"] = composite.api_version.as_str().into();
+    body["kind"] = composite.kind.as_str().into();
+    overlay(&mut body["status"], json!(status(judged)));
+    let ours = judged.plan.course.details.as_ref().map(Details::entries).unwrap_or_default();
+    let told = |key: &str| ours.iter().any(|e| e.key == key);
+    let mut connection_details = before.connection_details;
+    connection_details.retain(|e| !told(&e.key));
+    connection_details.extend(ours.iter().cloned());
+    connection_details.sort_by(|a, b| a.key.cmp(&b.key));
     desired.composite = Some(Resource {
         resource: wire::to_struct(&body)?,
-        connection_details: course
-            .details
-            .as_ref()
-            .map(crate::observed::Details::entries)
-            .unwrap_or_default(),
+        connection_details,
         ready: if ready(judged) { Ready::True } else { Ready::False }.into(),
     });
     Ok(desired)
@@ -117,6 +119,14 @@ pub(crate) fn composed(resource: &Desired) -> Result<Resource, wire::Error> {
         connection_details: vec![],
         ready: ready.into(),
     })
+}
+
+/// Puts fields over those of an earlier step. What it sets beside them stays: core takes away what is left out.
+fn overlay(before: &mut Value, ours: Value) {
+    match (before, ours) {
+        (Value::Object(before), Value::Object(ours)) => before.extend(ours),
+        (before, ours) => *before = ours,
+    }
 }
 
 /// Whether the composite is ready: only then does its Secret reach the tenant, the emptied one included.

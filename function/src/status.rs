@@ -13,7 +13,6 @@ use crate::{
     Judged,
     backend::Stage,
     observed::Link,
-    pools::Place,
     text::bounded,
     validate::{Block, Claimed},
 };
@@ -76,12 +75,14 @@ fn backend(judged: &Judged) -> Option<BackendStatus> {
         |field: &str| writer.and_then(|w| w.manifest()["metadata"][field].as_str()).map(str::to_owned);
     let name = judged.observed.composite.metadata.name.clone();
     let kept = judged.observed.remembered_uid().map(|u| u.0);
-    let attempt =
-        if judged.plan.course.again { 2 } else { writer.map_or(1, crate::observed::Writer::attempt) };
-    let place = place(judged);
-    let namespace = match judged.plan.request.as_ref().map(|r| &r.block) {
-        Ok(Block::ClusterClaim(_)) => place.map(|p| p.namespace.clone()),
-        Ok(Block::CiOperator(_) | Block::Template) | Err(_) => Some(judged.settings.namespace.clone()),
+    let attempt = if judged.plan.course.again { 2 } else { judged.observed.attempt() };
+    let request = judged.plan.request.as_ref().ok()?;
+    let place = request.place();
+    let namespace = match request.block {
+        Block::ClusterClaim(_) => place.map(|p| p.namespace.clone()),
+        Block::CiOperator(_) | Block::Template => {
+            Some(crate::backend::namespace(request, &judged.observed).to_owned())
+        }
     };
     Some(BackendStatus {
         kind: Some(kind),
@@ -96,11 +97,11 @@ fn backend(judged: &Judged) -> Option<BackendStatus> {
 
 fn hub(judged: &Judged) -> Option<HubStatus> {
     judged.plan.kind?;
-    if let Ok(Block::ClusterClaim(claimed)) = judged.plan.request.as_ref().map(|r| &r.block) {
+    let request = judged.plan.request.as_ref().ok()?;
+    if let Block::ClusterClaim(claimed) = &request.block {
         return hub_of_pool(judged, claimed);
     }
-    let of_writer = judged.observed.writer.as_ref().map(|w| w.object.spec.provider_config_ref.name.clone());
-    let name = of_writer.filter(|n| !n.is_empty()).unwrap_or_else(|| judged.settings.provider_config.clone());
+    let name = crate::backend::provider_config(request, &judged.observed).to_owned();
     Some(HubStatus { name: Some(name), reason: Some(Chosen::OnlyHub.as_str().into()) })
 }
 
@@ -117,15 +118,23 @@ fn hub_of_pool(judged: &Judged, claimed: &Claimed) -> Option<HubStatus> {
     full.map(|h| HubStatus { name: None, reason: Some(h.reason.as_str().to_owned()) })
 }
 
-fn place(judged: &Judged) -> Option<&Place> {
-    match judged.plan.request.as_ref().map(|r| &r.block) {
-        Ok(Block::ClusterClaim(claimed)) => claimed.place.as_ref(),
-        Ok(Block::CiOperator(_) | Block::Template) | Err(_) => None,
-    }
+/// What an administrator has to do for a cluster of which nothing is left that tells where it is.
+pub fn placeless(judged: &Judged) -> Option<String> {
+    let request = judged.plan.request.as_ref().ok()?;
+    let sought = matches!(request.block, Block::ClusterClaim(_)) && request.place().is_none();
+    let name = &request.name;
+    (sought && judged.observed.made_before() && !judged.plan.course.settled()).then(|| {
+        format!(
+            "nothing is left that tells in which pool and on which hub the cluster is: an administrator has to restore Object managed-{name} or credentials-{name}, or delete ClusterClaim {name} on its hub and then this claim"
+        )
+    })
 }
 
 /// One sentence: where it stands, and what it waits for. The important words come last, where tools cut least.
 pub fn sentence(judged: &Judged) -> String {
+    if let Some(placeless) = placeless(judged) {
+        return placeless;
+    }
     let plan = &judged.plan;
     let health = &plan.health;
     let url = if health.job.url.is_empty() { String::new() } else { format!("; see {}", health.job.url) };

@@ -22,6 +22,7 @@ use lifetime::Limits;
 use crate::{
     intent::Intent,
     observed::{CLUSTER_CLAIM, Environment, Observed},
+    pools::Place,
     text::bounded,
 };
 
@@ -48,6 +49,16 @@ pub struct Validated {
     pub remarks: Vec<Remark>,
     /// What to do; the planner sets it.
     pub intent: Intent,
+}
+
+impl Validated {
+    /// From which pool the cluster comes, where it comes from one and that is known.
+    pub fn place(&self) -> Option<&Place> {
+        match &self.block {
+            Block::ClusterClaim(claimed) => claimed.place.as_ref(),
+            Block::CiOperator(_) | Block::Template => None,
+        }
+    }
 }
 
 /// The block that the claim sets.
@@ -101,6 +112,7 @@ pub fn validate(observed: &Observed, settings: Settings, schema: &Value) -> Resu
             Some(Block::ClusterClaim(Box::new(kept)))
         }
         Some(writer) => Some(kept(&writer.manifest()["spec"]["ciOperator"], spec, &mut remarks)),
+        None if observed.left_behind() => Some(sought(observed, spec, schema, &mut remarks)),
         None => asked(spec, schema, &mut problems),
     };
     let (Ok(name), Some(mut block), true) = (name, block, problems.is_empty()) else { return Err(problems) };
@@ -186,6 +198,25 @@ fn asked(spec: &Value, schema: &Value, problems: &mut Vec<Problem>) -> Option<Bl
         }
         (_, Value::Null) => problem("spec.ciOperator", "is not an object".into()),
         _ => problem("spec", "sets both ciOperator and clusterClaim; set one of them".into()),
+    }
+}
+
+/// The block of a claim for which something was made that has to be looked for. What is wrong with it by now, because the schema became
+/// stricter, takes nothing away from that.
+fn sought(observed: &Observed, spec: &Value, schema: &Value, remarks: &mut Vec<Remark>) -> Block {
+    let mut problems = Vec::new();
+    let asked = asked(spec, schema, &mut problems);
+    if let Some(Problem { field, sentence }) = problems.first() {
+        remarks.push(Remark::new(
+            Request::ChangeIgnored,
+            format!("{field}: {sentence}; a cluster was made for this claim all the same, and is looked for"),
+        ));
+    }
+    let otherwise = !spec["clusterClaim"].is_null() && !spec["ciOperator"].is_object();
+    match (observed.out_of_a_pool().unwrap_or(otherwise), asked) {
+        (true, Some(block @ Block::ClusterClaim(_))) | (false, Some(block @ Block::CiOperator(_))) => block,
+        (true, _) => Block::ClusterClaim(Box::new(Claimed::unknown())),
+        (false, _) => Block::CiOperator(spec["ciOperator"].as_object().cloned().unwrap_or_default()),
     }
 }
 

@@ -138,9 +138,11 @@ fn every_answer_holds_the_invariants() {
 fn an_answer_that_was_carried_out_is_the_last() {
     for (name, directory) in examples() {
         let Pass { mut request, mut response, .. } = pass(&name, &directory);
-        // What was just made has no status yet, and what that means may be said once.
-        carry_out(&mut request, &response);
-        response = function_testplatform::run(&request, &Options::default(), now());
+        // What was just made has no status yet, and what that means may be said once; and what is taken away is desired again.
+        for _ in 0..3 {
+            carry_out(&mut request, &response);
+            response = function_testplatform::run(&request, &Options::default(), now());
+        }
         carry_out(&mut request, &response);
         let again = function_testplatform::run(&request, &Options::default(), now());
         let results: Vec<_> = again.results.iter().map(|r| &r.message).collect();

@@ -85,7 +85,8 @@ fn from_the_queue_to_ready_and_to_its_end() {
     world.settle();
     assert_eq!(world.phase(), "Deprovisioned");
     is(&world, "ProwJobCompleted", "True", "TornDown");
-    assert!(world.objects.is_empty());
+    assert_eq!(world.objects.keys().collect::<Vec<_>>(), ["claim"], "what looked for it remembers the end");
+    assert_eq!(world.policies(), json!(["Observe", "Delete"]));
     assert_eq!((world.tenant["kubeconfig"].as_str(), world.made), ("", 1));
     let mut events = world.events.clone();
     events.sort_unstable();
@@ -271,6 +272,93 @@ fn a_teardown_cannot_be_taken_back() {
     assert_eq!((world.phase().as_str(), world.made), ("Deprovisioned", 1), "nor afterwards");
 }
 
+/// What ends a cluster, the phase that it leads to, and why nothing is left in the end.
+type End = (fn(&mut World), &'static str, &'static str);
+
+/// Core shows nothing of an Object that it deletes, until it is desired again.
+#[test]
+fn what_is_not_shown_any_more_is_not_gone() {
+    let ends: [End; 4] = [
+        (|w| w.spec["tearDownCluster"] = json!(true), "Deprovisioning", "TornDown"),
+        (|w| w.later(SignedDuration::from_hours(2)), "Deprovisioning", "Expired"),
+        (World::hive_loses_the_cluster, "Failed", "TornDown"),
+        // It was never ready, and is given back all the same.
+        (|w| w.later(SignedDuration::from_hours(4)), "Failed", "TornDown"),
+    ];
+    for (i, (end, phase, reason)) in ends.into_iter().enumerate() {
+        let mut world = World::hive();
+        world.spec["lifetime"] = json!("2h");
+        world.settle();
+        world.hive_assigns();
+        if i < 3 {
+            world.hive_publishes();
+        }
+        world.settle();
+        end(&mut world);
+        world.provider();
+        world.pass();
+        assert!(
+            !world.refs.contains("claim") && world.objects.contains_key("claim"),
+            "on its way out, unseen"
+        );
+        for _ in 0..3 {
+            world.pass();
+            assert!(world.refs.contains("claim"), "desired again, so that it is seen");
+            world.provider();
+            world.drop_status();
+            world.settle();
+            assert_eq!(world.phase(), phase, "end {i}");
+            is(&world, "ProwJobCompleted", "False", "TearingDown");
+        }
+        assert!(world.remote.is_some());
+        world.hive_is_done();
+        world.settle();
+        is(&world, "ProwJobCompleted", "True", reason);
+        assert_eq!(world.phase(), if phase == "Failed" { "Failed" } else { "Deprovisioned" });
+        // The Object that looked, and found nothing, remembers all of it.
+        world.drop_status();
+        world.settle();
+        is(&world, "ProwJobCompleted", "True", reason);
+        assert_eq!(world.phase(), if phase == "Failed" { "Failed" } else { "Deprovisioned" });
+        assert_eq!(world.made, 1);
+    }
+}
+
+/// Neither is what an Object leaves behind that an administrator freed of its finalizer.
+#[test]
+fn an_object_that_is_gone_is_no_proof() {
+    let mut world = World::hive_ready();
+    world.reachable = false;
+    tear_down(&mut world);
+    world.objects.remove("claim");
+    world.settle();
+    assert_eq!(world.phase(), "Deprovisioning");
+    is(&world, "ProwJobCompleted", "False", "TearingDown");
+    world.reachable = true;
+    world.settle();
+    let remote = world.remote.as_ref().unwrap();
+    assert!(!remote["metadata"]["deletionTimestamp"].is_null(), "found, and taken away once more");
+    assert_eq!(world.phase(), "Deprovisioning");
+    world.hive_is_done();
+    world.settle();
+    is(&world, "ProwJobCompleted", "True", "TornDown");
+}
+
+/// Another claim of the same name is not ours to end.
+#[test]
+fn a_name_that_is_taken_again_is_an_end() {
+    let mut world = World::hive_ready();
+    tear_down(&mut world);
+    world.hive_is_done();
+    world.provider();
+    world.remote = Some(json!({ "metadata": { "name": NAME, "uid": "somebody-elses" } }));
+    world.settle();
+    assert_eq!(world.phase(), "Deprovisioned");
+    is(&world, "ProwJobCompleted", "True", "TornDown");
+    assert!(world.remote.is_some());
+    assert_eq!(world.policies(), json!(["Observe"]));
+}
+
 #[test]
 fn the_end_waits_for_a_hub_that_cannot_be_reached() {
     let mut world = World::hive_ready();
@@ -382,7 +470,7 @@ fn a_claim_that_is_not_served_in_time_fails_and_is_given_back() {
         world.hive_is_done();
         world.settle();
         is(&world, "ProwJobCompleted", "True", "TornDown");
-        assert!(world.objects.is_empty() && world.remote.is_none());
+        assert!(!world.objects.contains_key("credentials") && world.remote.is_none());
         let message = world.status["message"].as_str().unwrap().to_owned();
         assert!(
             message.starts_with("not ready within the provision timeout")
@@ -427,6 +515,108 @@ fn vanished_before_bind_is_asked_for_once_more_and_after_it_never() {
         world.drop_status();
         world.settle();
         assert_eq!((world.phase().as_str(), world.made), ("Failed", 1), "also after a restore");
+    }
+}
+
+/// Both limits and the namespace of the credentials are those of the pool and the hub, and the catalogue is not asked again.
+#[test]
+fn a_lost_writer_is_found_again_with_its_limits() {
+    let lost: [&[&str]; 2] = [&["claim"], &["claim", "credentials"]];
+    for own in [None, Some("9h")] {
+        for lost in lost {
+            let mut world = World::hive();
+            world.catalogue.as_mut().unwrap()["pools"][0]["maxLifetime"] = json!("3h");
+            world.catalogue.as_mut().unwrap()["pools"][0]["defaultLifetime"] = json!("2h");
+            if let Some(own) = own {
+                world.spec["lifetime"] = json!(own);
+            }
+            world.settle();
+            world.hive_publishes();
+            world.settle();
+            let expires = if own.is_some() { "2026-11-21T13:00:00Z" } else { "2026-11-21T12:00:00Z" };
+            assert_eq!(world.status["expiresAt"], expires);
+            let before = manifest(&world).clone();
+            world.input["defaults"] = json!({ "lifetime": "1m" });
+            world.input["maxima"] = json!({ "lifetime": "2m" });
+            world.later(SignedDuration::from_hours(1));
+            for name in lost {
+                world.objects.remove(*name);
+            }
+            world.pass();
+            let notes = &manifest(&world)["metadata"]["annotations"];
+            for key in [ours::LIFETIME, ours::MAX_LIFETIME, ours::PROVISION_TIMEOUT] {
+                assert!(notes[key].is_null(), "what is only looked for is told nothing: {notes}");
+            }
+            world.settle();
+            assert_eq!((world.phase().as_str(), &world.status["expiresAt"]), ("Ready", &json!(expires)));
+            assert_eq!(*manifest(&world), before);
+            let credentials = &world.objects["credentials"].object["spec"]["forProvider"]["manifest"];
+            assert_eq!(credentials["metadata"]["namespace"], "published");
+        }
+    }
+}
+
+/// A backstop on the hub never ends a cluster that was promised no end.
+#[test]
+fn the_inputs_maximum_is_a_default_too() {
+    let mut world = World::hive();
+    world.input["maxima"] = json!({ "lifetime": "6h" });
+    world.settle();
+    assert_eq!(manifest(&world)["spec"]["lifetime"], "10h15m0s");
+    world.hive_publishes();
+    world.settle();
+    assert_eq!(world.status["expiresAt"], "2026-11-21T16:00:00Z", "ours, before Hive's own");
+    is(&world, "RequestAccepted", "True", "Accepted");
+}
+
+/// Nothing but the kubeconfig in the composite's own Secret is left.
+#[test]
+fn a_cluster_of_which_nobody_knows_where_it_is_needs_an_administrator() {
+    let mut world = World::hive_ready();
+    world.objects.clear();
+    world.drop_status();
+    for phase in ["Degraded", "Deprovisioning"] {
+        world.settle();
+        assert_eq!(world.phase(), phase);
+        is(&world, "RemoteConsistent", "Unknown", "PlaceUnknown");
+        let message = world.status["message"].as_str().unwrap();
+        assert!(message.contains("an administrator has to restore Object managed-demo-x7k2p"), "{message}");
+        world.spec["tearDownCluster"] = json!(true);
+    }
+    is(&world, "ProwJobCompleted", "False", "TearingDown");
+    assert_eq!(world.made, 1);
+}
+
+#[test]
+fn an_invalid_block_does_not_forget_the_cluster() {
+    let mut world = World::hive_ready();
+    let before = manifest(&world).clone();
+    world.spec["clusterClaim"]["timeout"] = json!("never");
+    world.objects.remove("claim");
+    world.pass();
+    assert_eq!(world.phase(), "Degraded");
+    is(&world, "RequestAccepted", "True", "ChangeIgnored");
+    world.settle();
+    assert_eq!((world.phase().as_str(), manifest(&world)), ("Ready", &before));
+}
+
+#[test]
+fn a_second_try_is_remembered_without_its_writer() {
+    for restored in [false, true] {
+        let mut world = World::hive();
+        world.settle();
+        world.remote = None;
+        world.settle();
+        assert_eq!((world.phase().as_str(), world.made), ("Pending", 2));
+        world.objects.remove("claim");
+        if restored {
+            world.drop_status();
+        }
+        world.settle();
+        assert_eq!(world.status["backend"]["attempt"], 2);
+        world.remote = None;
+        world.settle();
+        assert_eq!((world.phase().as_str(), world.made), ("Failed", 2), "restored: {restored}");
     }
 }
 
@@ -523,6 +713,129 @@ fn quota_is_a_queue_in_the_order_of_creation() {
     world.settle();
     assert_eq!(world.made, 1);
     assert_eq!(world.events, ["QuotaExceeded", "RequestAccepted"]);
+}
+
+/// A composite of which no function ever says anything, as of one with a Composition that does not exist.
+#[test]
+fn what_is_never_answered_is_not_waited_for() {
+    let mut world = World::hive();
+    world.catalogue.as_mut().unwrap()["hubs"][0]["maxClusters"] = json!(1);
+    world.peers = vec![peer("mute", "tenant-b", &json!({}))];
+    world.peers[0]["spec"]["clusterClaim"]["timeout"] = json!("1000h");
+    world.settle();
+    is(&world, "RequestAccepted", "False", "HubFull");
+    // It was made an hour before, and its own timeout does not prolong it.
+    world.later(SignedDuration::from_hours(3));
+    world.settle();
+    assert_eq!(world.made, 1);
+    // Nor is one whose last pass failed.
+    let mut world = World::hive();
+    world.catalogue.as_mut().unwrap()["hubs"][0]["maxClusters"] = json!(1);
+    let fatal = json!({ "phase": "Pending", "conditions": [{ "type": "RequestAccepted", "status": "Unknown", "reason": "FatalError" }] });
+    world.peers = vec![peer("broken", "tenant-b", &fatal)];
+    world.settle();
+    assert_eq!(world.made, 1);
+}
+
+/// Until its end is proved, a claim holds its place.
+#[test]
+fn what_is_being_torn_down_counts() {
+    let mut leaving = World::hive_ready();
+    tear_down(&mut leaving);
+    let mut status = leaving.status.clone();
+    status["conditions"] = leaving.conditions.values().cloned().collect();
+    let mut world = World::hive();
+    world.catalogue.as_mut().unwrap()["hubs"][0]["maxClusters"] = json!(1);
+    world.peers = vec![peer("leaving", "tenant-b", &status)];
+    world.settle();
+    is(&world, "RequestAccepted", "False", "HubFull");
+    leaving.hive_is_done();
+    leaving.settle();
+    status = leaving.status.clone();
+    status["conditions"] = leaving.conditions.values().cloned().collect();
+    world.peers = vec![peer("leaving", "tenant-b", &status)];
+    world.settle();
+    assert_eq!(world.made, 1);
+}
+
+#[test]
+fn a_claim_that_can_never_be_afforded_stops_no_other() {
+    let mut world = World::hive();
+    let catalogue = world.catalogue.as_mut().unwrap();
+    catalogue["pools"][1]["cost"] = json!(6);
+    catalogue["quotas"] = json!([{ "tenant": "tenant-a", "budget": 5 }]);
+    let waits = json!({ "conditions": [{ "type": "RequestAccepted", "status": "False", "reason": "QuotaExceeded" }] });
+    let mut older = peer("older", "tenant-a", &waits);
+    older["spec"]["clusterClaim"]["version"] = json!("4.19");
+    world.peers = vec![older];
+    world.settle();
+    assert_eq!(world.made, 1);
+}
+
+#[test]
+fn a_pool_of_no_weight_is_given_by_its_name_only() {
+    let mut world = World::hive();
+    let catalogue = world.catalogue.as_mut().unwrap();
+    catalogue["pools"][0]["weight"] = json!(0);
+    catalogue["hubs"][0]["maxClusters"] = json!(1);
+    let mut unnamed = world.clone();
+    unnamed.settle();
+    is(&unnamed, "RequestAccepted", "False", "PoolNotFound");
+    let message = unnamed.conditions["RequestAccepted"]["message"].as_str().unwrap();
+    assert!(message.contains("spec.clusterClaim.pool.name aws-420"), "{message}");
+    // One that waits for what it can never get takes no place from one that names it.
+    let full =
+        json!({ "conditions": [{ "type": "RequestAccepted", "status": "False", "reason": "HubFull" }] });
+    world.peers = vec![peer("unnamed", "tenant-b", &full)];
+    world.spec["clusterClaim"] = json!({ "pool": { "name": "aws-420" } });
+    world.settle();
+    assert_eq!(world.made, 1);
+    // And multi falls back.
+    let mut world = World::hive();
+    let pools = world.catalogue.as_mut().unwrap()["pools"].as_array_mut().unwrap();
+    let mut multi = pools[0].clone();
+    multi["name"] = json!("multi");
+    multi["labels"]["architecture"] = json!("multi");
+    multi["weight"] = json!(0);
+    pools.push(multi);
+    world.spec["clusterClaim"]["architecture"] = json!("multi");
+    world.settle();
+    assert_eq!(world.status["backend"]["pool"], "aws-420");
+}
+
+#[test]
+fn a_limit_that_cannot_be_read_is_not_no_limit() {
+    let held = [
+        json!([{ "tenant": "tenant-a", "maxConcurrent": "2" }]),
+        json!([{ "tenant": "tenant-a", "maxconcurrent": 2 }]),
+        json!([{ "tenant": 5, "maxConcurrent": 2 }]),
+        json!([{ "tenant": "*", "budget": -1 }]),
+        json!([{ "tenant": "tenant-a", "budget": -1 }, { "tenant": "*" }]),
+    ];
+    for quotas in held {
+        let mut world = World::hive();
+        world.catalogue.as_mut().unwrap()["quotas"] = quotas.clone();
+        world.settle();
+        is(&world, "RequestAccepted", "False", "CatalogueInvalid");
+        assert_eq!((world.phase().as_str(), world.made), ("Pending", 0), "{quotas}");
+        world.catalogue.as_mut().unwrap()["quotas"] = json!([]);
+        world.settle();
+        assert_eq!(world.made, 1);
+        // It never reaches what is there.
+        world.catalogue.as_mut().unwrap()["quotas"] = quotas;
+        world.settle();
+        is(&world, "RequestAccepted", "True", "Accepted");
+    }
+    for quotas in [
+        json!([{ "tenant": "tenant-b", "maxConcurrent": "2" }]),
+        json!([{ "tenant": "*", "budget": -1 }, { "tenant": "tenant-a", "budget": 1 }]),
+        json!([{ "tenant": "tenant-a", "budget": 1 }, { "tenant": "tenant-a", "budget": 2 }]),
+    ] {
+        let mut world = World::hive();
+        world.catalogue.as_mut().unwrap()["quotas"] = quotas.clone();
+        world.settle();
+        assert_eq!(world.made, 1, "{quotas}");
+    }
 }
 
 #[test]

@@ -289,6 +289,7 @@ fn a_resource_of_a_newer_version_stops_everything() {
     let mut newer = world.objects["credentials"].clone();
     newer.object["metadata"]["labels"] = json!({ "testplatform.ci.openshift.org/component": "usage" });
     world.objects.insert("usage".into(), newer);
+    world.refs.insert("usage".into());
     let judged = judge(&world.request(), world.now, ci_operator::schema());
     assert!(matches!(judged, Err(Unusable::NewerVersion { name }) if name == "usage"));
 }
@@ -353,6 +354,31 @@ fn unrelated_resources_change_nothing_and_pass_through() {
     assert_eq!(beside.desired.as_mut().unwrap().resources.remove("bucket"), Some(bytes));
     beside.context = None;
     assert_eq!(beside, alone);
+}
+
+/// Core applies the composite's status and details as a whole, and takes away what is left out.
+#[test]
+fn what_an_earlier_step_sets_of_the_composite_stays() {
+    let world = World::ready();
+    let alone = run(&world.request(), &Options::default(), world.now).desired.unwrap().composite.unwrap();
+    let mut request = world.request();
+    let status = json!({ "costCentre": { "id": 7 }, "phase": "theirs" });
+    let details = ["endpoint", "kubeconfig"].map(|key| proto::resource::ConnectionDetailsEntry {
+        key: key.into(),
+        value: Some(Bytes::from_static(b"theirs")),
+    });
+    request.desired.as_mut().unwrap().composite = Some(proto::Resource {
+        resource: support::structure(&json!({ "status": status })),
+        connection_details: details.to_vec(),
+        ready: 0,
+    });
+    let beside = run(&request, &Options::default(), world.now).desired.unwrap().composite.unwrap();
+    let mut body = wire::to_value(&beside.resource).unwrap();
+    assert_eq!(body["status"].as_object_mut().unwrap().remove("costCentre"), Some(json!({ "id": 7 })));
+    assert_eq!(body, wire::to_value(&alone.resource).unwrap());
+    let (theirs, ours): (Vec<_>, Vec<_>) =
+        beside.connection_details.into_iter().partition(|e| e.key == "endpoint");
+    assert_eq!((theirs.as_slice(), ours), (&details[..1], alone.connection_details));
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! Hive ClusterClaim on a hub: a pool gives a cluster that was installed in advance.
 //!
 //! The writer carries the claim, and taking it away ends the cluster: Hive keeps a deleted claim until its cluster is
-//! destroyed, and provider-kubernetes keeps a deleted Object until the claim is gone. What has to be remembered beyond the
-//! writer is noted on `credentials`, which goes last.
+//! destroyed, and provider-kubernetes keeps a deleted Object until the claim is gone. Core does not show an Object any more that it
+//! deletes, so it is desired again, as one that only looks: while it goes it is seen, and the one that is made after it proves that
+//! nothing is left. What has to be remembered beyond the writer is noted on `credentials`, which goes last.
 
 mod mirrored;
 mod report;
@@ -50,11 +51,19 @@ impl Backend for ClusterClaims {
     }
 
     fn resources(&self, request: &Validated, observed: &Observed) -> Vec<Desired> {
-        let Some((claimed, place)) = placed(request) else { return vec![] };
+        let (Block::ClusterClaim(claimed), Some(place)) = (&request.block, request.place()) else {
+            return vec![];
+        };
         let health = self.health(request, observed);
         let manifest = manifest(request, observed, claimed, place);
-        let writer =
-            object::writer(CLUSTER_CLAIM, request, observed, &manifest, CEL, of_writer(request, place));
+        let writer = object::writer(
+            CLUSTER_CLAIM,
+            request,
+            observed,
+            &manifest,
+            CEL,
+            credentials_namespace(request, place),
+        );
         let memory = memory(request, observed, place);
         let credentials = object::credentials(request, observed, &health, memory);
         writer.into_iter().chain(credentials).collect()
@@ -68,13 +77,6 @@ impl Backend for ClusterClaims {
     }
 }
 
-fn placed(request: &Validated) -> Option<(&Claimed, &Place)> {
-    match &request.block {
-        Block::ClusterClaim(claimed) => Some((claimed, claimed.place.as_ref()?)),
-        Block::CiOperator(_) | Block::Template => None,
-    }
-}
-
 /// The ClusterClaim as we ask for it: never `spec.namespace`, which Hive writes, nor status.
 fn manifest(request: &Validated, observed: &Observed, claimed: &Claimed, place: &Place) -> Value {
     let writer = observed.writer.as_ref();
@@ -82,6 +84,7 @@ fn manifest(request: &Validated, observed: &Observed, claimed: &Claimed, place: 
     let name = writer.and_then(|w| w.manifest()["metadata"]["name"].as_str());
     let mut annotations = object::notes(request, observed);
     annotations.insert(ours::RESUME.into(), claimed.resume.to_string().into());
+    annotations.extend(credentials_namespace(request, place));
     let mut metadata = json!({
         "name": name.unwrap_or(request.name.as_str()),
         "namespace": place.namespace,
@@ -138,7 +141,8 @@ fn backstop(request: &Validated) -> Option<GoDuration> {
     Some(life.longest?.saturating_add(provision).saturating_add(GRACE))
 }
 
-fn of_writer(request: &Validated, place: &Place) -> Map<String, Value> {
+/// Where the credentials are on the hub, noted on the writer and, should that be lost, on the claim. What only looks does not know it.
+fn credentials_namespace(request: &Validated, place: &Place) -> Map<String, Value> {
     let kept = !matches!(request.intent.write, Write::Look { .. });
     let note =
         kept.then(|| (ours::CREDENTIALS_NAMESPACE.to_owned(), place.credentials_namespace.as_str().into()));

@@ -143,14 +143,13 @@ fn said(condition: &ObservedCondition) -> String {
 fn manifest(request: &Validated, observed: &Observed) -> Value {
     let writer = observed.writer.as_ref();
     let known = |field: &str| writer.and_then(|w| w.manifest()["metadata"][field].as_str());
-    let before = observed.composite.status.backend.as_ref();
-    // Changing either would leave the running cluster behind and ask for another one.
+    // Changing it would leave the running cluster behind and ask for another one.
     let name = known("name").unwrap_or(request.name.as_str());
-    let namespace = known("namespace")
-        .or_else(|| before.and_then(|b| b.namespace.as_deref()))
-        .unwrap_or(&request.settings.namespace);
-    let mut metadata =
-        json!({ "name": name, "namespace": namespace, "annotations": object::notes(request, observed) });
+    let mut metadata = json!({
+        "name": name,
+        "namespace": namespace(request, observed),
+        "annotations": object::notes(request, observed),
+    });
     if let Some(uid) = object::pinned(request, observed) {
         metadata["uid"] = uid.as_str().into();
     }
@@ -164,6 +163,14 @@ fn manifest(request: &Validated, observed: &Observed) -> Value {
         (false, None) => None,
     };
     json!({ "apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "spec": spec })
+}
+
+/// Where it is, whatever the input says by now. Before anything was asked, what an earlier pass said is only what the input was.
+pub(crate) fn namespace<'a>(request: &'a Validated, observed: &'a Observed) -> &'a str {
+    let of_writer = observed.writer.as_ref().and_then(|w| w.manifest()["metadata"]["namespace"].as_str());
+    let status = observed.composite.status.backend.as_ref().filter(|_| observed.made_before());
+    let remembered = || status.and_then(|b| b.namespace.as_deref());
+    of_writer.or_else(remembered).unwrap_or(&request.settings.namespace)
 }
 
 /// The hub's conditions, except what is reserved, ours, or said twice.

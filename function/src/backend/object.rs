@@ -10,9 +10,8 @@ use super::{Desired, Health};
 use crate::{
     intent::{Policies, Write},
     observed::{CREDENTIALS, EPHEMERAL_CLUSTER, Observed, PENDING, Writer},
-    pools::Place,
     text::bounded,
-    validate::{Block, Validated},
+    validate::Validated,
 };
 
 /// The writer: the Object `managed-<composite>` around `manifest`, or nothing. `annotations` are the backend's own.
@@ -26,23 +25,19 @@ pub(super) fn writer(
 ) -> Option<Desired> {
     let intent = &request.intent;
     let mut annotate = |key: &str, value: &str| annotations.insert(key.to_owned(), value.into());
-    let mut policies = Policies::Full;
-    match &intent.write {
+    let (policies, watch) = match &intent.write {
         Write::Nothing | Write::Remove => return None,
-        Write::Create => {}
-        Write::Update(allowed) => policies = *allowed,
-        Write::Look { .. } => policies = Policies::ObserveDelete,
-        Write::Again { vanished } => {
-            annotate(ours::ATTEMPT, "2");
-            annotate(ours::VANISHED_UID, vanished.as_str());
+        Write::Create | Write::Again { .. } => (Policies::Full, true),
+        Write::Update(allowed) => (*allowed, true),
+        Write::Look { .. } => {
+            (Policies::ObserveDelete, observed.writer.as_ref().is_some_and(Writer::may_watch))
         }
+    };
+    for (key, value) in tries(request, observed) {
+        annotate(key, &value);
     }
-    if let (Write::Update(_), Some(writer)) = (&intent.write, &observed.writer) {
-        for key in [ours::ATTEMPT, ours::VANISHED_UID] {
-            if let Some(value) = writer.object.metadata.annotation(key) {
-                annotate(key, value);
-            }
-        }
+    if let Some(ending) = &intent.ending {
+        annotate(ours::ENDING, ending);
     }
     if let Some(at) = intent.ready_at {
         annotate(ours::READY_AT, &at.to_string());
@@ -60,8 +55,10 @@ pub(super) fn writer(
         "forProvider": { "manifest": manifest },
         "providerConfigRef": { "name": provider_config(request, observed) },
         "readiness": { "policy": "DeriveFromCelQuery", "celQuery": cel },
-        "watch": true,
     });
+    if watch {
+        spec["watch"] = true.into();
+    }
     match policies {
         Policies::Full => {}
         Policies::ObserveDelete => spec["managementPolicies"] = json!(["Observe", "Delete"]),
@@ -72,6 +69,18 @@ pub(super) fn writer(
         object["metadata"]["labels"] = json!({ ours::COMPONENT: name });
     }
     Some(Desired { name, object, ready: intent.writer_ready })
+}
+
+/// Which try this is, from the second on: on the writer, and on `credentials`, should the writer be lost.
+fn tries(request: &Validated, observed: &Observed) -> Vec<(&'static str, String)> {
+    let (attempt, vanished) = match &request.intent.write {
+        Write::Again { vanished } => (2, Some(vanished.clone())),
+        Write::Nothing | Write::Create | Write::Update(_) | Write::Look { .. } | Write::Remove => {
+            (observed.attempt(), observed.vanished())
+        }
+    };
+    let attempt = (attempt > 1).then(|| (ours::ATTEMPT, attempt.to_string()));
+    attempt.into_iter().chain(vanished.map(|uid| (ours::VANISHED_UID, uid.0))).collect()
 }
 
 /// The Object that observes the Secret with the credentials. From birth on, paused while no Secret is named:
@@ -94,6 +103,10 @@ pub(super) fn credentials(
         // One with a finalizer is never paused: it could not be deleted any more.
         annotations.insert(crossplane::PAUSED.into(), "true".into());
     }
+    annotations.extend(tries(request, observed).into_iter().map(|(key, value)| (key.into(), value.into())));
+    if let Some(granted) = request.lifetime.granted {
+        annotations.insert(ours::DEFAULT_LIFETIME.into(), granted.to_string().into());
+    }
     if request.intent.read_again {
         annotations.insert(ours::READ_AGAIN.into(), "true".into());
     }
@@ -106,7 +119,7 @@ pub(super) fn credentials(
         .as_ref()
         .filter(|c| !c.paused())
         .and_then(|c| c.object.spec.for_provider.manifest["metadata"]["namespace"].as_str());
-    let namespace = match place(request) {
+    let namespace = match request.place() {
         // A hub has a namespace of its own for them, and where that is was found out with the hub.
         Some(place) => &place.credentials_namespace,
         None => before.unwrap_or(&request.settings.credentials_namespace),
@@ -143,19 +156,14 @@ pub(crate) fn known_secret(observed: &Observed, health: &Health) -> Option<Strin
 }
 
 /// The hub is the one on which the cluster is, whatever the input says by now.
-fn provider_config<'a>(request: &'a Validated, observed: &'a Observed) -> &'a str {
+pub(crate) fn provider_config<'a>(request: &'a Validated, observed: &'a Observed) -> &'a str {
     let of_writer = observed.writer.as_ref().map(|w| w.object.spec.provider_config_ref.name.as_str());
-    // With the writer gone, status remembers where it was; so does the place that was found.
-    let remembered = || observed.composite.status.hub.as_ref().and_then(|h| h.name.as_deref());
-    let otherwise = place(request).map_or(&request.settings.provider_config, |p| &p.hub);
-    of_writer.filter(|n| !n.is_empty()).or_else(remembered).unwrap_or(otherwise)
-}
-
-fn place(request: &Validated) -> Option<&Place> {
-    match &request.block {
-        Block::ClusterClaim(claimed) => claimed.place.as_ref(),
-        Block::CiOperator(_) | Block::Template => None,
-    }
+    let of_place = || request.place().map(|p| p.hub.as_str());
+    // With the writer gone, status remembers where it was. Before anything was asked, it tells what the input was.
+    let status = observed.composite.status.hub.as_ref().filter(|_| observed.made_before());
+    let remembered = || status.and_then(|h| h.name.as_deref());
+    let known = of_writer.filter(|n| !n.is_empty()).or_else(of_place).or_else(remembered);
+    known.unwrap_or(&request.settings.provider_config)
 }
 
 /// The uid that pins the remote object.
@@ -188,6 +196,10 @@ pub(super) fn notes(request: &Validated, observed: &Observed) -> Map<String, Val
         note(key, name.as_str());
     }
     let life = &request.lifetime;
+    // What is only looked for keeps what it was told when it was made.
+    if life.lost || matches!(request.intent.write, Write::Look { .. }) {
+        return notes;
+    }
     let durations = [
         (ours::LIFETIME, life.effective),
         (ours::MAX_LIFETIME, life.longest),

@@ -52,18 +52,19 @@ pub(crate) fn link<R>(object: &Object<R>, seen: Option<&Metadata>) -> Link {
     judge(synced, pin.is_some())
 }
 
-/// What a failed Synced means. Words of the hub come first: they quote field names and text of the tenant, in which
-/// every other word may occur.
+/// What a failed Synced means. What the pin brings about is told by the API server's whole sentence, because words of the hub
+/// quote field names and text of the tenant, in which every word may occur; for the same reason they come before all else.
 fn judge(synced: &ObservedCondition, pinned: bool) -> Link {
     let text = synced.message.as_str();
     let has = |words: &[&str]| words.iter().any(|w| text.contains(w));
     if synced.reason == "ReconcilePaused" {
         return Link::Paused;
     }
-    if pinned && has(&["uid mismatch"]) {
+    let quotes = has(&[" is invalid: ", "denied the request"]);
+    if pinned && !quotes && has(&[": uid mismatch: the provided object specified uid "]) {
         return Link::Deleted;
     }
-    if pinned && has(&["metadata.uid"]) && has(&["field is immutable"]) {
+    if pinned && !has(&["denied the request"]) && other_uid(text) {
         return Link::Replaced;
     }
     if let Some(path) = unknown_field(text) {
@@ -119,6 +120,15 @@ fn judge(synced: &ObservedCondition, pinned: bool) -> Link {
         return Link::Refused(hub_words(text));
     }
     Link::Unreachable("it cannot be observed")
+}
+
+/// Whether the uid is what the API server finds wrong, before all else: it names the fields of metadata first.
+fn other_uid(text: &str) -> bool {
+    let said = text.split_once("metadata.uid: Invalid value: \"").and_then(|(before, rest)| {
+        let (_, after) = rest.split_once('"')?;
+        Some(after.starts_with(": field is immutable") && !before.contains("spec."))
+    });
+    said == Some(true)
 }
 
 /// The path before "field not declared in schema".
@@ -179,7 +189,8 @@ mod tests {
 
     #[test]
     fn without_a_pin_nothing_was_lost() {
-        let synced = ObservedCondition { message: "uid mismatch".into(), ..Default::default() };
+        let message = "x: uid mismatch: the provided object specified uid a".into();
+        let synced = ObservedCondition { message, ..Default::default() };
         assert_eq!(judge(&synced, false), Link::Unreachable("it cannot be observed"));
     }
 }

@@ -10,6 +10,7 @@ use testplatform_apis::{
         cluster_claim,
         meta::{Lenient, ObservedCondition, condition},
     },
+    input::Settings,
     phase::Phase,
 };
 
@@ -51,26 +52,42 @@ pub enum Standing {
 }
 
 /// The composites that matter, by age. What cannot be read of one takes nothing from the others.
-pub(super) fn decode(request: &RunFunctionRequest, own: &str) -> Option<Vec<Peer>> {
+pub(super) fn decode(
+    request: &RunFunctionRequest,
+    own: &str,
+    settings: &Settings,
+    now: Timestamp,
+) -> Option<Vec<Peer>> {
     let items = &fetched(request, &PEERS)?.items;
     let read = items.iter().filter_map(|item| Composite::decode(&item.resource).ok());
-    let mut peers: Vec<Peer> = read.filter(|c| c.metadata.name != own).filter_map(peer).collect();
+    let others = read.filter(|c| c.metadata.name != own);
+    let mut peers: Vec<Peer> = others.filter_map(|c| peer(c, settings, now)).collect();
     peers.sort_by(|a, b| a.age.cmp(&b.age));
     Some(peers)
 }
 
-fn peer(composite: Composite) -> Option<Peer> {
+fn peer(composite: Composite, settings: &Settings, now: Timestamp) -> Option<Peer> {
     // An API server has checked it; what it does not hold is as good as not asked for.
     let block = composite.spec["clusterClaim"].as_object()?;
     let wanted = Lenient::<ClusterClaim>::deserialize(Value::Object(block.clone())).unwrap_or_default().value;
-    let standing = standing(&composite)?;
+    let late = late(&composite, &wanted, settings, now);
+    let standing = standing(&composite, late)?;
     let tenant = composite.claim.map(|c| c.namespace);
     let age = (composite.metadata.creation_timestamp, composite.metadata.name);
     Some(Peer { age, tenant, wanted, standing })
 }
 
+/// Whether one that was never answered is not waited for any more: it may never be, because its Composition is another one or its
+/// pipeline breaks. What its owner chose cannot prolong that.
+fn late(composite: &Composite, wanted: &ClusterClaim, settings: &Settings, now: Timestamp) -> bool {
+    let longest = settings.default_provision_timeout;
+    let timeout = wanted.timeout.map_or(longest, |own| own.min(longest));
+    let made = composite.metadata.creation_timestamp;
+    made.is_none_or(|made| made.checked_add(timeout.get()).is_ok_and(|deadline| deadline <= now))
+}
+
 /// None: it neither has a cluster nor is next to get one.
-fn standing(composite: &Composite) -> Option<Standing> {
+fn standing(composite: &Composite, late: bool) -> Option<Standing> {
     let shown = |type_: ConditionType| condition(&composite.conditions, type_.as_str());
     let known = &composite.status;
     let over = match known.phase {
@@ -94,10 +111,13 @@ fn standing(composite: &Composite) -> Option<Standing> {
     if composite.metadata.deletion_timestamp.is_some() {
         return None;
     }
-    let refusal = shown(ConditionType::RequestAccepted).filter(|c| c.is_false());
-    let Some(refusal) = refusal.map(|c| c.reason.as_str()) else { return Some(Standing::WaitsForHub) };
-    // One that was asked before and waits for something else does not stand in the way.
+    let Some(answer) = shown(ConditionType::RequestAccepted) else {
+        // Made just now, and answered at the same time as this one perhaps.
+        return (known.phase.is_none() && !late).then_some(Standing::WaitsForHub);
+    };
+    // One that waits for something else, or whose last pass failed, does not stand in the way.
     let waits =
         [(Request::HubFull, Standing::WaitsForHub), (Request::QuotaExceeded, Standing::WaitsForQuota)];
-    waits.into_iter().find(|(reason, _)| reason.as_str() == refusal).map(|(_, standing)| standing)
+    let told = |reason: &Request| answer.is_false() && answer.reason == reason.as_str();
+    waits.into_iter().find(|(reason, _)| told(reason)).map(|(_, standing)| standing)
 }

@@ -111,10 +111,20 @@ impl Writer {
         self.object.metadata.annotation(ours::ATTEMPT).and_then(|a| a.parse().ok()).unwrap_or(1)
     }
 
+    /// Uid of the one that vanished before it was bound, of a second try.
+    pub fn vanished(&self) -> Option<Uid> {
+        self.object.metadata.annotation(ours::VANISHED_UID).map(|uid| Uid(uid.to_owned()))
+    }
+
+    /// Whether the Object itself is being deleted: it goes once the remote object is gone.
+    pub fn goes(&self) -> bool {
+        self.object.metadata.deletion_timestamp.is_some()
+    }
+
     /// Whether the end was asked for. One-way: a manifest that says so keeps saying so, and a deletion is not taken back.
     pub fn asks_for_teardown(&self) -> bool {
         match self.name {
-            CLUSTER_CLAIM => self.object.metadata.deletion_timestamp.is_some(),
+            CLUSTER_CLAIM => self.goes(),
             _ => self.manifest()["spec"]["tearDownCluster"] == Value::Bool(true),
         }
     }
@@ -131,19 +141,43 @@ impl Writer {
         self.object.spec.management_policies == ["Observe", "Delete"]
     }
 
+    /// Whether it only watches, and has not seen the remote object: whether there is one is still to be found out.
+    pub fn seeks(&self) -> bool {
+        let lost = matches!(self.link, Link::Deleted | Link::Replaced);
+        self.only_watches() && self.remote().is_none() && !lost
+    }
+
+    /// Whether an answer of it can be believed. provider-kubernetes forgets what it observed in the round in which it
+    /// sets its finalizer, and says Synced all the same: that round looks like one that found nothing. So one that looks
+    /// is made without `watch` and gets it once it has its finalizer: a change of its spec makes it look again, and the
+    /// generation tells that it did.
+    fn looks_again(&self) -> bool {
+        self.object.spec.watch && self.object.metadata.generation > 1
+    }
+
+    /// Whether one that looks is to have `watch` next. One that was made with it, because another one of its name was
+    /// still seen, first loses it.
+    pub fn may_watch(&self) -> bool {
+        let finalized = self.object.metadata.finalizers.iter().any(|f| f == crossplane::FINALIZER);
+        finalized && (self.looks_again() || !self.object.spec.watch)
+    }
+
     /// Whether it looked for the remote object and did not find it. Told of the current generation only: before
-    /// that, the answer is one to an older question.
+    /// that, the answer is one to an older question. One that is being deleted is proof by its own end.
     pub fn found_nothing(&self) -> bool {
         let synced = condition(&self.object.status.conditions, "Synced");
         let current = synced.is_some_and(|c| {
             c.is_true() && c.observed_generation.is_none_or(|g| g == self.object.metadata.generation)
         });
-        self.only_watches() && current && self.remote().is_none()
+        self.seeks() && self.looks_again() && current && !self.goes()
     }
 
     /// Whether a remote object may exist. Until one was observed, provider-kubernetes' own notes and the hub's
     /// answer tell: a create that was begun, and of which nobody knows how it ended, may have happened.
     pub fn may_exist(&self) -> bool {
+        if self.goes() {
+            return true;
+        }
         let noted = |key| self.object.metadata.annotation(key).is_some();
         let synced = condition(&self.object.status.conditions, "Synced");
         let refused = matches!(self.link, Link::Refused(_) | Link::UnknownField(_));

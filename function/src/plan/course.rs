@@ -134,7 +134,7 @@ pub(super) fn chart(
     let asked = by_owner || writer.is_some_and(Writer::asks_for_teardown) || (removal && latched);
     let provision_deadline = started_at
         .filter(|_| !ever_ready)
-        .and_then(|at| at.checked_add(request.lifetime.provision_timeout()).ok());
+        .and_then(|at| at.checked_add(request.lifetime.provision_timeout()?).ok());
     let estimated_ready_at = started_at
         .and_then(|at| {
             let estimate = observed.environment.estimate(health.workflow.as_deref()?)?;

@@ -58,7 +58,7 @@ fn write(request: &Validated, observed: &Observed, health: &Health, course: &Cou
             return Write::Nothing;
         }
         if observed.made_before() {
-            return Write::Look { uid: observed.remembered_uid() };
+            return Write::Look { uid: observed.sought_uid() };
         }
         // The only place where a cluster can begin.
         let may = course.phase == Phase::Pending && request.hold.is_none();
@@ -69,8 +69,16 @@ fn write(request: &Validated, observed: &Observed, health: &Health, course: &Cou
     }
     // What is gone, or somebody else's, is not ours to end; what is over has ended.
     let there = !matches!(writer.link, Link::Deleted | Link::Replaced);
-    if removal && course.teardown && course.over.is_none() && there {
-        return Write::Remove;
+    if course.over.is_none() && there {
+        let ends = removal && course.teardown;
+        // One that is on its way out is desired again, because core would not show it otherwise. It is not taken away a
+        // second time, nor is one that still looks: each time would undo the other, without end.
+        if writer.seeks() || (ends && writer.goes()) {
+            return Write::Look { uid: observed.sought_uid() };
+        }
+        if ends {
+            return Write::Remove;
+        }
     }
     Write::Update(allowed(writer, health, course))
 }
@@ -85,8 +93,8 @@ fn allowed(writer: &Writer, health: &Health, course: &Course) -> Policies {
         return Policies::ObserveDelete;
     }
     // Nothing was seen, and nothing may be made any more: what was made all the same will be seen, and then told to
-    // end. The same while a lost one is looked for.
-    if writer.remote().is_none() && (writer.looks() || (course.teardown && writer.uid().is_none())) {
+    // end.
+    if writer.remote().is_none() && course.teardown && writer.uid().is_none() {
         return Policies::ObserveDelete;
     }
     // As long as something may run that was not told to end, full policies carry the teardown there: also when it

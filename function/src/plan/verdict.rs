@@ -50,15 +50,13 @@ impl Facts<'_> {
         let plain = |phase| (phase, None, false);
         let ending = self.asked || self.expired;
         let Some(writer) = &self.observed.writer else {
-            // The Object goes last: with it gone, so is what it carried. Emptied keys are those of such an end.
-            let emptied = self.observed.made_before() && !self.observed.left_behind();
-            if self.removal && (self.observed.taken_away() || emptied) {
+            // Emptied keys are those of an end that was seen.
+            if self.removal && self.observed.made_before() && !self.observed.left_behind() {
                 return plain(Phase::Deprovisioned);
             }
             return match (self.observed.made_before(), ending, self.timed_out) {
                 // Its writer is gone; whether it is too has to be found out.
                 (true, true, _) if self.observed.left_behind() => plain(Phase::Deprovisioning),
-
                 (true, false, _) if self.ever_ready => plain(Phase::Degraded),
                 (true, false, _) => plain(Phase::Provisioning),
                 (_, true, _) => plain(Phase::Deprovisioned),
@@ -77,6 +75,8 @@ impl Facts<'_> {
                 return (Phase::Pending, None, true);
             }
             Link::Deleted => return failed(Failure::RemoteDeleted),
+            // Its name is free again, so what was taken away is gone.
+            Link::Replaced if self.taken_away() => return plain(Phase::Deprovisioned),
             Link::Replaced => return failed(Failure::RemoteReplaced),
             Link::UnknownField(_) if writer.uid().is_none() && !ending => {
                 return failed(Failure::UnknownField);
@@ -152,14 +152,15 @@ impl Facts<'_> {
         }
         let gone = match writer.map(|w| &w.link) {
             Some(Link::Deleted) if phase == Phase::Deprovisioned => Some(self.ending_reason()),
+            Some(Link::Replaced) if self.taken_away() => Some(self.ending_reason()),
             Some(Link::Deleted) => Some(JobCompleted::RemoteDeleted),
             Some(Link::Replaced) => Some(JobCompleted::RemoteReplaced),
             Some(_) if writer.is_some_and(Writer::may_exist) => None,
             Some(_) if failure == Some(Failure::WriterLost) => Some(JobCompleted::RemoteDeleted),
-            Some(_) if self.ever_ready => Some(self.ending_reason()),
-            None if self.observed.left_behind() || (self.removal && self.observed.made_before()) => {
-                Some(self.ending_reason())
-            }
+            Some(_) if self.ever_ready || self.observed.left_behind() => Some(self.ending_reason()),
+            // It has to be looked for first.
+            None if self.observed.left_behind() => None,
+            None if self.removal && self.observed.made_before() => Some(self.ending_reason()),
             Some(_) | None => Some(JobCompleted::NothingToTearDown),
         };
         // Without a writer there is no note; what was shown holds.
@@ -167,6 +168,11 @@ impl Facts<'_> {
         let shown = shown.filter(|c| c.is_true() && writer.is_none() && final_before(self.observed));
         let shown = shown.map(|c| Over { reason: c.reason.clone(), words: String::new() });
         ended.or(shown).or_else(|| gone.map(Over::from))
+    }
+
+    /// Whether the writer was taken away, which is how the cluster is ended.
+    fn taken_away(&self) -> bool {
+        self.removal && self.observed.ending()
     }
 
     fn ending_reason(&self) -> JobCompleted {
@@ -180,7 +186,7 @@ impl Facts<'_> {
 
 /// Whether an earlier pass said Failed or Deprovisioned.
 pub(super) fn final_before(observed: &Observed) -> bool {
-    let noted = |key| observed.writer.as_ref().is_some_and(|w| w.object.metadata.annotation(key).is_some());
+    let noted = |key| observed.note(key).is_some();
     matches!(observed.composite.status.phase, Some(Phase::Deprovisioned | Phase::Failed))
         || noted(ours::FAILED)
         || noted(ours::OVER)

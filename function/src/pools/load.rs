@@ -7,7 +7,7 @@ use testplatform_apis::{
     condition::Request,
 };
 
-use super::matching::candidates;
+use super::{entry, matching::candidates};
 use crate::{
     observed::{Peer, Standing},
     validate::Remark,
@@ -27,7 +27,7 @@ impl<'a> Load<'a> {
     pub fn within_quota(&self, pools: &[&'a Pool]) -> Result<Vec<&'a Pool>, Remark> {
         let quota = self.tenant.and_then(|tenant| self.catalogue.quota(tenant));
         let Some((quota, tenant)) = quota.zip(self.tenant) else { return Ok(pools.to_vec()) };
-        let ahead: Vec<&Peer> = self.peers.iter().filter(|p| self.takes_quota(p)).collect();
+        let ahead: Vec<&Peer> = self.peers.iter().filter(|p| self.takes_quota(p, quota)).collect();
         let taken = u32::try_from(ahead.len()).unwrap_or(u32::MAX);
         let spent = ahead.iter().map(|p| self.cost(p)).fold(0, u32::saturating_add);
         let affordable: Vec<&Pool> = pools
@@ -53,30 +53,32 @@ impl<'a> Load<'a> {
         self.peers.iter().filter(on_it).count() < usize::try_from(max).unwrap_or(usize::MAX)
     }
 
-    fn takes_quota(&self, peer: &Peer) -> bool {
+    fn takes_quota(&self, peer: &Peer, quota: &Quota) -> bool {
         let same = peer.tenant.as_deref() == self.tenant;
         same && match &peer.standing {
             Standing::Holds { .. } => true,
-            Standing::WaitsForHub | Standing::WaitsForQuota => self.before(peer),
+            // One that can never be afforded is not waited for.
+            Standing::WaitsForHub | Standing::WaitsForQuota => {
+                let ever = |cost| quota.budget.is_none_or(|budget| cost <= budget);
+                self.before(peer) && self.cheapest(peer).is_some_and(ever)
+            }
         }
     }
 
     /// What a peer's cluster costs; one that waits counts with the cheapest that it may get.
     fn cost(&self, peer: &Peer) -> u32 {
-        match &peer.standing {
+        let cost = match &peer.standing {
             Standing::Holds { hub, namespace, pool } => {
-                let of = |p: &&Pool| {
-                    p.name.as_str() == pool
-                        && p.namespace.as_str() == namespace
-                        && self.catalogue.hub(p).is_some_and(|h| h.provider_config() == hub)
-                };
-                self.catalogue.pools.iter().find(of).map_or(1, |p| p.cost)
+                entry(self.catalogue, hub, namespace, pool).map(|(pool, _)| pool.cost)
             }
-            Standing::WaitsForHub | Standing::WaitsForQuota => {
-                let own = candidates(self.catalogue, &peer.wanted, peer.tenant.as_deref());
-                own.iter().map(|p| p.cost).min().unwrap_or(1)
-            }
-        }
+            Standing::WaitsForHub | Standing::WaitsForQuota => self.cheapest(peer),
+        };
+        cost.unwrap_or(1)
+    }
+
+    fn cheapest(&self, peer: &Peer) -> Option<u32> {
+        let own = candidates(self.catalogue, &peer.wanted, peer.tenant.as_deref());
+        own.iter().map(|p| p.cost).min()
     }
 
     fn may_go_to(&self, peer: &Peer, hub: &str) -> bool {

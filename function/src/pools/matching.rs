@@ -11,7 +11,8 @@ use crate::{observed::Pools, text::bounded, validate::Remark};
 /// The most pools that a refusal names.
 const NAMED: usize = 10;
 
-/// The pools that fit and are offered to the tenant. Without one for `multi`, those for amd64.
+/// The pools that fit and are offered to the tenant. Without one for `multi`, those for amd64. One of weight 0 is offered by its
+/// name only.
 pub(super) fn candidates<'a>(
     catalogue: &'a Catalogue,
     wanted: &ClusterClaim,
@@ -19,11 +20,16 @@ pub(super) fn candidates<'a>(
 ) -> Vec<&'a Pool> {
     let offered = |architecture: Option<&str>| -> Vec<&Pool> {
         let fit = catalogue.pools.iter().filter(|p| fits(p, wanted, architecture));
-        fit.filter(|p| p.allows(tenant)).collect()
+        fit.filter(|p| p.allows(tenant) && drawn(p, wanted)).collect()
     };
     let asked = architecture(wanted);
     let found = offered(asked);
     if found.is_empty() && asked == Some("multi") { offered(Some("amd64")) } else { found }
+}
+
+/// Whether a claim may get it.
+fn drawn(pool: &Pool, wanted: &ClusterClaim) -> bool {
+    pool.weight > 0 || wanted.pool.is_some()
 }
 
 /// Any, where a pool is named.
@@ -77,9 +83,19 @@ pub(super) fn refusal(
             ),
         );
     }
-    let fit = |architecture| catalogue.pools.iter().any(|p| fits(p, wanted, architecture));
     let asked = architecture(wanted);
-    if fit(asked) || (asked == Some("multi") && fit(Some("amd64"))) {
+    let fit =
+        |p: &&Pool| fits(p, wanted, asked) || (asked == Some("multi") && fits(p, wanted, Some("amd64")));
+    let named = catalogue.pools.iter().filter(fit).find(|p| p.allows(tenant) && !drawn(p, wanted));
+    if let Some(Pool { name, namespace, .. }) = named {
+        return Remark::new(
+            Request::PoolNotFound,
+            format!(
+                "{what} is given only to claims that name it; create a new claim with spec.clusterClaim.pool.name {name} and namespace {namespace}"
+            ),
+        );
+    }
+    if catalogue.pools.iter().any(|p| fit(&p)) {
         let namespace = tenant.unwrap_or_default();
         return Remark::new(
             Request::PoolNotAllowed,

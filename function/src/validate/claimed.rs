@@ -11,7 +11,7 @@ use testplatform_apis::{
 
 use super::{Problem, Remark};
 use crate::{
-    observed::{Observed, Writer},
+    observed::{Observed, Pools, Writer},
     pools::{self, Place},
     text::bounded,
     wire,
@@ -69,6 +69,11 @@ impl Claimed {
         })
     }
 
+    /// One of which nothing is known but that it was made.
+    pub(super) fn unknown() -> Self {
+        Self { wanted: ClusterClaim::default(), place: None, resume: true }
+    }
+
     /// The block of a claim for which a ClusterClaim was made: whatever the claim says by now, the cluster comes from where it was
     /// asked for.
     pub(super) fn kept(
@@ -108,12 +113,16 @@ impl Claimed {
         if !observed.pool_is_open() {
             return Ok(());
         }
-        environment(observed, settings)?;
+        // The hub knows the claim by the name of this Konflux cluster.
+        super::missing_environment(&observed.environment, settings).map_or(Ok(()), Err)?;
         let Some(place) = self.place.take() else {
             self.place = Some(pools::choose(&self.wanted, tenant, observed, settings)?);
             return Ok(());
         };
-        let entry = pools::entry(observed, &place.hub, &place.namespace, &place.pool);
+        let entry = match &observed.pools {
+            Pools::Found(catalogue, _) => pools::entry(catalogue, &place.hub, &place.namespace, &place.pool),
+            Pools::NotFetched | Pools::Missing | Pools::Invalid(_) => None,
+        };
         let refusal = format!(
             "pool {}/{}, from which a cluster was asked for, is not in the catalogue any more; ask the platform team",
             place.namespace, place.pool
@@ -125,18 +134,11 @@ impl Claimed {
     }
 }
 
-/// The hub knows the claim by the name of this Konflux cluster.
-fn environment(observed: &Observed, settings: &Settings) -> Result<(), Remark> {
-    match super::missing_environment(&observed.environment, settings) {
-        Some(refusal) => Err(refusal),
-        None => Ok(()),
-    }
-}
-
 fn of_writer(writer: &Writer, observed: &Observed, settings: &Settings) -> Option<Place> {
     let text = |pointer: &str| writer.manifest().pointer(pointer).and_then(Value::as_str);
     let noted = writer.object.metadata.annotation(ours::CREDENTIALS_NAMESPACE);
-    let namespace = noted.or_else(|| credentials_namespace(observed));
+    let of_remote = || writer.remote()?.metadata().annotation(ours::CREDENTIALS_NAMESPACE);
+    let namespace = noted.or_else(of_remote).or_else(|| credentials_namespace(observed));
     Some(Place {
         hub: writer.object.spec.provider_config_ref.name.clone(),
         namespace: text("/metadata/namespace")?.to_owned(),

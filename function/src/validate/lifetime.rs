@@ -18,8 +18,11 @@ pub struct Lifetime {
     pub granted: Option<GoDuration>,
     /// How long provisioning may take, as the hub was told at birth.
     pub told_timeout: Option<GoDuration>,
-    /// How long provisioning may take.
-    timeout: GoDuration,
+    /// Whether what held at birth is not known for now: the writer is lost, and the remote object was not seen since. Nothing
+    /// of today's takes its place, and the remote object is told nothing.
+    pub lost: bool,
+    /// How long provisioning may take; none: that is not known for now.
+    timeout: Option<GoDuration>,
 }
 
 /// What may be had at birth.
@@ -50,8 +53,8 @@ impl Limits {
         let place = claimed.place.as_ref();
         let of_pool = place.and_then(|p| p.max_lifetime);
         let max_lifetime = [of_pool, settings.max_lifetime].into_iter().flatten().min();
-        // A pool's maximum holds for claims that ask for nothing too, as Hive has it.
-        let default = place.and_then(|p| p.default_lifetime).or(settings.default_lifetime).or(of_pool);
+        // A maximum holds for claims that ask for nothing too, as Hive has it: else its own end would come as a surprise.
+        let default = place.and_then(|p| p.default_lifetime).or(settings.default_lifetime).or(max_lifetime);
         let asked = claimed.wanted.timeout.unwrap_or(settings.default_provision_timeout);
         let timeout = settings.max_provision_timeout.map_or(asked, |max| asked.min(max));
         Self {
@@ -66,26 +69,20 @@ impl Limits {
 }
 
 impl Lifetime {
-    /// How long provisioning may take, from the composite's creation on.
-    pub fn provision_timeout(&self) -> SignedDuration {
-        self.timeout.get()
+    /// How long provisioning may take, from the composite's creation on. None while that is not known.
+    pub fn provision_timeout(&self) -> Option<SignedDuration> {
+        self.timeout.map(GoDuration::get)
     }
 
     /// The claim's own, else the default; clamped.
     pub(super) fn of(asked: &Value, observed: &Observed, limits: &Limits, remarks: &mut Vec<Remark>) -> Self {
-        let told = |writer: &Writer, key| writer.manifest_annotation(key).and_then(|d| d.parse().ok());
-        let before: Option<GoDuration> = observed.writer.as_ref().and_then(|w| told(w, ours::LIFETIME));
-        let longest = match &observed.writer {
-            Some(writer) => told(writer, ours::MAX_LIFETIME),
-            None => limits.max_lifetime,
-        };
+        let born = observed.writer.is_none() && !observed.made_before();
+        let lost = !born && observed.writer.as_ref().is_none_or(Writer::seeks);
+        let before = told(observed, ours::LIFETIME);
+        let longest = if born { limits.max_lifetime } else { told(observed, ours::MAX_LIFETIME) };
         // A default is granted at birth. A later one ends no cluster that was promised none, or a longer one.
-        let granted = match &observed.writer {
-            Some(writer) => {
-                writer.object.metadata.annotation(ours::DEFAULT_LIFETIME).and_then(|d| d.parse().ok())
-            }
-            None => limits.default_lifetime,
-        };
+        let granted =
+            if born { limits.default_lifetime } else { granted_before(observed, asked.is_null(), before) };
         let wanted = if let Ok(own) = parse(asked) {
             own.or(granted)
         } else {
@@ -95,7 +92,7 @@ impl Lifetime {
             ));
             before.or(granted)
         };
-        let cap = longest.or(limits.max_lifetime);
+        let cap = longest.or(limits.max_lifetime.filter(|_| !lost));
         let effective = match (wanted, cap) {
             (Some(wanted), Some(cap)) if wanted > cap => {
                 let since = if observed.writer.is_some() {
@@ -111,7 +108,7 @@ impl Lifetime {
             }
             (wanted, _) => wanted,
         };
-        if observed.writer.is_none() {
+        if born {
             // The hub's backstops are built on it. Without a maximum, what the hub allows anyway can be reached later.
             let longest = longest.or(effective.map(|e| e.max(limits.reachable)));
             return Self {
@@ -119,14 +116,28 @@ impl Lifetime {
                 longest,
                 granted,
                 told_timeout: limits.told_timeout,
-                timeout: limits.timeout,
+                lost,
+                timeout: Some(limits.timeout),
             };
         }
-        let told_timeout = observed.writer.as_ref().and_then(|w| told(w, ours::PROVISION_TIMEOUT));
         // What held at birth holds, whatever the input says by now.
-        let timeout = told_timeout.unwrap_or_else(|| Settings::default().default_provision_timeout);
-        Self { effective, longest, granted, told_timeout, timeout }
+        let told_timeout = told(observed, ours::PROVISION_TIMEOUT);
+        let otherwise = (!lost).then(|| Settings::default().default_provision_timeout);
+        Self { effective, longest, granted, told_timeout, lost, timeout: told_timeout.or(otherwise) }
     }
+}
+
+/// What the hub was told: as the writer's manifest has it, and that of one which only looks has not, as the remote object has it.
+fn told(observed: &Observed, key: &str) -> Option<GoDuration> {
+    let writer = observed.writer.as_ref()?;
+    let of_remote = || writer.remote()?.metadata().annotation(key);
+    writer.manifest_annotation(key).or_else(of_remote)?.parse().ok()
+}
+
+/// The default that was granted at birth, as it was noted. With all notes lost, what a claim that asks for nothing was told to have.
+fn granted_before(observed: &Observed, silent: bool, told: Option<GoDuration>) -> Option<GoDuration> {
+    let found = silent && observed.writer.as_ref().is_some_and(Writer::looks);
+    observed.note(ours::DEFAULT_LIFETIME).and_then(|d| d.parse().ok()).or(told.filter(|_| found))
 }
 
 fn parse(asked: &Value) -> Result<Option<GoDuration>, ()> {

@@ -87,23 +87,21 @@ impl Trouble {
             Self::WriterUnseen if world.phase().is_empty() => {}
             Self::WriterUnseen => {
                 let object = world.objects.remove(writer);
+                let referred = world.refs.contains(writer);
                 world.pass();
                 if let Some(object) = object {
                     world.objects.insert(writer.into(), object);
                 }
+                // Core could not write of that pass what it refers to.
+                if referred {
+                    world.refs.insert(writer.into());
+                }
             }
-            // Before it was pinned nothing remembers what an Object without its finalizer leaves behind; and who takes
-            // the finalizer from one that is being deleted says that it is done.
-            Self::WriterLost if world.pinned() && !deleting(world, writer) => {
-                drop(world.objects.remove(writer));
-            }
+            // Before it was pinned nothing remembers what an Object without its finalizer leaves behind.
+            Self::WriterLost if world.pinned() => drop(world.objects.remove(writer)),
             Self::SecretsLost | Self::WriterLost => {}
             Self::FatalPass => world.fatal(),
             Self::Minutes(minutes) => world.later(SignedDuration::from_mins(minutes)),
         }
     }
-}
-
-fn deleting(world: &World, writer: &str) -> bool {
-    world.objects.get(writer).is_some_and(|o| !o.object["metadata"]["deletionTimestamp"].is_null())
 }

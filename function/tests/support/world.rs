@@ -44,7 +44,11 @@ pub struct World {
     pub details: BTreeMap<String, String>,
     /// The Secret in the tenant's namespace.
     pub tenant: BTreeMap<String, String>,
+    /// The composed Objects that there are, those on their way out included.
     pub objects: BTreeMap<String, Composed>,
+    /// What core has references to, and so observes: what was desired last. An Object that is on its way out is not seen
+    /// any more, unless it is desired again.
+    pub refs: BTreeSet<String>,
     /// The remote object on the hub.
     pub remote: Option<Value>,
     /// Where the remote object was first made: hub, namespace and name. It never moves.
@@ -78,6 +82,7 @@ impl Default for World {
             details: BTreeMap::new(),
             tenant: BTreeMap::new(),
             objects: BTreeMap::new(),
+            refs: BTreeSet::new(),
             remote: None,
             place: None,
             secrets: BTreeMap::new(),
@@ -102,6 +107,7 @@ impl World {
         let resources: serde_json::Map<_, _> = self
             .objects
             .iter()
+            .filter(|(name, _)| self.refs.contains(*name))
             .map(|(name, c)| {
                 (name.clone(), json!({ "resource": c.object, "connectionDetails": encoded(&c.details) }))
             })
@@ -173,22 +179,12 @@ impl World {
 
     fn apply(&mut self, response: &RunFunctionResponse) {
         let desired = response.desired.as_ref().unwrap();
-        let gone: Vec<_> =
-            self.objects.keys().filter(|n| !desired.resources.contains_key(*n)).cloned().collect();
-        for name in gone {
-            if name == "claim" {
-                // It stays until provider-kubernetes has seen the remote object go.
-                let metadata = &mut self.objects.get_mut("claim").unwrap().object["metadata"];
-                if metadata["deletionTimestamp"].is_null() {
-                    metadata["deletionTimestamp"] = json!(self.now);
-                }
-                continue;
-            }
-            self.objects.remove(&name);
-            if name == "ec" {
-                self.remote = None;
+        for name in std::mem::take(&mut self.refs) {
+            if !desired.resources.contains_key(&name) {
+                self.delete(&name);
             }
         }
+        self.refs = desired.resources.keys().cloned().collect();
         for (name, bytes) in &desired.resources {
             let resource = Resource::decode(bytes.clone()).unwrap();
             let wanted = wire::to_value(&resource.resource).unwrap();
@@ -226,6 +222,21 @@ impl World {
         self.events.extend(response.results.iter().map(|r| r.reason.clone().unwrap()));
     }
 
+    /// Core's garbage collection deletes an Object, and does not wait for it to go.
+    fn delete(&mut self, name: &str) {
+        let Some(composed) = self.objects.get_mut(name) else { return };
+        let metadata = &mut composed.object["metadata"];
+        // Nothing keeps one that provider-kubernetes did not set its finalizer on, or that only observes.
+        if name == "credentials" || metadata["finalizers"].is_null() {
+            self.objects.remove(name);
+            return;
+        }
+        if metadata["deletionTimestamp"].is_null() {
+            metadata["deletionTimestamp"] = json!(self.now);
+            metadata["generation"] = json!(metadata["generation"].as_i64().unwrap() + 1);
+        }
+    }
+
     fn show(&mut self, type_: &str, status: &str, reason: &str, message: &str) {
         let since = match self.conditions.get(type_) {
             Some(old) if old["status"] == status => old["lastTransitionTime"].clone(),
@@ -239,17 +250,14 @@ impl World {
 
     /// One round of provider-kubernetes over both Objects.
     pub fn provider(&mut self) {
-        if let Some(mut ec) = self.objects.remove("ec") {
-            self.reconcile_writer(&mut ec.object);
-            self.objects.insert("ec".into(), ec);
-        }
-        if let Some(mut claim) = self.objects.remove("claim") {
-            let deleting = !claim.object["metadata"]["deletionTimestamp"].is_null();
+        for name in ["ec", "claim"] {
+            let Some(mut writer) = self.objects.remove(name) else { continue };
+            let deleting = !writer.object["metadata"]["deletionTimestamp"].is_null();
             if !deleting {
-                self.reconcile_writer(&mut claim.object);
+                self.reconcile_writer(&mut writer.object);
             }
-            if !deleting || self.still_deleting(&mut claim.object) {
-                self.objects.insert("claim".into(), claim);
+            if !deleting || self.still_deleting(&mut writer.object) {
+                self.objects.insert(name.into(), writer);
             }
         }
         if let Some(mut credentials) = self.objects.remove("credentials") {
@@ -274,17 +282,16 @@ impl World {
             if *policies == json!(["Observe"]) {
                 return synced(object, Some("observe failed: external resource does not exist"));
             }
+            finalize(object);
             if !full {
                 return synced(object, None);
             }
             object["metadata"]["annotations"]["crossplane.io/external-create-pending"] = json!(self.now);
-            if !pin.is_null() {
-                return synced(
-                    object,
-                    Some(
-                        "create failed: cannot create object: cannot create object: uid mismatch: the provided object specified uid, and no existing object was found",
-                    ),
+            if let Some(uid) = pin.as_str() {
+                let words = format!(
+                    "create failed: cannot create object: cannot create object: Operation cannot be fulfilled on x \"{NAME}\": uid mismatch: the provided object specified uid {uid}, and no existing object was found"
                 );
+                return synced(object, Some(&words));
             }
             if let Some(words) = &self.refuses {
                 return synced(
@@ -298,16 +305,16 @@ impl World {
             return synced(object, None);
         };
         object["status"]["atProvider"]["manifest"] = remote.clone();
+        // Whatever it may do, it tries what it would do.
+        if let Some(uid) = pin.as_str().filter(|uid| *uid != remote["metadata"]["uid"]) {
+            let words = format!(
+                "observe failed: cannot get desired state: cannot dry run SSA: X \"{NAME}\" is invalid: metadata.uid: Invalid value: \"{uid}\": field is immutable"
+            );
+            return synced(object, Some(&words));
+        }
+        finalize(object);
         if !full {
             return synced(object, None);
-        }
-        if !pin.is_null() && pin != remote["metadata"]["uid"] {
-            return synced(
-                object,
-                Some(
-                    "observe failed: cannot get desired state: cannot dry run SSA: metadata.uid: Invalid value: \"x\": field is immutable",
-                ),
-            );
         }
         let uid = remote["metadata"]["uid"].clone();
         // Server-side apply leaves to others what is theirs.
@@ -377,7 +384,7 @@ impl World {
     /// Passes and rounds until nothing changes. At rest the same bytes come again, and no event.
     pub fn settle(&mut self) {
         let mut last = None;
-        for _ in 0..12 {
+        for _ in 0..20 {
             let bytes = self.pass().encode_to_vec();
             if last.as_ref() == Some(&bytes) {
                 let events = self.events.len();
@@ -521,6 +528,14 @@ fn merge(object: &mut Value, wanted: &Value) {
         wanted["metadata"]["labels"].as_object().cloned().unwrap_or_default().into();
     object["metadata"]["annotations"] = annotations.into();
     object["spec"] = spec;
+}
+
+/// Setting its finalizer makes provider-kubernetes forget what it has observed in the same round.
+fn finalize(object: &mut Value) {
+    if object["metadata"]["finalizers"].is_null() {
+        object["metadata"]["finalizers"] = json!(["finalizer.managedresource.crossplane.io"]);
+        object["status"] = json!({});
+    }
 }
 
 pub fn synced(object: &mut Value, error: Option<&str>) {
