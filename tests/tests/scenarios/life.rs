@@ -41,6 +41,32 @@ pub async fn lifetime_extended(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Its Object is gone, and what it carried is not: the one that is made anew looks, and not only in the round in which
+/// provider-kubernetes sets its finalizer and forgets what it saw.
+pub async fn writer_lost(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    let controller = tenant.ask_and_get(&json!({})).await?;
+    let before = controller.get().await?.context("no EphemeralCluster")?;
+    let writer = tenant.writer().await?;
+    let lost = tenant.konflux().get(&writer).await?.context("no Object")?;
+    let paused = json!({ "metadata": { "annotations": { "crossplane.io/paused": "true" } } });
+    tenant.konflux().merge(&writer, &paused).await?;
+    let rests = |object: &Value| has(object, "Synced", "False", "ReconcilePaused");
+    tenant.konflux().until_is(&writer, SOON, "paused", rests).await?;
+    tenant.konflux().merge(&writer, &json!({ "metadata": { "finalizers": null } })).await?;
+    tenant.konflux().delete(&writer).await?;
+    let found = |object: &Value| {
+        object["metadata"]["uid"] != lost["metadata"]["uid"]
+            && object["spec"]["managementPolicies"] == json!(["*"])
+            && object["status"]["atProvider"]["manifest"]["metadata"]["uid"] == before["metadata"]["uid"]
+    };
+    tenant.konflux().until_is(&writer, 2 * SOON, "found again", found).await?;
+    tenant.until_phase("Ready").await?;
+    ensure!(!tenant.phases().contains(&"Failed".to_owned()), "{:?}", tenant.phases());
+    let after = controller.get().await?.context("it is gone")?;
+    ensure!(after["metadata"]["uid"] == before["metadata"]["uid"], "it was replaced");
+    Ok(())
+}
+
 /// As after a restore: spec and objects are there, status is not.
 pub async fn status_dropped(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let controller = tenant.ask_and_get(&json!({})).await?;

@@ -150,6 +150,7 @@ const SCENARIOS: &[Scenario] = &[
     both(scenario!(credentials::secret_rotated)),
     scenario!(life::lifetime_extended),
     both(scenario!(life::status_dropped)),
+    scenario!(life::writer_lost),
     both(scenario!(happy::consumer_contract)),
     scenario!(happy::two_claims_of_one_name),
     scenario!(happy::long_names),
