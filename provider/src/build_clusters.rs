@@ -20,7 +20,7 @@ use tokio::{sync::mpsc::UnboundedSender, task::JoinHandle, time::sleep};
 
 pub use self::{
     cluster::{BuildCluster, Found, Here, SECRETS},
-    kubeconfig::{Unusable, limit},
+    kubeconfig::{Trust, Unusable, limit, vouched},
     table::Table,
 };
 use crate::redacted::Redacted;
@@ -66,10 +66,11 @@ impl BuildClusters {
     }
 
     /// Keeps the clusters equal to the directory until it is dropped.
-    pub async fn follow(&self, directory: &Path) {
+    pub async fn follow(&self, directory: &Path, trust: Trust) {
         let mut said = String::new();
         loop {
-            let error = self.read(directory).await.err().map(|error| error.to_string()).unwrap_or_default();
+            let error =
+                self.read(directory, trust).await.err().map(|error| error.to_string()).unwrap_or_default();
             if !error.is_empty() && error != said {
                 // A Secret may be mounted late; until then its clusters are unknown, which every object says.
                 tracing::error!(directory = %directory.display(), error, "kubeconfigs cannot be read");
@@ -80,7 +81,7 @@ impl BuildClusters {
     }
 
     /// Makes the clusters equal to the directory.
-    pub async fn read(&self, directory: &Path) -> io::Result<()> {
+    pub async fn read(&self, directory: &Path, trust: Trust) -> io::Result<()> {
         let files = files(directory)?;
         let gone: Vec<String> = {
             let mut clusters = self.write();
@@ -96,7 +97,7 @@ impl BuildClusters {
             if self.lock().get(&name).is_some_and(|entry| entry.content == content) {
                 continue;
             }
-            let client = kubeconfig::connect(&directory.join(&name)).await;
+            let client = kubeconfig::connect(&directory.join(&name), trust).await;
             self.put(&name, content, client);
         }
         Ok(())

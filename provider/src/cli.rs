@@ -27,6 +27,9 @@ pub struct RunArgs {
     /// How to reach the hub; the cluster that this runs in if it is not given.
     #[arg(long, env = "KUBECONFIG", value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
+    /// Certificate authorities for API servers whose kubeconfig has none.
+    #[arg(long, env = "SSL_CERT_FILE", value_name = "FILE", hide = true)]
+    pub ca_bundle: Option<PathBuf>,
     /// Name of this replica in the Lease and in events; usually the pod's.
     #[arg(long, env = "POD_NAME", value_name = "NAME")]
     pub name: Option<String>,

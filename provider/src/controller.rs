@@ -27,7 +27,7 @@ use self::{
     queue::{Queue, requests},
 };
 use crate::{
-    build_clusters::{BuildClusters, Moved},
+    build_clusters::{BuildClusters, Moved, Trust},
     caches::Caches,
     ephemeral_cluster::{object::EphemeralCluster, prow_job::ProwJob, settings::Settings},
     execute::{Cause, Executor, Patience, Reach, Reached, Reason},
@@ -54,8 +54,8 @@ pub enum Mode {
 /// Where the build clusters are known from.
 #[derive(Clone)]
 pub enum Sites {
-    /// A directory with a kubeconfig for each.
-    Directory(PathBuf),
+    /// A directory with a kubeconfig for each, and who vouches for those that name no authority.
+    Directory(PathBuf, Trust),
     /// These, by name.
     Fixed(Vec<(String, Client)>),
 }
@@ -122,14 +122,14 @@ pub async fn run(options: Options, metrics: Metrics, stop: impl Future<Output = 
             }
             controller.run(inlets, stop).await;
         }
-        Sites::Directory(directory) => {
+        Sites::Directory(directory, trust) => {
             // At the first look they are all known, so that none is taken for unknown because it was read late.
-            if let Err(error) = build_clusters.read(&directory).await {
+            if let Err(error) = build_clusters.read(&directory, trust).await {
                 tracing::error!(directory = %directory.display(), %error, "kubeconfigs cannot be read");
             }
             tokio::select! {
                 () = controller.run(inlets, stop) => {}
-                () = build_clusters.follow(&directory) => {}
+                () = build_clusters.follow(&directory, trust) => {}
             }
         }
     }

@@ -14,7 +14,7 @@ use kube::{
     config::{KubeConfigOptions, Kubeconfig},
 };
 use provider_testplatform::{
-    build_clusters::limit,
+    build_clusters::{Trust, limit, vouched},
     claims, cluster_pool,
     config::{Config, Mode, Switch},
     controller::{self, Options, Sites},
@@ -151,7 +151,7 @@ async fn lead(
         instance: me.clone(),
         now,
     });
-    let options = if of_clusters { Some(options(config, client, me)?) } else { None };
+    let options = if of_clusters { Some(options(config, client, me, trust(args))?) } else { None };
     ready.set(true);
     let acquired = tokio::select! {
         acquired = election.acquire() => acquired,
@@ -209,7 +209,7 @@ async fn lead(
     }
 }
 
-fn options(config: Config, client: Client, instance: String) -> anyhow::Result<Options> {
+fn options(config: Config, client: Client, instance: String, trust: Trust) -> anyhow::Result<Options> {
     let hub = Hub::new(client, &config.ephemeral_cluster.namespace, &config.prow.namespace);
     let settings = Arc::new(Settings::from(&config));
     let build_clusters =
@@ -228,7 +228,7 @@ fn options(config: Config, client: Client, instance: String) -> anyhow::Result<O
         mode,
         hub,
         settings,
-        build_clusters: Sites::Directory(build_clusters),
+        build_clusters: Sites::Directory(build_clusters, trust),
         patience: PATIENCE,
         build_cluster_call,
         build_cluster_patience: BUILD_CLUSTER_PATIENCE,
@@ -270,13 +270,21 @@ async fn client(args: &RunArgs) -> anyhow::Result<Client> {
             let kubeconfig = Kubeconfig::read_from(file).map_err(|_| anyhow::anyhow!(unusable()))?;
             kube::Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
                 .await
-                .map_err(|_| anyhow::anyhow!(unusable()))?
+                .map_err(|_| anyhow::anyhow!(unusable()))
+                .and_then(|config| {
+                    vouched(&config, trust(args)).with_context(|| file.display().to_string())?;
+                    Ok(config)
+                })?
         }
         None => kube::Config::incluster()
             .context("this does not run in a cluster; give a kubeconfig with --kubeconfig")?,
     };
     limit(&mut config);
     Client::try_from(config).context("cannot make a client for the hub")
+}
+
+fn trust(args: &RunArgs) -> Trust {
+    if args.ca_bundle.is_some() { Trust::Bundle } else { Trust::Kubeconfig }
 }
 
 /// No other process ever has it: a pod that is restarted keeps its name.

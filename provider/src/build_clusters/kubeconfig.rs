@@ -13,13 +13,23 @@ use thiserror::Error;
 #[error("its kubeconfig cannot be used: {0}")]
 pub struct Unusable(String);
 
+/// Who vouches for an API server whose kubeconfig has no certificate authority.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trust {
+    /// Nobody: images have no bundle of authorities.
+    Kubeconfig,
+    /// A bundle that an administrator gave, in `SSL_CERT_FILE`.
+    Bundle,
+}
+
 /// A client for a kubeconfig's current context.
-pub(super) async fn connect(path: &Path) -> Result<Client, Unusable> {
+pub(super) async fn connect(path: &Path, trust: Trust) -> Result<Client, Unusable> {
     let kubeconfig = Kubeconfig::read_from(path).map_err(|error| unusable(&error))?;
     let options = KubeConfigOptions::default();
     let config = Config::from_custom_kubeconfig(kubeconfig, &options).await;
     let mut config = config.map_err(|error| unusable(&error))?;
     limit(&mut config);
+    vouched(&config, trust)?;
     Client::try_from(config).map_err(|_| Unusable("no client can be made from it".to_owned()))
 }
 
@@ -30,6 +40,20 @@ pub fn limit(config: &mut Config) {
     config.default_retry = false;
     config.connect_timeout = Some(Duration::from_secs(10));
     config.read_timeout = Some(Duration::from_mins(5));
+}
+
+/// Whether somebody vouches for the API server. Without, every call would fail, in words that nobody understands.
+///
+/// # Errors
+/// If nobody does.
+pub fn vouched(config: &Config, trust: Trust) -> Result<(), Unusable> {
+    let asks = config.cluster_url.scheme_str() != Some("http") && !config.accept_invalid_certs;
+    if asks && trust == Trust::Kubeconfig && config.root_cert.is_none() {
+        let text =
+            "it has no certificate-authority-data; add it, or name a bundle of authorities in SSL_CERT_FILE";
+        return Err(Unusable(text.to_owned()));
+    }
+    Ok(())
 }
 
 /// Parsers like to quote what they did not understand, and here that may be a token.
@@ -69,8 +93,39 @@ mod tests {
              clusters: [{name: a, cluster: {server: 's3cret'}}]\nusers: [{name: a, user: {client-certificate-data: s3cret}}]",
         ] {
             std::fs::write(&path, text).unwrap();
-            let error = connect(&path).await.err().expect(text);
+            let error = connect(&path, Trust::Bundle).await.err().expect(text);
             assert!(!format!("{error} {error:?}").contains("s3cret"), "{error:?}");
         }
+    }
+
+    #[tokio::test]
+    async fn somebody_vouches_for_an_api_server() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("build01");
+        let kubeconfig = |cluster: &str| {
+            format!(
+                "apiVersion: v1\nkind: Config\ncurrent-context: a\ncontexts: [{{name: a, context: {{cluster: a, user: a}}}}]\n\
+                 clusters: [{{name: a, cluster: {cluster}}}]\nusers: [{{name: a, user: {{token: t}}}}]"
+            )
+        };
+        let authority = rcgen::generate_simple_self_signed(["a".to_owned()]).unwrap().cert.pem();
+        let named = format!("{{server: 'https://a', certificate-authority-data: {}}}", base64(&authority));
+        let unnamed = "{server: 'https://a'}";
+        for (cluster, trust, usable) in [
+            (unnamed, Trust::Kubeconfig, false),
+            (unnamed, Trust::Bundle, true),
+            (&named, Trust::Kubeconfig, true),
+            ("{server: 'http://a'}", Trust::Kubeconfig, true),
+        ] {
+            std::fs::write(&path, kubeconfig(cluster)).unwrap();
+            let said = connect(&path, trust).await.err().map(|error| error.to_string());
+            assert_eq!(said.is_none(), usable, "{cluster}: {said:?}");
+            assert!(said.is_none_or(|said| said.contains("SSL_CERT_FILE")), "what to do");
+        }
+    }
+
+    fn base64(text: &str) -> String {
+        let bytes = k8s_openapi::ByteString(text.as_bytes().to_vec());
+        serde_json::to_value(bytes).unwrap().as_str().unwrap().to_owned()
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{fs, sync::Arc, time::Duration};
 
-use provider_testplatform::build_clusters::{BuildClusters, Found, Moved};
+use provider_testplatform::build_clusters::{BuildClusters, Found, Moved, Trust};
 use serde_json::{Value, json};
 use tokio::{
     sync::mpsc::{UnboundedReceiver, unbounded_channel},
@@ -185,19 +185,19 @@ async fn the_directory_is_followed() {
     }
 
     let (clusters, mut moved) = clusters();
-    clusters.read(directory.path()).await.unwrap();
+    clusters.read(directory.path(), Trust::Bundle).await.unwrap();
     assert!(clusters.get("build01").is_ok());
     let Found::Unreachable(error) = clusters.find("build02", "job") else { panic!("it cannot be used") };
     assert_eq!(error, "its kubeconfig cannot be used: it is not a kubeconfig");
     assert_eq!(clusters.find("build03", "job"), Found::Unknown);
     told(&mut moved);
 
-    clusters.read(directory.path()).await.unwrap();
+    clusters.read(directory.path(), Trust::Bundle).await.unwrap();
     assert_eq!(told(&mut moved), [], "nothing changed");
 
     fs::remove_file(&link).unwrap();
     std::os::unix::fs::symlink(&versions[1], &link).unwrap();
-    clusters.read(directory.path()).await.unwrap();
+    clusters.read(directory.path(), Trust::Bundle).await.unwrap();
     assert!(clusters.get("build01").is_ok(), "what worked goes on working");
     assert_eq!(clusters.find("build02", "job"), Found::Unknown);
     assert!(clusters.get("build03").is_ok());
