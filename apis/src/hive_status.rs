@@ -169,6 +169,32 @@ pub enum Blocked {
     OwnershipMismatch,
 }
 
+impl Blocked {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::NotAssigned,
+        Self::NotRunning,
+        Self::MetadataMissing,
+        Self::SecretMissing,
+        Self::KeyMissing,
+        Self::KubeconfigRejected,
+        Self::OwnershipMismatch,
+    ];
+
+    /// The word, as it is on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::NotAssigned => "NotAssigned",
+            Self::NotRunning => "NotRunning",
+            Self::MetadataMissing => "MetadataMissing",
+            Self::SecretMissing => "SecretMissing",
+            Self::KeyMissing => "KeyMissing",
+            Self::KubeconfigRejected => "KubeconfigRejected",
+            Self::OwnershipMismatch => "OwnershipMismatch",
+        }
+    }
+}
+
 /// A provision that failed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -227,6 +253,14 @@ mod tests {
                 message: "no addresses left".into(),
                 time: Some(Timestamp::UNIX_EPOCH),
             }),
+        }
+    }
+
+    #[test]
+    fn words_are_those_on_the_wire_and_reasons_of_the_condition() {
+        for blocked in Blocked::ALL {
+            assert_eq!(serde_json::to_value(blocked).unwrap(), blocked.as_str());
+            assert!(crate::condition::Credentials::parse(blocked.as_str()).is_some(), "{blocked:?}");
         }
     }
 

@@ -150,7 +150,7 @@ impl Alert {
             "labels": { "severity": severity },
             "annotations": {
                 "summary": self.summary,
-                "runbook": format!("package/install/runbook.md#{}", self.name.to_lowercase()),
+                "runbook": format!("RUNBOOK.md#{}", self.name.to_lowercase()),
             },
         })
     }

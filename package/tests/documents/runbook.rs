@@ -1,39 +1,49 @@
-//! `RUNBOOK.md` has one entry for each reason that the code can give, and none for another.
+//! `RUNBOOK.md` has one entry for each reason that the code can give, and none for another; and every alert leads there.
 //!
 //! Reasons are the words of enums. Which enums those are is written down here, and compared with the sources, so that a new enum of
 //! words makes this fail until it is said whether they are reasons.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use provider_testplatform::ephemeral_cluster::{conditions, told};
-use testplatform_apis::{condition, foreign::ephemeral_cluster::TERMINAL_CREATE_REASONS};
+use provider_testplatform::{
+    cluster_claim::reason,
+    ephemeral_cluster::{conditions, told},
+};
+use testplatform_apis::{condition, foreign::ephemeral_cluster::TERMINAL_CREATE_REASONS, hive_status};
+use testplatform_package::install::alerts::{Alert, HUB, KONFLUX};
 
-use crate::text::{links_lead_somewhere, read, sections, sources};
+use crate::text::{anchors, read, sections, sources};
 
 const RUNBOOK: &str = "RUNBOOK.md";
 /// The headings of which each section below is an entry.
-const READERS: [&str; 3] =
-    ["For tenants", "For administrators of a Konflux cluster", "For operators of a hub"];
-/// What somebody is called for. Each has a heading, whose anchor is its name in lower case.
-const ALERTS: [&str; 8] = [
-    "FunctionErrors",
-    "ClaimStuckProvisioning",
-    "CredentialsLate",
-    "TeardownStuck",
-    "RemoteKubeconfigExpiring",
-    "RemoteUnreachable",
-    "SchemaDrift",
-    "EnvironmentConfigMissing",
+const READERS: [&str; 4] = [
+    "For tenants",
+    "For administrators of a Konflux cluster",
+    "For administrators of pools",
+    "For operators of a hub",
 ];
+/// The heading of which each section below is what somebody is called for.
+const CALLS: &str = "Alerts";
 /// Enums of words that are no reasons.
-const OTHERS: [(&str, &str); 3] = [
+const OTHERS: [(&str, &str); 6] = [
     ("apis/src/condition.rs", "ConditionType"),
     ("apis/src/condition.rs", "ConditionStatus"),
     ("apis/src/phase.rs", "Phase"),
+    ("apis/src/pool/platform.rs", "PlatformKind"),
+    ("apis/src/pool/schedule.rs", "Day"),
+    ("apis/src/pool_status.rs", "PoolPhase"),
 ];
 /// Where a word in quotes is a reason, should anybody write one there.
-const MARKS: [&str; 6] =
-    ["emit(true, \"", "emit(false, \"", "reason: \"", "fatal(request, \"", "normal(\"", "warning(\""];
+const MARKS: [&str; 8] = [
+    "emit(true, \"",
+    "emit(false, \"",
+    "tell(true, \"",
+    "tell(false, \"",
+    "reason: \"",
+    "fatal(request, \"",
+    "normal(\"",
+    "warning(\"",
+];
 
 /// An enum of reasons: the file that it is in, its name, its words.
 type Reasons = (&'static str, &'static str, Vec<&'static str>);
@@ -55,6 +65,12 @@ fn known() -> Vec<Reasons> {
         "apis/src/condition/assignment.rs": condition::Assigned, condition::Running;
         "apis/src/condition/event.rs": condition::EventReason, condition::FatalReason, condition::Chosen,
             condition::Mirrored;
+        // A condition of a pool that changes is told by an event with the condition's name.
+        "apis/src/condition/pool.rs": condition::PoolConditionType, condition::PoolRequested,
+            condition::PoolHealth, condition::PoolCurrency, condition::NameUnique, condition::Refreshing,
+            condition::RefreshRecommended, condition::Releasable, condition::Drained;
+        "apis/src/hive_status.rs": hive_status::Blocked;
+        "provider/src/cluster_claim/reason.rs": reason::Reason;
         "provider/src/ephemeral_cluster/conditions.rs": conditions::Reason;
         "provider/src/ephemeral_cluster/told.rs": told::Told;
     }
@@ -84,8 +100,10 @@ fn enums(code: &str) -> Vec<&str> {
     found
 }
 
-/// Reasons that are written where they are given, instead of in an enum.
-fn literals(code: &str) -> Vec<&str> {
+/// Reasons that are written where they are given, instead of in an enum; on whichever line of the call.
+fn literals(code: &str) -> Vec<String> {
+    let code = code.split_whitespace().collect::<Vec<_>>().join(" ").replace("( ", "(");
+    let code = code.as_str();
     let after = |mark: &&'static str| {
         let mark = *mark;
         code.match_indices(mark).filter_map(move |(at, _)| code[at + mark.len()..].split('"').next())
@@ -93,7 +111,7 @@ fn literals(code: &str) -> Vec<&str> {
     let is_word = |text: &&str| {
         text.starts_with(|c: char| c.is_ascii_uppercase()) && text.chars().all(|c| c.is_ascii_alphanumeric())
     };
-    MARKS.iter().flat_map(after).filter(is_word).collect()
+    MARKS.iter().flat_map(after).filter(is_word).map(str::to_owned).collect()
 }
 
 /// Every reason, with where it is from.
@@ -109,7 +127,7 @@ fn reasons() -> BTreeMap<String, String> {
     }
     for (file, code) in code() {
         for word in literals(&code) {
-            all.entry(word.to_owned()).or_insert_with(|| format!("a literal in {file}"));
+            all.entry(word).or_insert_with(|| format!("a literal in {file}"));
         }
     }
     all
@@ -172,17 +190,32 @@ fn every_entry_says_where_it_stands_and_what_to_do() {
 }
 
 #[test]
-fn every_alert_leads_to_its_heading() {
+fn every_alert_leads_to_its_heading_and_no_other_is_among_them() {
     let runbook = read(RUNBOOK);
-    let titles: Vec<String> = sections(&runbook).into_iter().map(|section| section.title).collect();
-    for alert in ALERTS {
-        assert!(titles.iter().any(|title| title == alert), "{RUNBOOK} has no heading {alert}");
+    let anchors = anchors(RUNBOOK, &runbook);
+    let alerts: BTreeSet<&str> = KONFLUX.iter().chain(HUB).map(|alert| alert.name).collect();
+    let mut calls = false;
+    let mut headings = BTreeSet::new();
+    for section in sections(&runbook) {
+        match section.level {
+            2 => calls = section.title == CALLS,
+            3 if calls => {
+                assert!(alerts.contains(section.title.as_str()), "{RUNBOOK}: no alert {}", section.title);
+                assert!(section.text.len() > 100, "{}: what to do?", section.title);
+                headings.insert(section.title);
+            }
+            _ => {}
+        }
     }
-}
-
-#[test]
-fn links_of_the_runbook_lead_somewhere() {
-    links_lead_somewhere(RUNBOOK, &read(RUNBOOK));
+    for alert in KONFLUX.iter().chain(HUB) {
+        let annotation = Alert::rule(alert)["annotations"]["runbook"].clone();
+        let anchor = alert.name.to_lowercase();
+        assert_eq!(annotation, format!("{RUNBOOK}#{anchor}"));
+        assert!(anchors.contains(&anchor), "{RUNBOOK} has no heading {}", alert.name);
+        // One that is a reason too has its entry there.
+        let is_reason = reasons().contains_key(alert.name);
+        assert_eq!(headings.contains(alert.name), !is_reason, "{}", alert.name);
+    }
 }
 
 /// The comparison sees what it is for.
@@ -191,7 +224,8 @@ fn new_enums_and_literals_are_found() {
     let code = "words! {\n    /// Reasons.\n    PoolHealth {\n        Healthy,\n    }\n}\n\
                 impl Reason {\n    /// All.\n    pub const ALL: [Self; 1] = [Self::A];\n}\n\
                 impl $name {\n    pub const ALL: &'static [Self] = &[];\n}\n\
-                fn f() { pass.emit(true, \"NewWord\", text); event(Event { reason: \"ScaledToZero\", n: \"no word\" }) }\n";
+                fn f() { pass.emit(true, \"NewWord\", text); event(Event { reason: \"ScaledToZero\", n: \"no word\" }) }\n\
+                fn g() { tell(\n    true,\n    \"Stalled\",\n    note,\n) }\n";
     assert_eq!(enums(code), ["PoolHealth", "Reason"]);
-    assert_eq!(literals(code), ["NewWord", "ScaledToZero"]);
+    assert_eq!(literals(code), ["NewWord", "Stalled", "ScaledToZero"]);
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::text::{Section, links, links_lead_somewhere, read, root, sections};
+use crate::text::{Section, has_test, links, read, sections};
 
 const SECURITY: &str = "SECURITY.md";
 /// Sections of lines without a proof: they say so themselves.
@@ -36,24 +36,6 @@ fn items(section: &Section) -> Vec<String> {
     items
 }
 
-/// Whether a source has a test of that name: one of Rust's, or a scenario that its harness lists.
-fn has_test(path: &str, name: &str) -> Result<(), String> {
-    let text = std::fs::read_to_string(root().join(path)).map_err(|error| format!("{path}: {error}"))?;
-    let lines: Vec<&str> = text.lines().collect();
-    let is_it = |line: &&str| line.contains(&format!("fn {name}(")) || line.contains(&format!("fn {name}<"));
-    let at = lines.iter().position(is_it).ok_or(format!("{path} has no function {name}"))?;
-    let above = lines[..at].iter().rev().take_while(|line| !line.trim().is_empty() && line.trim() != "}");
-    let mut attributes = above.filter(|line| line.trim_start().starts_with("#["));
-    if attributes.any(|line| ["#[test]", "#[rstest]", "#[tokio::test"].iter().any(|t| line.contains(t))) {
-        return Ok(());
-    }
-    let module = Path::new(path).file_stem().unwrap_or_default().to_string_lossy();
-    let harness = Path::new(path).with_file_name("main.rs");
-    let harness = std::fs::read_to_string(root().join(harness)).unwrap_or_default();
-    let listed = harness.contains(&format!("{module}::{name})"));
-    if listed { Ok(()) } else { Err(format!("{name} in {path} is no test, and no harness lists it")) }
-}
-
 #[test]
 fn every_proof_is_a_test_that_exists() {
     let text = read(SECURITY);
@@ -75,11 +57,6 @@ fn every_line_has_a_proof_or_says_that_it_has_none() {
             assert!(!proofs(&item).is_empty(), "{}: no proof for: {item}", section.title);
         }
     }
-}
-
-#[test]
-fn links_of_the_threat_model_lead_somewhere() {
-    links_lead_somewhere(SECURITY, &read(SECURITY));
 }
 
 /// The comparison sees what it is for.

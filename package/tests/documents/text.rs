@@ -73,28 +73,40 @@ pub fn links(text: &str) -> Vec<(String, String)> {
     found
 }
 
-/// Every link leads somewhere: to a heading of the document, to a file of the repository, or away from it.
-pub fn links_lead_somewhere(name: &str, document: &str) {
+/// The anchors of a document.
+///
+/// # Panics
+/// If two headings have the same one.
+pub fn anchors(name: &str, document: &str) -> BTreeSet<String> {
     let mut anchors = BTreeSet::new();
     for section in sections(document) {
-        let anchor: String = section
+        let anchor = section
             .title
             .to_lowercase()
             .chars()
-            .filter(|c| c.is_alphanumeric() || *c == ' ' || *c == '-')
+            .filter(|c| c.is_alphanumeric() || ['_', '-', ' '].contains(c))
             .map(|c| if c == ' ' { '-' } else { c })
             .collect();
-        assert!(
-            anchors.insert(anchor),
-            "{name} has two headings {:?}, and so one anchor for both",
-            section.title
-        );
+        let new = anchors.insert(anchor);
+        assert!(new, "{name} has two headings {:?}, and so one anchor for both", section.title);
     }
-    for (label, target) in links(document) {
-        let leads = match target.strip_prefix('#') {
-            Some(anchor) => anchors.contains(anchor),
-            None => target.starts_with("https://") || root().join(&target).exists(),
-        };
-        assert!(leads, "{name}: [{label}]({target}) leads nowhere");
+    anchors
+}
+
+/// Whether a source has a test of that name: one of Rust's, or a scenario that its harness lists.
+pub fn has_test(path: &str, name: &str) -> Result<(), String> {
+    let text = std::fs::read_to_string(root().join(path)).map_err(|error| format!("{path}: {error}"))?;
+    let lines: Vec<&str> = text.lines().collect();
+    let is_it = |line: &&str| line.contains(&format!("fn {name}(")) || line.contains(&format!("fn {name}<"));
+    let at = lines.iter().position(is_it).ok_or(format!("{path} has no function {name}"))?;
+    let above = lines[..at].iter().rev().take_while(|line| !line.trim().is_empty() && line.trim() != "}");
+    let mut attributes = above.filter(|line| line.trim_start().starts_with("#["));
+    if attributes.any(|line| ["#[test]", "#[rstest]", "#[tokio::test"].iter().any(|t| line.contains(t))) {
+        return Ok(());
     }
+    let module = Path::new(path).file_stem().unwrap_or_default().to_string_lossy();
+    let harness = Path::new(path).with_file_name("main.rs");
+    let harness = std::fs::read_to_string(root().join(harness)).unwrap_or_default();
+    let listed = harness.contains(&format!("{module}::{name})"));
+    if listed { Ok(()) } else { Err(format!("{name} in {path} is no test, and no harness lists it")) }
 }

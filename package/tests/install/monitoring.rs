@@ -9,12 +9,10 @@ use promql_parser::{
 use serde_json::Value;
 use testplatform_apis::condition::{ClusterReady, ConditionType, Remote, Request};
 use testplatform_package::install::{
-    alerts::{Alert, HUB, KONFLUX},
+    alerts::{HUB, KONFLUX},
     dashboard::PANELS,
     metrics,
 };
-
-use crate::repository;
 
 fn selectors(expr: &Expr, found: &mut Vec<VectorSelector>) {
     match expr {
@@ -106,19 +104,6 @@ fn conditions_and_reasons_are_ones_that_are_given() {
         }
     }
     assert!(reasons >= 5, "{reasons}");
-}
-
-#[test]
-fn every_alert_has_its_place_in_the_runbook() {
-    let runbook = std::fs::read_to_string(repository().join("package/install/runbook.md")).unwrap();
-    let headings: BTreeSet<&str> = runbook.lines().filter_map(|line| line.strip_prefix("## ")).collect();
-    let alerts: BTreeSet<&str> = KONFLUX.iter().chain(HUB).map(|alert| alert.name).collect();
-    assert_eq!(headings, alerts);
-    for alert in KONFLUX.iter().chain(HUB) {
-        let rule = Alert::rule(alert);
-        let anchor = format!("package/install/runbook.md#{}", alert.name.to_lowercase());
-        assert_eq!(rule["annotations"]["runbook"], anchor);
-    }
 }
 
 /// What is read of a claim is in its definition, or it would be pruned and never seen.

@@ -1,0 +1,115 @@
+//! What documents refer to is there: every link leads to a file or a heading, and every path in code is one of the repository.
+
+use std::{
+    fs,
+    path::{Component, Path, PathBuf},
+};
+
+use crate::text::{anchors, links, read, root};
+
+/// Beside the guides of `package/install`, which are found.
+const DOCUMENTS: [&str; 7] = [
+    "README.md",
+    "RUNBOOK.md",
+    "SECURITY.md",
+    "CHANGELOG.md",
+    "examples/README.md",
+    "examples/tekton/README.md",
+    "package/POOLS.md",
+];
+const GUIDES: &str = "package/install";
+/// What paths begin with that are meant from the root.
+const FOLDERS: [&str; 7] = ["apis/", "examples/", "function/", "package/", "process/", "provider/", "tests/"];
+
+fn documents() -> Vec<String> {
+    let guides = fs::read_dir(root().join(GUIDES)).unwrap().map(|entry| entry.unwrap().file_name());
+    let guides = guides.filter(|name| Path::new(name).extension().is_some_and(|e| e == "md"));
+    let guides: Vec<String> = guides.map(|name| format!("{GUIDES}/{}", name.display())).collect();
+    assert!(guides.len() >= 3, "{guides:?}");
+    DOCUMENTS.into_iter().map(str::to_owned).chain(guides).collect()
+}
+
+/// A path without `..`, as it is meant in a document of that folder.
+fn resolved(folder: &Path, target: &str) -> PathBuf {
+    let mut path = PathBuf::new();
+    for component in folder.join(target).components() {
+        match component {
+            Component::ParentDir => assert!(path.pop(), "{target} leads out of the repository"),
+            Component::CurDir => {}
+            other => path.push(other),
+        }
+    }
+    path
+}
+
+/// Why a link of a document leads nowhere.
+fn broken(document: &str, target: &str) -> Option<String> {
+    if target.starts_with("https://") {
+        return None;
+    }
+    let (file, anchor) = target.split_once('#').map_or((target, None), |(file, anchor)| (file, Some(anchor)));
+    let folder = Path::new(document).parent().unwrap_or(Path::new(""));
+    let path = if file.is_empty() { PathBuf::from(document) } else { resolved(folder, file) };
+    if !root().join(&path).exists() {
+        return Some(format!("{document}: there is no {}", path.display()));
+    }
+    let path = path.to_str().unwrap();
+    let is_there = anchor.is_none_or(|anchor| anchors(path, &read(path)).contains(anchor));
+    (!is_there).then(|| format!("{document}: {path} has no heading #{}", anchor.unwrap_or_default()))
+}
+
+/// The paths from the root that stand in code within a line. What has a wildcard or a placeholder in it is none.
+fn paths(document: &str) -> Vec<&str> {
+    let spans = document.lines().flat_map(|line| line.split('`').skip(1).step_by(2));
+    let words = spans.flat_map(str::split_whitespace);
+    let words = words.map(|word| word.split("::").next().unwrap_or(word).trim_end_matches(','));
+    words
+        .filter(|word| FOLDERS.iter().any(|folder| word.starts_with(folder)))
+        .filter(|word| word.bytes().all(|b| b.is_ascii_alphanumeric() || b"/._-".contains(&b)))
+        .collect()
+}
+
+#[test]
+fn links_lead_somewhere() {
+    let mut wrong = Vec::new();
+    let mut all = 0;
+    for document in documents() {
+        for (_, target) in links(&read(&document)) {
+            all += 1;
+            wrong.extend(broken(&document, &target));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(all > 300, "{all} links");
+}
+
+#[test]
+fn paths_are_there() {
+    let mut wrong = Vec::new();
+    let mut all = 0;
+    for document in documents() {
+        for path in paths(&read(&document)) {
+            all += 1;
+            // A name that a link shows is meant from the document's own folder.
+            let beside = resolved(Path::new(&document).parent().unwrap(), path);
+            if !root().join(path).exists() && !root().join(beside).exists() {
+                wrong.push(format!("{document}: there is no {path}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(all > 30, "{all} paths");
+}
+
+/// The comparison sees what it is for.
+#[test]
+fn what_is_not_there_is_seen() {
+    assert_eq!(broken("README.md", "RUNBOOK.md#alerts"), None);
+    assert_eq!(broken("package/install/README.md", "../../RUNBOOK.md#alerts"), None);
+    assert_eq!(broken("RUNBOOK.md", "#alerts"), None);
+    for target in ["nowhere.md", "#nothing", "RUNBOOK.md#nothing", "package/nothing/"] {
+        assert!(broken("README.md", target).is_some(), "{target}");
+    }
+    let text = "in `cargo test package/nowhere.rs`, `package/*.md`\nand `tests/a.rs::b`";
+    assert_eq!(paths(text), ["package/nowhere.rs", "tests/a.rs"]);
+}
