@@ -14,6 +14,7 @@ pub struct Check {
 }
 
 const CLAIM: &str = include_str!("../../install/argocd/health/claim.lua");
+const POOL: &str = include_str!("../../install/argocd/health/pool.lua");
 const OBJECT: &str = include_str!("../../install/argocd/health/object.lua");
 const DEFINITION: &str = include_str!("../../install/argocd/health/definition.lua");
 const PACKAGE: &str = include_str!("../../install/argocd/health/package.lua");
@@ -24,9 +25,10 @@ const PACKAGES: &str = "pkg.crossplane.io";
 const KUBERNETES: &str = "kubernetes.crossplane.io";
 
 /// Every kind that is installed here or comes of it.
-pub const CHECKS: [Check; 15] = [
+pub const CHECKS: [Check; 16] = [
     Check { group: "ci.openshift.org", kind: "TestPlatformCluster", lua: CLAIM },
     Check { group: "ci.openshift.org", kind: "XTestPlatformCluster", lua: CLAIM },
+    Check { group: "ci.openshift.org", kind: "XTestPlatformClusterPool", lua: POOL },
     Check { group: KUBERNETES, kind: "Object", lua: OBJECT },
     Check { group: EXTENSIONS, kind: "CompositeResourceDefinition", lua: DEFINITION },
     Check { group: PACKAGES, kind: "Function", lua: PACKAGE },

@@ -4,6 +4,7 @@ use std::fs;
 
 use mlua::{Lua, LuaSerdeExt as _};
 use serde_json::{Value, json};
+use testplatform_apis::pool_status::PoolPhase;
 use testplatform_package::install::health::CHECKS;
 
 use crate::{documents, repository};
@@ -31,6 +32,9 @@ fn composites_of_every_phase() {
         let path = entry.unwrap().path();
         for object in documents(&path.join("desired.yaml")) {
             let Some(phase) = object["status"]["phase"].as_str() else { continue };
+            if object["kind"] != "XTestPlatformCluster" {
+                continue;
+            }
             let expected = match phase {
                 "Pending" | "Provisioning" | "Deprovisioning" => "Progressing",
                 "Ready" | "Deprovisioned" => "Healthy",
@@ -45,6 +49,33 @@ fn composites_of_every_phase() {
         }
     }
     assert_eq!(seen.len(), testplatform_apis::phase::Phase::ALL.len(), "{seen:?}");
+}
+
+/// A pool is judged by its phase, and by whether its definition can be used.
+#[test]
+fn pools_of_every_phase() {
+    let pool = |phase: &str, conditions: Value| {
+        let mut pool = object("ci.openshift.org/v1alpha1", "XTestPlatformClusterPool", &conditions);
+        pool["status"]["phase"] = phase.into();
+        pool["status"]["message"] = "in words".into();
+        health(&pool)
+    };
+    for phase in PoolPhase::ALL {
+        let expected = match phase {
+            PoolPhase::Pending | PoolPhase::Draining => "Progressing",
+            PoolPhase::Ready | PoolPhase::Drained => "Healthy",
+            PoolPhase::Degraded => "Degraded",
+        };
+        assert_eq!(pool(phase.as_str(), json!([])), (expected.into(), "in words".into()), "{phase}");
+        let refused = json!([condition("RequestAccepted", "False", "InvalidPool", "spec.size: no")]);
+        assert_eq!(pool(phase.as_str(), refused), ("Degraded".into(), "spec.size: no".into()), "{phase}");
+    }
+    let stuck = json!([condition("Synced", "False", "ReconcileError", "no function")]);
+    assert_eq!(pool("Ready", stuck), ("Degraded".into(), "no function".into()));
+    let paused = json!([condition("Synced", "False", "ReconcilePaused", "paused")]);
+    assert_eq!(pool("Ready", paused).0, "Healthy");
+    let bare = json!({ "apiVersion": "ci.openshift.org/v1alpha1", "kind": "XTestPlatformClusterPool" });
+    assert_eq!(health(&bare), ("Progressing".into(), "waiting".into()));
 }
 
 /// Objects of the examples: a paused one is on its way, which is how credentials begin.
