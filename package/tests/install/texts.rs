@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use serde_json::Value;
 use testplatform_apis::names::ours;
 
 use crate::{documents, repository};
@@ -29,19 +30,47 @@ fn the_provider_config_shows_where_the_end_of_the_token_goes() {
     assert!(fs::read_to_string(path).unwrap().contains(&format!("# {}: ", ours::KUBECONFIG_EXPIRES_AT)));
 }
 
-/// Links of the guides lead to files.
+/// Hive lets in whom the catalogue names, and the function reads where it says: both have to be what is shipped. So that who
+/// copies an example is served too, it names the same.
 #[test]
-fn links_of_the_guides_lead_somewhere() {
+fn the_sample_catalogue_names_what_is_shipped_for_a_hub() {
     let folder = repository().join("package/install");
-    let mut links = 0;
-    for guide in ["README.md", "runbook.md", "rotation.md", "backup.md"] {
-        let text = fs::read_to_string(folder.join(guide)).unwrap();
-        for link in text.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next()) {
-            if !link.is_empty() && !link.starts_with("http") {
-                links += 1;
-                assert!(folder.join(link).exists(), "{guide}: {link}");
+    let catalogue = documents(&folder.join("examples/pool-catalogue.yaml")).remove(0)["data"].clone();
+    let provider = documents(&folder.join("hub/provider-rbac-clusterclaims.yaml"));
+    let konflux = documents(&folder.join("hub/konflux-identity-clusterclaims-rbac.yaml"));
+    let account = provider.iter().find(|object| object["kind"] == "ServiceAccount").unwrap();
+    for pool in catalogue["pools"].as_array().unwrap() {
+        assert_eq!(pool["subject"]["name"], account["metadata"]["name"]);
+        assert_eq!(pool["subject"]["namespace"], account["metadata"]["namespace"]);
+        assert_eq!(namespaces(&konflux, "clusterclaims"), [pool["namespace"].as_str().unwrap()]);
+    }
+    let mut examples = 0;
+    for entry in fs::read_dir(repository().join("examples")).unwrap() {
+        let path = entry.unwrap().path().join("environment.yaml");
+        for config in documents(&path) {
+            let pools = config["data"]["pools"].as_array().cloned().unwrap_or_default();
+            for subject in pools.iter().map(|pool| &pool["subject"]).filter(|subject| !subject.is_null()) {
+                assert_eq!(*subject, catalogue["pools"][0]["subject"], "{}", path.display());
+                examples += 1;
             }
         }
     }
-    assert!(links > 10, "{links}");
+    assert!(examples > 3, "{examples}");
+    for hub in catalogue["hubs"].as_array().unwrap() {
+        for rights in [&provider, &konflux] {
+            assert_eq!(namespaces(rights, "secrets"), [hub["credentialsNamespace"].as_str().unwrap()]);
+        }
+    }
+}
+
+/// The namespaces whose Roles are about a kind.
+fn namespaces<'a>(rights: &'a [Value], resource: &str) -> Vec<&'a str> {
+    let is_about = |role: &&Value| {
+        let rules = role["rules"].as_array();
+        rules.is_some_and(|all| {
+            all.iter().any(|rule| rule["resources"].as_array().unwrap().contains(&resource.into()))
+        })
+    };
+    let roles = rights.iter().filter(|object| object["kind"] == "Role");
+    roles.filter(is_about).map(|role| role["metadata"]["namespace"].as_str().unwrap()).collect()
 }
