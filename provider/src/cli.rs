@@ -15,7 +15,7 @@ pub struct Cli {
     #[command(subcommand)]
     pub command: Option<Command>,
     #[command(flatten)]
-    pub run: Option<RunArgs>,
+    pub run: RunArgs,
 }
 
 /// How to run.
@@ -23,7 +23,7 @@ pub struct Cli {
 pub struct RunArgs {
     /// The configuration.
     #[arg(long, env = "CONFIG", value_name = "FILE")]
-    pub config: PathBuf,
+    pub config: Option<PathBuf>,
     /// How to reach the hub; the cluster that this runs in if it is not given.
     #[arg(long, env = "KUBECONFIG", value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
@@ -106,8 +106,9 @@ mod tests {
     #[test]
     fn it_runs_or_prints() {
         let run = Cli::try_parse_from(["p", "--config", "c.yaml", "-d"]).unwrap();
-        let args = run.run.unwrap();
-        assert!(run.command.is_none() && args.debug && args.config.ends_with("c.yaml"));
+        let args = run.run;
+        assert!(run.command.is_none() && args.debug);
+        assert!(args.config.is_some_and(|file| file.ends_with("c.yaml")));
         let rbac = Cli::try_parse_from(["p", "rbac", "build-cluster"]).unwrap();
         assert!(matches!(rbac.command, Some(Command::Rbac(RbacArgs { on: On::BuildCluster, .. }))));
         assert!(Cli::try_parse_from(["p", "rbac", "hub", "--service-account", "x"]).is_err());

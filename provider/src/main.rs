@@ -3,7 +3,7 @@
 
 mod cli;
 
-use std::{process::ExitCode, sync::Arc, time::Duration};
+use std::{path::Path, process::ExitCode, sync::Arc, time::Duration};
 
 use anyhow::{Context as _, bail};
 use clap::{CommandFactory as _, Parser as _, error::ErrorKind};
@@ -48,15 +48,16 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    let result = match (cli.command, cli.run) {
+    let result = match (cli.command, &cli.run) {
         (Some(Command::Schema), _) => print_schema(),
         (Some(Command::Rbac(args)), _) => print_rbac(&args),
-        (None, Some(args)) => {
-            logs::init(args.debug, args.log_format);
+        (None, RunArgs { config: Some(file), .. }) => {
+            logs::init(cli.run.debug, cli.run.log_format);
             install_panic_hook();
-            serve(&args)
+            serve(&cli.run, file)
         }
-        (None, None) => {
+        // Not clap's to demand: what else the environment sets must not make printing need it.
+        (None, RunArgs { config: None, .. }) => {
             Cli::command().error(ErrorKind::MissingRequiredArgument, "--config is missing").exit()
         }
     };
@@ -87,8 +88,8 @@ fn print_rbac(args: &RbacArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn serve(args: &RunArgs) -> anyhow::Result<()> {
-    let config = Config::load(&args.config)?;
+fn serve(args: &RunArgs, file: &Path) -> anyhow::Result<()> {
+    let config = Config::load(file)?;
     // The only provider that is linked; said aloud so that another one could not be picked by accident.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let runtime = Runtime::new().context("cannot start the runtime")?;

@@ -17,7 +17,10 @@ use testplatform_tests::{
     nest::{Nest, Process},
 };
 
-use crate::hub::{kubeconfig, namespace};
+use crate::{
+    ALONE,
+    hub::{kubeconfig, namespace},
+};
 
 const POOLS: &str = "cluster-pools";
 const CREDENTIALS: &str = "testplatform-credentials";
@@ -38,6 +41,7 @@ struct Bench {
 /// On the definitions that are always here.
 #[tokio::test(flavor = "multi_thread")]
 async fn claims() -> anyhow::Result<()> {
+    let _alone = ALONE.lock().await;
     let known: Vec<Value> =
         hive::DEFINITIONS.iter().map(|name| manifests::known_crd(name)).collect::<Result<_, _>>()?;
     live(&known).await
@@ -46,6 +50,7 @@ async fn claims() -> anyhow::Result<()> {
 /// On Hive's own, where they are here.
 #[tokio::test(flavor = "multi_thread")]
 async fn claims_on_real_definitions() -> anyhow::Result<()> {
+    let _alone = ALONE.lock().await;
     let real = hive::definitions()?;
     let is_known = |crd: &Value| {
         Ok::<_, anyhow::Error>(*crd == manifests::known_crd(objects::text(crd, "/metadata/name"))?)

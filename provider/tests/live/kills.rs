@@ -20,6 +20,7 @@ use testplatform_tests::{
 use tokio::task::JoinSet;
 
 use crate::{
+    ALONE,
     hub::{Hub, KUBECONFIG, LABEL, PROW_JOB},
     lane::Lane,
 };
@@ -43,6 +44,7 @@ type Point = (String, (&'static str, Moment));
 
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_at_every_write() -> anyhow::Result<()> {
+    let _alone = ALONE.lock().await;
     let hub = Arc::new(Hub::start().await?);
     let jobs = Arc::new(Jobs::start(hub.hub()));
     let mut lanes = Vec::new();
@@ -169,6 +171,7 @@ impl Words {
             (format!("@{}", version(lane.hub.build(), &source).await?), "@(source revision)"),
             (job.namespace(), "(namespace)"),
             (job.name().to_owned(), "(job)"),
+            (format!("-{:.8}", job.name()), "-(job)"),
             (uid.to_owned(), "(uid)"),
             (name.to_owned(), "(name)"),
             (lane.jobs.clone(), "(jobs)"),

@@ -14,7 +14,10 @@ use testplatform_tests::{
     nest::Process,
 };
 
-use crate::hub::{Hub, PROW_JOB, cluster, ephemeral_cluster, is_in, name_of};
+use crate::{
+    ALONE,
+    hub::{Hub, PROW_JOB, cluster, ephemeral_cluster, is_in, name_of},
+};
 
 /// The figures of the provider that are asked for.
 const MANY: usize = 5000;
@@ -28,6 +31,7 @@ const REST: Duration = Duration::from_secs(70);
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "takes minutes"]
 async fn five_thousand_at_rest() -> anyhow::Result<()> {
+    let _alone = ALONE.lock().await;
     let hub = Hub::start().await?;
     let begun = Instant::now();
     let padding = "x".repeat(4096);

@@ -17,11 +17,16 @@ use testplatform_tests::{
     cluster::{Cluster, SOON, at, has},
     kinds::SECRET,
 };
+use tokio::sync::Mutex;
 
 const FINALIZER: &str = "ephemeralcluster.ci.openshift.io/dependent-prowjob";
 
+/// One at a time: each has control planes of its own, and what they measure is not how these crowd each other.
+static ALONE: Mutex<()> = Mutex::const_new(());
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_life() -> anyhow::Result<()> {
+    let _alone = ALONE.lock().await;
     let hub = Hub::start().await?;
     let mut provider = hub.provider()?;
     let lived = live(&hub).await;
