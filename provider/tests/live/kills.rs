@@ -141,7 +141,10 @@ async fn steps(lane: &Lane, jobs: &Jobs, name: &str) -> anyhow::Result<Value> {
     let signal = at(SECRET, &job.namespace(), ci_operator::SIGNAL);
     let when_told = words.told(&[(hub, &cluster), (build, &signal)]).await?;
     job.end("success").await?;
-    hub.until_is(&cluster, SOON, "over", |ec| ec["status"]["phase"] == "Deprovisioned").await?;
+    // The finalizer goes after the conclusion, in a write of its own.
+    let over =
+        |ec: &Value| ec["status"]["phase"] == "Deprovisioned" && ec["metadata"]["finalizers"].is_null();
+    hub.until_is(&cluster, SOON, "over", over).await?;
     hub.until_gone(&credentials, SOON).await?;
     let when_over = words.told(&[(hub, &cluster), (hub, &credentials), (hub, &job.at())]).await?;
 
