@@ -21,7 +21,7 @@ use crate::{
 
 const FINALIZER: &str = "ephemeralcluster.ci.openshift.io/dependent-prowjob";
 
-/// Who fulfils EphemeralClusters.
+/// Who fulfils claims.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fulfilled {
     /// The real provider.
@@ -30,13 +30,15 @@ pub enum Fulfilled {
     ByActor,
     /// The upstream controller, played, in its place.
     ByActorAlone,
+    /// Hive, played, out of a pool; the real provider publishes the credentials.
+    ByHive,
 }
 
 impl Fulfilled {
-    /// The namespace in which it does.
+    /// The namespace in which it does that with EphemeralClusters.
     pub const fn namespace(self) -> &'static str {
         match self {
-            Self::ByProvider | Self::ByActorAlone => NAMESPACE,
+            Self::ByProvider | Self::ByActorAlone | Self::ByHive => NAMESPACE,
             Self::ByActor => ACTED,
         }
     }

@@ -22,6 +22,7 @@ use crate::{
     control_plane::{ControlPlane, free_ports},
     exclusive::{only_one, require_port},
     function::{self, Function},
+    hive::offer::Offer,
     hub::{self, Credential},
     kinds::{COMPOSITION_REVISION, CRD, XRD},
     manifests,
@@ -56,6 +57,8 @@ pub struct Engine {
     pub program: PathBuf,
     /// What was ever there.
     pub recorder: Recorder,
+    /// The pools on the hub, and Hive.
+    pub offer: Offer,
     nest: Nest,
     authority: Authority,
     /// The control plane that tenants use.
@@ -122,6 +125,7 @@ impl Engine {
             function,
             program,
             recorder: Recorder::start(konflux.cluster(), hub.cluster()),
+            offer: Offer::new(konflux.cluster(), hub.cluster()),
             nest,
             authority,
             konflux,

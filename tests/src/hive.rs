@@ -4,11 +4,13 @@
 //! It looks at everything every moment and takes whatever steps are due; what it holds beyond the objects is only since when
 //! something is under way. Left out is what nobody here looks at: conditions of pools, machine pools, sync sets.
 
+pub mod claimed;
 mod claims;
 pub mod objects;
+pub mod offer;
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
@@ -44,6 +46,8 @@ pub struct Behaviour {
     pub installing: Duration,
     /// How clusters end.
     pub ending: Ending,
+    /// Those that do not end until they are let go.
+    pub held: BTreeSet<String>,
     /// Gives the same cluster to two claims, and takes it back from the one that it does not belong to.
     pub conflicts: bool,
     /// Every cluster that is made from now on fails to be installed.
@@ -65,6 +69,7 @@ impl Default for Behaviour {
             resuming: Duration::from_millis(500),
             installing: Duration::from_millis(500),
             ending: Ending::After(Duration::from_millis(300)),
+            held: BTreeSet::new(),
             conflicts: false,
             breaks: false,
         }
@@ -134,6 +139,20 @@ impl Hive {
         Ok(self.hub.merge(&deployment(cluster), &asleep).await?)
     }
 
+    /// Lets the destruction of a cluster last, until it is let go.
+    pub fn hold(&self, cluster: &str) {
+        self.behave(|behaviour| {
+            behaviour.held.insert(cluster.to_owned());
+        });
+    }
+
+    /// Lets the destruction of a cluster come to its end.
+    pub fn let_go(&self, cluster: &str) {
+        self.behave(|behaviour| {
+            behaviour.held.remove(cluster);
+        });
+    }
+
     /// Deletes a cluster underneath its claim.
     pub async fn lose(&self, cluster: &str) -> anyhow::Result<()> {
         self.hub.delete(&deployment(cluster)).await
@@ -188,6 +207,7 @@ impl Played {
         let behaviour = self.behaviour();
         if cluster["metadata"]["deletionTimestamp"].is_string() {
             if let Ending::After(time) = behaviour.ending
+                && !behaviour.held.contains(name)
                 && self.over("ending", name, time)
             {
                 let free = json!({ "metadata": { "finalizers": null } });

@@ -1,4 +1,4 @@
-//! The hub as its administrators set it up: kinds, namespace, and one identity per Konflux cluster.
+//! The hub as its administrators set it up: kinds, namespaces, and one identity per Konflux cluster. Hive is on it too.
 
 use anyhow::Context as _;
 use serde_json::{Value, json};
@@ -7,6 +7,10 @@ use testplatform_package::hub::token::{Asked, Issued, issue as issue_token};
 use crate::{
     cluster::{Cluster, SOON, at, at_root, has},
     control_plane::{ControlPlane, Identity},
+    hive::{
+        self,
+        offer::{CREDENTIALS, POOLS},
+    },
     kinds::{CRD, SECRET},
     manifests, prow,
 };
@@ -24,13 +28,15 @@ pub async fn prepare(hub: &Cluster) -> anyhow::Result<()> {
     for name in DEFINITIONS {
         define(hub, &manifests::foreign_crd(name)?).await?;
     }
+    hive::define(hub, &hive::definitions()?).await?;
     hub.apply_all(&manifests::package("install/hub/namespaces.yaml")?).await?;
-    for name in [ACTED, prow::JOBS] {
+    for name in [ACTED, prow::JOBS, POOLS, CREDENTIALS] {
         let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
         hub.apply(&namespace).await?;
     }
     let rights = manifests::package("install/hub/konflux-identity-rbac.yaml")?;
     hub.apply_all(&rights).await?;
+    hub.apply_all(&manifests::package("install/hub/konflux-identity-clusterclaims-rbac.yaml")?).await?;
     // The same identity, with the same rights in the other namespace.
     for mut right in rights {
         if right["kind"] == "Role" || right["kind"] == "RoleBinding" {

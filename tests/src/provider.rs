@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use crate::{
     control_plane::{ControlPlane, free_ports},
     gate::Gate,
+    hive::offer::CREDENTIALS,
     hub::{self, Credential},
     manifests,
     nest::{Nest, Process},
@@ -48,9 +49,10 @@ impl Provider {
         site: &ControlPlane,
         more: &Value,
     ) -> anyhow::Result<Self> {
-        let here = identity(hub, "install/hub/provider-rbac.yaml", NAME).await?;
-        let there =
-            identity(site, "install/build-cluster/provider-rbac.yaml", "provider-testplatform-site").await?;
+        let rights = ["install/hub/provider-rbac.yaml", "install/hub/provider-rbac-clusterclaims.yaml"];
+        let here = identity(hub, &rights, NAME).await?;
+        let rights = ["install/build-cluster/provider-rbac.yaml"];
+        let there = identity(site, &rights, "provider-testplatform-site").await?;
         let directory = nest.directory().join("build-clusters");
         std::fs::create_dir_all(&directory)?;
         std::fs::write(directory.join(SITE), there.kubeconfig.to_string())?;
@@ -63,6 +65,9 @@ impl Provider {
                 "abortGrace": "3s",
                 "deprovisionTimeout": "20s",
                 "clusterProfiles": { "file": profiles },
+            },
+            "clusterClaim": {
+                "mode": "on", "credentialsNamespace": CREDENTIALS, "poll": "2s", "dwell": "1s",
             },
             "buildClusters": { "directory": directory },
             // Whoever loses it ends, and here nobody starts it again: a hub that is away for a while must not be its end.
@@ -145,10 +150,11 @@ impl Provider {
 
 /// A ServiceAccount with exactly the rights that we ship, in a namespace of its own: on one control plane there may be one
 /// for the hub and one for the build cluster.
-async fn identity(plane: &ControlPlane, rights: &str, namespace: &str) -> anyhow::Result<Credential> {
+async fn identity(plane: &ControlPlane, rights: &[&str], namespace: &str) -> anyhow::Result<Credential> {
     let own = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": namespace } });
     plane.cluster().apply(&own).await?;
-    for mut manifest in manifests::package(rights)? {
+    let rights = rights.iter().map(|path| manifests::package(path)).collect::<Result<Vec<_>, _>>()?;
+    for mut manifest in rights.into_iter().flatten() {
         if manifest["kind"] == "ServiceAccount" {
             manifest["metadata"]["namespace"] = namespace.into();
         }

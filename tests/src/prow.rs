@@ -65,6 +65,11 @@ impl Job {
         &self.name
     }
 
+    /// Whether its credentials come from Hive.
+    pub fn takes_from_hive(&self) -> bool {
+        self.hive
+    }
+
     /// The ProwJob.
     pub fn at(&self) -> At {
         at(PROW_JOB, &self.jobs, &self.name)

@@ -21,7 +21,7 @@ use tokio::task::JoinHandle;
 
 use crate::{
     cluster::{Cluster, condition},
-    kinds::{CLAIM, COMPOSITE, EPHEMERAL_CLUSTER, Kind, OBJECT, PROW_JOB},
+    kinds::{CLAIM, CLUSTER_CLAIM, COMPOSITE, EPHEMERAL_CLUSTER, Kind, OBJECT, PROW_JOB},
 };
 
 /// A namespace and the name of a claim in it.
@@ -51,6 +51,8 @@ impl fmt::Display for Said {
 }
 
 type Shared<K, V> = Arc<Mutex<BTreeMap<K, V>>>;
+/// The ClusterClaims of one name, by their uids, and whether each was ever bound to a cluster.
+type Bound = BTreeMap<String, bool>;
 
 /// Remembers the jobs that were ever made, by the EphemeralCluster for which they were. As long as it exists.
 pub struct Jobs {
@@ -88,6 +90,8 @@ impl Drop for Jobs {
 pub struct Recorder {
     jobs: Jobs,
     made: Shared<String, BTreeSet<String>>,
+    /// By the tenant and the name.
+    pooled: Shared<Key, Bound>,
     claims: Shared<Key, Vec<Said>>,
     composites: Shared<Key, Vec<Said>>,
     writes: Shared<String, usize>,
@@ -104,6 +108,18 @@ impl Recorder {
                 let Some(tenant) = object.annotations().get(KONFLUX_TENANT).cloned() else { return };
                 let uid = object.metadata.uid.unwrap_or_default();
                 lock(&made).entry(tenant).or_default().insert(uid);
+            })
+        };
+        let pooled = Shared::<Key, Bound>::default();
+        let of_pools = {
+            let (made, pooled) = (Arc::clone(&made), Arc::clone(&pooled));
+            watch(hub, CLUSTER_CLAIM, move |object| {
+                let Some(tenant) = object.annotations().get(KONFLUX_TENANT).cloned() else { return };
+                let uid = object.metadata.uid.clone().unwrap_or_default();
+                lock(&made).entry(tenant.clone()).or_default().insert(uid.clone());
+                let bound = object.data["spec"]["namespace"].as_str().is_some_and(|n| !n.is_empty());
+                let mut pooled = lock(&pooled);
+                *pooled.entry((tenant, object.name_any())).or_default().entry(uid).or_default() |= bound;
             })
         };
         let claims = Shared::<Key, Vec<Said>>::default();
@@ -127,16 +143,26 @@ impl Recorder {
         Self {
             jobs,
             made,
+            pooled,
             claims,
             composites,
             writes,
-            tasks: vec![remote, of_claims, of_composites, objects],
+            tasks: vec![remote, of_pools, of_claims, of_composites, objects],
         }
     }
 
-    /// How many of `EphemeralCluster` there ever were for a tenant.
+    /// How many remote objects there ever were for a tenant.
     pub fn made(&self, tenant: &str) -> usize {
         lock(&self.made).get(tenant).map_or(0, BTreeSet::len)
+    }
+
+    /// The most ClusterClaims that there ever were for one of a tenant's composites, and the most of one that were ever bound.
+    pub fn pooled(&self, tenant: &str) -> (usize, usize) {
+        let pooled = lock(&self.pooled);
+        let own = pooled.iter().filter(|((of, _), _)| of == tenant).map(|(_, claims)| claims);
+        own.fold((0, 0), |(made, bound), claims| {
+            (made.max(claims.len()), bound.max(claims.values().filter(|b| **b).count()))
+        })
     }
 
     /// The most ProwJobs that there ever were for one of a tenant's `EphemeralCluster`.

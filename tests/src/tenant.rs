@@ -10,6 +10,7 @@ use crate::{
     actors::{Controller, Fulfilled},
     cluster::{At, Cluster, SOON, at, at_root, brief, condition, has},
     crossplane::Engine,
+    hive::{Hive, claimed::Claimed, offer},
     hub::{self, Credential},
     kinds::{CLAIM, COMPOSITE, OBJECT, SECRET},
 };
@@ -37,6 +38,21 @@ impl<'e> Tenant<'e> {
         Self::named(self.engine, format!("{}--{name}", self.namespace), name, self.fulfilled).await
     }
 
+    /// The same tenant with another claim, which somebody else may fulfil.
+    pub async fn also(&self, name: &str, fulfilled: Fulfilled) -> anyhow::Result<Self> {
+        Self::named(self.engine, self.namespace.clone(), name, fulfilled).await
+    }
+
+    /// The pool of its scenario.
+    pub fn pool(&self) -> &str {
+        pool(&self.namespace)
+    }
+
+    /// Hive.
+    pub fn hive(&self) -> anyhow::Result<&'e Hive> {
+        self.engine.offer.hive()
+    }
+
     /// Whether a namespace is its own or that of another tenant of the same scenario.
     pub fn has(&self, namespace: &str) -> bool {
         namespace.strip_prefix(&self.namespace).is_some_and(|rest| rest.is_empty() || rest.starts_with("--"))
@@ -54,6 +70,7 @@ impl<'e> Tenant<'e> {
             Fulfilled::ByProvider => engine.fulfiller.admit(&namespace)?,
             Fulfilled::ByActor => engine.act().await?,
             Fulfilled::ByActorAlone => {}
+            Fulfilled::ByHive => engine.offer.admit(pool(&namespace), &namespace).await?,
         }
         Ok(Self { engine, namespace, name: name.to_owned(), fulfilled })
     }
@@ -76,22 +93,30 @@ impl<'e> Tenant<'e> {
     /// The manifest of a claim as tenants write it, with more fields of the spec.
     pub fn manifest(&self, more: &Value) -> Value {
         let composition = match self.fulfilled {
-            Fulfilled::ByProvider | Fulfilled::ByActorAlone => "testplatform-ephemeral-cluster",
+            Fulfilled::ByProvider | Fulfilled::ByActorAlone | Fulfilled::ByHive => {
+                "testplatform-ephemeral-cluster"
+            }
             Fulfilled::ByActor => hub::ACTED,
         };
         let mut claim = json!({
             "apiVersion": "ci.openshift.org/v1alpha1", "kind": "TestPlatformCluster",
             "metadata": { "name": self.name, "namespace": self.namespace },
             "spec": {
-                "ciOperator": {
-                    "releases": { "latest": { "integration": { "name": "4.20", "namespace": "ocp" } } },
-                    "test": { "workflow": "ipi-aws", "clusterProfile": "aws" },
-                },
                 // Scenarios have Compositions of their own, and without a name core picks any.
                 "compositionRef": { "name": composition },
                 "writeConnectionSecretToRef": { "name": format!("{}-kubeconfig", self.name) },
             },
         });
+        let (block, asked) = match self.fulfilled {
+            Fulfilled::ByHive => ("clusterClaim", offer::block(self.pool())),
+            Fulfilled::ByProvider | Fulfilled::ByActor | Fulfilled::ByActorAlone => {
+                let release = json!({ "name": "4.20", "namespace": "ocp" });
+                let test = json!({ "workflow": "ipi-aws", "clusterProfile": "aws" });
+                let releases = json!({ "latest": { "integration": release } });
+                ("ciOperator", json!({ "releases": releases, "test": test }))
+            }
+        };
+        claim["spec"][block] = asked;
         for (key, value) in more.as_object().into_iter().flatten() {
             claim["spec"][key] = value.clone();
         }
@@ -182,7 +207,12 @@ impl<'e> Tenant<'e> {
         Ok(Controller::new(self.engine.hub.cluster(), &self.composite().await?, self.fulfilled))
     }
 
-    /// The Object that carries the EphemeralCluster.
+    /// The hand on its ClusterClaim.
+    pub async fn claimed(&self) -> anyhow::Result<Claimed> {
+        Ok(Claimed::new(self.engine.hub.cluster(), &self.composite().await?))
+    }
+
+    /// The Object that carries the remote object.
     pub async fn writer(&self) -> anyhow::Result<At> {
         Ok(at_root(OBJECT, &format!("managed-{}", self.composite().await?)))
     }
@@ -241,6 +271,12 @@ impl<'e> Tenant<'e> {
         }
         story.join("\n")
     }
+}
+
+/// Every tenant of a scenario takes from the same pool.
+fn pool(namespace: &str) -> &str {
+    let scenario = namespace.strip_prefix("tenant-").unwrap_or(namespace);
+    scenario.split_once("--").map_or(scenario, |(scenario, _)| scenario)
 }
 
 /// What actors publish.

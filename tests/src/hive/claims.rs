@@ -11,7 +11,7 @@ use super::{
 use crate::{
     actors::now,
     cluster::{At, at, condition, has},
-    kinds::{CLUSTER_CLAIM, ROLE, ROLE_BINDING},
+    kinds::{CLUSTER_CLAIM, CLUSTER_POOL, ROLE, ROLE_BINDING},
 };
 
 /// Name of the role in a cluster's namespace, and of its binding.
@@ -130,12 +130,12 @@ impl Played {
 
     /// Deletes a claim at the end of its lifetime, which counts from the assignment.
     async fn expire(&self, claim: &Value) -> anyhow::Result<()> {
-        let Ok(lifetime) = text(claim, "/spec/lifetime").parse::<GoDuration>() else { return Ok(()) };
+        let Some(lifetime) = self.lifetime(claim).await? else { return Ok(()) };
         let Some(since) = condition(claim, "Pending").filter(|c| c["status"] == "False") else {
             return Ok(());
         };
         if claim["status"]["lifetime"].is_null() {
-            let lifetime = json!({ "lifetime": claim["spec"]["lifetime"] });
+            let lifetime = json!({ "lifetime": lifetime });
             return Ok(self.hub.merge_status(&place(claim), &lifetime).await?);
         }
         let since: jiff::Timestamp = since["lastTransitionTime"].as_str().context("no time")?.parse()?;
@@ -143,6 +143,16 @@ impl Played {
             self.hub.delete(&place(claim)).await?;
         }
         Ok(())
+    }
+
+    /// The claim's own or its pool's default, and never more than its pool's maximum.
+    async fn lifetime(&self, claim: &Value) -> anyhow::Result<Option<GoDuration>> {
+        let pool = at(CLUSTER_POOL, text(claim, "/metadata/namespace"), text(claim, "/spec/clusterPoolName"));
+        let pool = self.hub.get(&pool).await?.unwrap_or_default();
+        let read = |object: &Value, pointer: &str| text(object, pointer).parse::<GoDuration>().ok();
+        let own = read(claim, "/spec/lifetime").or_else(|| read(&pool, "/spec/claimLifetime/default"));
+        let most = read(&pool, "/spec/claimLifetime/maximum");
+        Ok([own, most].into_iter().flatten().min())
     }
 
     /// Ends its cluster, and lets a deleted claim go when that is gone.

@@ -18,6 +18,9 @@ pub fn hold(tenant: &Tenant<'_>, remotes: usize) -> anyhow::Result<()> {
         ensure!(made <= may, "{name}: {made} remote objects were made, {may} may be");
         let jobs = recorder.jobs_made(namespace);
         ensure!(jobs <= 1, "{name}: {jobs} ProwJobs were made for one EphemeralCluster");
+        let (asked, bound) = recorder.pooled(namespace);
+        ensure!(asked <= 2, "{name}: {asked} ClusterClaims were made for one composite");
+        ensure!(bound <= 1, "{name}: {bound} ClusterClaims of one composite were bound");
         let phases = recorder.phases(&key);
         let failed = phases.iter().position(|p| p == "Failed");
         ensure!(failed.is_none_or(|at| at + 1 == phases.len()), "{name}: Failed is final, but: {phases:?}");

@@ -3,7 +3,7 @@
 //! Each has a tenant of its own, so they run side by side. `cargo test -p testplatform-tests --test scenarios NAME`
 //! runs those whose name contains NAME, and with `--ignored` those that take a quarter of an hour. On the hub the real
 //! provider fulfils what is asked for; in those whose name ends in `_acted` an actor does, as the upstream controller
-//! would, and by halves where that is the point.
+//! would, and by halves where that is the point. Where it begins with `hive_`, Hive gives clusters out of a pool.
 
 mod credentials;
 mod cut_off;
@@ -11,6 +11,8 @@ mod deletion;
 mod engine;
 mod environment;
 mod happy;
+mod hive;
+mod hive_rights;
 mod invariants;
 mod job;
 mod life;
@@ -81,6 +83,10 @@ const fn both(scenario: Scenario) -> Scenario {
     Scenario { by: &[Fulfilled::ByProvider, Fulfilled::ByActor], ..scenario }
 }
 
+const fn pooled(scenario: Scenario) -> Scenario {
+    Scenario { by: &[Fulfilled::ByHive], ..scenario }
+}
+
 const fn alone(scenario: Scenario) -> Scenario {
     Scenario { alone: true, ..scenario }
 }
@@ -93,6 +99,7 @@ const fn long(scenario: Scenario) -> Scenario {
 const SCENARIOS: &[Scenario] = &[
     // Alone because its time is taken.
     alone(both(scenario!(happy::happy_path))),
+    alone(pooled(scenario!(hive::hive_happy_path))),
     alone(scenario!(environment::environment_config_deleted_while_live)),
     alone(scenario!(environment::environment_config_changed_while_live)),
     alone(scenario!(engine::function_down_for_a_while)),
@@ -105,6 +112,17 @@ const SCENARIOS: &[Scenario] = &[
     long(acted(scenario!(unwatched::watches_refused_and_the_hub_acts_alone))),
     scenario!(unwatched::watches_refused_and_lifetime_reached),
     scenario!(unwatched::watches_refused),
+    remotes(2, pooled(scenario!(hive::hive_quota_reached))),
+    pooled(scenario!(hive::hive_two_tenants_of_one_pool)),
+    pooled(scenario!(hive::hive_torn_down)),
+    pooled(scenario!(hive::hive_lifetime_ended_by_hive)),
+    pooled(scenario!(hive::hive_cluster_deleted_underneath)),
+    pooled(scenario!(hive::hive_claim_deleted_when_ready)),
+    remotes(2, pooled(scenario!(hive::hive_beside_ci_operator))),
+    pooled(scenario!(hive::hive_pool_deleted)),
+    pooled(scenario!(hive::hive_hibernated_and_resumed)),
+    pooled(scenario!(hive::hive_kubeconfig_rotated)),
+    pooled(scenario!(hive_rights::hive_secrets_out_of_reach)),
     remotes(2, acted(scenario!(remote::deleted_twice_before_it_is_bound))),
     both(scenario!(life::lifetime_reached)),
     scenario!(engine::hub_credential_rotated),
@@ -197,7 +215,7 @@ impl Session {
 
 fn trial(scenario: &Scenario, by: Fulfilled) -> String {
     match by {
-        Fulfilled::ByProvider => scenario.name.to_owned(),
+        Fulfilled::ByProvider | Fulfilled::ByHive => scenario.name.to_owned(),
         Fulfilled::ByActor | Fulfilled::ByActorAlone => format!("{}_acted", scenario.name),
     }
 }

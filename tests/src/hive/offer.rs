@@ -1,0 +1,98 @@
+//! What the testbed offers out of pools: each scenario has a pool of its own on the hub, and the catalogue names them all.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::Context as _;
+use serde_json::{Value, json};
+use tokio::sync::{Mutex, OnceCell};
+
+use super::{Behaviour, Hive, objects::cluster_pool};
+use crate::{
+    cluster::{Cluster, at},
+    kinds::CLUSTER_POOL,
+    manifests,
+};
+
+/// Namespace of the pools, as it is in the rights that we ship.
+pub const POOLS: &str = "cluster-pools";
+/// Namespace of the published credentials of their clusters, likewise.
+pub const CREDENTIALS: &str = "testplatform-credentials";
+/// Version of their clusters, as they are labelled.
+const VERSION: &str = "4.20";
+
+/// The pools on a hub, the catalogue of them, and Hive behind them. Nothing of that is there before somebody is admitted.
+pub struct Offer {
+    konflux: Cluster,
+    hub: Cluster,
+    hive: OnceCell<Hive>,
+    offered: Mutex<Offered>,
+}
+
+#[derive(Default)]
+struct Offered {
+    /// Who may use which pool.
+    tenants: BTreeMap<String, BTreeSet<String>>,
+    /// How many clusters they may have.
+    quotas: BTreeMap<String, u32>,
+}
+
+impl Offer {
+    /// Nothing yet.
+    pub fn new(konflux: &Cluster, hub: &Cluster) -> Self {
+        Self { konflux: konflux.clone(), hub: hub.clone(), hive: OnceCell::new(), offered: Mutex::default() }
+    }
+
+    /// Hive.
+    pub fn hive(&self) -> anyhow::Result<&Hive> {
+        self.hive.get().context("nobody was admitted to a pool, so Hive does not play")
+    }
+
+    /// Lets a tenant take clusters from a pool, which is made if there is none of that name: of one cluster, which runs.
+    pub async fn admit(&self, pool: &str, tenant: &str) -> anyhow::Result<()> {
+        self.hive.get_or_init(async || Hive::start(&self.hub, Behaviour::default())).await;
+        let mut offered = self.offered.lock().await;
+        if !offered.tenants.contains_key(pool) {
+            self.hub.apply(&cluster_pool(POOLS, pool, 1, 1, 3)).await?;
+        }
+        offered.tenants.entry(pool.to_owned()).or_default().insert(tenant.to_owned());
+        self.publish(&offered).await
+    }
+
+    /// The most clusters out of pools that a tenant may have.
+    pub async fn limit(&self, tenant: &str, most: u32) -> anyhow::Result<()> {
+        let mut offered = self.offered.lock().await;
+        offered.quotas.insert(tenant.to_owned(), most);
+        self.publish(&offered).await
+    }
+
+    /// Changes a pool.
+    pub async fn change(&self, pool: &str, spec: &Value) -> anyhow::Result<()> {
+        Ok(self.hub.merge(&at(CLUSTER_POOL, POOLS, pool), &json!({ "spec": spec })).await?)
+    }
+
+    /// The catalogue that we ship as an example, with its one pool as often as there are pools.
+    async fn publish(&self, offered: &Offered) -> anyhow::Result<()> {
+        let mut catalogue = manifests::package_one("install/examples/pool-catalogue.yaml")?;
+        let example = catalogue["data"]["pools"][0].clone();
+        anyhow::ensure!(example["namespace"] == POOLS, "the example's pool is elsewhere: {example}");
+        let entry = |(pool, tenants): (&String, &BTreeSet<String>)| {
+            let mut entry = example.clone();
+            entry["name"] = pool.as_str().into();
+            entry["labels"]["owner"] = pool.as_str().into();
+            entry["allowedTenants"] = json!(tenants);
+            entry
+        };
+        let quota = |(tenant, most): (&String, &u32)| json!({ "tenant": tenant, "maxConcurrent": most });
+        let data = &mut catalogue["data"];
+        data["pools"] = offered.tenants.iter().map(entry).collect();
+        data["quotas"] = offered.quotas.iter().map(quota).collect();
+        // The hub is the one that EphemeralClusters are on.
+        data["hubs"][0]["providerConfig"] = "testplatform-kubernetes-provider-config".into();
+        self.konflux.apply(&catalogue).await.map(|_| ())
+    }
+}
+
+/// The block of a claim for a cluster out of a pool, by its labels.
+pub fn block(pool: &str) -> Value {
+    json!({ "version": VERSION, "cloud": "aws", "owner": pool })
+}

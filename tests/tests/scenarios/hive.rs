@@ -1,0 +1,311 @@
+//! Clusters out of pools: the claim becomes a ClusterClaim on the hub, Hive gives a cluster, and its kubeconfig comes back.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, ensure};
+use serde_json::{Value, json};
+use testplatform_tests::{
+    actors::Fulfilled,
+    cluster::{SOON, at, at_root, condition, has},
+    hive::{
+        claimed::{Claimed, kubeconfig},
+        deployment,
+        objects::{self, text},
+        offer::POOLS,
+    },
+    kinds::{CLUSTER_POOL, COMPOSITE, OBJECT},
+    tenant::{KUBECONFIG, Tenant, decoded},
+    witness::Witness,
+};
+
+/// From Hive's word to the Secret in the tenant's namespace.
+const PROMISED: Duration = Duration::from_secs(3);
+/// Core deletes in the foreground, and provider-kubernetes waits until the garbage collector has seen that. That hears of new kinds every
+/// half a minute, and the looks between are at growing distances, a minute at most.
+const GONE: Duration = Duration::from_secs(100);
+/// How long the destruction of a cluster lasts.
+const DESTROYING: Duration = Duration::from_secs(10);
+
+pub async fn hive_happy_path(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    tenant.ask(&json!({})).await?;
+    let claimed = tenant.claimed().await?;
+    let asked = claimed.until_asked(SOON).await?;
+    ensure!(asked["spec"]["clusterPoolName"] == tenant.pool(), "{asked}");
+    let notes = &asked["metadata"]["annotations"];
+    ensure!(notes["ephemeralcluster.ci.openshift.io/konflux-tenant"] == tenant.namespace.as_str(), "{notes}");
+    let running = async {
+        let cluster = claimed.until_running(SOON).await?;
+        anyhow::Ok((cluster, Instant::now()))
+    };
+    let delivered = async {
+        let filled = |secret: &Value| decoded(secret).get("kubeconfig").is_some_and(|k| !k.is_empty());
+        let secret = tenant.konflux().until_is(&tenant.secret(), SOON, "filled", filled).await?;
+        anyhow::Ok((decoded(&secret), Instant::now()))
+    };
+    let ((cluster, ran), (secret, came)) = tokio::try_join!(running, delivered)?;
+    let took = came.saturating_duration_since(ran);
+    eprintln!("Secret in the tenant's namespace {} ms after Hive's ClusterRunning", took.as_millis());
+    ensure!(secret.get("kubeconfig").is_some_and(|k| *k == kubeconfig(&cluster)), "another's kubeconfig");
+    ensure!(secret.get("kubeAdminPassword").is_some_and(|p| p == "p4ssw0rd"), "the password is missing");
+    ensure!(took <= PROMISED, "the Secret took {took:?}");
+    let claim = tenant.until_phase("Ready").await?;
+    ensure!(claim["status"]["backend"]["pool"] == tenant.pool(), "{claim}");
+    tenant.until_condition("ClusterReady", "True", "Ready").await?;
+    tenant.until_condition("ClusterAssigned", "True", "Claimed").await?;
+    let addressed = |claim: &Value| {
+        let url = |field: &str| claim["status"][field].as_str().is_some_and(|u| u.contains(&cluster));
+        claim["status"]["version"] == "4.20.3" && url("apiServerURL") && url("consoleURL")
+    };
+    tenant.until(SOON, "with version and addresses", addressed).await?;
+    ended(tenant, &claimed, &cluster).await?;
+
+    let name = tenant.composite().await?;
+    tenant.konflux().delete(&tenant.claim()).await?;
+    tenant.konflux().until_gone(&tenant.claim(), SOON).await?;
+    tenant.konflux().until_gone(&at_root(COMPOSITE, &name), GONE).await
+}
+
+/// It is over when Hive has destroyed the cluster, and not when it was told to.
+pub async fn hive_torn_down(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    let (claimed, cluster) = got(tenant).await?;
+    let konflux = tenant.konflux();
+    tenant.hive()?.hold(&cluster);
+    tenant.change(&json!({ "tearDownCluster": true })).await?;
+    claimed.until_released(GONE).await?;
+    tenant.until_phase("Deprovisioning").await?;
+    let lasts = |claim: Option<&Value>| {
+        claim.is_some_and(|claim| {
+            claim["status"]["phase"] == "Deprovisioning" && !has(claim, "ProwJobCompleted", "True", "")
+        })
+    };
+    let claim = Witness::of(konflux, &tenant.claim(), lasts).await?;
+    let kept = kubeconfig(&cluster);
+    let keeps = move |secret: Option<&Value>| {
+        secret.is_some_and(|secret| decoded(secret).get("kubeconfig").is_some_and(|k| *k == kept))
+    };
+    let secret = Witness::of(konflux, &tenant.secret(), keeps).await?;
+    tokio::time::sleep(DESTROYING).await;
+    // There is no way back.
+    tenant.change_and_pass(&json!({ "tearDownCluster": false })).await?;
+    claim.verdict()?;
+    secret.verdict()?;
+    let dying = tenant.engine.hub.cluster().get(&deployment(&cluster)).await?.context("it is destroyed")?;
+    ensure!(dying["metadata"]["deletionTimestamp"].is_string(), "it is not being destroyed: {dying}");
+    drop((claim, secret));
+
+    tenant.hive()?.let_go(&cluster);
+    let gone = Instant::now();
+    over(tenant, &claimed, &cluster, "TornDown").await?;
+    eprintln!("Deprovisioned {:.1} s after Hive let the cluster go", gone.elapsed().as_secs_f32());
+    Ok(())
+}
+
+/// Everything goes, and the cluster first.
+pub async fn hive_claim_deleted_when_ready(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    let (claimed, cluster) = got(tenant).await?;
+    let composite = at_root(COMPOSITE, &tenant.composite().await?);
+    let writer = tenant.writer().await?;
+    tenant.hive()?.hold(&cluster);
+    tenant.konflux().delete(&tenant.claim()).await?;
+    claimed.until_released(GONE).await?;
+    tokio::time::sleep(DESTROYING / 2).await;
+    ensure!(
+        tenant.konflux().get(&writer).await?.is_some(),
+        "the Object went before the cluster that it stands for"
+    );
+    tenant.hive()?.let_go(&cluster);
+    for at in [&tenant.claim(), &tenant.secret(), &composite, &writer] {
+        tenant.konflux().until_gone(at, GONE).await?;
+    }
+    nothing_left(&claimed, &cluster).await
+}
+
+/// Hive counts for itself, and deletes the ClusterClaim.
+pub async fn hive_lifetime_ended_by_hive(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    let brief = json!({ "claimLifetime": { "maximum": "15s" } });
+    tenant.engine.offer.change(tenant.pool(), &brief).await?;
+    let (claimed, cluster) = got(tenant).await?;
+    claimed.until_released(GONE).await?;
+    over(tenant, &claimed, &cluster, "Expired").await?;
+    // Core asks the function about once a minute.
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    tenant.nudge("expired").await?;
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    ensure!(tenant.remotes_made() == 1, "a second cluster was asked for");
+    nothing_left(&claimed, &cluster).await
+}
+
+/// Somebody deletes the cluster itself.
+pub async fn hive_cluster_deleted_underneath(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    let (claimed, cluster) = got(tenant).await?;
+    tenant.hive()?.lose(&cluster).await?;
+    let failed = |claim: &Value| claim["status"]["phase"] == "Failed";
+    tenant.until(SOON, "Failed", failed).await?;
+    tenant.until_condition("ClusterReady", "False", "").await?;
+    let told = |claim: &Value| has(claim, "ProwJobCompleted", "True", "");
+    tenant.until(GONE, "over", told).await?;
+    let emptied = tenant.until_secret(SOON, "").await?;
+    ensure!(emptied.get("kubeAdminPassword").is_some_and(String::is_empty), "the password is still there");
+    ensure!(tenant.remotes_made() == 1, "a second cluster was asked for");
+    nothing_left(&claimed, &cluster).await
+}
+
+/// Asleep it is Degraded, and what the tenant has stays.
+pub async fn hive_hibernated_and_resumed(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    let (claimed, cluster) = got(tenant).await?;
+    let kept = kubeconfig(&cluster);
+    let keeps = move |secret: Option<&Value>| {
+        secret.is_some_and(|secret| decoded(secret).get("kubeconfig").is_some_and(|k| *k == kept))
+    };
+    let secret = Witness::of(tenant.konflux(), &tenant.secret(), keeps).await?;
+    let ready = |claim: Option<&Value>| claim.is_some_and(|claim| has(claim, "ClusterReady", "True", ""));
+    let claim = Witness::of(tenant.konflux(), &tenant.claim(), ready).await?;
+    tenant.hive()?.hibernate(&cluster).await?;
+    tenant.until_phase("Degraded").await?;
+    tenant.until_condition("_EphemeralClusterPhase", "True", "").await?;
+    claimed.until_running(SOON).await?;
+    tenant.until_phase("Ready").await?;
+    tenant.until_condition("ClusterRunning", "True", "Running").await?;
+    secret.verdict()?;
+    claim.verdict()
+}
+
+/// The authority of its API server is replaced.
+pub async fn hive_kubeconfig_rotated(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    let (_, cluster) = got(tenant).await?;
+    // Core tells claims of new credentials by the second in which it published them. Two in one second would be one.
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let renewed = objects::kubeconfig(&cluster, "t1");
+    tenant.hive()?.rotate(&cluster, &renewed).await?;
+    tenant.until_secret(SOON, &renewed).await?;
+    tenant.until_phase("Ready").await?;
+    tenant.until_condition("ClusterReady", "True", "").await.map(|_| ())
+}
+
+/// One waits for the other, and knows how long the queue is.
+pub async fn hive_two_tenants_of_one_pool(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    tenant.engine.offer.change(tenant.pool(), &json!({ "maxSize": 1 })).await?;
+    let (claimed, cluster) = got(tenant).await?;
+    let other = tenant.another("other").await?;
+    let others = kubeconfig(&cluster);
+    let own = move |secret: Option<&Value>| {
+        secret.is_none_or(|secret| decoded(secret).get("kubeconfig").is_none_or(|k| *k != others))
+    };
+    let secret = Witness::of(other.konflux(), &other.secret(), own).await?;
+    other.ask(&json!({})).await?;
+    let queued = |claim: &Value| claim["status"]["queue"]["position"] == 1;
+    let claim = other.until(SOON, "in the queue", queued).await?;
+    ensure!(claim["status"]["phase"] == "Pending", "{claim}");
+    other.until_condition("ClusterReady", "False", "").await?;
+    let last = other.another("last").await?;
+    last.ask(&json!({})).await?;
+    let behind = |claim: &Value| {
+        claim["status"]["queue"]["position"].as_u64() >= Some(1) && claim["status"]["queue"]["depth"] == 2
+    };
+    last.until(SOON, "behind it", behind).await?;
+    last.konflux().delete(&last.claim()).await?;
+    last.konflux().until_gone(&last.claim(), GONE).await?;
+
+    ended(tenant, &claimed, &cluster).await?;
+    let ready = |claim: &Value| claim["status"]["phase"] == "Ready";
+    let claim = other.until(GONE, "served", ready).await?;
+    ensure!(claim["status"]["queue"].is_null(), "{claim}");
+    let mine = other.claimed().await?.cluster().await?;
+    ensure!(mine != cluster, "a cluster was given twice");
+    other.until_secret(SOON, &kubeconfig(&mine)).await?;
+    secret.verdict()
+}
+
+/// More than the tenant may have at once waits until something is given back.
+pub async fn hive_quota_reached(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    tenant.engine.offer.limit(&tenant.namespace, 1).await?;
+    let (claimed, cluster) = got(tenant).await?;
+    let second = tenant.also("second", Fulfilled::ByHive).await?;
+    second.ask(&json!({})).await?;
+    second.until_condition("RequestAccepted", "False", "QuotaExceeded").await?;
+    second.until_phase("Pending").await?;
+    ensure!(tenant.remotes_made() == 1, "more than the quota was asked for");
+    ended(tenant, &claimed, &cluster).await?;
+    second.until(GONE, "served", |claim| claim["status"]["phase"] == "Ready").await?;
+    let own = second.claimed().await?.cluster().await?;
+    second.until_secret(SOON, &kubeconfig(&own)).await.map(|_| ())
+}
+
+/// ci-operator takes clusters out of pools too. Both ways are open to a tenant, and the one goes on as the other begins.
+pub async fn hive_beside_ci_operator(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    let before = tenant.also("before", Fulfilled::ByProvider).await?;
+    let pool = json!({ "product": "ocp", "version": "4.20", "cloud": "aws", "owner": tenant.pool() });
+    let through = json!({ "ciOperator": { "test": { "clusterClaim": pool, "workflow": "generic-claim" } } });
+    let controller = before.ask_and_get(&through).await?;
+    let steps = controller.job().await?;
+    ensure!(steps.takes_from_hive(), "the job does not know where Hive is");
+    let (claimed, cluster) = got(tenant).await?;
+    before.until_secret(SOON, KUBECONFIG).await?;
+    let claim = before.until_phase("Ready").await?;
+    ensure!(claim["status"]["backend"]["kind"] == "EphemeralCluster", "{claim}");
+    let claim = tenant.until_phase("Ready").await?;
+    ensure!(claim["status"]["backend"]["kind"] == "ClusterClaim", "{claim}");
+
+    before.change(&json!({ "tearDownCluster": true })).await?;
+    controller.deprovision().await?;
+    controller.deprovisioned().await?;
+    before.until_phase("Deprovisioned").await?;
+    before.until_secret(SOON, "").await?;
+    let claim = tenant.until_phase("Ready").await?;
+    ensure!(has(&claim, "ClusterReady", "True", ""), "{claim}");
+    tenant.until_secret(SOON, &kubeconfig(&cluster)).await?;
+    ended(tenant, &claimed, &cluster).await
+}
+
+/// A pool that goes takes no claim any more, and its claims keep what they have.
+pub async fn hive_pool_deleted(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    let (claimed, cluster) = got(tenant).await?;
+    let pool = at(CLUSTER_POOL, POOLS, tenant.pool());
+    tenant.engine.hub.cluster().delete(&pool).await?;
+    let late = tenant.another("late").await?;
+    late.ask(&json!({})).await?;
+    late.until_condition("RequestAccepted", "False", "PoolNotFound").await?;
+    late.until_phase("Pending").await?;
+    tenant.until_phase("Ready").await?;
+    tenant.until_secret(SOON, &kubeconfig(&cluster)).await?;
+    ended(tenant, &claimed, &cluster).await
+}
+
+/// Asks, and waits until the tenant has the credentials. Returns the hand on the ClusterClaim, and the cluster's name.
+pub async fn got(tenant: &Tenant<'_>) -> anyhow::Result<(Claimed, String)> {
+    tenant.ask(&json!({})).await?;
+    let claimed = tenant.claimed().await?;
+    tenant.until_phase("Ready").await?;
+    let cluster = claimed.cluster().await?;
+    tenant.until_secret(SOON, &kubeconfig(&cluster)).await?;
+    Ok((claimed, cluster))
+}
+
+/// Tears down.
+async fn ended(tenant: &Tenant<'_>, claimed: &Claimed, cluster: &str) -> anyhow::Result<()> {
+    tenant.change(&json!({ "tearDownCluster": true })).await?;
+    claimed.until_released(GONE).await?;
+    over(tenant, claimed, cluster, "TornDown").await
+}
+
+/// Waits until the claim says that it is over, and looks whether it is.
+async fn over(tenant: &Tenant<'_>, claimed: &Claimed, cluster: &str, why: &str) -> anyhow::Result<()> {
+    let said = |claim: &Value| claim["status"]["phase"] == "Deprovisioned";
+    tenant.until(GONE, "Deprovisioned", said).await?;
+    let left = claimed.left(cluster).await?;
+    ensure!(left.is_empty(), "Deprovisioned, and there still is {}", left.join(", "));
+    let claim = tenant.until_condition("ProwJobCompleted", "True", why).await?;
+    let ready = condition(&claim, "ClusterReady").unwrap_or(&Value::Null);
+    ensure!(ready["status"] == "False" && ready["reason"] == "Deprovisioned", "{claim}");
+    let emptied = tenant.until_secret(SOON, "").await?;
+    ensure!(emptied.get("kubeAdminPassword").is_some_and(String::is_empty), "the password is still there");
+    // The writer stays as one that only looks, until the claim goes.
+    let credentials = format!("credentials-{}", text(&claim, "/spec/resourceRef/name"));
+    tenant.konflux().until_gone(&at_root(OBJECT, &credentials), GONE).await
+}
+
+async fn nothing_left(claimed: &Claimed, cluster: &str) -> anyhow::Result<()> {
+    let left = claimed.left(cluster).await?;
+    ensure!(left.is_empty(), "there still is {}", left.join(", "));
+    Ok(())
+}
