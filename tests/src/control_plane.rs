@@ -113,9 +113,19 @@ impl ControlPlane {
             nest,
         };
         plane.start_api_server().await?;
-        let manager = plane.nest.spawn("kube-controller-manager", &mut plane.manager_command())?;
-        *lock(&plane.manager) = Some(manager);
+        plane.start_controllers()?;
         Ok(plane)
+    }
+
+    /// Starts Kubernetes' own controllers, or ends them and starts them again. The garbage collector hears of new kinds only every half a
+    /// minute, and what is deleted in the foreground waits for it; one that starts knows every kind that there is by then.
+    pub fn start_controllers(&self) -> anyhow::Result<()> {
+        let mut manager = lock(&self.manager);
+        if let Some(running) = manager.as_mut() {
+            running.kill();
+        }
+        *manager = Some(self.nest.spawn("kube-controller-manager", &mut self.manager_command())?);
+        Ok(())
     }
 
     /// Starts the API server, again if it was stopped, and waits until it answers.

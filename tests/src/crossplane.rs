@@ -137,6 +137,8 @@ impl Engine {
         engine.function.register(engine.konflux.cluster()).await?;
         engine.use_credential(BEHIND, &credential).await?;
         engine.install().await.with_context(|| engine.words())?;
+        // As on a cluster that was there before today: see there.
+        engine.konflux.start_controllers()?;
         Ok(engine)
     }
 

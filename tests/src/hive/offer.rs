@@ -1,15 +1,21 @@
 //! What the testbed offers out of pools: each scenario has a pool of its own on the hub, and the catalogue names them all.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use anyhow::Context as _;
 use serde_json::{Value, json};
 use tokio::sync::{Mutex, OnceCell};
 
-use super::{Behaviour, Hive, objects::cluster_pool};
+use super::{
+    Behaviour, Hive, deployment,
+    objects::{cluster_pool, text},
+};
 use crate::{
-    cluster::{Cluster, at},
-    kinds::CLUSTER_POOL,
+    cluster::{Cluster, SOON, at},
+    kinds::{CLUSTER_DEPLOYMENT, CLUSTER_POOL},
     manifests,
 };
 
@@ -68,6 +74,21 @@ impl Offer {
     /// Changes a pool.
     pub async fn change(&self, pool: &str, spec: &Value) -> anyhow::Result<()> {
         Ok(self.hub.merge(&at(CLUSTER_POOL, POOLS, pool), &json!({ "spec": spec })).await?)
+    }
+
+    /// Takes away from a pool what it has, and lets it have no more.
+    pub async fn empty(&self, pool: &str) -> anyhow::Result<()> {
+        self.change(pool, &json!({ "maxSize": 0 })).await?;
+        // By then Hive has done what it was about to do.
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        for cluster in self.hub.list(CLUSTER_DEPLOYMENT).await? {
+            if cluster["spec"]["clusterPoolRef"]["poolName"] == pool {
+                let name = text(&cluster, "/metadata/name");
+                self.hub.delete(&deployment(name)).await?;
+                self.hub.until_gone(&deployment(name), SOON).await?;
+            }
+        }
+        Ok(())
     }
 
     /// The catalogue that we ship as an example, with its one pool as often as there are pools.

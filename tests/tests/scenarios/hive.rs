@@ -6,23 +6,22 @@ use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 use testplatform_tests::{
     actors::Fulfilled,
-    cluster::{SOON, at, at_root, condition, has},
+    cluster::{SOON, at_root, condition, has},
     hive::{
         claimed::{Claimed, kubeconfig},
         deployment,
         objects::{self, text},
-        offer::POOLS,
     },
-    kinds::{CLUSTER_POOL, COMPOSITE, OBJECT},
+    kinds::{COMPOSITE, OBJECT},
     tenant::{KUBECONFIG, Tenant, decoded},
     witness::Witness,
 };
 
 /// From Hive's word to the Secret in the tenant's namespace.
 const PROMISED: Duration = Duration::from_secs(3);
-/// Core deletes in the foreground, and provider-kubernetes waits until the garbage collector has seen that. That hears of new kinds every
-/// half a minute, and the looks between are at growing distances, a minute at most.
-const GONE: Duration = Duration::from_secs(100);
+/// provider-kubernetes believes for half a minute after it made something that it has to be there, and looks at growing distances, a
+/// minute at most. Clusters that live longer than here end within seconds.
+pub const GONE: Duration = Duration::from_secs(150);
 /// How long the destruction of a cluster lasts.
 const DESTROYING: Duration = Duration::from_secs(10);
 
@@ -70,8 +69,10 @@ pub async fn hive_torn_down(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let (claimed, cluster) = got(tenant).await?;
     let konflux = tenant.konflux();
     tenant.hive()?.hold(&cluster);
+    let asked = Instant::now();
     tenant.change(&json!({ "tearDownCluster": true })).await?;
     claimed.until_released(GONE).await?;
+    eprintln!("Hive was told {:.1} s after tearDownCluster", asked.elapsed().as_secs_f32());
     tenant.until_phase("Deprovisioning").await?;
     let lasts = |claim: Option<&Value>| {
         claim.is_some_and(|claim| {
@@ -182,55 +183,6 @@ pub async fn hive_kubeconfig_rotated(tenant: &Tenant<'_>) -> anyhow::Result<()> 
     tenant.until_condition("ClusterReady", "True", "").await.map(|_| ())
 }
 
-/// One waits for the other, and knows how long the queue is.
-pub async fn hive_two_tenants_of_one_pool(tenant: &Tenant<'_>) -> anyhow::Result<()> {
-    tenant.engine.offer.change(tenant.pool(), &json!({ "maxSize": 1 })).await?;
-    let (claimed, cluster) = got(tenant).await?;
-    let other = tenant.another("other").await?;
-    let others = kubeconfig(&cluster);
-    let own = move |secret: Option<&Value>| {
-        secret.is_none_or(|secret| decoded(secret).get("kubeconfig").is_none_or(|k| *k != others))
-    };
-    let secret = Witness::of(other.konflux(), &other.secret(), own).await?;
-    other.ask(&json!({})).await?;
-    let queued = |claim: &Value| claim["status"]["queue"]["position"] == 1;
-    let claim = other.until(SOON, "in the queue", queued).await?;
-    ensure!(claim["status"]["phase"] == "Pending", "{claim}");
-    other.until_condition("ClusterReady", "False", "").await?;
-    let last = other.another("last").await?;
-    last.ask(&json!({})).await?;
-    let behind = |claim: &Value| {
-        claim["status"]["queue"]["position"].as_u64() >= Some(1) && claim["status"]["queue"]["depth"] == 2
-    };
-    last.until(SOON, "behind it", behind).await?;
-    last.konflux().delete(&last.claim()).await?;
-    last.konflux().until_gone(&last.claim(), GONE).await?;
-
-    ended(tenant, &claimed, &cluster).await?;
-    let ready = |claim: &Value| claim["status"]["phase"] == "Ready";
-    let claim = other.until(GONE, "served", ready).await?;
-    ensure!(claim["status"]["queue"].is_null(), "{claim}");
-    let mine = other.claimed().await?.cluster().await?;
-    ensure!(mine != cluster, "a cluster was given twice");
-    other.until_secret(SOON, &kubeconfig(&mine)).await?;
-    secret.verdict()
-}
-
-/// More than the tenant may have at once waits until something is given back.
-pub async fn hive_quota_reached(tenant: &Tenant<'_>) -> anyhow::Result<()> {
-    tenant.engine.offer.limit(&tenant.namespace, 1).await?;
-    let (claimed, cluster) = got(tenant).await?;
-    let second = tenant.also("second", Fulfilled::ByHive).await?;
-    second.ask(&json!({})).await?;
-    second.until_condition("RequestAccepted", "False", "QuotaExceeded").await?;
-    second.until_phase("Pending").await?;
-    ensure!(tenant.remotes_made() == 1, "more than the quota was asked for");
-    ended(tenant, &claimed, &cluster).await?;
-    second.until(GONE, "served", |claim| claim["status"]["phase"] == "Ready").await?;
-    let own = second.claimed().await?.cluster().await?;
-    second.until_secret(SOON, &kubeconfig(&own)).await.map(|_| ())
-}
-
 /// ci-operator takes clusters out of pools too. Both ways are open to a tenant, and the one goes on as the other begins.
 pub async fn hive_beside_ci_operator(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let before = tenant.also("before", Fulfilled::ByProvider).await?;
@@ -257,18 +209,17 @@ pub async fn hive_beside_ci_operator(tenant: &Tenant<'_>) -> anyhow::Result<()> 
     ended(tenant, &claimed, &cluster).await
 }
 
-/// A pool that goes takes no claim any more, and its claims keep what they have.
-pub async fn hive_pool_deleted(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+/// Somebody gives the cluster back on the hub: there is no second one.
+pub async fn hive_claim_deleted_on_the_hub(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let (claimed, cluster) = got(tenant).await?;
-    let pool = at(CLUSTER_POOL, POOLS, tenant.pool());
-    tenant.engine.hub.cluster().delete(&pool).await?;
-    let late = tenant.another("late").await?;
-    late.ask(&json!({})).await?;
-    late.until_condition("RequestAccepted", "False", "PoolNotFound").await?;
-    late.until_phase("Pending").await?;
-    tenant.until_phase("Ready").await?;
-    tenant.until_secret(SOON, &kubeconfig(&cluster)).await?;
-    ended(tenant, &claimed, &cluster).await
+    tenant.engine.hub.cluster().delete(&claimed.at()).await?;
+    tenant.until(GONE, "Failed", |claim| claim["status"]["phase"] == "Failed").await?;
+    tenant.until_condition("ProwJobCompleted", "True", "RemoteDeleted").await?;
+    tenant.until_secret(SOON, "").await?;
+    tenant.nudge("deleted").await?;
+    tokio::time::sleep(DESTROYING).await;
+    ensure!(tenant.remotes_made() == 1, "a second cluster was asked for");
+    nothing_left(&claimed, &cluster).await
 }
 
 /// Asks, and waits until the tenant has the credentials. Returns the hand on the ClusterClaim, and the cluster's name.
@@ -282,7 +233,7 @@ pub async fn got(tenant: &Tenant<'_>) -> anyhow::Result<(Claimed, String)> {
 }
 
 /// Tears down.
-async fn ended(tenant: &Tenant<'_>, claimed: &Claimed, cluster: &str) -> anyhow::Result<()> {
+pub async fn ended(tenant: &Tenant<'_>, claimed: &Claimed, cluster: &str) -> anyhow::Result<()> {
     tenant.change(&json!({ "tearDownCluster": true })).await?;
     claimed.until_released(GONE).await?;
     over(tenant, claimed, cluster, "TornDown").await

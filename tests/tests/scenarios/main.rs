@@ -12,6 +12,7 @@ mod engine;
 mod environment;
 mod happy;
 mod hive;
+mod hive_queue;
 mod hive_rights;
 mod invariants;
 mod job;
@@ -112,14 +113,17 @@ const SCENARIOS: &[Scenario] = &[
     long(acted(scenario!(unwatched::watches_refused_and_the_hub_acts_alone))),
     scenario!(unwatched::watches_refused_and_lifetime_reached),
     scenario!(unwatched::watches_refused),
-    remotes(2, pooled(scenario!(hive::hive_quota_reached))),
-    pooled(scenario!(hive::hive_two_tenants_of_one_pool)),
+    remotes(2, pooled(scenario!(hive_queue::hive_quota_reached))),
+    pooled(scenario!(hive_queue::hive_two_tenants_of_one_pool)),
     pooled(scenario!(hive::hive_torn_down)),
     pooled(scenario!(hive::hive_lifetime_ended_by_hive)),
     pooled(scenario!(hive::hive_cluster_deleted_underneath)),
     pooled(scenario!(hive::hive_claim_deleted_when_ready)),
     remotes(2, pooled(scenario!(hive::hive_beside_ci_operator))),
-    pooled(scenario!(hive::hive_pool_deleted)),
+    pooled(scenario!(hive_queue::hive_pool_deleted)),
+    remotes(2, pooled(scenario!(hive_queue::hive_claim_vanished_in_the_queue))),
+    pooled(scenario!(hive::hive_claim_deleted_on_the_hub)),
+    pooled(scenario!(hive_queue::hive_torn_down_in_the_queue)),
     pooled(scenario!(hive::hive_hibernated_and_resumed)),
     pooled(scenario!(hive::hive_kubeconfig_rotated)),
     pooled(scenario!(hive_rights::hive_secrets_out_of_reach)),

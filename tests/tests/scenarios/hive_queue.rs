@@ -1,0 +1,121 @@
+//! Where there are not enough clusters for all: queues of pools, quotas, and pools that go.
+
+use std::time::Duration;
+
+use anyhow::{Context as _, ensure};
+use serde_json::{Value, json};
+use testplatform_tests::{
+    actors::Fulfilled,
+    cluster::{SOON, at},
+    hive::{
+        claimed::{Claimed, kubeconfig},
+        offer::POOLS,
+    },
+    kinds::CLUSTER_POOL,
+    tenant::{Tenant, decoded},
+    witness::Witness,
+};
+
+use crate::hive::{GONE, ended, got};
+
+/// One waits for the other, and knows how long the queue is.
+pub async fn hive_two_tenants_of_one_pool(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    tenant.engine.offer.change(tenant.pool(), &json!({ "maxSize": 1 })).await?;
+    let (claimed, cluster) = got(tenant).await?;
+    let other = tenant.another("other").await?;
+    let others = kubeconfig(&cluster);
+    let own = move |secret: Option<&Value>| {
+        secret.is_none_or(|secret| decoded(secret).get("kubeconfig").is_none_or(|k| *k != others))
+    };
+    let secret = Witness::of(other.konflux(), &other.secret(), own).await?;
+    other.ask(&json!({})).await?;
+    let queued = |claim: &Value| claim["status"]["queue"]["position"] == 1;
+    let claim = other.until(SOON, "in the queue", queued).await?;
+    ensure!(claim["status"]["phase"] == "Pending", "{claim}");
+    other.until_condition("ClusterReady", "False", "").await?;
+    let last = other.another("last").await?;
+    last.ask(&json!({})).await?;
+    let behind = |claim: &Value| {
+        claim["status"]["queue"]["position"].as_u64() >= Some(1) && claim["status"]["queue"]["depth"] == 2
+    };
+    last.until(SOON, "behind it", behind).await?;
+    last.konflux().delete(&last.claim()).await?;
+    last.konflux().until_gone(&last.claim(), GONE).await?;
+
+    ended(tenant, &claimed, &cluster).await?;
+    let ready = |claim: &Value| claim["status"]["phase"] == "Ready";
+    let claim = other.until(GONE, "served", ready).await?;
+    ensure!(claim["status"]["queue"].is_null(), "{claim}");
+    let mine = other.claimed().await?.cluster().await?;
+    ensure!(mine != cluster, "a cluster was given twice");
+    other.until_secret(SOON, &kubeconfig(&mine)).await?;
+    secret.verdict()
+}
+
+/// More than the tenant may have at once waits until something is given back.
+pub async fn hive_quota_reached(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    tenant.engine.offer.limit(&tenant.namespace, 1).await?;
+    let (claimed, cluster) = got(tenant).await?;
+    let second = tenant.also("second", Fulfilled::ByHive).await?;
+    second.ask(&json!({})).await?;
+    second.until_condition("RequestAccepted", "False", "QuotaExceeded").await?;
+    second.until_phase("Pending").await?;
+    ensure!(tenant.remotes_made() == 1, "more than the quota was asked for");
+    ended(tenant, &claimed, &cluster).await?;
+    second.until(GONE, "served", |claim| claim["status"]["phase"] == "Ready").await?;
+    let own = second.claimed().await?.cluster().await?;
+    second.until_secret(SOON, &kubeconfig(&own)).await.map(|_| ())
+}
+
+/// It vanishes in the queue, and is asked for once more: with what was made then it goes on.
+pub async fn hive_claim_vanished_in_the_queue(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    let claimed = queued(tenant).await?;
+    let first = claimed.get().await?.context("it is gone")?;
+    tenant.engine.hub.cluster().delete(&claimed.at()).await?;
+    let another = |claim: &Value| claim["metadata"]["uid"] != first["metadata"]["uid"];
+    tenant.engine.hub.cluster().until_is(&claimed.at(), GONE, "asked for again", another).await?;
+    tenant.until(SOON, "the second try", |claim| claim["status"]["backend"]["attempt"] == 2).await?;
+    tenant.engine.offer.change(tenant.pool(), &json!({ "maxSize": 3 })).await?;
+    tenant.until(GONE, "served", |claim| claim["status"]["phase"] == "Ready").await?;
+    let cluster = claimed.cluster().await?;
+    tenant.until_secret(SOON, &kubeconfig(&cluster)).await?;
+    ended(tenant, &claimed, &cluster).await
+}
+
+/// Nothing was given yet, so nothing has to be destroyed.
+pub async fn hive_torn_down_in_the_queue(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    let claimed = queued(tenant).await?;
+    tenant.change(&json!({ "tearDownCluster": true })).await?;
+    tenant.until(GONE, "Deprovisioned", |claim| claim["status"]["phase"] == "Deprovisioned").await?;
+    ensure!(claimed.get().await?.is_none(), "Deprovisioned, and it still waits for a cluster");
+    tenant.until_condition("ProwJobCompleted", "True", "").await?;
+    tenant.engine.offer.change(tenant.pool(), &json!({ "maxSize": 3 })).await?;
+    tenant.nudge("torn down").await?;
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    ensure!(tenant.remotes_made() == 1, "a cluster was asked for all the same");
+    Ok(())
+}
+
+/// A pool that goes takes no claim any more, and its claims keep what they have.
+pub async fn hive_pool_deleted(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    let (claimed, cluster) = got(tenant).await?;
+    let pool = at(CLUSTER_POOL, POOLS, tenant.pool());
+    tenant.engine.hub.cluster().delete(&pool).await?;
+    let late = tenant.another("late").await?;
+    late.ask(&json!({})).await?;
+    late.until_condition("RequestAccepted", "False", "PoolNotFound").await?;
+    late.until_phase("Pending").await?;
+    tenant.until_phase("Ready").await?;
+    tenant.until_secret(SOON, &kubeconfig(&cluster)).await?;
+    ended(tenant, &claimed, &cluster).await
+}
+
+/// Asks of a pool that may have no cluster, and waits until the claim is in its queue.
+async fn queued(tenant: &Tenant<'_>) -> anyhow::Result<Claimed> {
+    tenant.engine.offer.empty(tenant.pool()).await?;
+    tenant.ask(&json!({})).await?;
+    let claimed = tenant.claimed().await?;
+    claimed.until_asked(SOON).await?;
+    tenant.until(SOON, "in the queue", |claim| claim["status"]["queue"]["position"] == 1).await?;
+    Ok(claimed)
+}
