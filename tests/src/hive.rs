@@ -46,7 +46,7 @@ pub struct Behaviour {
     pub installing: Duration,
     /// How clusters end.
     pub ending: Ending,
-    /// Those that do not end until they are let go.
+    /// Those that neither end nor wake up until they are let go.
     pub held: BTreeSet<String>,
     /// Gives the same cluster to two claims, and takes it back from the one that it does not belong to.
     pub conflicts: bool,
@@ -139,14 +139,14 @@ impl Hive {
         Ok(self.hub.merge(&deployment(cluster), &asleep).await?)
     }
 
-    /// Lets the destruction of a cluster last, until it is let go.
+    /// Lets the end of a cluster, or its waking up, last until it is let go.
     pub fn hold(&self, cluster: &str) {
         self.behave(|behaviour| {
             behaviour.held.insert(cluster.to_owned());
         });
     }
 
-    /// Lets the destruction of a cluster come to its end.
+    /// Lets the cluster end or wake up.
     pub fn let_go(&self, cluster: &str) {
         self.behave(|behaviour| {
             behaviour.held.remove(cluster);
@@ -231,6 +231,7 @@ impl Played {
             ("Hibernating", "Hibernating") | ("Running", "Running") => self.ended("resuming", name),
             ("Hibernating", _) => self.power(name, "Hibernating").await?,
             (_, "Running") => {}
+            _ if behaviour.held.contains(name) => {}
             _ if self.over("resuming", name, behaviour.resuming) => self.power(name, "Running").await?,
             (_, "WaitingForNodes") => {}
             _ => self.power(name, "WaitingForNodes").await?,

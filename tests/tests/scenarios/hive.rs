@@ -161,9 +161,16 @@ pub async fn hive_hibernated_and_resumed(tenant: &Tenant<'_>) -> anyhow::Result<
     let secret = Witness::of(tenant.konflux(), &tenant.secret(), keeps).await?;
     let ready = |claim: Option<&Value>| claim.is_some_and(|claim| has(claim, "ClusterReady", "True", ""));
     let claim = Witness::of(tenant.konflux(), &tenant.claim(), ready).await?;
+    tenant.hive()?.hold(&cluster);
     tenant.hive()?.hibernate(&cluster).await?;
     tenant.until_phase("Degraded").await?;
-    tenant.until_condition("_EphemeralClusterPhase", "True", "").await?;
+    // The provider asks Hive to wake it; what tasks look at does not change meanwhile.
+    let woken = |cluster: &Value| cluster["spec"]["powerState"] == "Running";
+    tenant.engine.hub.cluster().until_is(&deployment(&cluster), SOON, "told to run", woken).await?;
+    let shown = tenant.until_phase("Degraded").await?;
+    let phase = condition(&shown, "_EphemeralClusterPhase").unwrap_or(&Value::Null);
+    ensure!(phase["message"] == "Ready", "{shown}");
+    tenant.hive()?.let_go(&cluster);
     claimed.until_running(SOON).await?;
     tenant.until_phase("Ready").await?;
     tenant.until_condition("ClusterRunning", "True", "Running").await?;
@@ -227,6 +234,8 @@ pub async fn got(tenant: &Tenant<'_>) -> anyhow::Result<(Claimed, String)> {
     tenant.ask(&json!({})).await?;
     let claimed = tenant.claimed().await?;
     tenant.until_phase("Ready").await?;
+    // Core writes the phase first and the conditions after it.
+    tenant.until_condition("ClusterReady", "True", "Ready").await?;
     let cluster = claimed.cluster().await?;
     tenant.until_secret(SOON, &kubeconfig(&cluster)).await?;
     Ok((claimed, cluster))
