@@ -123,7 +123,8 @@ pub async fn hive_claim_deleted_when_ready(tenant: &Tenant<'_>) -> anyhow::Resul
 
 /// Hive counts for itself, and deletes the ClusterClaim.
 pub async fn hive_lifetime_ended_by_hive(tenant: &Tenant<'_>) -> anyhow::Result<()> {
-    let brief = json!({ "claimLifetime": { "maximum": "15s" } });
+    // Long enough to be seen ready also where a dozen scenarios begin at once.
+    let brief = json!({ "claimLifetime": { "maximum": "45s" } });
     tenant.engine.offer.change(tenant.pool(), &brief).await?;
     let (claimed, cluster) = got(tenant).await?;
     claimed.until_released(GONE).await?;
