@@ -235,8 +235,8 @@ pub async fn got(tenant: &Tenant<'_>) -> anyhow::Result<(Claimed, String)> {
     tenant.ask(&json!({})).await?;
     let claimed = tenant.claimed().await?;
     tenant.until_phase("Ready").await?;
-    // Core writes the phase first and the conditions after it.
-    tenant.until_condition("ClusterReady", "True", "Ready").await?;
+    // Core writes the phase first and the conditions after it. Where the lifetime is brief, the reason is Expiring at once.
+    tenant.until_condition("ClusterReady", "True", "").await?;
     let cluster = claimed.cluster().await?;
     tenant.until_secret(SOON, &kubeconfig(&cluster)).await?;
     Ok((claimed, cluster))
