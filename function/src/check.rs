@@ -24,7 +24,17 @@ pub fn checked(
     request: &RunFunctionRequest,
     judged: &Judged,
 ) -> RunFunctionResponse {
-    match violation(&response, request, judged) {
+    let violated = violation(&response, request, judged);
+    unless(violated, response, request)
+}
+
+/// The response, unless something is violated.
+pub(crate) fn unless(
+    violated: Option<String>,
+    response: RunFunctionResponse,
+    request: &RunFunctionRequest,
+) -> RunFunctionResponse {
+    match violated {
         None => response,
         Some(violated) => {
             let why = format!("internal error, nothing is changed: {violated}");

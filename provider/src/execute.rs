@@ -138,13 +138,13 @@ impl Executor {
 }
 
 /// A call that may take so long.
-pub(crate) async fn limited(
+pub(crate) async fn limited<T>(
     action: &'static str,
     patience: Duration,
-    call: impl Future<Output = Result<(), Cause>>,
-) -> Result<(), Error> {
+    call: impl Future<Output = Result<T, Cause>>,
+) -> Result<T, Error> {
     let cause = match timeout(patience, call).await {
-        Ok(Ok(())) => return Ok(()),
+        Ok(Ok(answer)) => return Ok(answer),
         Ok(Err(cause)) => cause,
         Err(_) => Cause::new(Reason::Timeout, format!("no answer within {} s", patience.as_secs_f32())),
     };

@@ -8,7 +8,6 @@ use jiff::Timestamp;
 use kube::api::ListParams;
 use serde_json::Value;
 use testplatform_apis::names::{ShortName, ephemeral_cluster::LABEL};
-use tokio::time::timeout;
 
 use crate::{
     build_clusters::{BuildClusters, Found, Here},
@@ -21,7 +20,7 @@ use crate::{
         status::Phase,
         world::{Draft, Job, Site, World},
     },
-    execute::{Cause, Error, Reason},
+    execute::{Cause, Error, Reason, limited},
     hub::Hub,
 };
 
@@ -184,12 +183,7 @@ impl Observer {
         action: &'static str,
         call: impl Future<Output = kube::Result<T>>,
     ) -> Result<T, Error> {
-        let cause = match timeout(self.patience, call).await {
-            Ok(Ok(answer)) => return Ok(answer),
-            Ok(Err(error)) => Cause::from(error),
-            Err(_) => Cause::new(Reason::Timeout, "the hub did not answer in time"),
-        };
-        Err(Error { action, reason: cause.reason, message: cause.message })
+        limited(action, self.patience, async { call.await.map_err(Cause::from) }).await
     }
 }
 

@@ -138,7 +138,7 @@ fn objects_of_either_controller_are_valid_under_both() {
     let (ours, theirs) = (crd::ephemeral_cluster(), theirs());
     let spec = any_of(theirs.pointer(&format!("{SCHEMA}/properties/spec")).unwrap());
     let status = prop::option::of(any_status());
-    proptest!(ProptestConfig::with_cases(128), |(spec in spec, status in status, generation in any::<i64>())| {
+    proptest!(ProptestConfig { rng_seed: proptest::test_runner::RngSeed::Fixed(1), ..ProptestConfig::with_cases(128) }, |(spec in spec, status in status, generation in any::<i64>())| {
         let mut object = json!({ "metadata": { "name": "a" }, "spec": spec });
         if let Some(mut status) = status {
             object["status"] = status.clone().into();

@@ -156,7 +156,7 @@ pub fn any_of(schema: &Value) -> BoxedStrategy<Value> {
 fn whatever_upstream_accepts_is_accepted_and_forwarded_as_it_is() {
     let upstream = upstream_spec_schema();
     let upstream_root = json!({ "type": "object", "properties": { "spec": upstream } });
-    proptest!(ProptestConfig::with_cases(128), |(spec in any_of(&upstream))| {
+    proptest!(ProptestConfig { rng_seed: proptest::test_runner::RngSeed::Fixed(1), ..ProptestConfig::with_cases(128) }, |(spec in any_of(&upstream))| {
         let claim = json!({ "spec": spec });
         prop_assert_eq!(admit(&upstream_root, &claim, None), Ok(()), "the test itself made a bad claim");
         prop_assert_eq!(admit(schema(), &claim, None), Ok(()));

@@ -2,8 +2,7 @@
 
 use super::{Judged, OURS};
 use crate::{
-    check::{foreign, repeated},
-    fatal::{fatal, shown},
+    check::{foreign, repeated, unless},
     proto::{RunFunctionRequest, RunFunctionResponse},
 };
 
@@ -13,13 +12,8 @@ pub(super) fn checked(
     request: &RunFunctionRequest,
     judged: &Judged,
 ) -> RunFunctionResponse {
-    match violation(&response, request, judged) {
-        None => response,
-        Some(violated) => {
-            let why = format!("internal error, nothing is changed: {violated}");
-            fatal(request, "InternalError", why, shown(request))
-        }
-    }
+    let violated = violation(&response, request, judged);
+    unless(violated, response, request)
 }
 
 /// What the response violates.

@@ -5,7 +5,6 @@ use std::{sync::Arc, time::Duration};
 use k8s_openapi::api::core::v1::Secret;
 use kube::runtime::reflector::ObjectRef;
 use testplatform_apis::hive_status::Blocked;
-use tokio::time::timeout;
 
 use super::{caches::Caches, hub::Hub};
 use crate::{
@@ -19,7 +18,7 @@ use crate::{
         world::{Deployment, Settings, Source, World},
     },
     ephemeral_cluster::credentials::{Credentials, Published, published_name},
-    execute::{Cause, Error, Reason, secret},
+    execute::{Cause, Error, Reason, limited, secret},
     redacted::Redacted,
 };
 use testplatform_apis::names::ours;
@@ -194,12 +193,8 @@ impl Observer {
         &self,
         call: impl Future<Output = kube::Result<Option<Secret>>>,
     ) -> Result<Option<Secret>, Error> {
-        let cause = match timeout(self.patience, call).await {
-            Ok(Ok(secret)) => return Ok(secret),
-            Ok(Err(error)) => Cause::about_secret(&error),
-            Err(_) => silent(),
-        };
-        Err(failed("get_credentials", cause))
+        let call = async { call.await.map_err(|error| Cause::about_secret(&error)) };
+        limited("get_credentials", self.patience, call).await
     }
 
     /// Any other call.
@@ -208,24 +203,11 @@ impl Observer {
         action: &'static str,
         call: impl Future<Output = kube::Result<T>>,
     ) -> Result<T, Error> {
-        let cause = match timeout(self.patience, call).await {
-            Ok(Ok(answer)) => return Ok(answer),
-            Ok(Err(error)) => Cause::from(error),
-            Err(_) => silent(),
-        };
-        Err(failed(action, cause))
+        limited(action, self.patience, async { call.await.map_err(Cause::from) }).await
     }
 
     /// A claim by the name of its Secret, as the cache knows it.
     pub fn cached(&self, namespace: &str, name: &str) -> Option<Arc<ClusterClaim>> {
         self.caches.claims.get(&ObjectRef::new(name).within(namespace))
     }
-}
-
-fn silent() -> Cause {
-    Cause::new(Reason::Timeout, "the hub did not answer in time")
-}
-
-fn failed(action: &'static str, cause: Cause) -> Error {
-    Error { action, reason: cause.reason, message: cause.message }
 }

@@ -74,7 +74,7 @@ mod tests {
             ("users: [{name: a, user: {authProvider: {name: gcp}}}]", "run"),
             ("extensions: [{name: x, extension: {exec: {}}}]\nusers: []", "run"),
             ("users: [{name: a, user: {tokenFile: /var/run/secrets/token}}]", "files"),
-            ("users: [{name: a, user: {client-key: /root/.ssh/id_rsa}}]", "files"),
+            ("users: [{name: a, user: {client-key: /etc/keys/client.key}}]", "files"),
         ] {
             assert!(judge(format!("{GOOD}{user}").as_bytes()).unwrap_err().contains(why), "{user}");
         }

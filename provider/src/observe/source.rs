@@ -17,7 +17,7 @@ use crate::{
         object::EphemeralCluster,
         prow_job::ProwJob,
     },
-    execute::{Cause, Error, Reason, secret},
+    execute::{Cause, Error, limited, secret},
     redacted::Redacted,
 };
 
@@ -104,12 +104,10 @@ impl Observer {
     ) -> Result<Source, Error> {
         if matches!(published, Published::Ours { .. }) {
             let name = object.secret_name();
-            let stored = timeout(self.patience, self.hub.secrets().get_opt(&name)).await;
-            let stored = match stored {
-                Ok(Ok(stored)) => stored,
-                Ok(Err(error)) => return Err(failed(Cause::about_secret(&error))),
-                Err(_) => return Err(failed(Cause::new(Reason::Timeout, "the hub did not answer in time"))),
+            let call = async {
+                self.hub.secrets().get_opt(&name).await.map_err(|error| Cause::about_secret(&error))
             };
+            let stored = limited("get_credentials", self.patience, call).await?;
             *published = crate::caches::judge(stored.as_ref().map(|secret| &secret.metadata), object);
             if let (Some(stored), Published::Ours { source_revision: said, .. }) = (stored, published) {
                 let same = stored.data.as_ref() == Some(&secret::data(&credentials));
@@ -147,10 +145,6 @@ impl Observer {
         let version = |secret: Secret| secret.metadata.resource_version.unwrap_or_default();
         Ok((read.into_iter().map(|(name, secret)| (name, version(secret))).collect(), values))
     }
-}
-
-fn failed(cause: Cause) -> Error {
-    Error { action: "get_credentials", reason: cause.reason, message: cause.message }
 }
 
 /// Which state the Secrets are in.

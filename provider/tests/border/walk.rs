@@ -121,7 +121,8 @@ fn event() -> impl Strategy<Value = Event> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+    // The same walks in every run, so that CI is; other seeds and more cases find more, now and then.
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, rng_seed: proptest::test_runner::RngSeed::Fixed(1), ..ProptestConfig::default() })]
 
     #[test]
     fn anything_may_happen(events in prop::collection::vec(event(), 1..14), seed in 1_u64..u64::MAX) {

@@ -1,0 +1,144 @@
+//! Draining, deletion, and trouble.
+
+use function_testplatform::proto::Severity;
+use function_testplatform::{Options, run};
+use serde_json::{Value, json};
+use testplatform_apis::names::ours;
+
+use crate::support::pool::PoolWorld;
+use crate::{is, made};
+
+#[test]
+fn a_pool_that_is_drained_is_held_by_its_claims_and_says_by_which() {
+    let mut world = made(&json!({ "admins": [{ "kind": "Group", "name": "team" }] }));
+    world.change(&json!({ "drain": true }));
+    world.pass();
+    assert!(world.objects["pool"]["metadata"]["deletionTimestamp"].is_string());
+    assert!(
+        world.objects["admins"]["metadata"].get("deletionTimestamp").is_none(),
+        "who debugs is needed now"
+    );
+    assert_eq!(world.phase(), "Draining");
+    is(&world, "Drained", "False", "Draining");
+    world.on_the_hub(&json!({ "metadata": { "deletionTimestamp": world.now } }));
+    let words = "The following ClusterDeployments are pending cleanup: aws-420-abcde, aws-420-fghij";
+    world.hive_says("DeletionPossible", "False", "ClusterDeploymentsPendingCleanup", words);
+    world.settle();
+    is(&world, "Drained", "False", "ClaimsHoldIt");
+    assert_eq!(world.status["claimedClusters"], json!(["aws-420-abcde", "aws-420-fghij"]));
+    assert_eq!(
+        world.status["message"],
+        "the pool is going, as asked; 2 clusters hold it until they are given back: aws-420-abcde, aws-420-fghij"
+    );
+    world.objects.remove("pool");
+    world.settle();
+    assert_eq!(world.phase(), "Drained");
+    is(&world, "Drained", "True", "Gone");
+    assert!(world.objects["admins"]["metadata"]["deletionTimestamp"].is_string());
+    world.objects.clear();
+    world.change(&json!({ "drain": false }));
+    world.settle();
+    assert_eq!(world.phase(), "Ready", "and back");
+}
+
+#[test]
+fn a_pool_that_somebody_deletes_on_the_hub_is_made_anew() {
+    let mut world = made(&json!({}));
+    assert!(world.manifest()["metadata"].get("uid").is_none(), "nothing is pinned");
+    world.on_the_hub(&json!({ "metadata": { "deletionTimestamp": world.now } }));
+    world.pass();
+    assert_eq!(world.phase(), "Draining");
+    is(&world, "Drained", "False", "DeletedOnTheHub");
+    assert!(world.objects["pool"]["metadata"].get("deletionTimestamp").is_none(), "Git wants it");
+}
+
+#[test]
+fn trouble_is_told_with_the_last_failure_that_hive_has_forgotten() {
+    let mut world = made(&json!({}));
+    let failure = json!({
+        "clusterDeployment": "aws-420-abcde", "reason": "InsufficientInstances", "message": "quota exceeded",
+        "time": "2026-11-23T09:59:00Z", "attempt": 1,
+    });
+    world.counts(3, 0, 0);
+    world.reports(&json!({ "lastProvisionFailure": failure }));
+    world.settle();
+    assert_eq!(world.phase(), "Degraded");
+    is(&world, "PoolHealthy", "False", "InstallationsFail");
+    assert_eq!(world.status["lastProvisionFailure"], failure);
+    // With a cluster there it is news of yesterday.
+    world.counts(3, 0, 1);
+    world.settle();
+    assert_eq!(world.phase(), "Ready");
+    assert_eq!(world.status["lastProvisionFailure"], failure);
+    world.hive_says("MissingDependencies", "True", "Missing", "cluster image set: not found");
+    world.settle();
+    is(&world, "PoolHealthy", "False", "MissingDependencies");
+    world.hive_says("MissingDependencies", "False", "Verified", "");
+    world.hive_says("InventoryValid", "False", "Invalid", "{\"Missing\":[\"a\"]}");
+    world.settle();
+    is(&world, "PoolHealthy", "False", "InventoryInvalid");
+}
+
+#[test]
+fn what_is_invalid_keeps_what_runs() {
+    let mut world = made(&json!({ "admins": [{ "kind": "Group", "name": "team" }] }));
+    let before = world.objects.clone();
+    for broken in [json!({ "platform": {} }), json!({ "size": "many" }), json!({ "baseDomain": null })] {
+        let mut world = world.clone();
+        world.change(&broken);
+        world.settle();
+        is(&world, "RequestAccepted", "False", "InvalidPool");
+        assert_eq!(world.phase(), "Ready");
+        let spec = |objects: &std::collections::BTreeMap<String, Value>| -> Vec<Value> {
+            objects.values().map(|o| o["spec"].clone()).collect()
+        };
+        assert_eq!(spec(&world.objects), spec(&before), "{broken}");
+    }
+    // Nor does it move, where nothing checks that but we.
+    world.change(&json!({ "namespace": "elsewhere", "providerConfig": "hive-2", "name": "other" }));
+    world.settle();
+    is(&world, "RequestAccepted", "True", "ChangeIgnored");
+    assert_eq!(world.manifest()["metadata"]["namespace"], "cluster-pools");
+    assert_eq!(world.objects["pool"]["spec"]["providerConfigRef"]["name"], "hive-1");
+}
+
+#[test]
+fn what_the_hub_says_is_passed_on() {
+    let says = |world: &mut PoolWorld, message: &str| {
+        let synced =
+            json!([{ "type": "Synced", "status": "False", "reason": "ReconcileError", "message": message }]);
+        world.objects.get_mut("pool").unwrap()["status"]["conditions"] = synced;
+        world.pass();
+    };
+    let mut world = made(&json!({}));
+    says(&mut world, "observe failed: cannot get object: Unauthorized");
+    is(&world, "RemoteConsistent", "False", "HubUnreachable");
+    assert_eq!(world.phase(), "Ready", "what is known of it still holds");
+    says(
+        &mut world,
+        "observe failed: cannot get desired state: cannot dry run SSA: failed: .spec.platform.aws.foo: field not declared in schema",
+    );
+    is(&world, "RequestAccepted", "False", "UnknownField");
+    assert!(world.said("RequestAccepted").ends_with("spec.platform.aws.foo"));
+    world.reports(&json!("no object"));
+    world.pass();
+    is(&world, "RemoteConsistent", "False", "Unreadable");
+}
+
+/// One of ours that this version does not know would be destroyed.
+#[test]
+fn a_newer_versions_resource_is_fatal() {
+    let mut world = made(&json!({}));
+    let newer = json!({ "metadata": { "name": "x", "labels": { ours::COMPONENT: "quota" } } });
+    world.objects.insert("quota".into(), newer);
+    let response = run(&world.request(), &Options::default(), world.now);
+    assert_eq!(response.results[0].severity(), Severity::Fatal);
+    assert_eq!(response.results[0].reason.as_deref(), Some("NewerVersion"));
+    assert_eq!(response.conditions.len(), 10, "what is shown is said again");
+    // A resource of another step is not ours.
+    world.objects.remove("quota");
+    let foreign = json!({ "metadata": { "name": "x" } });
+    world.objects.insert("foreign".into(), foreign);
+    let response = run(&world.request(), &Options::default(), world.now);
+    assert!(response.results.iter().all(|r| r.severity() != Severity::Fatal));
+}

@@ -1,0 +1,279 @@
+//! Ends: asked for, by lifetime, and for want of a cluster.
+
+use jiff::SignedDuration;
+use serde_json::json;
+
+use crate::support::world::{NAME, World};
+use crate::{is, manifest, tear_down};
+
+#[test]
+fn torn_down_while_it_waits() {
+    for queued in [false, true] {
+        let mut world = World::hive();
+        world.settle();
+        if queued {
+            world.hive_queues(&json!({ "supply": "Installing" }));
+            world.settle();
+        }
+        tear_down(&mut world);
+        assert_eq!((world.phase().as_str(), world.remote.is_none()), ("Deprovisioned", true));
+        is(&world, "ProwJobCompleted", "True", "TornDown");
+        world.spec["tearDownCluster"] = json!(false);
+        world.settle();
+        assert_eq!((world.phase().as_str(), world.made), ("Deprovisioned", 1), "there is no way back");
+    }
+}
+
+#[test]
+fn a_teardown_cannot_be_taken_back() {
+    let mut world = World::hive_ready();
+    tear_down(&mut world);
+    world.spec["tearDownCluster"] = json!(false);
+    world.settle();
+    assert_eq!(world.phase(), "Deprovisioning");
+    // Nor is it forgotten with the status: the writer's deletion, and then the note on the credentials, remember it.
+    world.drop_status();
+    world.settle();
+    assert_eq!(world.phase(), "Deprovisioning");
+    world.hive_is_done();
+    world.provider();
+    world.drop_status();
+    world.settle();
+    assert_eq!((world.phase().as_str(), world.made), ("Deprovisioned", 1));
+    is(&world, "ProwJobCompleted", "True", "TornDown");
+    world.drop_status();
+    world.settle();
+    assert_eq!((world.phase().as_str(), world.made), ("Deprovisioned", 1), "nor afterwards");
+}
+
+/// What ends a cluster, the phase that it leads to, and why nothing is left in the end.
+type End = (fn(&mut World), &'static str, &'static str);
+
+/// Core shows nothing of an Object that it deletes, until it is desired again.
+#[test]
+fn what_is_not_shown_any_more_is_not_gone() {
+    let ends: [End; 4] = [
+        (|w| w.spec["tearDownCluster"] = json!(true), "Deprovisioning", "TornDown"),
+        (|w| w.later(SignedDuration::from_hours(2)), "Deprovisioning", "Expired"),
+        (World::hive_loses_the_cluster, "Failed", "TornDown"),
+        // It was never ready, and is given back all the same.
+        (|w| w.later(SignedDuration::from_hours(4)), "Failed", "TornDown"),
+    ];
+    for (i, (end, phase, reason)) in ends.into_iter().enumerate() {
+        let mut world = World::hive();
+        world.spec["lifetime"] = json!("2h");
+        world.settle();
+        world.hive_assigns();
+        if i < 3 {
+            world.hive_publishes();
+        }
+        world.settle();
+        end(&mut world);
+        world.provider();
+        world.pass();
+        assert!(
+            !world.refs.contains("claim") && world.objects.contains_key("claim"),
+            "on its way out, unseen"
+        );
+        for _ in 0..3 {
+            world.pass();
+            assert!(world.refs.contains("claim"), "desired again, so that it is seen");
+            world.provider();
+            world.drop_status();
+            world.settle();
+            assert_eq!(world.phase(), phase, "end {i}");
+            is(&world, "ProwJobCompleted", "False", "TearingDown");
+        }
+        assert!(world.remote.is_some());
+        world.hive_is_done();
+        world.settle();
+        is(&world, "ProwJobCompleted", "True", reason);
+        assert_eq!(world.phase(), if phase == "Failed" { "Failed" } else { "Deprovisioned" });
+        // The Object that looked, and found nothing, remembers all of it.
+        world.drop_status();
+        world.settle();
+        is(&world, "ProwJobCompleted", "True", reason);
+        assert_eq!(world.phase(), if phase == "Failed" { "Failed" } else { "Deprovisioned" });
+        assert_eq!(world.made, 1);
+    }
+}
+
+/// Neither is what an Object leaves behind that an administrator freed of its finalizer.
+#[test]
+fn an_object_that_is_gone_is_no_proof() {
+    let mut world = World::hive_ready();
+    world.reachable = false;
+    tear_down(&mut world);
+    world.objects.remove("claim");
+    world.settle();
+    assert_eq!(world.phase(), "Deprovisioning");
+    is(&world, "ProwJobCompleted", "False", "TearingDown");
+    world.reachable = true;
+    world.settle();
+    let remote = world.remote.as_ref().unwrap();
+    assert!(!remote["metadata"]["deletionTimestamp"].is_null(), "found, and taken away once more");
+    assert_eq!(world.phase(), "Deprovisioning");
+    world.hive_is_done();
+    world.settle();
+    is(&world, "ProwJobCompleted", "True", "TornDown");
+}
+
+/// Another claim of the same name is not ours to end.
+#[test]
+fn a_name_that_is_taken_again_is_an_end() {
+    let mut world = World::hive_ready();
+    tear_down(&mut world);
+    world.hive_is_done();
+    world.provider();
+    world.remote = Some(json!({ "metadata": { "name": NAME, "uid": "somebody-elses" } }));
+    world.settle();
+    assert_eq!(world.phase(), "Deprovisioned");
+    is(&world, "ProwJobCompleted", "True", "TornDown");
+    assert!(world.remote.is_some());
+    assert_eq!(world.policies(), json!(["Observe"]));
+}
+
+#[test]
+fn the_end_waits_for_a_hub_that_cannot_be_reached() {
+    let mut world = World::hive_ready();
+    world.reachable = false;
+    tear_down(&mut world);
+    assert_eq!(world.phase(), "Deprovisioning");
+    assert!(world.remote.is_some() && world.objects.contains_key("claim"));
+    world.reachable = true;
+    world.settle();
+    world.hive_is_done();
+    world.settle();
+    assert_eq!(world.phase(), "Deprovisioned");
+}
+
+#[test]
+fn our_lifetime_ends_it() {
+    let mut world = World::hive();
+    world.spec["lifetime"] = json!("2h");
+    world.settle();
+    world.hive_publishes();
+    world.settle();
+    assert_eq!(world.status["expiresAt"], "2026-11-21T12:00:00Z");
+    world.later(SignedDuration::from_hours(2));
+    world.settle();
+    assert_eq!(world.phase(), "Deprovisioning");
+    // A longer one comes too late.
+    world.spec["lifetime"] = json!("8h");
+    world.settle();
+    assert_eq!(world.phase(), "Deprovisioning");
+    world.hive_is_done();
+    world.settle();
+    assert_eq!(world.phase(), "Deprovisioned");
+    is(&world, "ProwJobCompleted", "True", "Expired");
+    assert_eq!(world.tenant["kubeconfig"], "");
+}
+
+#[test]
+fn hives_own_end_is_an_end_and_no_loss() {
+    for seen in [false, true] {
+        let mut world = World::hive_ready();
+        let remote = world.remote.as_mut().unwrap();
+        remote["status"]["lifetime"] = json!("3h");
+        world.settle();
+        assert_eq!(world.status["expiresAt"], "2026-11-21T13:00:00Z", "the pool's maximum");
+        if seen {
+            world.later(SignedDuration::from_hours(3));
+            world.settle();
+            assert_eq!(world.phase(), "Deprovisioning");
+            world.hive_is_done();
+        } else {
+            // Nobody looked, and meanwhile it is gone.
+            world.remote = None;
+            world.secrets.clear();
+            world.later(SignedDuration::from_hours(4));
+        }
+        world.settle();
+        assert_eq!((world.phase().as_str(), world.made), ("Deprovisioned", 1));
+        is(&world, "ProwJobCompleted", "True", "Expired");
+    }
+}
+
+#[test]
+fn the_pools_limits_are_the_claims() {
+    let mut world = World::hive();
+    world.catalogue.as_mut().unwrap()["pools"][0]["maxLifetime"] = json!("3h");
+    world.spec["lifetime"] = json!("9h");
+    world.settle();
+    is(&world, "RequestAccepted", "True", "LifetimeClamped");
+    assert_eq!(
+        manifest(&world)["spec"]["lifetime"],
+        "7h15m0s",
+        "3h, 4h to provision, and a quarter of an hour"
+    );
+    world.hive_publishes();
+    world.settle();
+    assert_eq!(world.status["expiresAt"], "2026-11-21T13:00:00Z");
+    let mut world = World::hive();
+    world.catalogue.as_mut().unwrap()["pools"][0]["maxLifetime"] = json!("3h");
+    world.catalogue.as_mut().unwrap()["pools"][0]["defaultLifetime"] = json!("1h");
+    world.settle();
+    world.hive_publishes();
+    world.settle();
+    assert_eq!(world.status["expiresAt"], "2026-11-21T11:00:00Z");
+    let mut world = World::hive_ready();
+    world.settle();
+    assert_eq!(world.status.get("expiresAt"), None, "no limit, no end");
+    assert_eq!(manifest(&world)["spec"].get("lifetime"), None);
+}
+
+#[test]
+fn a_claim_that_is_not_served_in_time_fails_and_is_given_back() {
+    for bound in [false, true] {
+        let mut world = World::hive();
+        world.spec["clusterClaim"]["timeout"] = json!("1h");
+        world.settle();
+        if bound {
+            world.hive_assigns();
+            world.settle();
+        }
+        world.later(SignedDuration::from_hours(1));
+        world.settle();
+        assert_eq!(world.phase(), "Failed");
+        is(
+            &world,
+            "ProwJobCompleted",
+            if bound { "False" } else { "True" },
+            if bound { "TearingDown" } else { "TornDown" },
+        );
+        world.hive_is_done();
+        world.settle();
+        is(&world, "ProwJobCompleted", "True", "TornDown");
+        assert!(!world.objects.contains_key("credentials") && world.remote.is_none());
+        let message = world.status["message"].as_str().unwrap().to_owned();
+        assert!(
+            message.starts_with("not ready within the provision timeout")
+                && !message.contains("what is left"),
+            "{message}"
+        );
+        world.settle();
+        assert_eq!(world.status["message"], message);
+    }
+    // Once ready, it no longer counts.
+    let mut world = World::hive();
+    world.spec["clusterClaim"]["timeout"] = json!("1h");
+    world.settle();
+    world.hive_publishes();
+    world.settle();
+    world.later(SignedDuration::from_hours(30));
+    world.settle();
+    assert_eq!(world.phase(), "Ready");
+}
+
+/// A backstop on the hub never ends a cluster that was promised no end.
+#[test]
+fn the_inputs_maximum_is_a_default_too() {
+    let mut world = World::hive();
+    world.input["maxima"] = json!({ "lifetime": "6h" });
+    world.settle();
+    assert_eq!(manifest(&world)["spec"]["lifetime"], "10h15m0s");
+    world.hive_publishes();
+    world.settle();
+    assert_eq!(world.status["expiresAt"], "2026-11-21T16:00:00Z", "ours, before Hive's own");
+    is(&world, "RequestAccepted", "True", "Accepted");
+}

@@ -1,0 +1,35 @@
+//! Lives of a claim for a cluster out of a Hive pool, from the tenant's side: good ones, and such in which something goes
+//! wrong and comes right again.
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test that cannot go on says so")]
+
+mod choice;
+mod ends;
+mod life;
+mod lost;
+mod queue;
+#[path = "../support/mod.rs"]
+mod support;
+
+use serde_json::{Value, json};
+use support::world::World;
+
+fn is(world: &World, type_: &str, status: &str, reason: &str) {
+    assert_eq!(world.condition(type_), (status.to_owned(), reason.to_owned()), "{type_}");
+}
+
+fn manifest(world: &World) -> &Value {
+    &world.objects["claim"].object["spec"]["forProvider"]["manifest"]
+}
+
+fn assigned() -> World {
+    let mut world = World::hive();
+    world.settle();
+    world.hive_assigns();
+    world.settle();
+    world
+}
+
+fn tear_down(world: &mut World) {
+    world.spec["tearDownCluster"] = json!(true);
+    world.settle();
+}

@@ -1,0 +1,160 @@
+//! Secrets, status and inputs that are lost, late or changed.
+
+use jiff::SignedDuration;
+use serde_json::json;
+use testplatform_apis::names::ours;
+
+use crate::support::world::World;
+use crate::{is, provisioning};
+
+fn lose_secrets(world: &mut World) {
+    world.details.clear();
+    world.objects.get_mut("credentials").unwrap().details.clear();
+}
+
+#[test]
+fn lost_connection_secrets_are_read_again_and_nothing_is_wiped_meanwhile() {
+    let mut world = World::ready();
+    lose_secrets(&mut world);
+    let tenant = world.tenant.clone();
+    world.pass();
+    is(&world, "ClusterReady", "False", "WaitingForCredentials");
+    assert_eq!(world.tenant, tenant);
+    let annotations = &world.objects["credentials"].object["metadata"]["annotations"];
+    assert_eq!(annotations["testplatform.ci.openshift.org/read-again"], "true");
+    world.settle();
+    is(&world, "ClusterReady", "True", "Ready");
+}
+
+#[test]
+fn what_came_from_the_shared_secret_is_never_given() {
+    let mut world = provisioning();
+    world.drop_status();
+    let credentials = world.objects.get_mut("credentials").unwrap();
+    credentials.object["metadata"]["annotations"] = json!({});
+    credentials.object["metadata"]["finalizers"] = json!(["finalizer.managedresource.crossplane.io"]);
+    credentials.object["spec"]["forProvider"]["manifest"]["metadata"]["name"] = json!("pending");
+    credentials.object["status"]["atProvider"]["manifest"] = json!({ "metadata": { "name": "pending" } });
+    credentials.details.insert("kubeconfig".into(), "somebody else's".into());
+    world.details.clone_from(&world.objects["credentials"].details);
+    world.settle();
+    assert_eq!(world.phase(), "Provisioning");
+    assert_eq!(world.tenant.get("kubeconfig"), None);
+    world.hub_ready();
+    world.settle();
+    is(&world, "ClusterReady", "True", "Ready");
+}
+
+/// Until something was asked of a hub, the input may still be changed.
+#[test]
+fn a_held_claim_follows_the_input() {
+    let mut world = World { environment: None, ..World::default() };
+    world.settle();
+    assert_eq!(world.status["backend"]["namespace"], "ephemeral-cluster");
+    world.input["namespace"] = json!("new");
+    world.input["providerConfig"] = json!("hub-new");
+    world.environment = Some(json!({ "clusterName": "c" }));
+    world.settle();
+    let writer = &world.objects["ec"].object["spec"];
+    assert_eq!(writer["providerConfigRef"]["name"], "hub-new");
+    assert_eq!(writer["forProvider"]["manifest"]["metadata"]["namespace"], "new");
+    assert_eq!(world.status["hub"]["name"], "hub-new");
+    assert_eq!(world.status["backend"]["namespace"], "new");
+}
+
+#[test]
+fn a_kubeconfig_that_never_comes_is_a_timeout_all_the_same() {
+    let mut world = provisioning();
+    world.hub_ready();
+    world.secrets.clear();
+    world.settle();
+    world.later(SignedDuration::from_hours(5));
+    world.settle();
+    assert_eq!(world.phase(), "Failed");
+}
+
+#[test]
+fn an_old_cluster_survives_the_loss_of_status_and_secrets() {
+    for ready in [false, true] {
+        let mut world = World::ready();
+        world.later(SignedDuration::from_hours(5));
+        let shown = world.conditions["Ready"].clone();
+        world.drop_status();
+        if ready {
+            world.conditions.insert("Ready".into(), shown);
+        }
+        lose_secrets(&mut world);
+        world.settle();
+        assert_eq!(world.phase(), "Ready");
+    }
+}
+
+#[test]
+fn a_default_ends_no_cluster_that_was_promised_none_or_more() {
+    let mut world = World::ready();
+    world.input["defaults"] = json!({ "lifetime": "1h" });
+    world.later(SignedDuration::from_hours(3));
+    world.spec["lifetime"] = json!("8h");
+    world.settle();
+    world.spec.as_object_mut().unwrap().remove("lifetime");
+    world.settle();
+    assert_eq!((world.phase().as_str(), world.status.get("expiresAt")), ("Ready", None));
+
+    let mut world = World::default();
+    world.input["defaults"] = json!({ "lifetime": "4h" });
+    world.settle();
+    world.hub_ready();
+    world.settle();
+    world.later(SignedDuration::from_hours(2));
+    for defaults in [json!({ "lifetime": "1h", "provisionTimeout": "1m" }), json!({})] {
+        world.input["defaults"] = defaults;
+        world.settle();
+        assert_eq!(world.status["expiresAt"], "2026-11-21T14:00:00Z");
+    }
+    let mut world = provisioning();
+    world.later(SignedDuration::from_hours(2));
+    world.input["defaults"] = json!({ "provisionTimeout": "1h" });
+    world.settle();
+    assert_eq!(world.phase(), "Provisioning", "a later timeout does not reach back");
+}
+
+#[test]
+fn a_lifetime_can_be_extended_without_a_maximum_as_far_as_the_hub_goes() {
+    let mut world = World::default();
+    world.spec["lifetime"] = json!("1h");
+    world.settle();
+    world.hub_ready();
+    world.settle();
+    world.spec["lifetime"] = json!("2h");
+    world.settle();
+    assert_eq!(world.status["expiresAt"], "2026-11-21T12:00:00Z");
+    is(&world, "RequestAccepted", "True", "Accepted");
+}
+
+/// Core's cache can show the emptied keys of an end before the status of the same pass.
+#[test]
+fn emptied_keys_without_status_are_those_of_an_end_before_anything_was_made() {
+    let mut world = World::default();
+    world.spec["tearDownCluster"] = json!(true);
+    world.pass();
+    world.drop_status();
+    world.settle();
+    is(&world, "ProwJobCompleted", "True", "NothingToTearDown");
+    assert!(!world.objects.contains_key("ec"));
+}
+
+/// Setting its finalizer makes provider-kubernetes forget what it observed, until it looks again half a minute later.
+#[test]
+fn credentials_of_which_the_observation_is_lost_are_read_again() {
+    let mut world = World::ready();
+    let credentials = world.objects.get_mut("credentials").unwrap();
+    credentials.object["status"]["atProvider"] = json!({});
+    world.pass();
+    let again = |world: &World| {
+        world.objects["credentials"].object["metadata"]["annotations"][ours::READ_AGAIN].clone()
+    };
+    assert_eq!(again(&world), "true");
+    world.settle();
+    assert!(again(&world).is_null());
+    assert_eq!(world.phase(), "Ready");
+}
