@@ -17,7 +17,8 @@ pub mod ours {
     pub const FAILED: &str = "testplatform.ci.openshift.org/failed";
     /// On the writer Object: why nothing is left that costs money. Second witness of that latch.
     pub const OVER: &str = "testplatform.ci.openshift.org/over";
-    /// On the writer Object of a cluster with a lifetime: when it became ready. Second witness of that time.
+    /// On the writer Object of a cluster that has a lifetime, or comes out of a pool: when it became ready. Second witness of that
+    /// time, and of that it ever was.
     pub const READY_AT: &str = "testplatform.ci.openshift.org/ready-at";
     /// On the writer Object: the default lifetime that the claim was born with. A later default does not touch it.
     pub const DEFAULT_LIFETIME: &str = "testplatform.ci.openshift.org/default-lifetime";

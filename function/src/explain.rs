@@ -72,6 +72,7 @@ fn latched(judged: &Judged) -> Vec<String> {
     let ready = [
         ("the kubeconfig in the composite's connection Secret", observed.details.has_kubeconfig()),
         ("status.readyAt", observed.composite.status.ready_at.is_some()),
+        (ours::READY_AT, observed.note(ours::READY_AT).is_some()),
         ("condition Ready", observed.composite.is_ready()),
     ];
     let ready: Vec<&str> = ready.into_iter().filter(|(_, holds)| *holds).map(|(what, _)| what).collect();

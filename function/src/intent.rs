@@ -49,7 +49,7 @@ pub struct Intent {
     pub failed: Option<Failure>,
     /// Why nothing is left that costs money, noted on the writer.
     pub over: Option<String>,
-    /// When a cluster with a lifetime became ready, noted on the writer.
+    /// When a cluster that has a lifetime, or comes out of a pool, became ready: noted on the writer.
     pub ready_at: Option<Timestamp>,
     /// Why the writer is or was taken away, noted on the credentials.
     pub ending: Option<String>,

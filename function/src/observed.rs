@@ -224,14 +224,15 @@ impl Observed {
         }
     }
 
-    /// Whether the claim ever was ready. Two witnesses beside the status, because a restore drops status:
-    /// the composite's own connection details hold a kubeconfig, or the composite is Ready and a kubeconfig
-    /// is or was there. Ready alone is not believed: ready means that the kubeconfig is there.
+    /// Whether the claim ever was ready. Three witnesses beside the status, because a restore drops status:
+    /// the composite's own connection details hold a kubeconfig, it is noted on the writer when it became ready, or the
+    /// composite is Ready and a kubeconfig is or was there. Ready alone is not believed: ready means that the kubeconfig is there.
     pub fn ever_ready(&self) -> bool {
         let seen = self.details.has_kubeconfig_key()
             || self.credentials.as_ref().is_some_and(|c| c.details.has_kubeconfig());
         self.details.has_kubeconfig()
             || self.composite.status.ready_at.is_some()
+            || self.note(ours::READY_AT).is_some()
             || (self.composite.is_ready() && seen)
     }
 

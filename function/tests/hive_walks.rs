@@ -190,3 +190,14 @@ fn any_walk_takes_one_cluster_at_most_and_ends_3() {
 fn any_walk_takes_one_cluster_at_most_and_ends_4() {
     quarter(4);
 }
+
+/// Both copies of the kubeconfig are lost, then Hive takes the cluster back, and a restore drops the status: of all that told that
+/// the tenant ever had credentials, what is noted on the writer is left. Without it what the tenant has would not be emptied.
+#[test]
+fn what_a_tenant_ever_had_is_taken_back_whatever_is_lost() {
+    use Happens as H;
+    let lost = H::Trouble(Trouble::SecretsLost);
+    let walk =
+        [H::Pass, H::Provider, H::Published, lost, H::Unassigned, H::Trouble(Trouble::StatusDropped), lost];
+    takes_one_cluster_at_most_and_ends(walk.to_vec()).unwrap();
+}

@@ -34,7 +34,9 @@ pub(super) fn intent(
         ending: noted.or_else(|| ending.map(|e| e.as_str().to_owned())),
         teardown: course.teardown,
         failed: course.failure,
-        ready_at: course.ready_at.filter(|_| request.lifetime.effective.is_some()),
+        // A lifetime counts from it. Where Hive may take a cluster back and give another, it is also what tells that the tenant has
+        // credentials, once all other witnesses are lost.
+        ready_at: course.ready_at.filter(|_| removal || request.lifetime.effective.is_some()),
         read_again: observed.credentials.as_ref().is_some_and(Credentials::lost),
         credentials: keeps_credentials(course),
         writer_ready: course.ever_ready || over.is_some(),
