@@ -13,6 +13,7 @@
 
 mod check;
 mod conditions;
+mod drain;
 mod explain;
 mod observed;
 mod resources;
@@ -36,6 +37,7 @@ pub use observed::{Observed, Peer, Pool};
 pub use sizing::Size;
 pub use validate::{Remark, Wanted};
 
+use self::drain::Going;
 use crate::{
     Options,
     backend::Desired,
@@ -104,16 +106,20 @@ pub fn judge(request: &RunFunctionRequest, now: Timestamp) -> Result<Judged, Unu
 }
 
 impl Judged {
+    /// How far it is, if it is to drain.
+    fn going(&self) -> Going {
+        drain::going(self.wanted.as_ref().is_ok_and(|w| w.drain), &self.observed)
+    }
+
     /// What may be missing from the desired state although it is observed, because it is taken away on purpose.
     pub(crate) fn taken_away(&self) -> Vec<&'static str> {
         let Ok(wanted) = &self.wanted else { return vec![] };
         let external = wanted.spec.scaling_mode == Some(ScalingMode::External);
-        let gone = self.observed.pool.is_none();
         let mut away = Vec::new();
         if wanted.drain {
             away.push(POOL);
         }
-        if wanted.spec.admins.is_empty() || (wanted.drain && gone) {
+        if wanted.spec.admins.is_empty() || self.going() == Going::Gone {
             away.push(ADMINS);
         }
         // It never has the policy Delete, so taking it away touches nothing on the hub.

@@ -6,6 +6,7 @@ mod composite;
 mod details;
 mod environment;
 mod link;
+pub(crate) mod look;
 mod peers;
 mod pools;
 mod required;

@@ -1,4 +1,4 @@
-//! Judged → the conditions of a pool, all of them in every pass: one that is left out would keep its last value.
+//! Judged → the conditions of a pool, all of them in every pass that sees it: one that is left out would keep its last value.
 
 pub(super) mod words;
 
@@ -20,6 +20,10 @@ use ConditionStatus::{False, True, Unknown};
 
 /// The conditions, in their order.
 pub(super) fn conditions(judged: &Judged) -> Vec<Condition> {
+    if judged.phase == PoolPhase::Draining && judged.observed.pool.is_none() {
+        // Core shows nothing of it in this pass. What the others said still holds, and what is left out keeps its value.
+        return vec![drained(judged)];
+    }
     vec![
         accepted(judged),
         consistent(judged),
@@ -341,13 +345,12 @@ fn drained(judged: &Judged) -> Condition {
         |status, reason: Drained, message: &str| condition(Type::Drained, status, reason.as_str(), message);
     match (judged.phase, &judged.observed.pool) {
         (PoolPhase::Drained, _) => make(True, Drained::Gone, "the pool is gone, as asked"),
-        (PoolPhase::Draining, Some(pool)) => {
-            let reason = if !judged.wanted.as_ref().is_ok_and(|w| w.drain) {
-                Drained::DeletedOnTheHub
-            } else if super::status::holding(pool).is_empty() {
-                Drained::Draining
-            } else {
-                Drained::ClaimsHoldIt
+        (PoolPhase::Draining, pool) => {
+            let held = pool.as_ref().is_some_and(|pool| !super::status::holding(pool).is_empty());
+            let reason = match (judged.wanted.as_ref().is_ok_and(|w| w.drain), held) {
+                (false, _) => Drained::DeletedOnTheHub,
+                (true, false) => Drained::Draining,
+                (true, true) => Drained::ClaimsHoldIt,
             };
             make(False, reason, &words::draining(judged))
         }

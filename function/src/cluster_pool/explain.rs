@@ -2,7 +2,7 @@
 
 use testplatform_apis::pool_status::PoolPhase;
 
-use super::{Judged, POOL, sizing::Size, validate::Wanted};
+use super::{Judged, POOL, drain::Going, sizing::Size, validate::Wanted};
 use crate::proto::{RunFunctionResponse, Severity};
 
 /// The reasons behind a response, most important first.
@@ -38,14 +38,14 @@ fn wants(judged: &Judged, wanted: &Wanted) -> Vec<String> {
         "{}/{} on the hub of ProviderConfig {}",
         wanted.namespace, wanted.name, wanted.provider_config
     );
-    let what = match (&wanted.hold, &judged.observed.pool, wanted.drain) {
-        (_, Some(_), true) => {
+    let what = match (judged.going(), &wanted.hold, &judged.observed.pool) {
+        (Going::TakenAway | Going::Watched, _, _) => {
             format!("{place}: taken away, as asked; Hive holds it until its claimed clusters are given back")
         }
-        (_, None, true) => format!("{place}: not made, because it is to drain"),
-        (Some(hold), None, false) => format!("{place}: not made: {}", hold.message),
-        (_, None, false) => format!("{place}: made"),
-        (_, Some(_), false) => format!("{place}: kept"),
+        (Going::Gone, _, _) => format!("{place}: not made, because it is to drain"),
+        (Going::Not, Some(hold), None) => format!("{place}: not made: {}", hold.message),
+        (Going::Not, None, None) => format!("{place}: made"),
+        (Going::Not, _, Some(_)) => format!("{place}: kept"),
     };
     let mut lines = vec![format!("{POOL}: {what}")];
     if judged.phase != PoolPhase::Drained {

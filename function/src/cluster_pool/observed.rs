@@ -1,17 +1,19 @@
 //! Request → [`Observed`]: everything that may be known of a pool, decoded once. An error here is FATAL.
 
 use jiff::Timestamp;
+use serde::Deserialize;
 use serde_json::Value;
 use testplatform_apis::{
     claim::API_VERSION,
     foreign::{
         cluster_pool::ClusterPool,
-        meta::{ObservedCondition, condition},
+        meta::{Lenient, ObservedCondition, condition},
         object::{AnyRemote, Object},
     },
     names::ours,
     pool::POOL_KIND,
     pool_report::PoolStatus,
+    pool_status::PoolPhase,
 };
 
 use super::{ADMINS, POOL, SIZE};
@@ -39,6 +41,21 @@ pub struct Observed {
     pub size: Option<Object<AnyRemote>>,
     /// The other pools in Git; none: not fetched.
     pub peers: Option<Vec<Peer>>,
+    /// The phase that an earlier pass showed; none after a restore.
+    pub shown: Option<PoolPhase>,
+}
+
+/// What is read of the status.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Told {
+    status: Lenient<ToldStatus>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ToldStatus {
+    phase: Option<PoolPhase>,
 }
 
 /// The Object that carries the ClusterPool.
@@ -110,7 +127,9 @@ impl Observed {
         let resource = state.composite.as_ref().ok_or(Unusable::NoComposite)?;
         let composite = Composite::decode(&resource.resource)?;
         let peers = peers(request, &composite.metadata.name);
-        let mut observed = Self { composite, pool: None, admins: None, size: None, peers };
+        let told: Told = wire::from_struct(&resource.resource).unwrap_or_default();
+        let shown = told.status.value.phase;
+        let mut observed = Self { composite, pool: None, admins: None, size: None, peers, shown };
         for (name, bytes) in &state.resources {
             match name.as_str() {
                 POOL => observed.pool = Some(Pool::decode(&resource_of(name, bytes)?.resource)?),

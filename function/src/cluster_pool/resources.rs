@@ -8,6 +8,8 @@
 //! only owner did, and Hive requires it: the hub would refuse. So a second Object of its own name first becomes a second owner of the same
 //! value; then the first leaves it out, and the second only watches from then on. Whoever scales next takes it over, and nobody here ever
 //! writes it again.
+//!
+//! How a pool goes is told in [`drain`](super::drain).
 
 use serde_json::{Map, Value, json};
 use testplatform_apis::{
@@ -22,10 +24,16 @@ use testplatform_apis::{
     pool_report::{CredentialsRequest, PoolRequest, RefreshRequest},
 };
 
-use super::{ADMINS, POOL, SIZE, observed::Observed, sizing::Size, validate::Wanted};
+use super::{
+    ADMINS, POOL, SIZE,
+    drain::{Going, going},
+    observed::Observed,
+    sizing::Size,
+    validate::Wanted,
+};
 use crate::{
     backend::{Desired, object},
-    observed::Link,
+    observed::{Link, look},
 };
 
 /// In minutes; see the field of this name.
@@ -59,7 +67,7 @@ fn repeated<R>(name: &'static str, observed: &Object<R>) -> Desired {
 
 fn composed(name: &'static str, object_name: &str, mut spec: Value, ready: bool) -> Desired {
     // Without it a poll of ten minutes is all that sees a change on the hub. The RoleBinding concerns nobody that fast.
-    if name == POOL {
+    if name == POOL && spec.get("watch").is_none() {
         spec["watch"] = true.into();
     }
     let mut object = object(object_name, Map::new(), &spec);
@@ -72,20 +80,31 @@ fn is_synced<R>(object: &Object<R>) -> bool {
 }
 
 fn pool(wanted: &Wanted, observed: &Observed) -> Option<Desired> {
-    if wanted.drain || (wanted.hold.is_some() && observed.pool.is_none()) {
+    let going = going(wanted.drain, observed);
+    if matches!(going, Going::TakenAway | Going::Gone)
+        || (!wanted.drain && wanted.hold.is_some() && observed.pool.is_none())
+    {
         return None;
     }
-    let spec = json!({
+    let mut spec = json!({
         "forProvider": { "manifest": manifest(wanted, observed)? },
         "providerConfigRef": { "name": wanted.provider_config },
     });
+    if going == Going::Watched {
+        // It tries what it would do, so the manifest has to be legal; and may do nothing of it.
+        spec["managementPolicies"] = json!(["Observe", "Delete"]);
+        spec["watch"] = observed.pool.as_ref().is_some_and(|p| look::may_watch(&p.object)).into();
+    }
     let there = observed.pool.as_ref().is_some_and(|p| p.link == Link::InSync && p.remote().is_some());
     Some(composed(POOL, &format!("managed-{}", observed.composite.metadata.name), spec, there))
 }
 
 /// The ClusterPool, only what we own of it.
 fn manifest(wanted: &Wanted, observed: &Observed) -> Option<Value> {
-    let (asked, size) = (&wanted.spec, wanted.size?);
+    let asked = &wanted.spec;
+    // Of one that only looks, any that is legal.
+    let own = || wanted.drain.then(|| Size::of(asked, None, wanted.platform.always_runs()));
+    let size = wanted.size.or_else(own)?;
     let mut spec = Map::new();
     let mut set = |key: &str, value: Option<Value>| {
         if let Some(value) = value {
@@ -211,8 +230,10 @@ fn size(wanted: &Wanted, observed: &Observed) -> Option<Desired> {
 
 /// Who may debug the pool: Hive hands this role on into the namespaces of its clusters. It outlives the pool that drains.
 fn admins(wanted: &Wanted, observed: &Observed) -> Option<Desired> {
-    let unmade = observed.pool.is_none() && (wanted.drain || wanted.hold.is_some());
-    if wanted.spec.admins.is_empty() || (unmade && (wanted.drain || observed.admins.is_none())) {
+    let unmade = observed.pool.is_none() && observed.admins.is_none();
+    let held = !wanted.drain && wanted.hold.is_some();
+    let gone = going(wanted.drain, observed) == Going::Gone;
+    if wanted.spec.admins.is_empty() || gone || (unmade && held) {
         return None;
     }
     let manifest = json!({

@@ -14,6 +14,7 @@ use testplatform_apis::{
 use super::{
     Judged,
     conditions::{trouble, words},
+    drain::{Going, going},
     observed::{Observed, Pool},
     validate::Wanted,
 };
@@ -24,10 +25,13 @@ const MOST: usize = 50;
 
 /// Where the pool stands.
 pub(super) fn phase(observed: &Observed, wanted: Result<&Wanted, &Vec<Problem>>) -> PoolPhase {
-    let drain = wanted.is_ok_and(|w| w.drain);
+    match going(wanted.is_ok_and(|w| w.drain), observed) {
+        Going::TakenAway | Going::Watched => return PoolPhase::Draining,
+        Going::Gone => return PoolPhase::Drained,
+        Going::Not => {}
+    }
     match &observed.pool {
-        Some(pool) if drain || pool.is_going() => PoolPhase::Draining,
-        None if drain => PoolPhase::Drained,
+        Some(pool) if pool.is_going() => PoolPhase::Draining,
         Some(pool) if pool.remote().is_some() => {
             if trouble(observed).is_some() {
                 PoolPhase::Degraded

@@ -15,6 +15,7 @@ use testplatform_apis::{
 use super::{
     Unusable,
     link::{Link, link, pin},
+    look,
 };
 use crate::wire;
 
@@ -138,7 +139,7 @@ impl Writer {
     }
 
     fn only_watches(&self) -> bool {
-        self.object.spec.management_policies == ["Observe", "Delete"]
+        look::only_watches(&self.object)
     }
 
     /// Whether it only watches, and has not seen the remote object: whether there is one is still to be found out.
@@ -147,29 +148,14 @@ impl Writer {
         self.only_watches() && self.remote().is_none() && !lost
     }
 
-    /// Whether an answer of it can be believed. provider-kubernetes forgets what it observed in the round in which it
-    /// sets its finalizer, and says Synced all the same: that round looks like one that found nothing. So one that looks
-    /// is made without `watch` and gets it once it has its finalizer: a change of its spec makes it look again, and the
-    /// generation tells that it did.
-    fn looks_again(&self) -> bool {
-        self.object.spec.watch && self.object.metadata.generation > 1
-    }
-
-    /// Whether one that looks is to have `watch` next. One that was made with it, because another one of its name was
-    /// still seen, first loses it.
+    /// Whether one that looks is to have `watch` next.
     pub fn may_watch(&self) -> bool {
-        let finalized = self.object.metadata.finalizers.iter().any(|f| f == crossplane::FINALIZER);
-        finalized && (self.looks_again() || !self.object.spec.watch)
+        look::may_watch(&self.object)
     }
 
-    /// Whether it looked for the remote object and did not find it. Told of the current generation only: before
-    /// that, the answer is one to an older question. One that is being deleted is proof by its own end.
+    /// Whether it looked for the remote object and did not find it.
     pub fn found_nothing(&self) -> bool {
-        let synced = condition(&self.object.status.conditions, "Synced");
-        let current = synced.is_some_and(|c| {
-            c.is_true() && c.observed_generation.is_none_or(|g| g == self.object.metadata.generation)
-        });
-        self.seeks() && self.looks_again() && current && !self.goes()
+        self.seeks() && look::found_nothing(&self.object)
     }
 
     /// Whether a remote object may exist. Until one was observed, provider-kubernetes' own notes and the hub's

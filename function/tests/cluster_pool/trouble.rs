@@ -20,6 +20,15 @@ fn a_pool_that_is_drained_is_held_by_its_claims_and_says_by_which() {
     );
     assert_eq!(world.phase(), "Draining");
     is(&world, "Drained", "False", "Draining");
+    assert!(!world.refs.contains("pool"), "core does not show it any more");
+    for _ in 0..3 {
+        world.pass();
+        assert!(world.refs.contains("pool"), "it is desired again, so that it is seen");
+        let policies = &world.objects["pool"]["spec"]["managementPolicies"];
+        assert_eq!(*policies, json!(["Observe", "Delete"]), "and can make nothing");
+        assert_eq!(world.phase(), "Draining", "what is not shown is not gone");
+        is(&world, "RemoteConsistent", "True", "InSync");
+    }
     world.on_the_hub(&json!({ "metadata": { "deletionTimestamp": world.now } }));
     let words = "The following ClusterDeployments are pending cleanup: aws-420-abcde, aws-420-fghij";
     world.hive_says("DeletionPossible", "False", "ClusterDeploymentsPendingCleanup", words);
@@ -35,10 +44,39 @@ fn a_pool_that_is_drained_is_held_by_its_claims_and_says_by_which() {
     assert_eq!(world.phase(), "Drained");
     is(&world, "Drained", "True", "Gone");
     assert!(world.objects["admins"]["metadata"]["deletionTimestamp"].is_string());
+    assert!(!world.objects.contains_key("pool"), "the last look is over too");
     world.objects.clear();
     world.change(&json!({ "drain": false }));
     world.settle();
     assert_eq!(world.phase(), "Ready", "and back");
+}
+
+/// Under its name there may be somebody else's.
+#[test]
+fn a_pool_that_was_never_made_is_not_looked_for() {
+    let mut world = PoolWorld::with(&json!({ "drain": true }));
+    world.settle();
+    assert_eq!(world.phase(), "Drained");
+    assert!(world.objects.is_empty());
+}
+
+#[test]
+fn a_pool_that_is_wanted_again_before_it_is_gone_is_made_anew() {
+    let mut world = made(&json!({}));
+    world.change(&json!({ "drain": true }));
+    world.pass();
+    world.pass();
+    world.change(&json!({ "drain": false }));
+    world.pass();
+    assert!(world.objects["pool"]["spec"].get("managementPolicies").is_none());
+    assert!(
+        world.objects["pool"]["metadata"]["deletionTimestamp"].is_string(),
+        "there is no way back for this one"
+    );
+    assert_eq!(world.phase(), "Draining");
+    world.objects.remove("pool");
+    world.settle();
+    assert_eq!(world.phase(), "Ready");
 }
 
 #[test]
@@ -131,6 +169,7 @@ fn a_newer_versions_resource_is_fatal() {
     let mut world = made(&json!({}));
     let newer = json!({ "metadata": { "name": "x", "labels": { ours::COMPONENT: "quota" } } });
     world.objects.insert("quota".into(), newer);
+    world.refs.insert("quota".into());
     let response = run(&world.request(), &Options::default(), world.now);
     assert_eq!(response.results[0].severity(), Severity::Fatal);
     assert_eq!(response.results[0].reason.as_deref(), Some("NewerVersion"));
@@ -139,6 +178,7 @@ fn a_newer_versions_resource_is_fatal() {
     world.objects.remove("quota");
     let foreign = json!({ "metadata": { "name": "x" } });
     world.objects.insert("foreign".into(), foreign);
+    world.refs.insert("foreign".into());
     let response = run(&world.request(), &Options::default(), world.now);
     assert!(response.results.iter().all(|r| r.severity() != Severity::Fatal));
 }

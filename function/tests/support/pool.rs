@@ -1,6 +1,6 @@
 //! A small model of everything around the function for a pool: core, provider-kubernetes and the hub, as far as pools need them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use function_testplatform::{
     Options, Thought,
@@ -22,8 +22,10 @@ pub struct PoolWorld {
     pub peers: Vec<Value>,
     pub status: Value,
     pub conditions: BTreeMap<String, Value>,
-    /// The composed Objects.
+    /// The composed Objects that there are, those on their way out included.
     pub objects: BTreeMap<String, Value>,
+    /// What core has references to, and so observes: what was desired last.
+    pub refs: BTreeSet<String>,
     /// What was told about; none of them in a pass at rest.
     pub events: Vec<String>,
     /// How long the last answer is good, in seconds.
@@ -50,6 +52,7 @@ impl PoolWorld {
             status: json!({}),
             conditions: BTreeMap::new(),
             objects: BTreeMap::new(),
+            refs: BTreeSet::new(),
             events: vec![],
             ttl: 0,
         };
@@ -72,8 +75,9 @@ impl PoolWorld {
     pub fn request(&self) -> RunFunctionRequest {
         let mut status = self.status.clone();
         status["conditions"] = self.conditions.values().cloned().collect();
+        let seen = self.objects.iter().filter(|(name, _)| self.refs.contains(*name));
         let resources: serde_json::Map<_, _> =
-            self.objects.iter().map(|(name, o)| (name.clone(), json!({ "resource": o }))).collect();
+            seen.map(|(name, o)| (name.clone(), json!({ "resource": o }))).collect();
         let peers: Vec<_> = self.peers.iter().map(|peer| json!({ "resource": peer })).collect();
         super::request(&json!({
             "meta": { "tag": "t" },
@@ -103,7 +107,8 @@ impl PoolWorld {
         self.events.extend(response.results.iter().map(|r| r.reason.clone().unwrap_or_default()));
         let desired = response.desired.clone().unwrap();
         self.status = wire::to_value(&desired.composite.unwrap().resource).unwrap()["status"].clone();
-        self.conditions = response.conditions.iter().map(|c| (c.r#type.clone(), shown(c))).collect();
+        // One that is left out keeps its value.
+        self.conditions.extend(response.conditions.iter().map(|c| (c.r#type.clone(), shown(c))));
         let wanted: BTreeMap<String, Value> = desired
             .resources
             .iter()
@@ -117,13 +122,19 @@ impl PoolWorld {
                 object["metadata"]["deletionTimestamp"] = json!(self.now);
             }
         }
+        self.refs = wanted.keys().cloned().collect();
         for (name, mut object) in wanted {
             let old = self.objects.remove(&name).unwrap_or(json!({}));
+            let generation = old["metadata"]["generation"].as_i64().unwrap_or_default();
+            let changed = old["spec"] != object["spec"];
+            object["metadata"]["generation"] = json!(generation + i64::from(changed));
             if let Some(status) = old.get("status") {
                 object["status"] = status.clone();
             }
-            if let Some(going) = old["metadata"].get("deletionTimestamp") {
-                object["metadata"]["deletionTimestamp"] = going.clone();
+            for field in ["deletionTimestamp", "finalizers"] {
+                if let Some(kept) = old["metadata"].get(field) {
+                    object["metadata"][field] = kept.clone();
+                }
             }
             self.objects.insert(name, object);
         }
@@ -144,15 +155,32 @@ impl PoolWorld {
     /// provider-kubernetes and the hub: what is asked for is there. Fields that are left out stay.
     fn apply(&mut self) {
         let mut there = self.remote().clone();
-        for (name, object) in &mut self.objects {
+        // Nothing holds an Object that goes and has nothing on the hub.
+        self.objects.retain(|_, o| {
+            o["metadata"].get("deletionTimestamp").is_none()
+                || o["status"]["atProvider"]["manifest"].is_object()
+        });
+        for object in self.objects.values_mut() {
             if object["metadata"].get("deletionTimestamp").is_some() {
                 continue;
             }
+            let synced = json!([{
+                "type": "Synced", "status": "True", "reason": "ReconcileSuccess",
+                "observedGeneration": object["metadata"]["generation"],
+            }]);
+            let new = object["metadata"].get("finalizers").is_none();
+            object["metadata"]["finalizers"] = json!(["finalizer.managedresource.crossplane.io"]);
             let policies = object["spec"]["managementPolicies"].clone();
             let writes = policies.is_null() || policies.as_array().unwrap().contains(&json!("Update"));
             let manifest = object["spec"]["forProvider"]["manifest"].clone();
             let of_pool = manifest["kind"] == "ClusterPool";
             let mut remote = if of_pool { there.clone() } else { Value::Null };
+            // One that only looks finds what is there; and forgets it in the round in which it sets its finalizer.
+            let looks = policies == json!(["Observe", "Delete"]);
+            if looks && (new || remote.as_object().is_none_or(serde_json::Map::is_empty)) {
+                object["status"] = json!({ "conditions": synced });
+                continue;
+            }
             if writes {
                 merge(&mut remote, &manifest);
             }
@@ -161,9 +189,7 @@ impl PoolWorld {
                 there = remote.clone();
             }
             object["status"]["atProvider"]["manifest"] = remote;
-            object["status"]["conditions"] =
-                json!([{ "type": "Synced", "status": "True", "reason": "ReconcileSuccess" }]);
-            let _ = name;
+            object["status"]["conditions"] = synced;
         }
         for object in self.objects.values_mut() {
             let manifest = &mut object["status"]["atProvider"]["manifest"];

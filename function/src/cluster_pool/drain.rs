@@ -1,0 +1,42 @@
+//! How a pool goes that is to drain.
+//!
+//! Its Object is taken away, which deletes the ClusterPool; Hive keeps that until its claimed clusters are given back, and
+//! provider-kubernetes keeps the Object as long. Core drops its reference to what is not desired and shows it no more, so it is desired
+//! again, as one that only looks: while it goes it is seen. The one that is made after it is gone proves that nothing is left.
+
+use testplatform_apis::pool_status::PoolPhase;
+
+use super::observed::Observed;
+use crate::observed::look;
+
+/// How far a pool is that is to drain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Going {
+    /// It is to stay.
+    Not,
+    /// Its Object is taken away.
+    TakenAway,
+    /// Its Object was taken away, and is looked at until it is gone.
+    Watched,
+    /// Nothing is left, or nothing was ever made.
+    Gone,
+}
+
+/// How far it is. Only what was seen of ours is looked for again: what is there under the name of a pool that was never made is another's.
+pub(super) fn going(drain: bool, observed: &Observed) -> Going {
+    if !drain {
+        return Going::Not;
+    }
+    let Some(pool) = &observed.pool else {
+        return if observed.shown == Some(PoolPhase::Draining) { Going::Watched } else { Going::Gone };
+    };
+    let object = &pool.object;
+    if object.metadata.deletion_timestamp.is_some() {
+        return Going::Watched;
+    }
+    match (look::only_watches(object), look::found_nothing(object)) {
+        (true, true) => Going::Gone,
+        (true, false) => Going::Watched,
+        (false, _) => Going::TakenAway,
+    }
+}

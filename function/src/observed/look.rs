@@ -1,0 +1,38 @@
+//! An Object that only looks: it finds out whether its remote object is there, and can make none.
+
+use testplatform_apis::{
+    foreign::{meta::condition, object::Object},
+    names::crossplane,
+};
+
+/// Whether it may only watch and, once it goes itself, delete.
+pub(crate) fn only_watches<R>(object: &Object<R>) -> bool {
+    object.spec.management_policies == ["Observe", "Delete"]
+}
+
+/// Whether an answer of it can be believed. provider-kubernetes forgets what it observed in the round in which it
+/// sets its finalizer, and says Synced all the same: that round looks like one that found nothing. So one that looks
+/// is made without `watch` and gets it once it has its finalizer: a change of its spec makes it look again, and the
+/// generation tells that it did.
+fn looks_again<R>(object: &Object<R>) -> bool {
+    object.spec.watch && object.metadata.generation > 1
+}
+
+/// Whether one that looks is to have `watch` next. One that was made with it, because another one of its name was
+/// still seen, first loses it.
+pub(crate) fn may_watch<R>(object: &Object<R>) -> bool {
+    let finalized = object.metadata.finalizers.iter().any(|f| f == crossplane::FINALIZER);
+    finalized && (looks_again(object) || !object.spec.watch)
+}
+
+/// Whether it looked for the remote object and did not find it. Told of the current generation only: before
+/// that, the answer is one to an older question. One that is being deleted is proof by its own end.
+pub(crate) fn found_nothing<R>(object: &Object<R>) -> bool {
+    let synced = condition(&object.status.conditions, "Synced");
+    let current = synced.is_some_and(|c| {
+        c.is_true() && c.observed_generation.is_none_or(|g| g == object.metadata.generation)
+    });
+    let seen = object.status.at_provider.manifest.is_some();
+    let goes = object.metadata.deletion_timestamp.is_some();
+    only_watches(object) && looks_again(object) && current && !seen && !goes
+}
