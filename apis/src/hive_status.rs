@@ -65,6 +65,10 @@ pub struct HiveStatus {
     /// evidence.
     #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub provision_failure: Option<ProvisionFailure>,
+
+    /// Why its cluster cannot be destroyed, while Hive tries in vain.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub deprovision_failure: Option<DeprovisionFailure>,
 }
 
 /// The pool of a claim.
@@ -210,6 +214,16 @@ pub struct ProvisionFailure {
     pub time: Option<Timestamp>,
 }
 
+/// A cluster that cannot be destroyed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct DeprovisionFailure {
+    /// Hive's word, such as `AuthenticationFailed`.
+    pub reason: String,
+    /// Hive's sentence, shortened and without secrets.
+    pub message: String,
+}
+
 impl HiveStatus {
     /// Reads the annotation. What is no JSON object at all is an error, so that it can be said.
     pub fn read(annotation: &str) -> Result<Self, serde_json::Error> {
@@ -253,6 +267,10 @@ mod tests {
                 message: "no addresses left".into(),
                 time: Some(Timestamp::UNIX_EPOCH),
             }),
+            deprovision_failure: Some(DeprovisionFailure {
+                reason: "AuthenticationFailed".into(),
+                message: "the credentials are not accepted".into(),
+            }),
         }
     }
 
@@ -280,6 +298,7 @@ mod tests {
                 "clusterDeployment",
                 "consoleURL",
                 "credentials",
+                "deprovisionFailure",
                 "ownership",
                 "pool",
                 "powerState",

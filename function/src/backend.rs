@@ -131,6 +131,8 @@ pub struct Health {
     pub bound: bool,
     /// Whether the remote object itself shows that its end was asked for.
     pub teardown_arrived: bool,
+    /// Why its end does not come about, in the hub's words.
+    pub ending_fails: Option<String>,
     /// When it became ready.
     pub ready_since: Option<Timestamp>,
     /// The Secret with the credentials, once the hub names it.

@@ -94,12 +94,14 @@ fn job_completed(judged: &Judged) -> Condition {
         return Condition::new(type_, True, bounded(reason, 256), words);
     }
     let (reason, message) = match course.phase {
-        Phase::Pending => (JobCompleted::NotStarted, "nothing has begun yet"),
+        Phase::Pending => (JobCompleted::NotStarted, "nothing has begun yet".to_owned()),
         Phase::Provisioning | Phase::Ready | Phase::Degraded => {
-            (JobCompleted::Running, "the cluster is paid for")
+            (JobCompleted::Running, "the cluster is paid for".to_owned())
         }
         Phase::Deprovisioning | Phase::Deprovisioned | Phase::Failed => {
-            (JobCompleted::TearingDown, "the hub was told to tear the cluster down and is not done")
+            let vain = crate::status::vain(judged);
+            let message = format!("the hub was told to tear the cluster down and is not done{vain}");
+            (JobCompleted::TearingDown, message)
         }
     };
     Condition::new(type_, False, reason.as_str(), message)

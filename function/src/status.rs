@@ -173,9 +173,9 @@ pub fn sentence(judged: &Judged) -> String {
             _ => "the cluster was ready; the hub does not report it ready now".into(),
         },
         Phase::Deprovisioning if plan.course.expired => {
-            "its lifetime is over, the cluster is being torn down".into()
+            format!("its lifetime is over, the cluster is being torn down{}", vain(judged))
         }
-        Phase::Deprovisioning => "the cluster is being torn down".into(),
+        Phase::Deprovisioning => format!("the cluster is being torn down{}", vain(judged)),
         Phase::Deprovisioned => match plan.course.over.as_ref().map(|o| o.reason.as_str()) {
             Some("NothingToTearDown") => "there was nothing to tear down".into(),
             _ if plan.course.expired => "its lifetime was over, the cluster is gone".into(),
@@ -183,6 +183,12 @@ pub fn sentence(judged: &Judged) -> String {
         },
     };
     bounded(&text, 1024)
+}
+
+/// What keeps a cluster from being torn down: it costs money until somebody helps.
+pub(crate) fn vain(judged: &Judged) -> String {
+    let fails = judged.plan.health.ending_fails.as_ref();
+    fails.map(|why| format!("; the hub cannot destroy it and goes on trying: {why}")).unwrap_or_default()
 }
 
 fn failed(judged: &Judged, url: &str) -> String {
@@ -194,7 +200,10 @@ fn failed(judged: &Judged, url: &str) -> String {
         }
         _ => String::new(),
     };
-    let rest = if judged.plan.course.over.is_some() { "" } else { "; what is left is being torn down" };
+    let rest = match judged.plan.course.over {
+        Some(_) => String::new(),
+        None => format!("; what is left is being torn down{}", vain(judged)),
+    };
     let why = match judged.plan.course.failure.unwrap_or(Failure::Earlier) {
         Failure::InvalidClaim => "the claim is invalid, see condition RequestAccepted".into(),
         Failure::UnknownField => {

@@ -46,6 +46,27 @@ fn a_teardown_cannot_be_taken_back() {
     assert_eq!((world.phase().as_str(), world.made), ("Deprovisioned", 1), "nor afterwards");
 }
 
+/// It costs money until somebody helps.
+#[test]
+fn a_cluster_that_the_hub_cannot_destroy_says_why() {
+    let mut world = World::hive_ready();
+    tear_down(&mut world);
+    let failure = json!({ "reason": "AuthenticationFailed", "message": "the credentials are not accepted" });
+    world.reports(&json!({ "ownership": "Confirmed", "deprovisionFailure": failure }));
+    world.settle();
+    assert_eq!(world.phase(), "Deprovisioning");
+    let why = "the hub cannot destroy it and goes on trying: AuthenticationFailed: the credentials are not accepted";
+    assert_eq!(world.status["message"], format!("the cluster is being torn down; {why}"));
+    is(&world, "ProwJobCompleted", "False", "TearingDown");
+    assert!(world.conditions["ProwJobCompleted"]["message"].as_str().unwrap().ends_with(why));
+    world.hive_is_done();
+    world.settle();
+    assert_eq!(
+        (world.phase().as_str(), &world.status["message"]),
+        ("Deprovisioned", &json!("the cluster is gone"))
+    );
+}
+
 /// What ends a cluster, the phase that it leads to, and why nothing is left in the end.
 type End = (fn(&mut World), &'static str, &'static str);
 

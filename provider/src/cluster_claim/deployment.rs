@@ -81,13 +81,18 @@ pub mod conditions {
     pub const HIBERNATING: &str = "Hibernating";
     /// How far its installation or its removal is.
     pub const PROVISIONED: &str = "Provisioned";
+    /// Reason of that: it cannot be destroyed.
+    pub const DEPROVISION_FAILED: &str = "DeprovisionFailed";
+    /// True: its removal cannot even begin, and why.
+    pub const DEPROVISION_LAUNCH_ERROR: &str = "DeprovisionLaunchError";
     /// True: an installation failed; it may be tried again.
     pub const PROVISION_FAILED: &str = "ProvisionFailed";
     /// True: it failed for good.
     pub const PROVISION_STOPPED: &str = "ProvisionStopped";
 
     /// Those that are kept of a cluster: there are dozens on each.
-    pub const KEPT: [&str; 5] = [READY, HIBERNATING, PROVISIONED, PROVISION_FAILED, PROVISION_STOPPED];
+    pub const KEPT: [&str; 6] =
+        [READY, HIBERNATING, PROVISIONED, DEPROVISION_LAUNCH_ERROR, PROVISION_FAILED, PROVISION_STOPPED];
 }
 
 /// Labels and annotations of Hive.

@@ -1,8 +1,12 @@
-//! Provisions that failed: told while the evidence is there, because Hive replaces what failed, and its conditions go with it.
+//! Provisions that failed: told while the evidence is there, because Hive replaces what failed, and its conditions go with it. And
+//! clusters that cannot be destroyed, which cost money until somebody helps.
 
 use jiff::Timestamp;
 use serde_json::json;
-use testplatform_apis::{foreign::meta::ObservedCondition, hive_status::ProvisionFailure};
+use testplatform_apis::{
+    foreign::meta::ObservedCondition,
+    hive_status::{DeprovisionFailure, ProvisionFailure},
+};
 
 use super::{
     deployment::conditions,
@@ -64,6 +68,18 @@ pub fn last<'a>(
 fn failed(deployment: &ClusterDeployment) -> Option<&ObservedCondition> {
     let holds = |type_| deployment.condition(type_).filter(|c| c.is_true());
     holds(conditions::PROVISION_FAILED).or_else(|| holds(conditions::PROVISION_STOPPED))
+}
+
+/// Why a cluster that is to go cannot be destroyed, if Hive says so. Of both of its conditions the one that knows the cause.
+pub fn of_removal(deployment: &ClusterDeployment) -> Option<DeprovisionFailure> {
+    let refused = deployment.condition(conditions::DEPROVISION_LAUNCH_ERROR).filter(|c| c.is_true());
+    let failed = || {
+        let said = deployment.condition(conditions::PROVISIONED)?;
+        (said.is_false() && said.reason == conditions::DEPROVISION_FAILED).then_some(said)
+    };
+    let said = deployment.is_deleted().then(|| refused.or_else(failed)).flatten()?;
+    let reason = if is_word(&said.reason) { said.reason.as_str() } else { conditions::DEPROVISION_FAILED };
+    Some(DeprovisionFailure { reason: reason.to_owned(), message: redacted(&said.message, LONGEST) })
 }
 
 fn diagnostics(deployment: &ClusterDeployment, reason: &str) -> String {

@@ -6,6 +6,7 @@ use testplatform_apis::{
 };
 
 use super::{
+    failure,
     object::{ClusterClaim, ClusterDeployment},
     supply,
     world::{Deployment, World},
@@ -53,6 +54,7 @@ fn cluster(status: &mut HiveStatus, deployment: &ClusterDeployment) {
         text.len() <= LONGEST.1 && text.bytes().all(|b| b.is_ascii_alphanumeric() || b".-+_".contains(&b))
     };
     status.version = deployment.version().filter(is_version).map(str::to_owned);
+    status.deprovision_failure = failure::of_removal(deployment);
 }
 
 /// A URL that may be shown: one that a person can follow, and without a login in it.

@@ -33,6 +33,27 @@ fn resumes(case: &Case) -> bool {
     case.step().actions.iter().any(|a| matches!(a, Action::Resume { .. }))
 }
 
+/// It costs money until somebody helps.
+#[test]
+fn a_cluster_that_cannot_be_destroyed_is_told_of_without_secrets() {
+    let deleted = json!("2026-11-21T12:11:00Z");
+    let failed = condition("Provisioned", "False", "DeprovisionFailed");
+    let ends = |conditions: Value| {
+        let case = published().deleted().on_cluster("/metadata/deletionTimestamp", deleted.clone());
+        case.on_cluster("/status/conditions", conditions).settled().told().deprovision_failure
+    };
+    assert_eq!(ends(json!([condition("Provisioned", "False", "Deprovisioning")])), None);
+    assert_eq!(ends(json!([failed])).unwrap().reason, "DeprovisionFailed");
+    let mut cause = condition("DeprovisionLaunchError", "True", "AuthenticationFailed");
+    cause["message"] = "the login failed: password=hunter2".into();
+    let told = ends(json!([failed, cause])).unwrap();
+    assert_eq!(told.reason, "AuthenticationFailed");
+    assert_eq!(told.message, "the login failed: password=[…]");
+    // What is left of an earlier failure says nothing of one that is not to go.
+    let lives = published().on_cluster("/status/conditions", json!([failed, cause])).settled();
+    assert_eq!(lives.told().deprovision_failure, None);
+}
+
 #[test]
 fn what_sleeps_is_started_again_and_that_is_told_once() {
     let case = asleep();

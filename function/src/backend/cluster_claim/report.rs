@@ -90,6 +90,7 @@ pub(super) fn health(claimed: &Claimed, request: &Validated, observed: &Observed
     // What cannot be read may well be bound; asking again would make a second one.
     health.bound = seen.bound() || remote.spec.error.is_some() || remote.status.error.is_some();
     health.teardown_arrived = remote.metadata.deletion_timestamp.is_some();
+    health.ending_fails = report.deprovision_failure.as_ref().map(words::deprovision_failure);
     health.ready_since = seen.running.filter(|c| c.is_true()).and_then(|c| c.last_transition_time);
     health.revision = remote.metadata.annotation(ours::CREDENTIALS_REVISION).map(str::to_owned);
     health.ends_at = ends_at(&seen);

@@ -2,7 +2,7 @@
 
 use testplatform_apis::{
     condition::Assigned,
-    hive_status::{Blocked, ProvisionFailure, QueueReport, Supply},
+    hive_status::{Blocked, DeprovisionFailure, ProvisionFailure, QueueReport, Supply},
 };
 
 use super::report::Seen;
@@ -98,7 +98,16 @@ pub(super) fn blocked(reason: Blocked) -> &'static str {
 
 /// A failed provision, for people to read.
 pub(super) fn failure(failure: &ProvisionFailure) -> String {
-    let parts = [&failure.cluster_deployment, &failure.reason, &failure.message];
-    let said: Vec<&str> = parts.into_iter().map(String::as_str).filter(|p| !p.is_empty()).collect();
-    bounded(&format!("provision failed: {}", said.join(": ")), 2048)
+    let said = joined(&[&failure.cluster_deployment, &failure.reason, &failure.message]);
+    bounded(&format!("provision failed: {said}"), 2048)
+}
+
+/// Why a cluster cannot be destroyed, for people to read.
+pub(super) fn deprovision_failure(failure: &DeprovisionFailure) -> String {
+    bounded(&joined(&[&failure.reason, &failure.message]), 512)
+}
+
+fn joined(parts: &[&str]) -> String {
+    let said: Vec<&str> = parts.iter().copied().filter(|p| !p.is_empty()).collect();
+    said.join(": ")
 }
