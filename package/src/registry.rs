@@ -11,6 +11,7 @@ pub mod command;
 pub mod credentials;
 pub mod http;
 pub mod login;
+pub mod proxy;
 pub mod reference;
 
 pub use client::Client;

@@ -1,4 +1,5 @@
-//! Connections: HTTP/1.1 over TLS, with the certificates that this machine trusts (`SSL_CERT_FILE` names others).
+//! Connections: HTTP/1.1 over TLS, with the certificates that this machine trusts (`SSL_CERT_FILE` names others), directly or through
+//! the proxy that the environment names.
 //!
 //! Nothing is tried twice here: a push that failed is repeated by whoever started it, and skips what is there already.
 
@@ -9,9 +10,14 @@ use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, header};
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::{
-    client::legacy::{Client, connect::HttpConnector},
+    client::legacy::{
+        Client,
+        connect::{HttpConnector, proxy::Tunnel},
+    },
     rt::TokioExecutor,
 };
+
+use super::proxy::Proxy;
 
 /// A program of some megabytes over a slow line takes no longer.
 const TIMEOUT: Duration = Duration::from_mins(5);
@@ -19,10 +25,15 @@ const TIMEOUT: Duration = Duration::from_mins(5);
 const MOST: usize = 256 << 20;
 const REDIRECTS: usize = 5;
 
+type Body = Full<Cursor<Vec<u8>>>;
+type Direct = HttpsConnector<HttpConnector>;
+
 /// A client. Connections are kept between requests.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Http {
-    client: Client<HttpsConnector<HttpConnector>, Full<Cursor<Vec<u8>>>>,
+    client: Client<Direct, Body>,
+    /// TLS to a server, in a tunnel of the proxy, to which there may be TLS too.
+    proxied: Option<(Proxy, Client<HttpsConnector<Tunnel<Direct>>, Body>)>,
     plain: bool,
 }
 
@@ -41,15 +52,26 @@ impl Http {
     /// A client that speaks plain HTTP only with this machine itself, unless `plain` allows it everywhere.
     ///
     /// # Errors
-    /// If this machine has no certificates that it trusts.
+    /// If this machine has no certificates that it trusts, or names a proxy that cannot be used.
     pub fn new(plain: bool) -> anyhow::Result<Self> {
-        let connector = HttpsConnectorBuilder::new()
-            .with_provider_and_native_roots(Arc::new(rustls::crypto::ring::default_provider()))
-            .context("no trusted certificates; install a CA bundle, or name one with SSL_CERT_FILE")?
-            .https_or_http()
-            .enable_http1()
-            .build();
-        Ok(Self { client: Client::builder(TokioExecutor::new()).build(connector), plain })
+        let tls = || {
+            HttpsConnectorBuilder::new()
+                .with_provider_and_native_roots(Arc::new(rustls::crypto::ring::default_provider()))
+                .context("no trusted certificates; install a CA bundle, or name one with SSL_CERT_FILE")
+        };
+        let direct = tls()?.https_or_http().enable_http1().build();
+        let proxied = match Proxy::of(|name| std::env::var(name).ok())? {
+            Some(proxy) => {
+                let mut tunnel = Tunnel::new(proxy.entry.uri().clone(), direct.clone());
+                if let Some(login) = proxy.entry.basic_auth() {
+                    tunnel = tunnel.with_auth(login.clone());
+                }
+                let connector = tls()?.https_only().enable_http1().wrap_connector(tunnel);
+                Some((proxy, Client::builder(TokioExecutor::new()).build(connector)))
+            }
+            None => None,
+        };
+        Ok(Self { client: Client::builder(TokioExecutor::new()).build(direct), proxied, plain })
     }
 
     /// The scheme of a registry: TLS, unless plain HTTP is allowed there and the registry has no TLS.
@@ -115,10 +137,13 @@ impl Http {
         *request.headers_mut() = headers.clone();
         let agent = HeaderValue::from_static(concat!("cargo-xpkg/", env!("CARGO_PKG_VERSION")));
         request.headers_mut().insert(header::USER_AGENT, agent);
-        let response = self.client.request(request).await.map_err(|error| {
-            // The cause is what helps: "connection refused", "invalid peer certificate".
-            anyhow::Error::new(error)
-        })?;
+        // Where it fails the cause is what helps: "connection refused", "invalid peer certificate".
+        let response = match self.proxied.as_ref().filter(|(proxy, _)| proxy.leads_to(uri)) {
+            Some((proxy, client)) => client.request(request).await.with_context(|| {
+                format!("no way through the proxy {} that the environment names", proxy.entry.uri())
+            })?,
+            None => self.client.request(request).await?,
+        };
         let (parts, body) = response.into_parts();
         let body = Limited::new(body, MOST).collect().await.map_err(anyhow::Error::from_boxed)?;
         Ok(Answer { status: parts.status, headers: parts.headers, body: body.to_bytes().to_vec() })
@@ -175,7 +200,8 @@ pub fn shown(uri: &Uri) -> String {
     text.split_once('?').map_or(text.as_str(), |(before, _)| before).to_owned()
 }
 
-fn is_loopback(host: &str) -> bool {
+/// Whether a host is this machine itself.
+pub fn is_loopback(host: &str) -> bool {
     // A port is behind a name or behind brackets; an address of version 6 without them has none.
     let name = match host.rsplit_once(':') {
         Some((name, _)) if !name.contains(':') || name.ends_with(']') => name,

@@ -5,6 +5,7 @@
 
 mod build;
 mod check;
+mod proxy;
 mod push;
 mod support;
 mod sync;

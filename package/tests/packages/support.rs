@@ -92,11 +92,12 @@ pub fn upstream(what: &str) -> Option<PathBuf> {
     None
 }
 
-/// The tool, as a user runs it, without the logins of whoever runs the tests.
+/// The tool, as a user runs it, without the logins and proxies of whoever runs the tests.
 pub fn tool(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_testplatform-package"));
     command.args(arguments).env_remove("SOURCE_DATE_EPOCH");
-    for variable in ["REGISTRY_AUTH_FILE", "XDG_RUNTIME_DIR"] {
+    let proxies = ["ALL_PROXY", "HTTPS_PROXY", "NO_PROXY", "all_proxy", "https_proxy", "no_proxy"];
+    for variable in ["REGISTRY_AUTH_FILE", "XDG_RUNTIME_DIR"].into_iter().chain(proxies) {
         command.env_remove(variable);
     }
     command.env("DOCKER_CONFIG", "/nonexistent");
