@@ -90,11 +90,10 @@ impl Workspace {
     /// If the build fails.
     pub fn build(&self, program: &str, architecture: Architecture) -> anyhow::Result<Program> {
         let target = architecture.target();
-        let package = ["--locked", "--release", "--package", program, "--bin", program, "--target", target];
         let output = Command::new(&self.cargo)
             .arg("build")
-            .args(package)
-            .args(["--message-format", "json-render-diagnostics"])
+            .args(what(program))
+            .args(["--target", target, "--message-format", "json-render-diagnostics"])
             .env("CARGO_ENCODED_RUSTFLAGS", self.flags())
             .env_remove("RUSTFLAGS")
             .current_dir(&self.root)
@@ -161,6 +160,11 @@ impl Workspace {
         }
         flags
     }
+}
+
+/// What cargo is asked to build, wherever that is done.
+pub const fn what(program: &str) -> [&str; 6] {
+    ["--locked", "--release", "--package", program, "--bin", program]
 }
 
 /// The commit that is checked out at `root`, with `-dirty` where files differ from it; nothing where there is no git.

@@ -5,6 +5,7 @@
 
 mod build;
 mod check;
+mod containerfile;
 mod proxy;
 mod push;
 mod support;
