@@ -4,7 +4,7 @@
 //!
 //! **Invariant:** the same files give the same bytes: times are an argument, entries and keys are sorted, compression is fixed.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt};
 
 use anyhow::{Context as _, bail, ensure};
 use serde::{Deserialize, Serialize};
@@ -68,6 +68,12 @@ impl Platform {
     /// The platform whose package Crossplane core reads if there are several.
     pub fn read_by_core(&self) -> bool {
         self.os == "linux" && self.architecture == "amd64"
+    }
+}
+
+impl fmt::Display for Platform {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.os, self.architecture)
     }
 }
 

@@ -13,9 +13,11 @@ use super::{
     COMPONENT, Commit, Context, Environment, Facts, Finding, Image, Plan, Problem, Request, Rings, Scope,
     Severity, Source, Tree, UPSTREAM_SOURCE, check_upstream, disk, git, overlays, text,
 };
+use crate::registry::command::Connection;
 
 mod change;
 mod look;
+mod online;
 
 /// Nothing to change, or all checks passed.
 pub const UNCHANGED: u8 = 0;
@@ -26,7 +28,7 @@ pub const CHANGED: u8 = 2;
 /// A check failed; nothing was changed.
 pub const CHECK_FAILED: u8 = 3;
 
-/// Move pinned commits in a checkout of infra-deployments. Offline: the source is read from a clone, if one is given.
+/// Move pinned commits in a checkout of infra-deployments. Offline but for --online: the source is read from a clone, if one is given.
 ///
 /// Exit codes: 0 no change, 1 error, 2 changed or would change, 3 a check failed. On 1 and 3 nothing is changed.
 #[derive(Debug, Args)]
@@ -91,6 +93,14 @@ struct Place {
     /// Where packages may come from beside quay.io/konflux-ci/.
     #[arg(long, value_name = "PREFIX", value_delimiter = ',')]
     registry: Vec<String>,
+    /// Ask the registries for the images and packages that are pinned by digest. Signatures are not verified.
+    #[arg(long)]
+    online: bool,
+    /// What those have to run on, with --online.
+    #[arg(long, value_name = "OS/ARCHITECTURE", value_delimiter = ',', default_value = "linux/amd64")]
+    platform: Vec<String>,
+    #[command(flatten)]
+    connection: Connection,
     /// Print JSON.
     #[arg(long)]
     json: bool,

@@ -1,7 +1,5 @@
 //! The checks that compare the source at two commits, and the risk that follows from them.
 
-use std::collections::BTreeSet;
-
 use serde::Serialize;
 use serde_json::Value;
 
@@ -138,17 +136,7 @@ fn compositions(range: &Upstream, findings: &mut Vec<Finding>) {
 
 /// B11: packages come from known registries at digests; which changed.
 fn packages(range: &Upstream, registries: &[String], findings: &mut Vec<Finding>) {
-    let of = |tree| {
-        ["Function", "Provider", "Configuration"]
-            .iter()
-            .flat_map(|kind| upstream::of_kind(tree, kind))
-            .filter_map(|object| {
-                let name = text::str_at(&object, &["metadata", "name"])?.to_owned();
-                Some((name, text::str_at(&object, &["spec", "package"])?.to_owned()))
-            })
-            .collect::<BTreeSet<(String, String)>>()
-    };
-    let (before, after) = (of(&range.before), of(&range.after));
+    let (before, after) = (upstream::packages(&range.before), upstream::packages(&range.after));
     for (name, package) in &after {
         if !package.split_once('@').is_some_and(|(_, digest)| image::is_digest(digest)) {
             findings.push(Finding::error("B11", format!("package {name} is not at a digest: {package}")));

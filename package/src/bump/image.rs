@@ -41,6 +41,16 @@ pub fn is_set(kustomization: &Value, image: &Image) -> bool {
     text::items(kustomization, &["images"]).any(|item| text::str_at(item, &["name"]) == Some(&image.name))
 }
 
+/// The images that a kustomization sets to a digest, as they are pulled.
+pub fn pinned(kustomization: &Value) -> Vec<String> {
+    text::items(kustomization, &["images"])
+        .filter_map(|item| {
+            let name = text::str_at(item, &["newName"]).or(text::str_at(item, &["name"]))?;
+            Some(format!("{name}@{}", text::str_at(item, &["digest"])?))
+        })
+        .collect()
+}
+
 /// The edit that sets the digest of an image; its tag and everything else stay. None where it has the digest.
 pub fn splice(
     path: &str,

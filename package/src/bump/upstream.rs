@@ -145,6 +145,18 @@ pub fn of_kind(tree: &Tree, kind: &str) -> Vec<Value> {
         .collect()
 }
 
+/// Names of packages, and where they come from.
+pub fn packages(tree: &Tree) -> BTreeSet<(String, String)> {
+    let kinds = ["Function", "Provider", "Configuration"];
+    let objects = kinds.iter().flat_map(|kind| of_kind(tree, kind));
+    objects
+        .filter_map(|object| {
+            let name = text::str_at(&object, &["metadata", "name"])?.to_owned();
+            Some((name, text::str_at(&object, &["spec", "package"])?.to_owned()))
+        })
+        .collect()
+}
+
 /// Whether compositions ask for the EnvironmentConfig: upstream's since July 2026, ours always.
 pub fn needs_environment_config(tree: &Tree) -> bool {
     tree.files().any(|(_, bytes)| {

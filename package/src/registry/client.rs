@@ -1,5 +1,7 @@
 //! The distribution API: what is there, and putting there what is not.
 
+mod platforms;
+
 use anyhow::{Context as _, bail, ensure};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 
@@ -84,20 +86,30 @@ impl Client {
     /// If it is not there, or something in it is missing or has other bytes than its digest says.
     pub async fn pull(&mut self) -> anyhow::Result<Artifact> {
         self.scheme = self.http.scheme(self.host()).await;
+        let answer = self.manifest().await?;
+        let (root, bytes) = self.root(answer)?;
+        let mut artifact = Artifact { root: root.clone(), blobs: [(root.digest.clone(), bytes)].into() };
+        self.pull_inner(&mut artifact, &root, DEPTH).await?;
+        Ok(artifact)
+    }
+
+    /// Asks for what the reference names, an image or an index of images.
+    async fn manifest(&mut self) -> anyhow::Result<Answer> {
         let name = self.reference.name()?.to_owned();
         let accept = [MANIFEST, INDEX, DOCKER_MANIFEST, DOCKER_INDEX].join(", ");
         let headers = [(header::ACCEPT, accept.as_str())];
-        let answer = self.send(Method::GET, &format!("manifests/{name}"), &headers, &[]).await?;
+        self.send(Method::GET, &format!("manifests/{name}"), &headers, &[]).await
+    }
+
+    /// What was answered, if it is what was asked for.
+    fn root(&self, answer: Answer) -> anyhow::Result<(Descriptor, Vec<u8>)> {
         self.expect(&answer, &[StatusCode::OK], "cannot be read")?;
-        let media_type = answer.header(header::CONTENT_TYPE).unwrap_or_default().to_owned();
+        let media_type = answer.header(header::CONTENT_TYPE).unwrap_or_default();
         let root = crate::oci::describe(media_type.split(';').next().unwrap_or_default(), &answer.body);
         if let Some(digest) = &self.reference.digest {
             ensure!(*digest == root.digest, "{} answers with {} instead", self.reference, root.digest);
         }
-        let mut artifact =
-            Artifact { root: root.clone(), blobs: [(root.digest.clone(), answer.body)].into() };
-        self.pull_inner(&mut artifact, &root, DEPTH).await?;
-        Ok(artifact)
+        Ok((root, answer.body))
     }
 
     async fn pull_inner(

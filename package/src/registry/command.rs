@@ -1,6 +1,6 @@
 //! The command line of `cargo xpkg push`, and reading a package for other commands.
 
-use std::{io::Write, path::PathBuf};
+use std::{collections::BTreeSet, io::Write, path::PathBuf};
 
 use anyhow::Context as _;
 
@@ -60,6 +60,15 @@ pub fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<()> {
 pub fn pull(reference: &Reference, connection: Connection) -> anyhow::Result<Artifact> {
     let mut client = client(reference, connection)?;
     block_on(client.pull())?
+}
+
+/// The platforms for which a registry has an image; none where it has no such image.
+///
+/// # Errors
+/// If the registry does not say.
+pub fn platforms(reference: &Reference, connection: Connection) -> anyhow::Result<Option<BTreeSet<String>>> {
+    let mut client = client(reference, connection)?;
+    block_on(client.platforms())?
 }
 
 /// Reads a file from a web server.

@@ -6,6 +6,7 @@
 mod build;
 mod check;
 mod containerfile;
+mod online;
 mod proxy;
 mod push;
 mod support;

@@ -3,7 +3,7 @@
 use super::{
     BTreeMap, BTreeSet, CHANGED, CHECK_FAILED, Change, Commit, Context, Environment, Facts, Failure, Finding,
     Kustomization, Path, Plan, Problem, Request, Scope, Severity, Tree, UNCHANGED, UPSTREAM_SOURCE, Upstream,
-    Write, check_upstream, disk, git, json, print_json, progress, upstream,
+    Write, check_upstream, disk, git, json, online, print_json, progress, upstream,
 };
 use crate::bump::{body, check, delta, plan, unified};
 
@@ -75,6 +75,10 @@ pub fn run(
     let staged_days = if production { staged(&tree, &context, &request, now, &mut findings) } else { None };
     context.staged = None;
     findings.extend(on_result(&tree, &context, &planned, request.environment_configs));
+    if place.online {
+        let pinned = online::pinned(&applied(&tree, &planned), &planned.overlays, &ranges);
+        findings.extend(online::check(place, &pinned, err)?);
+    }
     findings.sort_by_key(|finding| (std::cmp::Reverse(finding.severity), finding.id));
     findings.dedup();
 
@@ -169,12 +173,17 @@ fn staged(
     days
 }
 
-/// The checks on the files as they will be. What is wrong outside of the scope is for another pull request.
-fn on_result(tree: &Tree, context: &Context, plan: &Plan, environment_configs: bool) -> Vec<Finding> {
+/// The files as they will be.
+fn applied(tree: &Tree, plan: &Plan) -> Tree {
     let mut after = tree.clone();
     for (path, edit) in &plan.edits {
         after.insert(path, edit.after.clone());
     }
+    after
+}
+
+/// The checks on the files as they will be. What is wrong outside of the scope is for another pull request.
+fn on_result(tree: &Tree, context: &Context, plan: &Plan, environment_configs: bool) -> Vec<Finding> {
     let ours = |file: &str| {
         plan.edits.contains_key(file)
             || plan
@@ -182,7 +191,7 @@ fn on_result(tree: &Tree, context: &Context, plan: &Plan, environment_configs: b
                 .iter()
                 .any(|overlay| file.rsplit_once('/').is_some_and(|(at, _)| at == overlay.directory))
     };
-    check(&after, context)
+    check(&applied(tree, plan), context)
         .into_iter()
         .filter(|finding| finding.id != "B07" || environment_configs)
         .filter_map(|finding| match (&finding.file, finding.severity) {

@@ -4,7 +4,8 @@ use std::process::Command;
 
 use super::{
     BTreeMap, BTreeSet, CHECK_FAILED, Commit, Failure, Finding, Kustomization, Path, Place, Problem,
-    Severity, Tree, UNCHANGED, Write, check_upstream, disk, git, json, overlays, print_json, progress,
+    Severity, Tree, UNCHANGED, Write, check_upstream, disk, git, json, online, overlays, print_json,
+    progress,
 };
 use crate::bump::{Rings, Row, report as rows};
 
@@ -39,6 +40,10 @@ pub fn check(
         };
         let of_range = check_upstream(range, crd.as_ref(), false, &place.registry);
         findings.extend(of_range.into_iter().filter(|finding| finding.id != "B02").map(at));
+    }
+    if place.online {
+        let pinned = online::pinned(&tree, &overlays(&tree, &place.component, &rings), &ranges);
+        findings.extend(online::check(place, &pinned, err)?);
     }
     if let Some(program) = render {
         rendered(place, program, &tree, &rings, &mut findings, err)?;

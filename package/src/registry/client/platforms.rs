@@ -1,0 +1,43 @@
+//! For which platforms there is an image, without reading what is in it.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Context as _, ensure};
+use http::{Method, StatusCode};
+
+use super::Client;
+use crate::oci::{Digest, Index, Manifest, Platform, is_index};
+
+impl Client {
+    /// Such as `linux/amd64`; none where the registry has no such image.
+    ///
+    /// # Errors
+    /// If the registry does not say, or has something under that name that is no image.
+    pub async fn platforms(&mut self) -> anyhow::Result<Option<BTreeSet<String>>> {
+        self.scheme = self.http.scheme(self.host()).await;
+        let answer = self.manifest().await?;
+        if answer.status == StatusCode::NOT_FOUND {
+            return Ok(None);
+        }
+        let (root, bytes) = self.root(answer)?;
+        let no_image = || format!("{} is no image", self.reference);
+        if is_index(&root.media_type) {
+            let index: Index = serde_json::from_slice(&bytes).with_context(no_image)?;
+            let platforms = index.manifests.into_iter().filter_map(|manifest| manifest.platform);
+            return Ok(Some(platforms.filter(runs).map(|platform| platform.to_string()).collect()));
+        }
+        let manifest: Manifest = serde_json::from_slice(&bytes).with_context(no_image)?;
+        let digest = manifest.config.digest;
+        let answer = self.send(Method::GET, &format!("blobs/{digest}"), &[], &[]).await?;
+        self.expect(&answer, &[StatusCode::OK], &format!("lacks {digest}"))?;
+        ensure!(Digest::of(&answer.body) == digest, "the bytes under {digest} have another digest");
+        let platform: Platform = serde_json::from_slice(&answer.body)
+            .with_context(|| format!("{} does not say what it runs on", self.reference))?;
+        Ok(Some([platform.to_string()].into()))
+    }
+}
+
+/// Signatures and bills of materials stand in an index as images for nothing.
+fn runs(platform: &Platform) -> bool {
+    platform.os != "unknown"
+}
