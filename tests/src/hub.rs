@@ -1,17 +1,19 @@
 //! The hub as its administrators set it up: kinds, namespaces, and one identity per Konflux cluster. Hive is on it too.
 
+use std::time::Duration;
+
 use anyhow::Context as _;
 use serde_json::{Value, json};
 use testplatform_package::hub::token::{Asked, Issued, issue as issue_token};
 
 use crate::{
     cluster::{Cluster, SOON, at, at_root, has},
-    control_plane::{ControlPlane, Identity},
+    control_plane::{ControlPlane, Identity, connect},
     hive::{
         self,
         offer::{CREDENTIALS, POOLS},
     },
-    kinds::{CRD, SECRET},
+    kinds::{CRD, EPHEMERAL_CLUSTER, SECRET},
     manifests, prow,
 };
 
@@ -93,4 +95,15 @@ pub async fn issue_in(
 /// Revokes a token. The API server may go on accepting it for some seconds.
 pub async fn revoke(hub: &ControlPlane, credential: &Credential) -> anyhow::Result<()> {
     hub.cluster().delete(&at(SECRET, &credential.namespace, &credential.ticket)).await
+}
+
+/// Waits until the API server has noticed that a token is no longer good.
+pub async fn until_refused(credential: &Credential) -> anyhow::Result<()> {
+    let somebody = Cluster::new("hub, as it was", connect(&credential.kubeconfig.to_string()).await?);
+    let refused = async {
+        while somebody.get(&at(EPHEMERAL_CLUSTER, &credential.namespace, "none")).await.is_ok() {
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    };
+    tokio::time::timeout(SOON, refused).await.context("the old token is still good")
 }

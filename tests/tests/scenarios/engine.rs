@@ -4,11 +4,15 @@ use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
+use testplatform_apis::names::ours;
 use testplatform_tests::{
-    cluster::{SOON, has},
+    cluster::{SOON, at, has},
     hub,
+    kinds::SECRET,
     tenant::{KUBECONFIG, PASSWORD, Tenant},
 };
+
+use crate::guide::{self, Administrator};
 
 /// provider-kubernetes tries a hub that does not answer at most once a minute.
 const BACK: Duration = Duration::from_secs(100);
@@ -62,11 +66,12 @@ pub async fn hub_unreachable_then_back(tenant: &Tenant<'_>) -> anyhow::Result<()
 /// The phases, none of which comes back.
 const COURSE: [&str; 5] = ["Pending", "Provisioning", "Ready", "Deprovisioning", "Deprovisioned"];
 
-/// The Secret behind the ProviderConfig is replaced, the old token revoked; claims of every phase go on by themselves.
+/// The Secret behind the ProviderConfig is replaced as the guide says, the old token revoked; later the new one ends too soon.
+/// Claims of every phase go on by themselves.
 pub async fn hub_credential_rotated(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let engine = tenant.engine;
     let name = "rotated";
-    let first = hub::issue(&engine.hub, hub::IDENTITY, "first").await?;
+    let first = hub::issue(&engine.hub, hub::IDENTITY, guide::BEFORE).await?;
     tenant.own(name, &first, &json!({})).await?;
     let ours = json!({ "compositionRef": { "name": name } });
     let provisioning = tenant.another("provisioning").await?;
@@ -82,8 +87,20 @@ pub async fn hub_credential_rotated(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     end.deprovision().await?;
     ending.until_phase("Deprovisioning").await?;
 
+    let said = Administrator::new(engine, name)?.follow().await?;
+    ensure!(said.contains(&format!("{}: \"", ours::KUBECONFIG_EXPIRES_AT)), "no end of the token: {said}");
+    for claim in [tenant, &provisioning, &ending] {
+        let writer = format!("managed-{}", claim.composite().await?);
+        ensure!(said.contains(&writer), "the guide's look at Objects shows no {writer}: {said}");
+    }
+    hub::until_refused(&first).await?;
+    let fresh = tenant.another("fresh").await?;
+    fresh.ask_and_get(&ours).await?;
+    tenant.until_condition("RemoteConsistent", "True", "").await?;
+
     // No valid token exists. What changes on the hub makes provider-kubernetes look.
-    hub::revoke(&engine.hub, &first).await?;
+    let ticket = format!("{}-{}", hub::IDENTITY, guide::AFTER);
+    engine.hub.cluster().delete(&at(SECRET, hub::NAMESPACE, &ticket)).await?;
     let unreachable = |claim: &Value| has(claim, "RemoteConsistent", "False", "HubUnreachable");
     provisioning.until(BACK, "cut off", unreachable).await?;
     building.ready(KUBECONFIG, PASSWORD).await?;
@@ -92,8 +109,8 @@ pub async fn hub_credential_rotated(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     pending.ask(&ours).await?;
     let claim = pending.until(BACK, "cut off", unreachable).await?;
     ensure!(claim["status"]["phase"] == "Pending", "{claim}");
-    let second = hub::issue(&engine.hub, hub::IDENTITY, "second").await?;
-    engine.use_credential(name, &second).await?;
+    let third = hub::issue(&engine.hub, hub::IDENTITY, "third").await?;
+    engine.use_credential(name, &third).await?;
 
     provisioning.until(BACK, "Ready", |claim| claim["status"]["phase"] == "Ready").await?;
     provisioning.until_secret(SOON, KUBECONFIG).await?;
@@ -103,7 +120,7 @@ pub async fn hub_credential_rotated(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     asked.until_asked(BACK).await?;
     asked.provision().await?;
     pending.until(BACK, "Provisioning", |claim| claim["status"]["phase"] == "Provisioning").await?;
-    for claim in [tenant, &provisioning, &ending, &pending] {
+    for claim in [tenant, &fresh, &provisioning, &ending, &pending] {
         let phases = claim.phases();
         ensure!(claim.remotes_made() == 1, "{} remote objects", claim.remotes_made());
         let course: Option<Vec<_>> = phases.iter().map(|p| COURSE.iter().position(|c| c == p)).collect();

@@ -10,6 +10,7 @@ mod cut_off;
 mod deletion;
 mod engine;
 mod environment;
+mod guide;
 mod happy;
 mod hive;
 mod hive_queue;
