@@ -45,6 +45,18 @@ pub fn at_root(kind: Kind, name: &str) -> At {
     At { kind, namespace: None, name: name.to_owned() }
 }
 
+impl At {
+    /// Its namespace; empty if it is cluster-scoped.
+    pub fn namespace(&self) -> &str {
+        self.namespace.as_deref().unwrap_or_default()
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
 impl Cluster {
     /// A cluster by its client.
     pub fn new(name: &str, client: Client) -> Self {
@@ -135,7 +147,8 @@ impl Cluster {
         }
     }
 
-    /// Waits by watch until there is an object of a kind in a namespace that is as wanted, and returns it.
+    /// Waits by watch until there is an object of a kind in a namespace that is as wanted, and returns it. An empty namespace is
+    /// any.
     pub async fn until_some(
         &self,
         kind: Kind,
@@ -145,7 +158,8 @@ impl Cluster {
         is: impl Fn(&Value) -> bool,
     ) -> anyhow::Result<Value> {
         let wanted = async {
-            let stream = watcher(self.api(&kind.into(), Some(namespace)), watcher::Config::default());
+            let namespace = Some(namespace).filter(|namespace| !namespace.is_empty());
+            let stream = watcher(self.api(&kind.into(), namespace), watcher::Config::default());
             let stream = stream.default_backoff().applied_objects();
             pin_mut!(stream);
             while let Some(next) = stream.next().await {

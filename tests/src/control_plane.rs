@@ -47,7 +47,7 @@ pub struct ControlPlane {
     // In the order in which they have to end: an API server that lost its etcd waits for it for minutes.
     manager: Mutex<Option<Process>>,
     api_server: Mutex<Option<Process>>,
-    etcd: Mutex<Process>,
+    etcd: Mutex<Option<Process>>,
     nest: Nest,
 }
 
@@ -109,7 +109,7 @@ impl ControlPlane {
             cluster: Cluster::new(name, connect(&text).await?),
             manager: Mutex::new(None),
             api_server: Mutex::new(None),
-            etcd: Mutex::new(process),
+            etcd: Mutex::new(Some(process)),
             nest,
         };
         plane.start_api_server().await?;
@@ -130,11 +130,12 @@ impl ControlPlane {
 
     /// Starts the API server, again if it was stopped, and waits until it answers.
     pub async fn start_api_server(&self) -> anyhow::Result<()> {
-        let process = self.nest.spawn("kube-apiserver", &mut self.api_server_command())?;
-        *lock(&self.api_server) = Some(process);
+        self.spawn_api_server()?;
         let until = Instant::now() + PATIENCE;
         loop {
-            lock(&self.etcd).check()?;
+            if let Some(process) = lock(&self.etcd).as_mut() {
+                process.check()?;
+            }
             if let Some(process) = lock(&self.api_server).as_mut() {
                 process.check()?;
             }
@@ -150,10 +151,37 @@ impl ControlPlane {
         }
     }
 
+    /// Starts the API server, and does not wait for it.
+    pub fn spawn_api_server(&self) -> anyhow::Result<()> {
+        let process = self.nest.spawn("kube-apiserver", &mut self.api_server_command())?;
+        *lock(&self.api_server) = Some(process);
+        Ok(())
+    }
+
     /// Takes the API server away; what is stored stays.
     pub fn stop_api_server(&self) {
         // By SIGKILL, which `Process` does when it is dropped: nobody drains connections of a hub that is gone.
         lock(&self.api_server).take();
+    }
+
+    /// The port of its API server.
+    pub fn port(&self) -> u16 {
+        self.ports.api_server
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its files and processes.
+    pub fn nest(&self) -> &Nest {
+        &self.nest
+    }
+
+    /// A client of its etcd.
+    pub async fn etcd_client(&self) -> anyhow::Result<Client> {
+        plain(self.ports.etcd).await
     }
 
     /// Its objects, as an administrator.
@@ -266,6 +294,18 @@ pub async fn connect(kubeconfig: &str) -> anyhow::Result<Client> {
     let parsed = Kubeconfig::from_yaml(kubeconfig)?;
     let config = Config::from_custom_kubeconfig(parsed, &KubeConfigOptions::default()).await?;
     Ok(Client::try_from(config)?)
+}
+
+/// A client of what serves plain HTTP on a port of this machine.
+pub async fn plain(port: u16) -> anyhow::Result<Client> {
+    let server = format!("http://127.0.0.1:{port}");
+    let kubeconfig = json!({
+        "apiVersion": "v1", "kind": "Config", "current-context": "plain",
+        "clusters": [{ "name": "plain", "cluster": { "server": server } }],
+        "users": [{ "name": "plain", "user": {} }],
+        "contexts": [{ "name": "plain", "context": { "cluster": "plain", "user": "plain" } }],
+    });
+    connect(&kubeconfig.to_string()).await
 }
 
 /// Ports that nobody listens on. Held together while they are chosen, so that they differ.

@@ -1,5 +1,7 @@
 //! The engine: two control planes, and Crossplane core, provider-kubernetes and our function between them.
 
+mod programs;
+
 use std::{
     path::{Path, PathBuf},
     process::Command,
@@ -38,7 +40,7 @@ const FIXED_PORTS: [u16; 2] = [8080, 9443];
 /// How long the definitions may take to become usable.
 const PATIENCE: Duration = Duration::from_mins(1);
 /// The Secret behind our ProviderConfig.
-const BEHIND: &str = "testplatform-appci-cluster";
+pub const BEHIND: &str = "testplatform-appci-cluster";
 /// Name of the XRD.
 pub const XRD_NAME: &str = "xtestplatformclusters.ci.openshift.org";
 
@@ -47,8 +49,11 @@ pub const CLAIMS: &str = "testplatformclusters.ci.openshift.org";
 
 /// Everything that runs.
 pub struct Engine {
-    core: Mutex<Process>,
+    core: Mutex<Option<Process>>,
+    core_metrics: u16,
     provider: Mutex<Option<Process>>,
+    /// With which kubeconfig core and provider-kubernetes reach konflux.
+    way: Mutex<PathBuf>,
     /// The provider under test.
     pub fulfiller: Provider,
     /// The function under test.
@@ -116,12 +121,15 @@ impl Engine {
         }
         let function = Function::new(function::NAME, &nest, &authority)?;
         function.start(&nest, &program)?;
-        let core = start_core(&nest, &binaries, konflux.kubeconfig())?;
+        let [core_metrics] = free_ports()?;
+        let core = start_core(&nest, &binaries, konflux.kubeconfig(), core_metrics)?;
         let fulfiller = Box::pin(Provider::new(&nest, &hub, &hub, &json!({}))).await?;
         let engine = Self {
             fulfiller,
-            core: Mutex::new(core),
+            core: Mutex::new(Some(core)),
+            core_metrics,
             provider: Mutex::new(None),
+            way: Mutex::new(konflux.kubeconfig().to_owned()),
             function,
             program,
             recorder: Recorder::start(konflux.cluster(), hub.cluster()),
@@ -147,7 +155,7 @@ impl Engine {
         let [health] = free_ports()?;
         let mut command = Command::new(&self.binaries.provider_kubernetes);
         command
-            .env("KUBECONFIG", self.konflux.kubeconfig())
+            .env("KUBECONFIG", self.way())
             .env("TLS_SERVER_CERTS_DIR", self.nest.directory().join("provider-server"))
             .args(["--sanitize-secrets", "--enable-watches", "--debug"])
             .arg(format!("--health-probe-bind-addr=127.0.0.1:{health}"));
@@ -256,9 +264,10 @@ impl Engine {
 
     /// Fails if one of the programs ended.
     pub fn check(&self) -> anyhow::Result<()> {
-        self.core.lock().unwrap_or_else(PoisonError::into_inner).check()?;
-        if let Some(provider) = self.provider.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
-            provider.check()?;
+        for program in [&self.core, &self.provider] {
+            if let Some(program) = program.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+                program.check()?;
+            }
         }
         self.fulfiller.check()?;
         self.function.check()
@@ -313,8 +322,13 @@ pub(crate) async fn prepare_konflux(konflux: &Cluster, binaries: &Binaries) -> a
 }
 
 /// Core without packages and without webhooks.
-pub(crate) fn start_core(nest: &Nest, binaries: &Binaries, kubeconfig: &Path) -> anyhow::Result<Process> {
-    let [metrics, health] = free_ports()?;
+pub(crate) fn start_core(
+    nest: &Nest,
+    binaries: &Binaries,
+    kubeconfig: &Path,
+    metrics: u16,
+) -> anyhow::Result<Process> {
+    let [health] = free_ports()?;
     let directory = |name: &str| nest.directory().join(name).display().to_string();
     // Core does not make it, and without it no package can be read: "io: read/write on closed pipe".
     std::fs::create_dir_all(nest.directory().join("xpkg"))?;

@@ -4,11 +4,15 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::{
     binaries::Binaries,
-    control_plane::ControlPlane,
+    control_plane::{ControlPlane, free_ports},
     crossplane::{prepare_konflux, start_core},
     nest::{Nest, Process},
     pki::Authority,
 };
+
+fn free_port() -> anyhow::Result<u16> {
+    free_ports().map(|[port]| port)
+}
 
 /// A control plane with Crossplane core and nothing else: for what concerns definitions. Any number may run.
 pub struct Definitions {
@@ -36,7 +40,7 @@ impl Definitions {
         for directory in ["core-client", "core-server"] {
             authority.publish(&nest.directory().join(directory), &authority.client("crossplane", None)?)?;
         }
-        let core = start_core(&nest, &binaries, konflux.kubeconfig())?;
+        let core = start_core(&nest, &binaries, konflux.kubeconfig(), free_port()?)?;
         Ok(Self { core: Mutex::new(core), binaries, nest, konflux })
     }
 
@@ -44,7 +48,7 @@ impl Definitions {
     pub fn restart_core(&self) -> anyhow::Result<()> {
         let mut core = self.core.lock().unwrap_or_else(PoisonError::into_inner);
         core.terminate();
-        *core = start_core(&self.nest, &self.binaries, self.konflux.kubeconfig())?;
+        *core = start_core(&self.nest, &self.binaries, self.konflux.kubeconfig(), free_port()?)?;
         Ok(())
     }
 

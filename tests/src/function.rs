@@ -23,6 +23,7 @@ pub const NAME: &str = "function-testplatform";
 pub struct Function {
     name: String,
     port: u16,
+    admin_port: u16,
     certificates: PathBuf,
     process: Mutex<Option<Process>>,
 }
@@ -30,20 +31,54 @@ pub struct Function {
 impl Function {
     /// A function that is not started yet, with a certificate of the authority that core trusts.
     pub fn new(name: &str, nest: &Nest, authority: &Authority) -> anyhow::Result<Self> {
-        let [port] = free_ports()?;
+        let [port, admin_port] = free_ports()?;
         let certificates = nest.directory().join(name);
         authority.publish(&certificates, &authority.server(name)?)?;
-        Ok(Self { name: name.to_owned(), port, certificates, process: Mutex::new(None) })
+        Ok(Self { name: name.to_owned(), port, admin_port, certificates, process: Mutex::new(None) })
+    }
+
+    /// The port of its metrics.
+    pub fn admin_port(&self) -> u16 {
+        self.admin_port
+    }
+
+    /// Its port.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Where it reads its certificates.
+    pub fn certificates(&self) -> &Path {
+        &self.certificates
     }
 
     /// Starts a program as this function, at the same place every time.
     pub fn start(&self, nest: &Nest, program: &Path) -> anyhow::Result<()> {
+        self.start_in(nest, program, &[])
+    }
+
+    /// As [`Self::start`], with more in its environment.
+    pub fn start_in(
+        &self,
+        nest: &Nest,
+        program: &Path,
+        environment: &[(&'static str, String)],
+    ) -> anyhow::Result<()> {
         let mut command = Command::new(program);
+        command.envs(environment.iter().cloned());
         command.env("TLS_SERVER_CERTS_DIR", &self.certificates).args(["--debug", "--log-format=text"]);
-        command.arg(format!("--address=127.0.0.1:{}", self.port)).arg("--metrics-address=127.0.0.1:0");
+        command.args([
+            format!("--address=127.0.0.1:{}", self.port),
+            format!("--metrics-address=127.0.0.1:{}", self.admin_port),
+        ]);
         let started = nest.spawn(&self.name, &mut command)?;
         *self.process.lock().unwrap_or_else(PoisonError::into_inner) = Some(started);
         Ok(())
+    }
+
+    /// Kills it, as a node that is lost would.
+    pub fn kill(&self) {
+        self.process.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 
     /// Stops it as Kubernetes would.
@@ -51,6 +86,11 @@ impl Function {
         if let Some(mut process) = self.process.lock().unwrap_or_else(PoisonError::into_inner).take() {
             process.terminate();
         }
+    }
+
+    /// How it ended, if it did by itself.
+    pub fn ended(&self) -> Option<String> {
+        self.process.lock().unwrap_or_else(PoisonError::into_inner).as_mut().and_then(Process::epitaph)
     }
 
     /// The last lines of its log, and an error if it ended.
@@ -74,7 +114,12 @@ impl Function {
             },
         });
         konflux.apply(&revision).await?;
-        let endpoint = format!("dns:///localhost:{}", self.port);
+        self.register_at(konflux, self.port).await
+    }
+
+    /// Tells Crossplane that it is at another port.
+    pub async fn register_at(&self, konflux: &Cluster, port: u16) -> anyhow::Result<()> {
+        let endpoint = format!("dns:///localhost:{port}");
         let status = json!({ "endpoint": endpoint, "capabilities": ["composition"] });
         Ok(konflux.merge_status(&at_root(FUNCTION_REVISION, &self.name), &status).await?)
     }

@@ -24,7 +24,7 @@ use crate::{
     kinds::{CLUSTER_CLAIM, CLUSTER_DEPLOYMENT, CLUSTER_POOL, CRD},
     manifests,
 };
-use objects::{cluster_deployment, kubeconfig_secret, text};
+use objects::{cluster_deployment, kubeconfig_secret, password_secret, text};
 
 /// Its kinds.
 pub const DEFINITIONS: [&str; 3] = [
@@ -112,10 +112,15 @@ impl Hive {
         let mut played =
             Played { hub: hub.clone(), behaviour: Arc::clone(&behaviour), since: BTreeMap::new(), made: 0 };
         let playing = tokio::spawn(async move {
+            let mut said = String::new();
             loop {
-                // Somebody else may have been quicker; the next look sees.
+                // Somebody else may have been quicker; the next look sees. A hub that is away is told of once.
                 if let Err(error) = played.look().await {
-                    eprintln!("hive: {error:#}");
+                    let error = format!("{error:#}");
+                    if error != said {
+                        eprintln!("hive: {error}");
+                        said = error;
+                    }
                 }
                 tokio::time::sleep(MOMENT).await;
             }
@@ -131,6 +136,11 @@ impl Hive {
     /// A new kubeconfig of a cluster, as when its authority is replaced.
     pub async fn rotate(&self, cluster: &str, kubeconfig: &str) -> anyhow::Result<()> {
         self.hub.apply(&kubeconfig_secret(cluster, kubeconfig)).await.map(|_| ())
+    }
+
+    /// A new password of a cluster.
+    pub async fn renew_password(&self, cluster: &str, password: &str) -> anyhow::Result<()> {
+        self.hub.apply(&password_secret(cluster, password)).await.map(|_| ())
     }
 
     /// Puts a cluster to sleep, as Hive does with one that has been claimed for long enough.

@@ -39,6 +39,8 @@ kinds! {
     CLUSTER_DEPLOYMENT = "hive.openshift.io/v1" "ClusterDeployment";
     /// Secret.
     SECRET = "v1" "Secret";
+    /// Configuration of anything.
+    CONFIG_MAP = "v1" "ConfigMap";
     /// Namespace.
     NAMESPACE = "v1" "Namespace";
     /// Most that a namespace may have.

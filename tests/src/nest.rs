@@ -30,6 +30,9 @@ tries=0
 until rm -rf -- "$2" 2>/dev/null || [ $tries -ge 50 ]; do tries=$((tries + 1)); sleep 0.1; done
 "#;
 
+/// Where the programs of a nest have their temporary files: they go with it too.
+const TEMPORARY: &str = "tmp";
+
 /// A process group, a temporary directory, and what ends both.
 #[derive(Debug)]
 pub struct Nest {
@@ -49,6 +52,7 @@ impl Nest {
             .tempdir()
             .context("cannot make a temporary directory")?
             .keep();
+        fs::create_dir(directory.join(TEMPORARY))?;
         let leader = Command::new("cat")
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
@@ -81,6 +85,11 @@ impl Nest {
         })
     }
 
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// The temporary directory.
     pub fn directory(&self) -> &Path {
         &self.directory
@@ -104,12 +113,37 @@ impl Nest {
         }
     }
 
+    /// Every log that there is.
+    pub fn logs(&self) -> Vec<PathBuf> {
+        let any = self.log("any");
+        let entries = any.parent().and_then(|directory| fs::read_dir(directory).ok());
+        let paths = entries.into_iter().flatten().flatten().map(|entry| entry.path());
+        paths.filter(|path| path.extension().is_some_and(|e| e == "log")).collect()
+    }
+
+    /// The ids of the programs that run in the group.
+    pub fn processes(&self) -> anyhow::Result<Vec<u32>> {
+        let group = self.group.as_raw_nonzero().to_string();
+        let mut processes = Vec::new();
+        for entry in fs::read_dir("/proc")?.flatten() {
+            let Some(id) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+            let Ok(stat) = fs::read_to_string(entry.path().join("stat")) else { continue };
+            // The name of the program is in brackets, and may have anything in it. Then come state, parent and group.
+            let after = stat.rsplit_once(')').map_or("", |(_, after)| after);
+            if after.split_whitespace().nth(2) == Some(&group) {
+                processes.push(id);
+            }
+        }
+        Ok(processes)
+    }
+
     /// Starts a program in the group. What it prints is appended to `<name>.log`.
     pub fn spawn(&self, name: &str, command: &mut Command) -> anyhow::Result<Process> {
         let log = self.log(name);
         let out = File::options().create(true).append(true).open(&log).context("cannot open a log file")?;
         let child = command
             .current_dir(&self.directory)
+            .env("TMPDIR", self.directory.join(TEMPORARY))
             .stdin(Stdio::null())
             .stdout(out.try_clone()?)
             .stderr(out)
@@ -143,6 +177,11 @@ impl Process {
     /// How it ended, if it did.
     pub fn ended(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().ok().flatten()
+    }
+
+    /// How it ended and what it said last, if it ended by itself.
+    pub fn epitaph(&mut self) -> Option<String> {
+        self.check().err().map(|error| format!("{error:#}"))
     }
 
     /// Fails if it ended, with what it said last.

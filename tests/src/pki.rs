@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType, ExtendedKeyUsagePurpose,
-    IsCa, KeyPair, KeyUsagePurpose,
+    IsCa, KeyPair, KeyUsagePurpose, date_time_ymd,
 };
 
 /// An authority.
@@ -47,6 +47,19 @@ impl Authority {
         self.sign(CertificateParams::default(), subject(name, group), ExtendedKeyUsagePurpose::ClientAuth)
     }
 
+    /// As [`Self::server`], and not good any more.
+    pub fn expired_server(&self, name: &str) -> anyhow::Result<Leaf> {
+        let hosts = ["localhost".to_owned(), "127.0.0.1".to_owned()];
+        let params = expired(CertificateParams::new(hosts)?);
+        self.sign(params, subject(name, None), ExtendedKeyUsagePurpose::ServerAuth)
+    }
+
+    /// As [`Self::client`], and not good any more.
+    pub fn expired_client(&self, name: &str) -> anyhow::Result<Leaf> {
+        let params = expired(CertificateParams::default());
+        self.sign(params, subject(name, None), ExtendedKeyUsagePurpose::ClientAuth)
+    }
+
     fn sign(
         &self,
         mut params: CertificateParams,
@@ -69,6 +82,12 @@ impl Authority {
         fs::write(directory.join("ca.crt"), self.pem())?;
         Ok(())
     }
+}
+
+fn expired(mut params: CertificateParams) -> CertificateParams {
+    params.not_before = date_time_ymd(2020, 1, 1);
+    params.not_after = date_time_ymd(2021, 1, 1);
+    params
 }
 
 fn subject(name: &str, group: Option<&str>) -> DistinguishedName {

@@ -33,6 +33,7 @@ pub struct Provider {
     kubeconfig: PathBuf,
     configuration: PathBuf,
     profiles: PathBuf,
+    http: u16,
     /// The directory of the build clusters' kubeconfigs, and the one that is in it.
     sites: (PathBuf, Value),
     /// Tenants by the profile that they own.
@@ -78,6 +79,7 @@ impl Provider {
         merge(&mut configuration, more);
         let provider = Self {
             profiles,
+            http,
             sites: (directory, there.kubeconfig),
             owners: Mutex::default(),
             program: program::ensure(NAME, "PROVIDER_BIN")?,
@@ -87,6 +89,11 @@ impl Provider {
         };
         provider.admit("testbed")?;
         Ok(provider)
+    }
+
+    /// The port of its metrics.
+    pub fn admin_port(&self) -> u16 {
+        self.http
     }
 
     /// Makes a tenant an owner of the cluster profile that claims of the testbed name.
@@ -127,9 +134,36 @@ impl Provider {
         Ok(std::fs::remove_file(self.sites.0.join(name))?)
     }
 
+    /// Its kubeconfigs for the hub and for the build cluster.
+    pub fn kubeconfigs(&self) -> anyhow::Result<[Value; 2]> {
+        let hub = std::fs::read_to_string(&self.kubeconfig)?;
+        Ok([serde_json::from_str(&hub)?, self.sites.1.clone()])
+    }
+
+    /// Gives it others, with which it is started from now on.
+    pub fn lead(&self, [hub, site]: [&Value; 2]) -> anyhow::Result<()> {
+        std::fs::write(&self.kubeconfig, hub.to_string())?;
+        let next = self.sites.0.join(format!(".{SITE}"));
+        std::fs::write(&next, site.to_string())?;
+        Ok(std::fs::rename(&next, self.sites.0.join(SITE))?)
+    }
+
+    /// Merges into its configuration, with which it is started from now on.
+    pub fn configure(&self, more: &Value) -> anyhow::Result<()> {
+        let mut configuration = serde_json::from_str(&std::fs::read_to_string(&self.configuration)?)?;
+        merge(&mut configuration, more);
+        Ok(std::fs::write(&self.configuration, configuration.to_string())?)
+    }
+
     /// Starts it.
     pub fn start(&self, nest: &Nest) -> anyhow::Result<()> {
+        self.start_in(nest, &[])
+    }
+
+    /// As [`Self::start`], with more in its environment.
+    pub fn start_in(&self, nest: &Nest, environment: &[(&'static str, String)]) -> anyhow::Result<()> {
         let mut command = Command::new(&self.program);
+        command.envs(environment.iter().cloned());
         command.arg("--config").arg(&self.configuration).arg("--kubeconfig").arg(&self.kubeconfig);
         command.args(["--debug", "--log-format=text"]);
         let started = nest.spawn(NAME, &mut command)?;
@@ -137,9 +171,21 @@ impl Provider {
         Ok(())
     }
 
+    /// Stops it as Kubernetes would: it gives its Lease back.
+    pub fn stop(&self) {
+        if let Some(mut process) = self.process.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            process.terminate();
+        }
+    }
+
     /// Kills it, as a node that is lost would.
     pub fn kill(&self) {
         self.process.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+
+    /// How it ended, if it did by itself.
+    pub fn ended(&self) -> Option<String> {
+        self.process.lock().unwrap_or_else(PoisonError::into_inner).as_mut().and_then(Process::epitaph)
     }
 
     /// The last lines of its log, and an error if it ended.

@@ -16,10 +16,9 @@ use serde_json::{Value, json};
 use crate::{
     cluster::{At, Cluster, at, at_root},
     control_plane::{ControlPlane, Identity, connect},
-    kinds::{Kind, NAMESPACE, SECRET, SERVICE_ACCOUNT},
+    kinds::{CONFIG_MAP, NAMESPACE, SECRET, SERVICE_ACCOUNT},
 };
 
-const CONFIG_MAP: Kind = Kind { api_version: "v1", kind: "ConfigMap" };
 const USER: &str = "kube-admin";
 
 /// A cluster to be used.

@@ -81,5 +81,5 @@ impl Claimed {
 
 /// The kubeconfig that Hive has of a cluster since its installation.
 pub fn kubeconfig(cluster: &str) -> String {
-    objects::kubeconfig(cluster, "t0")
+    objects::kubeconfig(cluster, &objects::token(cluster))
 }

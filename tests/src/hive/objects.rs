@@ -1,5 +1,7 @@
 //! What Hive's objects look like.
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde_json::{Value, json};
 
@@ -36,6 +38,16 @@ pub fn kubeconfig(cluster: &str, token: &str) -> String {
     )
 }
 
+/// The token in the kubeconfig that a cluster is installed with. Nothing else in the world looks like it.
+pub fn token(cluster: &str) -> String {
+    let part = |n: u8| {
+        let mut hasher = DefaultHasher::new();
+        (cluster, n).hash(&mut hasher);
+        format!("{:016x}", hasher.finish())
+    };
+    (0..4).map(part).collect::<Vec<_>>().concat()
+}
+
 /// A cluster that is being installed, and its namespace.
 pub(super) fn cluster_deployment(namespace: &str, pool: &str, name: &str) -> [Value; 2] {
     [
@@ -62,13 +74,19 @@ pub(super) fn kubeconfig_secret(cluster: &str, kubeconfig: &str) -> Value {
     secret(cluster, "0-admin-kubeconfig", &json!({ "kubeconfig": encoded, "raw-kubeconfig": encoded }))
 }
 
+/// The Secret with a cluster's password.
+pub(super) fn password_secret(cluster: &str, password: &str) -> Value {
+    let encoded = |text: &str| BASE64_STANDARD.encode(text);
+    let data = json!({ "username": encoded("kubeadmin"), "password": encoded(password) });
+    secret(cluster, "0-admin-password", &data)
+}
+
 /// The Secrets of a cluster's namespace: three that its claim's owner may get, and the cloud's, which nobody may.
 pub(super) fn secrets(cluster: &str) -> [Value; 4] {
     let encoded = |text: &str| BASE64_STANDARD.encode(text);
-    let password = json!({ "username": encoded("kubeadmin"), "password": encoded("p4ssw0rd") });
     [
-        kubeconfig_secret(cluster, &kubeconfig(cluster, "t0")),
-        secret(cluster, "0-admin-password", &password),
+        kubeconfig_secret(cluster, &kubeconfig(cluster, &token(cluster))),
+        password_secret(cluster, "p4ssw0rd"),
         secret(cluster, "0-metadata-json", &json!({ "metadata.json": encoded("{}") })),
         secret(cluster, "cloud", &json!({ "aws_secret_access_key": encoded("hunter2") })),
     ]

@@ -5,6 +5,7 @@
 //! provider fulfils what is asked for; in those whose name ends in `_acted` an actor does, as the upstream controller
 //! would, and by halves where that is the point. Where it begins with `hive_`, Hive gives clusters out of a pool.
 
+mod canary;
 mod credentials;
 mod cut_off;
 mod deletion;
@@ -15,7 +16,6 @@ mod happy;
 mod hive;
 mod hive_queue;
 mod hive_rights;
-mod invariants;
 mod job;
 mod life;
 mod manners;
@@ -33,7 +33,7 @@ use std::{
 };
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use testplatform_tests::{actors::Fulfilled, crossplane::Engine, tenant::Tenant};
+use testplatform_tests::{actors::Fulfilled, crossplane::Engine, invariants, tenant::Tenant};
 use tokio::{
     runtime::Runtime,
     sync::{OnceCell, RwLock},
@@ -110,6 +110,9 @@ const SCENARIOS: &[Scenario] = &[
     alone(scenario!(our_definition::happy_path_on_our_definition)),
     alone(scenario!(our_definition::teardown_on_our_definition)),
     alone(scenario!(our_definition::failure_on_our_definition)),
+    scenario!(canary::canary_planted),
+    scenario!(canary::canary_of_a_job),
+    pooled(scenario!(canary::canary_of_a_pool)),
     scenario!(manners::build_cluster_away),
     long(acted(scenario!(unwatched::watches_refused_and_the_hub_acts_alone))),
     scenario!(unwatched::watches_refused_and_lifetime_reached),

@@ -1,7 +1,8 @@
-//! What holds in every scenario, for every claim of it, at every moment.
+//! What holds for every claim of a tenant at every moment, as [`crate::recorder`] has it.
 
 use anyhow::ensure;
-use testplatform_tests::{
+
+use crate::{
     course::{latches, stays},
     recorder::Said,
     tenant::Tenant,

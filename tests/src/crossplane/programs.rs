@@ -1,0 +1,66 @@
+//! The engine's programs one by one: killed, started again, led to konflux by another way.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::PoisonError,
+};
+
+use super::{Engine, FIXED_PORTS, start_core};
+use crate::{function, nest::Process, pki::Authority, provider};
+
+impl Engine {
+    /// The programs that serve their metrics over plain HTTP, and on which port.
+    pub fn metrics(&self) -> [(&'static str, u16); 4] {
+        [
+            ("crossplane", self.core_metrics),
+            ("provider-kubernetes", FIXED_PORTS[0]),
+            (function::NAME, self.function.admin_port()),
+            (provider::NAME, self.fulfiller.admin_port()),
+        ]
+    }
+
+    /// The authority of core's certificate and of the function's.
+    pub fn authority(&self) -> &Authority {
+        &self.authority
+    }
+
+    /// The directory of core's certificate as a client.
+    pub fn client_certificates(&self) -> PathBuf {
+        self.nest.directory().join("core-client")
+    }
+
+    /// The kubeconfig with which core and provider-kubernetes reach konflux.
+    pub(super) fn way(&self) -> PathBuf {
+        self.way.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Gives them another one, with which they are started from now on.
+    pub fn lead(&self, kubeconfig: &Path) {
+        kubeconfig.clone_into(&mut self.way.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Kills core, as a node that is lost would.
+    pub fn kill_core(&self) {
+        self.core.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+
+    /// Starts core again.
+    pub fn start_core(&self) -> anyhow::Result<()> {
+        let started = start_core(&self.nest, &self.binaries, &self.way(), self.core_metrics)?;
+        *self.core.lock().unwrap_or_else(PoisonError::into_inner) = Some(started);
+        Ok(())
+    }
+
+    /// Kills provider-kubernetes.
+    pub fn kill_provider(&self) {
+        self.provider.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+
+    /// How core and provider-kubernetes ended, each if it did by itself.
+    pub fn ended(&self) -> [Option<String>; 2] {
+        [&self.core, &self.provider].map(|program| {
+            let mut program = program.lock().unwrap_or_else(PoisonError::into_inner);
+            program.as_mut().and_then(Process::epitaph)
+        })
+    }
+}

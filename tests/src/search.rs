@@ -1,0 +1,186 @@
+//! Looks for secrets: something that is nowhere else in the world goes through it, and every place where that lies is told.
+//!
+//! ```text
+//! Marks (what to look for, in all its forms) ──▶ places::find (objects, logs, files, metrics, processes) ──▶ Found
+//! ```
+//!
+//! **Invariant:** a place that cannot be looked at is an error, never one that holds nothing.
+
+mod objects;
+pub mod places;
+
+use std::{
+    collections::{BTreeMap, BTreeSet, hash_map::RandomState},
+    hash::BuildHasher as _,
+};
+
+use anyhow::ensure;
+use base64::{
+    Engine as _, alphabet,
+    engine::{GeneralPurpose, general_purpose::NO_PAD},
+};
+
+pub use places::Place;
+
+/// What is looked for, by its name.
+type Name = String;
+/// Where each of them was found. A name whose mark is nowhere is not in it.
+pub type Found = BTreeMap<Name, BTreeSet<Place>>;
+
+const STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, NO_PAD);
+const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, NO_PAD);
+/// Of a mark each piece of this length is looked for, so that one that was cut off is found too.
+const PIECE: usize = 16;
+
+/// Things to look for in bytes.
+#[derive(Clone, Debug, Default)]
+pub struct Marks {
+    names: Vec<Name>,
+    /// What to look for, and whose that is.
+    needles: Vec<(Vec<u8>, usize)>,
+    /// The needles by their first two bytes.
+    begin: BTreeMap<[u8; 2], Vec<usize>>,
+    /// Whether there are any, by the first two bytes. A world is large.
+    any: Vec<bool>,
+}
+
+impl Marks {
+    /// Marks by their names. A mark is made of letters and digits, `-` and `_`: what nobody escapes in JSON, YAML, a URL or a
+    /// quoted line. It is looked for as it is, in hex, and in base64 of whatever it is a part of, and in base64 of that.
+    pub fn new<N: Into<Name>>(marks: impl IntoIterator<Item = (N, String)>) -> anyhow::Result<Self> {
+        let mut all = Self { any: vec![false; 1 << 16], ..Self::default() };
+        for (name, mark) in marks {
+            let name = name.into();
+            let plain = mark.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
+            ensure!(plain && mark.len() >= PIECE, "no good as the mark of {name}: it is escaped, or short");
+            let whose = all.names.len();
+            for piece in mark.as_bytes().chunks_exact(PIECE) {
+                for needle in forms(piece) {
+                    all.add(needle, whose);
+                }
+            }
+            all.names.push(name);
+        }
+        Ok(all)
+    }
+
+    /// Those that are in bytes.
+    pub fn within(&self, bytes: &[u8]) -> BTreeSet<&str> {
+        let mut found = BTreeSet::new();
+        for (at, pair) in bytes.windows(2).enumerate() {
+            if !self.any[usize::from(u16::from_be_bytes([pair[0], pair[1]]))] {
+                continue;
+            }
+            for needle in self.begin.get(pair).into_iter().flatten() {
+                let (needle, whose) = &self.needles[*needle];
+                if bytes[at..].starts_with(needle) {
+                    found.insert(self.names[*whose].as_str());
+                }
+            }
+        }
+        found
+    }
+
+    fn add(&mut self, needle: Vec<u8>, whose: usize) {
+        let [first, second, ..] = needle[..] else { return };
+        self.any[usize::from(u16::from_be_bytes([first, second]))] = true;
+        self.begin.entry([first, second]).or_default().push(self.needles.len());
+        self.needles.push((needle, whose));
+    }
+}
+
+/// A mark that is nowhere else.
+pub fn unique() -> String {
+    let random = || RandomState::new().hash_one("");
+    (0..4).map(|_| format!("{:016x}", random())).collect::<Vec<_>>().concat()
+}
+
+/// As what a piece may lie somewhere.
+fn forms(piece: &[u8]) -> BTreeSet<Vec<u8>> {
+    let hex = |upper: bool| -> Vec<u8> {
+        let byte = |b: &u8| if upper { format!("{b:02X}") } else { format!("{b:02x}") };
+        piece.iter().map(byte).collect::<Vec<_>>().concat().into_bytes()
+    };
+    let once: BTreeSet<Vec<u8>> = within_base64(piece).into_iter().collect();
+    let twice = once.iter().flat_map(|encoded| within_base64(encoded));
+    let mut forms: BTreeSet<Vec<u8>> = twice.collect();
+    forms.extend([piece.to_vec(), hex(false), hex(true)]);
+    forms.extend(once);
+    forms
+}
+
+/// What of base64 depends on a piece alone, at each of the three places where it may begin.
+fn within_base64(piece: &[u8]) -> Vec<Vec<u8>> {
+    let at = |before: usize, engine: &GeneralPurpose| {
+        let whole = [vec![0; before], piece.to_vec()].concat();
+        let encoded = engine.encode(&whole).into_bytes();
+        // A character is six bits: those at the edges belong to neighbours too.
+        let (first, last) = ((before * 8).div_ceil(6), whole.len() * 8 / 6);
+        encoded[first..last].to_vec()
+    };
+    (0..3).flat_map(|before| [at(before, &STANDARD), at(before, &URL_SAFE)]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use base64::prelude::BASE64_STANDARD;
+    use serde_json::json;
+
+    use super::*;
+
+    const MARK: &str = "Zq3kP0vX8mN1cR7tYb5hW2sDf9gJ4lKa";
+
+    fn marks() -> Marks {
+        Marks::new([("one", MARK.to_owned()), ("two", MARK.chars().rev().collect())]).unwrap()
+    }
+
+    #[test]
+    fn a_mark_is_found_however_it_lies() {
+        let marks = marks();
+        for before in ["", "a", "ab", "abc", "token: "] {
+            for after in ["", "x", "yz"] {
+                let text = format!("{before}{MARK}{after}");
+                let encoded = BASE64_STANDARD.encode(&text);
+                let secret = json!({ "data": { "kubeconfig": encoded } }).to_string();
+                for (form, carried) in [
+                    ("as it is", text.clone()),
+                    ("base64", encoded.clone()),
+                    ("base64 of base64", BASE64_STANDARD.encode(&secret)),
+                    ("base64 for URLs", URL_SAFE.encode(&text)),
+                    ("JSON in JSON", json!(secret).to_string()),
+                    ("hex", text.bytes().map(|b| format!("{b:02x}")).collect::<Vec<_>>().concat()),
+                    ("cut off", text[..before.len() + 20].to_owned()),
+                ] {
+                    let found = marks.within(format!("a line with {carried} in it").as_bytes());
+                    assert_eq!(
+                        found.into_iter().collect::<Vec<_>>(),
+                        ["one"],
+                        "{before:?}, {after:?}: {form}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_there_is_not_found() {
+        let marks = marks();
+        assert!(marks.within(b"").is_empty() && marks.within(b"Z").is_empty());
+        assert!(marks.within(MARK[1..].to_lowercase().as_bytes()).is_empty());
+    }
+
+    #[test]
+    fn unique_ones_are_marks_and_differ() {
+        let (one, two) = (unique(), unique());
+        assert!(one != two && Marks::new([("x", one), ("y", two)]).is_ok());
+    }
+
+    #[test]
+    fn what_could_be_escaped_is_no_mark() {
+        for mark in
+            ["short", "with a space in the mark", "with/a/slash/in/the/mark", "with\"quotes\"in\"the\"mark"]
+        {
+            assert!(Marks::new([("x", mark.to_owned())]).is_err(), "{mark}");
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! Credentials that are nowhere else in the world go through a whole life. At each of its moments they lie exactly where the
+//! design says: in no other object, log, event, metric or temporary file of any process, and in none of those places too late.
+
+use std::{collections::BTreeSet, process::Command, time::Duration};
+
+use anyhow::{Context as _, ensure};
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use serde_json::{Value, json};
+use testplatform_apis::names::ci_operator;
+use testplatform_tests::{
+    cluster::{At, SOON, at, at_root, has},
+    hive::objects::{self, text},
+    kinds::{CLUSTER_DEPLOYMENT, COMPOSITE, CONFIG_MAP, NAMESPACE, OBJECT, SECRET},
+    search::{
+        Marks, Place,
+        places::{differences, find},
+        unique,
+    },
+    tenant::{Tenant, decoded},
+};
+
+/// What they are called in what is told.
+const KUBECONFIG: &str = "the kubeconfig";
+const PASSWORD: &str = "the password";
+/// In which key of those Secrets that the design has.
+const KEYS: [(&str, &str); 2] = [(KUBECONFIG, "kubeconfig"), (PASSWORD, "kubeAdminPassword")];
+/// The garbage collector hears of new kinds every half a minute, and provider-kubernetes looks as often.
+const GONE: Duration = Duration::from_secs(150);
+/// Whoever reads what cannot be read has said so by then.
+const NOTICED: Duration = Duration::from_secs(3);
+
+/// What is unique, and what to look for.
+struct Canary {
+    token: String,
+    password: String,
+    marks: Marks,
+}
+
+impl Canary {
+    fn new() -> anyhow::Result<Self> {
+        let [token, password] = [unique(), unique()];
+        let marks = Marks::new([(KUBECONFIG, token.clone()), (PASSWORD, password.clone())])?;
+        Ok(Self { token, password, marks })
+    }
+
+    fn kubeconfig(&self) -> String {
+        objects::kubeconfig("canary", &self.token)
+    }
+
+    /// One that ends too early, right behind what is secret in it: whoever cannot read it has to say so without it.
+    fn unfinished(&self) -> String {
+        let whole = self.kubeconfig();
+        let end = whole.find(&self.token).map_or(whole.len(), |begin| begin + self.token.len());
+        whole[..end].to_owned()
+    }
+
+    /// Looks everywhere, and compares. What etcd has on its disks is exempt, and is told: Secrets are kept there, and what was
+    /// overwritten too until it is compacted.
+    async fn lies_in(
+        &self,
+        tenant: &Tenant<'_>,
+        moment: &str,
+        expected: &[(&str, Vec<Place>)],
+    ) -> anyhow::Result<BTreeSet<Place>> {
+        let mut found = find(tenant.engine, &self.marks).await?;
+        let mut exempt = BTreeSet::new();
+        for places in found.values_mut() {
+            let (on_disk, others) =
+                std::mem::take(places).into_iter().partition(|p| matches!(p, Place::Etcd(_)));
+            exempt.extend::<BTreeSet<Place>>(on_disk);
+            *places = others;
+        }
+        let wrong = differences(&found, expected);
+        ensure!(wrong.is_empty(), "{moment}:\n  {}", wrong.join("\n  "));
+        let count: usize = found.values().map(BTreeSet::len).sum();
+        eprintln!("{}, {moment}: in {count} places, as it has to be", tenant.name);
+        Ok(exempt)
+    }
+
+    /// The exempt places are no more than those two, and they are needed.
+    fn on_disk(exempt: &BTreeSet<Place>) -> anyhow::Result<()> {
+        let both = ["hub", "konflux"].map(|plane| Place::Etcd(plane.to_owned()));
+        ensure!(*exempt == BTreeSet::from(both), "exempt, and needed: {exempt:?}");
+        Ok(())
+    }
+}
+
+/// Out of a job.
+pub async fn canary_of_a_job(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    let canary = Canary::new()?;
+    canary.lies_in(tenant, "before", &[]).await?;
+    let controller = tenant.ask_and_arrive(&json!({})).await?;
+    controller.provision().await?;
+    let job = controller.job().await?;
+    let hub = tenant.engine.hub.cluster();
+    let source = at(SECRET, &job.namespace(), ci_operator::TEST);
+    let waits = |ec: &Value| has(ec, "ClusterReady", "False", "CredentialsPending");
+    hub.until_is(&controller.at(), SOON, "waiting for credentials", waits).await?;
+    let unfinished = json!({ "kubeconfig": BASE64_STANDARD.encode(canary.unfinished()) });
+    job.secret(ci_operator::TEST, unfinished).await?;
+    tokio::time::sleep(NOTICED).await;
+    hub.until_is(&controller.at(), SOON, "waiting all the same", waits).await?;
+    let made = |key: &str| vec![Place::secret("hub", &source, key)];
+    canary.lies_in(tenant, "unfinished", &[(KUBECONFIG, made("kubeconfig"))]).await?;
+
+    controller.ready(&canary.kubeconfig(), &canary.password).await?;
+    tenant.until_secret(SOON, &canary.kubeconfig()).await?;
+    tenant.until_condition("ClusterReady", "True", "Ready").await?;
+    let published = at(SECRET, controller.at().namespace(), &controller.secret());
+    let delivered = Delivered::of(tenant, published).await?;
+    let everywhere =
+        delivered.with(&[(KUBECONFIG, made("kubeconfig")), (PASSWORD, made("kubeadmin-password"))]);
+    let exempt = canary.lies_in(tenant, "ready", &everywhere).await?;
+    Canary::on_disk(&exempt)?;
+
+    tenant.change(&json!({ "tearDownCluster": true })).await?;
+    controller.until_told_to_end(SOON).await?;
+    controller.deprovision().await?;
+    tenant.until_phase("Deprovisioning").await?;
+    canary.lies_in(tenant, "while it is torn down", &everywhere).await?;
+
+    controller.deprovisioned().await?;
+    tenant.until_phase("Deprovisioned").await?;
+    hub.until_gone(&source, GONE).await?;
+    delivered.until_withdrawn(tenant).await?;
+    canary.lies_in(tenant, "torn down", &[]).await?;
+    deleted(tenant, &canary).await
+}
+
+/// Out of a pool.
+pub async fn canary_of_a_pool(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    let canary = Canary::new()?;
+    let (hub, hive) = (tenant.engine.hub.cluster(), tenant.hive()?);
+    let of_pool = |cluster: &Value| {
+        let ours = cluster["spec"]["clusterPoolRef"]["poolName"] == tenant.pool();
+        ours && cluster["status"]["powerState"] == "Running"
+    };
+    let running = hub.until_some(CLUSTER_DEPLOYMENT, "", SOON, "of the pool that runs", of_pool).await?;
+    let cluster = text(&running, "/metadata/name").to_owned();
+    canary.lies_in(tenant, "before", &[]).await?;
+    hive.rotate(&cluster, &canary.unfinished()).await?;
+    hive.renew_password(&cluster, &canary.password).await?;
+    tenant.ask(&json!({})).await?;
+    let claimed = tenant.claimed().await?;
+    claimed.until_running(SOON).await?;
+    let unusable = |claim: &Value| {
+        has(claim, "CredentialsPublished", "False", "") && claim["status"]["phase"] == "Provisioning"
+    };
+    tenant.until(SOON, "without credentials", unusable).await?;
+    tokio::time::sleep(NOTICED).await;
+    let source = |name: &str, key: &str| Place::secret("hub", &at(SECRET, &cluster, name), key);
+    let kubeconfigs =
+        vec![source("0-admin-kubeconfig", "kubeconfig"), source("0-admin-kubeconfig", "raw-kubeconfig")];
+    let sources = [(KUBECONFIG, kubeconfigs), (PASSWORD, vec![source("0-admin-password", "password")])];
+    canary.lies_in(tenant, "unusable", &sources).await?;
+
+    hive.rotate(&cluster, &canary.kubeconfig()).await?;
+    tenant.until_secret(GONE, &canary.kubeconfig()).await?;
+    tenant.until_condition("ClusterReady", "True", "Ready").await?;
+    let delivered = Delivered::of(tenant, claimed.published()).await?;
+    let everywhere = delivered.with(&sources);
+    let exempt = canary.lies_in(tenant, "ready", &everywhere).await?;
+    Canary::on_disk(&exempt)?;
+
+    hive.hold(&cluster);
+    tenant.change(&json!({ "tearDownCluster": true })).await?;
+    claimed.until_released(GONE).await?;
+    tenant.until_phase("Deprovisioning").await?;
+    hub.until_gone(&claimed.published(), SOON).await?;
+    // What the cluster is has not ended yet, and its owner has it until then.
+    canary.lies_in(tenant, "while it is torn down", &delivered.without_published(&sources)).await?;
+
+    hive.let_go(&cluster);
+    tenant.until(GONE, "Deprovisioned", |claim| claim["status"]["phase"] == "Deprovisioned").await?;
+    delivered.until_withdrawn(tenant).await?;
+    // Hive leaves the namespace of a cluster that is gone, and what is in it, to whoever made it.
+    canary.lies_in(tenant, "torn down", &sources).await?;
+    hub.delete(&at_root(NAMESPACE, &cluster)).await?;
+    hub.until_gone(&at_root(NAMESPACE, &cluster), GONE).await?;
+    deleted(tenant, &canary).await
+}
+
+/// The Secrets on the way from the hub to the tenant.
+struct Delivered {
+    published: At,
+    connection: At,
+    composite: At,
+    tenant: At,
+    /// The Object that reads them.
+    reader: At,
+}
+
+impl Delivered {
+    async fn of(tenant: &Tenant<'_>, published: At) -> anyhow::Result<Self> {
+        let name = tenant.composite().await?;
+        let composite = tenant.konflux().get(&at_root(COMPOSITE, &name)).await?.context("no composite")?;
+        let wanted =
+            |field: &str| text(&composite, &format!("/spec/writeConnectionSecretToRef/{field}")).to_owned();
+        Ok(Self {
+            published,
+            connection: at(SECRET, "crossplane-connections", &format!("credentials-{name}")),
+            composite: at(SECRET, &wanted("namespace"), &wanted("name")),
+            tenant: tenant.secret(),
+            reader: at_root(OBJECT, &format!("credentials-{name}")),
+        })
+    }
+
+    /// All of them, and more.
+    fn with(&self, more: &[(&'static str, Vec<Place>)]) -> Vec<(&'static str, Vec<Place>)> {
+        let published = KEYS.map(|(name, key)| (name, vec![Place::secret("hub", &self.published, key)]));
+        [self.without_published(more), published.to_vec()].concat()
+    }
+
+    /// Those of Crossplane, and more.
+    fn without_published(&self, more: &[(&'static str, Vec<Place>)]) -> Vec<(&'static str, Vec<Place>)> {
+        let on_konflux = [&self.connection, &self.composite, &self.tenant];
+        let of = |key: &str| on_konflux.map(|at| Place::secret("konflux", at, key)).to_vec();
+        KEYS.map(|(name, key)| (name, of(key))).into_iter().chain(more.iter().cloned()).collect()
+    }
+
+    /// Waits until none of them has anything.
+    async fn until_withdrawn(&self, tenant: &Tenant<'_>) -> anyhow::Result<()> {
+        let (konflux, hub) = (tenant.konflux(), tenant.engine.hub.cluster());
+        hub.until_gone(&self.published, GONE).await?;
+        konflux.until_gone(&self.reader, GONE).await?;
+        konflux.until_gone(&self.connection, GONE).await?;
+        for secret in [&self.composite, &self.tenant] {
+            let emptied = |secret: &Value| decoded(secret).values().all(String::is_empty);
+            konflux.until_is(secret, SOON, "emptied", emptied).await?;
+        }
+        Ok(())
+    }
+}
+
+/// The claim goes, and leaves nothing.
+async fn deleted(tenant: &Tenant<'_>, canary: &Canary) -> anyhow::Result<()> {
+    let composite = at_root(COMPOSITE, &tenant.composite().await?);
+    tenant.konflux().delete(&tenant.claim()).await?;
+    tenant.konflux().until_gone(&tenant.claim(), SOON).await?;
+    tenant.konflux().until_gone(&composite, GONE).await?;
+    canary.lies_in(tenant, "after", &[]).await.map(|_| ())
+}
+
+/// The search itself: what lies where it must not is found, whatever kind of place that is.
+pub async fn canary_planted(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    let canary = Canary::new()?;
+    let (engine, namespace) = (tenant.engine, tenant.namespace.as_str());
+    let token = canary.token.as_str();
+    let note = json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "planted", "namespace": "default" },
+        "data": { "note": BASE64_STANDARD.encode(format!("a token: {token}")) },
+    });
+    engine.hub.cluster().apply(&note).await?;
+    let event = json!({
+        "apiVersion": "v1", "kind": "Event", "metadata": { "name": "planted", "namespace": namespace },
+        "involvedObject": { "kind": "Namespace", "name": namespace, "namespace": namespace },
+        "message": format!("cannot use {token}"), "reason": "Planted", "type": "Warning",
+    });
+    tenant.konflux().apply(&event).await?;
+    let noted =
+        json!({ "metadata": { "annotations": { "testbed/planted": json!({ "x": token }).to_string() } } });
+    tenant.konflux().merge(&at_root(NAMESPACE, namespace), &noted).await?;
+    let nest = engine.nest();
+    nest.file("tmp/planted", token)?;
+    let mut program = Command::new("sh");
+    // What a file that has been removed had in it is still to be had.
+    let script = "echo log $CANARY; exec 3>tmp/removed; echo $CANARY >&3; rm tmp/removed; exec sleep 300";
+    program.args(["-c", script]);
+    let mut program = nest.spawn("planted", program.env("CANARY", token))?;
+    let removed = nest.directory().join("tmp/removed");
+    tokio::time::sleep(NOTICED).await;
+    program.check()?;
+    let elsewhere = |words: String| Place::Elsewhere(words);
+    let log = nest.log("planted");
+    let log = log.strip_prefix(nest.directory()).unwrap_or(&log).display().to_string();
+    let planted = vec![
+        elsewhere("hub: ConfigMap default/planted data.note".into()),
+        // The same by two names.
+        elsewhere(format!("konflux: Event {namespace}/planted message")),
+        elsewhere(format!("konflux: Event {namespace}/planted note")),
+        elsewhere(format!("konflux: Namespace {namespace} metadata.annotations.testbed/planted")),
+        elsewhere("engine: file tmp/planted".into()),
+        elsewhere(format!("engine: file {log}")),
+        elsewhere("engine: environ of sleep".into()),
+        elsewhere(format!("engine: {} (deleted) of sleep", removed.display())),
+    ];
+    canary.lies_in(tenant, "planted", &[(KUBECONFIG, planted)]).await?;
+    program.kill();
+    engine.hub.cluster().delete(&at(CONFIG_MAP, "default", "planted")).await?;
+    let missed = canary.lies_in(tenant, "not looked for", &[]).await;
+    ensure!(missed.is_err(), "what was planted is not missed");
+    Ok(())
+}
