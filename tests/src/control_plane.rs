@@ -35,11 +35,29 @@ const CONTROLLERS: [&str; 4] = [
     "serviceaccount-token-controller",
 ];
 
+/// What a control plane has beyond what every scenario needs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Extras {
+    /// More of Kubernetes' own controllers.
+    pub controllers: &'static [&'static str],
+    /// Whether every call is written down: who, what, when.
+    pub audited: bool,
+}
+
+/// Every call once, when it has been answered, without what was in it.
+const AUDIT_POLICY: &str = "\
+apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived, ResponseStarted, Panic]
+omitManagedFields: true
+rules: [{ level: Metadata }]
+";
+
 /// A running control plane. Everything of it ends when it is dropped, or when the process ends in any other way.
 pub struct ControlPlane {
     name: String,
     binaries: Binaries,
-    controllers: &'static [&'static str],
+    extras: Extras,
     ports: Ports,
     authority: Authority,
     kubeconfig: PathBuf,
@@ -61,19 +79,15 @@ struct Ports {
 impl ControlPlane {
     /// Starts one and waits until it answers. `name` is for people: in messages, kubeconfigs and directory names.
     pub async fn start(name: &str, binaries: &Binaries) -> anyhow::Result<Self> {
-        Self::start_with(name, binaries, &[]).await
+        Self::start_with(name, binaries, Extras::default()).await
     }
 
-    /// As [`Self::start`], with more of Kubernetes' own controllers than every scenario needs.
-    pub async fn start_with(
-        name: &str,
-        binaries: &Binaries,
-        controllers: &'static [&'static str],
-    ) -> anyhow::Result<Self> {
+    /// As [`Self::start`], with more than every scenario needs.
+    pub async fn start_with(name: &str, binaries: &Binaries, extras: Extras) -> anyhow::Result<Self> {
         // A port that was free may be taken before the program binds it.
         let mut tries = 1;
         loop {
-            match Self::try_start(name, binaries, controllers).await {
+            match Self::try_start(name, binaries, extras).await {
                 Err(error) if tries < 3 && format!("{error:#}").contains("address already in use") => {
                     tries += 1;
                 }
@@ -82,16 +96,15 @@ impl ControlPlane {
         }
     }
 
-    async fn try_start(
-        name: &str,
-        binaries: &Binaries,
-        controllers: &'static [&'static str],
-    ) -> anyhow::Result<Self> {
+    async fn try_start(name: &str, binaries: &Binaries, extras: Extras) -> anyhow::Result<Self> {
         let nest = Nest::new(name, None)?;
         let [etcd, peers, api_server] = free_ports()?;
         let ports = Ports { etcd, peers, api_server };
         let authority = Authority::new(&format!("testbed {name}"))?;
         authority.publish(&nest.directory().join("server"), &authority.server("kube-apiserver")?)?;
+        if extras.audited {
+            nest.file("audit-policy.yaml", AUDIT_POLICY)?;
+        }
         let signer = authority.client("service-accounts", None)?;
         nest.file("service-accounts.key", signer.key)?;
         nest.file("service-accounts.crt", signer.certificate)?;
@@ -102,7 +115,7 @@ impl ControlPlane {
         let plane = Self {
             name: name.to_owned(),
             binaries: binaries.clone(),
-            controllers,
+            extras,
             ports,
             authority,
             kubeconfig,
@@ -184,6 +197,11 @@ impl ControlPlane {
         plain(self.ports.etcd).await
     }
 
+    /// Where every call is written down, as a line of JSON, if it is audited.
+    pub fn audit_log(&self) -> PathBuf {
+        self.nest.directory().join("audit.log")
+    }
+
     /// Its objects, as an administrator.
     pub fn cluster(&self) -> &Cluster {
         &self.cluster
@@ -226,6 +244,11 @@ impl ControlPlane {
             "--disable-admission-plugins=ServiceAccount".to_owned(),
             "--enable-priority-and-fairness=false".to_owned(),
         ]);
+        if self.extras.audited {
+            command.arg(format!("--audit-policy-file={}", file("audit-policy.yaml")));
+            command.arg(format!("--audit-log-path={}", self.audit_log().display()));
+            command.args(["--audit-log-mode=batch", "--audit-log-maxsize=100000"]);
+        }
         command
     }
 
@@ -242,7 +265,9 @@ impl ControlPlane {
             "--secure-port=0".to_owned(),
             "--leader-elect=false".to_owned(),
         ]);
-        let controllers = [CONTROLLERS.as_slice(), self.controllers].concat().join(",");
+        // As OpenShift has it. By default the garbage collector would make 20 calls a second, which is little for hundreds of claims.
+        command.args(["--kube-api-qps=150", "--kube-api-burst=300"]);
+        let controllers = [CONTROLLERS.as_slice(), self.extras.controllers].concat().join(",");
         command.arg(format!("--controllers={controllers}"));
         command
     }

@@ -21,7 +21,7 @@ use tokio::sync::OnceCell;
 use crate::{
     binaries::Binaries,
     cluster::{Cluster, SOON, at_root, has},
-    control_plane::{ControlPlane, free_ports},
+    control_plane::{ControlPlane, Extras, free_ports},
     exclusive::{only_one, require_port},
     function::{self, Function},
     hive::offer::Offer,
@@ -90,6 +90,17 @@ impl Engine {
 
     /// As [`Self::start_and_tell`]; our provider stays away, and an actor fulfils everything in its place.
     pub async fn start_without_provider(tell: &(dyn Fn(&'static str) + Sync)) -> anyhow::Result<Self> {
+        Box::pin(Self::start_with(Extras::default(), tell)).await
+    }
+
+    /// As [`Self::start_and_tell`]; both control planes write down who calls them.
+    pub async fn start_audited(tell: &(dyn Fn(&'static str) + Sync)) -> anyhow::Result<Self> {
+        let engine = Box::pin(Self::start_with(Extras { audited: true, ..Extras::default() }, tell)).await?;
+        engine.fulfiller.start(&engine.nest)?;
+        Ok(engine)
+    }
+
+    async fn start_with(extras: Extras, tell: &(dyn Fn(&'static str) + Sync)) -> anyhow::Result<Self> {
         tell("programs: control planes, Crossplane, provider");
         let binaries = Binaries::ensure()?;
         tell("programs: function and provider");
@@ -101,8 +112,8 @@ impl Engine {
         FIXED_PORTS.into_iter().try_for_each(require_port)?;
         tell("control planes: konflux and hub");
         let (konflux, hub) = tokio::try_join!(
-            ControlPlane::start("konflux", &binaries),
-            ControlPlane::start("hub", &binaries)
+            ControlPlane::start_with("konflux", &binaries, extras),
+            ControlPlane::start_with("hub", &binaries, extras)
         )?;
         tell("definitions of Crossplane, provider and hub");
         let prepare_hub = async {

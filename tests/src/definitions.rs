@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::{
     binaries::Binaries,
-    control_plane::{ControlPlane, free_ports},
+    control_plane::{ControlPlane, Extras, free_ports},
     crossplane::{prepare_konflux, start_core},
     nest::{Nest, Process},
     pki::Authority,
@@ -34,7 +34,9 @@ impl Definitions {
     pub async fn start_with(controllers: &'static [&'static str]) -> anyhow::Result<Self> {
         let binaries = Binaries::ensure()?;
         let nest = Nest::new("definitions", None)?;
-        let konflux = ControlPlane::start_with("konflux", &binaries, controllers).await?;
+        let konflux =
+            ControlPlane::start_with("konflux", &binaries, Extras { controllers, ..Extras::default() })
+                .await?;
         prepare_konflux(konflux.cluster(), &binaries).await?;
         let authority = Authority::new("crossplane")?;
         for directory in ["core-client", "core-server"] {

@@ -43,6 +43,11 @@ impl Job {
     ) -> anyhow::Result<Self> {
         let labelled = |job: &Value| job["metadata"]["labels"][ephemeral_cluster::LABEL] == ephemeral_cluster;
         let job = hub.until_some(PROW_JOB, jobs, SOON, "for the EphemeralCluster", labelled).await?;
+        Self::from(hub, jobs, site, &job)
+    }
+
+    /// The hand on a ProwJob that is known.
+    pub fn from(hub: &Cluster, jobs: &str, site: (&str, &Cluster), job: &Value) -> anyhow::Result<Self> {
         let name = job["metadata"]["name"].as_str().context("a ProwJob without a name")?;
         let arguments = &job["spec"]["pod_spec"]["containers"][0]["args"];
         let hive = arguments
@@ -149,9 +154,14 @@ impl Job {
 
     /// The job ends in a state. ci-operator's namespace goes.
     pub async fn end(&self, state: &str) -> anyhow::Result<()> {
-        let status = json!({ "state": state, "completionTime": time() });
-        self.change(&json!({ "status": status })).await?;
+        self.complete(state).await?;
         self.site.delete(&at_root(NAMESPACE, &self.namespace())).await
+    }
+
+    /// The job ends in a state. What it ran in stays.
+    pub async fn complete(&self, state: &str) -> anyhow::Result<()> {
+        let status = json!({ "state": state, "completionTime": time() });
+        self.change(&json!({ "status": status })).await
     }
 
     /// Somebody deletes the job. What it runs on its build cluster goes on.

@@ -235,7 +235,8 @@ fn listen(
     })
 }
 
-fn watch(
+/// Notes every object of a kind that there is, and each of its changes, until the task is ended.
+pub(crate) fn watch(
     cluster: &Cluster,
     kind: Kind,
     mut note: impl FnMut(DynamicObject) + Send + 'static,

@@ -16,6 +16,7 @@ use crate::{
 };
 
 /// A tenant with one claim, both with names of their own.
+#[derive(Clone)]
 pub struct Tenant<'e> {
     /// What it runs on.
     pub engine: &'e Engine,

@@ -1,22 +1,20 @@
 //! Many EphemeralClusters: what they cost at rest, and whether one event among them is still seen in time.
 
-use std::{
-    fs,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
 use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
 use testplatform_tests::{
-    cluster::{SOON, has},
-    kinds::{EPHEMERAL_CLUSTER, EVENT, SECRET},
+    cluster::{Cluster, SOON, at, has},
+    kinds::{EPHEMERAL_CLUSTER, EVENT, Kind, SECRET},
     nest::Process,
+    usage::{Usage, Used},
 };
 
 use crate::{
     ALONE,
-    hub::{Hub, PROW_JOB, cluster, ephemeral_cluster, is_in, name_of},
+    hub::{Hub, JOBS, PROW_JOB, cluster, ephemeral_cluster, is_in, name_of},
 };
 
 /// The figures of the provider that are asked for.
@@ -27,41 +25,13 @@ const MEMORY: u64 = 80;
 const REST: Duration = Duration::from_secs(70);
 
 /// Takes minutes, so only when asked for:
-/// `cargo test --release -p provider-testplatform --test live -- --ignored --nocapture`.
+/// `cargo test --release -p provider-testplatform --test live -- --ignored --nocapture five_thousand`.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "takes minutes"]
 async fn five_thousand_at_rest() -> anyhow::Result<()> {
     let _alone = ALONE.lock().await;
-    let hub = Hub::start().await?;
-    let begun = Instant::now();
-    let padding = "x".repeat(4096);
-    // One more, which becomes ready among all the others.
-    let wanted = (0..=MANY).map(|n| {
-        let mut wanted = ephemeral_cluster(&format!("ec-{n}"));
-        wanted["spec"]["ciOperator"]["test"]["env"] = json!({ "PADDING": padding });
-        wanted
-    });
-    let hub = &hub;
-    all(wanted, async |wanted| Ok(hub.hub().create(&wanted).await.map(|_| ())?)).await?;
-    println!("{MANY} and one asked for: {:?}", begun.elapsed());
-
-    let mut provider = hub.provider()?;
-    until_in(hub, &mut provider, "Provisioning", MANY + 1).await?;
-    let mut jobs = hub.hub().list(PROW_JOB).await?;
-    ensure!(jobs.len() == MANY + 1, "{} jobs for {MANY} and one", jobs.len());
-    let last = jobs.pop().context("no job")?;
-
-    // All of them wait for their credentials.
-    let begun = Instant::now();
-    all(&jobs, async |job| {
-        hub.run_job(job, &namespace(job)).await?;
-        hub.install(&namespace(job), "p4ssw0rd").await
-    })
-    .await?;
-    println!("{MANY} installed: {:?}", begun.elapsed());
-    until_in(hub, &mut provider, "Ready", MANY).await?;
-    until_quiet(hub).await?;
-
+    let hub = &Hub::start().await?;
+    let (mut provider, jobs) = ready(hub, MANY).await?;
     at_rest(hub, "as it came to be").await?;
     let writes = written(hub).await?;
     stop(&mut provider);
@@ -70,19 +40,86 @@ async fn five_thousand_at_rest() -> anyhow::Result<()> {
     until_quiet(hub).await?;
     ensure!(written(hub).await? == writes, "something was written because the provider began anew");
     at_rest(hub, "begun anew").await?;
-    latencies(hub, &last).await?;
+    latencies(hub, jobs.last().context("no job")?).await?;
     stop(&mut provider);
     Ok(())
 }
 
+/// Twice as many, and jobs that change all the time. As above, with `ten_thousand`.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "takes a quarter of an hour"]
+async fn ten_thousand_and_ten_events_a_second() -> anyhow::Result<()> {
+    let _alone = ALONE.lock().await;
+    let hub = &Hub::start().await?;
+    let (mut provider, jobs) = ready(hub, 2 * MANY).await?;
+    let (last, others) = jobs.split_last().context("no job")?;
+    let told = versions(hub.hub(), &[EPHEMERAL_CLUSTER, SECRET]).await?;
+    let (before, begun) = (used()?, Instant::now());
+    let events = async {
+        let mut clock = tokio::time::interval(Duration::from_millis(100));
+        for (n, job) in others.iter().cycle().enumerate() {
+            clock.tick().await;
+            let told = json!({ "status": { "description": format!("event {n}") } });
+            hub.hub().merge(&at(PROW_JOB, JOBS, name_of(job)), &told).await?;
+        }
+        anyhow::Ok(())
+    };
+    let observed = async {
+        tokio::time::sleep(REST).await;
+        let now = used()?;
+        let share = now.share(&before, begun.elapsed());
+        let memory = now.resident >> 20;
+        println!("{} ready, ten events a second: {share:.2} % of a core, resident {memory} MiB", 2 * MANY);
+        ensure!(share < 5.0 && memory <= 2 * MEMORY, "too much: {share:.2} %, {memory} MiB");
+        let now = versions(hub.hub(), &[EPHEMERAL_CLUSTER, SECRET]).await?;
+        ensure!(now == told, "what is nobody's concern was passed on");
+        latencies(hub, last).await
+    };
+    tokio::select! {
+        ended = events => ended?,
+        observed = observed => observed?,
+    }
+    stop(&mut provider);
+    Ok(())
+}
+
+/// That many are ready, and one more has a job, the last of those returned, which has not run yet.
+async fn ready(hub: &Hub, many: usize) -> anyhow::Result<(Process, Vec<Value>)> {
+    let begun = Instant::now();
+    let padding = "x".repeat(4096);
+    let wanted = (0..=many).map(|n| {
+        let mut wanted = ephemeral_cluster(&format!("ec-{n}"));
+        wanted["spec"]["ciOperator"]["test"]["env"] = json!({ "PADDING": padding });
+        wanted
+    });
+    all(wanted, async |wanted| Ok(hub.hub().create(&wanted).await.map(|_| ())?)).await?;
+    println!("{many} and one asked for: {:?}", begun.elapsed());
+
+    let mut provider = hub.provider()?;
+    until_in(hub, &mut provider, "Provisioning", many + 1).await?;
+    let jobs = hub.hub().list(PROW_JOB).await?;
+    ensure!(jobs.len() == many + 1, "{} jobs for {many} and one", jobs.len());
+
+    // All of them wait for their credentials.
+    let begun = Instant::now();
+    all(&jobs[..many], async |job| {
+        hub.run_job(job, &namespace(job)).await?;
+        hub.install(&namespace(job), "p4ssw0rd").await
+    })
+    .await?;
+    println!("{many} installed: {:?}", begun.elapsed());
+    until_in(hub, &mut provider, "Ready", many).await?;
+    until_quiet(hub).await?;
+    Ok((provider, jobs))
+}
+
 /// What it costs to do nothing.
 async fn at_rest(hub: &Hub, how: &str) -> anyhow::Result<()> {
-    let pid = pid(hub)?;
-    let (ticks, instant) = (cpu(pid)?, Instant::now());
+    let (before, begun) = (used()?, Instant::now());
     let writes = written(hub).await?;
     tokio::time::sleep(REST).await;
-    let share = (cpu(pid)? - ticks) / instant.elapsed().as_secs_f64() * 100.0;
-    let memory = memory(pid)?;
+    let now = used()?;
+    let (share, memory) = (now.share(&before, begun.elapsed()), now.resident >> 20);
     println!("{MANY} ready, at rest, {how}: {share:.2} % of a core, resident {memory} MiB");
     ensure!(written(hub).await? == writes, "something was written at rest");
     println!("{} objects were not written at rest", writes.len());
@@ -108,7 +145,7 @@ async fn until_in(hub: &Hub, provider: &mut Process, phase: &str, count: usize) 
         ensure!(begun.elapsed() < Duration::from_mins(15), "not all are {phase}:\n{}", provider.tail());
         tokio::time::sleep(Duration::from_secs(2)).await;
     }
-    println!("{count} are {phase}: {:?}, resident {} MiB", begun.elapsed(), memory(pid(hub)?)?);
+    println!("{count} are {phase}: {:?}, resident {} MiB", begun.elapsed(), used()?.resident >> 20);
     Ok(())
 }
 
@@ -119,7 +156,7 @@ async fn latencies(hub: &Hub, job: &Value) -> anyhow::Result<()> {
     let is = async |what: &str, begun: Instant, is: &dyn Fn(&Value) -> bool| {
         hub.hub().until_is(&cluster(name), SOON, what, is).await?;
         let took = begun.elapsed();
-        println!("{what} among {MANY}: {took:?}");
+        println!("{what} among all: {took:?}");
         ensure!(took < Duration::from_secs(1), "{what}: not within a second");
         anyhow::Ok(())
     };
@@ -160,14 +197,16 @@ async fn until_quiet(hub: &Hub) -> anyhow::Result<()> {
 
 /// The versions of everything that the provider could write.
 async fn written(hub: &Hub) -> anyhow::Result<Vec<Value>> {
+    let mut all = versions(hub.hub(), &[PROW_JOB, EPHEMERAL_CLUSTER, EVENT, SECRET]).await?;
+    all.extend(versions(hub.build(), &[SECRET]).await?);
+    Ok(all)
+}
+
+/// The versions of all objects of some kinds.
+async fn versions(cluster: &Cluster, kinds: &[Kind]) -> anyhow::Result<Vec<Value>> {
     let mut versions = Vec::new();
-    for (cluster, kinds) in
-        [(hub.hub(), &[PROW_JOB, EPHEMERAL_CLUSTER, EVENT, SECRET][..]), (hub.build(), &[SECRET])]
-    {
-        for kind in kinds {
-            versions
-                .extend(cluster.list(*kind).await?.iter().map(|o| o["metadata"]["resourceVersion"].clone()));
-        }
+    for kind in kinds {
+        versions.extend(cluster.list(*kind).await?.iter().map(|o| o["metadata"]["resourceVersion"].clone()));
     }
     Ok(versions)
 }
@@ -178,33 +217,7 @@ fn stop(provider: &mut Process) {
     println!("ended after SIGTERM: {:?}", begun.elapsed());
 }
 
-/// Which process the provider is.
-pub fn pid(hub: &Hub) -> anyhow::Result<u32> {
-    let directory = hub.nest.directory().canonicalize()?;
-    for entry in fs::read_dir("/proc")? {
-        let path = entry?.path();
-        let is_it = fs::read_to_string(path.join("cmdline"))
-            .is_ok_and(|c| c.contains("provider-testplatform"))
-            && fs::read_link(path.join("cwd")).is_ok_and(|cwd| cwd == directory);
-        if is_it {
-            return path.file_name().and_then(|n| n.to_str()).and_then(|n| n.parse().ok()).context("a pid");
-        }
-    }
-    anyhow::bail!("the provider does not run")
-}
-
-/// Its resident memory in MiB.
-pub fn memory(pid: u32) -> anyhow::Result<u64> {
-    let text = fs::read_to_string(format!("/proc/{pid}/status"))?;
-    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS")?;
-    Ok(line.trim().trim_end_matches(" kB").trim().parse::<u64>()? / 1024)
-}
-
-/// Processor time in seconds.
-fn cpu(pid: u32) -> anyhow::Result<f64> {
-    let text = fs::read_to_string(format!("/proc/{pid}/stat"))?;
-    let rest = text.rsplit_once(") ").context("no stat")?.1;
-    let fields: Vec<&str> = rest.split(' ').collect();
-    let ticks: f64 = fields[11].parse::<f64>()? + fields[12].parse::<f64>()?;
-    Ok(ticks / 100.0)
+/// What the provider has used.
+pub fn used() -> anyhow::Result<Used> {
+    Usage::now()?.of("provider-testplatform of provider")
 }

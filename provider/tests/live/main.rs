@@ -33,7 +33,7 @@ async fn a_life() -> anyhow::Result<()> {
     provider.check()?;
     lived.with_context(|| provider.tail())?;
 
-    println!("resident: {} MiB", load::memory(load::pid(&hub)?)?);
+    println!("resident: {} MiB", load::used()?.resident >> 20);
     provider.terminate();
     let lease = hub.hub().get(&at(LEASE, CLUSTERS, "provider-testplatform")).await?.context("no lease")?;
     ensure!(lease["spec"]["holderIdentity"] == "", "the lease is given back: {}", lease["spec"]);

@@ -1,0 +1,10 @@
+//! What many claims cost: see [`testplatform_tests::scale`].
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+use testplatform_tests::scale::{self, Arguments};
+
+fn main() -> ExitCode {
+    scale::main(&Arguments::parse())
+}

@@ -1,0 +1,65 @@
+//! The command line.
+
+use std::{path::PathBuf, time::Duration};
+
+use clap::Parser;
+
+use crate::settings;
+
+/// What many claims cost, on two real control planes with real Crossplane between them.
+///
+/// For each number of claims a new engine is started; that many claims are made, become ready, rest, are torn down and
+/// deleted, at a steady rate. Function and provider are the real ones; Prow and ci-operator are played. Prints how long
+/// claims wait, what they cost in CPU, memory and calls to the API servers, by who caused it, and writes a table and a
+/// plot.
+///
+/// Each claim's life costs the API server of Konflux about two seconds of CPU, nearly all of it for what Crossplane asks
+/// of it, so on two cores one claim in two seconds is what the whole can take; four times the number of claims divided by
+/// the rate is about how long a run takes.
+#[derive(Clone, Debug, Parser)]
+#[command(name = "scale", version, after_help = EXAMPLES)]
+pub struct Arguments {
+    /// How many claims, one number for each run
+    #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "25,50,100")]
+    pub claims: Vec<u32>,
+    /// How many claims a second are made, become ready, and are ended
+    #[arg(long, value_name = "N", default_value = "0.5", value_parser = rate)]
+    pub rate: f64,
+    /// How long nothing is asked for while all are ready, in seconds
+    #[arg(long, value_name = "S", default_value = "60", value_parser = seconds)]
+    pub rest: Duration,
+    /// Where scale.md and scale.svg are written
+    #[arg(long, value_name = "DIRECTORY", default_value_os_t = settings::repository().join("tests/results"))]
+    pub results: PathBuf,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  cargo run --release -p testplatform-tests --bin scale
+  cargo run --release -p testplatform-tests --bin scale -- --claims 50 --rest 10 --results /tmp";
+
+fn rate(text: &str) -> Result<f64, String> {
+    let rate: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    if (0.01..=100.0).contains(&rate) { Ok(rate) } else { Err("not within 0.01 and 100".into()) }
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    text.parse().map(Duration::from_secs).map_err(|_| "not a number of seconds".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Arguments::command().debug_assert();
+        let given = Arguments::parse_from(["scale", "--claims", "1,20", "--rest", "5"]);
+        assert_eq!((given.claims, given.rest), (vec![1, 20], Duration::from_secs(5)));
+        for wrong in ["0", "-1", "NaN", "fast"] {
+            assert!(rate(wrong).is_err(), "{wrong}");
+        }
+    }
+}
