@@ -14,7 +14,12 @@ mod pki;
 
 use std::{
     collections::BTreeMap,
-    sync::{Mutex, mpsc},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    },
+    thread,
     time::{Duration, Instant},
 };
 
@@ -161,6 +166,35 @@ async fn certificates_are_rotated_without_a_restart() {
         server.metric("function_tls_certificate_loads_total{outcome=\"failure\"}") == Some(2.0)
     })
     .await;
+}
+
+/// A kubelet swaps the files of a Secret all at once, and nobody reads three files all at once.
+#[tokio::test]
+async fn certificates_that_change_while_it_starts_are_no_reason_not_to() {
+    let dir = tempfile::tempdir().unwrap();
+    let authorities = [Authority::new(), Authority::new()];
+    let versions = authorities.each_ref().map(|authority| (authority.server(), authority.pem()));
+    let [(leaf, authority), _] = &versions;
+    publish(dir.path(), "0", leaf, authority);
+    let started = Arc::new(AtomicBool::new(false));
+    let rotating = {
+        let (started, path) = (Arc::clone(&started), dir.path().to_owned());
+        thread::spawn(move || {
+            for (version, (leaf, authority)) in (1..).zip(versions.iter().cycle()) {
+                if started.load(Ordering::Relaxed) {
+                    return;
+                }
+                publish(&path, &version.to_string(), leaf, authority);
+            }
+        })
+    };
+    let mut refused = Vec::new();
+    for _ in 0..200 {
+        refused.extend(Server::bind(mutual(dir.path()), echo()).await.err().map(|error| error.to_string()));
+    }
+    started.store(true, Ordering::Relaxed);
+    rotating.join().unwrap();
+    assert!(refused.is_empty(), "{} of 200 times: {:?}", refused.len(), refused.first());
 }
 
 #[tokio::test]

@@ -100,11 +100,19 @@ struct Current {
 }
 
 impl Certs {
-    /// Loads the directory, which must be complete.
+    /// Loads the directory, which must be complete. What is wrong with it counts only if nothing of it changed meanwhile: three
+    /// files are not read all at once, and those of two versions do not fit together.
     pub fn load(dir: PathBuf, metrics: Metrics) -> Result<Self, Error> {
         // Before reading: what changes meanwhile is read again at the next look.
-        let stamp = Stamp::of(&dir);
-        let config = Arc::new(config(&dir)?);
+        let mut stamp = Stamp::of(&dir);
+        let config = loop {
+            let loaded = config(&dir);
+            let now = Stamp::of(&dir);
+            if loaded.is_ok() || now == stamp {
+                break Arc::new(loaded?);
+            }
+            stamp = now;
+        };
         let current = Mutex::new(Current { config, stamp, checked: Instant::now() });
         Ok(Self { dir, metrics, current })
     }
