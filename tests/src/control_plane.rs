@@ -1,6 +1,7 @@
 //! A Kubernetes control plane as plain processes: etcd, kube-apiserver and kube-controller-manager on loopback.
 
 mod another;
+mod failing;
 
 use std::{
     net::TcpListener,

@@ -11,6 +11,7 @@
 
 pub mod actors;
 pub mod binaries;
+pub mod campaign;
 pub mod cluster;
 pub mod control_plane;
 pub mod course;
@@ -33,10 +34,12 @@ pub mod plot;
 pub mod program;
 pub mod provider;
 pub mod prow;
+pub mod proxy;
 pub mod recorder;
 pub mod scale;
 pub mod search;
 pub mod settings;
+pub mod skew;
 pub mod tenant;
 pub mod usage;
 pub mod witness;

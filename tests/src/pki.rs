@@ -1,11 +1,13 @@
 //! Certificates: an authority of our own, and what it signs.
 
-use std::{fs, path::Path};
+use std::{fs, os::unix::fs::symlink, path::Path};
 
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType, ExtendedKeyUsagePurpose,
     IsCa, KeyPair, KeyUsagePurpose, date_time_ymd,
 };
+use serde_json::Value;
 
 /// An authority.
 pub struct Authority {
@@ -47,6 +49,13 @@ impl Authority {
         self.sign(CertificateParams::default(), subject(name, group), ExtendedKeyUsagePurpose::ClientAuth)
     }
 
+    /// A kubeconfig whose owner trusts this authority, and no other.
+    pub fn instead(&self, mut kubeconfig: Value) -> Value {
+        kubeconfig["clusters"][0]["cluster"]["certificate-authority-data"] =
+            BASE64_STANDARD.encode(self.pem()).into();
+        kubeconfig
+    }
+
     /// As [`Self::server`], and not good any more.
     pub fn expired_server(&self, name: &str) -> anyhow::Result<Leaf> {
         let hosts = ["localhost".to_owned(), "127.0.0.1".to_owned()];
@@ -74,14 +83,28 @@ impl Authority {
         Ok(Leaf { certificate, key: key.serialize_pem() })
     }
 
-    /// Writes a leaf as the three files that Kubernetes' TLS Secrets have.
+    /// Writes a leaf as the three files that Kubernetes' TLS Secrets have, and puts them in place as a kubelet does: all at once,
+    /// by one link that is swapped.
     pub fn publish(&self, directory: &Path, leaf: &Leaf) -> anyhow::Result<()> {
-        fs::create_dir_all(directory)?;
-        fs::write(directory.join("tls.crt"), &leaf.certificate)?;
-        fs::write(directory.join("tls.key"), &leaf.key)?;
-        fs::write(directory.join("ca.crt"), self.pem())?;
-        Ok(())
+        let version = tempfile::Builder::new().prefix("..").tempdir_in(made(directory)?)?.keep();
+        let authority = self.pem();
+        let files = [("tls.crt", &leaf.certificate), ("tls.key", &leaf.key), ("ca.crt", &authority)];
+        for (name, content) in files {
+            fs::write(version.join(name), content)?;
+            let link = directory.join(name);
+            if !link.is_symlink() {
+                symlink(Path::new("..data").join(name), link)?;
+            }
+        }
+        let next = directory.join("..next");
+        symlink(version.file_name().unwrap_or_default(), &next)?;
+        Ok(fs::rename(next, directory.join("..data"))?)
     }
+}
+
+fn made(directory: &Path) -> anyhow::Result<&Path> {
+    fs::create_dir_all(directory)?;
+    Ok(directory)
 }
 
 fn expired(mut params: CertificateParams) -> CertificateParams {

@@ -120,13 +120,33 @@ impl Provider {
 
     /// Another build cluster, which is away as long as its gate is closed. It is the same one, by another way.
     pub fn behind_a_gate(&self, name: &str) -> anyhow::Result<Gate> {
-        let (directory, kubeconfig) = &self.sites;
-        let gate = Gate::before(name, kubeconfig, &Arc::default())?;
+        let gate = Gate::before(name, &self.sites.1, &Arc::default())?;
+        self.with(name, &gate.kubeconfig())?;
+        Ok(gate)
+    }
+
+    /// Another build cluster by its kubeconfig, or another kubeconfig for it.
+    pub fn with(&self, name: &str, kubeconfig: &Value) -> anyhow::Result<()> {
+        let directory = &self.sites.0;
         // With a dot in front it is not read before it is whole.
         let next = directory.join(format!(".{name}"));
-        std::fs::write(&next, gate.kubeconfig().to_string())?;
-        std::fs::rename(&next, directory.join(name))?;
-        Ok(gate)
+        std::fs::write(&next, kubeconfig.to_string())?;
+        Ok(std::fs::rename(&next, directory.join(name))?)
+    }
+
+    /// Starts another one, with a Lease of its own and another kubeconfig for the hub.
+    pub fn beside(&self, nest: &Nest, name: &str, kubeconfig: &Value) -> anyhow::Result<Process> {
+        let [http] = free_ports()?;
+        let mut configuration = serde_json::from_str(&std::fs::read_to_string(&self.configuration)?)?;
+        let own = json!({
+            "leaderElection": { "name": name },
+            "http": { "address": format!("127.0.0.1:{http}") },
+        });
+        merge(&mut configuration, &own);
+        let mut command = Command::new(&self.program);
+        command.arg("--config").arg(nest.file(&format!("{name}.yaml"), configuration.to_string())?);
+        command.arg("--kubeconfig").arg(nest.file(&format!("{name}.kubeconfig"), kubeconfig.to_string())?);
+        nest.spawn(name, command.args(["--debug", "--log-format=text"]))
     }
 
     /// Takes a build cluster away for good.
@@ -143,9 +163,7 @@ impl Provider {
     /// Gives it others, with which it is started from now on.
     pub fn lead(&self, [hub, site]: [&Value; 2]) -> anyhow::Result<()> {
         std::fs::write(&self.kubeconfig, hub.to_string())?;
-        let next = self.sites.0.join(format!(".{SITE}"));
-        std::fs::write(&next, site.to_string())?;
-        Ok(std::fs::rename(&next, self.sites.0.join(SITE))?)
+        self.with(SITE, site)
     }
 
     /// Merges into its configuration, with which it is started from now on.

@@ -3,6 +3,8 @@
 //! They do what `spec/ephemeralcluster.md` says of them, step by step, so that a scenario can have each of them late,
 //! badly, twice or never; see [`crate::manners`].
 
+pub mod playing;
+
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -43,11 +45,11 @@ impl Job {
     ) -> anyhow::Result<Self> {
         let labelled = |job: &Value| job["metadata"]["labels"][ephemeral_cluster::LABEL] == ephemeral_cluster;
         let job = hub.until_some(PROW_JOB, jobs, SOON, "for the EphemeralCluster", labelled).await?;
-        Self::from(hub, jobs, site, &job)
+        Self::read(hub, jobs, site, &job)
     }
 
-    /// The hand on a ProwJob that is known.
-    pub fn from(hub: &Cluster, jobs: &str, site: (&str, &Cluster), job: &Value) -> anyhow::Result<Self> {
+    /// For a ProwJob that was read.
+    pub fn read(hub: &Cluster, jobs: &str, site: (&str, &Cluster), job: &Value) -> anyhow::Result<Self> {
         let name = job["metadata"]["name"].as_str().context("a ProwJob without a name")?;
         let arguments = &job["spec"]["pod_spec"]["containers"][0]["args"];
         let hive = arguments

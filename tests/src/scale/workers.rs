@@ -47,7 +47,7 @@ impl Workers {
             watch(&hub.clone(), PROW_JOB, move |object| {
                 let Some(name) = object.labels().get(ephemeral_cluster::LABEL).cloned() else { return };
                 let Ok(value) = serde_json::to_value(&object) else { return };
-                let Ok(job) = Job::from(&hub, JOBS, (SITE, &hub), &value) else { return };
+                let Ok(job) = Job::read(&hub, JOBS, (SITE, &hub), &value) else { return };
                 let mut known = lock(&jobs);
                 if known.of.insert(name.clone(), job.clone()).is_none() {
                     known.by_namespace.insert(job.namespace(), name);

@@ -16,6 +16,7 @@ mod happy;
 mod hive;
 mod hive_queue;
 mod hive_rights;
+mod impostor;
 mod job;
 mod life;
 mod manners;
@@ -114,6 +115,9 @@ const SCENARIOS: &[Scenario] = &[
     scenario!(canary::canary_of_a_job),
     pooled(scenario!(canary::canary_of_a_pool)),
     scenario!(manners::build_cluster_away),
+    scenario!(impostor::impostor_of_the_hub),
+    scenario!(impostor::impostor_of_the_hub_to_the_provider),
+    scenario!(impostor::impostor_of_a_build_cluster),
     long(acted(scenario!(unwatched::watches_refused_and_the_hub_acts_alone))),
     scenario!(unwatched::watches_refused_and_lifetime_reached),
     scenario!(unwatched::watches_refused),

@@ -1,0 +1,234 @@
+//! What can go wrong, as data.
+
+use std::fmt;
+
+/// A control plane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Plane {
+    /// That of the tenants.
+    Konflux,
+    /// That on which clusters are asked for.
+    Hub,
+}
+
+/// A process that can be killed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    /// Our function.
+    Function,
+    /// Our provider.
+    Provider,
+    /// Crossplane core.
+    Core,
+    /// provider-kubernetes.
+    ProviderKubernetes,
+    /// A control plane's API server.
+    ApiServer(Plane),
+    /// A control plane's etcd.
+    Etcd(Plane),
+    /// A control plane's own controllers.
+    Controllers(Plane),
+}
+
+impl Part {
+    /// All of them.
+    pub const ALL: [Self; 10] = [
+        Self::Function,
+        Self::Provider,
+        Self::Core,
+        Self::ProviderKubernetes,
+        Self::ApiServer(Plane::Konflux),
+        Self::Etcd(Plane::Konflux),
+        Self::Controllers(Plane::Konflux),
+        Self::ApiServer(Plane::Hub),
+        Self::Etcd(Plane::Hub),
+        Self::Controllers(Plane::Hub),
+    ];
+}
+
+/// A wire between two of them, by who is at its ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Wire {
+    /// Core to the function.
+    Function,
+    /// Core and provider-kubernetes to konflux.
+    Konflux,
+    /// provider-kubernetes to the hub.
+    Hub,
+    /// The provider to the hub.
+    Provider,
+    /// The provider to the build cluster.
+    Site,
+}
+
+impl Wire {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Function, Self::Konflux, Self::Hub, Self::Provider, Self::Site];
+}
+
+/// A certificate of ours, by whose it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Certificate {
+    /// The function's, as it serves.
+    Server,
+    /// Core's, as the function's client.
+    Client,
+}
+
+/// Something that goes wrong, and is put right after a while.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fault {
+    /// Killed by SIGKILL, and started again later.
+    Killed(Part),
+    /// Connections are reset, over and over.
+    Reset(Wire),
+    /// Everything takes longer.
+    Slow(Wire),
+    /// Nothing arrives.
+    Silent(Wire),
+    /// Nobody can connect.
+    Refused(Wire),
+    /// etcd has no space left; then it is compacted, defragmented and its alarm disarmed.
+    NoSpace(Plane),
+    /// Replaced by another good one.
+    Rotated(Certificate),
+    /// Replaced by one that is not good any more.
+    Expired(Certificate),
+    /// The function has a certificate of an authority that core does not trust, and trusts only that; or a client of the hub
+    /// trusts another authority than the hub's.
+    WrongAuthority(Part),
+    /// Its clock is so many seconds ahead.
+    Skewed(Part, i64),
+    /// Lists of the hub are longer than 4 MiB.
+    LargeAnswers,
+    /// Clients that send a byte now and then to what a program serves.
+    SlowLoris(Part),
+    /// 1,000 connections to the function that say nothing.
+    Crowd,
+}
+
+use Fault::{
+    Crowd, Expired, Killed, LargeAnswers, NoSpace, Refused, Reset, Rotated, Silent, Skewed, Slow, SlowLoris,
+    WrongAuthority,
+};
+
+/// A minute, which clocks of different machines should not differ by, and do.
+const MINUTE: i64 = 60;
+
+/// What goes wrong on the tenants' side, one at a time.
+pub const OF_KONFLUX: &[Fault] = &[
+    Killed(Part::Function),
+    Killed(Part::Core),
+    Killed(Part::ProviderKubernetes),
+    Killed(Part::ApiServer(Plane::Konflux)),
+    Killed(Part::Etcd(Plane::Konflux)),
+    Killed(Part::Controllers(Plane::Konflux)),
+    Reset(Wire::Function),
+    Slow(Wire::Function),
+    Silent(Wire::Function),
+    Refused(Wire::Function),
+    Reset(Wire::Konflux),
+    Slow(Wire::Konflux),
+    Silent(Wire::Konflux),
+    NoSpace(Plane::Konflux),
+    Rotated(Certificate::Server),
+    Rotated(Certificate::Client),
+    Expired(Certificate::Server),
+    Expired(Certificate::Client),
+    WrongAuthority(Part::Function),
+    Skewed(Part::Function, MINUTE),
+    Skewed(Part::Function, -MINUTE),
+    SlowLoris(Part::Function),
+    Crowd,
+];
+
+/// What goes wrong on the hub's side, one at a time, while something on the tenants' side does.
+pub const OF_HUB: &[Fault] = &[
+    Killed(Part::Provider),
+    Killed(Part::ApiServer(Plane::Hub)),
+    Killed(Part::Etcd(Plane::Hub)),
+    Killed(Part::Controllers(Plane::Hub)),
+    Reset(Wire::Hub),
+    Slow(Wire::Hub),
+    Silent(Wire::Hub),
+    Refused(Wire::Hub),
+    Reset(Wire::Provider),
+    Slow(Wire::Provider),
+    Silent(Wire::Provider),
+    Refused(Wire::Provider),
+    Reset(Wire::Site),
+    Slow(Wire::Site),
+    Silent(Wire::Site),
+    Refused(Wire::Site),
+    NoSpace(Plane::Hub),
+    WrongAuthority(Part::ProviderKubernetes),
+    WrongAuthority(Part::Provider),
+    Skewed(Part::Provider, MINUTE),
+    Skewed(Part::Provider, -MINUTE),
+    LargeAnswers,
+    SlowLoris(Part::Provider),
+];
+
+impl fmt::Display for Plane {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Konflux => "konflux",
+            Self::Hub => "the hub",
+        })
+    }
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Function => f.write_str("function"),
+            Self::Provider => f.write_str("provider"),
+            Self::Core => f.write_str("core"),
+            Self::ProviderKubernetes => f.write_str("provider-kubernetes"),
+            Self::ApiServer(plane) => write!(f, "API server of {plane}"),
+            Self::Etcd(plane) => write!(f, "etcd of {plane}"),
+            Self::Controllers(plane) => write!(f, "controllers of {plane}"),
+        }
+    }
+}
+
+impl fmt::Display for Wire {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Function => "core–function",
+            Self::Konflux => "core and provider-kubernetes–konflux",
+            Self::Hub => "provider-kubernetes–hub",
+            Self::Provider => "provider–hub",
+            Self::Site => "provider–build cluster",
+        })
+    }
+}
+
+impl fmt::Display for Certificate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Server => "the function's serving certificate",
+            Self::Client => "core's client certificate",
+        })
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Killed(part) => write!(f, "killed: {part}"),
+            Reset(wire) => write!(f, "reset: {wire}"),
+            Slow(wire) => write!(f, "slow: {wire}"),
+            Silent(wire) => write!(f, "silent: {wire}"),
+            Refused(wire) => write!(f, "refused: {wire}"),
+            NoSpace(plane) => write!(f, "no space: etcd of {plane}"),
+            Rotated(certificate) => write!(f, "rotated: {certificate}"),
+            Expired(certificate) => write!(f, "expired: {certificate}"),
+            WrongAuthority(part) => write!(f, "wrong authority: {part}"),
+            Skewed(part, seconds) => write!(f, "clock {seconds:+} s: {part}"),
+            LargeAnswers => f.write_str("answers of more than 4 MiB: hub"),
+            SlowLoris(part) => write!(f, "slow loris: {part}"),
+            Crowd => f.write_str("1,000 connections: function"),
+        }
+    }
+}

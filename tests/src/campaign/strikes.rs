@@ -1,0 +1,227 @@
+//! How a fault is done, and how it is put right.
+
+use std::{net::Ipv4Addr, time::Duration};
+
+use serde_json::json;
+use testplatform_apis::names::ephemeral_cluster;
+use tokio::{io::AsyncWriteExt as _, net::TcpStream, task::JoinHandle, time::sleep};
+
+use super::{
+    fault::{Certificate, Fault, Part, Wire},
+    field::{Field, insist, lock},
+};
+use crate::{
+    cluster::at,
+    crossplane::BEHIND,
+    function,
+    hub::Credential,
+    kinds::PROW_JOB,
+    pki::{Authority, Leaf},
+    prow::JOBS,
+    proxy::Manner,
+};
+
+/// How much longer everything takes on a slow wire.
+const SLOW: Duration = Duration::from_millis(400);
+/// Between two resets.
+const RESET: Duration = Duration::from_millis(700);
+/// Slow clients of one program, and how often each sends a byte.
+const LORISES: usize = 60;
+const BYTE: Duration = Duration::from_millis(300);
+/// The connections of a crowd.
+const CROWD: usize = 1000;
+/// What makes a list long: so many objects, each with so many bytes in an annotation, which is what an API server takes.
+const LARGE: (usize, usize) = (20, 240 << 10);
+
+impl Field {
+    /// Does it. What it needs may be down for a while, because of another fault.
+    pub async fn strike(&self, fault: Fault) -> anyhow::Result<()> {
+        match fault {
+            Fault::Killed(part) => self.kill(part),
+            Fault::Reset(wire) => self.keep_resetting(fault, wire),
+            Fault::Slow(wire) => self.wires[&wire].be(Manner::Slow(SLOW)),
+            Fault::Silent(wire) => self.wires[&wire].be(Manner::Silent),
+            Fault::Refused(wire) => {
+                self.wires[&wire].be(Manner::Refusing);
+                self.wires[&wire].reset();
+            }
+            Fault::NoSpace(plane) => insist("etcd is filled", || self.plane(plane).fill_etcd()).await?,
+            Fault::Rotated(certificate) => self.certify(certificate, false)?,
+            Fault::Expired(certificate) => self.certify(certificate, true)?,
+            Fault::WrongAuthority(Part::ProviderKubernetes) => {
+                let mut distrusting = self.credential.clone();
+                distrusting.kubeconfig = self.another.instead(distrusting.kubeconfig);
+                self.use_credential(&distrusting).await?;
+            }
+            Fault::WrongAuthority(Part::Provider) => {
+                self.lead_provider(true)?;
+                self.restart_at(Part::Provider, 0)?;
+            }
+            Fault::WrongAuthority(_) => {
+                let leaf = self.another.server(function::NAME)?;
+                self.serve_with(&self.another, &leaf)?;
+            }
+            Fault::Skewed(part, seconds) => self.restart_at(part, seconds)?,
+            Fault::LargeAnswers => self.enlarge().await?,
+            Fault::SlowLoris(part) => self.creep(fault, part),
+            Fault::Crowd => self.crowd(fault),
+        }
+        Ok(())
+    }
+
+    /// Puts it right.
+    pub async fn heal(&self, fault: Fault) -> anyhow::Result<()> {
+        for guest in lock(&self.guests).remove(&fault).into_iter().flatten() {
+            guest.abort();
+        }
+        match fault {
+            Fault::Killed(part) => self.start_part(part)?,
+            Fault::Slow(wire) | Fault::Silent(wire) | Fault::Refused(wire) => {
+                self.wires[&wire].be(Manner::Good);
+            }
+            Fault::NoSpace(plane) => {
+                insist("etcd has room", || self.plane(plane).make_room_in_etcd()).await?;
+            }
+            Fault::Expired(certificate) => self.certify(certificate, false)?,
+            Fault::WrongAuthority(Part::ProviderKubernetes) => self.use_credential(&self.credential).await?,
+            Fault::WrongAuthority(Part::Provider) => {
+                self.lead_provider(false)?;
+                self.restart_at(Part::Provider, 0)?;
+            }
+            Fault::WrongAuthority(_) => self.certify(Certificate::Server, false)?,
+            Fault::Skewed(part, _) => self.restart_at(part, 0)?,
+            Fault::LargeAnswers => self.shrink().await?,
+            Fault::Reset(_) | Fault::Rotated(_) | Fault::SlowLoris(_) | Fault::Crowd => {}
+        }
+        Ok(())
+    }
+
+    fn keep_resetting(&self, fault: Fault, wire: Wire) {
+        let reset = self.wires[&wire].resetter();
+        let task = tokio::spawn(async move {
+            loop {
+                reset();
+                sleep(RESET).await;
+            }
+        });
+        self.invite(fault, task);
+    }
+
+    fn invite(&self, fault: Fault, guest: JoinHandle<()>) {
+        lock(&self.guests).entry(fault).or_default().push(guest);
+    }
+
+    /// Issues a certificate. What is connected stays so with the old one, so it is made to connect again.
+    fn certify(&self, certificate: Certificate, expired: bool) -> anyhow::Result<()> {
+        let authority = self.engine.authority();
+        match certificate {
+            Certificate::Server if expired => {
+                self.serve_with(authority, &authority.expired_server(function::NAME)?)
+            }
+            Certificate::Server => self.serve_with(authority, &authority.server(function::NAME)?),
+            Certificate::Client => {
+                let leaf = if expired {
+                    authority.expired_client("crossplane")?
+                } else {
+                    authority.client("crossplane", None)?
+                };
+                authority.publish(&self.client_certificates(), &leaf)?;
+                // Core reads it when it starts.
+                self.restart_at(Part::Core, 0)
+            }
+        }
+    }
+
+    fn serve_with(&self, authority: &Authority, leaf: &Leaf) -> anyhow::Result<()> {
+        authority.publish(self.engine.function.certificates(), leaf)?;
+        self.wires[&Wire::Function].reset();
+        Ok(())
+    }
+
+    async fn use_credential(&self, credential: &Credential) -> anyhow::Result<()> {
+        insist("provider-kubernetes has that kubeconfig", || self.engine.use_credential(BEHIND, credential))
+            .await?;
+        self.wires[&Wire::Hub].reset();
+        Ok(())
+    }
+
+    /// Jobs that are over, and have much to say. Whoever lists jobs anew gets all of them.
+    async fn enlarge(&self) -> anyhow::Result<()> {
+        for number in 0..LARGE.0 {
+            let job = json!({
+                "apiVersion": "prow.k8s.io/v1", "kind": "ProwJob",
+                "metadata": {
+                    "name": large(number), "namespace": JOBS,
+                    "labels": { ephemeral_cluster::LABEL: large(number) },
+                    "annotations": { "testbed/large": "x".repeat(LARGE.1) },
+                },
+                "spec": { "type": "periodic", "job": "large", "cluster": "default", "agent": "kubernetes" },
+                "status": { "state": "success", "completionTime": "2026-01-01T00:00:00Z" },
+            });
+            insist("a large job is there", || self.engine.hub.cluster().apply(&job)).await?;
+        }
+        self.wires[&Wire::Provider].reset();
+        Ok(())
+    }
+
+    async fn shrink(&self) -> anyhow::Result<()> {
+        for number in 0..LARGE.0 {
+            let job = at(PROW_JOB, JOBS, &large(number));
+            insist("a large job is gone", || self.engine.hub.cluster().delete(&job)).await?;
+        }
+        Ok(())
+    }
+
+    /// Clients that begin a handshake, or a request, and never come to its end.
+    fn creep(&self, fault: Fault, part: Part) {
+        // The first bytes of a ClientHello, and of a request.
+        let (tls, http): (&[u8], &[u8]) =
+            (&[22, 3, 1, 2, 0, 1, 0, 1, 252, 3, 3], b"GET /metrics HTTP/1.1\r\nx: ");
+        let targets = match part {
+            Part::Function => {
+                vec![(self.engine.function.port(), tls), (self.engine.function.admin_port(), http)]
+            }
+            _ => vec![(self.engine.fulfiller.admin_port(), http)],
+        };
+        for (port, begin) in targets {
+            for _ in 0..LORISES {
+                self.invite(fault, tokio::spawn(creep(port, begin)));
+            }
+        }
+    }
+
+    /// Whoever cannot connect, because too many already do, goes on trying.
+    fn crowd(&self, fault: Fault) {
+        let port = self.engine.function.port();
+        for _ in 0..CROWD {
+            let one = tokio::spawn(async move {
+                loop {
+                    if let Ok(_held) = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await {
+                        std::future::pending::<()>().await;
+                    }
+                    sleep(BYTE).await;
+                }
+            });
+            self.invite(fault, one);
+        }
+    }
+}
+
+fn large(number: usize) -> String {
+    format!("large-{number}")
+}
+
+async fn creep(port: u16, begin: &[u8]) {
+    loop {
+        let Ok(mut stream) = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await else {
+            sleep(BYTE).await;
+            continue;
+        };
+        for byte in begin.iter().chain(std::iter::repeat(&b'x')) {
+            if stream.write_all(&[*byte]).await.is_err() {
+                break;
+            }
+            sleep(BYTE).await;
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! A wire between two programs that can be bad: what goes through it is reset, delayed, refused, or goes nowhere.
+//!
+//! ```text
+//! client ──TCP──▶ Proxy ──TCP──▶ server
+//! ```
+//!
+//! It knows nothing of what it carries, so TLS goes through it from end to end.
+
+use std::{net::Ipv4Addr, time::Duration};
+
+use anyhow::Context as _;
+use tokio::{
+    io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
+    net::{TcpListener, TcpStream},
+    sync::watch,
+    task::JoinHandle,
+};
+
+/// How a wire is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Manner {
+    /// As it should be.
+    #[default]
+    Good,
+    /// Everything takes so much longer, in each direction.
+    Slow(Duration),
+    /// Connections stay, new ones are made, and nothing arrives, until it is good again.
+    Silent,
+    /// New connections are reset.
+    Refusing,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct State {
+    manner: Manner,
+    /// How often all connections were reset.
+    resets: u64,
+}
+
+/// A wire. It is cut when this is dropped.
+pub struct Proxy {
+    port: u16,
+    state: watch::Sender<State>,
+    task: JoinHandle<()>,
+}
+
+impl Proxy {
+    /// A good wire to a port of this machine.
+    pub async fn to(server: u16) -> anyhow::Result<Self> {
+        let listener =
+            TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.context("no free port for a proxy")?;
+        let port = listener.local_addr()?.port();
+        let (state, seen) = watch::channel(State::default());
+        let task = tokio::spawn(async move {
+            while let Ok((client, _)) = listener.accept().await {
+                tokio::spawn(carry(client, server, seen.clone()));
+            }
+        });
+        Ok(Self { port, state, task })
+    }
+
+    /// Where clients connect to.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Is like that from now on.
+    pub fn be(&self, manner: Manner) {
+        self.state.send_modify(|state| state.manner = manner);
+    }
+
+    /// Resets every connection that there is.
+    pub fn reset(&self) {
+        self.state.send_modify(|state| state.resets += 1);
+    }
+}
+
+impl Proxy {
+    /// What [`Self::reset`] does, for a task of its own.
+    pub fn resetter(&self) -> impl Fn() + Send + 'static + use<> {
+        let state = self.state.clone();
+        move || state.send_modify(|state| state.resets += 1)
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.reset();
+        self.task.abort();
+    }
+}
+
+async fn carry(mut client: TcpStream, server: u16, state: watch::Receiver<State>) {
+    let begun = *state.borrow();
+    // Closed with what is unread in it, or by a linger of nothing, a connection is reset.
+    if begun.manner == Manner::Refusing {
+        let _ = client.set_zero_linger();
+        return;
+    }
+    let Ok(mut server) = TcpStream::connect((Ipv4Addr::LOCALHOST, server)).await else {
+        let _ = client.set_zero_linger();
+        return;
+    };
+    let _ = (client.set_nodelay(true), server.set_nodelay(true));
+    let mut seen = state.clone();
+    let reset = {
+        let (mut from_client, mut to_client) = client.split();
+        let (mut from_server, mut to_server) = server.split();
+        let there = pump(&mut from_client, &mut to_server, state.clone());
+        let back = pump(&mut from_server, &mut to_client, state);
+        tokio::select! {
+            _ = async { tokio::join!(there, back) } => false,
+            _ = seen.wait_for(|state| state.resets != begun.resets) => true,
+        }
+    };
+    if reset {
+        let _ = (client.set_zero_linger(), server.set_zero_linger());
+    }
+}
+
+async fn pump(
+    from: &mut (impl AsyncRead + Unpin),
+    to: &mut (impl AsyncWrite + Unpin),
+    mut state: watch::Receiver<State>,
+) -> std::io::Result<()> {
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        let read = from.read(&mut buffer).await?;
+        if read == 0 {
+            return to.shutdown().await;
+        }
+        let seen = state.wait_for(|state| state.manner != Manner::Silent).await.map(|state| state.manner);
+        if let Ok(Manner::Slow(delay)) = seen {
+            tokio::time::sleep(delay).await;
+        }
+        to.write_all(&buffer[..read]).await?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::{Instant, timeout};
+
+    use super::*;
+
+    /// A server that says everything back.
+    async fn echo() -> u16 {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                tokio::spawn(async move {
+                    let (mut read, mut write) = stream.split();
+                    tokio::io::copy(&mut read, &mut write).await
+                });
+            }
+        });
+        port
+    }
+
+    async fn say(stream: &mut TcpStream) -> std::io::Result<[u8; 4]> {
+        let mut heard = [0; 4];
+        stream.write_all(b"ping").await?;
+        stream.read_exact(&mut heard).await?;
+        Ok(heard)
+    }
+
+    #[tokio::test]
+    async fn each_manner_is_what_it_says() {
+        let proxy = Proxy::to(echo().await).await.unwrap();
+        let connect = || TcpStream::connect((Ipv4Addr::LOCALHOST, proxy.port()));
+        let mut stream = connect().await.unwrap();
+        assert_eq!(&say(&mut stream).await.unwrap(), b"ping");
+
+        proxy.be(Manner::Slow(Duration::from_millis(100)));
+        let begun = Instant::now();
+        say(&mut stream).await.unwrap();
+        assert!(begun.elapsed() >= Duration::from_millis(200), "{:?}", begun.elapsed());
+
+        proxy.be(Manner::Silent);
+        assert!(timeout(Duration::from_millis(300), say(&mut stream)).await.is_err());
+        proxy.be(Manner::Good);
+        // What was on its way arrives.
+        let mut late = [0; 4];
+        stream.read_exact(&mut late).await.unwrap();
+
+        proxy.reset();
+        let error = say(&mut stream).await.unwrap_err();
+        assert!(
+            [std::io::ErrorKind::ConnectionReset, std::io::ErrorKind::BrokenPipe].contains(&error.kind()),
+            "{error}"
+        );
+        assert_eq!(&say(&mut connect().await.unwrap()).await.unwrap(), b"ping");
+
+        proxy.be(Manner::Refusing);
+        let mut refused = connect().await.unwrap();
+        assert!(say(&mut refused).await.is_err());
+    }
+}
