@@ -104,7 +104,7 @@ fn desired(request: &RunFunctionRequest, judged: &Judged) -> Result<State, wire:
     connection_details.extend(ours.iter().cloned());
     connection_details.sort_by(|a, b| a.key.cmp(&b.key));
     desired.composite = Some(Resource {
-        resource: wire::to_struct(&body)?,
+        resource: wire::json_to_struct(&body)?,
         connection_details,
         ready: if ready(judged) { Ready::True } else { Ready::False }.into(),
     });
@@ -115,7 +115,7 @@ fn desired(request: &RunFunctionRequest, judged: &Judged) -> Result<State, wire:
 pub(crate) fn composed(resource: &Desired) -> Result<Resource, wire::Error> {
     let ready = if resource.ready { Ready::True } else { Ready::False };
     Ok(Resource {
-        resource: wire::to_struct(&resource.object)?,
+        resource: wire::json_to_struct(&resource.object)?,
         connection_details: vec![],
         ready: ready.into(),
     })

@@ -6,27 +6,24 @@
 //! reconcile: so ending means telling them at once, and finishing what they already asked.
 
 mod address;
+mod connection;
 mod incoming;
 pub mod tls;
 
 use std::{io, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 pub use address::Address;
+use connection::Connection;
 use testplatform_process::admin::{self, Ready};
 use thiserror::Error;
 use tls::Certs;
 use tokio::{
-    io::{AsyncRead, AsyncWrite},
     net::TcpListener,
     sync::{mpsc, watch},
     time::timeout,
 };
 use tokio_stream::wrappers::ReceiverStream;
-use tonic::{
-    server::NamedService,
-    service::Routes,
-    transport::{self, server::Connected},
-};
+use tonic::{server::NamedService, service::Routes, transport};
 use tonic_health::server::HealthReporter;
 
 use crate::{
@@ -39,6 +36,10 @@ type V1Beta1 = v1beta1::function_runner_service_server::FunctionRunnerServiceSer
 
 /// A peer that does not answer a ping for this long is gone, whatever TCP believes.
 const KEEPALIVE: (Duration, Duration) = (Duration::from_mins(1), Duration::from_secs(20));
+
+/// What a client may send before it is told that it was read, in one call and in all of a connection. HTTP/2 begins with
+/// 64 KiB for both: five requests of a ready cluster, and every further one would wait for the answer of the network.
+const WINDOWS: (u32, u32) = (1 << 20, 4 << 20);
 
 /// How connections are protected.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -136,20 +137,13 @@ impl Server {
         let (reporter, routes) = routes(&self.function, self.config.max_recv_message_size).await?;
         let (stop, stopped) = watch::channel(false);
         let serving = async {
-            match self.certs {
-                None => {
-                    let (out, connections) = mpsc::channel(1);
-                    let accepting = tokio::spawn(incoming::plain(self.grpc, out));
-                    serve(&self.config, routes, connections, stopped).await?;
-                    let _ = accepting.await;
-                }
-                Some(certs) => {
-                    let (out, connections) = mpsc::channel(1);
-                    let accepting = tokio::spawn(incoming::encrypted(self.grpc, certs, metrics, out));
-                    serve(&self.config, routes, connections, stopped).await?;
-                    let _ = accepting.await;
-                }
-            }
+            let (out, connections) = mpsc::channel(1);
+            let accepting = match self.certs {
+                None => tokio::spawn(incoming::plain(self.grpc, out)),
+                Some(certs) => tokio::spawn(incoming::encrypted(self.grpc, certs, metrics, out)),
+            };
+            serve(&self.config, routes, connections, stopped).await?;
+            let _ = accepting.await;
             Ok::<_, Error>(())
         };
         let mut serving = std::pin::pin!(serving);
@@ -208,15 +202,12 @@ async fn not_serving(reporter: &HealthReporter) {
 }
 
 /// Runs HTTP/2 on the connections until told to stop and all of them are closed.
-async fn serve<Io>(
+async fn serve(
     config: &Config,
     routes: Routes,
-    connections: mpsc::Receiver<io::Result<Io>>,
+    connections: mpsc::Receiver<io::Result<Connection>>,
     mut stopped: watch::Receiver<bool>,
-) -> Result<(), Error>
-where
-    Io: AsyncRead + AsyncWrite + Connected + Unpin + Send + 'static,
-{
+) -> Result<(), Error> {
     let (interval, patience) = KEEPALIVE;
     let mut server = transport::Server::builder();
     if let Some(age) = config.max_connection_age {
@@ -224,6 +215,8 @@ where
         server = server.max_connection_age(age);
     }
     server
+        .initial_stream_window_size(WINDOWS.0)
+        .initial_connection_window_size(WINDOWS.1)
         .http2_keepalive_interval(Some(interval))
         .http2_keepalive_timeout(Some(patience))
         .serve_with_incoming_shutdown(routes, ReceiverStream::new(connections), async move {

@@ -119,8 +119,13 @@ pub fn validate(observed: &Observed, settings: Settings, schema: &Value) -> Resu
     let tenant = observed.composite.claim.as_ref().map(|c| c.namespace.clone());
     let hold = hold(&mut block, tenant.as_deref(), observed, &settings);
 
-    if let Block::CiOperator(forwarded) = &block {
-        let unknown = ci_operator::unknown_fields(schema, &Value::Object(forwarded.clone()));
+    if let Block::CiOperator(forwarded) = &mut block {
+        // Lent and taken back: a copy is as much work as all the looking.
+        let lent = Value::Object(std::mem::take(forwarded));
+        let unknown = ci_operator::unknown_fields(schema, &lent);
+        if let Value::Object(back) = lent {
+            *forwarded = back;
+        }
         if !unknown.is_empty() {
             remarks.push(Remark::new(
                 Request::UnknownFieldForwarded,
@@ -224,7 +229,7 @@ fn sought(observed: &Observed, spec: &Value, schema: &Value, remarks: &mut Vec<R
 fn kept(manifest: &Value, spec: &Value, remarks: &mut Vec<Remark>) -> Block {
     let kept = manifest.as_object().cloned().unwrap_or_default();
     let same = |asked: &Map<String, Value>| {
-        CiOperator(asked.clone()).forwarded() == CiOperator(kept.clone()).forwarded()
+        *asked == kept || CiOperator(asked.clone()).forwarded() == CiOperator(kept.clone()).forwarded()
     };
     if !spec["ciOperator"].as_object().is_some_and(same) {
         remarks.push(Remark::new(

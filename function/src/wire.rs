@@ -13,6 +13,7 @@
 mod cursor;
 mod de;
 mod error;
+mod json;
 mod node;
 mod ser;
 
@@ -53,4 +54,9 @@ pub fn to_value(bytes: &[u8]) -> Result<serde_json::Value, Error> {
 /// leave it out.
 pub fn to_struct<T: Serialize + ?Sized>(value: &T) -> Result<Bytes, Error> {
     ser::tree(value)?.into_struct()
+}
+
+/// Writes JSON as [`to_struct`] does, in a fraction of the time: nothing is copied but into the message.
+pub fn json_to_struct(value: &serde_json::Value) -> Result<Bytes, Error> {
+    json::to_struct(value).map_or_else(|| to_struct(value), Ok)
 }

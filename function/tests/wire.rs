@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use function_testplatform::wire::{self, from_struct, to_struct, to_value};
+use function_testplatform::wire::{self, from_struct, json_to_struct, to_struct, to_value};
 use proptest::prelude::*;
 use prost::Message as _;
 use prost_types::{ListValue, Struct, Value as Proto, value::Kind};
@@ -68,6 +68,7 @@ proptest! {
     fn prost_types_reads_what_is_written(map in object()) {
         let bytes = to_struct(&map).unwrap();
         prop_assert_eq!(Struct::decode(bytes.clone()).unwrap(), proto_struct(&map));
+        prop_assert_eq!(json_to_struct(&Value::Object(map.clone())).unwrap(), &bytes);
         prop_assert_eq!(to_value(&bytes).unwrap(), Value::Object(map));
     }
 
@@ -203,6 +204,7 @@ fn doubles_become_integers_where_they_are(#[case] number: f64, #[case] expected:
 #[case::unsigned(json!({"n": u64::MAX}), "n")]
 fn an_integer_that_would_change_is_not_written(#[case] value: Value, #[case] path: &str) {
     let error = to_struct(&value).unwrap_err();
+    assert_eq!(json_to_struct(&value).unwrap_err(), error);
     assert_eq!(error.path(), path);
     assert_eq!(error.message(), "an integer beyond ±2^53 cannot be written without loss");
 }
@@ -282,7 +284,10 @@ fn nesting_has_a_limit_both_ways() {
     let nested = |levels: usize| (1..levels).fold(json!({}), |inner, _| json!({ "a": inner }));
     let deepest = nested(wire::MAX_DEPTH);
     assert_eq!(to_value(&to_struct(&deepest).unwrap()).unwrap(), deepest);
-    assert!(to_struct(&nested(wire::MAX_DEPTH + 1)).unwrap_err().message().contains("deeper"));
+    assert_eq!(json_to_struct(&deepest), to_struct(&deepest));
+    for written in [to_struct(&nested(wire::MAX_DEPTH + 1)), json_to_struct(&nested(wire::MAX_DEPTH + 1))] {
+        assert!(written.unwrap_err().message().contains("deeper"));
+    }
 
     // Too deep for our own writer, so wrapped by hand: an entry "a" that holds a Struct.
     let mut bytes = Vec::new();
@@ -355,4 +360,5 @@ fn unknown_fields_are_named_where_a_type_refuses_them() {
 #[case(json!(null))]
 fn only_an_object_is_a_struct(#[case] value: Value) {
     assert_eq!(to_struct(&value).unwrap_err().to_string(), "expected an object");
+    assert_eq!(json_to_struct(&value), to_struct(&value));
 }

@@ -94,28 +94,30 @@ struct Line {
 }
 
 impl Line {
-    fn put(&mut self, field: &Field, value: impl Into<serde_json::Value>) {
-        let value = value.into().to_string();
-        if field.name() == "message" {
-            self.message = value;
+    /// Writes a field that is JSON already as it is displayed.
+    fn put(&mut self, field: &Field, json: impl fmt::Display) {
+        // Writing to a string cannot fail.
+        let _ = if field.name() == "message" {
+            write!(self.message, "{json}")
         } else {
-            // Writing to a string cannot fail.
-            let _ = write!(self.fields, ",\"{}\":{value}", field.name());
-        }
+            write!(self.fields, ",\"{}\":{json}", field.name())
+        };
     }
 }
 
 impl Visit for Line {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        self.put(field, format!("{value:?}"));
+        self.record_str(field, &format!("{value:?}"));
     }
 
     fn record_str(&mut self, field: &Field, value: &str) {
-        self.put(field, value);
+        // Writing a string cannot fail.
+        self.put(field, serde_json::to_string(value).unwrap_or_default());
     }
 
     fn record_f64(&mut self, field: &Field, value: f64) {
-        self.put(field, value);
+        // What is no finite number is null.
+        self.put(field, serde_json::Value::from(value));
     }
 
     fn record_i64(&mut self, field: &Field, value: i64) {

@@ -60,7 +60,7 @@ impl Backend for ClusterClaims {
             CLUSTER_CLAIM,
             request,
             observed,
-            &manifest,
+            manifest,
             CEL,
             credentials_namespace(request, place),
         );
@@ -88,8 +88,8 @@ fn manifest(request: &Validated, observed: &Observed, claimed: &Claimed, place: 
     let mut metadata = json!({
         "name": name.unwrap_or(request.name.as_str()),
         "namespace": place.namespace,
-        "annotations": annotations,
     });
+    metadata["annotations"] = Value::Object(annotations);
     if let Some(uid) = object::pinned(request, observed) {
         metadata["uid"] = uid.as_str().into();
     }
@@ -97,7 +97,7 @@ fn manifest(request: &Validated, observed: &Observed, claimed: &Claimed, place: 
         Some(writer) => repeated(writer, place),
         None => asked(request, place),
     };
-    json!({ "apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "spec": spec })
+    object::whole(API_VERSION, KIND, metadata, spec)
 }
 
 /// The spec at birth. Of one that is only looked for, what it must have to be legal.

@@ -51,7 +51,7 @@ impl Backend for EphemeralClusters {
     fn resources(&self, request: &Validated, observed: &Observed) -> Vec<Desired> {
         let health = self.health(request, observed);
         let manifest = manifest(request, observed);
-        let writer = object::writer(EPHEMERAL_CLUSTER, request, observed, &manifest, CEL, Map::new());
+        let writer = object::writer(EPHEMERAL_CLUSTER, request, observed, manifest, CEL, Map::new());
         let credentials = object::credentials(request, observed, &health, Map::new());
         writer.into_iter().chain(credentials).collect()
     }
@@ -148,8 +148,8 @@ fn manifest(request: &Validated, observed: &Observed) -> Value {
     let mut metadata = json!({
         "name": name,
         "namespace": namespace(request, observed),
-        "annotations": object::notes(request, observed),
     });
+    metadata["annotations"] = Value::Object(object::notes(request, observed));
     if let Some(uid) = object::pinned(request, observed) {
         metadata["uid"] = uid.as_str().into();
     }
@@ -162,7 +162,7 @@ fn manifest(request: &Validated, observed: &Observed) -> Value {
         (false, Some(asked)) => spec.insert("tearDownCluster".into(), asked.into()),
         (false, None) => None,
     };
-    json!({ "apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "spec": spec })
+    object::whole(API_VERSION, KIND, metadata, Value::Object(spec))
 }
 
 /// Where it is, whatever the input says by now. Before anything was asked, what an earlier pass said is only what the input was.

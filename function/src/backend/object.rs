@@ -19,7 +19,7 @@ pub(super) fn writer(
     name: &'static str,
     request: &Validated,
     observed: &Observed,
-    manifest: &Value,
+    manifest: Value,
     cel: &str,
     mut annotations: Map<String, Value>,
 ) -> Option<Desired> {
@@ -52,10 +52,12 @@ pub(super) fn writer(
         annotate(ours::OVER, over);
     }
     let mut spec = json!({
-        "forProvider": { "manifest": manifest },
+        "forProvider": {},
         "providerConfigRef": { "name": provider_config(request, observed) },
         "readiness": { "policy": "DeriveFromCelQuery", "celQuery": cel },
     });
+    // Moved: what stands in json! is copied.
+    spec["forProvider"]["manifest"] = manifest;
     if watch {
         spec["watch"] = true.into();
     }
@@ -64,7 +66,7 @@ pub(super) fn writer(
         Policies::ObserveDelete => spec["managementPolicies"] = json!(["Observe", "Delete"]),
         Policies::Observe => spec["managementPolicies"] = json!(["Observe"]),
     }
-    let mut object = object(&format!("managed-{}", request.name), annotations, &spec);
+    let mut object = object(&format!("managed-{}", request.name), annotations, spec);
     if name != EPHEMERAL_CLUSTER {
         object["metadata"]["labels"] = json!({ ours::COMPONENT: name });
     }
@@ -142,7 +144,7 @@ pub(super) fn credentials(
             "name": name, "namespace": request.settings.connection_secret_namespace,
         },
     });
-    Some(Desired { name: CREDENTIALS, object: object(&name, annotations, &spec), ready })
+    Some(Desired { name: CREDENTIALS, object: object(&name, annotations, spec), ready })
 }
 
 /// The Secret that the hub names, or named when it was last heard.
@@ -214,10 +216,18 @@ pub(super) fn notes(request: &Validated, observed: &Observed) -> Map<String, Val
 }
 
 /// An Object around what it carries.
-pub(crate) fn object(name: &str, annotations: Map<String, Value>, spec: &Value) -> Value {
+pub(crate) fn object(name: &str, annotations: Map<String, Value>, spec: Value) -> Value {
     let mut metadata = json!({ "name": name });
     if !annotations.is_empty() {
         metadata["annotations"] = Value::Object(annotations);
     }
-    json!({ "apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "spec": spec })
+    whole(API_VERSION, KIND, metadata, spec)
+}
+
+/// An object of its parts, which are moved.
+pub(super) fn whole(api_version: &str, kind: &str, metadata: Value, spec: Value) -> Value {
+    let mut object = json!({ "apiVersion": api_version, "kind": kind });
+    object["metadata"] = metadata;
+    object["spec"] = spec;
+    object
 }

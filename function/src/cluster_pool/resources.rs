@@ -70,7 +70,7 @@ fn composed(name: &'static str, object_name: &str, mut spec: Value, ready: bool)
     if name == POOL && spec.get("watch").is_none() {
         spec["watch"] = true.into();
     }
-    let mut object = object(object_name, Map::new(), &spec);
+    let mut object = object(object_name, Map::new(), spec);
     object["metadata"]["labels"] = json!({ ours::COMPONENT: name });
     Desired { name, object, ready }
 }

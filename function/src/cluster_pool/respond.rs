@@ -70,8 +70,11 @@ fn desired(request: &RunFunctionRequest, judged: &Judged) -> Result<State, wire:
         PoolPhase::Ready | PoolPhase::Drained => Ready::True,
         PoolPhase::Pending | PoolPhase::Degraded | PoolPhase::Draining => Ready::False,
     };
-    desired.composite =
-        Some(Resource { resource: wire::to_struct(&body)?, connection_details: vec![], ready: ready.into() });
+    desired.composite = Some(Resource {
+        resource: wire::json_to_struct(&body)?,
+        connection_details: vec![],
+        ready: ready.into(),
+    });
     Ok(desired)
 }
 

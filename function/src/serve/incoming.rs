@@ -13,9 +13,9 @@ use tokio::{
     task::JoinSet,
     time::{sleep, timeout},
 };
-use tokio_rustls::{TlsAcceptor, server::TlsStream};
+use tokio_rustls::TlsAcceptor;
 
-use super::tls::Certs;
+use super::{connection::Connection, tls::Certs};
 use crate::edge::metrics::Metrics;
 
 /// A client that has not finished its handshake by then never will.
@@ -25,13 +25,13 @@ const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 const MAX_HANDSHAKES: usize = 256;
 
 /// Connections ready for HTTP/2, as tonic takes them.
-pub(super) type Sender<Io> = mpsc::Sender<io::Result<Io>>;
+pub(super) type Sender = mpsc::Sender<io::Result<Connection>>;
 
 /// Hands over connections as they are, until nobody takes them any more.
-pub(super) async fn plain(listener: TcpListener, out: Sender<TcpStream>) {
+pub(super) async fn plain(listener: TcpListener, out: Sender) {
     loop {
         let Some((stream, _)) = accept(&listener, &out).await else { return };
-        if out.send(Ok(stream)).await.is_err() {
+        if out.send(Ok(stream.into())).await.is_err() {
             return;
         }
     }
@@ -39,12 +39,7 @@ pub(super) async fn plain(listener: TcpListener, out: Sender<TcpStream>) {
 
 /// Hands over connections whose client has shown a good certificate, until nobody takes them any more.
 /// Each handshake is a task of its own: a slow client delays nobody.
-pub(super) async fn encrypted(
-    listener: TcpListener,
-    certs: Arc<Certs>,
-    metrics: Metrics,
-    out: Sender<TlsStream<TcpStream>>,
-) {
+pub(super) async fn encrypted(listener: TcpListener, certs: Arc<Certs>, metrics: Metrics, out: Sender) {
     let log = Arc::new(FailureLog::default());
     let mut handshakes = JoinSet::new(); // dropped with this task, and then so are they
     loop {
@@ -58,7 +53,7 @@ pub(super) async fn encrypted(
         handshakes.spawn(async move {
             let result = timeout(HANDSHAKE_TIMEOUT, acceptor.accept(stream)).await;
             let error = match result {
-                Ok(Ok(stream)) => return drop(out.send(Ok(stream)).await),
+                Ok(Ok(stream)) => return drop(out.send(Ok(stream.into())).await),
                 Ok(Err(error)) => error,
                 Err(_) => io::Error::new(io::ErrorKind::TimedOut, "the client did not finish in time"),
             };
@@ -69,7 +64,7 @@ pub(super) async fn encrypted(
 }
 
 /// The next connection, or none once nobody takes them any more.
-async fn accept<Io>(listener: &TcpListener, out: &Sender<Io>) -> Option<(TcpStream, SocketAddr)> {
+async fn accept(listener: &TcpListener, out: &Sender) -> Option<(TcpStream, SocketAddr)> {
     loop {
         let accepted = tokio::select! {
             () = out.closed() => return None,

@@ -38,7 +38,7 @@ impl Claimed {
         let mut problem = |field: String, sentence: String| {
             problems.push(Problem { field, sentence: bounded(&sentence, 256) });
         };
-        let read = wire::to_struct(block).and_then(|bytes| wire::from_struct::<ClusterClaim>(&bytes));
+        let read = wire::json_to_struct(block).and_then(|bytes| wire::from_struct::<ClusterClaim>(&bytes));
         let wanted = match read {
             Ok(wanted) => wanted,
             Err(error) => {

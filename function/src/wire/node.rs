@@ -102,11 +102,12 @@ fn entry_len(key: &str, value: &Node) -> usize {
 }
 
 /// The length of `len` bytes with a tag of one byte and their length in front.
-fn framed(len: usize) -> usize {
+pub(super) fn framed(len: usize) -> usize {
     1 + encoded_len_varint(len as u64) + len
 }
 
-fn frame(tag: u8, len: usize, out: &mut BytesMut) {
+/// A tag of one byte and the length of what follows.
+pub(super) fn frame(tag: u8, len: usize, out: &mut BytesMut) {
     out.put_u8(tag);
     encode_varint(len as u64, out);
 }
