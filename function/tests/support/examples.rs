@@ -13,10 +13,10 @@ use function_testplatform::{
 use jiff::{SignedDuration, Timestamp};
 use prost::{Message as _, bytes::Bytes};
 
-use super::requests::move_times;
+use super::times::move_times;
 
 /// When every example is looked at.
-const MADE: &str = "2026-03-02T12:00:00Z";
+pub const MADE: &str = "2026-03-02T12:00:00Z";
 const COMPOSITION: &str = "package/compositions/testplatform-ephemeral-cluster.yaml";
 const POOL_COMPOSITION: &str = "package/compositions/testplatform-cluster-pool.yaml";
 

@@ -10,6 +10,8 @@ use jiff::{SignedDuration, Timestamp};
 use prost::Message as _;
 use serde_json::Value;
 
+use super::times::move_times;
+
 /// The point in time at which every request in a file was made.
 pub const MADE: &str = "2026-11-21T10:30:00Z";
 
@@ -77,18 +79,4 @@ fn read(path: &Path, now: Timestamp) -> Value {
     let made: Timestamp = MADE.parse().unwrap();
     move_times(&mut json, SignedDuration::from_secs(now.as_second() - made.as_second()));
     json
-}
-
-/// Every string that is a time, as Kubernetes writes them.
-pub fn move_times(json: &mut Value, by: SignedDuration) {
-    match json {
-        Value::String(text) if text.len() == MADE.len() && text.ends_with('Z') => {
-            if let Ok(time) = text.parse::<Timestamp>() {
-                *text = (time + by).to_string();
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(|item| move_times(item, by)),
-        Value::Object(map) => map.values_mut().for_each(|value| move_times(value, by)),
-        _ => {}
-    }
 }
