@@ -25,6 +25,7 @@ pub mod hive;
 pub mod hub;
 pub mod invariants;
 pub mod kinds;
+pub mod load;
 pub mod manifests;
 pub mod manners;
 pub mod nest;

@@ -204,6 +204,11 @@ impl Process {
         &self.log
     }
 
+    /// Its process id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Asks it to end, and waits until it did.
     pub fn terminate(&mut self) {
         if let Ok(pid) = pid(&self.child) {

@@ -36,6 +36,7 @@ pub fn upstream_crds() -> Option<PathBuf> {
 pub fn upstream(variable: &str, name: &str) -> Option<PathBuf> {
     let beside = repository().join("../shared/upstream").join(name);
     path(variable)
+        .or_else(|| Some(path("UPSTREAM_DIR")?.join(name)))
         .or_else(|| path("UPSTREAM_CRDS").and_then(|crds| Some(crds.parent()?.join(name))))
         .or(Some(beside))
         .filter(|dir| dir.is_dir())

@@ -1,0 +1,81 @@
+//! The function that does nothing: the floor that TLS, HTTP/2 and the messages themselves set.
+//!
+//! It decodes each request into the same messages and encodes the same answer as the function, and is served by tonic
+//! as it comes: no metrics, no log, no certificates that are read again.
+
+use std::{fs, io, sync::Arc};
+
+use anyhow::Context as _;
+use function_testplatform::proto::{
+    RunFunctionRequest, RunFunctionResponse,
+    v1::function_runner_service_server::{FunctionRunnerService, FunctionRunnerServiceServer},
+};
+use prost::Message as _;
+use rustls::{
+    RootCertStore, ServerConfig,
+    crypto::ring,
+    pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject as _},
+    server::WebPkiClientVerifier,
+};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::mpsc,
+};
+use tokio_rustls::{TlsAcceptor, server::TlsStream};
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::{Request, Response, Status, async_trait, transport::Server};
+
+use super::arguments::Noop;
+
+struct Answering(RunFunctionResponse);
+
+#[async_trait]
+impl FunctionRunnerService for Answering {
+    async fn run_function(
+        &self,
+        _: Request<RunFunctionRequest>,
+    ) -> Result<Response<RunFunctionResponse>, Status> {
+        Ok(Response::new(self.0.clone()))
+    }
+}
+
+/// Serves until it is killed.
+pub(super) async fn serve(arguments: &Noop) -> anyhow::Result<()> {
+    let answer = fs::read(&arguments.answer).context("cannot read the answer")?;
+    let answer = RunFunctionResponse::decode(&answer[..]).context("the answer is no RunFunctionResponse")?;
+    let acceptor = TlsAcceptor::from(Arc::new(tls(arguments)?));
+    let listener = TcpListener::bind(arguments.address).await?;
+    let (out, connections) = mpsc::channel::<io::Result<TlsStream<TcpStream>>>(1);
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let _ = stream.set_nodelay(true);
+            // Who only looks whether the port is open ends here.
+            if let Ok(stream) = acceptor.accept(stream).await
+                && out.send(Ok(stream)).await.is_err()
+            {
+                return;
+            }
+        }
+    });
+    let service = FunctionRunnerServiceServer::new(Answering(answer)).max_decoding_message_size(64 << 20);
+    Server::builder().add_service(service).serve_with_incoming(ReceiverStream::new(connections)).await?;
+    Ok(())
+}
+
+fn tls(arguments: &Noop) -> anyhow::Result<ServerConfig> {
+    let file = |name: &str| arguments.tls_certs_dir.join(name);
+    let read =
+        |name| CertificateDer::pem_file_iter(file(name)).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    let mut roots = RootCertStore::empty();
+    for authority in read("ca.crt")? {
+        roots.add(authority)?;
+    }
+    let provider = Arc::new(ring::default_provider());
+    let clients = WebPkiClientVerifier::builder_with_provider(roots.into(), Arc::clone(&provider)).build()?;
+    let mut config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .with_client_cert_verifier(clients)
+        .with_single_cert(read("tls.crt")?, PrivateKeyDer::from_pem_file(file("tls.key"))?)?;
+    config.alpn_protocols = vec![b"h2".to_vec()];
+    Ok(config)
+}
