@@ -11,10 +11,8 @@
 mod arguments;
 mod client;
 mod figures;
-mod machine;
 mod noop;
 mod plot;
-mod process;
 mod report;
 mod requests;
 mod servers;
@@ -29,7 +27,7 @@ use jiff::Timestamp;
 use servers::Server;
 use tokio::runtime::Runtime;
 
-use crate::nest::Nest;
+use crate::{machine, nest::Nest, observed::Observed};
 
 /// How often memory is looked at in the long run.
 const LOOKS: u64 = 10;
@@ -73,7 +71,7 @@ async fn run(measure: &Measure) -> anyhow::Result<bool> {
     }
     figures.soak = soak(&servers[0], measure).await?;
     for (series, server) in figures.series.iter_mut().zip(&servers) {
-        series.peak = server.process.map(process::Observed::peak).transpose()?;
+        series.peak = server.process.map(Observed::peak).transpose()?;
     }
     let text = report::markdown(&figures, &command());
     print!("{text}");
@@ -95,13 +93,13 @@ fn order(servers: usize, round: u32) -> Vec<usize> {
 async fn turn(server: &Server, measure: &Measure) -> anyhow::Result<Turn> {
     let call = |calls| server.client.drive(&server.request, calls, measure.concurrency);
     call((measure.calls / 20).max(1)).await?; // what a pause costs is not to be seen
-    let cpu = || server.process.map(process::Observed::cpu).transpose();
+    let cpu = || server.process.map(Observed::cpu).transpose();
     let (before, start) = (cpu()?, Instant::now());
     let mut latencies = call(measure.calls).await?;
     let elapsed = start.elapsed();
     let cpu = cpu()?.zip(before).map(|(after, before)| after.saturating_sub(before));
     latencies.sort_unstable();
-    let resident = server.process.map(process::Observed::resident).transpose()?;
+    let resident = server.process.map(Observed::resident).transpose()?;
     Ok(Turn { latencies, elapsed, cpu, resident })
 }
 

@@ -3,7 +3,8 @@
 use std::{collections::BTreeMap, fs, path::Path, time::Duration};
 
 use anyhow::Context as _;
-use rustix::param::clock_ticks_per_second;
+
+use crate::observed::Observed;
 
 /// What one program has used since it began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,6 +18,12 @@ pub struct Used {
 }
 
 impl Used {
+    /// By one process.
+    fn by(process: Observed) -> anyhow::Result<Self> {
+        let (resident, peak) = (process.resident()? << 10, process.peak()? << 10);
+        Ok(Self { cpu: process.cpu()?, resident, peak })
+    }
+
     /// The parts of a hundred of a core that it took since an earlier look.
     pub fn share(&self, earlier: &Self, took: Duration) -> f64 {
         self.cpu.saturating_sub(earlier.cpu).as_secs_f64() / took.as_secs_f64() * 100.0
@@ -34,15 +41,14 @@ impl Usage {
         let mut usage = Self::default();
         for entry in fs::read_dir("/proc")?.flatten() {
             let path = entry.path();
-            // It may end while it is read.
-            let Ok(stat) = fs::read_to_string(path.join("stat")) else { continue };
-            let Some(stat) = Stat::read(&stat).filter(|stat| stat.parent == own) else { continue };
-            let Some(name) = name(&path) else { continue };
-            let status = fs::read_to_string(path.join("status")).unwrap_or_default();
+            let Some(pid) = entry.file_name().to_str().and_then(|pid| pid.parse().ok()) else { continue };
+            // It may end while it is looked at.
+            let Some(name) = name(&path).filter(|_| parent(&path) == Some(own)) else { continue };
+            let Ok(one) = Used::by(Observed::new(pid)) else { continue };
             let used = usage.0.entry(name).or_default();
-            used.cpu += stat.cpu();
-            used.resident += kibibytes(&status, "VmRSS:").unwrap_or_default();
-            used.peak = used.peak.max(kibibytes(&status, "VmHWM:").unwrap_or_default());
+            used.cpu += one.cpu;
+            used.resident += one.resident;
+            used.peak = used.peak.max(one.peak);
         }
         anyhow::ensure!(!usage.0.is_empty(), "no program runs");
         Ok(usage)
@@ -79,25 +85,6 @@ impl Usage {
     }
 }
 
-/// What counts here of `/proc/<pid>/stat`, see `man 5 proc_pid_stat`.
-struct Stat {
-    parent: u32,
-    ticks: u64,
-}
-
-impl Stat {
-    fn read(text: &str) -> Option<Self> {
-        // The name before may hold anything.
-        let fields: Vec<&str> = text.rsplit_once(") ")?.1.split(' ').collect();
-        let ticks = |n: usize| fields.get(n)?.parse::<u64>().ok();
-        Some(Self { parent: fields.get(1)?.parse().ok()?, ticks: ticks(11)? + ticks(12)? })
-    }
-
-    fn cpu(&self) -> Duration {
-        Duration::from_secs(self.ticks) / u32::try_from(clock_ticks_per_second()).unwrap_or(100)
-    }
-}
-
 /// The program, and of which control plane it is: each runs in the directory of its nest.
 fn name(process: &Path) -> Option<String> {
     let program = fs::read_link(process.join("exe")).ok()?;
@@ -108,38 +95,44 @@ fn name(process: &Path) -> Option<String> {
     Some(nest.map_or_else(|| program.clone(), |nest| format!("{program} of {nest}")))
 }
 
-/// A figure of `/proc/<pid>/status`, in bytes.
-fn kibibytes(status: &str, field: &str) -> Option<u64> {
-    let line = status.lines().find_map(|line| line.strip_prefix(field))?;
-    line.trim().strip_suffix(" kB")?.parse::<u64>().ok().map(|kib| kib * 1024)
-}
-
-/// What this machine is, in words.
-pub fn machine() -> anyhow::Result<String> {
-    let cpus = fs::read_to_string("/proc/cpuinfo").context("cannot read /proc/cpuinfo")?;
-    let model = cpus.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
-    let memory = fs::read_to_string("/proc/meminfo").context("cannot read /proc/meminfo")?;
-    let kib = memory.lines().find_map(|line| line.strip_prefix("MemTotal:")?.trim().strip_suffix(" kB"));
-    let kib: u64 = kib.and_then(|kib| kib.parse().ok()).context("no MemTotal")?;
-    let cores = std::thread::available_parallelism()?;
-    let model = model.map_or("of an unknown kind", |(_, model)| model);
-    Ok(format!("{cores} cores ({model}), {} GiB of memory, {}", kib >> 20, std::env::consts::OS))
+fn parent(process: &Path) -> Option<u32> {
+    let status = fs::read_to_string(process.join("status")).ok()?;
+    status.lines().find_map(|line| line.strip_prefix("PPid:"))?.trim().parse().ok()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
     use super::*;
+    use crate::nest::Nest;
 
     #[test]
-    fn a_name_may_hold_what_separates() {
-        let stat = Stat::read("12 (a) b) S 7 1 1 0 -1 4194304 1 2 3 4 150 50 0 0 20 0").unwrap();
-        assert_eq!((stat.parent, stat.ticks), (7, 200));
-        assert!(Stat::read("12 (a").is_none());
+    fn a_program_is_known_by_its_nest() {
+        let nest = Nest::new("usage", None).unwrap();
+        let _sleeps = nest.spawn("sleeps", Command::new("sleep").arg("60")).unwrap();
+        let find = || Usage::now().unwrap().0.into_iter().find(|(name, _)| name.ends_with(" of usage"));
+        // Until it has become the program, it is still this one.
+        let found = (0..100).find_map(|_| {
+            std::thread::sleep(Duration::from_millis(20));
+            find().filter(|(name, _)| name.contains("sleep") || name.contains("coreutils"))
+        });
+        let (_, used) = found.unwrap();
+        assert!(used.resident > 0 && used.peak >= used.resident, "{used:?}");
     }
 
     #[test]
-    fn memory_is_in_bytes() {
-        assert_eq!(kibibytes("Name:\ta\nVmHWM:\t    2048 kB\n", "VmHWM:"), Some(2 << 20));
-        assert_eq!(kibibytes("Name:\ta\n", "VmHWM:"), None);
+    fn what_is_between_two_looks_is_their_difference() {
+        let at = |cpu| {
+            Usage([("a".to_owned(), Used { cpu: Duration::from_secs(cpu), resident: 1, peak: 2 })].into())
+        };
+        let between = at(5).since(&at(2));
+        assert_eq!(between, at(3));
+        assert_eq!(between.plus(&at(1)), at(4));
+        assert!(
+            (at(5).of("a").unwrap().share(&at(4).of("a").unwrap(), Duration::from_secs(10)) - 10.0).abs()
+                < 1e-9
+        );
+        assert!(at(1).of("b").is_err());
     }
 }

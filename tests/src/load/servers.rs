@@ -15,12 +15,12 @@ use tokio::time::{sleep, timeout};
 use super::{
     arguments::{Measure, Other, PATIENCE},
     client::Client,
-    process::Observed,
     requests::{self, Asked},
 };
 use crate::{
     control_plane::free_ports,
     nest::{Nest, Process},
+    observed::Observed,
     pki::Authority,
     program,
 };

@@ -15,8 +15,9 @@ use super::{
     timeline::{Moment, Timeline, percentile},
 };
 use crate::{
+    machine,
     plot::{self, Line},
-    usage::{Usage, machine},
+    usage::Usage,
 };
 
 /// What was seen of a number of claims.
@@ -93,7 +94,7 @@ fn text(reports: &[Report], arguments: &Arguments) -> anyhow::Result<String> {
         counts.join(","),
         arguments.rate,
         arguments.rest.as_secs(),
-        machine()?,
+        machine::describe(),
         arguments.rate,
     )?;
     writeln!(text, "## How long a claim takes, median and 99th percentile\n")?;
