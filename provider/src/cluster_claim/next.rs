@@ -31,6 +31,7 @@ use super::{
     reason::{Reason, sentence},
     report,
     step::{Action, Notes, Step},
+    supply,
     world::{Deployment, Source, World},
 };
 use crate::{
@@ -315,6 +316,13 @@ impl Pass<'_> {
         };
         let (provision_failure, diagnostics) = noted.map(|n| (n.failure, n.diagnostics)).unzip();
         status.provision_failure = provision_failure;
+        // In a long queue everybody's numbers change whenever somebody comes or goes. That alone is no reason to write.
+        if supply::is_near(self.stored.queue.as_ref(), status.queue.as_ref()) {
+            let same = HiveStatus { queue: self.stored.queue.clone(), ..status.clone() };
+            if same == self.stored {
+                status = same;
+            }
+        }
         self.step.status = Some(Notes { status, credentials_revision, diagnostics: diagnostics.flatten() });
     }
 }

@@ -179,6 +179,13 @@ impl Case {
         panic!("no rest: {:#?}", self.step());
     }
 
+    /// One look at it. Whether that wrote anything.
+    pub fn writes(&mut self) -> bool {
+        let before = self.claim.clone();
+        self.note(&self.step());
+        before != self.claim
+    }
+
     fn note(&mut self, step: &Step) {
         let Some(notes) = &step.status else { return };
         let annotations = self.claim["metadata"]["annotations"].as_object_mut().unwrap();

@@ -1,6 +1,10 @@
 //! The queue, where the next cluster comes from, and provisions that fail.
 
-use provider_testplatform::{cluster_claim::reason::Reason, diagnostics};
+use jiff::Timestamp;
+use provider_testplatform::{
+    cluster_claim::{next::next, object::ClusterClaim, reason::Reason},
+    diagnostics,
+};
 use rstest::rstest;
 use serde_json::{Value, json};
 use testplatform_apis::{
@@ -27,6 +31,59 @@ fn place(#[case] others: &[i64], #[case] expected: QueueReport) {
     let mut case = waiting();
     case.queue = others.iter().map(|m| born() + minutes(*m)).collect();
     assert_eq!(case.settled().told().queue, Some(expected));
+}
+
+/// Two hundred come one after the other and are served one after the other. Everybody is looked at each time, and told what is near
+/// enough: the first ten exactly. Were every step of the others written, that would be twenty thousand writes each way.
+#[test]
+fn a_long_queue_is_not_written_anew_whenever_somebody_comes_or_goes() {
+    const LONG: usize = 200;
+    let mut world = waiting().world();
+    let mut queue: Vec<(Timestamp, ClusterClaim)> = Vec::new();
+    let mut look = |queue: &mut Vec<(Timestamp, ClusterClaim)>| {
+        world.queue = queue.iter().map(|(at, _)| Some(*at)).collect();
+        let depth = queue.len() as u64;
+        let mut written = 0;
+        for (place, (_, claim)) in queue.iter_mut().enumerate() {
+            let told = next(claim, &world, born()).status.unwrap().status;
+            let text = told.write().unwrap();
+            let stored = claim.metadata.annotations.get_or_insert_default();
+            written += usize::from(stored.insert(ours::STATUS.into(), text.clone()) != Some(text));
+            let told = told.queue.unwrap();
+            let position = place as u64 + 1;
+            let off = |told: Option<i64>, real: u64| told.unwrap().unsigned_abs().abs_diff(real);
+            assert!(off(told.position, position) <= position / 10, "{told:?} is {position}");
+            assert!(off(told.depth, depth) <= depth / 5, "{told:?} of {depth}");
+        }
+        written
+    };
+    let (mut coming, mut going) = (0, 0);
+    for count in 0..LONG {
+        let at = born() + minutes(i64::try_from(count).unwrap());
+        let claim = waiting().on_claim("/metadata/creationTimestamp", json!(at.to_string())).claim();
+        queue.push((at, claim));
+        coming += look(&mut queue);
+    }
+    while !queue.is_empty() {
+        queue.remove(0);
+        going += look(&mut queue);
+    }
+    println!("{LONG} claims: {coming} writes while they came, {going} while they were served");
+    assert!((LONG..=8 * LONG).contains(&coming), "{coming} writes while they came");
+    assert!(going <= 35 * LONG, "{going} writes while they were served");
+}
+
+/// What is written for another reason is exact.
+#[test]
+fn a_place_that_is_near_enough_is_put_right_with_what_else_there_is_to_tell() {
+    let mut case = waiting();
+    case.queue = (0..100).map(|m| born() - minutes(m)).collect();
+    let mut case = case.settled();
+    assert_eq!(case.told().queue, Some(queue(100, 100)));
+    case.queue.truncate(95);
+    assert!(!case.writes(), "near enough");
+    let case = case.on_pool("/metadata/deletionTimestamp", json!("2026-11-21T12:00:00Z")).settled();
+    assert_eq!(case.told().queue, Some(queue(95, 95)));
 }
 
 #[test]
