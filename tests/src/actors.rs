@@ -240,10 +240,11 @@ pub fn condition(type_: &str, status: &str, reason: &str, message: &str) -> Valu
     })
 }
 
+/// The time.
 #[expect(
     clippy::disallowed_methods,
     reason = "actors live in the real time of the control planes around them"
 )]
-pub(crate) fn now() -> Timestamp {
+pub fn now() -> Timestamp {
     Timestamp::now()
 }

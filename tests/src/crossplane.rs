@@ -43,6 +43,10 @@ const PATIENCE: Duration = Duration::from_mins(1);
 pub const BEHIND: &str = "testplatform-appci-cluster";
 /// Name of the XRD.
 pub const XRD_NAME: &str = "xtestplatformclusters.ci.openshift.org";
+/// Name of the XRD of pools.
+const POOL_XRD_NAME: &str = "xtestplatformclusterpools.ci.openshift.org";
+/// Name of their Composition.
+const POOL_COMPOSITION: &str = "testplatform-cluster-pool";
 
 /// Name of the claim's CRD, which core makes.
 pub const CLAIMS: &str = "testplatformclusters.ci.openshift.org";
@@ -72,6 +76,7 @@ pub struct Engine {
     pub hub: ControlPlane,
     binaries: Binaries,
     acted: OnceCell<()>,
+    pooled: OnceCell<()>,
 }
 
 impl Engine {
@@ -151,6 +156,7 @@ impl Engine {
             hub,
             binaries,
             acted: OnceCell::new(),
+            pooled: OnceCell::new(),
         };
         engine.start_provider()?;
         engine.function.register(engine.konflux.cluster()).await?;
@@ -242,6 +248,23 @@ impl Engine {
             self.own(hub::ACTED, &credential, &input).await
         };
         self.acted.get_or_try_init(compose).await?;
+        Ok(())
+    }
+
+    /// Lets pools be kept in Git: their definition and Composition. Few scenarios need them.
+    pub async fn keep_pools(&self) -> anyhow::Result<()> {
+        let konflux = self.konflux.cluster();
+        let define = async || {
+            konflux.apply(&manifests::package_one(&format!("xrds/{POOL_XRD_NAME}.yaml"))?).await?;
+            konflux.apply(&manifests::package_one(&format!("compositions/{POOL_COMPOSITION}.yaml"))?).await?;
+            let established = |it: &Value| has(it, "Established", "True", "");
+            for kind in [XRD, CRD] {
+                let definition = at_root(kind, POOL_XRD_NAME);
+                konflux.until_is(&definition, PATIENCE, "established", established).await?;
+            }
+            self.until_revised(POOL_COMPOSITION).await
+        };
+        self.pooled.get_or_try_init(define).await?;
         Ok(())
     }
 

@@ -2,12 +2,13 @@
 //! scenario wants that.
 //!
 //! It looks at everything every moment and takes whatever steps are due; what it holds beyond the objects is only since when
-//! something is under way. Left out is what nobody here looks at: conditions of pools, machine pools, sync sets.
+//! something is under way. Left out is what nobody here looks at: most conditions of pools, machine pools, sync sets.
 
 pub mod claimed;
 mod claims;
 pub mod objects;
 pub mod offer;
+mod pools;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -24,18 +25,20 @@ use crate::{
     kinds::{CLUSTER_CLAIM, CLUSTER_DEPLOYMENT, CLUSTER_POOL, CRD},
     manifests,
 };
-use objects::{cluster_deployment, kubeconfig_secret, password_secret, text};
+use objects::{kubeconfig_secret, password_secret, text};
 
 /// Its kinds.
-pub const DEFINITIONS: [&str; 3] = [
+pub const DEFINITIONS: [&str; 4] = [
     "clusterclaims.hive.openshift.io",
     "clusterpools.hive.openshift.io",
     "clusterdeployments.hive.openshift.io",
+    "clusterimagesets.hive.openshift.io",
 ];
 /// How often it looks.
 const MOMENT: Duration = Duration::from_millis(100);
-/// Its finalizer on claims, and on clusters.
-const FINALIZERS: [&str; 2] = ["hive.openshift.io/claim", "hive.openshift.io/deprovision"];
+/// Its finalizer on claims, on clusters, and on pools.
+const FINALIZERS: [&str; 3] =
+    ["hive.openshift.io/claim", "hive.openshift.io/deprovision", "hive.openshift.io/clusters"];
 
 /// How it behaves.
 #[derive(Clone, Debug)]
@@ -44,23 +47,17 @@ pub struct Behaviour {
     pub resuming: Duration,
     /// From being made until it is installed.
     pub installing: Duration,
-    /// How clusters end.
-    pub ending: Ending,
+    /// From being told to end until it has ended.
+    pub ending: Duration,
     /// Those that neither end nor wake up until they are let go.
     pub held: BTreeSet<String>,
-    /// Gives the same cluster to two claims, and takes it back from the one that it does not belong to.
-    pub conflicts: bool,
-    /// Every cluster that is made from now on fails to be installed.
-    pub breaks: bool,
-}
-
-/// How clusters end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
-    /// After so long.
-    After(Duration),
-    /// Never: the cloud refuses.
-    Fails,
+    /// Those that the cloud refuses to destroy.
+    pub refused: BTreeSet<String>,
+    /// The pools that give the same cluster to two claims. Once they do not any more, it is taken back from the one that it does not
+    /// belong to.
+    pub conflicts: BTreeSet<String>,
+    /// The pools whose clusters fail to be installed.
+    pub breaks: BTreeSet<String>,
 }
 
 impl Default for Behaviour {
@@ -68,10 +65,11 @@ impl Default for Behaviour {
         Self {
             resuming: Duration::from_millis(500),
             installing: Duration::from_millis(500),
-            ending: Ending::After(Duration::from_millis(300)),
+            ending: Duration::from_millis(300),
             held: BTreeSet::new(),
-            conflicts: false,
-            breaks: false,
+            refused: BTreeSet::new(),
+            conflicts: BTreeSet::new(),
+            breaks: BTreeSet::new(),
         }
     }
 }
@@ -163,6 +161,14 @@ impl Hive {
         });
     }
 
+    /// Lets the cloud refuse to destroy a cluster, or destroy it after all.
+    pub fn refuse(&self, cluster: &str, refused: bool) {
+        self.behave(|behaviour| {
+            behaviour.refused.remove(cluster);
+            behaviour.refused.extend(refused.then(|| cluster.to_owned()));
+        });
+    }
+
     /// Deletes a cluster underneath its claim.
     pub async fn lose(&self, cluster: &str) -> anyhow::Result<()> {
         self.hub.delete(&deployment(cluster)).await
@@ -216,10 +222,10 @@ impl Played {
         let name = text(cluster, "/metadata/name");
         let behaviour = self.behaviour();
         if cluster["metadata"]["deletionTimestamp"].is_string() {
-            if let Ending::After(time) = behaviour.ending
-                && !behaviour.held.contains(name)
-                && self.over("ending", name, time)
-            {
+            if behaviour.refused.contains(name) {
+                return self.say_refused(cluster).await;
+            }
+            if !behaviour.held.contains(name) && self.over("ending", name, behaviour.ending) {
                 let free = json!({ "metadata": { "finalizers": null } });
                 self.hub.merge(&deployment(name), &free).await?;
             }
@@ -233,7 +239,8 @@ impl Played {
                 return self.hub.delete(&deployment(name)).await;
             }
             if self.over("installing", name, behaviour.installing) {
-                return if behaviour.breaks { self.break_down(name).await } else { self.install(name).await };
+                let breaks = behaviour.breaks.contains(text(cluster, "/spec/clusterPoolRef/poolName"));
+                return if breaks { self.break_down(name).await } else { self.install(name).await };
             }
             return Ok(());
         }
@@ -263,51 +270,13 @@ impl Played {
         Ok(self.hub.merge_status(&deployment(name), &objects::broken()).await?)
     }
 
-    /// Assigns, wakes, makes and counts.
-    async fn look_at_pool(&mut self, pool: &Value) -> anyhow::Result<()> {
-        let (namespace, name) = (text(pool, "/metadata/namespace"), text(pool, "/metadata/name"));
-        let ours = |cluster: &Value| {
-            let of = &cluster["spec"]["clusterPoolRef"];
-            of["namespace"] == namespace
-                && of["poolName"] == name
-                && cluster["metadata"]["deletionTimestamp"].is_null()
-        };
-        let mut clusters: Vec<Value> =
-            self.hub.list(CLUSTER_DEPLOYMENT).await?.into_iter().filter(ours).collect();
-        clusters.sort_by_key(objects::age);
-        let total = clusters.len();
-        clusters.retain(|cluster| text(cluster, "/spec/clusterPoolRef/claimName").is_empty());
-        if pool["metadata"]["deletionTimestamp"].is_string() {
-            for cluster in &clusters {
-                self.hub.delete(&deployment(text(cluster, "/metadata/name"))).await?;
-            }
+    async fn say_refused(&self, cluster: &Value) -> anyhow::Result<()> {
+        if has(cluster, "DeprovisionLaunchError", "True", "") {
             return Ok(());
         }
-        let waiting = self.waiting(namespace, name).await?;
-        let running = |c: &&Value| c["spec"]["installed"] == true && c["status"]["powerState"] == "Running";
-        let ready: Vec<&Value> = clusters.iter().filter(running).collect();
-        let standby: Vec<&Value> =
-            clusters.iter().filter(|c| c["spec"]["installed"] == true && !running(c)).collect();
-        let counts = json!({ "size": clusters.len(), "ready": ready.len(), "standby": standby.len() });
-        if objects::differs(&pool["status"], &counts) {
-            self.hub.merge_status(&at(CLUSTER_POOL, namespace, name), &counts).await?;
-        }
-        self.assign(&waiting, &ready).await?;
-        let left = waiting.len().saturating_sub(ready.len());
-        let wanted = usize::try_from(pool["spec"]["runningCount"].as_u64().unwrap_or_default())? + left;
-        for cluster in standby.iter().take(wanted) {
-            if cluster["spec"]["powerState"] != "Running" {
-                let awake = json!({ "spec": { "powerState": "Running" } });
-                self.hub.merge(&deployment(text(cluster, "/metadata/name")), &awake).await?;
-            }
-        }
-        let size = usize::try_from(pool["spec"]["size"].as_u64().unwrap_or_default())?;
-        let most = pool["spec"]["maxSize"].as_u64().map_or(Ok(usize::MAX), usize::try_from)?;
-        if clusters.len() < size + waiting.len() && total < most {
-            self.made += 1;
-            let made = cluster_deployment(namespace, name, &format!("{name}-{}", self.made));
-            self.hub.apply_all(&made).await?;
-        }
-        Ok(())
+        Ok(self
+            .hub
+            .merge_status(&deployment(text(cluster, "/metadata/name")), &objects::refused(cluster))
+            .await?)
     }
 }

@@ -38,7 +38,10 @@ pub async fn prepare(hub: &Cluster) -> anyhow::Result<()> {
     }
     let rights = manifests::package("install/hub/konflux-identity-rbac.yaml")?;
     hub.apply_all(&rights).await?;
-    hub.apply_all(&manifests::package("install/hub/konflux-identity-clusterclaims-rbac.yaml")?).await?;
+    for kind in ["clusterclaims", "clusterpools"] {
+        let path = format!("install/hub/konflux-identity-{kind}-rbac.yaml");
+        hub.apply_all(&manifests::package(&path)?).await?;
+    }
     // The same identity, with the same rights in the other namespace.
     for mut right in rights {
         if right["kind"] == "Role" || right["kind"] == "RoleBinding" {

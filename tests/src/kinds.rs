@@ -33,6 +33,8 @@ kinds! {
     PROW_JOB = "prow.k8s.io/v1" "ProwJob";
     /// Asks Hive for a cluster of a pool.
     CLUSTER_CLAIM = "hive.openshift.io/v1" "ClusterClaim";
+    /// A pool in Git.
+    POOL = "ci.openshift.org/v1alpha1" "XTestPlatformClusterPool";
     /// Keeps clusters at hand.
     CLUSTER_POOL = "hive.openshift.io/v1" "ClusterPool";
     /// One cluster of Hive.

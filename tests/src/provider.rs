@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::Command,
     sync::{Arc, Mutex, PoisonError},
 };
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::{
     control_plane::{ControlPlane, free_ports},
     gate::Gate,
-    hive::offer::CREDENTIALS,
+    hive::offer::{CREDENTIALS, POOLS},
     hub::{self, Credential},
     manifests,
     nest::{Nest, Process},
@@ -50,10 +50,8 @@ impl Provider {
         site: &ControlPlane,
         more: &Value,
     ) -> anyhow::Result<Self> {
-        let rights = ["install/hub/provider-rbac.yaml", "install/hub/provider-rbac-clusterclaims.yaml"];
-        let here = identity(hub, &rights, NAME).await?;
-        let rights = ["install/build-cluster/provider-rbac.yaml"];
-        let there = identity(site, &rights, "provider-testplatform-site").await?;
+        let rights = manifests::package("install/build-cluster/provider-rbac.yaml")?;
+        let there = identity(site, rights, "provider-testplatform-site").await?;
         let directory = nest.directory().join("build-clusters");
         std::fs::create_dir_all(&directory)?;
         std::fs::write(directory.join(SITE), there.kubeconfig.to_string())?;
@@ -70,6 +68,7 @@ impl Provider {
             "clusterClaim": {
                 "mode": "on", "credentialsNamespace": CREDENTIALS, "poll": "2s", "dwell": "1s",
             },
+            "clusterPool": { "namespaces": [POOLS] },
             "buildClusters": { "directory": directory },
             // Whoever loses it ends, and here nobody starts it again: a hub that is away for a while must not be its end.
             "leaderElection": { "leaseDuration": "60s", "renewDeadline": "50s" },
@@ -77,14 +76,20 @@ impl Provider {
         });
         merge(&mut configuration, &here_instead);
         merge(&mut configuration, more);
+        let program = program::ensure(NAME, "PROVIDER_BIN")?;
+        let configuration = nest.file("provider-testplatform.yaml", configuration.to_string())?;
+        let mut rights = manifests::package("install/hub/provider-rbac.yaml")?;
+        rights.extend(manifests::package("install/hub/provider-rbac-clusterclaims.yaml")?);
+        rights.extend(printed_rights(&program, &configuration)?);
+        let here = identity(hub, rights, NAME).await?;
         let provider = Self {
             profiles,
             http,
             sites: (directory, there.kubeconfig),
             owners: Mutex::default(),
-            program: program::ensure(NAME, "PROVIDER_BIN")?,
+            program,
             kubeconfig: nest.file("provider-testplatform.kubeconfig", here.kubeconfig.to_string())?,
-            configuration: nest.file("provider-testplatform.yaml", configuration.to_string())?,
+            configuration,
             process: Mutex::new(None),
         };
         provider.admit("testbed")?;
@@ -212,13 +217,19 @@ impl Provider {
     }
 }
 
-/// A ServiceAccount with exactly the rights that we ship, in a namespace of its own: on one control plane there may be one
+/// What no file has, because it follows the configuration: the rights that the program prints for it.
+fn printed_rights(program: &Path, configuration: &Path) -> anyhow::Result<Vec<Value>> {
+    let printed = Command::new(program).args(["rbac", "hub", "--config"]).arg(configuration).output()?;
+    anyhow::ensure!(printed.status.success(), "rbac hub: {}", String::from_utf8_lossy(&printed.stderr));
+    Ok(serde_saphyr::from_multiple(&String::from_utf8(printed.stdout)?)?)
+}
+
+/// A ServiceAccount with exactly the rights that we ship or print, in a namespace of its own: on one control plane there may be one
 /// for the hub and one for the build cluster.
-async fn identity(plane: &ControlPlane, rights: &[&str], namespace: &str) -> anyhow::Result<Credential> {
+async fn identity(plane: &ControlPlane, rights: Vec<Value>, namespace: &str) -> anyhow::Result<Credential> {
     let own = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": namespace } });
     plane.cluster().apply(&own).await?;
-    let rights = rights.iter().map(|path| manifests::package(path)).collect::<Result<Vec<_>, _>>()?;
-    for mut manifest in rights.into_iter().flatten() {
+    for mut manifest in rights {
         if manifest["kind"] == "ServiceAccount" {
             manifest["metadata"]["namespace"] = namespace.into();
         }

@@ -298,11 +298,13 @@ impl Bench {
 
     async fn ends(&self, cluster: &str) -> anyhow::Result<()> {
         let hub = self.hub();
-        self.hive.behave(|b| b.ending = hive::Ending::Fails);
+        self.hive.refuse(cluster, true);
         hub.delete(&claim("one")).await?;
         hub.until_gone(&published("one"), SOON).await?;
+        let refused = |claim: &Value| told(claim)["deprovisionFailure"]["reason"] == "AuthenticationFailed";
+        hub.until_is(&claim("one"), SOON, "told why its cluster stays", refused).await?;
         ensure!(hub.get(&claim("one")).await?.is_some(), "its cluster holds it");
-        self.hive.behave(|b| b.ending = hive::Ending::After(Duration::ZERO));
+        self.hive.refuse(cluster, false);
         hub.until_gone(&claim("one"), SOON).await?;
         ensure!(hub.get(&deployment(cluster)).await?.is_none());
         // Lost underneath: the claim stays, and its credentials do not.

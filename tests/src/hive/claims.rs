@@ -32,8 +32,8 @@ impl Played {
     }
 
     /// Gives the oldest running clusters to the oldest claims: the claim is written first.
-    pub(super) async fn assign(&self, waiting: &[Value], ready: &[&Value]) -> anyhow::Result<()> {
-        let conflicts = self.behaviour().conflicts;
+    pub(super) async fn assign(&self, pool: &str, waiting: &[Value], ready: &[&Value]) -> anyhow::Result<()> {
+        let conflicts = self.behaviour().conflicts.contains(pool);
         for (n, claim) in waiting.iter().enumerate() {
             let given = ready.get(n).or_else(|| ready.last().filter(|_| conflicts));
             let Some(cluster) = given else {
@@ -77,6 +77,9 @@ impl Played {
             return Ok(());
         }
         if owner != text(claim, "/metadata/name") {
+            if self.behaviour().conflicts.contains(text(claim, "/spec/clusterPoolName")) {
+                return Ok(());
+            }
             // Its reason never becomes visible.
             return Ok(self.hub.merge(&place(claim), &json!({ "spec": { "namespace": null } })).await?);
         }

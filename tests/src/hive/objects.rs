@@ -119,6 +119,32 @@ pub(super) fn broken() -> Value {
     ] })
 }
 
+/// What a cloud that refuses to destroy a cluster leaves in the status, beside what is there.
+pub(super) fn refused(cluster: &Value) -> Value {
+    let condition = |type_: &str, status: &str, reason: &str, message: &str| json!({ "type": type_, "status": status, "reason": reason, "message": message, "lastTransitionTime": seconds() });
+    let said = [
+        condition(
+            "DeprovisionLaunchError",
+            "True",
+            "AuthenticationFailed",
+            "the credentials are not accepted; secret: hunter2",
+        ),
+        condition("Provisioned", "False", "DeprovisionFailed", "Cluster deprovision failed"),
+    ];
+    let before = cluster["status"]["conditions"].as_array().cloned().unwrap_or_default();
+    let kept = before.into_iter().filter(|c| said.iter().all(|new| new["type"] != c["type"]));
+    json!({ "conditions": kept.chain(said.clone()).collect::<Vec<_>>() })
+}
+
+/// What a pool says that goes and that clusters hold.
+pub(super) fn held(clusters: &[Value]) -> Value {
+    let names: Vec<&str> = clusters.iter().map(|c| text(c, "/metadata/name")).collect();
+    let message = format!("The following ClusterDeployments are pending cleanup: {}", names.join(", "));
+    json!({ "conditions": [{
+        "type": "DeletionPossible", "status": "False", "reason": "ClusterDeploymentsPendingCleanup", "message": message,
+    }] })
+}
+
 /// The power state, and the conditions that go with it.
 pub(super) fn power(state: &str) -> Value {
     let condition = |type_: &str, holds: bool, reason: &str| {

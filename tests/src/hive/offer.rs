@@ -53,14 +53,35 @@ impl Offer {
         self.hive.get().context("nobody was admitted to a pool, so Hive does not play")
     }
 
-    /// Lets a tenant take clusters from a pool, which is made if there is none of that name: of one cluster, which runs.
+    /// Lets a tenant take clusters from a pool, which is made if none of that name is offered: of one cluster, which runs.
     pub async fn admit(&self, pool: &str, tenant: &str) -> anyhow::Result<()> {
-        self.hive.get_or_init(async || Hive::start(&self.hub, Behaviour::default())).await;
         let mut offered = self.offered.lock().await;
         if !offered.tenants.contains_key(pool) {
             self.hub.apply(&cluster_pool(POOLS, pool, 1, 1, 3)).await?;
         }
+        self.let_in(&mut offered, pool, tenant).await
+    }
+
+    /// As [`Self::admit`], to a pool that somebody else makes.
+    pub async fn list(&self, pool: &str, tenant: &str) -> anyhow::Result<()> {
+        self.let_in(&mut *self.offered.lock().await, pool, tenant).await
+    }
+
+    /// Hive begins to play.
+    pub async fn start(&self) {
+        self.hive.get_or_init(async || Hive::start(&self.hub, Behaviour::default())).await;
+    }
+
+    async fn let_in(&self, offered: &mut Offered, pool: &str, tenant: &str) -> anyhow::Result<()> {
+        self.start().await;
         offered.tenants.entry(pool.to_owned()).or_default().insert(tenant.to_owned());
+        self.publish(offered).await
+    }
+
+    /// Takes a pool out of the catalogue.
+    pub async fn retire(&self, pool: &str) -> anyhow::Result<()> {
+        let mut offered = self.offered.lock().await;
+        offered.tenants.remove(pool);
         self.publish(&offered).await
     }
 

@@ -250,7 +250,7 @@ pub async fn ended(tenant: &Tenant<'_>, claimed: &Claimed, cluster: &str) -> any
 }
 
 /// Waits until the claim says that it is over, and looks whether it is.
-async fn over(tenant: &Tenant<'_>, claimed: &Claimed, cluster: &str, why: &str) -> anyhow::Result<()> {
+pub async fn over(tenant: &Tenant<'_>, claimed: &Claimed, cluster: &str, why: &str) -> anyhow::Result<()> {
     let said = |claim: &Value| claim["status"]["phase"] == "Deprovisioned";
     tenant.until(GONE, "Deprovisioned", said).await?;
     let left = claimed.left(cluster).await?;

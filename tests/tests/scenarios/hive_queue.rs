@@ -96,22 +96,34 @@ pub async fn hive_torn_down_in_the_queue(tenant: &Tenant<'_>) -> anyhow::Result<
     Ok(())
 }
 
-/// A pool that goes takes no claim any more, and its claims keep what they have.
+/// A pool that goes takes no claim any more, and its claims keep what they have. Hive keeps it as long as one has a cluster of it.
 pub async fn hive_pool_deleted(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    tenant.engine.offer.change(tenant.pool(), &json!({ "maxSize": 1 })).await?;
     let (claimed, cluster) = got(tenant).await?;
+    let waiting = tenant.another("waiting").await?;
+    waiting.ask(&json!({})).await?;
+    waiting.until(SOON, "in the queue", |claim| claim["status"]["queue"]["position"] == 1).await?;
     let pool = at(CLUSTER_POOL, POOLS, tenant.pool());
-    tenant.engine.hub.cluster().delete(&pool).await?;
+    let hub = tenant.engine.hub.cluster();
+    hub.delete(&pool).await?;
     let late = tenant.another("late").await?;
     late.ask(&json!({})).await?;
-    late.until_condition("RequestAccepted", "False", "PoolNotFound").await?;
-    late.until_phase("Pending").await?;
+    for who in [&waiting, &late] {
+        who.until_condition("RequestAccepted", "False", "PoolDeleting").await?;
+        who.until_condition("ClusterAssigned", "False", "PoolDeleting").await?;
+        who.until_phase("Pending").await?;
+    }
     tenant.until_phase("Ready").await?;
     tenant.until_secret(SOON, &kubeconfig(&cluster)).await?;
-    ended(tenant, &claimed, &cluster).await
+    ensure!(hub.get(&pool).await?.is_some(), "the pool went before its cluster");
+    ended(tenant, &claimed, &cluster).await?;
+    hub.until_gone(&pool, SOON).await?;
+    late.until_condition("RequestAccepted", "False", "PoolNotFound").await?;
+    late.until_phase("Pending").await.map(|_| ())
 }
 
 /// Asks of a pool that may have no cluster, and waits until the claim is in its queue.
-async fn queued(tenant: &Tenant<'_>) -> anyhow::Result<Claimed> {
+pub async fn queued(tenant: &Tenant<'_>) -> anyhow::Result<Claimed> {
     tenant.engine.offer.empty(tenant.pool()).await?;
     tenant.ask(&json!({})).await?;
     let claimed = tenant.claimed().await?;

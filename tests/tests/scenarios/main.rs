@@ -14,8 +14,10 @@ mod environment;
 mod guide;
 mod happy;
 mod hive;
+mod hive_pools;
 mod hive_queue;
 mod hive_rights;
+mod hive_trouble;
 mod impostor;
 mod job;
 mod life;
@@ -129,6 +131,14 @@ const SCENARIOS: &[Scenario] = &[
     pooled(scenario!(hive::hive_claim_deleted_when_ready)),
     remotes(2, pooled(scenario!(hive::hive_beside_ci_operator))),
     pooled(scenario!(hive_queue::hive_pool_deleted)),
+    scenario!(hive_pools::hive_pool_by_the_clock),
+    scenario!(hive_pools::hive_pool_from_git),
+    scenario!(hive_pools::hive_pool_in_git_deleted),
+    pooled(scenario!(hive_trouble::hive_assignment_conflict)),
+    pooled(scenario!(hive_trouble::hive_deprovision_fails)),
+    remotes(2, pooled(scenario!(hive_trouble::hive_back_to_ci_operator))),
+    scenario!(hive_pools::hive_pool_scaled_by_others),
+    pooled(scenario!(hive_trouble::hive_broken_installs)),
     remotes(2, pooled(scenario!(hive_queue::hive_claim_vanished_in_the_queue))),
     pooled(scenario!(hive::hive_claim_deleted_on_the_hub)),
     pooled(scenario!(hive_queue::hive_torn_down_in_the_queue)),
