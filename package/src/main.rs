@@ -9,7 +9,7 @@ use testplatform_package::{build, bump, check, hub, registry, sync};
 
 /// Makes what users install.
 #[derive(Parser)]
-#[command(name = "cargo xpkg", version)]
+#[command(name = "cargo xpkg", bin_name = "cargo xpkg", version)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,

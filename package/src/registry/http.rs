@@ -27,13 +27,14 @@ const REDIRECTS: usize = 5;
 
 type Body = Full<Cursor<Vec<u8>>>;
 type Direct = HttpsConnector<HttpConnector>;
+/// TLS to a server, in a tunnel of the proxy, to which there may be TLS too.
+type Proxied = Client<HttpsConnector<Tunnel<Direct>>, Body>;
 
 /// A client. Connections are kept between requests.
 #[derive(Debug)]
 pub struct Http {
     client: Client<Direct, Body>,
-    /// TLS to a server, in a tunnel of the proxy, to which there may be TLS too.
-    proxied: Option<(Proxy, Client<HttpsConnector<Tunnel<Direct>>, Body>)>,
+    proxied: Option<(Proxy, Proxied)>,
     plain: bool,
 }
 
@@ -60,7 +61,7 @@ impl Http {
                 .context("no trusted certificates; install a CA bundle, or name one with SSL_CERT_FILE")
         };
         let direct = tls()?.https_or_http().enable_http1().build();
-        let proxied = match Proxy::of(|name| std::env::var(name).ok())? {
+        let proxied = match Proxy::of(|name| Some(std::env::var_os(name)?.to_string_lossy().into_owned()))? {
             Some(proxy) => {
                 let mut tunnel = Tunnel::new(proxy.entry.uri().clone(), direct.clone());
                 if let Some(login) = proxy.entry.basic_auth() {

@@ -16,10 +16,10 @@ type Stages = BTreeMap<String, Vec<(String, String)>>;
 /// Lines that end in a backslash are one with the next; comments are none.
 fn stages() -> Stages {
     let text = fs::read_to_string(package().join("Containerfile")).unwrap();
-    let text: String =
-        text.lines().filter(|line| !line.starts_with('#')).map(|line| format!("{line}\n")).collect();
+    let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
+    let text = lines.join("\n").replace("\\\n", " ");
     let (mut stages, mut current) = (Stages::new(), String::new());
-    for line in text.replace("\\\n", " ").lines().filter(|line| !line.trim().is_empty()) {
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
         let words: Vec<&str> = line.split_whitespace().collect();
         if let ["FROM", from, "AS", name] = words[..] {
             name.clone_into(&mut current);
