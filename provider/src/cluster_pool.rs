@@ -16,3 +16,4 @@ mod observe;
 pub mod pool;
 mod refresh;
 mod rotation;
+pub mod seen;

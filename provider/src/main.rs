@@ -180,7 +180,7 @@ async fn lead(
     };
     let cluster_pools = async {
         if let Some(options) = pools {
-            Box::pin(cluster_pool::controller::run(options, ending())).await;
+            Box::pin(cluster_pool::controller::run(options, metrics.clone(), ending())).await;
         }
     };
     let controllers = async {

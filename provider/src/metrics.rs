@@ -1,6 +1,7 @@
 //! What is counted: the metrics of the upstream controller under their names, and our own.
 
 mod bounded;
+mod pools;
 
 use std::{
     fmt,
@@ -29,7 +30,10 @@ use testplatform_apis::{
     },
 };
 
-use self::bounded::{FirstCome, most_frequent};
+use self::{
+    bounded::{FirstCome, most_frequent},
+    pools::Pools,
+};
 use crate::{
     claims,
     cluster_claim::object::ClusterClaim,
@@ -49,7 +53,12 @@ const SECONDS: [f64; 9] = [0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0, 120.0];
 const MOST: usize = 100;
 
 /// Every metric by the name under which Prometheus has it, for rules and panels; histograms without `_bucket`, `_sum` and `_count`.
-pub const EXPORTED: [&str; 12] = [
+pub const EXPORTED: [&str; 17] = [
+    "clusterclaim_count",
+    "clusterpool_count",
+    "clusterpool_events_total",
+    "clusterpool_looks_total",
+    "clusterpool_refresh_remaining",
     "ephemeralcluster_count",
     "ephemeralcluster_deprovisioning_duration_seconds",
     "ephemeralcluster_provisioning_duration_seconds",
@@ -129,6 +138,7 @@ struct Inner {
     leader: Gauge,
     up: Family<cluster, Gauge>,
     undecodable: Family<kind, Gauge>,
+    pools: Pools,
     registry: Registry,
     /// What gauges are read from when somebody asks.
     source: Mutex<Weak<Controller>>,
@@ -151,9 +161,11 @@ impl Default for Metrics {
         let leader = Gauge::default();
         let up = Family::<cluster, Gauge>::default();
         let undecodable = Family::<kind, Gauge>::default();
+        let pools = Pools::default();
 
         registry.register("ephemeralcluster_count", "EphemeralClusters that there are", count.clone());
         registry.register("clusterclaim_count", "ClusterClaims that are served here", claimed.clone());
+        pools.register(&mut registry);
         for (name, help, metric) in [
             ("ephemeralcluster_provisioning_duration", "From creation to Ready", &provisioning),
             ("ephemeralcluster_deprovisioning_duration", "From the signal to the job's end", &deprovisioning),
@@ -206,6 +218,7 @@ impl Default for Metrics {
             leader,
             up,
             undecodable,
+            pools,
             registry,
             source: Mutex::default(),
             claims: Mutex::default(),
@@ -224,6 +237,7 @@ impl Metrics {
         if let Some(claims) = claims {
             self.refresh_claims(&claims);
         }
+        self.refresh_pools();
         let mut out = String::new();
         text::encode(&mut out, &self.0.registry)?;
         Ok(out)
@@ -321,7 +335,7 @@ impl Metrics {
             claims.iter().map(|claim| [format!("{}/{}", claim.namespace(), claim.pool())]).collect();
         inner.claimed.clear();
         for (claim, [pool]) in claims.iter().zip(most_frequent(pools, MOST)) {
-            inner.claimed.get_or_create(&Claimed { pool, state: state(claim) }).inc();
+            inner.claimed.get_or_create(&Claimed { pool, state: progress(claim) }).inc();
         }
         let bad = claims.iter().filter(|o| o.spec.error.is_some() || o.status.error.is_some()).count();
         set(&inner.undecodable, &kind { kind: "ClusterClaim".into() }, bad);
@@ -343,7 +357,7 @@ impl Metrics {
 }
 
 /// How far a ClusterClaim is.
-fn state(claim: &ClusterClaim) -> &'static str {
+fn progress(claim: &ClusterClaim) -> &'static str {
     let published = claim.annotation(ours::CREDENTIALS_REVISION).is_some();
     match (claim.is_deleted(), claim.assigned().is_some(), published) {
         (true, _, _) => "releasing",
@@ -388,6 +402,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::cluster_pool::seen::{Looked, Seen, State};
 
     #[test]
     fn what_is_exported_is_what_is_said_to_be() {
@@ -406,6 +421,15 @@ mod tests {
         inner.provisioning.get_or_create(&workflow).observe(1.0);
         inner.deprovisioning.get_or_create(&workflow).observe(1.0);
         metrics.failed("action", "reason");
+        inner.claimed.get_or_create(&Claimed { pool: String::new(), state: "queued" }).inc();
+        metrics.looked_at_pool("annotated");
+        metrics.told_of_pool("Refreshed");
+        let seen = Arc::new(Seen::default());
+        metrics.attach_pools(&seen);
+        seen.saw(
+            &("ns".into(), "pool".into()),
+            Some(Looked { state: State::Refreshing, remaining: Some(3) }),
+        );
         inner.queue_age.get_or_create(&queue { queue: String::new() }).set(0.0);
         set(&inner.queue_length, &queue { queue: String::new() }, 0);
         inner.watch_lag.get_or_create(&watch { watch: String::new() }).set(0.0);
@@ -414,8 +438,8 @@ mod tests {
         let text = metrics.encode().unwrap();
         let samples = text.lines().filter(|line| !line.starts_with('#'));
         let plain = |name| {
-            // This one ends like a part of a histogram and is none.
-            if name == "ephemeralcluster_count" {
+            // These end like a part of a histogram and are none.
+            if ["clusterclaim_count", "clusterpool_count", "ephemeralcluster_count"].contains(&name) {
                 return name;
             }
             ["_bucket", "_sum", "_count"].iter().fold(name, |n: &str, end| n.trim_end_matches(end))
@@ -423,5 +447,12 @@ mod tests {
         let names: BTreeSet<&str> =
             samples.filter_map(|line| line.split(['{', ' ']).next()).map(plain).collect();
         assert_eq!(names, BTreeSet::from(EXPORTED), "{text}");
+        for line in [
+            "clusterpool_count{state=\"refreshing\"} 1",
+            "clusterpool_count{state=\"steady\"} 0",
+            "clusterpool_refresh_remaining{pool=\"ns/pool\"} 3",
+        ] {
+            assert!(text.lines().any(|l| l == line), "{line} is missing: {text}");
+        }
     }
 }

@@ -12,6 +12,7 @@ use kube::{
 use provider_testplatform::{
     cluster_pool::controller::{Options, run},
     config::{ClusterPools, Config},
+    metrics::Metrics,
     rbac::{self, ServiceAccount},
 };
 use serde_json::{Value, json};
@@ -54,10 +55,11 @@ async fn a_pool_is_looked_after_by_one_annotation_alone() -> anyhow::Result<()> 
     let client = Client::try_from(as_provider)?;
     let options = Options { client, namespaces, instance: "test".into(), now };
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
-    let running = tokio::spawn(run(options, async {
+    let metrics = Metrics::default();
+    let running = tokio::spawn(run(options, metrics.clone(), async {
         let _ = stopped.await;
     }));
-    let lived = live(hub).await;
+    let lived = live(hub).await.and_then(|()| counted(&metrics));
     let _ = stop.send(());
     tokio::time::timeout(Duration::from_secs(5), running).await.context("it does not end")??;
     lived
@@ -126,6 +128,25 @@ async fn live(hub: &Cluster) -> anyhow::Result<()> {
     ensure!(lowered["spec"] == made["spec"], "the spec is never written");
     let elsewhere = hub.get(&at(POOL, "elsewhere", "aws-420")).await?.context("gone")?;
     ensure!(elsewhere["metadata"]["annotations"].get(ours::POOL_STATUS).is_none(), "not ours");
+    Ok(())
+}
+
+/// What was done is counted.
+fn counted(metrics: &Metrics) -> anyhow::Result<()> {
+    let text = metrics.encode()?;
+    let is = |line: &str| text.lines().any(|l| l == line);
+    let begins = |start: &str| text.lines().any(|l| l.starts_with(start));
+    for line in [
+        "clusterpool_count{state=\"refreshing\"} 1",
+        "clusterpool_refresh_remaining{pool=\"cluster-pools/aws-420\"} 1",
+        "clusterpool_events_total{reason=\"ProvisionFailed\"} 1",
+        "clusterpool_events_total{reason=\"NameTaken\"} 1",
+        "clusterpool_events_total{reason=\"Refreshing\"} 1",
+        "provider_watch_lag_seconds{watch=\"pools\"} 0.0",
+    ] {
+        ensure!(is(line), "{line} is missing: {text}");
+    }
+    ensure!(begins("clusterpool_looks_total{outcome=\"annotated\"} "), "{text}");
     Ok(())
 }
 

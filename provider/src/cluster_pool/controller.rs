@@ -4,6 +4,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    sync::Arc,
     time::Duration,
 };
 
@@ -21,10 +22,12 @@ use tokio::{
 use super::{
     execute::{annotate, emit},
     next::next,
-    observe::{LABELS, hive, observe},
+    observe::{Found, LABELS, hive, observe},
+    seen::{Looked, Seen},
 };
 use crate::{
-    execute::error::plain,
+    execute::{Cause, Reason, error::plain},
+    metrics::Metrics,
     step::Requeue,
     watch::{Health, keep},
 };
@@ -52,24 +55,37 @@ pub struct Options {
 }
 
 /// Namespace and name.
-type Key = (String, String);
+pub type Key = (String, String);
+
+/// What the loop works with.
+struct Controller {
+    options: Options,
+    seen: Arc<Seen>,
+    metrics: Metrics,
+}
 
 /// Runs until `stop`; what has begun is finished.
-pub async fn run(options: Options, stop: impl Future<Output = ()>) {
+pub async fn run(options: Options, metrics: Metrics, stop: impl Future<Output = ()>) {
+    let seen = Arc::new(Seen::default());
+    metrics.attach_pools(&seen);
+    let controller = Controller { options, seen, metrics };
     let (sender, happened) = unbounded_channel();
+    let Controller { options, seen, .. } = &controller;
     let watches = async {
-        tokio::join!(watch_pools(&options, sender.clone()), watch_clusters(&options, sender.clone()));
+        tokio::join!(
+            watch_pools(options, &seen.health[0], sender.clone()),
+            watch_clusters(options, &seen.health[1], sender.clone()),
+        );
     };
     tokio::select! {
         () = watches => {}
-        () = looks(&options, happened, stop) => {}
+        () = looks(&controller, happened, stop) => {}
     }
 }
 
-async fn watch_pools(options: &Options, sender: UnboundedSender<Key>) {
-    let health = Health::new("clusterpools");
+async fn watch_pools(options: &Options, health: &Health, sender: UnboundedSender<Key>) {
     let api: Api<DynamicObject> = Api::all_with(options.client.clone(), &hive("ClusterPool"));
-    keep_dynamic(api, &health, |pool| {
+    keep_dynamic(api, health, |pool| {
         // A namesake elsewhere concerns every pool of the name.
         for namespace in &options.namespaces {
             let _ = sender.send((namespace.clone(), pool.name_any()));
@@ -78,10 +94,9 @@ async fn watch_pools(options: &Options, sender: UnboundedSender<Key>) {
     .await;
 }
 
-async fn watch_clusters(options: &Options, sender: UnboundedSender<Key>) {
-    let health = Health::new("clusterdeployments");
+async fn watch_clusters(options: &Options, health: &Health, sender: UnboundedSender<Key>) {
     let api: Api<DynamicObject> = Api::all_with(options.client.clone(), &hive("ClusterDeployment"));
-    keep_dynamic(api, &health, |cluster| {
+    keep_dynamic(api, health, |cluster| {
         let label = |key| cluster.labels().get(key).cloned();
         if let Some(key) = label(LABELS[0]).zip(label(LABELS[1])) {
             let _ = sender.send(key);
@@ -99,7 +114,11 @@ async fn keep_dynamic(api: Api<DynamicObject>, health: &Health, mut on: impl FnM
 }
 
 /// One look after the other, each when it is due.
-async fn looks(options: &Options, mut happened: UnboundedReceiver<Key>, stop: impl Future<Output = ()>) {
+async fn looks(
+    controller: &Controller,
+    mut happened: UnboundedReceiver<Key>,
+    stop: impl Future<Output = ()>,
+) {
     let mut due: BTreeMap<Key, Instant> = BTreeMap::new();
     let mut stop = std::pin::pin!(stop);
     loop {
@@ -109,7 +128,7 @@ async fn looks(options: &Options, mut happened: UnboundedReceiver<Key>, stop: im
             () = &mut stop => return,
             key = happened.recv() => {
                 let Some(key) = key else { return };
-                if options.namespaces.contains(&key.0) {
+                if controller.options.namespaces.contains(&key.0) {
                     let soon = Instant::now() + CALM;
                     due.entry(key).and_modify(|at| *at = (*at).min(soon)).or_insert(soon);
                 }
@@ -117,7 +136,7 @@ async fn looks(options: &Options, mut happened: UnboundedReceiver<Key>, stop: im
             () = sleep_until(at) => {
                 let Some((key, _)) = first else { continue };
                 due.remove(&key);
-                if let Some(after) = look(options, &key).await {
+                if let Some(after) = controller.look(&key).await {
                     due.insert(key, Instant::now() + after);
                 }
             }
@@ -125,38 +144,61 @@ async fn looks(options: &Options, mut happened: UnboundedReceiver<Key>, stop: im
     }
 }
 
-/// Looks at a pool: when to do so again. None: when something happens, because it is gone or not ours.
-async fn look(options: &Options, (namespace, name): &Key) -> Option<Duration> {
-    match timeout(PATIENCE, pass(options, namespace, name)).await {
-        Ok(Ok(requeue)) => requeue.map(|requeue| match requeue {
-            Requeue::OnChange => NET,
-            Requeue::After(after) => after,
-            Requeue::Anew => CALM,
-        }),
-        Ok(Err(error)) => {
-            tracing::warn!(namespace, clusterpool = name, error = plain(&error), "a look failed");
-            Some(RETRY)
-        }
-        Err(_) => {
-            tracing::warn!(namespace, clusterpool = name, "a look took too long");
-            Some(RETRY)
+impl Controller {
+    /// Looks at a pool: when to do so again. None: when something happens, because it is gone or not ours.
+    async fn look(&self, key: &Key) -> Option<Duration> {
+        let (namespace, name) = key;
+        let late = || Cause::new(Reason::Timeout, "no answer in time");
+        let outcome = match timeout(PATIENCE, self.pass(key)).await {
+            Ok(outcome) => outcome.map_err(Cause::from),
+            Err(_) => Err(late()),
+        };
+        match outcome {
+            Ok(requeue) => requeue.map(|requeue| match requeue {
+                Requeue::OnChange => NET,
+                Requeue::After(after) => after,
+                Requeue::Anew => CALM,
+            }),
+            Err(Cause { reason, message }) => {
+                self.metrics.looked_at_pool("failed");
+                self.metrics.failed("look_at_clusterpool", reason.as_str());
+                tracing::warn!(namespace, clusterpool = name, error = message, "a look failed");
+                Some(RETRY)
+            }
         }
     }
-}
 
-async fn pass(options: &Options, namespace: &str, name: &str) -> kube::Result<Option<Requeue>> {
-    let Some(observed) = observe(&options.client, namespace, name).await? else { return Ok(None) };
-    let now = (options.now)();
-    let step = next(&observed.pool, &observed.world, now);
-    if let Some(status) = &step.status {
-        annotate(&options.client, &observed.object, status).await?;
-        tracing::info!(namespace, clusterpool = name, ceiling = ?status.ceiling, "annotated");
-    }
-    // After the annotation, so that a look that failed before tells of it once.
-    for event in &step.events {
-        if let Err(error) = emit(&options.client, &observed.object, event, &options.instance, now).await {
-            tracing::warn!(namespace, clusterpool = name, error = plain(&error), "an event was not made");
+    async fn pass(&self, key: &Key) -> kube::Result<Option<Requeue>> {
+        let Options { client, instance, now, .. } = &self.options;
+        let (namespace, name) = key;
+        let observed = match observe(client, namespace, name).await? {
+            Found::Pool(observed) => observed,
+            Found::Nothing => {
+                self.seen.saw(key, None);
+                return Ok(None);
+            }
+            Found::Broken => {
+                self.seen.saw(key, Some(Looked::UNREADABLE));
+                self.metrics.looked_at_pool("left_alone");
+                return Ok(None);
+            }
+        };
+        let now = now();
+        let step = next(&observed.pool, &observed.world, now);
+        let known = step.status.as_ref().or(observed.pool.known.as_ref());
+        self.seen.saw(key, known.map(|known| Looked::of(&observed.pool, known)));
+        if let Some(status) = &step.status {
+            annotate(client, &observed.object, status).await?;
+            tracing::info!(namespace, clusterpool = name, ceiling = ?status.ceiling, "annotated");
         }
+        self.metrics.looked_at_pool(if step.status.is_some() { "annotated" } else { "unchanged" });
+        // After the annotation, so that a look that failed before tells of it once.
+        for event in &step.events {
+            self.metrics.told_of_pool(&event.reason);
+            if let Err(error) = emit(client, &observed.object, event, instance, now).await {
+                tracing::warn!(namespace, clusterpool = name, error = plain(&error), "an event was not made");
+            }
+        }
+        Ok(Some(step.requeue))
     }
-    Ok(Some(step.requeue))
 }

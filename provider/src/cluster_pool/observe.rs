@@ -21,6 +21,16 @@ pub(super) fn hive(kind: &str) -> ApiResource {
     ApiResource::from_gvk(&GroupVersionKind::gvk("hive.openshift.io", "v1", kind))
 }
 
+/// What there is under the name of a pool.
+pub(super) enum Found {
+    /// Nothing, or a pool that the function did not make.
+    Nothing,
+    /// One of ours that is left alone, because it cannot be read.
+    Broken,
+    /// One of ours.
+    Pool(Box<Observed>),
+}
+
 /// A pool and what is around it.
 pub(super) struct Observed {
     /// The object itself: what is written refers to it.
@@ -29,16 +39,16 @@ pub(super) struct Observed {
     pub world: World,
 }
 
-/// Reads a pool. None: it is gone, or left alone.
-pub(super) async fn observe(client: &Client, namespace: &str, name: &str) -> kube::Result<Option<Observed>> {
+/// Reads a pool.
+pub(super) async fn observe(client: &Client, namespace: &str, name: &str) -> kube::Result<Found> {
     let pools: Api<DynamicObject> = Api::namespaced_with(client.clone(), namespace, &hive("ClusterPool"));
-    let Some(object) = pools.get_opt(name).await? else { return Ok(None) };
+    let Some(object) = pools.get_opt(name).await? else { return Ok(Found::Nothing) };
     let pool = match Pool::read(&json(&object)?) {
         Ok(pool) => pool,
-        Err(Unread::NotOurs) => return Ok(None),
+        Err(Unread::NotOurs) => return Ok(Found::Nothing),
         Err(Unread::Broken(why)) => {
             tracing::warn!(namespace, clusterpool = name, why, "left alone");
-            return Ok(None);
+            return Ok(Found::Broken);
         }
     };
     let world = World {
@@ -47,7 +57,7 @@ pub(super) async fn observe(client: &Client, namespace: &str, name: &str) -> kub
         release_image: release_image(client, &pool.image_set).await?,
         namesakes: namesakes(client, namespace, name).await?,
     };
-    Ok(Some(Observed { object, pool, world }))
+    Ok(Found::Pool(Box::new(Observed { object, pool, world })))
 }
 
 async fn clusters(client: &Client, namespace: &str, name: &str) -> kube::Result<Vec<Cluster>> {

@@ -1,0 +1,105 @@
+//! What is counted of pools in Git.
+
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use prometheus_client::{
+    encoding::EncodeLabelSet,
+    metrics::{counter::Counter, family::Family, gauge::Gauge},
+    registry::Registry,
+};
+
+use super::{Metrics, set};
+use crate::cluster_pool::seen::{Seen, State};
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct At {
+    state: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Look {
+    outcome: &'static str,
+}
+
+/// Reasons are words of the program.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Told {
+    reason: String,
+}
+
+/// Pools are an administrator's, so there are few.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Pool {
+    pool: String,
+}
+
+/// The metrics of pools.
+#[derive(Default)]
+pub(super) struct Pools {
+    count: Family<At, Gauge>,
+    looks: Family<Look, Counter>,
+    events: Family<Told, Counter>,
+    remaining: Family<Pool, Gauge>,
+    /// What gauges are read from when somebody asks.
+    source: Mutex<Weak<Seen>>,
+}
+
+impl Pools {
+    /// Registers them.
+    pub(super) fn register(&self, registry: &mut Registry) {
+        registry.register(
+            "clusterpool_count",
+            "ClusterPools from Git, by what they are at",
+            self.count.clone(),
+        );
+        registry.register("clusterpool_looks", "Looks at ClusterPools from Git", self.looks.clone());
+        registry.register(
+            "clusterpool_events",
+            "What was told of ClusterPools from Git",
+            self.events.clone(),
+        );
+        registry.register(
+            "clusterpool_refresh_remaining",
+            "Clusters that a refresh has still to replace; there while one is under way",
+            self.remaining.clone(),
+        );
+    }
+
+    fn source(&self) -> Option<Arc<Seen>> {
+        self.source.lock().unwrap_or_else(PoisonError::into_inner).upgrade()
+    }
+}
+
+impl Metrics {
+    /// From now on gauges of pools in Git are read from there.
+    pub fn attach_pools(&self, seen: &Arc<Seen>) {
+        *self.0.pools.source.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(seen);
+    }
+
+    /// A pool in Git was looked at, with this outcome.
+    pub fn looked_at_pool(&self, outcome: &'static str) {
+        self.0.pools.looks.get_or_create(&Look { outcome }).inc();
+    }
+
+    /// Something was told of a pool in Git: that it is refreshed, that an installation failed.
+    pub fn told_of_pool(&self, reason: &str) {
+        self.0.pools.events.get_or_create(&Told { reason: reason.to_owned() }).inc();
+    }
+
+    pub(super) fn refresh_pools(&self) {
+        let metrics = &self.0.pools;
+        let Some(seen) = metrics.source() else { return };
+        let pools = seen.all();
+        for at in State::ALL {
+            let count = pools.iter().filter(|(_, looked)| looked.state == at).count();
+            set(&metrics.count, &At { state: at.as_str() }, count);
+        }
+        metrics.remaining.clear();
+        for (pool, looked) in pools {
+            if let Some(remaining) = looked.remaining {
+                metrics.remaining.get_or_create(&Pool { pool }).set(remaining);
+            }
+        }
+        self.refresh_loops(&[], &seen.health);
+    }
+}
