@@ -119,6 +119,13 @@ pub fn judge(request: &RunFunctionRequest, now: Timestamp, schema: &Value) -> Re
     let settings = settings(request)?;
     let observed = Observed::decode(request, &settings, now)?;
     let validated = validate::validate(&observed, settings.clone(), schema);
+    // What is refused has nothing desired, and here that would be a cluster. It comes from the incumbent, which takes longer names.
+    if let (Err(problems), true) = (&validated, observed.writer.is_some() || observed.left_behind()) {
+        let why =
+            problems.iter().map(|p| format!("{} {}", p.field, p.sentence)).collect::<Vec<_>>().join("; ");
+        let part = "the composite, for which a cluster was made".into();
+        return Err(Unusable::Unreadable { part, why });
+    }
     let plan = plan::plan(validated, &observed, now);
     Ok(Judged { settings, observed, plan })
 }

@@ -294,6 +294,22 @@ fn a_resource_of_a_newer_version_stops_everything() {
     assert!(matches!(judged, Err(Unusable::NewerVersion { name }) if name == "usage"));
 }
 
+/// The incumbent takes longer names. What is refused has nothing desired, which would be the end of the cluster.
+#[test]
+fn a_name_that_is_refused_stops_everything_once_there_is_a_cluster() {
+    let world = World::ready();
+    let mut request = world.request();
+    let composite = request.observed.as_mut().unwrap().composite.as_mut().unwrap();
+    let mut object = wire::to_value(&composite.resource).unwrap();
+    object["metadata"]["name"] = "a".repeat(64).into();
+    composite.resource = wire::to_struct(&object).unwrap();
+    let judged = judge(&request, world.now, ci_operator::schema());
+    assert!(matches!(&judged, Err(Unusable::Unreadable { why, .. }) if why.starts_with("metadata.name ")));
+    let response = run(&request, &Options::default(), world.now);
+    assert_eq!(response.results[0].severity, i32::from(proto::Severity::Fatal));
+    assert_eq!(response.results[0].reason.as_deref(), Some("Unreadable"));
+}
+
 #[test]
 fn a_field_that_our_copy_does_not_know_arrives_and_is_named() {
     let mut world = World::default();

@@ -8,13 +8,14 @@ use std::{
 use crate::text::{anchors, links, read, root};
 
 /// Beside the guides of `package/install`, which are found.
-const DOCUMENTS: [&str; 7] = [
+const DOCUMENTS: [&str; 8] = [
     "README.md",
     "RUNBOOK.md",
     "SECURITY.md",
     "CHANGELOG.md",
     "examples/README.md",
     "examples/tekton/README.md",
+    "fuzz/README.md",
     "package/POOLS.md",
 ];
 const GUIDES: &str = "package/install";

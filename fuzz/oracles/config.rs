@@ -1,0 +1,29 @@
+//! Any text as the provider's configuration: what is taken means the same when it is written down, and what is not taken is told.
+
+use provider_testplatform::{
+    cluster_claim::world,
+    config::{Config, ConfigError},
+    ephemeral_cluster::settings::Settings,
+};
+
+/// Whatever the bytes.
+pub fn check(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    match Config::parse("provider.yaml", text) {
+        Ok(config) => {
+            let _ = (Settings::from(&config), world::Settings::from(&config), config.lease_namespace());
+            let written = serde_json::to_string(&config).expect("a configuration can be written");
+            let again = Config::parse("again.yaml", &written);
+            assert_eq!(again.expect("what was taken is taken again"), config);
+        }
+        Err(ConfigError::Invalid(problems)) => {
+            assert!(!problems.is_empty(), "refused for nothing");
+            let lines = u64::try_from(text.lines().count()).unwrap_or(u64::MAX);
+            for problem in problems {
+                assert!(!problem.message.is_empty(), "{problem:?}");
+                assert!(problem.line <= lines + 1, "a line that is not there: {problem:?}");
+            }
+        }
+        Err(ConfigError::Unreadable { file, .. }) => panic!("{file} was read"),
+    }
+}
