@@ -41,7 +41,7 @@ fn count(name: &str) -> u64 {
         .arg("--required-resources")
         .arg(example.join("environment.yaml"))
         .args(["--now", super::examples::MADE])
-        .args(top.join(&example).join("observed.yaml").is_file().then(|| "--observed-resources"))
+        .args(top.join(&example).join("observed.yaml").is_file().then_some("--observed-resources"))
         .args(top.join(&example).join("observed.yaml").is_file().then(|| example.join("observed.yaml")))
         .current_dir(&top)
         .output()

@@ -43,12 +43,17 @@ impl Table {
     fn text(&self, room: u64) -> String {
         let names = self.rows.iter().map(|row| row.name.len()).max().unwrap_or_default();
         let mut text = "# The most that each may cost; see tests/budgets.rs.\n".to_owned();
-        let columns: String = self.columns.iter().map(|column| format!("  {column:>14}")).collect();
-        writeln!(text, "{:names$}{columns}", "# name").unwrap();
+        write!(text, "{:names$}", "# name").unwrap();
+        for column in &self.columns {
+            write!(text, "  {column:>14}").unwrap();
+        }
+        text.push('\n');
         for row in &self.rows {
-            let budgets = row.values.iter().map(|value| value + (value * room).div_ceil(100));
-            let budgets: String = budgets.map(|budget| format!("  {budget:>14}")).collect();
-            writeln!(text, "{:names$}{budgets}", row.name).unwrap();
+            write!(text, "{:names$}", row.name).unwrap();
+            for value in &row.values {
+                write!(text, "  {:>14}", value + (value * room).div_ceil(100)).unwrap();
+            }
+            text.push('\n');
         }
         text
     }
