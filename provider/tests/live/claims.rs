@@ -11,7 +11,7 @@ use testplatform_tests::{
     binaries::Binaries,
     cluster::{At, Cluster, SOON, at, has},
     control_plane::{ControlPlane, connect, free_ports},
-    hive::{self, Behaviour, Hive, deployment, objects},
+    hive::{self, Behaviour, Hive, claimed, deployment, objects},
     kinds::{CLUSTER_CLAIM, CLUSTER_POOL, SECRET},
     manifests,
     nest::{Nest, Process},
@@ -101,8 +101,12 @@ async fn live(definitions: &[Value]) -> anyhow::Result<()> {
     provider.check()?;
     lived.with_context(|| provider.tail())?;
     let log = log(&provider)?;
+    let token = |number: usize| log.contains(&objects::token(&format!("pool-{number}")));
     ensure!(
-        !log.contains("p4ssw0rd") && !log.contains("hunter2") && !log.contains("token: t"),
+        !log.contains("p4ssw0rd")
+            && !log.contains("hunter2")
+            && !log.contains("token: t")
+            && !(1..9).any(token),
         "a secret is in the log"
     );
     drop(bench.nest);
@@ -167,7 +171,7 @@ impl Bench {
         println!("from ClusterRunning to the Secret on the hub: {:?}", ran.elapsed());
         ensure!(ran.elapsed() < PROMISED, "within 3 s: {:?}", ran.elapsed());
         let cluster = objects::text(&assigned, "/spec/namespace").to_owned();
-        ensure!(secret["data"]["kubeconfig"] == encoded(&objects::kubeconfig(&cluster, "t0")).as_str());
+        ensure!(secret["data"]["kubeconfig"] == encoded(&claimed::kubeconfig(&cluster)).as_str());
         ensure!(secret["data"]["kubeAdminPassword"] == encoded("p4ssw0rd").as_str());
         let announced = |claim: &Value| {
             claim["metadata"]["annotations"][REVISION] == secret["metadata"]["resourceVersion"]
