@@ -25,13 +25,14 @@ const READERS: [&str; 4] = [
 /// The heading of which each section below is what somebody is called for.
 const CALLS: &str = "Alerts";
 /// Enums of words that are no reasons.
-const OTHERS: [(&str, &str); 6] = [
+const OTHERS: [(&str, &str); 7] = [
     ("apis/src/condition.rs", "ConditionType"),
     ("apis/src/condition.rs", "ConditionStatus"),
     ("apis/src/phase.rs", "Phase"),
     ("apis/src/pool/platform.rs", "PlatformKind"),
     ("apis/src/pool/schedule.rs", "Day"),
     ("apis/src/pool_status.rs", "PoolPhase"),
+    ("provider/src/cluster_pool/seen.rs", "State"),
 ];
 /// Where a word in quotes is a reason, should anybody write one there.
 const MARKS: [&str; 8] = [
