@@ -44,13 +44,18 @@ impl Played {
             self.hub.merge(&place(claim), &json!({ "spec": { "namespace": name } })).await?;
             self.say(claim, "Pending", "True", "ClusterAssigned").await?;
             if n < ready.len() {
-                let claimed = json!({ "spec": { "powerState": "Running", "clusterPoolRef": {
-                    "claimName": claim["metadata"]["name"], "claimedTimestamp": objects::seconds(),
-                } } });
-                self.hub.merge(&deployment(name), &claimed).await?;
+                self.take(claim, name).await?;
             }
         }
         Ok(())
+    }
+
+    /// Makes a cluster that of a claim.
+    async fn take(&self, claim: &Value, cluster: &str) -> anyhow::Result<()> {
+        let claimed = json!({ "spec": { "powerState": "Running", "clusterPoolRef": {
+            "claimName": claim["metadata"]["name"], "claimedTimestamp": objects::seconds(),
+        } } });
+        Ok(self.hub.merge(&deployment(cluster), &claimed).await?)
     }
 
     pub(super) async fn look_at_claim(&mut self, claim: &Value) -> anyhow::Result<()> {
@@ -73,8 +78,9 @@ impl Played {
             return self.say(claim, "ClusterRunning", "False", "ClusterDeleted").await;
         };
         let owner = text(&cluster, "/spec/clusterPoolRef/claimName");
+        // Between the two writes of an assignment the hub was away.
         if owner.is_empty() {
-            return Ok(());
+            return self.take(claim, name).await;
         }
         if owner != text(claim, "/metadata/name") {
             if self.behaviour().conflicts.contains(text(claim, "/spec/clusterPoolName")) {

@@ -45,7 +45,7 @@ use tokio::{
 /// They mostly wait.
 const AT_ONCE: usize = 12;
 /// How long one may take before it counts as hung.
-const PATIENCE: Duration = Duration::from_mins(5);
+const PATIENCE: Duration = Duration::from_mins(10);
 
 type Outcome<'t> = Pin<Box<dyn Future<Output = anyhow::Result<()>> + Send + 't>>;
 
