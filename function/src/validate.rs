@@ -119,13 +119,8 @@ pub fn validate(observed: &Observed, settings: Settings, schema: &Value) -> Resu
     let tenant = observed.composite.claim.as_ref().map(|c| c.namespace.clone());
     let hold = hold(&mut block, tenant.as_deref(), observed, &settings);
 
-    if let Block::CiOperator(forwarded) = &mut block {
-        // Lent and taken back: a copy is as much work as all the looking.
-        let lent = Value::Object(std::mem::take(forwarded));
-        let unknown = ci_operator::unknown_fields(schema, &lent);
-        if let Value::Object(back) = lent {
-            *forwarded = back;
-        }
+    if let Block::CiOperator(forwarded) = &block {
+        let unknown = ci_operator::unknown_fields(schema, forwarded);
         if !unknown.is_empty() {
             remarks.push(Remark::new(
                 Request::UnknownFieldForwarded,
@@ -191,7 +186,7 @@ fn asked(spec: &Value, schema: &Value, problems: &mut Vec<Problem>) -> Option<Bl
         (Value::Null, _) => problem("spec.clusterClaim", "is not an object".into()),
         (Value::Object(block), Value::Null) => {
             let forwarded = CiOperator(block.clone()).forwarded();
-            for (path, sentence) in ci_operator::problems(schema, &Value::Object(forwarded.clone())) {
+            for (path, sentence) in ci_operator::problems(schema, &forwarded) {
                 let field = if path.is_empty() {
                     "spec.ciOperator".into()
                 } else {

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// How many findings are listed before the rest is only counted. A condition message has room for about that many.
 const MAX_FINDINGS: usize = 20;
@@ -16,13 +16,13 @@ const MAX_DEPTH: usize = 64;
 /// How long one key may be within a path, in characters. Keys are the tenant's text and may be 64 KiB long.
 const MAX_KEY: usize = 64;
 
-/// Paths of the fields in `value` that `schema` does not declare, such as `releases.latest.release.relative` or
+/// Paths of the fields in `block` that `schema` does not declare, such as `releases.latest.release.relative` or
 /// `buildRoot.project_image.build_args[0].secret`. A subtree that is not declared is named once, by its top.
 ///
 /// Sorted; after 20 paths a last entry says `and N more`. Whether the schema preserves unknown fields makes no difference.
-pub fn unknown_fields(schema: &Value, value: &Value) -> Vec<String> {
+pub fn unknown_fields(schema: &Value, block: &Map<String, Value>) -> Vec<String> {
     let mut found = BTreeSet::new();
-    walk(schema, value, &mut String::new(), MAX_DEPTH, &mut |path, finding| {
+    look(schema, block, &mut |path, finding| {
         if matches!(finding, Finding::Unknown) {
             found.insert(path.to_owned());
         }
@@ -35,13 +35,13 @@ pub fn unknown_fields(schema: &Value, value: &Value) -> Vec<String> {
     listed
 }
 
-/// What the hub's schema would refuse in `value`: the path of a field, and a sentence about it (a value of a wrong type, or a
+/// What the hub's schema would refuse in `block`: the path of a field, and a sentence about it (a value of a wrong type, or a
 /// required field that is missing). The path of the block itself is empty.
 ///
 /// Sorted by path; after 20 findings a last one with an empty path says `and N more`. Null counts as absent, as in an API server.
-pub fn problems(schema: &Value, value: &Value) -> Vec<(String, String)> {
+pub fn problems(schema: &Value, block: &Map<String, Value>) -> Vec<(String, String)> {
     let mut found = BTreeSet::new();
-    walk(schema, value, &mut String::new(), MAX_DEPTH, &mut |path, finding| match finding {
+    look(schema, block, &mut |path, finding| match finding {
         Finding::Unknown => {}
         Finding::Missing => {
             found.insert((path.to_owned(), "is required".to_owned()));
@@ -64,13 +64,16 @@ enum Finding<'a> {
     Type { wanted: &'a str, got: &'static str },
 }
 
-fn walk(
-    schema: &Value,
-    value: &Value,
-    path: &mut String,
-    depth: usize,
-    report: &mut dyn FnMut(&str, Finding<'_>),
-) {
+/// Where findings go.
+type Report<'a> = &'a mut dyn FnMut(&str, Finding<'_>);
+
+/// The whole block, at its top.
+fn look(schema: &Value, block: &Map<String, Value>, report: Report<'_>) {
+    let Some(schema) = schema.as_object() else { return };
+    members(schema, block, &mut String::new(), MAX_DEPTH, report);
+}
+
+fn walk(schema: &Value, value: &Value, path: &mut String, depth: usize, report: Report<'_>) {
     let (Some(depth), Some(schema)) = (depth.checked_sub(1), schema.as_object()) else { return };
     let wanted = schema.get("type").and_then(Value::as_str).unwrap_or_default();
     if !fits(wanted, value) {
@@ -78,34 +81,7 @@ fn walk(
         return;
     }
     match value {
-        Value::Object(members) => {
-            let properties = schema.get("properties").and_then(Value::as_object);
-            let additional = schema.get("additionalProperties");
-            for (key, member) in members.iter().filter(|(_, member)| !member.is_null()) {
-                let length = push_key(path, key);
-                if let Some(inner) = properties.and_then(|properties| properties.get(key)) {
-                    walk(inner, member, path, depth, report);
-                } else if let Some(inner) = additional.filter(|inner| **inner != Value::Bool(false)) {
-                    walk(inner, member, path, depth, report);
-                } else if properties.is_some() || additional.is_some() {
-                    report(path, Finding::Unknown);
-                }
-                path.truncate(length);
-            }
-            for key in schema
-                .get("required")
-                .and_then(Value::as_array)
-                .into_iter()
-                .flatten()
-                .filter_map(Value::as_str)
-            {
-                if members.get(key).is_none_or(Value::is_null) {
-                    let length = push_key(path, key);
-                    report(path, Finding::Missing);
-                    path.truncate(length);
-                }
-            }
-        }
+        Value::Object(members) => self::members(schema, members, path, depth, report),
         Value::Array(items) => {
             if let Some(inner) = schema.get("items") {
                 for (index, item) in items.iter().enumerate() {
@@ -117,6 +93,38 @@ fn walk(
             }
         }
         _ => {}
+    }
+}
+
+/// Each member of an object, and those that it lacks.
+fn members(
+    schema: &Map<String, Value>,
+    members: &Map<String, Value>,
+    path: &mut String,
+    depth: usize,
+    report: Report<'_>,
+) {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let additional = schema.get("additionalProperties");
+    for (key, member) in members.iter().filter(|(_, member)| !member.is_null()) {
+        let length = push_key(path, key);
+        if let Some(inner) = properties.and_then(|properties| properties.get(key)) {
+            walk(inner, member, path, depth, report);
+        } else if let Some(inner) = additional.filter(|inner| **inner != Value::Bool(false)) {
+            walk(inner, member, path, depth, report);
+        } else if properties.is_some() || additional.is_some() {
+            report(path, Finding::Unknown);
+        }
+        path.truncate(length);
+    }
+    for key in
+        schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+    {
+        if members.get(key).is_none_or(Value::is_null) {
+            let length = push_key(path, key);
+            report(path, Finding::Missing);
+            path.truncate(length);
+        }
     }
 }
 

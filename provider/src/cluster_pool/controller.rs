@@ -16,7 +16,7 @@ use kube::{
 };
 use tokio::{
     sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
-    time::{Instant, sleep_until, timeout},
+    time::{Instant, sleep_until},
 };
 
 use super::{
@@ -26,7 +26,7 @@ use super::{
     seen::{Looked, Seen},
 };
 use crate::{
-    execute::{Cause, Reason, error::plain},
+    execute::{Cause, Error, error::plain, limited},
     metrics::Metrics,
     step::Requeue,
     watch::{Health, keep},
@@ -148,20 +148,16 @@ impl Controller {
     /// Looks at a pool: when to do so again. None: when something happens, because it is gone or not ours.
     async fn look(&self, key: &Key) -> Option<Duration> {
         let (namespace, name) = key;
-        let late = || Cause::new(Reason::Timeout, "no answer in time");
-        let outcome = match timeout(PATIENCE, self.pass(key)).await {
-            Ok(outcome) => outcome.map_err(Cause::from),
-            Err(_) => Err(late()),
-        };
-        match outcome {
+        let pass = async { self.pass(key).await.map_err(Cause::from) };
+        match limited("look_at_clusterpool", PATIENCE, pass).await {
             Ok(requeue) => requeue.map(|requeue| match requeue {
                 Requeue::OnChange => NET,
                 Requeue::After(after) => after,
                 Requeue::Anew => CALM,
             }),
-            Err(Cause { reason, message }) => {
+            Err(Error { action, reason, message }) => {
                 self.metrics.looked_at_pool("failed");
-                self.metrics.failed("look_at_clusterpool", reason.as_str());
+                self.metrics.failed(action, reason.as_str());
                 tracing::warn!(namespace, clusterpool = name, error = message, "a look failed");
                 Some(RETRY)
             }

@@ -37,13 +37,14 @@ pub struct Verdict {
 /// Looks at a request.
 pub fn validate(request: &Request<'_>, settings: &EphemeralClusters, profiles: &Profiles) -> Verdict {
     let mut verdict = Verdict::default();
-    let block = Value::Object(request.block.clone());
     let schema = upstream_schema();
     verdict.problems.extend(
-        schema_problems(schema, &block).into_iter().map(|(path, message)| Problem::Schema { path, message }),
+        schema_problems(schema, request.block)
+            .into_iter()
+            .map(|(path, message)| Problem::Schema { path, message }),
     );
     // Not the tenant's mistake: this hub's EphemeralCluster has grown, and this provider has not.
-    if let [first, ..] = unknown_fields(schema, &block).as_slice() {
+    if let [first, ..] = unknown_fields(schema, request.block).as_slice() {
         verdict.obstacle = Some(format!(
             "spec.ciOperator.{first} is not known to this version of provider-testplatform: it has to be updated first"
         ));

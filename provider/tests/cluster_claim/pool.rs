@@ -86,6 +86,22 @@ fn a_place_that_is_near_enough_is_put_right_with_what_else_there_is_to_tell() {
     assert_eq!(case.told().queue, Some(queue(95, 95)));
 }
 
+/// A cluster that is promised to the tenth is not promised to the eleventh.
+#[rstest]
+#[case::the_eleventh_moves_up(11, 10, true)]
+#[case::the_ninth_is_ninth(10, 9, true)]
+#[case::the_twelfth_moves_up(12, 11, false)]
+fn who_is_among_the_first_ten_knows_the_place(#[case] before: usize, #[case] now: usize, #[case] told: bool) {
+    let mut case = waiting();
+    // Others wait behind, so that only the place is at stake.
+    let ahead = |count: usize| (0..i64::try_from(count).unwrap()).map(|m| born() - minutes(m));
+    let behind = || (1..=100).map(|m| born() + minutes(m));
+    case.queue = ahead(before).chain(behind()).collect();
+    let mut case = case.settled();
+    case.queue = ahead(now).chain(behind()).collect();
+    assert_eq!(case.writes(), told);
+}
+
 #[test]
 fn who_does_not_wait_has_no_place() {
     assert_eq!(running().settled().told().queue, None);
