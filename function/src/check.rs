@@ -103,19 +103,25 @@ fn leaked(response: &RunFunctionResponse, request: &RunFunctionRequest, judged: 
     let texts = response.results.iter().map(|r| r.message.as_bytes());
     let shown = response.conditions.iter().filter_map(|c| c.message.as_deref()).map(str::as_bytes);
     let open: Vec<&[u8]> = objects.chain(composite).chain(texts).chain(shown).collect();
-    let within =
-        |texts: &[&[u8]], value: &Bytes| texts.iter().any(|text| memmem::find(text, value).is_some());
+    let within = |texts: &[&[u8]], value: &memmem::Finder<'_>| {
+        let least = value.needle().len();
+        texts.iter().any(|text| text.len() >= least && value.find(text).is_some())
+    };
     // A password that the request itself shows in the open is no secret, whoever chose it.
     let state = request.observed.as_ref()?;
-    let public = ours
-        .iter()
-        .filter_map(|name| state.resources.get(*name))
-        .filter_map(|r| Resource::decode(r.clone()).ok());
-    let public: Vec<Bytes> = public.chain(state.composite.clone()).map(|r| r.resource).collect();
-    let public: Vec<&[u8]> = public.iter().map(AsRef::as_ref).collect();
+    let public = |value: &memmem::Finder<'_>| {
+        let public = ours
+            .iter()
+            .filter_map(|name| state.resources.get(*name))
+            .filter_map(|r| Resource::decode(r.clone()).ok());
+        let public: Vec<Bytes> = public.chain(state.composite.clone()).map(|r| r.resource).collect();
+        let public: Vec<&[u8]> = public.iter().map(AsRef::as_ref).collect();
+        within(&public, value)
+    };
     values
-        .iter()
-        .any(|value| within(&open, value) && !within(&public, value))
+        .into_iter()
+        .map(memmem::Finder::new)
+        .any(|value| within(&open, &value) && !public(&value))
         .then(|| "a secret would leave through something other than connection details".to_owned())
 }
 

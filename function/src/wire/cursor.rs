@@ -76,7 +76,18 @@ impl<'de> Cursor<'de> {
         Ok(None)
     }
 
+    /// Nearly all are one byte: numbers of fields, and lengths of what is short.
     fn varint(&mut self) -> Result<u64, Error> {
+        match self.rest {
+            [byte @ ..0x80, rest @ ..] => {
+                self.rest = rest;
+                Ok(u64::from(*byte))
+            }
+            _ => self.long_varint(),
+        }
+    }
+
+    fn long_varint(&mut self) -> Result<u64, Error> {
         let mut value = 0_u64;
         for shift in (0..64).step_by(7) {
             let (&byte, rest) = self.rest.split_first().ok_or_else(truncated)?;

@@ -13,22 +13,32 @@ use super::{
     cursor::{Cursor, Kind, entry, text},
 };
 
-/// A Value that has not been looked into yet, or the Struct at the top.
+/// A Value, or the Struct at the top.
 #[derive(Clone, Copy)]
 pub(super) struct Node<'de> {
-    bytes: &'de [u8],
-    root: bool,
+    content: Content<'de>,
     /// How many more levels may follow.
     depth: usize,
 }
 
+#[derive(Clone, Copy)]
+enum Content<'de> {
+    /// A Value that has not been looked into yet.
+    Value(&'de [u8]),
+    /// One that has, or was never wrapped.
+    Known(Kind<'de>),
+}
+
 impl<'de> Node<'de> {
     pub(super) fn root(bytes: &'de [u8]) -> Self {
-        Self { bytes, root: true, depth: MAX_DEPTH }
+        Self { content: Content::Known(Kind::Struct(bytes)), depth: MAX_DEPTH }
     }
 
     fn kind(self) -> Result<Kind<'de>, Error> {
-        if self.root { Ok(Kind::Struct(self.bytes)) } else { Kind::of(self.bytes) }
+        match self.content {
+            Content::Value(bytes) => Kind::of(bytes),
+            Content::Known(kind) => Ok(kind),
+        }
     }
 
     fn visit<V: Visitor<'de>>(self, kind: Kind<'de>, visitor: V) -> Result<V::Value, Error> {
@@ -71,7 +81,7 @@ impl<'de> Deserializer<'de> for Node<'de> {
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         match self.kind()? {
             Kind::Null => visitor.visit_none(),
-            _ => visitor.visit_some(self),
+            kind => visitor.visit_some(Self { content: Content::Known(kind), depth: self.depth }),
         }
     }
 
@@ -121,7 +131,8 @@ struct Fields<'de> {
 
 impl<'de> Fields<'de> {
     fn new(bytes: &'de [u8], depth: usize) -> Result<Self, Error> {
-        let mut entries = Vec::new();
+        // As many as most objects have.
+        let mut entries = Vec::with_capacity(8);
         let mut cursor = Cursor::new(bytes);
         while let Some(item) = cursor.next_item()? {
             entries.push(entry(item)?);
@@ -139,7 +150,7 @@ impl<'de> Fields<'de> {
 
     fn next(&mut self) -> Option<(&'de str, Node<'de>)> {
         let (key, bytes) = self.entries.next()?;
-        Some((key, Node { bytes, root: false, depth: self.depth }))
+        Some((key, Node { content: Content::Value(bytes), depth: self.depth }))
     }
 
     fn single(mut self) -> Option<(&'de str, Node<'de>)> {
@@ -233,7 +244,7 @@ impl<'de> SeqAccess<'de> for &mut Items<'de> {
         let Some(bytes) = self.cursor.next_item()? else { return Ok(None) };
         let index = self.index;
         self.index += 1;
-        let node = Node { bytes, root: false, depth: self.depth };
+        let node = Node { content: Content::Value(bytes), depth: self.depth };
         seed.deserialize(node).map(Some).map_err(|e| e.at(index))
     }
 }
