@@ -8,12 +8,14 @@
 mod address;
 mod connection;
 mod incoming;
+mod services;
 pub mod tls;
 
 use std::{io, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 pub use address::Address;
 use connection::Connection;
+use services::{Named, Services};
 use testplatform_process::admin::{self, Ready};
 use thiserror::Error;
 use tls::Certs;
@@ -23,7 +25,7 @@ use tokio::{
     time::timeout,
 };
 use tokio_stream::wrappers::ReceiverStream;
-use tonic::{server::NamedService, service::Routes, transport};
+use tonic::{server::NamedService, transport};
 use tonic_health::server::HealthReporter;
 
 use crate::{
@@ -131,10 +133,9 @@ impl Server {
         let ready = Ready::default();
         ready.set(true);
         let written = metrics.clone();
-        let http = admin::router(ready.clone(), move || written.encode());
-        let admin = tokio::spawn(async move { axum::serve(self.admin, http).await });
+        let admin = tokio::spawn(admin::serve(self.admin, ready.clone(), move || written.encode()));
 
-        let (reporter, routes) = routes(&self.function, self.config.max_recv_message_size).await?;
+        let (reporter, services) = services(&self.function, self.config.max_recv_message_size).await?;
         let (stop, stopped) = watch::channel(false);
         let serving = async {
             let (out, connections) = mpsc::channel(1);
@@ -142,7 +143,7 @@ impl Server {
                 None => tokio::spawn(incoming::plain(self.grpc, out)),
                 Some(certs) => tokio::spawn(incoming::encrypted(self.grpc, certs, metrics, out)),
             };
-            serve(&self.config, routes, connections, stopped).await?;
+            serve(&self.config, services, connections, stopped).await?;
             let _ = accepting.await;
             Ok::<_, Error>(())
         };
@@ -173,7 +174,7 @@ async fn bind(address: &Address, purpose: &'static str) -> Result<TcpListener, E
 }
 
 /// Everything that is on the gRPC port: the function under both names, health, reflection.
-async fn routes(function: &Arc<Function>, limit: usize) -> Result<(HealthReporter, Routes), Error> {
+async fn services(function: &Arc<Function>, limit: usize) -> Result<(HealthReporter, Services), Error> {
     let metrics: Metrics = function.metrics().clone();
     let (reporter, health) = tonic_health::server::health_reporter();
     reporter.set_serving::<V1>().await;
@@ -185,14 +186,14 @@ async fn routes(function: &Arc<Function>, limit: usize) -> Result<(HealthReporte
     };
     let v1 = V1::from_arc(Arc::clone(function)).max_decoding_message_size(limit);
     let v1beta1 = V1Beta1::from_arc(Arc::clone(function)).max_decoding_message_size(limit);
-    let mut routes = Routes::builder();
-    routes
-        .add_service(Measured::new(v1, metrics.clone()))
-        .add_service(Measured::new(v1beta1, metrics.clone()))
-        .add_service(Measured::new(health, metrics))
-        .add_service(reflection().build_v1()?)
-        .add_service(reflection().build_v1alpha()?);
-    Ok((reporter, routes.routes()))
+    let services = Services::from([
+        Named::new(Measured::new(v1, metrics.clone())),
+        Named::new(Measured::new(v1beta1, metrics.clone())),
+        Named::new(Measured::new(health, metrics)),
+        Named::new(reflection().build_v1()?),
+        Named::new(reflection().build_v1alpha()?),
+    ]);
+    Ok((reporter, services))
 }
 
 async fn not_serving(reporter: &HealthReporter) {
@@ -204,7 +205,7 @@ async fn not_serving(reporter: &HealthReporter) {
 /// Runs HTTP/2 on the connections until told to stop and all of them are closed.
 async fn serve(
     config: &Config,
-    routes: Routes,
+    services: Services,
     connections: mpsc::Receiver<io::Result<Connection>>,
     mut stopped: watch::Receiver<bool>,
 ) -> Result<(), Error> {
@@ -219,7 +220,7 @@ async fn serve(
         .initial_connection_window_size(WINDOWS.1)
         .http2_keepalive_interval(Some(interval))
         .http2_keepalive_timeout(Some(patience))
-        .serve_with_incoming_shutdown(routes, ReceiverStream::new(connections), async move {
+        .serve_with_incoming_shutdown(services, ReceiverStream::new(connections), async move {
             let _ = stopped.wait_for(|stop| *stop).await;
         })
         .await?;

@@ -75,7 +75,7 @@ error: cannot read nowhere: No such file or directory (os error 2)
 }
 
 #[test]
-fn broken_yaml_is_told_by_line_and_column() {
+fn broken_yaml_is_told_by_line_and_column_and_what_does_not_fit_by_its_field() {
     let case = Case::new();
     let twice = case.file("twice.yaml", "apiVersion: v1\nkind: A\nkind: B\n");
     case.render(&[&twice, COMPOSITION]).code(1).stdout_eq(str![]).stderr_eq(str![[r#"
@@ -84,7 +84,7 @@ error: [DIR]/twice.yaml:3:1: duplicate mapping key `kind` is not allowed here
 "#]]);
     let shape = case.composition(|text| text.replace("  pipeline:\n", "  pipeline: none\n  other:\n"));
     case.render(&[CLAIM, &shape]).code(1).stderr_eq(str![[r#"
-error: [DIR]/composition.yaml:13:13: expected sequence start
+error: [DIR]/composition.yaml: spec.pipeline: expected a sequence, found a string
 
 "#]]);
 }

@@ -6,14 +6,26 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
+    time::Duration,
 };
 
-use axum::{
-    Router,
-    http::{StatusCode, header::CONTENT_TYPE},
-    response::{IntoResponse as _, Response},
-    routing::get,
+use http_body_util::Full;
+use hyper::{
+    Request, Response, StatusCode,
+    body::{Bytes, Incoming},
+    header::CONTENT_TYPE,
+    server::conn::http1,
+    service::service_fn,
 };
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::{net::TcpListener, time::sleep};
+
+/// How long a request's head may take, and a connection may be idle. Prometheus connects anew after that.
+const PATIENCE: Duration = Duration::from_secs(60);
+const TEXT: &str = "text/plain; charset=utf-8";
+const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+/// After a connection could not be taken, mostly because there are too many.
+const RETRY: Duration = Duration::from_secs(1);
 
 /// Whether the process does what it is for, or is to be left alone. Clones share it.
 #[derive(Clone, Debug, Default)]
@@ -30,30 +42,96 @@ impl Ready {
     }
 }
 
-/// `/healthz`, `/readyz` and `/metrics`; `metrics` writes the last, as text that Prometheus reads.
-pub fn router(
+/// Serves `/healthz`, `/readyz` and `/metrics` for ever; `metrics` writes the last, as text that Prometheus reads.
+///
+/// HTTP/1.1 and nothing else: that is what kubelets and Prometheus speak. Who dawdles is not waited for.
+pub async fn serve(
+    listener: TcpListener,
     ready: Ready,
-    metrics: impl Fn() -> Result<String, fmt::Error> + Clone + Send + Sync + 'static,
-) -> Router {
-    Router::new()
-        .route("/healthz", get(async || "ok\n"))
-        .route(
-            "/readyz",
-            get(async move || {
-                if ready.get() {
-                    (StatusCode::OK, "ok\n")
-                } else {
-                    (StatusCode::SERVICE_UNAVAILABLE, "not ready\n")
-                }
-            }),
-        )
-        .route("/metrics", get(async move || exposition(metrics())))
+    metrics: impl Fn() -> Result<String, fmt::Error> + Send + Sync + 'static,
+) {
+    let answering = Arc::new((ready, metrics));
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(PATIENCE);
+    loop {
+        let Ok((stream, _)) = listener.accept().await else {
+            sleep(RETRY).await;
+            continue;
+        };
+        let answering = Arc::clone(&answering);
+        let service = service_fn(move |request: Request<Incoming>| {
+            let (ready, metrics) = &*answering;
+            std::future::ready(answer(request.uri().path(), ready, metrics))
+        });
+        let connection = http.serve_connection(TokioIo::new(stream), service);
+        tokio::spawn(async move {
+            // A probe that hangs up is nobody's concern.
+            let _ = connection.await;
+        });
+    }
 }
 
-fn exposition(metrics: Result<String, fmt::Error>) -> Response {
-    match metrics {
-        Ok(text) => ([(CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")], text)
-            .into_response(),
-        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+fn answer(
+    path: &str,
+    ready: &Ready,
+    metrics: impl Fn() -> Result<String, fmt::Error>,
+) -> hyper::http::Result<Response<Full<Bytes>>> {
+    let (status, kind, text) = match path {
+        "/healthz" => (StatusCode::OK, TEXT, "ok\n".to_owned()),
+        "/readyz" if ready.get() => (StatusCode::OK, TEXT, "ok\n".to_owned()),
+        "/readyz" => (StatusCode::SERVICE_UNAVAILABLE, TEXT, "not ready\n".to_owned()),
+        "/metrics" => match metrics() {
+            Ok(text) => (StatusCode::OK, METRICS, text),
+            Err(_) => (StatusCode::INTERNAL_SERVER_ERROR, TEXT, "the metrics cannot be written\n".to_owned()),
+        },
+        _ => (StatusCode::NOT_FOUND, TEXT, "there are /healthz, /readyz and /metrics\n".to_owned()),
+    };
+    Response::builder().status(status).header(CONTENT_TYPE, kind).body(Full::from(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::{
+        io::{AsyncReadExt as _, AsyncWriteExt as _},
+        net::TcpStream,
+    };
+
+    use super::*;
+
+    /// What comes back before the server hangs up.
+    async fn answer(request: &str) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let serving = tokio::spawn(serve(listener, Ready::default(), || Ok("# EOF\n".to_owned())));
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        serving.abort();
+        answer
+    }
+
+    #[tokio::test]
+    async fn what_is_asked_is_answered() {
+        let ask = |path: &str| format!("GET {path} HTTP/1.1\r\nhost: here\r\nconnection: close\r\n\r\n");
+        for (path, status, body) in [
+            ("/healthz", "200 OK", "ok\n"),
+            ("/readyz", "503 Service Unavailable", "not ready\n"),
+            ("/metrics", "200 OK", "# EOF\n"),
+            ("/other", "404 Not Found", "there are /healthz, /readyz and /metrics\n"),
+        ] {
+            let answer = answer(&ask(path)).await;
+            assert!(answer.starts_with(&format!("HTTP/1.1 {status}\r\n")), "{path}: {answer}");
+            assert!(answer.ends_with(&format!("\r\n\r\n{body}")), "{path}: {answer}");
+        }
+    }
+
+    /// The clock runs ahead while nobody has anything to do.
+    #[tokio::test(start_paused = true)]
+    async fn who_never_ends_a_request_is_not_waited_for() {
+        let begun = tokio::time::Instant::now();
+        let answer = answer("GET /healthz HTTP/1.1\r\nhost:").await;
+        assert!(!answer.contains("200 OK"), "{answer}");
+        assert_eq!(begun.elapsed().as_secs(), PATIENCE.as_secs());
     }
 }

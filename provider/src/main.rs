@@ -117,8 +117,7 @@ async fn run(args: &RunArgs, config: Config) -> anyhow::Result<()> {
         "starting",
     );
     let written = metrics.clone();
-    let http = admin::router(ready.clone(), move || written.encode());
-    let admin = tokio::spawn(async move { axum::serve(listener, http).await });
+    let admin = tokio::spawn(admin::serve(listener, ready.clone(), move || written.encode()));
     let result = Box::pin(lead(args, config, &metrics, &ready, stop)).await;
     admin.abort();
     result

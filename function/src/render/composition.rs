@@ -10,6 +10,7 @@ use super::{
     files::{self, Document},
     pool::{self, Entries},
 };
+use crate::wire;
 
 /// What the name of a function of ours contains, and the last part of its package is.
 const OURS: &str = "function-testplatform";
@@ -150,7 +151,9 @@ impl Composition {
         if document.text("/kind") != "Composition" {
             return Err(failed(format!("kind is {}, expected Composition", document.text("/kind"))));
         }
-        let composition: Composition = files::typed(path)?;
+        // By the reader that names the field that is wrong, as it reads every other object here.
+        let read = wire::json_to_struct(&document.object).and_then(|bytes| wire::from_struct(&bytes));
+        let composition: Self = read.map_err(|error| failed(error.to_string()))?;
         match composition.spec.mode.as_deref() {
             None | Some("Pipeline") => {}
             Some(mode) => return Err(failed(format!("spec.mode is {mode}; only Pipeline can be rendered"))),

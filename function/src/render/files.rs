@@ -5,7 +5,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::Error;
@@ -72,13 +71,13 @@ pub fn document(path: &Path) -> Result<Document, Error> {
     }
 }
 
-/// The only document of a file as a `T`; what does not fit is told by line and column.
-pub fn typed<T: DeserializeOwned>(path: &Path) -> Result<T, Error> {
+/// The only document of a file, whatever it is.
+pub fn value(path: &Path) -> Result<Value, Error> {
     parse_one(path, &read(path)?)
 }
 
-/// `text` as a `T`; `origin` is named in errors.
-pub fn parse_one<T: DeserializeOwned>(origin: &Path, text: &str) -> Result<T, Error> {
+/// `text`, whatever it is; `origin` is named in errors.
+pub fn parse_one(origin: &Path, text: &str) -> Result<Value, Error> {
     serde_saphyr::from_str_with_options(text, options()).map_err(|e| yaml(origin, &e))
 }
 

@@ -194,7 +194,7 @@ fn observed(documents: Vec<Document>, secrets: &[Document]) -> Result<Vec<Compos
 fn context(args: &RenderArgs) -> Result<Map<String, Value>, Error> {
     let mut context = Map::new();
     for (key, path) in &args.context_files {
-        context.insert(key.clone(), files::typed(Path::new(path))?);
+        context.insert(key.clone(), files::value(Path::new(path))?);
     }
     context.extend(args.values()?);
     Ok(context)

@@ -7,6 +7,7 @@ mod build;
 mod check;
 mod containerfile;
 mod online;
+mod program;
 mod proxy;
 mod push;
 mod support;

@@ -1,0 +1,72 @@
+//! Everything that is on the gRPC port, by the name that stands in a request's path.
+
+use std::{convert::Infallible, future::ready, sync::Arc};
+
+use tonic::{
+    Status,
+    body::Body,
+    codegen::{BoxFuture, Context, Poll, Service, http},
+    server::NamedService,
+};
+
+/// gRPC services under their names.
+///
+/// A handful of names that are known beforehand needs no router: a call is looked up by comparing its service with each.
+#[derive(Clone)]
+pub(super) struct Services(Arc<[Named]>);
+
+/// A service and its name.
+pub(super) struct Named(&'static str, Box<dyn Answer>);
+
+impl Named {
+    pub(super) fn new<S: NamedService + Answer + 'static>(service: S) -> Self {
+        Self(S::NAME, Box::new(service))
+    }
+}
+
+impl<const N: usize> From<[Named; N]> for Services {
+    fn from(services: [Named; N]) -> Self {
+        Self(Arc::new(services))
+    }
+}
+
+/// A service that calls can share. Generated ones are always ready.
+pub(super) trait Answer: Send + Sync {
+    fn answer(&self, request: http::Request<Body>) -> BoxFuture<http::Response<Body>, Infallible>;
+}
+
+impl<S> Answer for S
+where
+    S: Service<
+            http::Request<Body>,
+            Response = http::Response<Body>,
+            Error = Infallible,
+            Future = BoxFuture<http::Response<Body>, Infallible>,
+        > + Clone
+        + Send
+        + Sync
+        + 'static,
+{
+    fn answer(&self, request: http::Request<Body>) -> BoxFuture<http::Response<Body>, Infallible> {
+        self.clone().call(request)
+    }
+}
+
+impl Service<http::Request<Body>> for Services {
+    type Response = http::Response<Body>;
+    type Error = Infallible;
+    type Future = BoxFuture<Self::Response, Infallible>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: http::Request<Body>) -> Self::Future {
+        // `/package.Service/Method`
+        let asked = request.uri().path().split('/').nth(1).unwrap_or_default();
+        match self.0.iter().find(|Named(name, _)| *name == asked) {
+            Some(Named(_, service)) => service.answer(request),
+            None => Box::pin(ready(Ok(Status::unimplemented("no such service").into_http()))),
+        }
+    }
+}
