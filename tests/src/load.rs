@@ -77,7 +77,7 @@ async fn run(measure: &Measure) -> anyhow::Result<bool> {
     print!("{text}");
     if let Some(output) = &measure.output {
         fs::create_dir_all(output).with_context(|| format!("cannot make {}", output.display()))?;
-        for (extension, content) in [("md", &text), ("svg", &plot::svg(&figures))] {
+        for (extension, content) in [("md", &text), ("svg", &plot::svg(&figures)?)] {
             let path = output.join(&measure.name).with_extension(extension);
             fs::write(&path, content).with_context(|| format!("cannot write {}", path.display()))?;
         }

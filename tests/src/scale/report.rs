@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     machine,
-    plot::{self, Line},
+    plot::{self, Chart, Line},
     usage::Usage,
 };
 
@@ -62,8 +62,10 @@ pub fn print(reports: &[Report], arguments: &Arguments) -> anyhow::Result<()> {
     fs::create_dir_all(directory).with_context(|| format!("cannot make {}", directory.display()))?;
     let file = directory.join("scale.md");
     fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))?;
-    let title = "CPU for the life of each claim";
-    plot::draw(&directory.join("scale.svg"), title, ("claims", "ms of CPU a claim"), &lines(reports))
+    let axes = ("claims".to_owned(), "ms of CPU a claim".to_owned());
+    let plot = plot::svg("CPU for the life of each claim", &[Chart::Lines { axes, lines: lines(reports) }])?;
+    let file = directory.join("scale.svg");
+    fs::write(&file, plot).with_context(|| format!("cannot write {}", file.display()))
 }
 
 /// What each program costs for each claim: level where cost grows with the number of claims and no faster.
@@ -98,8 +100,7 @@ fn text(reports: &[Report], arguments: &Arguments) -> anyhow::Result<String> {
         arguments.rate,
     )?;
     writeln!(text, "## How long a claim takes, median and 99th percentile\n")?;
-    row(&mut text, "claims", reports, |report| report.claims.to_string())?;
-    rule(&mut text, reports.len())?;
+    head(&mut text, reports)?;
     for (name, from, to) in WAITS {
         row(&mut text, name, reports, |report| {
             let took = report.timeline.between(from, to);
@@ -107,33 +108,21 @@ fn text(reports: &[Report], arguments: &Arguments) -> anyhow::Result<String> {
         })?;
     }
     writeln!(text, "\n## CPU for the life of each claim, in ms\n")?;
-    row(&mut text, "claims", reports, |report| report.claims.to_string())?;
-    rule(&mut text, reports.len())?;
-    for name in names(reports) {
-        row(&mut text, &name, reports, |report| {
-            let cpu = report.cpu.0.get(&name).map_or(Duration::ZERO, |used| used.cpu);
-            format!("{:.1}", cpu.as_secs_f64() * 1000.0 / f64::from(report.claims))
-        })?;
-    }
+    programs(&mut text, reports, |report, name| {
+        let cpu = report.cpu.0.get(name).map_or(Duration::ZERO, |used| used.cpu);
+        format!("{:.1}", cpu.as_secs_f64() * 1000.0 / f64::from(report.claims))
+    })?;
     writeln!(text, "\n![CPU for the life of each claim](scale.svg)\n")?;
     writeln!(text, "## While all are ready and nothing is asked for, in % of a core\n")?;
-    row(&mut text, "claims", reports, |report| report.claims.to_string())?;
-    rule(&mut text, reports.len())?;
-    for name in names(reports) {
-        row(&mut text, &name, reports, |report| {
-            let cpu = report.rest.cpu.0.get(&name).map_or(Duration::ZERO, |used| used.cpu);
-            format!("{:.2}", cpu.as_secs_f64() / report.rest.took.as_secs_f64() * 100.0)
-        })?;
-    }
+    programs(&mut text, reports, |report, name| {
+        let cpu = report.rest.cpu.0.get(name).map_or(Duration::ZERO, |used| used.cpu);
+        format!("{:.2}", cpu.as_secs_f64() / report.rest.took.as_secs_f64() * 100.0)
+    })?;
     writeln!(text, "\n## The most memory, in MiB\n")?;
-    row(&mut text, "claims", reports, |report| report.claims.to_string())?;
-    rule(&mut text, reports.len())?;
-    for name in names(reports) {
-        row(&mut text, &name, reports, |report| {
-            let peak = report.ended.0.get(&name).map_or(0, |used| used.peak);
-            format!("{}", peak >> 20)
-        })?;
-    }
+    programs(&mut text, reports, |report, name| {
+        let peak = report.ended.0.get(name).map_or(0, |used| used.peak);
+        format!("{}", peak >> 20)
+    })?;
     writeln!(text, "\n## Calls to the API servers for the life of each claim\n")?;
     calls(&mut text, reports, |report| (&report.calls, f64::from(report.claims)))?;
     writeln!(text, "\n## Calls a minute while nothing is asked for\n")?;
@@ -142,8 +131,7 @@ fn text(reports: &[Report], arguments: &Arguments) -> anyhow::Result<String> {
 }
 
 fn calls(text: &mut String, reports: &[Report], of: impl Fn(&Report) -> (&Calls, f64)) -> anyhow::Result<()> {
-    row(text, "claims", reports, |report| report.claims.to_string())?;
-    rule(text, reports.len())?;
+    head(text, reports)?;
     let mut who: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for (client, verb) in reports.iter().flat_map(|report| of(report).0.0.keys()) {
         who.entry(client).or_default().insert(verb);
@@ -170,8 +158,22 @@ fn row(
     Ok(writeln!(text, "| {name} | {} |", cells.join(" | "))?)
 }
 
-fn rule(text: &mut String, columns: usize) -> anyhow::Result<()> {
-    Ok(writeln!(text, "| --- |{}", " ---: |".repeat(columns))?)
+/// A table with a row for each program.
+fn programs(
+    text: &mut String,
+    reports: &[Report],
+    cell: impl Fn(&Report, &str) -> String,
+) -> anyhow::Result<()> {
+    head(text, reports)?;
+    for name in names(reports) {
+        row(text, &name, reports, |report| cell(report, &name))?;
+    }
+    Ok(())
+}
+
+fn head(text: &mut String, reports: &[Report]) -> anyhow::Result<()> {
+    row(text, "claims", reports, |report| report.claims.to_string())?;
+    Ok(writeln!(text, "| --- |{}", " ---: |".repeat(reports.len()))?)
 }
 
 fn seconds(took: Option<Duration>) -> String {

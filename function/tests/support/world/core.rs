@@ -1,0 +1,208 @@
+//! What core does around a pass: the request, the response applied, conditions, connection Secrets, garbage collection.
+
+use std::collections::BTreeMap;
+
+use function_testplatform::{
+    Options, check, judge,
+    proto::{Ready, Resource, RunFunctionRequest, RunFunctionResponse, Severity, Status},
+    run, wire,
+};
+use prost::Message as _;
+use serde_json::{Value, json};
+use testplatform_apis::ci_operator;
+
+use super::{Composed, KUBECONFIG, NAME, World};
+use crate::support::{encode64, request};
+
+impl World {
+    /// The request that core would send.
+    pub fn request(&self) -> RunFunctionRequest {
+        let mut spec = self.spec.clone();
+        if self.claim {
+            spec["claimRef"] = json!({ "name": "demo", "namespace": "tenant-a" });
+        }
+        let mut status = self.status.clone();
+        status["conditions"] = self.conditions.values().cloned().collect();
+        let resources: serde_json::Map<_, _> = self
+            .objects
+            .iter()
+            .filter(|(name, _)| self.refs.contains(*name))
+            .map(|(name, c)| {
+                (name.clone(), json!({ "resource": c.object, "connectionDetails": encoded(&c.details) }))
+            })
+            .collect();
+        let config = |data: &Option<Value>| -> Vec<Value> {
+            data.iter().map(|data| json!({ "resource": { "data": data } })).collect()
+        };
+        let peers: Vec<_> = self.peers.iter().map(|peer| json!({ "resource": peer })).collect();
+        let mut required = json!({ "envcfg": { "items": config(&self.environment) } });
+        if !self.spec["clusterClaim"].is_null() {
+            required["pools"] = json!({ "items": config(&self.catalogue) });
+            required["clusters"] = json!({ "items": peers });
+        }
+        request(&json!({
+            "meta": { "tag": "t" },
+            "input": self.input,
+            "observed": {
+                "composite": {
+                    "resource": {
+                        "apiVersion": "ci.openshift.org/v1alpha1", "kind": "XTestPlatformCluster",
+                        "metadata": {
+                            "name": NAME, "uid": "xr-uid", "creationTimestamp": "2026-11-21T10:00:00Z",
+                            "annotations": self.annotations,
+                        },
+                        "spec": spec, "status": status,
+                    },
+                    "connectionDetails": encoded(&self.details),
+                },
+                "resources": resources,
+            },
+            "desired": {},
+            "requiredResources": required,
+        }))
+    }
+
+    /// One pass of core: calls the function, applies what it says, and checks the invariants of any response.
+    pub fn pass(&mut self) -> RunFunctionResponse {
+        let request = self.request();
+        let response = run(&request, &Options::default(), self.now);
+        let fatal: Vec<_> =
+            response.results.iter().filter(|r| r.severity == i32::from(Severity::Fatal)).collect();
+        assert!(fatal.is_empty(), "{fatal:?}");
+        let judged = judge(&request, self.now, ci_operator::schema()).unwrap();
+        assert_eq!(check::violation(&response, &request, &judged), None);
+        let was = self.phase();
+        self.apply(&response);
+        self.invariants(&was);
+        response
+    }
+
+    fn invariants(&self, was: &str) {
+        if was == "Failed" {
+            assert_eq!(self.phase(), "Failed", "Failed is final");
+        }
+        if was == "Deprovisioned" {
+            assert_eq!(self.phase(), "Deprovisioned", "the end is final");
+        }
+        if self.condition("ClusterReady").0 == "True" {
+            assert_eq!(self.tenant.get("kubeconfig").map(String::as_str), Some(KUBECONFIG), "{self:#?}");
+        }
+        assert!(self.made <= 2, "asked for more than twice");
+        assert!(self.taken.len() <= 1, "paid for twice: {self:#?}");
+        let job = self.condition("ProwJobCompleted");
+        if job.0 == "True" {
+            assert!(!self.objects.contains_key("credentials"), "no copy of the kubeconfig is left: {job:?}");
+            assert!(self.details.values().chain(self.tenant.values()).all(String::is_empty), "{self:#?}");
+        }
+    }
+
+    fn apply(&mut self, response: &RunFunctionResponse) {
+        let desired = response.desired.as_ref().unwrap();
+        for name in std::mem::take(&mut self.refs) {
+            if !desired.resources.contains_key(&name) {
+                self.delete(&name);
+            }
+        }
+        self.refs = desired.resources.keys().cloned().collect();
+        for (name, bytes) in &desired.resources {
+            let resource = Resource::decode(bytes.clone()).unwrap();
+            let wanted = wire::to_value(&resource.resource).unwrap();
+            let composed = self.objects.entry(name.clone()).or_insert_with(|| Composed {
+                object: json!({ "metadata": { "generation": 0, "annotations": {} }, "spec": {} }),
+                details: BTreeMap::new(),
+            });
+            merge(&mut composed.object, &wanted);
+        }
+        let composite = desired.composite.as_ref().unwrap();
+        self.status = wire::to_value(&composite.resource).unwrap()["status"].clone();
+        for entry in &composite.connection_details {
+            // Go reads nil for a value that is not on the wire, and core then deletes the key.
+            match &entry.value {
+                Some(value) => {
+                    self.details.insert(entry.key.clone(), String::from_utf8(value.to_vec()).unwrap())
+                }
+                None => self.details.remove(&entry.key),
+            };
+        }
+        for c in &response.conditions {
+            let status = Status::try_from(c.status).unwrap().as_str_name();
+            let status = match status {
+                "STATUS_CONDITION_TRUE" => "True",
+                "STATUS_CONDITION_FALSE" => "False",
+                _ => "Unknown",
+            };
+            self.show(&c.r#type, status, &c.reason, c.message.as_deref().unwrap());
+        }
+        let ready = composite.ready == i32::from(Ready::True);
+        self.show("Ready", if ready { "True" } else { "False" }, "", "");
+        if ready {
+            self.tenant = self.details.clone();
+        }
+        self.events.extend(response.results.iter().map(|r| r.reason.clone().unwrap()));
+    }
+
+    /// Core's garbage collection deletes an Object, and does not wait for it to go.
+    fn delete(&mut self, name: &str) {
+        let Some(composed) = self.objects.get_mut(name) else { return };
+        let metadata = &mut composed.object["metadata"];
+        // Nothing keeps one that provider-kubernetes did not set its finalizer on, or that only observes.
+        if name == "credentials" || metadata["finalizers"].is_null() {
+            self.objects.remove(name);
+            return;
+        }
+        if metadata["deletionTimestamp"].is_null() {
+            metadata["deletionTimestamp"] = json!(self.now);
+            metadata["generation"] = json!(metadata["generation"].as_i64().unwrap() + 1);
+        }
+    }
+
+    fn show(&mut self, type_: &str, status: &str, reason: &str, message: &str) {
+        let since = match self.conditions.get(type_) {
+            Some(old) if old["status"] == status => old["lastTransitionTime"].clone(),
+            _ => json!(self.now),
+        };
+        self.conditions.insert(
+            type_.to_owned(),
+            json!({ "type": type_, "status": status, "reason": reason, "message": message, "lastTransitionTime": since }),
+        );
+    }
+
+    /// A pass that failed elsewhere: core sets all custom conditions Unknown/FatalError.
+    pub fn fatal(&mut self) {
+        for (type_, condition) in &mut self.conditions {
+            if type_ != "Ready" {
+                condition["status"] = json!("Unknown");
+                condition["reason"] = json!("FatalError");
+                condition["message"] =
+                    json!("a Fatal error occurred before the status of this condition could be determined");
+            }
+        }
+    }
+}
+
+fn encoded(details: &BTreeMap<String, String>) -> Value {
+    details
+        .iter()
+        .map(|(k, v)| (k.clone(), encode64(v.as_bytes()).into()))
+        .collect::<serde_json::Map<_, _>>()
+        .into()
+}
+
+/// Server-side apply of the one field manager that there is, with the defaults of the Object CRD.
+fn merge(object: &mut Value, wanted: &Value) {
+    let mut spec = wanted["spec"].clone();
+    if spec["managementPolicies"].is_null() {
+        spec["managementPolicies"] = json!(["*"]);
+    }
+    let old = object["metadata"]["annotations"].as_object().cloned().unwrap_or_default();
+    let mut annotations = wanted["metadata"]["annotations"].as_object().cloned().unwrap_or_default();
+    annotations.extend(old.into_iter().filter(|(k, _)| k.starts_with("crossplane.io/external-")));
+    if object["spec"] != spec {
+        object["metadata"]["generation"] = json!(object["metadata"]["generation"].as_i64().unwrap() + 1);
+    }
+    object["metadata"]["name"] = wanted["metadata"]["name"].clone();
+    object["metadata"]["labels"] =
+        wanted["metadata"]["labels"].as_object().cloned().unwrap_or_default().into();
+    object["metadata"]["annotations"] = annotations.into();
+    object["spec"] = spec;
+}

@@ -1,0 +1,152 @@
+//! provider-kubernetes v1.2.1: one round over the writer and over `credentials`.
+
+use serde_json::{Value, json};
+use testplatform_apis::names::ours;
+
+use super::{Composed, NAME, World};
+
+impl World {
+    /// One round of provider-kubernetes over both Objects.
+    pub fn provider(&mut self) {
+        for name in ["ec", "claim"] {
+            let Some(mut writer) = self.objects.remove(name) else { continue };
+            let deleting = !writer.object["metadata"]["deletionTimestamp"].is_null();
+            if !deleting {
+                self.reconcile_writer(&mut writer.object);
+            }
+            if !deleting || self.still_deleting(&mut writer.object) {
+                self.objects.insert(name.into(), writer);
+            }
+        }
+        if let Some(mut credentials) = self.objects.remove("credentials") {
+            self.reconcile_credentials(&mut credentials);
+            self.objects.insert("credentials".into(), credentials);
+        }
+    }
+
+    fn reconcile_writer(&mut self, object: &mut Value) {
+        let manifest = object["spec"]["forProvider"]["manifest"].clone();
+        let policies = &object["spec"]["managementPolicies"];
+        let full = *policies == json!(["*"]);
+        let pin = manifest["metadata"]["uid"].clone();
+        self.stays_in_place(object);
+        if !self.reachable {
+            return synced(
+                object,
+                Some("observe failed: cannot get object: dial tcp: connect: connection refused"),
+            );
+        }
+        let Some(remote) = &mut self.remote else {
+            if *policies == json!(["Observe"]) {
+                return synced(object, Some("observe failed: external resource does not exist"));
+            }
+            finalize(object);
+            if !full {
+                return synced(object, None);
+            }
+            object["metadata"]["annotations"]["crossplane.io/external-create-pending"] = json!(self.now);
+            if let Some(uid) = pin.as_str() {
+                let words = format!(
+                    "create failed: cannot create object: cannot create object: Operation cannot be fulfilled on x \"{NAME}\": uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+                );
+                return synced(object, Some(&words));
+            }
+            if let Some(words) = &self.refuses {
+                return synced(
+                    object,
+                    Some(&format!("create failed: cannot create object: cannot create object: {words}")),
+                );
+            }
+            self.remote = Some(manifest);
+            self.name();
+            object["metadata"]["annotations"]["crossplane.io/external-create-succeeded"] = json!(self.now);
+            return synced(object, None);
+        };
+        object["status"]["atProvider"]["manifest"] = remote.clone();
+        // Whatever it may do, it tries what it would do.
+        if let Some(uid) = pin.as_str().filter(|uid| *uid != remote["metadata"]["uid"]) {
+            let words = format!(
+                "observe failed: cannot get desired state: cannot dry run SSA: X \"{NAME}\" is invalid: metadata.uid: Invalid value: \"{uid}\": field is immutable"
+            );
+            return synced(object, Some(&words));
+        }
+        finalize(object);
+        if !full {
+            return synced(object, None);
+        }
+        let uid = remote["metadata"]["uid"].clone();
+        // Server-side apply leaves to others what is theirs.
+        let bound = remote["spec"]["namespace"].clone();
+        remote["spec"] = manifest["spec"].clone();
+        if !bound.is_null() {
+            remote["spec"]["namespace"] = bound;
+        }
+        let theirs = [ours::CREDENTIALS_REVISION, ours::DIAGNOSTICS, ours::STATUS]
+            .map(|key| (key, remote["metadata"]["annotations"][key].clone()));
+        let deleted = remote["metadata"]["deletionTimestamp"].clone();
+        remote["metadata"] = manifest["metadata"].clone();
+        remote["metadata"]["uid"] = uid;
+        if !deleted.is_null() {
+            remote["metadata"]["deletionTimestamp"] = deleted;
+        }
+        for (key, value) in theirs.into_iter().filter(|(_, value)| !value.is_null()) {
+            remote["metadata"]["annotations"][key] = value;
+        }
+        object["status"]["atProvider"]["manifest"] = remote.clone();
+        synced(object, None);
+    }
+
+    /// The hub gives a new remote object its uid.
+    fn name(&mut self) {
+        self.made += 1;
+        if let Some(remote) = &mut self.remote {
+            remote["metadata"]["uid"] = json!(format!("remote-{}", self.made));
+        }
+    }
+
+    /// A create of which provider-kubernetes never heard that it succeeded.
+    pub fn make(&mut self) {
+        self.remote = Some(self.objects[self.writer()].object["spec"]["forProvider"]["manifest"].clone());
+        self.name();
+    }
+
+    fn reconcile_credentials(&mut self, credentials: &mut Composed) {
+        let object = &mut credentials.object;
+        if object["metadata"]["annotations"]["crossplane.io/paused"] == "true" {
+            return synced(object, Some("reconciliation is paused"));
+        }
+        let name = object["spec"]["forProvider"]["manifest"]["metadata"]["name"].as_str().unwrap().to_owned();
+        if !self.reachable {
+            return synced(object, Some("observe failed: cannot get object: Unauthorized"));
+        }
+        let Some((kubeconfig, password)) = self.secrets.get(&name) else {
+            return synced(object, Some("observe failed: external resource does not exist"));
+        };
+        object["metadata"]["finalizers"] = json!(["finalizer.managedresource.crossplane.io"]);
+        object["status"]["atProvider"]["manifest"] =
+            json!({ "metadata": { "name": name }, "data": { "redacted": null } });
+        credentials.details.insert("kubeconfig".into(), kubeconfig.clone());
+        credentials.details.insert("kubeAdminPassword".into(), password.clone());
+        synced(object, None);
+    }
+}
+
+/// Setting its finalizer makes provider-kubernetes forget what it has observed in the same round.
+fn finalize(object: &mut Value) {
+    if object["metadata"]["finalizers"].is_null() {
+        object["metadata"]["finalizers"] = json!(["finalizer.managedresource.crossplane.io"]);
+        object["status"] = json!({});
+    }
+}
+
+pub fn synced(object: &mut Value, error: Option<&str>) {
+    let (status, reason) = match error {
+        None => ("True", "ReconcileSuccess"),
+        Some("reconciliation is paused") => ("False", "ReconcilePaused"),
+        Some(_) => ("False", "ReconcileError"),
+    };
+    object["status"]["conditions"] = json!([{
+        "type": "Synced", "status": status, "reason": reason, "message": error.unwrap_or_default(),
+        "observedGeneration": object["metadata"]["generation"],
+    }]);
+}
