@@ -5,8 +5,8 @@ use plotters::{
     coord::Shift,
     prelude::{
         BLACK, ChartBuilder, Circle, Color as _, DrawingArea, EmptyElement, IntoDrawingArea as _, LineSeries,
-        Palette as _, Palette99, PathElement, PointSeries, Rectangle, SVGBackend, SeriesLabelPosition, Text,
-        WHITE,
+        Palette as _, Palette99, PathElement, PointSeries, Rectangle, SVGBackend, SeriesLabelPosition,
+        TRANSPARENT, Text, WHITE,
     },
 };
 
@@ -96,13 +96,22 @@ fn draw_lines(area: &Area<'_>, axes: &(String, String), lines: &[Line]) -> Drawn
         let points = lines.iter().flat_map(|line| line.points.iter().map(of));
         points.fold(f64::EPSILON, f64::max) * 1.05
     };
-    let (right, top) = (most(|point| point.0), most(|point| point.1));
+    // Room for the names above the lines.
+    let names = lines.iter().fold(1.05, |room, _| room + 0.07);
+    let (right, top) = (most(|point| point.0), most(|point| point.1) * names);
     let mut chart = ChartBuilder::on(area)
         .margin(16)
         .x_label_area_size(40)
         .y_label_area_size(60)
         .build_cartesian_2d(0.0..right, 0.0..top)?;
-    chart.configure_mesh().x_desc(&axes.0).y_desc(&axes.1).draw()?;
+    chart
+        .configure_mesh()
+        .light_line_style(TRANSPARENT)
+        .x_desc(&axes.0)
+        .y_desc(&axes.1)
+        .x_label_formatter(&short)
+        .y_label_formatter(&short)
+        .draw()?;
     for (n, line) in lines.iter().enumerate() {
         let color = Palette99::pick(n);
         let points = line.points.iter().copied();
@@ -117,6 +126,12 @@ fn draw_lines(area: &Area<'_>, axes: &(String, String), lines: &[Line]) -> Drawn
     let legend = SeriesLabelPosition::UpperLeft;
     chart.configure_series_labels().position(legend).border_style(BLACK).background_style(WHITE).draw()?;
     Ok(())
+}
+
+/// A number at an axis.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as plotters calls it")]
+fn short(number: &f64) -> String {
+    if number.fract() == 0.0 { format!("{number:.0}") } else { format!("{number:.1}") }
 }
 
 /// Bars of one unit, and a thin line from the least to the most of what was seen.
