@@ -5,55 +5,62 @@ use serde_json::Value;
 /// A condition in the course of time, each with the phase beside it.
 pub type Course<'a> = [(&'a str, &'a Value)];
 
-/// After True, `ClusterReady` is False only at the end, and never True again. Unknown is core's word for a pass that
-/// failed, and says nothing.
-pub fn latches(course: &Course<'_>) -> bool {
+/// Where a course says what it must not: after True, `ClusterReady` is False only at the end, and never True again.
+/// Unknown is core's word for a pass that failed, and says nothing. `source`: the course that it is a copy of, or itself.
+pub fn withdrawn(course: &Course<'_>, source: &Course<'_>) -> Option<usize> {
     let (mut ever, mut over) = (false, false);
-    said(course).all(|(phase, condition)| {
+    said(course, source).find_map(|(at, (phase, condition))| {
         let ready = match condition["status"].as_str() {
             Some("True") => true,
             Some("False") => false,
             _ => {
                 // Somebody took the status away, and the memory with it.
                 ever &= !condition.is_null();
-                return true;
+                return None;
             }
         };
         over |= ever && !ready;
         ever |= ready;
-        !over || (!ready && ["Deprovisioned", "Failed"].contains(&phase))
+        (over && (ready || !["Deprovisioned", "Failed"].contains(&phase))).then_some(at)
     })
 }
 
-/// After True, Crossplane's `Ready` is False only where the phase is Failed: it stays when a cluster has ended as it
-/// should, because the emptied credentials have to reach the tenant.
-pub fn stays(course: &Course<'_>) -> bool {
+/// Where a composite's course says what it must not: after True, Crossplane's `Ready` is False only where the phase is
+/// Failed: it stays when a cluster has ended as it should, because the emptied credentials have to reach the tenant.
+pub fn unready(course: &Course<'_>) -> Option<usize> {
     let mut ever = false;
-    said(course).all(|(phase, condition)| {
+    said(course, course).find_map(|(at, (phase, condition))| {
         let ready = condition["status"] == "True";
         ever = ready || (ever && !condition.is_null());
-        !ever || ready || phase == "Failed"
+        (ever && !ready && phase != "Failed").then_some(at)
     })
 }
 
 /// Without what core only restates.
-fn said<'a>(course: &'a Course<'a>) -> impl Iterator<Item = (&'a str, &'a Value)> {
-    course.iter().enumerate().filter(|(at, _)| !restated(course, *at)).map(|(_, said)| *said)
+fn said<'a>(
+    course: &'a Course<'a>,
+    source: &'a Course<'a>,
+) -> impl Iterator<Item = (usize, (&'a str, &'a Value))> {
+    course.iter().copied().enumerate().filter(|(at, _)| !restated(course, source, *at))
 }
 
 /// Core v2.3 applies a composite's status with the conditions as its cache has them, and then updates it with those of
 /// the pass. Where the cache is behind, an older condition is there again for a moment, with its old time; a condition
-/// that really changes has a new one.
-fn restated(course: &Course<'_>, at: usize) -> bool {
+/// that really changes has a new one. A claim's are copies of the composite's, and of them some are left out: one that
+/// is there for the first time may be older than the one before it all the same, even of the same second.
+fn restated(course: &Course<'_>, source: &Course<'_>, at: usize) -> bool {
     let now = course[at].1;
     let time = |condition: &Value| condition["lastTransitionTime"].as_str().map(str::to_owned);
     let Some(before) = course[..at].iter().rposition(|(_, condition)| *condition != now) else {
         return false;
     };
     let seen = course[..before].iter().any(|(_, condition)| *condition == now);
-    // A watch of the claim may have missed it the first time; what really changes is never older than what it replaces.
-    let older = time(now).zip(time(course[before].1)).is_some_and(|(now, before)| now < before);
-    !now.is_null() && (seen || older)
+    let replaced = course[before].1;
+    // What really changes is never older than what it replaces.
+    let older = time(now).zip(time(replaced)).is_some_and(|(now, before)| now < before);
+    let first = |sought: &Value| source.iter().position(|(_, condition)| *condition == sought);
+    let earlier = first(now).zip(first(replaced)).is_some_and(|(now, before)| now < before);
+    !now.is_null() && (seen || older || earlier)
 }
 
 #[cfg(test)]
@@ -72,6 +79,14 @@ mod tests {
 
     fn of<'a>(course: &'a [(&'static str, Value)]) -> Vec<(&'a str, &'a Value)> {
         course.iter().map(|(phase, condition)| (*phase, condition)).collect()
+    }
+
+    fn latches(course: &Course<'_>) -> bool {
+        withdrawn(course, course).is_none()
+    }
+
+    fn stays(course: &Course<'_>) -> bool {
+        unready(course).is_none()
     }
 
     #[test]
@@ -119,6 +134,20 @@ mod tests {
             ("Ready", "True", 3),
         ]);
         assert!(latches(&of(&missed)) && stays(&of(&missed)));
+    }
+
+    #[test]
+    fn a_copy_may_show_late_what_it_left_out() {
+        let composite =
+            course(&[("Pending", "False", 1), ("Provisioning", "False", 2), ("Ready", "True", 2)]);
+        let claim = course(&[
+            ("Pending", "False", 1),
+            ("Ready", "True", 2),
+            ("Ready", "False", 2),
+            ("Ready", "True", 2),
+        ]);
+        assert_eq!(withdrawn(&of(&claim), &of(&composite)), None);
+        assert_eq!(withdrawn(&of(&claim), &of(&claim)), Some(2), "the composite never said so");
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! What holds for every claim of a tenant at every moment, as [`crate::recorder`] has it.
 
-use anyhow::ensure;
+use anyhow::{bail, ensure};
+use serde_json::Value;
 
 use crate::{
-    course::{latches, stays},
+    course::{unready, withdrawn},
     recorder::Said,
     tenant::Tenant,
 };
@@ -26,17 +27,29 @@ pub fn hold(tenant: &Tenant<'_>, remotes: usize) -> anyhow::Result<()> {
         let failed = phases.iter().position(|p| p == "Failed");
         ensure!(failed.is_none_or(|at| at + 1 == phases.len()), "{name}: Failed is final, but: {phases:?}");
         let (claim, composite) = (recorder.of_claim(&key), recorder.of_composite(&key));
+        let source = course(&composite, |s| &s.cluster_ready);
         for (whose, said) in [("claim", &claim), ("composite", &composite)] {
-            let course: Vec<_> = said.iter().map(|s| (s.phase.as_str(), &s.cluster_ready)).collect();
-            ensure!(latches(&course), "{whose} {name}: ClusterReady was withdrawn:\n{}", told(said));
+            if let Some(at) = withdrawn(&course(said, |s| &s.cluster_ready), &source) {
+                bail!(
+                    "{whose} {name}: ClusterReady was withdrawn:\n{}\nits composite:\n{}",
+                    told(said, at),
+                    told(&composite, composite.len())
+                );
+            }
         }
         // That of the claim is core's shadow of it.
-        let course: Vec<_> = composite.iter().map(|s| (s.phase.as_str(), &s.ready)).collect();
-        ensure!(stays(&course), "composite {name}: Ready was withdrawn:\n{}", told(&composite));
+        if let Some(at) = unready(&course(&composite, |s| &s.ready)) {
+            bail!("composite {name}: Ready was withdrawn:\n{}", told(&composite, at));
+        }
     }
     Ok(())
 }
 
-fn told(said: &[Said]) -> String {
-    said.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+fn course<'a>(said: &'a [Said], condition: impl Fn(&'a Said) -> &'a Value) -> Vec<(&'a str, &'a Value)> {
+    said.iter().map(|s| (s.phase.as_str(), condition(s))).collect()
+}
+
+/// The moments up to one, the last of them first: long output is cut short at its end.
+fn told(said: &[Said], at: usize) -> String {
+    said.iter().take(at + 1).rev().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
