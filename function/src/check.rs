@@ -103,10 +103,8 @@ fn leaked(response: &RunFunctionResponse, request: &RunFunctionRequest, judged: 
     let texts = response.results.iter().map(|r| r.message.as_bytes());
     let shown = response.conditions.iter().filter_map(|c| c.message.as_deref()).map(str::as_bytes);
     let open: Vec<&[u8]> = objects.chain(composite).chain(texts).chain(shown).collect();
-    let within = |texts: &[&[u8]], value: &memmem::Finder<'_>| {
-        let least = value.needle().len();
-        texts.iter().any(|text| text.len() >= least && value.find(text).is_some())
-    };
+    let within =
+        |texts: &[&[u8]], value: &memmem::Finder<'_>| texts.iter().any(|text| value.find(text).is_some());
     // A password that the request itself shows in the open is no secret, whoever chose it.
     let state = request.observed.as_ref()?;
     let public = |value: &memmem::Finder<'_>| {

@@ -45,7 +45,7 @@ use tokio::{
     net::TcpStream,
     time::timeout,
 };
-use tonic::{Code, Status};
+use tonic::{Code, IntoRequest as _, Status, codegen::http::uri::PathAndQuery};
 
 /// A server with certificates, and the authority of both sides.
 async fn encrypted() -> (Running, Authority, TempDir) {
@@ -387,6 +387,24 @@ async fn admin_port() {
         "# EOF",
     ] {
         assert!(metrics.contains(part), "{part} in {metrics}");
+    }
+}
+
+#[tokio::test]
+async fn what_nobody_serves_is_unimplemented() {
+    let server = insecure(echo()).await;
+    let mut client = tonic::client::Grpc::new(channel(server.address, None));
+    for path in [
+        "/apiextensions.fn.proto.v1.OtherService/RunFunction",
+        "/apiextensions.fn.proto.v1.FunctionRunnerService/Other",
+        "/FunctionRunnerService",
+        "/",
+    ] {
+        client.ready().await.unwrap();
+        let codec = tonic_prost::ProstCodec::<RunFunctionRequest, RunFunctionResponse>::default();
+        let path_and_query = PathAndQuery::from_static(path);
+        let status = client.unary(tagged("t").into_request(), path_and_query, codec).await.unwrap_err();
+        assert_eq!(status.code(), Code::Unimplemented, "{path}: {status}");
     }
 }
 

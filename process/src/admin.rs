@@ -11,9 +11,9 @@ use std::{
 
 use http_body_util::Full;
 use hyper::{
-    Request, Response, StatusCode,
+    Method, Request, Response, StatusCode,
     body::{Bytes, Incoming},
-    header::CONTENT_TYPE,
+    header::{ALLOW, CONTENT_TYPE},
     server::conn::http1,
     service::service_fn,
 };
@@ -22,10 +22,10 @@ use tokio::{net::TcpListener, time::sleep};
 
 /// How long a request's head may take, and a connection may be idle. Prometheus connects anew after that.
 const PATIENCE: Duration = Duration::from_mins(1);
-const TEXT: &str = "text/plain; charset=utf-8";
-const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 /// After a connection could not be taken, mostly because there are too many.
 const RETRY: Duration = Duration::from_secs(1);
+const TEXT: &str = "text/plain; charset=utf-8";
+const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// Whether the process does what it is for, or is to be left alone. Clones share it.
 #[derive(Clone, Debug, Default)]
@@ -61,7 +61,7 @@ pub async fn serve(
         let answering = Arc::clone(&answering);
         let service = service_fn(move |request: Request<Incoming>| {
             let (ready, metrics) = &*answering;
-            std::future::ready(answer(request.uri().path(), ready, metrics))
+            std::future::ready(answer(&request, ready, metrics))
         });
         let connection = http.serve_connection(TokioIo::new(stream), service);
         tokio::spawn(async move {
@@ -71,12 +71,16 @@ pub async fn serve(
     }
 }
 
-fn answer(
-    path: &str,
+fn answer<B>(
+    request: &Request<B>,
     ready: &Ready,
     metrics: impl Fn() -> Result<String, fmt::Error>,
 ) -> hyper::http::Result<Response<Full<Bytes>>> {
-    let (status, kind, text) = match path {
+    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        let refused = Response::builder().status(StatusCode::METHOD_NOT_ALLOWED).header(ALLOW, "GET, HEAD");
+        return refused.body(Full::default());
+    }
+    let (status, kind, text) = match request.uri().path() {
         "/healthz" => (StatusCode::OK, TEXT, "ok\n".to_owned()),
         "/readyz" if ready.get() => (StatusCode::OK, TEXT, "ok\n".to_owned()),
         "/readyz" => (StatusCode::SERVICE_UNAVAILABLE, TEXT, "not ready\n".to_owned()),
@@ -113,16 +117,18 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_asked_is_answered() {
-        let ask = |path: &str| format!("GET {path} HTTP/1.1\r\nhost: here\r\nconnection: close\r\n\r\n");
-        for (path, status, body) in [
-            ("/healthz", "200 OK", "ok\n"),
-            ("/readyz", "503 Service Unavailable", "not ready\n"),
-            ("/metrics", "200 OK", "# EOF\n"),
-            ("/other", "404 Not Found", "there are /healthz, /readyz and /metrics\n"),
+        let ask = |what: &str| format!("{what} HTTP/1.1\r\nhost: here\r\nconnection: close\r\n\r\n");
+        for (what, status, body) in [
+            ("GET /healthz", "200 OK", "ok\n"),
+            ("HEAD /healthz", "200 OK", ""),
+            ("GET /readyz", "503 Service Unavailable", "not ready\n"),
+            ("GET /metrics", "200 OK", "# EOF\n"),
+            ("GET /other", "404 Not Found", "there are /healthz, /readyz and /metrics\n"),
+            ("POST /metrics", "405 Method Not Allowed", ""),
         ] {
-            let answer = answer(&ask(path)).await;
-            assert!(answer.starts_with(&format!("HTTP/1.1 {status}\r\n")), "{path}: {answer}");
-            assert!(answer.ends_with(&format!("\r\n\r\n{body}")), "{path}: {answer}");
+            let answer = answer(&ask(what)).await;
+            assert!(answer.starts_with(&format!("HTTP/1.1 {status}\r\n")), "{what}: {answer}");
+            assert!(answer.ends_with(&format!("\r\n\r\n{body}")), "{what}: {answer}");
         }
     }
 

@@ -45,9 +45,9 @@ pub fn queue(claim: &ClusterClaim, world: &World) -> Option<QueueReport> {
     Some(QueueReport { position: count(position), depth: count(world.queue.len().max(position)) })
 }
 
-/// Whether what is told of a queue is still good enough: the place within less than a tenth, so that the first ten know theirs exactly,
-/// and the length within less than a fifth. Otherwise each of many who wait would be written anew for each that comes or goes, and the writes would grow
-/// with the square of the queue.
+/// Whether what is told of a queue is still good enough: the place to less than a tenth, so that the first ten know theirs exactly, and
+/// the length to less than a fifth. Otherwise each of many who wait would be written anew for each that comes or goes, and the writes
+/// would grow with the square of the queue.
 pub fn is_near(told: Option<&QueueReport>, now: Option<&QueueReport>) -> bool {
     let near = |told: Option<i64>, now: Option<i64>, part: u64| match (told, now) {
         (Some(told), Some(now)) => {
