@@ -1,4 +1,4 @@
-//! The corpora of `fuzz/`, replayed. `cargo test -p function-testplatform --test corpus -- --ignored seeds` writes those files of them
+//! The corpora of `fuzz/`, replayed and changed a little. `cargo test -p function-testplatform --test corpus -- --ignored seeds` writes those files of them
 //! that are made of the examples.
 #![allow(
     clippy::unwrap_used,
@@ -23,22 +23,25 @@ use std::{fs, path::Path};
 use function_testplatform::proto::RunFunctionRequest;
 use jiff::Timestamp;
 use prost::Message as _;
-use replay::replay;
+use replay::{mutate, replay};
 use support::{examples, requests};
 
 #[test]
 fn requests_are_answered_soundly() {
     replay("request", request::check);
+    mutate("request", 1_500, request::check);
 }
 
 #[test]
 fn structs_read_as_others_read_them() {
     replay("wire", wire::check);
+    mutate("wire", 20_000, wire::check);
 }
 
 #[test]
 fn claims_stay_data() {
     replay("claim", claim::check);
+    mutate("claim", 1_500, claim::check);
 }
 
 /// Whatever the oracles let pass, they do look: each sees what it is there for.
@@ -51,6 +54,12 @@ fn the_oracles_see_what_they_are_there_for() {
     for name in ["ec", "claim", "credentials"] {
         assert!(all.iter().any(|found| found == name), "no answer has {name}");
     }
+}
+
+#[test]
+#[should_panic(expected = "wire: Test failed: ")]
+fn what_a_changed_file_breaks_is_told() {
+    mutate("wire", 500, |bytes| assert!(!bytes.len().is_multiple_of(7)));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The corpus of `fuzz/` for the configuration, replayed.
+//! The corpus of `fuzz/` for the configuration, replayed and changed a little.
 #![allow(clippy::expect_used, clippy::panic, reason = "a test that cannot go on says so")]
 
 #[path = "../../fuzz/oracles/config.rs"]
@@ -9,4 +9,5 @@ mod replay;
 #[test]
 fn a_configuration_is_taken_as_it_is_or_refused_with_words() {
     replay::replay("config", config::check);
+    replay::mutate("config", 3_000, config::check);
 }
