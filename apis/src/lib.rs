@@ -19,5 +19,6 @@ pub mod pool;
 pub mod pool_report;
 pub mod pool_status;
 pub mod status;
+pub mod template;
 pub mod xrd;
 pub mod yaml;
