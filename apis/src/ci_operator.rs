@@ -13,7 +13,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-mod inspect;
+pub(crate) mod inspect;
 
 pub use inspect::{problems, unknown_fields};
 

@@ -14,6 +14,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::ci_operator::CiOperator;
 use crate::duration::GoDuration;
 pub use crate::status::TestPlatformClusterStatus;
+use crate::template::companions::{ControlPlane, HubChoice, Network, NodeGroup, Timeouts, Values};
 
 /// API group of claim and composite.
 pub const GROUP: &str = "ci.openshift.org";
@@ -31,10 +32,13 @@ pub const CLAIM_KIND: &str = "TestPlatformCluster";
 pub const CLAIM_PLURAL: &str = "testplatformclusters";
 
 /// Refusal of a claim with no block, or with more than one.
-pub const EXACTLY_ONE_BLOCK: &str = "set exactly one of ciOperator and clusterClaim";
+pub const EXACTLY_ONE_BLOCK: &str = "set exactly one of ciOperator, clusterClaim and template";
 /// Refusal of another block than the one that the claim was made with.
-pub const BLOCK_IMMUTABLE: &str =
-    "a claim cannot move between ciOperator and clusterClaim; create a new claim for another kind of cluster";
+pub const BLOCK_IMMUTABLE: &str = "a claim cannot move between ciOperator, clusterClaim and template; create a new claim for another kind of cluster";
+/// Refusal of what only templates have.
+pub const COMPANIONS: &str = "parameters, version, releaseImage, controlPlane, nodeGroups, network, hub and timeouts belong to template; remove them, or set template instead";
+/// Refusal of two words for what runs on the cluster.
+pub const VERSION_OR_IMAGE: &str = "set either version or releaseImage";
 /// Refusal of a change inside `ciOperator`.
 pub const CI_OPERATOR_IMMUTABLE: &str = "ciOperator cannot be changed, since the cluster is built from it once; create a new claim for another cluster";
 /// Refusal of a change inside `clusterClaim`.
@@ -70,23 +74,69 @@ pub(crate) const AT_LEAST_A_MINUTE: &str = "self.matches('^(([0-9]+([.][0-9]*)?|
 )]
 #[serde(rename_all = "camelCase")]
 #[x_kube(
-    validation = Rule::new("has(self.ciOperator) != has(self.clusterClaim)").message(EXACTLY_ONE_BLOCK),
-    validation = Rule::new("has(self.ciOperator) == has(oldSelf.ciOperator) && has(self.clusterClaim) == has(oldSelf.clusterClaim)").message(BLOCK_IMMUTABLE)
+    validation = Rule::new("[has(self.ciOperator), has(self.clusterClaim), has(self.template)].exists_one(set, set)").message(EXACTLY_ONE_BLOCK),
+    validation = Rule::new("has(self.ciOperator) == has(oldSelf.ciOperator) && has(self.clusterClaim) == has(oldSelf.clusterClaim) && has(self.template) == has(oldSelf.template)").message(BLOCK_IMMUTABLE),
+    validation = Rule::new("has(self.template) || !(has(self.parameters) || has(self.version) || has(self.releaseImage) || has(self.controlPlane) || has(self.nodeGroups) || has(self.network) || has(self.hub) || has(self.timeouts))").message(COMPANIONS),
+    validation = Rule::new("!(has(self.version) && has(self.releaseImage))").message(VERSION_OR_IMAGE)
 )]
 pub struct TestPlatformClusterSpec {
     /// The cluster is built by ci-operator, in a job of the CI system, the way this block says. Its fields are those of
     /// an EphemeralCluster and are handed to the CI system as they are, including fields that this schema does not know.
-    /// It cannot be changed later. Set either this or clusterClaim.
+    /// It cannot be changed later. Set exactly one of this, clusterClaim and template.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[x_kube(validation = Rule::new("self == oldSelf").message(CI_OPERATOR_IMMUTABLE))]
     pub ci_operator: Option<CiOperator>,
 
     /// The cluster is taken from a pool of clusters that are installed in advance, which is a matter of minutes. The pool is
     /// chosen by the fields below, in ci-operator's words, among those that the administrators offer to this namespace.
-    /// It cannot be changed later. Set either this or ciOperator.
+    /// It cannot be changed later. Set exactly one of this, ciOperator and template.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[x_kube(validation = Rule::new("self == oldSelf").message(CLUSTER_CLAIM_IMMUTABLE))]
     pub cluster_claim: Option<ClusterClaim>,
+
+    /// The cluster is made by this template of the administrators' catalogue, which also says by what means. Once the cluster was asked
+    /// for, it may only move to a template that names this one among those that it upgrades. Set exactly one of this, ciOperator
+    /// and clusterClaim.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 253))]
+    pub template: Option<String>,
+
+    /// Parameters of the template. One that is left out has the template's default, and keeps its value once the cluster was asked for.
+    /// They may be changed later, but for those that the template calls immutable.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parameters: Option<Values>,
+
+    /// Version that the cluster is to run, one of the template's: a whole one such as 4.20.3, or a minor one such as 4.20, which means the
+    /// newest of it. May be changed later to a newer one, which upgrades the cluster. If not set, the template's default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 63))]
+    pub version: Option<String>,
+
+    /// Release image that the cluster is to run, where the template lets claims bring one along. Set either this or version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 512))]
+    pub release_image: Option<String>,
+
+    /// Size of the control plane, where the template's backend has a choice. If not set, what the template says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control_plane: Option<ControlPlane>,
+
+    /// Nodes of the cluster, group by group; an empty list means none. May be changed later. If not set, what the template says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 32), extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
+    pub node_groups: Option<Vec<NodeGroup>>,
+
+    /// Addresses and networks of the cluster, as far as the template leaves them to claims. It cannot be changed later.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<Network>,
+
+    /// On which hub the cluster is made. It cannot be changed later. If not set, one is chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hub: Option<HubChoice>,
+
+    /// How long things may take. They cannot be changed later. If not set, what the template says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeouts: Option<Timeouts>,
 
     /// Set to true when the cluster is no longer needed: it is destroyed and its credentials are withdrawn, while this object stays
     /// to tell how that ended. There is no way back; setting it to false again changes nothing. Deleting the object has the

@@ -36,12 +36,17 @@ macro_rules! words {
 mod assignment;
 mod event;
 mod pool;
+mod template;
 
 pub use assignment::{Assigned, Running};
 pub use event::{Chosen, EventReason, FatalReason, Mirrored};
 pub use pool::{
     Drained, NameUnique, PoolConditionType, PoolCurrency, PoolHealth, PoolRequested, RefreshRecommended,
     Refreshing, Releasable,
+};
+pub use template::{
+    ControlPlaneLevel, HubSelection, Infrastructure, NodesLevel, SetupLevel, SpecLevel, TearDown,
+    TemplateConditionType,
 };
 
 words! {
@@ -160,6 +165,18 @@ words! {
         PoolsMissing,
         /// The catalogue of pools, or the entry that the claim names, cannot be used.
         CatalogueInvalid,
+        /// The catalogue has no template of the name that the claim says, or it is switched off.
+        TemplateNotFound,
+        /// The template is not offered to the claim's namespace.
+        TemplateNotAllowed,
+        /// The template does not have the version or the image that the claim asks for.
+        VersionUnsupported,
+        /// The claim sets a field that the template cannot honour, or to a value that it does not allow.
+        FieldRefused,
+        /// A parameter is not one of the template's, or has a value that it does not allow.
+        InvalidParameter,
+        /// The node groups are not such as the template allows.
+        InvalidNodeGroups,
         /// No pool fits what the claim asks for, or the hub has no pool of the name that the catalogue says.
         PoolNotFound,
         /// Pools fit, and none is offered to the claim's namespace.
@@ -180,6 +197,8 @@ words! {
         LifetimeClamped,
         /// True: `spec.lifetime` is longer than the hub lets a cluster live.
         LifetimeBeyondHub,
+        /// True: the template, or the release of it, should not be used any more.
+        TemplateDeprecated,
         /// True: an annotation is not a legal run name and was left out.
         AnnotationIgnored,
         /// True: fields that this version does not know were handed to the hub.
@@ -269,6 +288,16 @@ impl Condition {
         Self { type_: type_.as_str().into(), status, reason: reason.into(), message: message.into() }
     }
 
+    /// A condition that only claims with a template have.
+    pub fn of_template(
+        type_: TemplateConditionType,
+        status: ConditionStatus,
+        reason: impl Into<String>,
+        message: impl Into<String>,
+    ) -> Self {
+        Self { type_: type_.as_str().into(), status, reason: reason.into(), message: message.into() }
+    }
+
     /// A condition of ours.
     pub fn new(
         type_: ConditionType,
@@ -307,6 +336,13 @@ mod tests {
             Refreshing::ALL.iter().map(|r| r.as_str()).collect(),
             Releasable::ALL.iter().map(|r| r.as_str()).collect(),
             Drained::ALL.iter().map(|r| r.as_str()).collect(),
+            HubSelection::ALL.iter().map(|r| r.as_str()).collect(),
+            Infrastructure::ALL.iter().map(|r| r.as_str()).collect(),
+            ControlPlaneLevel::ALL.iter().map(|r| r.as_str()).collect(),
+            NodesLevel::ALL.iter().map(|r| r.as_str()).collect(),
+            SetupLevel::ALL.iter().map(|r| r.as_str()).collect(),
+            SpecLevel::ALL.iter().map(|r| r.as_str()).collect(),
+            TearDown::ALL.iter().map(|r| r.as_str()).collect(),
         ];
         for reason in reasons.concat() {
             assert!(camel(reason), "{reason}");

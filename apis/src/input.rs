@@ -65,6 +65,12 @@ pub struct Input {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pools: Option<String>,
 
+    /// Whether quotas of the catalogue of pools govern claims with ciOperator too. Each of those then waits for the catalogue and for
+    /// all composites to be read before its cluster is asked for. Claims with clusterClaim and template are always governed. If not
+    /// set, false.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quotas_for_ci_operator: Option<bool>,
+
     /// How long Crossplane may take an answer of the function for current before it asks again, as a duration such as 1m. It asks
     /// earlier if something changes. If not set, what the function's command line says (1m).
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -114,6 +120,8 @@ pub struct Settings {
     pub connection_secret_namespace: String,
     /// Name of the EnvironmentConfig with the catalogue of pools.
     pub pools: String,
+    /// Whether quotas govern claims with ciOperator too.
+    pub quotas_for_ci_operator: bool,
     /// How long an answer counts as current; at least one second. None: what the command line says.
     pub ttl: Option<GoDuration>,
     /// The longest that the hub keeps a ready cluster by itself.
@@ -159,6 +167,7 @@ impl Input {
                 "crossplane-connections",
             ),
             pools: name(self.pools.as_ref(), "testplatform-pools"),
+            quotas_for_ci_operator: self.quotas_for_ci_operator.unwrap_or(false),
             ttl: positive(self.ttl).map(|ttl| ttl.max(GoDuration::from_secs(1))),
             hub_max_lifetime: positive(self.hub_max_lifetime).unwrap_or(GoDuration::from_hours(2)),
             default_lifetime: positive(defaults.lifetime).map(|span| at_most(span, max_lifetime)),

@@ -22,6 +22,11 @@ pub mod ours {
     pub const READY_AT: &str = "testplatform.ci.openshift.org/ready-at";
     /// On the writer Object: the default lifetime that the claim was born with. A later default does not touch it.
     pub const DEFAULT_LIFETIME: &str = "testplatform.ci.openshift.org/default-lifetime";
+    /// Label of the EnvironmentConfigs that are the catalogue of templates: `"true"`.
+    pub const CATALOGUE: &str = "testplatform.ci.openshift.org/catalogue";
+    /// On the writer Object of a cluster by template: what was asked for, JSON, see
+    /// [`Effective`](crate::template::effective::Effective). What may not change is compared with it; `status.effective` is a copy.
+    pub const EFFECTIVE: &str = "testplatform.ci.openshift.org/effective";
     /// On the writer Object of a backend with several hubs: namespace of the published credentials on its hub.
     pub const CREDENTIALS_NAMESPACE: &str = "testplatform.ci.openshift.org/credentials-namespace";
     /// On the `credentials` Object beside a writer whose removal ends the cluster: namespace and name of the pool. Second witness

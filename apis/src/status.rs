@@ -9,6 +9,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::lenient::{lenient, lenient_integer};
 use crate::phase::Phase;
+use crate::template::effective::Effective;
+
+mod template;
+
+pub use template::{ErrorStatus, NodePoolStatus, NodesStatus, ProgressStatus, TemplateStatus};
 
 /// Where the cluster stands and how to reach it. Everything is absent until it is known.
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -86,6 +91,31 @@ pub struct TestPlatformClusterStatus {
     /// What the hub could tell about a failure, shortened and without secrets: for people to read.
     #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub diagnostics: Option<String>,
+
+    /// The template by which the cluster is made. Only with template.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub template: Option<TemplateStatus>,
+
+    /// What was asked for, with every default filled in. Only with template.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub effective: Option<Effective>,
+
+    /// The nodes of the cluster. What the hub does not tell is absent, never 0. Only with template.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<NodesStatus>,
+
+    /// What the hub is at. Only with template.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub progress: Option<ProgressStatus>,
+
+    /// What last went wrong on the hub, shortened and without secrets. Only with template.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub last_error: Option<ErrorStatus>,
+
+    /// Generation of the composite whose spec the hub is known to have. Only with template.
+    #[schemars(range(min = 1))]
+    #[serde(deserialize_with = "lenient_integer", skip_serializing_if = "Option::is_none")]
+    pub applied_generation: Option<i64>,
 }
 
 /// The object that stands for the cluster on the hub.

@@ -1,4 +1,15 @@
-//! Clusters by template: what the catalogue of templates and the hubs that serve them have in common.
+//! Clusters by template: what administrators put into the catalogue, what a claim may say beside `template`, and what is
+//! remembered of it.
+//!
+//! **Invariant:** an entry that cannot be used is left out and named, and hurts no other entry.
+
+pub mod capability;
+pub mod companions;
+pub mod effective;
+pub mod entry;
+pub mod kind;
+pub mod parameter;
+pub mod version;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -112,6 +112,9 @@ fn version(
         }
     }
     tidy(&mut schema);
+    if let Some(status) = schema.pointer_mut("/properties/status") {
+        without_rules(status);
+    }
     let mut xrd = json!({
         "name": version.name,
         "served": version.served,
@@ -160,6 +163,18 @@ fn tidy(schema: &mut Value) {
             tidy(inner);
         }
     }
+}
+
+/// What a status repeats of a spec was admitted by the rules of its time. Later ones must not keep a status from being written.
+fn without_rules(schema: &mut Value) {
+    let Value::Object(object) = schema else { return };
+    object.remove("x-kubernetes-validations");
+    for keyword in ["additionalProperties", "items"] {
+        if let Some(inner) = object.get_mut(keyword) {
+            without_rules(inner);
+        }
+    }
+    properties_mut(object).for_each(|(_, inner)| without_rules(inner));
 }
 
 /// What every object has. An API server adds it by itself, but editors read the file as it is.

@@ -58,6 +58,7 @@ pub fn status(judged: &Judged) -> TestPlatformClusterStatus {
         queue: health.queue.clone(),
         // Of a remote object that is gone it is all that is left.
         diagnostics: health.diagnostics.clone().or_else(|| observed.composite.status.diagnostics.clone()),
+        ..TestPlatformClusterStatus::default()
     }
 }
 

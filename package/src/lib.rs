@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use serde_json::{Value, json};
-use testplatform_apis::{catalogue, claim, crd, pool, xrd};
+use testplatform_apis::{catalogue, claim, crd, pool, template, xrd};
 
 pub mod build;
 pub mod bump;
@@ -61,6 +61,10 @@ pub fn generate() -> anyhow::Result<Vec<File>> {
         File {
             path: "input/testplatform-pools.schema.json",
             text: format!("{:#}\n", serde_json::to_value(catalogue::schema())?),
+        },
+        File {
+            path: "input/testplatform-template.schema.json",
+            text: format!("{:#}\n", serde_json::to_value(template::entry::schema())?),
         },
         File {
             path: "xrds/xtestplatformclusterpools.ci.openshift.org.yaml",

@@ -129,7 +129,7 @@ fn members(
 }
 
 /// Appends a key and returns the length to go back to. A key that would be ambiguous or unprintable in a path is quoted.
-fn push_key(path: &mut String, key: &str) -> usize {
+pub(crate) fn push_key(path: &mut String, key: &str) -> usize {
     let length = path.len();
     let plain = !key.is_empty()
         && key.len() <= MAX_KEY
@@ -151,7 +151,7 @@ fn push_key(path: &mut String, key: &str) -> usize {
 }
 
 /// An integer may be written as `2.0`: numbers travel as doubles through protobuf.
-fn fits(wanted: &str, value: &Value) -> bool {
+pub(crate) fn fits(wanted: &str, value: &Value) -> bool {
     match wanted {
         "object" => value.is_object(),
         "array" => value.is_array(),
@@ -165,7 +165,7 @@ fn fits(wanted: &str, value: &Value) -> bool {
     }
 }
 
-fn type_of(value: &Value) -> &'static str {
+pub(crate) fn type_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "boolean",
@@ -177,7 +177,7 @@ fn type_of(value: &Value) -> &'static str {
     }
 }
 
-fn article(kind: &str) -> String {
+pub(crate) fn article(kind: &str) -> String {
     match kind {
         "null" => "null".to_owned(),
         "boolean" => "true or false".to_owned(),

@@ -17,6 +17,7 @@ fn empty_means_the_incumbent() {
         credentials_namespace: "ephemeral-cluster".to_owned(),
         connection_secret_namespace: "crossplane-connections".to_owned(),
         pools: "testplatform-pools".to_owned(),
+        quotas_for_ci_operator: false,
         ttl: None,
         hub_max_lifetime: GoDuration::from_hours(2),
         default_lifetime: None,

@@ -14,4 +14,5 @@ mod rules;
 mod status;
 mod structural;
 mod support;
+mod template;
 mod unknown;

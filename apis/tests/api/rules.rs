@@ -4,11 +4,14 @@ use rstest::rstest;
 use serde_json::{Value, json};
 use testplatform_apis::ci_operator::PARTIAL_CLUSTER_CLAIM;
 use testplatform_apis::claim::{
-    BLOCK_IMMUTABLE, CI_OPERATOR_IMMUTABLE, CLUSTER_CLAIM_IMMUTABLE, EXACTLY_ONE_BLOCK, LIFETIME_RULE,
-    RESERVED_LABELS, TIMEOUT_RULE, TestPlatformClusterSpec, VERSION_OR_POOL,
+    BLOCK_IMMUTABLE, CI_OPERATOR_IMMUTABLE, CLUSTER_CLAIM_IMMUTABLE, COMPANIONS, EXACTLY_ONE_BLOCK,
+    LIFETIME_RULE, RESERVED_LABELS, TIMEOUT_RULE, TestPlatformClusterSpec, VERSION_OR_IMAGE, VERSION_OR_POOL,
+};
+use testplatform_apis::template::companions::{
+    AUTOSCALE_RULE, COUNT_OR_AUTOSCALE, REPLICAS_RULE, TIMEOUTS_RULE,
 };
 
-use crate::support::{all_fields, create, konflux_default, pooled, update};
+use crate::support::{all_fields, create, konflux_default, pooled, templated, update};
 
 #[track_caller]
 fn assert_refused(answer: Result<(), Vec<String>>, path: &str, message: &str) {
@@ -30,6 +33,68 @@ fn exactly_one_block() {
     assert_refused(create(&json!({ "ciOperator": null })), "spec", EXACTLY_ONE_BLOCK);
     let both = json!({ "ciOperator": {}, "clusterClaim": { "version": "4.20" } });
     assert_refused(create(&both), "spec", EXACTLY_ONE_BLOCK);
+    for block in [json!({ "ciOperator": {} }), pooled()] {
+        assert_refused(create(&with(block, "/template", json!("hosted"))), "spec", EXACTLY_ONE_BLOCK);
+    }
+    assert_eq!(create(&json!({ "template": "hosted" })), Ok(()));
+    assert_eq!(create(&templated()), Ok(()));
+    assert!(create(&json!({ "template": { "name": "hosted" } })).is_err());
+    assert!(create(&json!({ "template": "" })).is_err());
+}
+
+/// Each of them, or a field that is new would be dropped without a word.
+#[test]
+fn what_templates_have_is_refused_beside_other_blocks() {
+    let whole = templated();
+    let companions: Vec<&String> = whole
+        .as_object()
+        .unwrap()
+        .keys()
+        .filter(|key| !["template", "lifetime", "tearDownCluster"].contains(&key.as_str()))
+        .collect();
+    assert_eq!(companions.len(), 7);
+    for block in [json!({ "ciOperator": {} }), pooled()] {
+        for key in &companions {
+            assert_refused(
+                create(&with(block.clone(), &format!("/{key}"), whole[key.as_str()].clone())),
+                "spec",
+                COMPANIONS,
+            );
+            assert!(COMPANIONS.contains(key.as_str()));
+        }
+        assert_refused(create(&with(block, "/releaseImage", json!("x"))), "spec", COMPANIONS);
+    }
+}
+
+#[rstest]
+#[case("/releaseImage", json!("quay.io/x:1"), "spec", VERSION_OR_IMAGE)]
+#[case("/nodeGroups/0/count", json!(null), "spec.nodeGroups[0]", COUNT_OR_AUTOSCALE)]
+#[case("/nodeGroups/1/count", json!(1), "spec.nodeGroups[1]", COUNT_OR_AUTOSCALE)]
+#[case("/nodeGroups/1/autoscale/min", json!(4), "spec.nodeGroups[1].autoscale", AUTOSCALE_RULE)]
+#[case("/controlPlane/replicas", json!(2), "spec.controlPlane.replicas", REPLICAS_RULE)]
+#[case("/timeouts/provision", json!("5s"), "spec.timeouts.provision", TIMEOUTS_RULE)]
+#[case("/timeouts/teardown", json!("soon"), "spec.timeouts.teardown", TIMEOUTS_RULE)]
+fn what_cannot_be_of_any_template_is_refused(
+    #[case] pointer: &str,
+    #[case] value: Value,
+    #[case] path: &str,
+    #[case] message: &str,
+) {
+    assert_refused(create(&with(templated(), pointer, value)), path, message);
+}
+
+#[rstest]
+#[case("/nodeGroups/0/name", json!(null))]
+#[case("/nodeGroups/0/class", json!(null))]
+#[case("/nodeGroups/0/count", json!(-1))]
+#[case("/nodeGroups/0/count", json!(1001))]
+#[case("/nodeGroups/0/arch", json!("riscv"))]
+#[case("/nodeGroups/1/taints", json!([{ "key": "k", "effect": "Sometimes" }]))]
+#[case("/hub/affinity", json!("Near"))]
+#[case("/parameters", json!([]))]
+#[case("/network/dnsNameservers", json!("10.0.0.1"))]
+fn wrong_shapes_of_companions_are_refused(#[case] pointer: &str, #[case] value: Value) {
+    assert!(create(&with(templated(), pointer, value)).is_err());
 }
 
 #[test]
@@ -37,6 +102,8 @@ fn a_claim_stays_what_it_is() {
     let (built, pooled) = (konflux_default(), pooled());
     assert_refused(update(&built, &pooled), "spec", BLOCK_IMMUTABLE);
     assert_refused(update(&pooled, &built), "spec", BLOCK_IMMUTABLE);
+    assert_refused(update(&templated(), &built), "spec", BLOCK_IMMUTABLE);
+    assert_refused(update(&pooled, &templated()), "spec", BLOCK_IMMUTABLE);
     assert_refused(
         update(&built, &with(built.clone(), "/ciOperator/test/workflow", json!("other"))),
         "spec.ciOperator",
@@ -57,7 +124,7 @@ fn a_claim_stays_what_it_is() {
 
 #[test]
 fn what_may_change_may_change() {
-    for spec in [konflux_default(), all_fields(), pooled()] {
+    for spec in [konflux_default(), all_fields(), pooled(), templated()] {
         assert_eq!(update(&spec, &spec), Ok(()));
         let mut next = spec.clone();
         next["tearDownCluster"] = json!(true);

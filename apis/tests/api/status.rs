@@ -24,6 +24,31 @@ fn full() -> Value {
         "estimatedReadyAt": "2026-11-21T10:45:00Z",
         "queue": { "position": 1, "depth": 3 },
         "diagnostics": "install failed",
+        "template": { "name": "hosted", "backend": "hypershift", "cost": 2, "deprecated": "use hosted-4-21" },
+        "effective": {
+            "template": "hosted", "backend": "hypershift", "version": "4.20.3", "releaseImage": "quay.io/x:4.20.3",
+            "parameters": { "fips": true, "list": [1, { "a": null }] },
+            "controlPlane": { "replicas": 3, "class": "large" },
+            "nodeGroups": [
+                { "name": "a", "class": "small", "count": 2, "labels": { "a": "b" }, "parameters": { "x": 1 } },
+                { "name": "b", "class": "small", "autoscale": { "min": 1, "max": 3 }, "arch": "arm64",
+                  "failureDomain": "z", "taints": [{ "key": "k", "effect": "NoSchedule" }] },
+            ],
+            "network": {
+                "podCIDR": "10.0.0.0/14", "serviceCIDR": "172.30.0.0/16", "machineCIDR": "10.4.0.0/24",
+                "internal": { "networkID": "n", "subnetID": "s" }, "external": { "networkID": "e" },
+                "dnsNameservers": ["10.0.0.1"],
+            },
+            "hub": { "name": "h", "selector": { "matchLabels": { "region": "x" } }, "affinity": "Pack" },
+            "timeouts": { "provision": "1h0m0s", "teardown": "1h0m0s" },
+        },
+        "nodes": {
+            "desired": 3, "ready": 2,
+            "pools": [{ "name": "a", "class": "small", "desired": 3, "ready": 2, "version": "4.20.3" }],
+        },
+        "progress": { "step": "ControlPlane", "message": "waiting for etcd", "percent": 40 },
+        "lastError": { "reason": "Quota", "message": "no more", "since": "2026-11-21T10:00:00Z", "terminal": false },
+        "appliedGeneration": 3,
     })
 }
 

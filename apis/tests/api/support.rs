@@ -163,3 +163,24 @@ clusterClaim:
 "#,
     )
 }
+
+/// A claim for a cluster by template, with a value in every field.
+pub fn templated() -> Value {
+    yaml(
+        r#"
+template: hosted
+version: "4.20"
+parameters: { fips: true, sizes: [1, 2], nested: { deep: null } }
+controlPlane: { replicas: 3, class: large }
+nodeGroups:
+- { name: a, class: small, count: 2, arch: arm64, failureDomain: z, labels: { a: b }, parameters: { x: 1 } }
+- { name: b, class: small, autoscale: { min: 1, max: 3 }, taints: [{ key: k, value: v, effect: NoSchedule }] }
+network:
+  { podCIDR: 10.132.0.0/14, serviceCIDR: 172.31.0.0/16, machineCIDR: 10.0.0.0/24, internal: { networkID: net, subnetID: sub }, external: { networkID: net }, dnsNameservers: [10.0.0.1] }
+hub: { name: hub-1, selector: { matchLabels: { region: x } }, affinity: Pack }
+timeouts: { provision: 1h, teardown: 30m }
+lifetime: 2h
+tearDownCluster: false
+"#,
+    )
+}

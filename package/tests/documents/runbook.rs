@@ -25,13 +25,15 @@ const READERS: [&str; 4] = [
 /// The heading of which each section below is what somebody is called for.
 const CALLS: &str = "Alerts";
 /// Enums of words that are no reasons.
-const OTHERS: [(&str, &str); 7] = [
+const OTHERS: [(&str, &str); 9] = [
     ("apis/src/condition.rs", "ConditionType"),
+    ("apis/src/condition/template.rs", "TemplateConditionType"),
     ("apis/src/condition.rs", "ConditionStatus"),
     ("apis/src/phase.rs", "Phase"),
     ("apis/src/pool/platform.rs", "PlatformKind"),
     ("apis/src/pool/schedule.rs", "Day"),
     ("apis/src/pool_status.rs", "PoolPhase"),
+    ("apis/src/template.rs", "Backend"),
     ("provider/src/cluster_pool/seen.rs", "State"),
 ];
 /// Where a word in quotes is a reason, should anybody write one there.
@@ -70,6 +72,9 @@ fn known() -> Vec<Reasons> {
         "apis/src/condition/pool.rs": condition::PoolConditionType, condition::PoolRequested,
             condition::PoolHealth, condition::PoolCurrency, condition::NameUnique, condition::Refreshing,
             condition::RefreshRecommended, condition::Releasable, condition::Drained;
+        "apis/src/condition/template.rs": condition::HubSelection, condition::Infrastructure,
+            condition::ControlPlaneLevel, condition::NodesLevel, condition::SetupLevel, condition::SpecLevel,
+            condition::TearDown;
         "apis/src/hive_status.rs": hive_status::Blocked;
         "provider/src/cluster_claim/reason.rs": reason::Reason;
         "provider/src/ephemeral_cluster/conditions.rs": conditions::Reason;

@@ -1,0 +1,133 @@
+//! Conditions that only claims with a template have, from the first response on, and their reasons.
+
+use std::fmt;
+
+words! {
+    /// The conditions that claims with a template have beside the others, in the order in which they are emitted.
+    TemplateConditionType {
+        /// Whether it is known on which hub the cluster is made.
+        HubSelected,
+        /// Whether what the cluster runs on is there: machines of the control plane, networks, load balancers.
+        InfrastructureReady,
+        /// Whether its API answers.
+        ControlPlaneAvailable,
+        /// Whether the nodes that were asked for are ready.
+        NodesReady,
+        /// Whether what the template sets up on the cluster is there.
+        TemplateApplied,
+        /// Whether the cluster is what the claim asks for now.
+        SpecApplied,
+        /// True: nothing is left that costs money.
+        TearDownComplete,
+    }
+}
+
+words! {
+    /// Reasons of `HubSelected`.
+    HubSelection {
+        /// Unknown: no hub was chosen yet.
+        NotChosen,
+    }
+}
+
+words! {
+    /// Reasons of `InfrastructureReady`.
+    Infrastructure {
+        /// True: it is there.
+        Available,
+        /// It is being made.
+        Provisioning,
+        /// Something on the hub is in its way.
+        Blocked,
+        /// The cloud or the hub gives no more.
+        QuotaExceeded,
+        /// The cloud does not accept the credentials.
+        CredentialsInvalid,
+        /// Unknown: nothing was seen on the hub yet.
+        NotObserved,
+    }
+}
+
+words! {
+    /// Reasons of `ControlPlaneAvailable`.
+    ControlPlaneLevel {
+        /// True: it answers.
+        Available,
+        /// It is being made.
+        Creating,
+        /// It was there and does not answer.
+        Unavailable,
+        /// It answers, and the hub reports trouble.
+        Degraded,
+        /// Unknown: nothing was seen on the hub yet.
+        NotObserved,
+    }
+}
+
+words! {
+    /// Reasons of `NodesReady`.
+    NodesLevel {
+        /// True: all that were asked for are ready.
+        AllReady,
+        /// True: none was asked for.
+        NoNodesRequested,
+        /// They are being made.
+        Waiting,
+        /// There are fewer machines than were asked for.
+        NotEnough,
+        /// There are machines that are not healthy.
+        Unhealthy,
+        /// Unknown: the hub does not tell.
+        NotReported,
+    }
+}
+
+words! {
+    /// Reasons of `TemplateApplied`.
+    SetupLevel {
+        /// True: it is there.
+        Applied,
+        /// True: the template sets up nothing.
+        NothingToApply,
+        /// It is being set up.
+        Running,
+        /// It could not be set up.
+        SetupFailed,
+        /// The job that sets it up failed.
+        JobFailed,
+        /// Unknown: the hub does not tell.
+        NotReported,
+    }
+}
+
+words! {
+    /// Reasons of `SpecApplied`.
+    SpecLevel {
+        /// True: the cluster is what the claim asks for.
+        UpToDate,
+        /// The hub is at it.
+        Applying,
+        /// The claim asks for what cannot be had; the cluster stays as it is.
+        Rejected,
+        /// It is asked for once something else is done.
+        Queued,
+        /// The claim asks for a change of what cannot change; the cluster stays as it is.
+        Immutable,
+        /// The template is not in the catalogue any more, or cannot be used; the cluster stays as it is.
+        TemplateNotFound,
+        /// Unknown: nothing was asked of the hub yet, or it is not remembered what.
+        NotObserved,
+    }
+}
+
+words! {
+    /// Reasons of `TearDownComplete` that are ours; a cluster that is gone has the reason of `ProwJobCompleted`.
+    TearDown {
+        /// Nobody asked for the end.
+        NotRequested,
+        /// It is under way.
+        InProgress,
+        /// It does not come about, and somebody has to help.
+        Blocked,
+    }
+}

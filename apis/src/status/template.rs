@@ -1,0 +1,104 @@
+//! The parts of the status that claims with a template have.
+
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::lenient::{lenient, lenient_integer};
+use crate::template::Backend;
+
+/// The template by which the cluster is made.
+#[derive(JsonSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct TemplateStatus {
+    /// Name of the template.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// What makes its clusters.
+    #[schemars(with = "Backend")]
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub backend: Option<Backend>,
+    /// What the cluster counts for in the budget of the namespace.
+    #[schemars(range(min = 0))]
+    #[serde(deserialize_with = "lenient_integer", skip_serializing_if = "Option::is_none")]
+    pub cost: Option<i64>,
+    /// Why the template should not be used any more, and what should.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub deprecated: Option<String>,
+}
+
+/// The nodes of the cluster.
+#[derive(JsonSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct NodesStatus {
+    /// How many there are to be.
+    #[schemars(range(min = 0))]
+    #[serde(deserialize_with = "lenient_integer", skip_serializing_if = "Option::is_none")]
+    pub desired: Option<i64>,
+    /// How many are ready.
+    #[schemars(range(min = 0))]
+    #[serde(deserialize_with = "lenient_integer", skip_serializing_if = "Option::is_none")]
+    pub ready: Option<i64>,
+    /// Each group of them, by name.
+    #[schemars(with = "Vec<NodePoolStatus>", length(max = 64))]
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub pools: Option<Vec<NodePoolStatus>>,
+}
+
+/// A group of nodes.
+#[derive(JsonSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct NodePoolStatus {
+    /// Name of the group.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Kind of its machines.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub class: Option<String>,
+    /// How many nodes there are to be.
+    #[schemars(range(min = 0))]
+    #[serde(deserialize_with = "lenient_integer", skip_serializing_if = "Option::is_none")]
+    pub desired: Option<i64>,
+    /// How many are ready.
+    #[schemars(range(min = 0))]
+    #[serde(deserialize_with = "lenient_integer", skip_serializing_if = "Option::is_none")]
+    pub ready: Option<i64>,
+    /// Version that they run.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+}
+
+/// What the hub is at.
+#[derive(JsonSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ProgressStatus {
+    /// The step, as one CamelCase word.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub step: Option<String>,
+    /// The step, as one line for people.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// How much of it is done, where the hub tells.
+    #[schemars(range(min = 0, max = 100))]
+    #[serde(deserialize_with = "lenient_integer", skip_serializing_if = "Option::is_none")]
+    pub percent: Option<i64>,
+}
+
+/// What last went wrong.
+#[derive(JsonSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ErrorStatus {
+    /// What it is, as one CamelCase word.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// What it is, in the hub's words.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// Since when (RFC 3339, UTC).
+    #[schemars(with = "String")]
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub since: Option<Timestamp>,
+    /// Whether it can pass by itself: false, if it can.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub terminal: Option<bool>,
+}

@@ -1,0 +1,306 @@
+//! [`Document`] → [`Entry`], and everything in it that contradicts itself or its backend.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::{Class, Document, Entry, Flaw, Kit, Made, NetworkField, Parameter, Release, ReleaseDocument};
+use crate::duration::GoDuration;
+use crate::names::ObjectName;
+use crate::template::Backend;
+use crate::template::kind::Kind;
+use crate::template::parameter::{Rule, under};
+use crate::template::version::Version;
+
+/// What is wrong is added, each with its path.
+struct Flaws<'a>(&'a mut Vec<Flaw>);
+
+impl Flaws<'_> {
+    /// What cannot be read is not said to be missing as well.
+    fn add(&mut self, path: &str, sentence: impl Into<String>) {
+        let path = format!("data.{path}");
+        let within = |flaw: &Flaw| {
+            flaw.path.starts_with(&path)
+                && !flaw.path[path.len()..].starts_with(|c: char| c.is_alphanumeric())
+        };
+        if !self.0.iter().any(within) {
+            self.0.push(Flaw { path, sentence: sentence.into() });
+        }
+    }
+}
+
+/// The entry, if it could be made; it may be used only if nothing is wrong.
+pub(super) fn entry(name: &str, document: Document, flaws: &mut Vec<Flaw>) -> Option<Entry> {
+    let mut flaws = Flaws(flaws);
+    if ObjectName::try_from(name).is_err() {
+        let sentence = "is no name of a template: an RFC 1123 subdomain of at most 253 characters";
+        flaws.0.push(Flaw { path: "metadata.name".into(), sentence: sentence.into() });
+    }
+    if document.allowed_tenants.is_none() {
+        flaws.add("allowedTenants", "is missing: say which namespaces may use it, \"*\" for all");
+    }
+    if document.backend_ref.is_none() {
+        flaws.add("backendRef", "is missing: say where the clusters come from, in the words of the backend");
+    }
+    if document.upgrades_from.iter().any(|from| from == name) {
+        flaws.add("upgradesFrom", "names the entry itself");
+    }
+    spans(&document, &mut flaws);
+    let Some(backend) = document.backend else {
+        let known = Backend::ALL.map(Backend::as_str).join(", ");
+        flaws.add("backend", format!("is missing: one of {known}"));
+        return None;
+    };
+    if document.observes.is_some() && backend != Backend::Caas {
+        flaws.add("observes", format!("is for caas: {backend} tells by itself how a cluster does"));
+    }
+    let mut releases = Vec::new();
+    let made = match backend {
+        Backend::HyperShift => kit(&document, &mut releases, &mut flaws).map(Made::HyperShift),
+        Backend::ClusterApi => kit(&document, &mut releases, &mut flaws).map(Made::ClusterApi),
+        Backend::Caas => kit(&document, &mut releases, &mut flaws).map(Made::Caas),
+        Backend::Osac => kit(&document, &mut releases, &mut flaws).map(Made::Osac),
+    };
+    Some(Entry { name: name.to_owned(), made: made?, document, releases })
+}
+
+fn spans(document: &Document, flaws: &mut Flaws<'_>) {
+    let minute = GoDuration::from_mins(1);
+    for (path, span) in [
+        ("defaultLifetime", document.default_lifetime),
+        ("maxLifetime", document.max_lifetime),
+        ("timeouts.provision", document.timeouts.provision),
+        ("timeouts.teardown", document.timeouts.teardown),
+    ] {
+        if span.is_some_and(|span| span < minute) {
+            flaws.add(path, "must be at least 1m");
+        }
+    }
+    if document.default_lifetime.zip(document.max_lifetime).is_some_and(|(own, most)| own > most) {
+        flaws.add("defaultLifetime", "is above maxLifetime");
+    }
+}
+
+fn kit<K: Kind>(document: &Document, releases: &mut Vec<Release>, flaws: &mut Flaws<'_>) -> Option<Kit<K>> {
+    let reference = Value::Object(document.backend_ref.clone()?);
+    let base: K = match serde_json::from_value(reference) {
+        Ok(base) => base,
+        Err(error) => {
+            flaws.add("backendRef", error.to_string());
+            return None;
+        }
+    };
+    for (member, sentence) in base.flaws() {
+        flaws.add(&format!("backendRef.{member}"), sentence);
+    }
+    *releases = self::releases(document, &base, flaws);
+    let classes = classes(document, &base, flaws);
+    let parameters = parameters("parameters", &document.parameters, flaws, |words| base.target(words));
+    let of_nodes =
+        self::parameters("nodeParameters", &document.node_parameters, flaws, |words| base.node_target(words));
+    limits::<K>(document, &base, flaws);
+    for (i, group) in document.default_node_groups.iter().enumerate() {
+        if !K::BACKEND.capabilities().node_groups {
+            flaws.add("defaultNodeGroups", format!("{} has no node groups", K::BACKEND));
+            break;
+        }
+        if !classes.contains_key(&group.class) {
+            let sentence = "is none of allowedNodeClasses";
+            flaws.add(&format!("defaultNodeGroups[{i}].class"), sentence);
+        }
+    }
+    Some(Kit { base, classes, parameters, node_parameters: of_nodes })
+}
+
+fn releases<K: Kind>(document: &Document, base: &K, flaws: &mut Flaws<'_>) -> Vec<Release> {
+    let single = document.version.is_some() || document.image.is_some() || document.image_version.is_some();
+    if single && !document.releases.is_empty() {
+        flaws.add("version", "stands beside releases: put it into the list, or leave the list out");
+    }
+    let own = single.then(|| ReleaseDocument {
+        version: document.version.clone(),
+        image: document.image.clone(),
+        image_version: document.image_version.clone(),
+        ..ReleaseDocument::default()
+    });
+    let mut found: Vec<Release> = Vec::new();
+    let listed = document.releases.iter().enumerate().map(|(i, r)| (format!("releases[{i}]."), r));
+    for (path, release) in own.iter().map(|r| (String::new(), r)).chain(listed) {
+        let Some(release) = self::release(&path, release, base, flaws) else { continue };
+        if found.iter().any(|other| other.version == release.version) {
+            flaws.add(&format!("{path}version"), "is there already");
+        }
+        found.push(release);
+    }
+    if found.is_empty() && base.needs_release() {
+        flaws.add("releases", "is empty: there is nothing that a cluster could run");
+    }
+    if !found.is_empty() && !found.iter().any(|r| r.enabled) {
+        flaws.add("releases", "has none that is enabled; to switch the template off, set enabled to false");
+    }
+    if !found.is_empty() && !base.takes_versions() {
+        flaws.add("backendRef.versionParameter", "is missing: releases have nowhere to go");
+    }
+    found
+}
+
+/// A version and an image that belong together.
+fn release<K: Kind>(
+    path: &str,
+    document: &ReleaseDocument,
+    base: &K,
+    flaws: &mut Flaws<'_>,
+) -> Option<Release> {
+    let Some(text) = &document.version else {
+        let sentence = match &document.image {
+            Some(_) => "is missing: an image without a version tells nobody what runs",
+            None => "is missing",
+        };
+        flaws.add(&format!("{path}version"), sentence);
+        return None;
+    };
+    let version = match Version::try_from(text.clone()) {
+        Ok(version) => version,
+        Err(error) => {
+            flaws.add(&format!("{path}version"), format!("is {error}"));
+            return None;
+        }
+    };
+    if let Some(own) = &document.image_version
+        && Version::try_from(own.clone()) != Ok(version.clone())
+    {
+        flaws.add(
+            &format!("{path}imageVersion"),
+            format!("is not version {version}: they do not belong together"),
+        );
+    }
+    let image = document.image.as_ref().filter(|image| !image.is_empty());
+    if image.is_none() && base.needs_image() {
+        flaws.add(
+            &format!("{path}image"),
+            format!("is missing: {} needs the image of version {version}", K::BACKEND),
+        );
+    }
+    if let Some(of_tag) = image.and_then(|image| Version::of_tag(image)).filter(|tag| *tag != version) {
+        let sentence =
+            format!("has the tag of {of_tag}, and version is {version}: they do not belong together");
+        flaws.add(&format!("{path}image"), sentence);
+    }
+    if image.is_some_and(|image| image.len() > 512 || !image.chars().all(|c| c.is_ascii_graphic())) {
+        flaws.add(&format!("{path}image"), "is no image: up to 512 characters without blanks");
+    }
+    Some(Release {
+        version,
+        image: image.cloned(),
+        enabled: document.enabled != Some(false),
+        deprecated: document.deprecated.clone(),
+        allowed_upgrades: document.allowed_upgrades.clone(),
+    })
+}
+
+fn classes<K: Kind>(
+    document: &Document,
+    base: &K,
+    flaws: &mut Flaws<'_>,
+) -> BTreeMap<String, Class<K::Machine>> {
+    let mut found = BTreeMap::new();
+    for (name, class) in &document.allowed_node_classes {
+        let path = under("allowedNodeClasses", name);
+        if name.is_empty() || name.len() > 63 {
+            flaws.add(&path, "has no name of 1 to 63 characters");
+        }
+        if !K::BACKEND.capabilities().node_groups {
+            flaws.add("allowedNodeClasses", format!("{} has no node groups", K::BACKEND));
+            continue;
+        }
+        let machine =
+            read::<K::Machine>(&class.machine).and_then(|machine| match base.machine_flaw(&machine) {
+                Some(flaw) => Err(flaw),
+                None => Ok(machine),
+            });
+        match machine {
+            Ok(machine) => {
+                found.insert(name.clone(), Class { machine, scale_to_zero: class.scale_to_zero });
+            }
+            Err(sentence) => flaws.add(&format!("{path}.machine"), sentence),
+        }
+    }
+    found
+}
+
+fn read<T: DeserializeOwned>(members: &serde_json::Map<String, Value>) -> Result<T, String> {
+    serde_json::from_value(Value::Object(members.clone())).map_err(|e| e.to_string())
+}
+
+fn parameters<T>(
+    member: &str,
+    rules: &BTreeMap<String, Rule>,
+    flaws: &mut Flaws<'_>,
+    target: impl Fn(&str) -> Result<T, String>,
+) -> BTreeMap<String, Parameter<T>>
+where
+    T: PartialEq,
+{
+    let mut found: BTreeMap<String, Parameter<T>> = BTreeMap::new();
+    for (name, rule) in rules {
+        let path = under(member, name);
+        if name.is_empty() || name.len() > 63 {
+            flaws.add(&path, "has no name of 1 to 63 characters");
+        }
+        for (part, sentence) in rule.flaws() {
+            flaws.add(&format!("{path}.{part}"), sentence);
+        }
+        match target(rule.target.as_deref().unwrap_or(name)) {
+            Ok(target) => {
+                if let Some((other, _)) = found.iter().find(|(_, p)| p.target == target) {
+                    flaws.add(&format!("{path}.target"), format!("is that of {other} too"));
+                }
+                found.insert(name.clone(), Parameter { rule: rule.clone(), target });
+            }
+            Err(sentence) => flaws.add(&format!("{path}.target"), sentence),
+        }
+    }
+    found
+}
+
+fn limits<K: Kind>(document: &Document, base: &K, flaws: &mut Flaws<'_>) {
+    let can = K::BACKEND.capabilities();
+    let limits = &document.limits;
+    if limits.min_nodes.zip(limits.max_nodes).is_some_and(|(least, most)| least > most) {
+        flaws.add("limits.minNodes", "is above maxNodes");
+    }
+    let own = limits.control_plane_replicas.as_deref().unwrap_or(can.control_planes);
+    if let Some(wrong) = own.iter().find(|n| !can.control_planes.contains(n)) {
+        flaws.add("limits.controlPlaneReplicas", format!("has {wrong}, which {} cannot make", K::BACKEND));
+    }
+    if let Some(default) = document.default_control_plane_replicas
+        && !u32::try_from(default).is_ok_and(|default| own.contains(&default))
+    {
+        flaws.add("defaultControlPlaneReplicas", "is none of those that claims may have");
+    }
+    if !limits.release_images.is_empty() && !can.release_image {
+        flaws.add("limits.releaseImages", format!("{} takes no image from a claim", K::BACKEND));
+    }
+    if limits.release_images.iter().any(String::is_empty) {
+        flaws.add("limits.releaseImages", "has an empty text, which lets claims bring any image");
+    }
+    let seen: BTreeSet<NetworkField> = limits.network.iter().copied().collect();
+    let variables = base.networks();
+    for field in seen {
+        let goes = match field {
+            NetworkField::PodCidr | NetworkField::ServiceCidr => can.cluster_cidrs,
+            NetworkField::MachineCidr => can.machine_cidr || variables.machine_cidr.is_some(),
+            NetworkField::Internal => {
+                variables.internal_network_id.is_some() || variables.internal_subnet_id.is_some()
+            }
+            NetworkField::External => variables.external_network_id.is_some(),
+            NetworkField::DnsNameservers => variables.dns_nameservers.is_some(),
+        };
+        if !goes {
+            let field = serde_json::to_value(field).unwrap_or_default();
+            let field = field.as_str().unwrap_or_default();
+            flaws.add("limits.network", format!("has {field}, which has nowhere to go"));
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! JSON → [`Document`], and everything that is wrong with its shape, not the first alone.
+
+use serde_json::{Map, Value, json};
+
+use super::{Document, Flaw};
+use crate::ci_operator::inspect::push_key;
+
+/// The members of which each item is read by itself, so that a broken one is named and the others are looked at.
+const PARTS: [&str; 5] =
+    ["releases", "parameters", "nodeParameters", "allowedNodeClasses", "defaultNodeGroups"];
+
+/// What could be read, and why the rest could not.
+pub(super) fn document(data: &Value) -> (Document, Vec<Flaw>) {
+    let Some(members) = data.as_object() else {
+        let sentence = if data.is_null() { "is missing" } else { "is not an object" };
+        return (Document::default(), vec![Flaw { path: "data".into(), sentence: sentence.into() }]);
+    };
+    let mut flaws = Vec::new();
+    let mut sound = Map::new();
+    for (key, member) in members {
+        let mut path = "data".to_owned();
+        push_key(&mut path, key);
+        if member.is_null() {
+            flaws.push(Flaw { path, sentence: "is null; leave it out".into() });
+        } else if PARTS.contains(&key.as_str()) {
+            sound.insert(key.clone(), parts(key, member, &path, &mut flaws));
+        } else if let Some(flaw) = flaw(key, member, &path) {
+            flaws.push(flaw);
+        } else {
+            sound.insert(key.clone(), member.clone());
+        }
+    }
+    match serde_json::from_value(Value::Object(sound)) {
+        Ok(document) => (document, flaws),
+        // Each member was read by itself, so this is none of theirs.
+        Err(error) => {
+            flaws.push(Flaw { path: "data".into(), sentence: error.to_string() });
+            (Document::default(), flaws)
+        }
+    }
+}
+
+/// The items that can be read.
+fn parts(key: &str, member: &Value, path: &str, flaws: &mut Vec<Flaw>) -> Value {
+    match member {
+        Value::Array(items) => {
+            let sound = items.iter().enumerate().filter(|(i, item)| {
+                let wrong = flaw(key, &json!([item]), &format!("{path}[{i}]"));
+                flaws.extend(wrong.clone());
+                wrong.is_none()
+            });
+            Value::Array(sound.map(|(_, item)| item.clone()).collect())
+        }
+        Value::Object(items) => {
+            let sound = items.iter().filter(|(name, item)| {
+                let mut path = path.to_owned();
+                push_key(&mut path, name);
+                let wrong = flaw(key, &json!({ name.as_str(): item }), &path);
+                flaws.extend(wrong.clone());
+                wrong.is_none()
+            });
+            Value::Object(sound.map(|(name, item)| (name.clone(), item.clone())).collect())
+        }
+        other => {
+            flaws.extend(flaw(key, other, path));
+            // Nothing of it can be read, and its absence is said already.
+            if matches!(key, "releases" | "defaultNodeGroups") { json!([]) } else { json!({}) }
+        }
+    }
+}
+
+/// Why a document with nothing but this member cannot be read.
+fn flaw(key: &str, member: &Value, path: &str) -> Option<Flaw> {
+    let alone = serde_json::from_value::<Document>(json!({ key: member }));
+    let sentence = alone.err()?.to_string();
+    // All other fields have nothing to do with one that nobody knows.
+    let unknown = sentence.starts_with(&format!("unknown field `{key}`"));
+    let sentence = if unknown { "is not a field of an entry".to_owned() } else { sentence };
+    Some(Flaw { path: path.to_owned(), sentence })
+}

@@ -1,0 +1,113 @@
+//! What an entry says in the words of its backend: where its clusters come from, what a class of nodes is there, and where the
+//! value of a parameter goes. Typed for each backend, so that what renders a claim has nothing left to check.
+
+mod caas;
+mod cluster_api;
+mod hypershift;
+mod osac;
+
+use std::fmt::Debug;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::Backend;
+
+pub use caas::{Caas, ChartValue, NoMachine};
+pub use cluster_api::{ClassRef, ClusterApi, ControlPlaneClasses, NetworkVariables, Variable, Worker};
+pub use hypershift::{
+    AgentMachine, AwsMachine, Document, HyperShift, KubeVirtMachine, Machine, MachineDocument, Place,
+    Platform,
+};
+pub use osac::{Host, JobParameter, Osac};
+
+/// What an entry says in the words of a backend.
+pub trait Kind: Clone + Debug + PartialEq + DeserializeOwned {
+    /// The backend.
+    const BACKEND: Backend;
+    /// What a class of nodes is.
+    type Machine: Clone + Debug + PartialEq + DeserializeOwned;
+    /// Where the value of a parameter goes.
+    type Target: Clone + Debug + PartialEq + Eq;
+
+    /// What is wrong with it: the member that it is about, and a sentence.
+    fn flaws(&self) -> Vec<(String, String)>;
+    /// What is wrong with a class of nodes.
+    fn machine_flaw(&self, machine: &Self::Machine) -> Option<String>;
+    /// Where a parameter of the cluster goes; why nowhere.
+    fn target(&self, words: &str) -> Result<Self::Target, String>;
+    /// Where a parameter of a node group goes; why nowhere.
+    fn node_target(&self, words: &str) -> Result<Self::Target, String>;
+    /// Whether the nodes of a group can become those of another class.
+    fn may_become(&self, old: &Self::Machine, new: &Self::Machine) -> bool;
+    /// The classes of control planes that there are.
+    fn control_plane_classes(&self) -> Vec<&str> {
+        vec![]
+    }
+    /// Which of the claim's networks of the cloud have somewhere to go.
+    fn networks(&self) -> NetworkVariables {
+        NetworkVariables::default()
+    }
+    /// Whether the version of a cluster that is there can change.
+    fn upgrades(&self) -> bool {
+        Self::BACKEND.capabilities().editable
+    }
+    /// Whether parameters of a cluster that is there can change.
+    fn tunable(&self) -> bool {
+        Self::BACKEND.capabilities().editable
+    }
+    /// Whether a version can be asked for at all.
+    fn takes_versions(&self) -> bool {
+        true
+    }
+    /// Whether each release has to name its image.
+    fn needs_image(&self) -> bool;
+    /// Whether there has to be a release at all; otherwise the backend has one of its own.
+    fn needs_release(&self) -> bool {
+        matches!(Self::BACKEND, Backend::HyperShift | Backend::ClusterApi)
+    }
+}
+
+/// The nulls of a document: a null is no value, and an API server refuses it.
+pub(crate) fn nulls(at: &str, value: &Value, found: &mut Vec<(String, String)>) {
+    match value {
+        Value::Null => found.push((at.to_owned(), "is null; leave it out".into())),
+        Value::Object(members) => {
+            members.iter().for_each(|(key, member)| nulls(&format!("{at}.{key}"), member, found));
+        }
+        Value::Array(items) => {
+            items.iter().enumerate().for_each(|(i, item)| nulls(&format!("{at}[{i}]"), item, found));
+        }
+        Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// The members that an entry must leave to the function: what a claim asks for goes there.
+pub(crate) fn owned(at: &str, document: &Value, members: &[&str], found: &mut Vec<(String, String)>) {
+    for member in members {
+        let pointer = format!("/{}", member.replace('.', "/"));
+        if document.pointer(&pointer).is_some() {
+            let words = "is written by the function, from what the claim asks for; leave it out";
+            found.push((format!("{at}.{member}"), words.into()));
+        }
+    }
+}
+
+/// A path of plain words, such as `configuration.proxy.httpProxy`.
+pub(crate) fn path(words: &str) -> Result<Vec<String>, String> {
+    let plain = |part: &str| {
+        !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
+    };
+    let parts: Vec<String> = words.split('.').map(str::to_owned).collect();
+    if parts.iter().all(|part| plain(part)) { Ok(parts) } else { Err("is no path of words and dots".into()) }
+}
+
+/// A name of at most 253 characters without blanks.
+pub(crate) fn word(text: &str) -> Result<String, String> {
+    let plain = |c: char| c.is_ascii_graphic();
+    if !text.is_empty() && text.len() <= 253 && text.chars().all(plain) {
+        Ok(text.to_owned())
+    } else {
+        Err("is no name of 1 to 253 characters without blanks".into())
+    }
+}

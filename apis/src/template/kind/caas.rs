@@ -1,0 +1,80 @@
+//! Entries for CaaS: a ClusterTemplateInstance of a ClusterTemplate of the cluster-templates operator.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Kind, word};
+use crate::names::ObjectName;
+use crate::template::Backend;
+
+/// What is the same for all ClusterTemplateInstances of an entry.
+#[derive(JsonSchema, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Caas {
+    /// Name of the ClusterTemplate.
+    #[schemars(with = "String", length(min = 1, max = 253))]
+    pub cluster_template: ObjectName,
+    /// The parameter of the chart that takes the version. If not set, claims cannot ask for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version_parameter: Option<String>,
+    /// The parameter of the chart that takes the image of a release, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image_parameter: Option<String>,
+}
+
+/// There are no classes of nodes: what nodes a cluster has is a parameter of the chart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub enum NoMachine {}
+
+/// A value of a chart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChartValue {
+    /// Its path in the chart's values.
+    pub name: String,
+    /// The ApplicationSet whose chart it is; none: that of the cluster itself.
+    pub setup: Option<String>,
+}
+
+impl Kind for Caas {
+    const BACKEND: Backend = Backend::Caas;
+    type Machine = NoMachine;
+    type Target = ChartValue;
+
+    fn flaws(&self) -> Vec<(String, String)> {
+        vec![]
+    }
+
+    fn machine_flaw(&self, machine: &NoMachine) -> Option<String> {
+        match *machine {}
+    }
+
+    /// `SETUP/NAME` for a chart that is set up after the cluster.
+    fn target(&self, words: &str) -> Result<ChartValue, String> {
+        let (setup, name) = match words.split_once('/') {
+            Some((setup, name)) => (Some(word(setup)?), name),
+            None => (None, words),
+        };
+        let value = ChartValue { name: word(name)?, setup };
+        let own = [&self.version_parameter, &self.image_parameter];
+        if value.setup.is_none() && own.into_iter().flatten().any(|taken| *taken == value.name) {
+            return Err("leads to what belongs to the release".into());
+        }
+        Ok(value)
+    }
+
+    fn node_target(&self, _: &str) -> Result<ChartValue, String> {
+        Err("has no node groups to go to".into())
+    }
+
+    fn may_become(&self, old: &NoMachine, _: &NoMachine) -> bool {
+        match *old {}
+    }
+
+    fn takes_versions(&self) -> bool {
+        self.version_parameter.is_some()
+    }
+
+    fn needs_image(&self) -> bool {
+        false
+    }
+}

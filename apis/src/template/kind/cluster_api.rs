@@ -1,0 +1,164 @@
+//! Entries for Cluster API: a Cluster with a managed topology of a ClusterClass.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{Kind, nulls, owned, word};
+use crate::names::ObjectName;
+use crate::template::Backend;
+
+/// What is the same for all Clusters of an entry.
+#[derive(JsonSchema, Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ClusterApi {
+    /// The ClusterClass.
+    pub class_ref: ClassRef,
+    /// What the `spec` of each Cluster begins with, such as clusterNetwork, and in topology variables and controlPlane. What the
+    /// function writes from the claim must not be in it: topology.classRef, topology.version, topology.workers.
+    #[serde(default)]
+    pub cluster: Map<String, Value>,
+    /// The variable of the class that takes the image of a release.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image_variable: Option<String>,
+    /// Sizes of control-plane machines that claims may ask for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control_plane_classes: Option<ControlPlaneClasses>,
+    /// The variables that take the claim's networks. A network without one is refused.
+    #[serde(default)]
+    pub network_variables: NetworkVariables,
+    /// What the name of the kubeconfig's Secret ends with after the cluster's. If not set, `-kubeconfig`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kubeconfig_secret_suffix: Option<String>,
+}
+
+/// A ClusterClass by name.
+#[derive(JsonSchema, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ClassRef {
+    /// Its name.
+    #[schemars(with = "String", length(min = 1, max = 253))]
+    pub name: ObjectName,
+    /// Its namespace. If not set, that of the Cluster.
+    #[schemars(with = "Option<String>")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<ObjectName>,
+}
+
+/// Sizes of control-plane machines.
+#[derive(JsonSchema, Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ControlPlaneClasses {
+    /// The variable that takes it.
+    pub variable: String,
+    /// The value of the variable for each class.
+    pub classes: BTreeMap<String, Value>,
+}
+
+/// The variables that take the claim's networks.
+#[derive(JsonSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct NetworkVariables {
+    /// Of `network.machineCIDR`.
+    #[serde(rename = "machineCIDR", skip_serializing_if = "Option::is_none")]
+    pub machine_cidr: Option<String>,
+    /// Of `network.internal.networkID`.
+    #[serde(rename = "internalNetworkID", skip_serializing_if = "Option::is_none")]
+    pub internal_network_id: Option<String>,
+    /// Of `network.internal.subnetID`.
+    #[serde(rename = "internalSubnetID", skip_serializing_if = "Option::is_none")]
+    pub internal_subnet_id: Option<String>,
+    /// Of `network.external.networkID`.
+    #[serde(rename = "externalNetworkID", skip_serializing_if = "Option::is_none")]
+    pub external_network_id: Option<String>,
+    /// Of `network.dnsNameservers`, a list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dns_nameservers: Option<String>,
+}
+
+/// A class of nodes: a class of workers of the ClusterClass, with overrides.
+#[derive(JsonSchema, Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Worker {
+    /// Name of the class in `workers.machineDeployments` of the ClusterClass.
+    pub worker: String,
+    /// Variables that its nodes have, over those of the cluster.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub variables: BTreeMap<String, Value>,
+}
+
+/// A variable of the ClusterClass.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variable(pub String);
+
+const CLUSTER: [&str; 9] = [
+    "topology.class",
+    "topology.classRef",
+    "topology.version",
+    "topology.workers",
+    "topology.controlPlane.replicas",
+    "controlPlaneEndpoint",
+    "controlPlaneRef",
+    "infrastructureRef",
+    "paused",
+];
+
+impl Kind for ClusterApi {
+    const BACKEND: Backend = Backend::ClusterApi;
+    type Machine = Worker;
+    type Target = Variable;
+
+    fn flaws(&self) -> Vec<(String, String)> {
+        let mut found = Vec::new();
+        let base = Value::Object(self.cluster.clone());
+        owned("cluster", &base, &CLUSTER, &mut found);
+        nulls("cluster", &base, &mut found);
+        if let Some(classes) = &self.control_plane_classes {
+            if classes.classes.is_empty() {
+                found.push(("controlPlaneClasses.classes".into(), "is empty".into()));
+            }
+            let names = classes.classes.values().enumerate();
+            names.for_each(|(i, value)| {
+                nulls(&format!("controlPlaneClasses.classes[{i}]"), value, &mut found)
+            });
+        }
+        found
+    }
+
+    fn machine_flaw(&self, machine: &Worker) -> Option<String> {
+        if machine.worker.is_empty() {
+            return Some("names no worker".into());
+        }
+        machine.variables.values().any(Value::is_null).then(|| "has a variable that is null".into())
+    }
+
+    fn target(&self, words: &str) -> Result<Variable, String> {
+        if self.image_variable.as_deref() == Some(words) {
+            return Err("leads to the image, which belongs to the release".into());
+        }
+        word(words).map(Variable)
+    }
+
+    fn node_target(&self, words: &str) -> Result<Variable, String> {
+        self.target(words)
+    }
+
+    /// The class of workers of a group cannot change.
+    fn may_become(&self, old: &Worker, new: &Worker) -> bool {
+        old.worker == new.worker
+    }
+
+    fn control_plane_classes(&self) -> Vec<&str> {
+        self.control_plane_classes.iter().flat_map(|c| c.classes.keys().map(String::as_str)).collect()
+    }
+
+    fn networks(&self) -> NetworkVariables {
+        self.network_variables.clone()
+    }
+
+    fn needs_image(&self) -> bool {
+        self.image_variable.is_some()
+    }
+}

@@ -1,0 +1,256 @@
+//! Entries for HyperShift: a HostedCluster with a NodePool for each node group.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::{Kind, nulls, owned, path};
+use crate::template::Backend;
+
+/// What is the same for all HostedClusters of an entry.
+#[derive(JsonSchema, Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct HyperShift {
+    /// Where the nodes run.
+    pub platform: Platform,
+    /// What the `spec` of each HostedCluster begins with: pullSecret, services, platform, dns, etcd and whatever else is the same for
+    /// all. What the function writes from the claim must not be in it: release, infraID, clusterID.
+    pub hosted_cluster: Map<String, Value>,
+    /// What the `spec` of each NodePool begins with, such as management and nodeDrainTimeout. Not in it: clusterName, release,
+    /// replicas, autoScaling.
+    #[serde(default)]
+    pub node_pool: Map<String, Value>,
+}
+
+/// Where the nodes run, as `platform.type` of a HostedCluster has it.
+#[derive(JsonSchema, Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Platform {
+    /// Virtual machines on the hub.
+    KubeVirt,
+    /// Machines of Amazon's.
+    #[serde(rename = "AWS")]
+    Aws,
+    /// Hosts of an inventory.
+    Agent,
+}
+
+impl Platform {
+    /// The word of the HostedCluster.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::KubeVirt => "KubeVirt",
+            Self::Aws => "AWS",
+            Self::Agent => "Agent",
+        }
+    }
+}
+
+/// A class of nodes.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(try_from = "MachineDocument")]
+pub enum Machine {
+    /// On the hub.
+    KubeVirt(KubeVirtMachine),
+    /// At Amazon's.
+    Aws(AwsMachine),
+    /// Out of an inventory.
+    Agent(AgentMachine),
+}
+
+impl Machine {
+    /// Where it runs.
+    pub const fn platform(&self) -> Platform {
+        match self {
+            Self::KubeVirt(_) => Platform::KubeVirt,
+            Self::Aws(_) => Platform::Aws,
+            Self::Agent(_) => Platform::Agent,
+        }
+    }
+}
+
+/// A class of nodes as it is written.
+#[derive(JsonSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct MachineDocument {
+    /// A virtual machine on the hub.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kubevirt: Option<KubeVirtMachine>,
+    /// A machine of Amazon's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub aws: Option<AwsMachine>,
+    /// A host of an inventory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentMachine>,
+}
+
+/// A virtual machine on the hub.
+#[derive(JsonSchema, Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct KubeVirtMachine {
+    /// How many cores.
+    #[schemars(range(min = 1, max = 1024))]
+    pub cores: u32,
+    /// How much memory, such as 16Gi.
+    pub memory: String,
+    /// How large its disk is, such as 64Gi. If not set, what HyperShift has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root_volume: Option<String>,
+}
+
+/// A machine of Amazon's.
+#[derive(JsonSchema, Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AwsMachine {
+    /// Such as m5.xlarge.
+    pub instance_type: String,
+    /// How many GiB its disk has. If not set, what HyperShift has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 8, max = 16384))]
+    pub root_volume_size: Option<u32>,
+}
+
+/// A host of an inventory.
+#[derive(JsonSchema, Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AgentMachine {
+    /// Labels of the Agents that will do.
+    pub match_labels: BTreeMap<String, String>,
+}
+
+impl TryFrom<MachineDocument> for Machine {
+    type Error = &'static str;
+
+    fn try_from(document: MachineDocument) -> Result<Self, Self::Error> {
+        match (document.kubevirt, document.aws, document.agent) {
+            (Some(machine), None, None) => Ok(Self::KubeVirt(machine)),
+            (None, Some(machine), None) => Ok(Self::Aws(machine)),
+            (None, None, Some(machine)) => Ok(Self::Agent(machine)),
+            _ => Err("must set exactly one of kubevirt, aws and agent"),
+        }
+    }
+}
+
+/// Which of the two documents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Document {
+    /// The HostedCluster's `spec`.
+    HostedCluster,
+    /// The NodePool's `spec`.
+    NodePool,
+}
+
+/// Where the value of a parameter goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Into which document.
+    pub document: Document,
+    /// The members that lead there, the last one is set.
+    pub path: Vec<String>,
+}
+
+const HOSTED_CLUSTER: [&str; 3] = ["release", "infraID", "clusterID"];
+const NODE_POOL: [&str; 4] = ["clusterName", "release", "replicas", "autoScaling"];
+/// What the function writes into either, beside what an entry may begin with.
+const GUARDED: [&str; 9] = [
+    "release",
+    "infraID",
+    "clusterID",
+    "clusterName",
+    "replicas",
+    "autoScaling",
+    "pullSecret",
+    "networking",
+    "controllerAvailabilityPolicy",
+];
+
+fn place(words: &str, allowed: &[Document]) -> Result<Place, String> {
+    let parts = path(words)?;
+    let (document, rest) = match parts.split_first() {
+        Some((first, rest)) if first == "hostedCluster" && !rest.is_empty() => {
+            (Document::HostedCluster, rest)
+        }
+        Some((first, rest)) if first == "nodePool" && !rest.is_empty() => (Document::NodePool, rest),
+        _ => return Err("must begin with hostedCluster. or nodePool.".into()),
+    };
+    if !allowed.contains(&document) {
+        return Err("of a node group must begin with nodePool.".into());
+    }
+    if GUARDED.contains(&rest[0].as_str()) || rest.starts_with(&["platform".into(), "type".into()]) {
+        return Err(format!("leads to {}, which is not a parameter's to set", rest.join(".")));
+    }
+    Ok(Place { document, path: rest.to_vec() })
+}
+
+impl Kind for HyperShift {
+    const BACKEND: Backend = Backend::HyperShift;
+    type Machine = Machine;
+    type Target = Place;
+
+    fn flaws(&self) -> Vec<(String, String)> {
+        let mut found = Vec::new();
+        let mut flaw = |at: &str, sentence: &str| found.push((at.to_owned(), sentence.to_owned()));
+        let base = Value::Object(self.hosted_cluster.clone());
+        if !base["pullSecret"]["name"].is_string() {
+            flaw("hostedCluster.pullSecret.name", "must name a Secret beside the HostedCluster");
+        }
+        let type_ = &base["platform"]["type"];
+        if !type_.is_null() && *type_ != json!(self.platform.as_str()) {
+            flaw("hostedCluster.platform.type", "is another one than platform");
+        }
+        // HyperShift knows how to publish them only where the nodes are on the hub.
+        if self.platform != Platform::KubeVirt && !base["services"].is_array() {
+            flaw("hostedCluster.services", "must say how the services are published");
+        }
+        owned("hostedCluster", &base, &HOSTED_CLUSTER, &mut found);
+        nulls("hostedCluster", &base, &mut found);
+        let pool = Value::Object(self.node_pool.clone());
+        owned("nodePool", &pool, &NODE_POOL, &mut found);
+        nulls("nodePool", &pool, &mut found);
+        found
+    }
+
+    fn machine_flaw(&self, machine: &Machine) -> Option<String> {
+        let (own, platform) = (machine.platform(), self.platform);
+        if own != platform {
+            return Some(format!("is for {}, and platform is {}", own.as_str(), platform.as_str()));
+        }
+        match machine {
+            Machine::KubeVirt(KubeVirtMachine { cores: 0, .. }) => Some("has no cores".into()),
+            Machine::KubeVirt(KubeVirtMachine { memory, root_volume, .. }) => {
+                let wrong = [Some(memory), root_volume.as_ref()].into_iter().flatten().find(|q| !quantity(q));
+                wrong.map(|_| "has a size that is none, such as 16Gi".into())
+            }
+            Machine::Aws(AwsMachine { instance_type, .. }) if instance_type.is_empty() => {
+                Some("has no instanceType".into())
+            }
+            Machine::Agent(AgentMachine { match_labels }) if match_labels.is_empty() => {
+                Some("takes any host: say which by matchLabels".into())
+            }
+            Machine::Aws(_) | Machine::Agent(_) => None,
+        }
+    }
+
+    fn target(&self, words: &str) -> Result<Place, String> {
+        place(words, &[Document::HostedCluster, Document::NodePool])
+    }
+
+    fn node_target(&self, words: &str) -> Result<Place, String> {
+        place(words, &[Document::NodePool])
+    }
+
+    fn may_become(&self, old: &Machine, new: &Machine) -> bool {
+        old.platform() == new.platform()
+    }
+
+    fn needs_image(&self) -> bool {
+        true
+    }
+}
+
+/// A whole number of bytes with a unit of Kubernetes'.
+fn quantity(text: &str) -> bool {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    digits > 0 && ["", "Ki", "Mi", "Gi", "Ti", "k", "M", "G", "T"].contains(&&text[digits..])
+}
