@@ -3,9 +3,11 @@
 
 pub mod cluster_claim;
 pub mod ephemeral_cluster;
+mod levels;
 mod object;
 
 pub(crate) use ephemeral_cluster::namespace;
+pub use levels::{Level, Levels};
 pub(crate) use object::{known_secret, object, provider_config};
 
 use jiff::Timestamp;
@@ -14,6 +16,7 @@ use testplatform_apis::{
     condition::{Condition, Credentials},
     names::ObjectName,
     status::QueueStatus,
+    template,
 };
 
 use crate::{
@@ -52,7 +55,17 @@ pub fn select(request: &Validated) -> Option<&'static dyn Backend> {
     match request.block {
         Block::CiOperator(_) => Some(&ephemeral_cluster::EphemeralClusters),
         Block::ClusterClaim(_) => Some(&cluster_claim::ClusterClaims),
-        Block::Template => None,
+        Block::Template(ref templated) => templated.backend.and_then(of_template),
+    }
+}
+
+/// What makes the clusters of a template. None: this version has nothing for it.
+pub fn of_template(backend: template::Backend) -> Option<&'static dyn Backend> {
+    match backend {
+        template::Backend::HyperShift
+        | template::Backend::ClusterApi
+        | template::Backend::Caas
+        | template::Backend::Osac => None,
     }
 }
 
@@ -167,6 +180,8 @@ pub struct Health {
     pub api_server_url: Option<String>,
     /// URL of its console.
     pub console_url: Option<String>,
+    /// How far each part of it is; of claims with a template.
+    pub levels: Levels,
 }
 
 /// The job that makes a cluster.

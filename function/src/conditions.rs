@@ -1,6 +1,7 @@
 //! Plan → the conditions of the claim, all of them in every pass: one that is left out would keep its last value.
 
 mod requested;
+mod templated;
 
 use testplatform_apis::{
     condition::{ClusterReady, Condition, ConditionStatus, ConditionType, Credentials, JobCompleted, Remote},
@@ -27,6 +28,7 @@ pub fn conditions(judged: &Judged) -> Vec<Condition> {
         requested::accepted(judged),
         remote_consistent(judged),
     ]);
+    all.extend(templated::conditions(judged));
     all
 }
 

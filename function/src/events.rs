@@ -12,7 +12,7 @@ use testplatform_apis::{
 use crate::{
     Judged,
     backend::Stage,
-    observed::{Environment, Pools},
+    observed::{Environment, Pools, Templates},
     validate::Block,
 };
 
@@ -79,11 +79,16 @@ pub fn events(judged: &Judged, conditions: &[Condition]) -> Vec<Event> {
 /// Whether something that the claim needs was not fetched yet: this answer is not the last.
 fn unanswered(judged: &Judged) -> bool {
     let observed = &judged.observed;
-    let pool = match judged.plan.request.as_ref().map(|r| &r.block) {
-        Ok(Block::ClusterClaim(_)) => observed.pool_is_open(),
-        Ok(Block::CiOperator(_) | Block::Template) | Err(_) => false,
+    let (pool, template) = match judged.plan.request.as_ref().map(|r| &r.block) {
+        Ok(Block::ClusterClaim(_)) => (observed.pool_is_open(), false),
+        Ok(Block::CiOperator(_)) => {
+            (judged.settings.quotas_for_ci_operator && observed.pool_is_open(), false)
+        }
+        Ok(Block::Template(_)) => (observed.pool_is_open(), true),
+        Err(_) => (false, false),
     };
     observed.environment == Environment::NotFetched
+        || (template && observed.templates == Templates::NotFetched)
         || (pool && (observed.pools == Pools::NotFetched || observed.peers.is_none()))
 }
 

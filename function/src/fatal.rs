@@ -2,7 +2,7 @@
 //! shown, because core sets to Unknown those of ours that a failed pass leaves out.
 
 use testplatform_apis::{
-    condition::{ConditionType, PoolConditionType},
+    condition::{ConditionType, PoolConditionType, TemplateConditionType},
     foreign::{cluster_claim::conditions as hive, ephemeral_cluster::conditions, meta::ObservedCondition},
 };
 
@@ -43,8 +43,10 @@ pub fn shown(request: &RunFunctionRequest) -> Vec<Condition> {
     let composite = request.observed.as_ref().and_then(|o| o.composite.as_ref());
     let Some(Ok(composite)) = composite.map(|c| Composite::decode(&c.resource)) else { return vec![] };
     let target = if composite.claim.is_some() { Target::CompositeAndClaim } else { Target::Composite };
+    let templated = !composite.spec["template"].is_null();
     let ours = |c: &&ObservedCondition| {
         ConditionType::parse(&c.type_).is_some()
+            || (templated && TemplateConditionType::parse(&c.type_).is_some())
             || PoolConditionType::parse(&c.type_).is_some()
             || [conditions::PROW_JOB_CREATING, conditions::TEST_COMPLETED].contains(&c.type_.as_str())
             || [hive::CLUSTER_ASSIGNED, hive::CLUSTER_RUNNING].contains(&c.type_.as_str())

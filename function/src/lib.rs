@@ -27,6 +27,7 @@ pub mod render;
 pub mod respond;
 pub mod serve;
 pub mod status;
+pub mod templates;
 pub mod text;
 pub mod validate;
 pub mod wire;

@@ -10,6 +10,7 @@ pub(crate) mod look;
 mod peers;
 mod pools;
 mod required;
+mod templates;
 mod writer;
 
 use std::collections::BTreeMap;
@@ -33,10 +34,11 @@ pub use details::Details;
 pub use environment::{Environment, EnvironmentConfig};
 pub use link::Link;
 pub(crate) use link::link;
-pub use peers::{Peer, Standing};
+pub use peers::{Peer, Standing, Wanted};
 pub use pools::Pools;
-pub use required::requirements;
 pub(crate) use required::{Names, fetched, selector};
+pub use required::{Wants, requirements};
+pub use templates::{Listed, Templates};
 pub use writer::{CLUSTER_CLAIM, EPHEMERAL_CLUSTER, Remote, Writer};
 
 use crate::{
@@ -105,7 +107,9 @@ pub struct Observed {
     pub environment: Environment,
     /// The catalogue of pools.
     pub pools: Pools,
-    /// The other composites that take clusters from pools; none: not fetched.
+    /// The catalogue of templates.
+    pub templates: Templates,
+    /// The other composites that count for quotas; none: not fetched.
     pub peers: Option<Vec<Peer>>,
 }
 
@@ -179,6 +183,7 @@ impl Observed {
             credentials: None,
             environment: Environment::decode(request, &settings.environment_config)?,
             pools: Pools::decode(request, &settings.pools),
+            templates: Templates::decode(request),
             peers,
         };
         for (name, bytes) in &state.resources {

@@ -19,7 +19,7 @@ use testplatform_apis::{
 };
 
 use crate::{
-    observed::{Observed, Pools},
+    observed::{Observed, Peer, Pools},
     validate::Remark,
 };
 
@@ -69,17 +69,7 @@ pub fn choose(
     settings: &Settings,
 ) -> Result<Place, Remark> {
     let catalogue = catalogue(observed, settings)?;
-    let Some(peers) = &observed.peers else {
-        return Err(Remark::new(Request::PoolsMissing, "the other claims were not counted yet"));
-    };
-    if let Some(flaw) = tenant.and_then(|tenant| quota_flaw(observed, tenant)) {
-        return Err(Remark::new(
-            Request::CatalogueInvalid,
-            format!(
-                "how much this namespace may have cannot be read from the catalogue of pools: {flaw}; ask the platform team to repair it"
-            ),
-        ));
-    }
+    let peers = counted(tenant, observed)?;
     let candidates = matching::candidates(catalogue, wanted, tenant);
     if candidates.is_empty() {
         return Err(matching::refusal(&observed.pools, catalogue, wanted, tenant));
@@ -106,6 +96,40 @@ pub fn choose(
         Some(hub) => Ok(Place::of(pool, hub, settings, reason.as_str())),
         // Excluded when the catalogue was read.
         None => Err(Remark::new(Request::CatalogueInvalid, format!("pool {} is on no known hub", pool.name))),
+    }
+}
+
+/// Whether a claim for a cluster that comes from no pool is within the quota of its namespace: the same table, and the same queue.
+/// Without a catalogue of pools there are no quotas.
+pub fn afford(
+    cost: u32,
+    tenant: Option<&str>,
+    observed: &Observed,
+    settings: &Settings,
+) -> Result<(), Remark> {
+    if observed.pools == Pools::Missing {
+        return Ok(());
+    }
+    let catalogue = catalogue(observed, settings)?;
+    let peers = counted(tenant, observed)?;
+    let metadata = &observed.composite.metadata;
+    let age = (metadata.creation_timestamp, metadata.name.clone());
+    load::Load { catalogue, peers, age: &age, tenant }.affords(cost)
+}
+
+/// The other claims, where the limit of the tenant is known.
+fn counted<'a>(tenant: Option<&str>, observed: &'a Observed) -> Result<&'a [Peer], Remark> {
+    let Some(peers) = &observed.peers else {
+        return Err(Remark::new(Request::PoolsMissing, "the other claims were not counted yet"));
+    };
+    match tenant.and_then(|tenant| quota_flaw(observed, tenant)) {
+        None => Ok(peers),
+        Some(flaw) => Err(Remark::new(
+            Request::CatalogueInvalid,
+            format!(
+                "how much this namespace may have cannot be read from the catalogue of pools: {flaw}; ask the platform team to repair it"
+            ),
+        )),
     }
 }
 

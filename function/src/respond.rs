@@ -11,7 +11,7 @@ use crate::{
     conditions::conditions,
     events::{Event, events},
     fatal::{fatal, shown},
-    observed::{Details, requirements as required},
+    observed::{Details, Wants, requirements as required},
     proto::{
         self, Ready, Resource, ResponseMeta, RunFunctionRequest, RunFunctionResponse, Severity, State, Target,
     },
@@ -147,11 +147,13 @@ fn ready(judged: &Judged) -> bool {
 }
 
 fn requirements(request: &RunFunctionRequest, judged: &Judged) -> Option<proto::Requirements> {
-    let ask = |pools| required(request, &judged.observed, &judged.settings, pools);
+    let settings = &judged.settings;
+    let ask = |wants| required(request, &judged.observed, settings, wants);
     match judged.plan.request.as_ref().map(|r| &r.block) {
-        Ok(Block::CiOperator(_)) => ask(false),
-        Ok(Block::ClusterClaim(_)) => ask(true),
-        Ok(Block::Template) | Err(_) => None,
+        Ok(Block::CiOperator(_)) => ask(Wants { pools: settings.quotas_for_ci_operator, templates: false }),
+        Ok(Block::ClusterClaim(_)) => ask(Wants { pools: true, templates: false }),
+        Ok(Block::Template(_)) => ask(Wants { pools: true, templates: true }),
+        Err(_) => None,
     }
 }
 

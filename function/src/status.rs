@@ -4,7 +4,7 @@ use testplatform_apis::{
     condition::{Chosen, Failure, Request},
     phase::Phase,
     status::{
-        BackendStatus, CredentialsState, CredentialsStatus, HubStatus, ProwJobStatus,
+        BackendStatus, CredentialsState, CredentialsStatus, HubStatus, ProwJobStatus, TemplateStatus,
         TestPlatformClusterStatus,
     },
 };
@@ -13,8 +13,9 @@ use crate::{
     Judged,
     backend::Stage,
     observed::Link,
+    templates::{Stand, Templated},
     text::bounded,
-    validate::{Block, Claimed},
+    validate::{Block, Claimed, Validated},
 };
 
 /// A text of the status.
@@ -38,6 +39,7 @@ pub fn status(judged: &Judged) -> TestPlatformClusterStatus {
         now.clone().or_else(|| field(&observed.composite.status).clone()).filter(|_| !settled)
     };
     let job = &health.job;
+    let templated = plan.request.as_ref().ok().and_then(Validated::templated);
     TestPlatformClusterStatus {
         phase: Some(course.phase),
         message: Some(sentence(judged)),
@@ -58,7 +60,24 @@ pub fn status(judged: &Judged) -> TestPlatformClusterStatus {
         queue: health.queue.clone(),
         // Of a remote object that is gone it is all that is left.
         diagnostics: health.diagnostics.clone().or_else(|| observed.composite.status.diagnostics.clone()),
-        ..TestPlatformClusterStatus::default()
+        template: templated.map(|t| template(t, observed.composite.status.template.as_ref())),
+        effective: templated.and_then(|t| t.effective.clone()),
+        nodes: health.levels.nodes.clone().filter(|_| !settled),
+        progress: health.levels.progress.clone().filter(|_| !settled),
+        last_error: health.levels.last_error.clone(),
+        applied_generation: health.levels.applied_generation,
+    }
+}
+
+/// What is known of the template. What it costs is what other claims of the namespace count.
+fn template(templated: &Templated, before: Option<&TemplateStatus>) -> TemplateStatus {
+    let terms = &templated.terms;
+    TemplateStatus {
+        name: Some(bounded(&templated.template, 253)).filter(|name| !name.is_empty()),
+        backend: templated.backend,
+        // Of an entry that is gone it is what it was.
+        cost: terms.cost.map(i64::from).or(before.and_then(|b| b.cost)),
+        deprecated: terms.deprecated.as_deref().map(|why| bounded(why, 512)),
     }
 }
 
@@ -81,9 +100,11 @@ fn backend(judged: &Judged) -> Option<BackendStatus> {
     let place = request.place();
     let namespace = match request.block {
         Block::ClusterClaim(_) => place.map(|p| p.namespace.clone()),
-        Block::CiOperator(_) | Block::Template => {
-            Some(crate::backend::namespace(request, &judged.observed).to_owned())
-        }
+        Block::Template(ref templated) => match &templated.stand {
+            Stand::Whole(whole) => whole.namespace.as_ref().map(ToString::to_string),
+            Stand::Held | Stand::Kept { .. } => None,
+        },
+        Block::CiOperator(_) => Some(crate::backend::namespace(request, &judged.observed).to_owned()),
     };
     Some(BackendStatus {
         kind: Some(kind),
@@ -101,6 +122,11 @@ fn hub(judged: &Judged) -> Option<HubStatus> {
     let request = judged.plan.request.as_ref().ok()?;
     if let Block::ClusterClaim(claimed) = &request.block {
         return hub_of_pool(judged, claimed);
+    }
+    let waits = request.hold.is_some() || judged.plan.course.settled();
+    if request.templated().is_some() && waits && judged.observed.writer.is_none() {
+        // A hub is named with the first thing that is asked of it: other claims count this one from then on.
+        return judged.observed.composite.status.hub.clone().filter(|_| judged.observed.made_before());
     }
     let name = crate::backend::provider_config(request, &judged.observed).to_owned();
     Some(HubStatus { name: Some(name), reason: Some(Chosen::OnlyHub.as_str().into()) })

@@ -23,6 +23,7 @@ use crate::{
     intent::Intent,
     observed::{CLUSTER_CLAIM, Environment, Observed},
     pools::Place,
+    templates::{self, COMPANIONS, Stand, Templated},
     text::bounded,
 };
 
@@ -56,7 +57,15 @@ impl Validated {
     pub fn place(&self) -> Option<&Place> {
         match &self.block {
             Block::ClusterClaim(claimed) => claimed.place.as_ref(),
-            Block::CiOperator(_) | Block::Template => None,
+            Block::CiOperator(_) | Block::Template(_) => None,
+        }
+    }
+
+    /// What is asked for by a template, or was.
+    pub fn templated(&self) -> Option<&Templated> {
+        match &self.block {
+            Block::Template(templated) => Some(templated),
+            Block::CiOperator(_) | Block::ClusterClaim(_) => None,
         }
     }
 }
@@ -68,8 +77,8 @@ pub enum Block {
     CiOperator(Map<String, Value>),
     /// A Hive ClusterClaim.
     ClusterClaim(Box<Claimed>),
-    /// What a newer version serves.
-    Template,
+    /// What the catalogue of templates says.
+    Template(Box<Templated>),
 }
 
 /// Something that the owner should know.
@@ -105,7 +114,20 @@ pub fn validate(observed: &Observed, settings: Settings, schema: &Value) -> Resu
 
     let name = ShortName::try_from(observed.composite.metadata.name.as_str())
         .map_err(|e| problems.push(Problem { field: "metadata.name".into(), sentence: e.to_string() }));
+    let tenant = observed.composite.claim.as_ref().map(|c| c.namespace.clone());
+    let mut refused = None;
     let block = match &observed.writer {
+        _ if templates::is_meant(observed) => match Templated::of(spec, tenant.as_deref(), observed) {
+            Ok((templated, refusal)) => {
+                refused = refusal;
+                remarks.extend(templated.remarks());
+                Some(Block::Template(Box::new(templated)))
+            }
+            Err(mut wrong) => {
+                problems.append(&mut wrong);
+                None
+            }
+        },
         // Whatever the claim says by now: the cluster exists, and its request cannot change.
         Some(writer) if writer.name == CLUSTER_CLAIM => {
             let kept = Claimed::kept(writer, observed, &settings, &mut remarks);
@@ -116,8 +138,7 @@ pub fn validate(observed: &Observed, settings: Settings, schema: &Value) -> Resu
         None => asked(spec, schema, &mut problems),
     };
     let (Ok(name), Some(mut block), true) = (name, block, problems.is_empty()) else { return Err(problems) };
-    let tenant = observed.composite.claim.as_ref().map(|c| c.namespace.clone());
-    let hold = hold(&mut block, tenant.as_deref(), observed, &settings);
+    let hold = refused.or_else(|| hold(&mut block, tenant.as_deref(), observed, &settings));
 
     if let Block::CiOperator(forwarded) = &block {
         let unknown = ci_operator::unknown_fields(schema, forwarded);
@@ -175,10 +196,18 @@ fn asked(spec: &Value, schema: &Value, problems: &mut Vec<Problem>) -> Option<Bl
         problems.push(Problem { field: field.to_owned(), sentence });
         None
     };
-    match (&spec["ciOperator"], &spec["clusterClaim"]) {
-        (Value::Null, Value::Null) if spec["template"].is_object() => Some(Block::Template),
+    let (built, pooled) = (&spec["ciOperator"], &spec["clusterClaim"]);
+    let set = if built.is_null() { "clusterClaim" } else { "ciOperator" };
+    let other = !built.is_null() || !pooled.is_null();
+    if other && !spec["template"].is_null() {
+        return problem("spec", format!("sets both {set} and template; set one of them"));
+    }
+    for companion in COMPANIONS.iter().filter(|c| !spec[**c].is_null()) {
+        problem(&format!("spec.{companion}"), format!("belongs to template, and not to {set}"));
+    }
+    match (built, pooled) {
         (Value::Null, Value::Null) => {
-            problem("spec", "sets neither ciOperator nor clusterClaim; set one of them".into())
+            problem("spec", "sets none of ciOperator, clusterClaim and template; set one of them".into())
         }
         (Value::Null, block @ Value::Object(_)) => {
             Claimed::asked(block, problems).map(|asked| Block::ClusterClaim(Box::new(asked)))
@@ -252,16 +281,20 @@ fn run_names(observed: &Observed, remarks: &mut Vec<Remark>) -> Vec<(&'static st
 
 fn hold(block: &mut Block, tenant: Option<&str>, observed: &Observed, settings: &Settings) -> Option<Remark> {
     match block {
-        Block::CiOperator(_) => missing_environment(&observed.environment, settings),
+        Block::CiOperator(_) => missing_environment(&observed.environment, settings).or_else(|| {
+            let counts = settings.quotas_for_ci_operator && observed.pool_is_open();
+            counts.then(|| crate::pools::afford(1, tenant, observed, settings).err()).flatten()
+        }),
         Block::ClusterClaim(claimed) => claimed.place(tenant, observed, settings).err(),
-        Block::Template => Some(Remark::new(
-            Request::BackendNotAvailable,
-            "spec.template is not served by this version of the function; create a new claim with spec.ciOperator or spec.clusterClaim, or ask the platform team",
-        )),
+        Block::Template(templated) => {
+            let open = matches!(templated.stand, Stand::Whole(_)) && observed.pool_is_open();
+            open.then(|| templates::hold(templated, tenant, observed, settings)).flatten()
+        }
     }
 }
 
-fn missing_environment(environment: &Environment, settings: &Settings) -> Option<Remark> {
+/// Why the name of this Konflux cluster is not known, by which hubs know its claims.
+pub(crate) fn missing_environment(environment: &Environment, settings: &Settings) -> Option<Remark> {
     let config = &settings.environment_config;
     match environment {
         Environment::Found(_) => None,

@@ -3,7 +3,11 @@
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 use testplatform_apis::claim::{
-    BLOCK_IMMUTABLE, CI_OPERATOR_IMMUTABLE, CLUSTER_CLAIM_IMMUTABLE, EXACTLY_ONE_BLOCK, LIFETIME_RULE,
+    BLOCK_IMMUTABLE, CI_OPERATOR_IMMUTABLE, CLUSTER_CLAIM_IMMUTABLE, COMPANIONS, EXACTLY_ONE_BLOCK,
+    LIFETIME_RULE, VERSION_OR_IMAGE,
+};
+use testplatform_apis::template::companions::{
+    AUTOSCALE_RULE, COUNT_OR_AUTOSCALE, REPLICAS_RULE, TIMEOUTS_RULE,
 };
 use testplatform_tests::{
     cluster::{Cluster, SOON, at, at_root},
@@ -71,7 +75,19 @@ async fn what_was_accepted_is_accepted(konflux: &Cluster) -> anyhow::Result<()> 
     }, "writeConnectionSecretToRef": { "name": "x" } });
     let pooled = json!({ "clusterClaim": { "version": "4.20", "cloud": "aws" } });
     let timed = json!({ "ciOperator": {}, "lifetime": "90m", "tearDownCluster": false });
-    for (name, spec) in [("task", task), ("pooled", pooled), ("timed", timed)] {
+    let templated = json!({
+        "template": "hosted", "version": "4.20", "parameters": { "fips": true, "list": [1, { "deep": "x" }] },
+        "controlPlane": { "replicas": 3 },
+        "nodeGroups": [
+            { "name": "a", "class": "small", "count": 2, "labels": { "a": "b" }, "parameters": { "x": 1 } },
+            { "name": "b", "class": "small", "autoscale": { "min": 1, "max": 3 },
+              "taints": [{ "key": "k", "effect": "NoSchedule" }] },
+        ],
+        "network": { "podCIDR": "10.132.0.0/14", "dnsNameservers": ["10.0.0.1"] },
+        "hub": { "selector": { "matchLabels": { "region": "x" } }, "affinity": "Pack" },
+        "timeouts": { "provision": "1h" },
+    });
+    for (name, spec) in [("task", task), ("pooled", pooled), ("timed", timed), ("templated", templated)] {
         created(konflux, &claim(name, &spec)).await?;
     }
     for (index, mut example) in examples()?.into_iter().enumerate() {
@@ -86,6 +102,25 @@ async fn what_cannot_be_is_refused(konflux: &Cluster) -> anyhow::Result<()> {
     let cases = [
         (json!({}), EXACTLY_ONE_BLOCK),
         (json!({ "ciOperator": {}, "clusterClaim": { "version": "4.20" } }), EXACTLY_ONE_BLOCK),
+        (json!({ "ciOperator": {}, "template": "hosted" }), EXACTLY_ONE_BLOCK),
+        (json!({ "ciOperator": {}, "nodeGroups": [] }), COMPANIONS),
+        (json!({ "template": "hosted", "version": "4.20", "releaseImage": "x" }), VERSION_OR_IMAGE),
+        (json!({ "template": "hosted", "controlPlane": { "replicas": 2 } }), REPLICAS_RULE),
+        (json!({ "template": "hosted", "timeouts": { "teardown": "5s" } }), TIMEOUTS_RULE),
+        (json!({ "template": "hosted", "nodeGroups": [{ "name": "a", "class": "c" }] }), COUNT_OR_AUTOSCALE),
+        (
+            json!({ "template": "hosted", "nodeGroups": [
+                { "name": "a", "class": "c", "autoscale": { "min": 2, "max": 1 } },
+            ] }),
+            AUTOSCALE_RULE,
+        ),
+        // What no rule of ours says: the list is one by name.
+        (
+            json!({ "template": "hosted", "nodeGroups": [
+                { "name": "a", "class": "c", "count": 1 }, { "name": "a", "class": "c", "count": 1 },
+            ] }),
+            "Duplicate value",
+        ),
         (json!({ "ciOperator": {}, "lifetime": "30s" }), LIFETIME_RULE),
         (json!({ "ciOperator": {}, "lifetime": "soon" }), LIFETIME_RULE),
     ];
@@ -107,11 +142,21 @@ async fn what_may_not_change_does_not(konflux: &Cluster) -> anyhow::Result<()> {
         ("pooled", json!({ "clusterClaim": { "version": "4.21" } }), CLUSTER_CLAIM_IMMUTABLE),
         ("pooled", json!({ "clusterClaim": null, "ciOperator": {} }), BLOCK_IMMUTABLE),
         ("timed", json!({ "lifetime": "30s" }), LIFETIME_RULE),
+        ("timed", json!({ "ciOperator": null, "template": "hosted" }), BLOCK_IMMUTABLE),
+        (
+            "templated",
+            json!({ "template": null, "version": null, "parameters": null, "controlPlane": null,
+            "nodeGroups": null, "network": null, "hub": null, "timeouts": null, "ciOperator": {} }),
+            BLOCK_IMMUTABLE,
+        ),
     ];
     for (name, patch, words) in cases {
         let answer = konflux.merge(&at(CLAIM, NAMESPACE, name), &json!({ "spec": patch })).await;
         refused(answer, words).with_context(|| format!("{name}: {patch}"))?;
     }
+    let templated = at(CLAIM, NAMESPACE, "templated");
+    let change = json!({ "template": "hosted-next", "version": "4.21", "parameters": { "fips": null } });
+    konflux.merge(&templated, &json!({ "spec": change })).await?;
     let timed = at(CLAIM, NAMESPACE, "timed");
     for change in
         [json!({ "lifetime": "4h" }), json!({ "lifetime": null }), json!({ "tearDownCluster": true })]

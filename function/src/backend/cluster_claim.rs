@@ -72,7 +72,7 @@ impl Backend for ClusterClaims {
     fn health(&self, request: &Validated, observed: &Observed) -> Health {
         match &request.block {
             Block::ClusterClaim(claimed) => report::health(claimed, request, observed),
-            Block::CiOperator(_) | Block::Template => Health::default(),
+            Block::CiOperator(_) | Block::Template(_) => Health::default(),
         }
     }
 }

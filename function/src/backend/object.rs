@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 use testplatform_apis::{
     foreign::object::{API_VERSION, KIND},
     names::{Uid, crossplane, ephemeral_cluster as annotations, keys, ours},
+    yaml::sorted,
 };
 
 use super::{Desired, Health};
@@ -33,7 +34,7 @@ pub(super) fn writer(
             (Policies::ObserveDelete, observed.writer.as_ref().is_some_and(Writer::may_watch))
         }
     };
-    for (key, value) in tries(request, observed) {
+    for (key, value) in tries(request, observed).into_iter().chain(asked_for(request)) {
         annotate(key, &value);
     }
     if let Some(ending) = &intent.ending {
@@ -85,6 +86,14 @@ fn tries(request: &Validated, observed: &Observed) -> Vec<(&'static str, String)
     attempt.into_iter().chain(vanished.map(|uid| (ours::VANISHED_UID, uid.0))).collect()
 }
 
+/// What was asked for by a template: on the writer, and on `credentials`, should the writer be lost.
+fn asked_for(request: &Validated) -> Option<(&'static str, String)> {
+    let effective = request.templated()?.effective.as_ref()?;
+    // Without nulls and with sorted keys: the same bytes in every pass.
+    let value = serde_json::to_value(effective).ok()?;
+    Some((ours::EFFECTIVE, sorted(&value).to_string()))
+}
+
 /// The Object that observes the Secret with the credentials. From birth on, paused while no Secret is named:
 /// an Observe-only Object for something absent is a permanent error.
 pub(super) fn credentials(
@@ -105,7 +114,8 @@ pub(super) fn credentials(
         // One with a finalizer is never paused: it could not be deleted any more.
         annotations.insert(crossplane::PAUSED.into(), "true".into());
     }
-    annotations.extend(tries(request, observed).into_iter().map(|(key, value)| (key.into(), value.into())));
+    let notes = tries(request, observed).into_iter().chain(asked_for(request));
+    annotations.extend(notes.map(|(key, value)| (key.into(), value.into())));
     if let Some(granted) = request.lifetime.granted {
         annotations.insert(ours::DEFAULT_LIFETIME.into(), granted.to_string().into());
     }

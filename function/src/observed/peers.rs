@@ -1,4 +1,4 @@
-//! The other composites that take clusters from pools: who holds one, and who waits.
+//! The other composites that count for quotas and for the load of hubs: who holds a cluster, and who waits.
 
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -6,6 +6,7 @@ use serde_json::Value;
 use testplatform_apis::{
     claim::ClusterClaim,
     condition::{ConditionType, Request},
+    duration::GoDuration,
     foreign::{
         cluster_claim,
         meta::{Lenient, ObservedCondition, condition},
@@ -20,7 +21,7 @@ use super::{
 };
 use crate::proto::RunFunctionRequest;
 
-/// Another composite that takes, or wants to take, a cluster from a pool.
+/// Another composite that has, or wants to have, a cluster.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Peer {
     /// When it was made, and its name: the order in which peers are served.
@@ -28,9 +29,20 @@ pub struct Peer {
     /// Namespace of its claim.
     pub tenant: Option<String>,
     /// What it wants.
-    pub wanted: ClusterClaim,
+    pub wanted: Wanted,
     /// What it has.
     pub standing: Standing,
+}
+
+/// What a peer wants.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Wanted {
+    /// A cluster out of a pool.
+    Pool(Box<ClusterClaim>),
+    /// A cluster by template, and what it costs.
+    Template(u32),
+    /// A cluster made by ci-operator, where quotas govern those.
+    CiOperator,
 }
 
 /// What a peer has.
@@ -45,6 +57,8 @@ pub enum Standing {
         /// Name of the pool.
         pool: String,
     },
+    /// A cluster that is in no pool, or the promise of one.
+    HoldsElsewhere,
     /// Nothing yet, and nothing but a hub keeps it from being served.
     WaitsForHub,
     /// Nothing yet, for want of quota.
@@ -67,27 +81,48 @@ pub(super) fn decode(
 }
 
 fn peer(composite: Composite, settings: &Settings, now: Timestamp) -> Option<Peer> {
-    // An API server has checked it; what it does not hold is as good as not asked for.
-    let block = composite.spec["clusterClaim"].as_object()?;
-    let wanted = Lenient::<ClusterClaim>::deserialize(Value::Object(block.clone())).unwrap_or_default().value;
+    let wanted = wanted(&composite, settings)?;
     let late = late(&composite, &wanted, settings, now);
-    let standing = standing(&composite, late)?;
+    let standing = standing(&composite, &wanted, late)?;
     let tenant = composite.claim.map(|c| c.namespace);
     let age = (composite.metadata.creation_timestamp, composite.metadata.name);
     Some(Peer { age, tenant, wanted, standing })
 }
 
+/// None: nothing that counts.
+fn wanted(composite: &Composite, settings: &Settings) -> Option<Wanted> {
+    let spec = &composite.spec;
+    // An API server has checked it; what it does not hold is as good as not asked for.
+    if let Some(block) = spec["clusterClaim"].as_object() {
+        let read = Lenient::<ClusterClaim>::deserialize(Value::Object(block.clone()));
+        return Some(Wanted::Pool(Box::new(read.unwrap_or_default().value)));
+    }
+    if spec["template"].is_string() {
+        // It was told what it costs with its first answer.
+        let told = composite.status.template.as_ref().and_then(|t| t.cost);
+        return Some(Wanted::Template(told.and_then(|cost| u32::try_from(cost).ok()).unwrap_or(1)));
+    }
+    (settings.quotas_for_ci_operator && spec["ciOperator"].is_object()).then_some(Wanted::CiOperator)
+}
+
 /// Whether one that was never answered is not waited for any more: it may never be, because its Composition is another one or its
 /// pipeline breaks. What its owner chose cannot prolong that.
-fn late(composite: &Composite, wanted: &ClusterClaim, settings: &Settings, now: Timestamp) -> bool {
+fn late(composite: &Composite, wanted: &Wanted, settings: &Settings, now: Timestamp) -> bool {
     let longest = settings.default_provision_timeout;
-    let timeout = wanted.timeout.map_or(longest, |own| own.min(longest));
+    let own = match wanted {
+        Wanted::Pool(wanted) => wanted.timeout,
+        Wanted::Template(_) => {
+            composite.spec["timeouts"]["provision"].as_str().and_then(|own| own.parse().ok())
+        }
+        Wanted::CiOperator => None,
+    };
+    let timeout = own.map_or(longest, |own: GoDuration| own.min(longest));
     let made = composite.metadata.creation_timestamp;
     made.is_none_or(|made| made.checked_add(timeout.get()).is_ok_and(|deadline| deadline <= now))
 }
 
 /// None: it neither has a cluster nor is next to get one.
-fn standing(composite: &Composite, late: bool) -> Option<Standing> {
+fn standing(composite: &Composite, wanted: &Wanted, late: bool) -> Option<Standing> {
     let shown = |type_: ConditionType| condition(&composite.conditions, type_.as_str());
     let known = &composite.status;
     let over = match known.phase {
@@ -102,8 +137,22 @@ fn standing(composite: &Composite, late: bool) -> Option<Standing> {
     if over {
         return None;
     }
+    let answered = shown(ConditionType::RequestAccepted);
+    let elsewhere = match wanted {
+        Wanted::Pool(_) => false,
+        // A hub is named with the first thing that is asked of it.
+        Wanted::Template(_) => known.hub.as_ref().is_some_and(|h| h.name.is_some()),
+        Wanted::CiOperator => {
+            let held =
+                known.phase == Some(Phase::Pending) && answered.is_some_and(ObservedCondition::is_false);
+            known.phase.is_some() && !held
+        }
+    };
+    if elsewhere {
+        return Some(Standing::HoldsElsewhere);
+    }
     let backend = known.backend.as_ref().filter(|b| b.kind.as_deref() == Some(cluster_claim::KIND));
-    let hub = known.hub.as_ref().and_then(|h| h.name.clone());
+    let hub = known.hub.as_ref().and_then(|h| h.name.clone()).filter(|_| matches!(wanted, Wanted::Pool(_)));
     if let Some((hub, backend)) = hub.zip(backend) {
         let text = |field: &Option<String>| field.clone().unwrap_or_default();
         return Some(Standing::Holds { hub, namespace: text(&backend.namespace), pool: text(&backend.pool) });
@@ -111,7 +160,7 @@ fn standing(composite: &Composite, late: bool) -> Option<Standing> {
     if composite.metadata.deletion_timestamp.is_some() {
         return None;
     }
-    let Some(answer) = shown(ConditionType::RequestAccepted) else {
+    let Some(answer) = answered else {
         // Made just now, and answered at the same time as this one perhaps.
         return (known.phase.is_none() && !late).then_some(Standing::WaitsForHub);
     };

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use testplatform_apis::{
     claim::{API_VERSION, COMPOSITE_KIND},
     input::Settings,
+    names::ours,
 };
 
 use super::Observed;
@@ -33,10 +34,15 @@ impl Names {
     }
 }
 
+/// apiVersion and kind of what administrators configure.
+const ENVIRONMENT_CONFIG: (&str, &str) = ("apiextensions.crossplane.io/v1beta1", "EnvironmentConfig");
+
 /// The EnvironmentConfig that names this Konflux cluster.
 pub(super) const ENVIRONMENT: Names = Names { dynamic: "envcfg", bootstrap: Some("environment-config") };
 /// The EnvironmentConfig with the catalogue of pools.
 pub(super) const POOLS: Names = Names { dynamic: "pools", bootstrap: Some("pool-catalogue") };
+/// The EnvironmentConfigs that are the catalogue of templates.
+pub(super) const TEMPLATES: Names = Names { dynamic: "templates", bootstrap: Some("template-catalogue") };
 /// All composites. Never bootstrapped: it would be fetched in every pass of every claim.
 pub(super) const PEERS: Names = Names { dynamic: "clusters", bootstrap: None };
 
@@ -49,16 +55,25 @@ pub(crate) fn fetched<'a>(request: &'a RunFunctionRequest, names: &Names) -> Opt
         .or_else(|| request.extra_resources.get(names.dynamic))
 }
 
+/// What a claim needs beside the name of this Konflux cluster.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wants {
+    /// The catalogue of pools, which has the quotas too, and the composites that are counted, while nothing was asked of a hub.
+    pub pools: bool,
+    /// The catalogue of templates, always: an entry that changes may be one of the cluster that is there.
+    pub templates: bool,
+}
+
 /// What to ask core for. A function of the claim, the Composition and what is observed alone, never of what was already
 /// fetched, or core ≤ 2.3 never settles. Cores that announce no capabilities may be so old that they know only the old map.
 ///
-/// `pools`: the claim takes a cluster from a pool. The catalogue, and the composites that quota and the load of hubs are counted
+/// The catalogue of pools, and the composites that quota and the load of hubs are counted
 /// by, are asked for only while that is open: a cluster that was asked for stays where it is, and one that is over asks for nothing.
 pub fn requirements(
     request: &RunFunctionRequest,
     observed: &Observed,
     settings: &Settings,
-    pools: bool,
+    wants: Wants,
 ) -> Option<Requirements> {
     let mut map = BTreeMap::new();
     let mut ask = |names: &Names, selector: ResourceSelector| {
@@ -67,7 +82,13 @@ pub fn requirements(
         }
     };
     ask(&ENVIRONMENT, environment_config(&settings.environment_config));
-    if pools && observed.pool_is_open() {
+    if wants.templates {
+        let catalogue = Match::MatchLabels(MatchLabels {
+            labels: BTreeMap::from([(ours::CATALOGUE.to_owned(), "true".to_owned())]),
+        });
+        ask(&TEMPLATES, selector(ENVIRONMENT_CONFIG.0, ENVIRONMENT_CONFIG.1, catalogue));
+    }
+    if wants.pools && observed.pool_is_open() {
         ask(&POOLS, environment_config(&settings.pools));
         // No labels: core gives all of them to all cores, which a selector without a match does not.
         let all = Match::MatchLabels(MatchLabels::default());
@@ -93,7 +114,7 @@ impl Requirements {
 
 fn environment_config(name: &str) -> ResourceSelector {
     let named = Match::MatchName(name.to_owned());
-    selector("apiextensions.crossplane.io/v1beta1", "EnvironmentConfig", named)
+    selector(ENVIRONMENT_CONFIG.0, ENVIRONMENT_CONFIG.1, named)
 }
 
 pub(crate) fn selector(api_version: &str, kind: &str, matching: Match) -> ResourceSelector {

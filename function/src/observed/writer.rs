@@ -86,6 +86,11 @@ impl Writer {
         Self { name, object, link }
     }
 
+    /// Whether it carries what was made by a template.
+    pub fn is_of_template(&self) -> bool {
+        !matches!(self.name, EPHEMERAL_CLUSTER | CLUSTER_CLAIM)
+    }
+
     /// What was last asked for.
     pub fn manifest(&self) -> &Value {
         &self.object.spec.for_provider.manifest

@@ -9,7 +9,7 @@ use testplatform_apis::{
 
 use super::{entry, matching::candidates};
 use crate::{
-    observed::{Peer, Standing},
+    observed::{Peer, Standing, Wanted},
     validate::Remark,
 };
 
@@ -27,18 +27,37 @@ impl<'a> Load<'a> {
     pub fn within_quota(&self, pools: &[&'a Pool]) -> Result<Vec<&'a Pool>, Remark> {
         let quota = self.tenant.and_then(|tenant| self.catalogue.quota(tenant));
         let Some((quota, tenant)) = quota.zip(self.tenant) else { return Ok(pools.to_vec()) };
-        let ahead: Vec<&Peer> = self.peers.iter().filter(|p| self.takes_quota(p, quota)).collect();
-        let taken = u32::try_from(ahead.len()).unwrap_or(u32::MAX);
-        let spent = ahead.iter().map(|p| self.cost(p)).fold(0, u32::saturating_add);
+        let (taken, spent) = self.taken(quota);
         let affordable: Vec<&Pool> = pools
             .iter()
             .copied()
             .filter(|p| quota.budget.is_none_or(|budget| spent.saturating_add(p.cost) <= budget))
             .collect();
         if quota.max_concurrent.is_some_and(|max| taken >= max) || affordable.is_empty() {
-            return Err(Remark::new(Request::QuotaExceeded, exceeded(quota, tenant, pools)));
+            let cheapest = pools.iter().map(|p| p.cost).min().unwrap_or(1);
+            let words = exceeded(quota, tenant, cheapest, " from pools");
+            return Err(Remark::new(Request::QuotaExceeded, words));
         }
         Ok(affordable)
+    }
+
+    /// Whether one cluster more that comes from no pool is within the tenant's quota.
+    pub fn affords(&self, cost: u32) -> Result<(), Remark> {
+        let quota = self.tenant.and_then(|tenant| self.catalogue.quota(tenant));
+        let Some((quota, tenant)) = quota.zip(self.tenant) else { return Ok(()) };
+        let (taken, spent) = self.taken(quota);
+        let beyond = quota.budget.is_some_and(|budget| spent.saturating_add(cost) > budget);
+        if beyond || quota.max_concurrent.is_some_and(|max| taken >= max) {
+            return Err(Remark::new(Request::QuotaExceeded, exceeded(quota, tenant, cost, "")));
+        }
+        Ok(())
+    }
+
+    /// How many clusters come before this one, and what they cost.
+    fn taken(&self, quota: &Quota) -> (u32, u32) {
+        let ahead: Vec<&Peer> = self.peers.iter().filter(|p| self.takes_quota(p, quota)).collect();
+        let spent = ahead.iter().map(|p| self.cost(p)).fold(0, u32::saturating_add);
+        (u32::try_from(ahead.len()).unwrap_or(u32::MAX), spent)
     }
 
     /// Whether the hub of a pool takes one cluster more.
@@ -48,7 +67,7 @@ impl<'a> Load<'a> {
         let on_it = |peer: &&Peer| match &peer.standing {
             Standing::Holds { hub: taken, .. } => taken == hub.provider_config(),
             Standing::WaitsForHub if self.before(peer) => self.may_go_to(peer, hub.provider_config()),
-            Standing::WaitsForHub | Standing::WaitsForQuota => false,
+            Standing::WaitsForHub | Standing::WaitsForQuota | Standing::HoldsElsewhere => false,
         };
         self.peers.iter().filter(on_it).count() < usize::try_from(max).unwrap_or(usize::MAX)
     }
@@ -56,7 +75,7 @@ impl<'a> Load<'a> {
     fn takes_quota(&self, peer: &Peer, quota: &Quota) -> bool {
         let same = peer.tenant.as_deref() == self.tenant;
         same && match &peer.standing {
-            Standing::Holds { .. } => true,
+            Standing::Holds { .. } | Standing::HoldsElsewhere => true,
             // One that can never be afforded is not waited for.
             Standing::WaitsForHub | Standing::WaitsForQuota => {
                 let ever = |cost| quota.budget.is_none_or(|budget| cost <= budget);
@@ -71,18 +90,24 @@ impl<'a> Load<'a> {
             Standing::Holds { hub, namespace, pool } => {
                 entry(self.catalogue, hub, namespace, pool).map(|(pool, _)| pool.cost)
             }
-            Standing::WaitsForHub | Standing::WaitsForQuota => self.cheapest(peer),
+            Standing::WaitsForHub | Standing::WaitsForQuota | Standing::HoldsElsewhere => self.cheapest(peer),
         };
         cost.unwrap_or(1)
     }
 
     fn cheapest(&self, peer: &Peer) -> Option<u32> {
-        let own = candidates(self.catalogue, &peer.wanted, peer.tenant.as_deref());
+        let wanted = match &peer.wanted {
+            Wanted::Pool(wanted) => wanted,
+            Wanted::Template(cost) => return Some(*cost),
+            Wanted::CiOperator => return Some(1),
+        };
+        let own = candidates(self.catalogue, wanted, peer.tenant.as_deref());
         own.iter().map(|p| p.cost).min()
     }
 
     fn may_go_to(&self, peer: &Peer, hub: &str) -> bool {
-        let own = candidates(self.catalogue, &peer.wanted, peer.tenant.as_deref());
+        let Wanted::Pool(wanted) = &peer.wanted else { return false };
+        let own = candidates(self.catalogue, wanted, peer.tenant.as_deref());
         own.iter().any(|p| self.catalogue.hub(p).is_some_and(|h| h.provider_config() == hub))
     }
 
@@ -97,10 +122,8 @@ fn counted(number: u32, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
-fn exceeded(quota: &Quota, tenant: &str, pools: &[&Pool]) -> String {
-    let clusters =
-        quota.max_concurrent.map(|max| format!("{} from pools at a time", counted(max, "cluster")));
-    let cheapest = pools.iter().map(|p| p.cost).min().unwrap_or(1);
+fn exceeded(quota: &Quota, tenant: &str, cheapest: u32, origin: &str) -> String {
+    let clusters = quota.max_concurrent.map(|max| format!("{}{origin} at a time", counted(max, "cluster")));
     if let Some(budget) = quota.budget.filter(|budget| cheapest > *budget) {
         return format!(
             "a cluster that fits costs {cheapest}, and namespace {tenant} has a budget of {budget} in all; ask the platform team for more"

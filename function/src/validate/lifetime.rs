@@ -40,7 +40,7 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    /// Those of the input, and of the pool.
+    /// Those of the input, and of the pool or template.
     pub fn of(block: &Block, settings: &Settings) -> Self {
         let of_input = Self {
             default_lifetime: settings.default_lifetime,
@@ -49,13 +49,23 @@ impl Limits {
             timeout: settings.default_provision_timeout,
             told_timeout: settings.told_provision_timeout,
         };
-        let Block::ClusterClaim(claimed) = block else { return of_input };
-        let place = claimed.place.as_ref();
-        let of_pool = place.and_then(|p| p.max_lifetime);
-        let max_lifetime = [of_pool, settings.max_lifetime].into_iter().flatten().min();
+        let (of_place, of_claim) = match block {
+            Block::CiOperator(_) => return of_input,
+            Block::ClusterClaim(claimed) => {
+                let place = claimed.place.as_ref();
+                let spans = (place.and_then(|p| p.default_lifetime), place.and_then(|p| p.max_lifetime));
+                (spans, claimed.wanted.timeout)
+            }
+            Block::Template(templated) => {
+                let terms = &templated.terms;
+                ((terms.default_lifetime, terms.max_lifetime), terms.provision)
+            }
+        };
+        let (default, most) = of_place;
+        let max_lifetime = [most, settings.max_lifetime].into_iter().flatten().min();
         // A maximum holds for claims that ask for nothing too, as Hive has it: else its own end would come as a surprise.
-        let default = place.and_then(|p| p.default_lifetime).or(settings.default_lifetime).or(max_lifetime);
-        let asked = claimed.wanted.timeout.unwrap_or(settings.default_provision_timeout);
+        let default = default.or(settings.default_lifetime).or(max_lifetime);
+        let asked = of_claim.unwrap_or(settings.default_provision_timeout);
         let timeout = settings.max_provision_timeout.map_or(asked, |max| asked.min(max));
         Self {
             default_lifetime: default.map(|d| max_lifetime.map_or(d, |max| d.min(max))),

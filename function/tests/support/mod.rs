@@ -13,6 +13,7 @@ pub mod examples;
 pub mod hive;
 pub mod pool;
 pub mod requests;
+pub mod templates;
 pub mod times;
 pub mod tools;
 pub mod trouble;

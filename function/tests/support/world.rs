@@ -35,6 +35,8 @@ pub struct World {
     pub environment: Option<Value>,
     /// The catalogue of pools.
     pub catalogue: Option<Value>,
+    /// The catalogue of templates: whole EnvironmentConfigs.
+    pub templates: Vec<Value>,
     /// The other composites.
     pub peers: Vec<Value>,
     pub status: Value,
@@ -75,6 +77,7 @@ impl Default for World {
             input: json!({ "apiVersion": "testplatform.fn.crossplane.io/v1beta1", "kind": "Input" }),
             environment: Some(json!({ "clusterName": "stone-prd" })),
             catalogue: None,
+            templates: vec![],
             peers: vec![],
             status: json!({}),
             conditions: BTreeMap::new(),

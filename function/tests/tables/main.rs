@@ -6,6 +6,7 @@ mod phases;
 mod requests;
 #[path = "../support/mod.rs"]
 mod support;
+mod templates;
 
 use support::world::World;
 

@@ -16,7 +16,7 @@ const REQUESTS: &[(Change, &str, &str, Request, &str)] = &[
         "Failed",
         "False",
         Request::InvalidClaim,
-        "spec: sets neither ciOperator nor clusterClaim",
+        "spec: sets none of ciOperator, clusterClaim and template",
     ),
     (|w| w.spec["clusterClaim"] = json!({}), "Failed", "False", Request::InvalidClaim, "spec: sets both"),
     (
@@ -84,12 +84,20 @@ const REQUESTS: &[(Change, &str, &str, Request, &str)] = &[
         Request::EnvironmentConfigInvalid,
         "data.clusterName",
     ),
+    // What belongs to templates is not dropped beside another block.
     (
-        |w| w.spec = json!({ "template": { "name": "hosted" } }),
-        "Pending",
+        |w| w.spec["template"] = json!("hosted"),
+        "Failed",
         "False",
-        Request::BackendNotAvailable,
-        "spec.template",
+        Request::InvalidClaim,
+        "spec: sets both ciOperator and template",
+    ),
+    (
+        |w| w.spec["nodeGroups"] = json!([]),
+        "Failed",
+        "False",
+        Request::InvalidClaim,
+        "spec.nodeGroups: belongs to template, and not to ciOperator",
     ),
     (
         |w| w.spec = json!({ "clusterClaim": { "version": "4.20" } }),
@@ -328,5 +336,8 @@ fn every_request_is_accepted_or_refused_in_words_that_name_the_field() {
         assert!(shown["message"].as_str().unwrap().contains(part), "case {i}: {shown}");
         seen.insert(*reason);
     }
+    seen.extend(crate::templates::REQUESTS.iter().map(|(_, reason, _)| *reason));
+    // Only an accepted one can show it, which needs a backend that is served: see tests/templates.
+    seen.insert(Request::TemplateDeprecated);
     assert_eq!(seen, Request::ALL.iter().copied().collect(), "every reason has its case");
 }

@@ -9,6 +9,7 @@ use super::{Class, Document, Entry, Flaw, Kit, Made, NetworkField, Parameter, Re
 use crate::duration::GoDuration;
 use crate::names::ObjectName;
 use crate::template::Backend;
+use crate::template::companions::{COUNT_OR_AUTOSCALE, NodeGroup};
 use crate::template::kind::Kind;
 use crate::template::parameter::{Rule, under};
 use crate::template::version::Version;
@@ -100,16 +101,7 @@ fn kit<K: Kind>(document: &Document, releases: &mut Vec<Release>, flaws: &mut Fl
     let of_nodes =
         self::parameters("nodeParameters", &document.node_parameters, flaws, |words| base.node_target(words));
     limits::<K>(document, &base, flaws);
-    for (i, group) in document.default_node_groups.iter().enumerate() {
-        if !K::BACKEND.capabilities().node_groups {
-            flaws.add("defaultNodeGroups", format!("{} has no node groups", K::BACKEND));
-            break;
-        }
-        if !classes.contains_key(&group.class) {
-            let sentence = "is none of allowedNodeClasses";
-            flaws.add(&format!("defaultNodeGroups[{i}].class"), sentence);
-        }
-    }
+    default_groups::<K>(document, &classes, flaws);
     Some(Kit { base, classes, parameters, node_parameters: of_nodes })
 }
 
@@ -262,6 +254,51 @@ where
         }
     }
     found
+}
+
+/// What no claim could ask for is no default.
+fn default_groups<K: Kind>(
+    document: &Document,
+    classes: &BTreeMap<String, Class<K::Machine>>,
+    flaws: &mut Flaws<'_>,
+) {
+    let can = K::BACKEND.capabilities();
+    let groups = &document.default_node_groups;
+    if !can.node_groups && !groups.is_empty() {
+        flaws.add("defaultNodeGroups", format!("{} has no node groups", K::BACKEND));
+        return;
+    }
+    let mut seen = BTreeSet::new();
+    for (i, group) in groups.iter().enumerate() {
+        let mut flaw = |member: &str, sentence: String| {
+            flaws.add(&format!("defaultNodeGroups[{i}]{member}"), sentence);
+        };
+        if !seen.insert(&group.name) {
+            flaw(".name", "is there already".into());
+        }
+        if !classes.contains_key(&group.class) {
+            flaw(".class", "is none of allowedNodeClasses".into());
+        }
+        if group.count.is_some() == group.autoscale.is_some() {
+            flaw("", COUNT_OR_AUTOSCALE.into());
+        }
+        for (member, set, fits) in [
+            (".autoscale", group.autoscale.is_some(), can.autoscale),
+            (".arch", group.arch.is_some(), can.arch),
+            (".failureDomain", group.failure_domain.is_some(), can.failure_domain),
+            (".labels", !group.labels.is_empty(), can.labels),
+            (".taints", !group.taints.is_empty(), can.taints),
+        ] {
+            if set && !fits {
+                flaw(member, format!("is nothing that {} has", K::BACKEND));
+            }
+        }
+    }
+    let most = |g: &NodeGroup| g.count.or(g.autoscale.map(|a| a.max)).and_then(|n| u32::try_from(n).ok());
+    let all = groups.iter().filter_map(most).fold(0, u32::saturating_add);
+    if document.limits.max_nodes.is_some_and(|limit| all > limit) {
+        flaws.add("defaultNodeGroups", "has more nodes in all than limits.maxNodes".to_owned());
+    }
 }
 
 fn limits<K: Kind>(document: &Document, base: &K, flaws: &mut Flaws<'_>) {

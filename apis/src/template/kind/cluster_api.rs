@@ -121,7 +121,7 @@ impl Kind for ClusterApi {
             }
             let names = classes.classes.values().enumerate();
             names.for_each(|(i, value)| {
-                nulls(&format!("controlPlaneClasses.classes[{i}]"), value, &mut found)
+                nulls(&format!("controlPlaneClasses.classes[{i}]"), value, &mut found);
             });
         }
         found

@@ -10,7 +10,7 @@ use crate::template::Backend;
 #[derive(JsonSchema, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Osac {
-    /// The template of OSAC's, such as osac.templates.ocp_4_17_small.
+    /// The template of OSAC's, such as `osac.templates.ocp_4_17_small`.
     #[serde(rename = "templateID")]
     pub template_id: String,
     /// Whether OSAC can change version and parameters of a cluster that is there. If not set, not.

@@ -36,7 +36,12 @@ impl World {
         };
         let peers: Vec<_> = self.peers.iter().map(|peer| json!({ "resource": peer })).collect();
         let mut required = json!({ "envcfg": { "items": config(&self.environment) } });
-        if !self.spec["clusterClaim"].is_null() {
+        let governed = self.input["quotasForCiOperator"] == true;
+        if !self.spec["template"].is_null() {
+            let items: Vec<_> = self.templates.iter().map(|t| json!({ "resource": t })).collect();
+            required["templates"] = json!({ "items": items });
+        }
+        if !self.spec["clusterClaim"].is_null() || !self.spec["template"].is_null() || governed {
             required["pools"] = json!({ "items": config(&self.catalogue) });
             required["clusters"] = json!({ "items": peers });
         }

@@ -1,0 +1,222 @@
+//! An entry as administrators write it: what is read, and the schema for editors.
+
+use std::collections::BTreeMap;
+
+use schemars::{JsonSchema, Schema};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::duration::GoDuration;
+use crate::names::ObjectName;
+use crate::template::Backend;
+use crate::template::companions::{NodeGroup, Selector, Timeouts};
+use crate::template::kind::{Caas, ClusterApi, Host, HyperShift, MachineDocument, Osac, Worker};
+use crate::template::parameter::Rule;
+
+/// `data` as administrators write it.
+#[derive(JsonSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct Document {
+    /// What people call it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What it is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Whether clusters may be asked for. Those that are there go on. If not set, true.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub enabled: Option<bool>,
+    /// Why it should not be used any more and what should, in a sentence. It still works; claims show the sentence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deprecated: Option<String>,
+    /// What makes the clusters. Required.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backend: Option<Backend>,
+    /// Where they come from, in the words of the backend. Required.
+    #[schemars(with = "Reference")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backend_ref: Option<Map<String, Value>>,
+    /// Which hubs will do. If not set, any that serves the backend.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hub_selector: Option<Selector>,
+    /// Namespace on the hub in which the objects are made. If not set, the hub's own for this backend.
+    #[schemars(with = "Option<String>", length(max = 63))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<ObjectName>,
+    /// Namespaces whose claims may use it, by their exact names; `*` stands for all. Empty: nobody. Required.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allowed_tenants: Option<Vec<String>>,
+    /// The only release, instead of `releases`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// The image of the only release.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
+    /// The version that the image itself names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub image_version: Option<String>,
+    /// The releases that claims may ask for. A claim that asks for none gets the first that is enabled and not deprecated.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub releases: Vec<ReleaseDocument>,
+    /// Templates whose clusters may move to this one, by their names. They have the same backend.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub upgrades_from: Vec<String>,
+    /// What claims may set in `parameters`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub parameters: BTreeMap<String, Rule>,
+    /// What claims may set in `nodeGroups[].parameters`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub node_parameters: BTreeMap<String, Rule>,
+    /// The kinds of nodes that claims may ask for, each in the words of the backend.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub allowed_node_classes: BTreeMap<String, ClassDocument>,
+    /// The node groups of claims that say nothing of any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub default_node_groups: Vec<NodeGroup>,
+    /// How many control-plane nodes claims get that do not say. If not set, what backendRef says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default_control_plane_replicas: Option<i32>,
+    /// How much claims may ask for.
+    pub limits: Limits,
+    /// What one cluster counts for in the budget of a quota. If not set, 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<u32>,
+    /// Lifetime of clusters whose claims ask for none. If not set, the default of the function's input, else maxLifetime.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default_lifetime: Option<GoDuration>,
+    /// The longest lifetime that a claim may have. If not set, the maximum of the function's input.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_lifetime: Option<GoDuration>,
+    /// How long things may take where claims do not say.
+    pub timeouts: Timeouts,
+    /// Whose object tells how the cluster does, where the backend's own tells little. Only with caas.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub observes: Option<Observes>,
+    /// Whether clusters have a password for kubeadmin. If not set, true where the backend has any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub password: Option<bool>,
+}
+
+/// `backendRef` of whichever backend; only for the schema.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[expect(
+    dead_code,
+    clippy::large_enum_variant,
+    reason = "only an editor's view; values are read as their backend's"
+)]
+enum Reference {
+    HyperShift(HyperShift),
+    ClusterApi(ClusterApi),
+    Caas(Caas),
+    Osac(Osac),
+}
+
+/// A kind of nodes as it is written.
+#[derive(JsonSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct ClassDocument {
+    /// What it is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Whether the load may take away the last node of a group.
+    pub scale_to_zero: bool,
+    /// What it is, in the words of the backend.
+    #[schemars(with = "MachineReference")]
+    pub machine: Map<String, Value>,
+}
+
+/// `machine` of whichever backend; only for the schema.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "an editor's view of what is read by the backend that the entry names")]
+enum MachineReference {
+    HyperShift(MachineDocument),
+    ClusterApi(Worker),
+    Osac(Host),
+}
+
+/// A release as it is written.
+#[derive(JsonSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct ReleaseDocument {
+    /// The whole version, such as 4.20.3. Required.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// The release image, or the name or UUID of the machine image.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
+    /// The version that the image itself names, as found in its properties. It must be the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub image_version: Option<String>,
+    /// Whether clusters may be asked for with it. Those that have it keep it. If not set, true.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub enabled: Option<bool>,
+    /// Why it should not be used any more, in a sentence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deprecated: Option<String>,
+    /// Versions to which a cluster that has it may go, whole ones or minor ones such as 4.21. If not set, any newer one of the same and the
+    /// next minor version.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allowed_upgrades: Option<Vec<String>>,
+}
+
+/// How much claims may ask for.
+#[derive(JsonSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct Limits {
+    /// The fewest nodes of all groups together. If not set, none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_nodes: Option<u32>,
+    /// The most nodes of all groups together. If not set, any number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_nodes: Option<u32>,
+    /// The most node groups. If not set, 32.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_node_groups: Option<u32>,
+    /// Numbers of control-plane nodes. If not set, all that the backend knows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub control_plane_replicas: Option<Vec<u32>>,
+    /// Which members of `network` claims may set. If not set, none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub network: Vec<NetworkField>,
+    /// What an image that a claim brings along must begin with, such as quay.io/openshift-release-dev/. If not set, claims bring none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub release_images: Vec<String>,
+}
+
+/// A member of `network`.
+#[derive(JsonSchema, Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum NetworkField {
+    /// `network.podCIDR`.
+    #[serde(rename = "podCIDR")]
+    PodCidr,
+    /// `network.serviceCIDR`.
+    #[serde(rename = "serviceCIDR")]
+    ServiceCidr,
+    /// `network.machineCIDR`.
+    #[serde(rename = "machineCIDR")]
+    MachineCidr,
+    /// `network.internal`.
+    #[serde(rename = "internal")]
+    Internal,
+    /// `network.external`.
+    #[serde(rename = "external")]
+    External,
+    /// `network.dnsNameservers`.
+    #[serde(rename = "dnsNameservers")]
+    DnsNameservers,
+}
+
+/// Whose object tells how a cluster does.
+#[derive(JsonSchema, Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Observes {
+    /// The HostedCluster that the backend makes.
+    HyperShift,
+}
+
+/// The JSON schema of `data`, for editors and checks before an entry is applied.
+pub fn schema() -> Schema {
+    schemars::schema_for!(Document)
+}

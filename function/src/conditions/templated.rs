@@ -1,0 +1,111 @@
+//! The conditions that only claims with a template have: all of them, from the first response on, so that tools can wait for them.
+
+use testplatform_apis::{
+    condition::{
+        Condition, ConditionStatus, ControlPlaneLevel, HubSelection, Infrastructure, NodesLevel, SetupLevel,
+        SpecLevel, TearDown, TemplateConditionType,
+    },
+    phase::Phase,
+};
+
+use crate::{Judged, backend::Level, templates::Stand, text::bounded};
+
+/// None, for other claims.
+pub(super) fn conditions(judged: &Judged) -> Vec<Condition> {
+    use TemplateConditionType as T;
+    let spec = &judged.observed.composite.spec;
+    let meant = match &judged.plan.request {
+        Ok(request) => request.templated().is_some(),
+        Err(_) => {
+            ["ciOperator", "clusterClaim"].iter().all(|b| spec[b].is_null()) && !spec["template"].is_null()
+        }
+    };
+    if !meant {
+        return vec![];
+    }
+    let levels = &judged.plan.health.levels;
+    let unseen = "nothing was seen on the hub yet";
+    let untold = "the hub does not tell";
+    vec![
+        hub_selected(),
+        shown(T::InfrastructureReady, levels.infrastructure.as_ref(), Infrastructure::NotObserved, unseen),
+        shown(
+            T::ControlPlaneAvailable,
+            levels.control_plane.as_ref(),
+            ControlPlaneLevel::NotObserved,
+            unseen,
+        ),
+        shown(T::NodesReady, levels.nodes_ready.as_ref(), NodesLevel::NotReported, untold),
+        shown(T::TemplateApplied, levels.setup.as_ref(), SetupLevel::NotReported, untold),
+        spec_applied(judged),
+        tear_down(judged),
+    ]
+}
+
+fn hub_selected() -> Condition {
+    Condition::of_template(
+        TemplateConditionType::HubSelected,
+        ConditionStatus::Unknown,
+        HubSelection::NotChosen.as_str(),
+        "no hub was chosen yet",
+    )
+}
+
+/// What the backend says, else that nothing is known.
+fn shown<R: std::fmt::Display>(
+    type_: TemplateConditionType,
+    level: Option<&Level<R>>,
+    otherwise: R,
+    words: &str,
+) -> Condition {
+    match level {
+        Some(level) => Condition::of_template(
+            type_,
+            level.status,
+            level.reason.to_string(),
+            bounded(&level.message, 1024),
+        ),
+        None => Condition::of_template(type_, ConditionStatus::Unknown, otherwise.to_string(), words),
+    }
+}
+
+fn spec_applied(judged: &Judged) -> Condition {
+    let made = |status, reason: SpecLevel, words: &str| {
+        Condition::of_template(TemplateConditionType::SpecApplied, status, reason.as_str(), words)
+    };
+    let course = &judged.plan.course;
+    let unknown = |words| made(ConditionStatus::Unknown, SpecLevel::NotObserved, words);
+    if course.settled() {
+        return unknown("there is no cluster, and none is asked for");
+    }
+    let stand = judged.plan.request.as_ref().ok().and_then(|r| r.templated()).map(|t| &t.stand);
+    match stand {
+        Some(Stand::Kept { reason: SpecLevel::NotObserved, message }) => unknown(message),
+        Some(Stand::Kept { reason, message }) => made(ConditionStatus::False, *reason, message),
+        Some(Stand::Whole(_)) if judged.observed.writer.is_some() => shown(
+            TemplateConditionType::SpecApplied,
+            judged.plan.health.levels.spec.as_ref(),
+            SpecLevel::NotObserved,
+            "asked for; the hub has not said yet what it made of it",
+        ),
+        Some(Stand::Whole(_) | Stand::Held) | None => unknown("nothing was asked of the hub yet"),
+    }
+}
+
+fn tear_down(judged: &Judged) -> Condition {
+    let type_ = TemplateConditionType::TearDownComplete;
+    let course = &judged.plan.course;
+    if let Some(over) = &course.over {
+        let words = if over.words.is_empty() { "nothing is left that costs money" } else { &over.words };
+        return Condition::of_template(type_, ConditionStatus::True, bounded(&over.reason, 256), words);
+    }
+    let ends = matches!(course.phase, Phase::Deprovisioning | Phase::Deprovisioned | Phase::Failed);
+    let (reason, words) = match &judged.plan.health.ending_fails {
+        Some(why) if ends => {
+            (TearDown::Blocked, format!("the hub cannot destroy it and goes on trying: {why}"))
+        }
+        None if ends => (TearDown::InProgress, "the cluster is being torn down".to_owned()),
+        Some(_) | None => (TearDown::NotRequested, "nobody asked for the end".to_owned()),
+    };
+    Condition::of_template(type_, ConditionStatus::False, reason.as_str(), bounded(&words, 1024))
+}

@@ -1,0 +1,45 @@
+//! The catalogue of templates as it was fetched: every entry as it is written, since only the one that a claim names is read.
+
+use serde::Deserialize;
+use serde_json::Value;
+use testplatform_apis::foreign::meta::Metadata;
+
+use super::required::{TEMPLATES, fetched};
+use crate::{proto::RunFunctionRequest, wire};
+
+/// What is known of the catalogue. An error in it is never one of the pass: live clusters do not need it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Templates {
+    /// It was not fetched; while a claim needs it, this answer is not the last.
+    NotFetched,
+    /// Its entries, by name.
+    Found(Vec<Listed>),
+}
+
+/// An entry as it is written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Listed {
+    /// Name of the EnvironmentConfig, and so of the template.
+    pub name: String,
+    /// Its `data`.
+    pub data: Value,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Raw {
+    metadata: Metadata,
+    data: Value,
+}
+
+impl Templates {
+    pub(super) fn decode(request: &RunFunctionRequest) -> Self {
+        let Some(found) = fetched(request, &TEMPLATES) else { return Self::NotFetched };
+        // What cannot be read takes nothing from the others.
+        let read = found.items.iter().filter_map(|item| wire::from_struct::<Raw>(&item.resource).ok());
+        let mut listed: Vec<Listed> =
+            read.map(|raw| Listed { name: raw.metadata.name, data: raw.data }).collect();
+        listed.sort_by(|a, b| a.name.cmp(&b.name));
+        Self::Found(listed)
+    }
+}

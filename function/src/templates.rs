@@ -1,0 +1,303 @@
+//! A claim with a template: which entry of the catalogue it means, what it asks for with every default filled in, and whether that
+//! may be asked for, or changed.
+//!
+//! ```text
+//! claim ──words──▶ Words ┐
+//! catalogue ──find──▶ Entry ├──resolve──▶ Whole + Effective ──change──▶ Stand
+//! writer, status ──▶ Effective ┘
+//! ```
+//!
+//! What is not said keeps its value: once a cluster was asked for, a default of the catalogue that changes changes no cluster. So what
+//! was asked for is remembered, in annotation `…/effective` of the writer and of `credentials`; `status.effective` is a copy, which
+//! counts where both are lost.
+//!
+//! **Invariant:** nothing here can lose a cluster. Where it cannot be said what is to be, it stays as it was asked for
+//! ([`Stand::Kept`]), and the backend repeats what is observed.
+
+mod change;
+mod find;
+mod groups;
+mod network;
+mod order;
+mod resolve;
+mod words;
+
+use serde_json::Value;
+use testplatform_apis::{
+    condition::{Request, SpecLevel},
+    duration::GoDuration,
+    input::Settings,
+    names::ours,
+    template::{
+        Backend,
+        effective::Effective,
+        entry::{Entry, Made},
+    },
+};
+
+pub use order::{Asked, Chosen, Group, Order, Setting, Size, Whole};
+pub use words::{COMPANIONS, Words};
+
+use crate::{
+    observed::Observed,
+    text::bounded,
+    validate::{Problem, Remark},
+};
+
+/// What a claim with a template amounts to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Templated {
+    /// The name in `spec.template`.
+    pub template: String,
+    /// What makes the cluster. None: not known, and nothing was made yet.
+    pub backend: Option<Backend>,
+    /// What is to be.
+    pub stand: Stand,
+    /// What is asked for, with every default filled in; of a cluster that is kept, what was asked for. For status and writer.
+    pub effective: Option<Effective>,
+    /// What the entry says about any of its clusters.
+    pub terms: Terms,
+}
+
+/// What is to be.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Stand {
+    /// Nothing was made, and nothing can be asked for: [`Validated::hold`](crate::validate::Validated::hold) says why.
+    Held,
+    /// All is known: the backend renders it.
+    Whole(Box<Whole>),
+    /// A cluster is there and stays as it was asked for: the backend repeats the observed manifests.
+    Kept {
+        /// The reason of `SpecApplied`.
+        reason: SpecLevel,
+        /// A sentence.
+        message: String,
+    },
+}
+
+/// What an entry says about any of its clusters.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Terms {
+    /// What one counts for in the budget of a quota.
+    pub cost: Option<u32>,
+    /// Why the template should not be used any more.
+    pub deprecated: Option<String>,
+    /// Why the release should not be used any more.
+    pub release_deprecated: Option<String>,
+    /// Lifetime of claims that ask for none.
+    pub default_lifetime: Option<GoDuration>,
+    /// The longest lifetime.
+    pub max_lifetime: Option<GoDuration>,
+    /// How long provisioning may take, as the claim says, else the entry.
+    pub provision: Option<GoDuration>,
+}
+
+/// Something that cannot be had: all of them are said at once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Refusal {
+    /// What it is about.
+    reason: Request,
+    /// Path of the field.
+    path: String,
+    /// A sentence without its end.
+    sentence: String,
+}
+
+/// The most refusals that are said in full.
+const SAID: usize = 10;
+
+/// Refusals as one sentence: the weightiest reason, every path.
+fn said(refusals: &[Refusal]) -> Remark {
+    let reason = refusals.iter().map(|r| r.reason).min().unwrap_or(Request::FieldRefused);
+    Remark::new(
+        reason,
+        format!("{}; correct the claim", listed(refusals.iter().map(|r| (&r.path, &r.sentence)))),
+    )
+}
+
+fn listed<'a>(all: impl Iterator<Item = (&'a String, &'a String)>) -> String {
+    let words: Vec<String> =
+        all.map(|(path, sentence)| format!("{} {}", bounded(path, 256), bounded(sentence, 512))).collect();
+    let more = words.len().saturating_sub(SAID);
+    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+    format!("{}{more}", words[..words.len().min(SAID)].join("; "))
+}
+
+impl Templated {
+    /// Judges a claim. Problems: what an API server would have refused, of a claim for which nothing was made.
+    pub fn of(
+        spec: &Value,
+        tenant: Option<&str>,
+        observed: &Observed,
+    ) -> Result<(Self, Option<Remark>), Vec<Problem>> {
+        let made = observed.writer.is_some() || observed.left_behind();
+        let memory = if made { remembered(observed) } else { None };
+        let template = match &spec["template"] {
+            Value::String(name) => name.clone(),
+            _ => memory.as_ref().and_then(|m| m.template.clone()).unwrap_or_default(),
+        };
+        let told = observed.composite.status.template.as_ref().and_then(|t| t.backend);
+        let kept = |reason, message: &str, memory: Option<Effective>, terms| Self {
+            template: template.clone(),
+            backend: memory.as_ref().and_then(|m| m.backend).or(told),
+            stand: Stand::Kept { reason, message: bounded(message, 2048) },
+            effective: memory,
+            terms,
+        };
+        let words = match Words::read(spec) {
+            Ok(words) => words,
+            Err(problems) if made => {
+                let listed = listed(problems.iter().map(|p| (&p.field, &p.sentence)));
+                return Ok((kept(SpecLevel::Rejected, &listed, memory, Terms::default()), None));
+            }
+            Err(problems) => return Err(problems),
+        };
+        let moves = memory.as_ref().is_some_and(|m| m.template.as_ref() != Some(&template));
+        let entry = match find::entry(&observed.templates, &template, tenant, made && !moves) {
+            Ok(entry) => entry,
+            Err(refusal) if made => {
+                let terms = Terms { provision: words.timeouts.provision, ..Terms::default() };
+                return Ok((kept(SpecLevel::TemplateNotFound, &refusal.message, memory, terms), None));
+            }
+            Err(refusal) => {
+                let held = Self {
+                    template,
+                    backend: None,
+                    stand: Stand::Held,
+                    effective: None,
+                    terms: Terms { provision: words.timeouts.provision, ..Terms::default() },
+                };
+                return Ok((held, Some(refusal)));
+            }
+        };
+        let terms = terms(&entry, &words);
+        if made && memory.is_none() {
+            let message = "what was asked for is not remembered, so nothing of it can be changed; an administrator has to restore annotation testplatform.ci.openshift.org/effective of the Object";
+            return Ok((kept(SpecLevel::NotObserved, message, None, terms), None));
+        }
+        let backend = Some(entry.backend());
+        if let Some(before) =
+            memory.as_ref().and_then(|m| m.backend).filter(|before| Some(*before) != backend)
+        {
+            let message = format!(
+                "spec.template is for {}, and the cluster was made by {before}, which cannot change; the cluster stays as it was asked for",
+                entry.backend()
+            );
+            return Ok((kept(SpecLevel::Immutable, &message, memory, terms), None));
+        }
+        match judged(&entry, &words, memory.as_ref()) {
+            Ok((whole, effective)) => {
+                let terms = Terms { release_deprecated: whole.release.deprecated.clone(), ..terms };
+                let stand = Stand::Whole(Box::new(whole));
+                Ok((Self { template, backend, stand, effective: Some(effective), terms }, None))
+            }
+            Err(Judgement::Refused(refusals)) if made => {
+                Ok((kept(SpecLevel::Rejected, &said(&refusals).message, memory, terms), None))
+            }
+            Err(Judgement::Refused(refusals)) => {
+                let held = Self { template, backend, stand: Stand::Held, effective: None, terms };
+                Ok((held, Some(said(&refusals))))
+            }
+            Err(Judgement::Unchangeable(changes)) => {
+                let (reason, message) = change::said(&changes);
+                Ok((kept(reason, &message, memory, terms), None))
+            }
+        }
+    }
+
+    /// What its owner should know although the request is accepted.
+    pub fn remarks(&self) -> Vec<Remark> {
+        let template = bounded(&self.template, 253);
+        let old = |what: String, why: &String| {
+            let words = format!("{what} should not be used any more: {}", bounded(why, 512));
+            Remark::new(Request::TemplateDeprecated, words)
+        };
+        let terms = &self.terms;
+        let of_template = terms.deprecated.as_ref().map(|why| old(format!("template {template}"), why));
+        let of_release = terms
+            .release_deprecated
+            .as_ref()
+            .map(|why| old(format!("this version of template {template}"), why));
+        let kept = match &self.stand {
+            Stand::Kept { reason: SpecLevel::Immutable | SpecLevel::Rejected, message } => {
+                Some(Remark::new(Request::ChangeIgnored, message.clone()))
+            }
+            Stand::Kept { .. } | Stand::Whole(_) | Stand::Held => None,
+        };
+        kept.into_iter().chain(of_template).chain(of_release).collect()
+    }
+}
+
+/// Why there is nothing to render.
+enum Judgement {
+    Refused(Vec<Refusal>),
+    Unchangeable(Vec<change::Change>),
+}
+
+/// In the words of the entry's backend.
+fn judged(entry: &Entry, words: &Words, memory: Option<&Effective>) -> Result<(Whole, Effective), Judgement> {
+    match &entry.made {
+        Made::HyperShift(kit) => resolve::judged(entry, kit, words, memory, Asked::HyperShift),
+        Made::ClusterApi(kit) => resolve::judged(entry, kit, words, memory, Asked::ClusterApi),
+        Made::Caas(kit) => resolve::judged(entry, kit, words, memory, Asked::Caas),
+        Made::Osac(kit) => resolve::judged(entry, kit, words, memory, Asked::Osac),
+    }
+}
+
+fn terms(entry: &Entry, words: &Words) -> Terms {
+    let document = &entry.document;
+    Terms {
+        cost: Some(entry.cost()),
+        deprecated: document.deprecated.clone(),
+        release_deprecated: None,
+        default_lifetime: document.default_lifetime,
+        max_lifetime: document.max_lifetime,
+        provision: words.timeouts.provision.or(document.timeouts.provision),
+    }
+}
+
+/// What was asked for, as the writer remembers it, else as status does.
+fn remembered(observed: &Observed) -> Option<Effective> {
+    let noted = observed.note(ours::EFFECTIVE).and_then(|text| serde_json::from_str(text).ok());
+    noted.or_else(|| observed.composite.status.effective.clone())
+}
+
+/// Whether a composite is one with a template: what was made of another block stays of that block.
+pub fn is_meant(observed: &Observed) -> bool {
+    if let Some(writer) = &observed.writer {
+        // Whatever the claim says by now: the cluster exists.
+        return writer.is_of_template();
+    }
+    let spec = &observed.composite.spec;
+    let alone = spec["ciOperator"].is_null() && spec["clusterClaim"].is_null();
+    // What a claim says of what was made is the claim's to change, and not what was made.
+    let known = observed.composite.status.template.is_some() || observed.note(ours::EFFECTIVE).is_some();
+    if observed.left_behind() && (known || observed.out_of_a_pool().is_some()) {
+        return known;
+    }
+    !spec["template"].is_null() && alone
+}
+
+/// Why nothing more than the request keeps it from being asked for: what it costs, and whether anybody makes it.
+pub fn hold(
+    templated: &Templated,
+    tenant: Option<&str>,
+    observed: &Observed,
+    settings: &Settings,
+) -> Option<Remark> {
+    if let Some(missing) = crate::validate::missing_environment(&observed.environment, settings) {
+        return Some(missing);
+    }
+    let cost = templated.terms.cost.unwrap_or(1);
+    if let Err(refusal) = crate::pools::afford(cost, tenant, observed, settings) {
+        return Some(refusal);
+    }
+    let backend = templated.backend.filter(|backend| crate::backend::of_template(*backend).is_none())?;
+    Some(Remark::new(
+        Request::BackendNotAvailable,
+        format!(
+            "template {} is made by backend {backend}, which this version of the function does not serve; create a new claim with another template, with spec.ciOperator or with spec.clusterClaim, or ask the platform team",
+            bounded(&templated.template, 253)
+        ),
+    ))
+}

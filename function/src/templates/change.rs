@@ -1,0 +1,161 @@
+//! Which changes of a cluster that is there may be. Any other keeps it as it is, whole: half a change is none that anybody asked for.
+
+use std::collections::BTreeSet;
+
+use testplatform_apis::{
+    condition::SpecLevel,
+    template::{
+        companions::{ControlPlane, Network, NodeGroup},
+        effective::Effective,
+        entry::{Entry, Kit, within_reach},
+        kind::Kind,
+        parameter::under,
+        version::Version,
+    },
+};
+
+/// A change that cannot be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Change {
+    /// Immutable, or Rejected for what could be otherwise.
+    reason: SpecLevel,
+    path: String,
+    sentence: String,
+}
+
+const ONCE: &str = "cannot change once a cluster was asked for";
+
+/// All of them as one sentence; the weightier reason.
+pub(super) fn said(changes: &[Change]) -> (SpecLevel, String) {
+    let immutable = changes.iter().any(|c| c.reason == SpecLevel::Immutable);
+    let reason = if immutable { SpecLevel::Immutable } else { SpecLevel::Rejected };
+    let listed = super::listed(changes.iter().map(|c| (&c.path, &c.sentence)));
+    (reason, format!("{listed}; the cluster stays as it was asked for"))
+}
+
+/// The changes from what was asked for to what is asked for now that cannot be.
+pub(super) fn changes<K: Kind>(entry: &Entry, kit: &Kit<K>, old: &Effective, new: &Effective) -> Vec<Change> {
+    let mut found = Vec::new();
+    let mut refuse = |reason, path: &str, sentence: &str| {
+        found.push(Change { reason, path: path.to_owned(), sentence: sentence.to_owned() });
+    };
+    let mut fixed = |path: &str, changed: bool| {
+        if changed {
+            refuse(SpecLevel::Immutable, path, ONCE);
+        }
+    };
+    let (was, is) = (control_plane(old), control_plane(new));
+    fixed("spec.controlPlane.class", was.class != is.class);
+    fixed("spec.controlPlane.replicas", !editable::<K>() && was.replicas != is.replicas);
+    for (path, changed) in networks(old.network.as_ref(), new.network.as_ref()) {
+        fixed(path, changed);
+    }
+    fixed("spec.hub", old.hub != new.hub);
+    fixed("spec.timeouts", old.timeouts != new.timeouts);
+    for path in parameters(kit, old, new) {
+        fixed(&path, true);
+    }
+    for path in groups(kit, old, new) {
+        fixed(&path, true);
+    }
+    let moves = old.template != new.template;
+    if moves && (!editable::<K>() || !upgrades_from(entry, old)) {
+        let sentence = "does not name the template by which the cluster was made in its upgradesFrom";
+        refuse(SpecLevel::Immutable, "spec.template", if editable::<K>() { sentence } else { ONCE });
+    }
+    let path = if new.version.is_some() { "spec.version" } else { "spec.releaseImage" };
+    if (&old.version, &old.release_image) != (&new.version, &new.release_image) {
+        if !kit.base.upgrades() {
+            refuse(SpecLevel::Immutable, path, ONCE);
+        } else if let Some(sentence) = unreachable::<K>(entry, old, new) {
+            refuse(SpecLevel::Rejected, path, &sentence);
+        }
+    }
+    found.sort_by(|a, b| a.path.cmp(&b.path));
+    found
+}
+
+fn editable<K: Kind>() -> bool {
+    K::BACKEND.capabilities().editable
+}
+
+fn upgrades_from(entry: &Entry, old: &Effective) -> bool {
+    old.template.as_ref().is_some_and(|old| entry.document.upgrades_from.contains(old))
+}
+
+/// Why a version cannot be reached from the one that the cluster has. Of an image that somebody brought along nobody knows.
+fn unreachable<K: Kind>(entry: &Entry, old: &Effective, new: &Effective) -> Option<String> {
+    let version = |of: &Effective| Version::try_from(of.version.clone()?).ok();
+    let (from, to) = (version(old)?, version(new)?);
+    if to < from {
+        return Some(format!("would go back from {from} to {to}"));
+    }
+    let walks = K::BACKEND.capabilities().walks;
+    let own = entry.releases.iter().find(|r| r.version == from).filter(|_| old.template == new.template);
+    let may = own.map_or_else(|| within_reach(&from, &to, walks), |own| own.may_become(&to, walks));
+    (!may).then(|| {
+        format!("cannot be reached from {from} in one step: go there by way of the versions between")
+    })
+}
+
+fn control_plane(of: &Effective) -> ControlPlane {
+    of.control_plane.clone().unwrap_or_default()
+}
+
+fn networks(old: Option<&Network>, new: Option<&Network>) -> [(&'static str, bool); 6] {
+    let (old, new) = (old.cloned().unwrap_or_default(), new.cloned().unwrap_or_default());
+    [
+        ("spec.network.podCIDR", old.pod_cidr != new.pod_cidr),
+        ("spec.network.serviceCIDR", old.service_cidr != new.service_cidr),
+        ("spec.network.machineCIDR", old.machine_cidr != new.machine_cidr),
+        ("spec.network.internal", old.internal != new.internal),
+        ("spec.network.external", old.external != new.external),
+        ("spec.network.dnsNameservers", old.dns_nameservers != new.dns_nameservers),
+    ]
+}
+
+/// Parameters that changed and may not. One that the entry does not have any more goes with it.
+fn parameters<K: Kind>(kit: &Kit<K>, old: &Effective, new: &Effective) -> Vec<String> {
+    let moves = old.template != new.template;
+    let (old, new) = (old.parameters.clone().unwrap_or_default(), new.parameters.clone().unwrap_or_default());
+    let names: BTreeSet<&String> = old.0.keys().chain(new.0.keys()).collect();
+    let fixed = |name: &&&String| {
+        // What the template of before did not have, its cluster did not either.
+        if moves && !old.0.contains_key(**name) {
+            return false;
+        }
+        let rule = kit.parameters.get(**name).map(|p| &p.rule);
+        rule.is_some_and(|rule| rule.immutable || !kit.base.tunable())
+            && old.0.get(**name) != new.0.get(**name)
+    };
+    names.iter().filter(fixed).map(|name| under("spec.parameters", name)).collect()
+}
+
+/// Members of groups that changed and may not. Groups come and go, and grow and shrink.
+fn groups<K: Kind>(kit: &Kit<K>, old: &Effective, new: &Effective) -> Vec<String> {
+    let mut found = Vec::new();
+    let old = old.node_groups.as_deref().unwrap_or_default();
+    for (i, group) in new.node_groups.iter().flatten().enumerate() {
+        let Some(before) = old.iter().find(|b| b.name == group.name) else { continue };
+        let mut fixed = |member: &str| found.push(format!("spec.nodeGroups[{i}].{member}"));
+        if before.class != group.class && !may_become(kit, before, group) {
+            fixed("class");
+        }
+        if before.arch != group.arch {
+            fixed("arch");
+        }
+        let immutable = |name: &&String| {
+            kit.node_parameters.get(*name).is_some_and(|p| p.rule.immutable)
+                && before.parameters.0.get(*name) != group.parameters.0.get(*name)
+        };
+        let names: BTreeSet<&String> = before.parameters.0.keys().chain(group.parameters.0.keys()).collect();
+        names.into_iter().filter(immutable).for_each(|name| fixed(&under("parameters", name)));
+    }
+    found
+}
+
+/// A class that the entry does not have any more is nothing that could be compared.
+fn may_become<K: Kind>(kit: &Kit<K>, old: &NodeGroup, new: &NodeGroup) -> bool {
+    let machine = |group: &NodeGroup| kit.classes.get(&group.class).map(|c| &c.machine);
+    machine(old).zip(machine(new)).is_some_and(|(old, new)| kit.base.may_become(old, new))
+}

@@ -1,0 +1,90 @@
+//! Which entry of the catalogue a claim means, and what to say when it is none that can be used.
+
+use testplatform_apis::{condition::Request, template::entry::Entry};
+
+use crate::{
+    observed::{Listed, Templates},
+    text::bounded,
+    validate::Remark,
+};
+
+/// The most templates or versions that a refusal names.
+pub(super) const NAMED: usize = 10;
+
+/// The entry. `has`: a cluster of it is there, which an entry that is switched off, or offered to others by now, leaves alone.
+pub(super) fn entry(
+    templates: &Templates,
+    name: &str,
+    tenant: Option<&str>,
+    has: bool,
+) -> Result<Entry, Remark> {
+    let listed = match templates {
+        Templates::Found(listed) => listed,
+        // This answer is not the last one: core fetches what is asked for and calls again.
+        Templates::NotFetched => {
+            return Err(Remark::new(
+                Request::TemplateNotFound,
+                "the catalogue of templates was not read yet",
+            ));
+        }
+    };
+    let shown = bounded(name, 253);
+    let refused = |reason, why: &str| Err(Remark::new(reason, format!("{why}; {}", usable(listed, tenant))));
+    let Some(found) = listed.iter().find(|l| l.name == name) else {
+        return refused(Request::TemplateNotFound, &format!("there is no template {shown}"));
+    };
+    let entry = match Entry::read(name, &found.data) {
+        Ok(entry) => entry,
+        Err(flaws) => {
+            let first: Vec<String> = flaws.iter().take(3).map(|f| bounded(&f.to_string(), 256)).collect();
+            let more = flaws.len().saturating_sub(first.len());
+            let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+            return Err(Remark::new(
+                Request::CatalogueInvalid,
+                format!(
+                    "the catalogue's entry for template {shown} cannot be used: {}{more}; ask the platform team to repair it",
+                    first.join("; ")
+                ),
+            ));
+        }
+    };
+    if has {
+        return Ok(entry);
+    }
+    if !entry.allows(tenant) {
+        let namespace = tenant.unwrap_or_default();
+        let why = format!("template {shown} is not offered to namespace {namespace}");
+        return refused(Request::TemplateNotAllowed, &why);
+    }
+    if !entry.is_enabled() {
+        return refused(Request::TemplateNotFound, &format!("template {shown} is switched off"));
+    }
+    Ok(entry)
+}
+
+/// Up to ten templates that the tenant may use.
+fn usable(listed: &[Listed], tenant: Option<&str>) -> String {
+    let entries = listed.iter().filter_map(|l| Entry::read(&l.name, &l.data).ok());
+    let offered: Vec<Entry> = entries.filter(|e| e.is_enabled() && e.allows(tenant)).collect();
+    if offered.is_empty() {
+        return "no template is offered to this namespace; ask the platform team for one".into();
+    }
+    let shown = |entry: &Entry| match &entry.document.title {
+        Some(title) => format!("{} ({})", entry.name, bounded(title, 64)),
+        None => entry.name.clone(),
+    };
+    // Those that should not be used any more come last, if at all.
+    let (old, new): (Vec<&Entry>, Vec<&Entry>) =
+        offered.iter().partition(|e| e.document.deprecated.is_some());
+    let names: Vec<String> = new.into_iter().chain(old).map(shown).collect();
+    format!("set spec.template to one that is: {}", first_ten(&names))
+}
+
+/// The first ten, and how many more there are.
+pub(super) fn first_ten(names: &[String]) -> String {
+    let mut shown: Vec<String> = names.iter().take(NAMED).cloned().collect();
+    if names.len() > NAMED {
+        shown.push(format!("and {} more", names.len() - NAMED));
+    }
+    shown.join(", ")
+}

@@ -1,0 +1,192 @@
+//! Node groups: those of the claim, else those that were asked for before, else the template's.
+
+use std::collections::BTreeSet;
+
+use testplatform_apis::{
+    condition::Request,
+    names::ShortName,
+    template::{
+        companions::{MAX_NODE_GROUPS, NodeGroup, Values},
+        effective::Effective,
+        entry::{Entry, Kit},
+        kind::Kind,
+    },
+};
+
+use super::{
+    Group, Size, Words, find,
+    resolve::{Refusals, settings},
+};
+
+/// The groups for the backend, and as they are shown.
+pub(super) fn groups<K: Kind>(
+    entry: &Entry,
+    kit: &Kit<K>,
+    words: &Words,
+    memory: Option<&Effective>,
+    refusals: &mut Refusals,
+) -> (Vec<Group<K>>, Vec<NodeGroup>) {
+    let path = "spec.nodeGroups";
+    if !K::BACKEND.capabilities().node_groups {
+        if words.node_groups.is_some() {
+            let sentence = format!(
+                "cannot be asked for: what nodes a cluster of {} has is in its parameters",
+                K::BACKEND
+            );
+            refusals.add(Request::FieldRefused, path, sentence);
+        }
+        return (vec![], vec![]);
+    }
+    let before = memory.and_then(|m| m.node_groups.clone());
+    let asked = words.node_groups.as_ref().or(before.as_ref()).unwrap_or(&entry.document.default_node_groups);
+    let limits = &entry.document.limits;
+    if words.node_groups.is_some() {
+        let most = limits.max_node_groups.unwrap_or(MAX_NODE_GROUPS).min(MAX_NODE_GROUPS);
+        if u32::try_from(asked.len()).unwrap_or(u32::MAX) > most {
+            refusals.add(Request::InvalidNodeGroups, path, format!("has more than {most} groups"));
+        }
+        totals(asked, limits.min_nodes, limits.max_nodes, refusals);
+    }
+    let moved = memory.is_some_and(|m| m.template.as_ref() != Some(&entry.name));
+    let mut seen = BTreeSet::new();
+    let (mut groups, mut shown) = (Vec::new(), Vec::new());
+    for (i, group) in asked.iter().enumerate().take(MAX_NODE_GROUPS as usize) {
+        let path = format!("{path}[{i}]");
+        let known = before.iter().flatten().find(|b| b.name == group.name);
+        if !seen.insert(group.name.as_str()) {
+            refusals.add(Request::InvalidNodeGroups, format!("{path}.name"), "is there already");
+            continue;
+        }
+        // What stands as it was asked for is not judged anew.
+        if known != Some(group) {
+            judge::<K>(kit, group, &path, refusals);
+        }
+        let Some(class) = kit.classes.get(&group.class) else {
+            let names: Vec<String> = kit.classes.keys().cloned().collect();
+            let sentence = match names.as_slice() {
+                [] => "is no class of nodes: this template has none".to_owned(),
+                names => format!("must be one of {}", find::first_ten(names)),
+            };
+            refusals.add(Request::InvalidNodeGroups, format!("{path}.class"), sentence);
+            continue;
+        };
+        let kept = words.node_groups.is_none() && before.is_some();
+        let own = if kept { Values::default() } else { group.parameters.clone() };
+        let remembered = known.map(|k| k.parameters.clone()).unwrap_or_default();
+        let (parameters, visible) = settings(
+            (&format!("{path}.parameters"), "parameter of node groups"),
+            &kit.node_parameters,
+            &own,
+            (&remembered, moved || known.is_none()),
+            Request::InvalidNodeGroups,
+            refusals,
+        );
+        groups.push(Group {
+            name: group.name.clone(),
+            class: group.class.clone(),
+            machine: class.machine.clone(),
+            size: size(group),
+            arch: group.arch,
+            failure_domain: group.failure_domain.clone(),
+            labels: group.labels.clone().into_iter().collect(),
+            taints: group.taints.clone(),
+            parameters,
+        });
+        shown.push(NodeGroup { parameters: visible, ..group.clone() });
+    }
+    (groups, shown)
+}
+
+/// How many nodes, by rules that were checked.
+fn size(group: &NodeGroup) -> Size {
+    let count = |n: i32| u32::try_from(n).unwrap_or_default();
+    match (group.count, group.autoscale) {
+        (_, Some(range)) => Size::Between { min: count(range.min), max: count(range.max) },
+        (fixed, None) => Size::Fixed(count(fixed.unwrap_or_default())),
+    }
+}
+
+fn totals(groups: &[NodeGroup], least: Option<u32>, most: Option<u32>, refusals: &mut Refusals) {
+    let sum = |of: fn(Size) -> u32| groups.iter().map(|g| of(size(g))).fold(0, u32::saturating_add);
+    let fewest = sum(|size| match size {
+        Size::Fixed(n) | Size::Between { min: n, .. } => n,
+    });
+    let all = sum(|size| match size {
+        Size::Fixed(n) | Size::Between { max: n, .. } => n,
+    });
+    if let Some(least) = least.filter(|least| fewest < *least) {
+        let sentence = format!("has {fewest} nodes in all, and needs at least {least}");
+        refusals.add(Request::InvalidNodeGroups, "spec.nodeGroups", sentence);
+    }
+    if let Some(most) = most.filter(|most| all > *most) {
+        let sentence = format!("may have {all} nodes in all, and at most {most} are allowed");
+        refusals.add(Request::InvalidNodeGroups, "spec.nodeGroups", sentence);
+    }
+}
+
+/// What is wrong with a group that is asked for anew.
+fn judge<K: Kind>(kit: &Kit<K>, group: &NodeGroup, path: &str, refusals: &mut Refusals) {
+    let can = K::BACKEND.capabilities();
+    let mut wrong = |member: &str, sentence: &str| {
+        refusals.add(Request::InvalidNodeGroups, format!("{path}.{member}"), sentence);
+    };
+    if ShortName::try_from(group.name.as_str()).is_err() || group.name.contains('.') {
+        wrong("name", "is no DNS label: letters, digits and inner dashes, at most 63");
+    }
+    let numbers = [group.count, group.autoscale.map(|a| a.min), group.autoscale.map(|a| a.max)];
+    if numbers.into_iter().flatten().any(|n| !(0..=1000).contains(&n)) {
+        wrong(if group.count.is_some() { "count" } else { "autoscale" }, "must be within 0 and 1000");
+    }
+    if group.count.and_then(|n| u32::try_from(n).ok()).is_some_and(|n| n < can.min_count) {
+        wrong("count", &format!("must be at least {}: {} has no empty groups", can.min_count, K::BACKEND));
+    }
+    let to_zero = kit.classes.get(&group.class).is_some_and(|c| c.scale_to_zero);
+    if group.autoscale.is_some_and(|a| a.min == 0) && can.autoscale && !to_zero {
+        wrong("autoscale.min", "must be at least 1: nodes of this class cannot go to 0 by themselves");
+    }
+    for (key, value) in &group.labels {
+        if !is_label_key(key) || !is_label_value(value) {
+            wrong("labels", "has a key or a value that is no label's");
+            break;
+        }
+    }
+    if group
+        .taints
+        .iter()
+        .any(|t| !is_label_key(&t.key) || !is_label_value(t.value.as_deref().unwrap_or_default()))
+    {
+        wrong("taints", "has a key or a value that is no taint's");
+    }
+    for (member, set, fits) in [
+        ("autoscale", group.autoscale.is_some(), can.autoscale),
+        ("arch", group.arch.is_some(), can.arch),
+        ("failureDomain", group.failure_domain.is_some(), can.failure_domain),
+        ("labels", !group.labels.is_empty(), can.labels),
+        ("taints", !group.taints.is_empty(), can.taints),
+    ] {
+        if set && !fits {
+            let sentence = format!("cannot be asked for: {} has no such thing", K::BACKEND);
+            refusals.add(Request::FieldRefused, format!("{path}.{member}"), sentence);
+        }
+    }
+}
+
+/// A name of at most 63 characters, after an optional DNS prefix.
+pub(super) fn is_label_key(key: &str) -> bool {
+    let (prefix, name) = match key.split_once('/') {
+        Some((prefix, name)) => (Some(prefix), name),
+        None => (None, key),
+    };
+    let prefixed = prefix.is_none_or(|p| testplatform_apis::names::ObjectName::try_from(p).is_ok());
+    prefixed && !name.is_empty() && is_label_value(name)
+}
+
+/// Empty, or at most 63 letters, digits, dashes, underscores and dots, with letters or digits at its ends.
+pub(super) fn is_label_value(value: &str) -> bool {
+    let ends = |b: Option<&u8>| b.is_none_or(u8::is_ascii_alphanumeric);
+    let inner = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
+    value.len() <= 63
+        && value.bytes().all(inner)
+        && ends(value.as_bytes().first())
+        && ends(value.as_bytes().last())
+}

@@ -1,0 +1,123 @@
+//! What a backend renders from, in its own words.
+//!
+//! **Invariant:** nothing in it is left to be checked: every name, number and path in it is one that its entry allows.
+
+use serde_json::Value;
+use testplatform_apis::{
+    names::ObjectName,
+    template::{
+        companions::{Architecture, ControlPlane, HubChoice, Network, Selector, Taint, Timeouts},
+        entry::Observes,
+        kind::{Caas, ClusterApi, HyperShift, Kind, Osac},
+        version::Version,
+    },
+};
+
+/// Everything that a backend renders from. Nothing in it is left to be checked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Whole {
+    /// What the cluster is to run. Without a version or an image, what the backend has.
+    pub release: Chosen,
+    /// Size of the control plane, as far as anybody says.
+    pub control_plane: ControlPlane,
+    /// Addresses and networks, as far as anybody says.
+    pub network: Network,
+    /// How long things may take.
+    pub timeouts: Timeouts,
+    /// What the claim says about the hub.
+    pub hub: HubChoice,
+    /// What the entry says about the hub.
+    pub hub_selector: Selector,
+    /// Namespace on the hub in which the objects are made; none: the hub's own for the backend.
+    pub namespace: Option<ObjectName>,
+    /// Whether there is a password for kubeadmin.
+    pub password: bool,
+    /// Whose object tells how the cluster does, beside the backend's own.
+    pub observes: Option<Observes>,
+    /// The rest, in the words of the backend.
+    pub order: Asked,
+}
+
+/// What the cluster is to run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Chosen {
+    /// The version; none: the claim brought an image along, or the backend has a version of its own.
+    pub version: Option<Version>,
+    /// The image, where there is one.
+    pub image: Option<String>,
+    /// Why it should not be used any more.
+    pub deprecated: Option<String>,
+}
+
+/// An order in the words of its backend.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "there is one at a time, within a box")]
+pub enum Asked {
+    /// For HyperShift.
+    HyperShift(Order<HyperShift>),
+    /// For Cluster API.
+    ClusterApi(Order<ClusterApi>),
+    /// For CaaS.
+    Caas(Order<Caas>),
+    /// For OSAC.
+    Osac(Order<Osac>),
+}
+
+/// What is asked of a backend.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Order<K: Kind> {
+    /// What is the same for all clusters of the entry.
+    pub base: K,
+    /// The node groups, in the claim's order.
+    pub groups: Vec<Group<K>>,
+    /// Parameters with a value, by name.
+    pub parameters: Vec<Setting<K::Target>>,
+}
+
+/// A node group.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Group<K: Kind> {
+    /// Its name, a DNS label.
+    pub name: String,
+    /// Name of its class.
+    pub class: String,
+    /// What its nodes are.
+    pub machine: K::Machine,
+    /// How many there are to be.
+    pub size: Size,
+    /// Their architecture, if anybody says.
+    pub arch: Option<Architecture>,
+    /// Where they are, if anybody says.
+    pub failure_domain: Option<String>,
+    /// Their labels, by key.
+    pub labels: Vec<(String, String)>,
+    /// Their taints.
+    pub taints: Vec<Taint>,
+    /// Their parameters with a value, by name.
+    pub parameters: Vec<Setting<K::Target>>,
+}
+
+/// How many nodes there are to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Size {
+    /// So many.
+    Fixed(u32),
+    /// As the load says, between.
+    Between {
+        /// The fewest.
+        min: u32,
+        /// The most.
+        max: u32,
+    },
+}
+
+/// A value, and where it goes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setting<T> {
+    /// Name of the parameter.
+    pub name: String,
+    /// Where it goes.
+    pub target: T,
+    /// The value.
+    pub value: Value,
+}

@@ -1,0 +1,311 @@
+//! Words of a claim × entry × what was asked for before → what is to be, or everything that is in the way of it.
+
+use std::collections::BTreeMap;
+
+use testplatform_apis::{
+    condition::Request,
+    template::{
+        companions::{ControlPlane, Network, Timeouts, Values},
+        effective::Effective,
+        entry::{Entry, Kit, Parameter, Release},
+        kind::Kind,
+        parameter::{MAX_SIZE, under},
+        version::Version,
+    },
+};
+
+use super::{Asked, Chosen, Judgement, Order, Refusal, Setting, Whole, Words, change, find, groups, network};
+
+/// What is in the way.
+pub(super) struct Refusals(pub Vec<Refusal>);
+
+impl Refusals {
+    pub(super) fn add(&mut self, reason: Request, path: impl Into<String>, sentence: impl Into<String>) {
+        self.0.push(Refusal { reason, path: path.into(), sentence: sentence.into() });
+    }
+}
+
+/// Judges a claim in the words of its backend.
+pub(super) fn judged<K: Kind>(
+    entry: &Entry,
+    kit: &Kit<K>,
+    words: &Words,
+    memory: Option<&Effective>,
+    asked: impl FnOnce(Order<K>) -> Asked,
+) -> Result<(Whole, Effective), Judgement> {
+    let mut refusals = Refusals(vec![]);
+    let before = memory.and_then(|m| m.parameters.clone()).unwrap_or_default();
+    let fresh = memory.is_none_or(|m| m.template.as_ref() != Some(&entry.name));
+    let release = release(entry, kit, words, memory, &mut refusals);
+    let (parameters, shown) = settings(
+        ("spec.parameters", "parameter"),
+        &kit.parameters,
+        &words.parameters,
+        (&before, fresh),
+        Request::InvalidParameter,
+        &mut refusals,
+    );
+    let (groups, node_groups) = groups::groups(entry, kit, words, memory, &mut refusals);
+    let control_plane = control_plane(entry, kit, words, memory, &mut refusals);
+    let network = networks(entry, kit, words, memory, &mut refusals);
+    let hub = words.hub.clone().or_else(|| memory.and_then(|m| m.hub.clone()));
+    let timeouts = timeouts(entry, words, memory);
+    if !refusals.0.is_empty() {
+        return Err(Judgement::Refused(refusals.0));
+    }
+    let some = |values: &Values| (!values.is_empty()).then(|| values.clone());
+    let effective = Effective {
+        template: Some(entry.name.clone()),
+        backend: Some(entry.backend()),
+        version: release.version.as_ref().map(ToString::to_string),
+        release_image: release.image.clone(),
+        parameters: some(&shown),
+        control_plane: (control_plane != ControlPlane::default()).then(|| control_plane.clone()),
+        node_groups: K::BACKEND.capabilities().node_groups.then_some(node_groups),
+        network: (network != Network::default()).then(|| network.clone()),
+        hub: hub.clone(),
+        timeouts: (timeouts != Timeouts::default()).then_some(timeouts),
+    };
+    if let Some(memory) = memory {
+        let changes = change::changes(entry, kit, memory, &effective);
+        if !changes.is_empty() {
+            return Err(Judgement::Unchangeable(changes));
+        }
+    }
+    let document = &entry.document;
+    let whole = Whole {
+        release,
+        control_plane,
+        network,
+        timeouts,
+        hub: hub.unwrap_or_default(),
+        hub_selector: document.hub_selector.clone().unwrap_or_default(),
+        namespace: document.namespace.clone(),
+        password: document.password.unwrap_or(true),
+        observes: document.observes,
+        order: asked(Order { base: kit.base.clone(), groups, parameters }),
+    };
+    Ok((whole, effective))
+}
+
+/// What the cluster is to run. What it was asked to run stays, as long as the claim means it and the template is the same: a
+/// catalogue that changes upgrades no cluster.
+fn release<K: Kind>(
+    entry: &Entry,
+    kit: &Kit<K>,
+    words: &Words,
+    memory: Option<&Effective>,
+    refusals: &mut Refusals,
+) -> Chosen {
+    let own = memory.filter(|m| m.template.as_ref() == Some(&entry.name));
+    let held = own.and_then(|m| Version::try_from(m.version.clone()?).ok());
+    let listed = held.as_ref().and_then(|held| entry.releases.iter().find(|r| r.version == *held));
+    let kept = || Chosen {
+        version: held.clone(),
+        image: own.and_then(|m| m.release_image.clone()),
+        deprecated: listed.and_then(|r| r.deprecated.clone()),
+    };
+    let of = |release: &Release| {
+        if Some(&release.version) == held.as_ref() {
+            return kept();
+        }
+        of_release(release)
+    };
+    if let Some(image) = &words.release_image {
+        return brought(entry, image, own, refusals);
+    }
+    let Some(asked) = &words.version else {
+        if own.is_some() {
+            return kept();
+        }
+        return entry.default_release().map(of).unwrap_or_default();
+    };
+    if !kit.base.takes_versions() || entry.releases.is_empty() {
+        refusals.add(
+            Request::VersionUnsupported,
+            "spec.version",
+            "cannot be asked for of this template, which has its own",
+        );
+        return Chosen::default();
+    }
+    if held.as_ref().is_some_and(|held| held.is_meant_by(asked)) {
+        return kept();
+    }
+    let Some(release) = entry.release(asked, None) else {
+        let mut enabled: Vec<&Release> = entry.releases.iter().filter(|r| r.enabled).collect();
+        enabled.sort_by(|a, b| b.version.cmp(&a.version));
+        let names: Vec<String> = enabled.iter().map(|r| r.version.to_string()).collect();
+        let sentence = format!("is none of the template's: set one that is: {}", find::first_ten(&names));
+        refusals.add(Request::VersionUnsupported, "spec.version", sentence);
+        return Chosen::default();
+    };
+    of(release)
+}
+
+/// An image that the claim brings along.
+fn brought(entry: &Entry, image: &str, own: Option<&Effective>, refusals: &mut Refusals) -> Chosen {
+    let listed = entry.releases.iter().find(|r| r.enabled && r.image.as_deref() == Some(image));
+    if let Some(release) = listed {
+        return of_release(release);
+    }
+    if let Some(own) = own.filter(|m| m.release_image.as_deref() == Some(image)) {
+        let version = own.version.clone().and_then(|v| Version::try_from(v).ok());
+        return Chosen { version, image: Some(image.to_owned()), deprecated: None };
+    }
+    let path = "spec.releaseImage";
+    if !entry.backend().capabilities().release_image {
+        refusals.add(
+            Request::FieldRefused,
+            path,
+            format!("cannot be brought along: {} takes none", entry.backend()),
+        );
+    } else if !entry.document.limits.release_images.iter().any(|prefix| image.starts_with(prefix.as_str())) {
+        let allowed = &entry.document.limits.release_images;
+        let what = if allowed.is_empty() {
+            "is not left to claims by this template; set version instead".to_owned()
+        } else {
+            format!("must begin with one of: {}", find::first_ten(allowed))
+        };
+        refusals.add(Request::VersionUnsupported, path, what);
+    } else if !image.chars().all(|c| c.is_ascii_graphic()) || !image.contains(['@', ':']) {
+        refusals.add(Request::VersionUnsupported, path, "is no image with a tag or a digest");
+    }
+    Chosen { version: Version::of_tag(image), image: Some(image.to_owned()), deprecated: None }
+}
+
+fn of_release(release: &Release) -> Chosen {
+    Chosen {
+        version: Some(release.version.clone()),
+        image: release.image.clone(),
+        deprecated: release.deprecated.clone(),
+    }
+}
+
+/// Parameters with their values: the claim's, else what was asked for before, else the default. The second is what may be shown.
+///
+/// `fresh`: by this template nothing was asked for before. Otherwise what was left out then stays left out, whatever the entry says by
+/// now; of a Secret nothing is remembered, so that has its default.
+pub(super) fn settings<T: Clone>(
+    (path, what): (&str, &str),
+    known: &BTreeMap<String, Parameter<T>>,
+    asked: &Values,
+    (before, fresh): (&Values, bool),
+    reason: Request,
+    refusals: &mut Refusals,
+) -> (Vec<Setting<T>>, Values) {
+    let size = |values: &Values| serde_json::to_string(values).map_or(0, |text| text.len());
+    if size(asked) > MAX_SIZE {
+        refusals.add(reason, path, format!("is larger than {} KiB in all", MAX_SIZE / 1024));
+        return (vec![], Values::default());
+    }
+    for name in asked.0.keys().filter(|name| !known.contains_key(*name)) {
+        let names: Vec<String> = known.keys().cloned().collect();
+        let none = if names.is_empty() { "none".into() } else { find::first_ten(&names) };
+        refusals.add(reason, under(path, name), format!("is no {what} of this template; it has {none}"));
+    }
+    let (mut settings, mut shown) = (Vec::new(), Values::default());
+    for (name, parameter) in known {
+        let rule = &parameter.rule;
+        let kept = before.0.get(name);
+        let own = asked.0.get(name);
+        let fresh = fresh || rule.secret;
+        let default = rule.default.as_ref().filter(|_| fresh);
+        let Some(value) = own.or(kept).or(default) else {
+            if rule.required && fresh {
+                let for_what = rule.description.as_ref().map(|d| format!(": {d}")).unwrap_or_default();
+                refusals.add(reason, under(path, name), format!("is required{for_what}"));
+            }
+            continue;
+        };
+        // A rule that became stricter holds for what is asked anew.
+        if own.is_some() && own != kept {
+            let mut at = under(path, name);
+            rule.judge(&mut at, value, &mut |at, sentence| refusals.add(reason, at, sentence));
+        }
+        if !rule.secret {
+            shown.0.insert(name.clone(), value.clone());
+        }
+        settings.push(Setting { name: name.clone(), target: parameter.target.clone(), value: value.clone() });
+    }
+    (settings, shown)
+}
+
+fn control_plane<K: Kind>(
+    entry: &Entry,
+    kit: &Kit<K>,
+    words: &Words,
+    memory: Option<&Effective>,
+    refusals: &mut Refusals,
+) -> ControlPlane {
+    let before = memory.and_then(|m| m.control_plane.clone()).unwrap_or_default();
+    let own = &words.control_plane;
+    let can = K::BACKEND.capabilities().control_planes;
+    let allowed = entry.document.limits.control_plane_replicas.as_deref().unwrap_or(can);
+    if let Some(replicas) = own.replicas.filter(|own| Some(*own) != before.replicas)
+        && !u32::try_from(replicas).is_ok_and(|replicas| allowed.contains(&replicas))
+    {
+        let numbers: Vec<String> = allowed.iter().map(u32::to_string).collect();
+        let sentence = if numbers.is_empty() {
+            format!("cannot be chosen: {} has its own", K::BACKEND)
+        } else {
+            format!("must be one of {}", numbers.join(", "))
+        };
+        refusals.add(Request::FieldRefused, "spec.controlPlane.replicas", sentence);
+    }
+    let classes = kit.base.control_plane_classes();
+    if let Some(class) = own.class.as_deref().filter(|own| Some(*own) != before.class.as_deref())
+        && !classes.contains(&class)
+    {
+        let names: Vec<String> = classes.into_iter().map(str::to_owned).collect();
+        let sentence = if names.is_empty() {
+            "cannot be chosen: this template has no classes of control planes".into()
+        } else {
+            format!("must be one of {}", find::first_ten(&names))
+        };
+        refusals.add(Request::FieldRefused, "spec.controlPlane.class", sentence);
+    }
+    let default = entry.document.default_control_plane_replicas.filter(|_| memory.is_none());
+    ControlPlane {
+        replicas: own.replicas.or(before.replicas).or(default),
+        class: own.class.clone().or(before.class),
+    }
+}
+
+/// What the claim says; of a cluster that is there what it was asked for with, where the claim says nothing.
+fn networks<K: Kind>(
+    entry: &Entry,
+    kit: &Kit<K>,
+    words: &Words,
+    memory: Option<&Effective>,
+    refusals: &mut Refusals,
+) -> Network {
+    let before = memory.and_then(|m| m.network.clone()).unwrap_or_default();
+    let own = &words.network;
+    if memory.is_none() {
+        let can = K::BACKEND.capabilities();
+        let allowed = &entry.document.limits.network;
+        refusals.0.extend(network::refusals(own, allowed, &can, &kit.base.networks()));
+    }
+    Network {
+        pod_cidr: own.pod_cidr.clone().or(before.pod_cidr),
+        service_cidr: own.service_cidr.clone().or(before.service_cidr),
+        machine_cidr: own.machine_cidr.clone().or(before.machine_cidr),
+        internal: own.internal.clone().or(before.internal),
+        external: own.external.clone().or(before.external),
+        dns_nameservers: if own.dns_nameservers.is_empty() {
+            before.dns_nameservers
+        } else {
+            own.dns_nameservers.clone()
+        },
+    }
+}
+
+fn timeouts(entry: &Entry, words: &Words, memory: Option<&Effective>) -> Timeouts {
+    let before = memory.and_then(|m| m.timeouts).unwrap_or_default();
+    let (own, of_entry) = (&words.timeouts, &entry.document.timeouts);
+    let of_entry = if memory.is_some() { &Timeouts::default() } else { of_entry };
+    Timeouts {
+        provision: own.provision.or(before.provision).or(of_entry.provision),
+        teardown: own.teardown.or(before.teardown).or(of_entry.teardown),
+    }
+}

@@ -1,0 +1,119 @@
+//! What a claim says, field by field: a wrong one hides no other.
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use testplatform_apis::{
+    claim::VERSION_OR_IMAGE,
+    duration::GoDuration,
+    template::companions::{
+        AUTOSCALE_RULE, COUNT_OR_AUTOSCALE, ControlPlane, HubChoice, Network, NodeGroup, TIMEOUTS_RULE,
+        Timeouts, Values,
+    },
+};
+
+use crate::{text::bounded, validate::Problem, wire};
+
+/// What belongs to `template`, and to no other block.
+pub const COMPANIONS: [&str; 8] =
+    ["parameters", "version", "releaseImage", "controlPlane", "nodeGroups", "network", "hub", "timeouts"];
+
+/// What a claim says beside `template`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Words {
+    /// `parameters`, without those that are null.
+    pub parameters: Values,
+    /// `version`.
+    pub version: Option<String>,
+    /// `releaseImage`.
+    pub release_image: Option<String>,
+    /// `controlPlane`.
+    pub control_plane: ControlPlane,
+    /// `nodeGroups`; an empty list means none.
+    pub node_groups: Option<Vec<NodeGroup>>,
+    /// `network`.
+    pub network: Network,
+    /// `hub`.
+    pub hub: Option<HubChoice>,
+    /// `timeouts`.
+    pub timeouts: Timeouts,
+}
+
+impl Words {
+    /// Reads them. The rules are those of the schema, which a composite that an administrator made has passed too, and a file has
+    /// not.
+    pub fn read(spec: &Value) -> Result<Self, Vec<Problem>> {
+        let mut problems = Vec::new();
+        if !spec["template"].is_string() {
+            problems.push(Problem { field: "spec.template".into(), sentence: "is not a text".into() });
+        }
+        let mut words = Self {
+            parameters: field(spec, "parameters", &mut problems).unwrap_or_default(),
+            version: field(spec, "version", &mut problems),
+            release_image: field(spec, "releaseImage", &mut problems),
+            control_plane: field(spec, "controlPlane", &mut problems).unwrap_or_default(),
+            node_groups: field(spec, "nodeGroups", &mut problems),
+            network: field(spec, "network", &mut problems).unwrap_or_default(),
+            hub: field(spec, "hub", &mut problems),
+            timeouts: field(spec, "timeouts", &mut problems).unwrap_or_default(),
+        };
+        words.parameters.0.retain(|_, value| !value.is_null());
+        for group in words.node_groups.iter_mut().flatten() {
+            group.parameters.0.retain(|_, value| !value.is_null());
+        }
+        words.rules(&mut problems);
+        if problems.is_empty() { Ok(words) } else { Err(problems) }
+    }
+
+    fn rules(&self, problems: &mut Vec<Problem>) {
+        let mut problem = |field: String, sentence: &str| {
+            problems.push(Problem { field, sentence: sentence.to_owned() });
+        };
+        if self.version.is_some() && self.release_image.is_some() {
+            problem("spec".into(), VERSION_OR_IMAGE);
+        }
+        let minute = GoDuration::from_mins(1);
+        for (name, span) in [("provision", self.timeouts.provision), ("teardown", self.timeouts.teardown)] {
+            if span.is_some_and(|span| span < minute) {
+                problem(format!("spec.timeouts.{name}"), TIMEOUTS_RULE);
+            }
+        }
+        for (i, group) in self.node_groups.iter().flatten().enumerate() {
+            if group.count.is_some() == group.autoscale.is_some() {
+                problem(format!("spec.nodeGroups[{i}]"), COUNT_OR_AUTOSCALE);
+            }
+            if group.autoscale.is_some_and(|a| a.min > a.max) {
+                problem(format!("spec.nodeGroups[{i}].autoscale"), AUTOSCALE_RULE);
+            }
+        }
+    }
+}
+
+/// A field of the claim, with the path of what is wrong in it.
+fn field<T: DeserializeOwned>(spec: &Value, name: &str, problems: &mut Vec<Problem>) -> Option<T> {
+    let value = &spec[name];
+    if value.is_null() {
+        return None;
+    }
+    // A list of its fields in their order is another form of a struct to serde, and to nobody else.
+    let lists =
+        matches!(value, Value::Array(items) if name != "nodeGroups" || items.iter().any(Value::is_array));
+    if lists {
+        let sentence = if name == "nodeGroups" { "has a list in it, and no object" } else { "is a list" };
+        problems.push(Problem { field: format!("spec.{name}"), sentence: sentence.into() });
+        return None;
+    }
+    // The reader of the wire knows where an error is, and quotes no value.
+    let alone = serde_json::json!({ name: value });
+    let read = wire::json_to_struct(&alone)
+        .and_then(|bytes| wire::from_struct::<std::collections::BTreeMap<String, T>>(&bytes));
+    match read {
+        Ok(mut read) => read.remove(name),
+        Err(error) => {
+            problems.push(Problem {
+                field: bounded(&format!("spec.{}", error.path()), 256),
+                sentence: bounded(error.message(), 256),
+            });
+            None
+        }
+    }
+}
