@@ -1,4 +1,6 @@
-//! `cargo xpkg check xpkg`: reads a package as Crossplane's package manager does, and says everything that is wrong with it.
+//! `cargo xpkg check`: of packages, clusters and catalogues.
+//!
+//! `cargo xpkg check xpkg` reads a package as Crossplane's package manager does, and says everything that is wrong with it.
 //!
 //! Input: an artifact. Output: problems, each with its place. Only [`command`] reads files and registries.
 //!
@@ -9,6 +11,7 @@ use std::fmt;
 
 use crate::oci::Artifact;
 
+pub mod catalogue;
 pub mod cluster;
 pub mod command;
 mod constraint;

@@ -1,6 +1,10 @@
 //! The command line of `cargo xpkg check`.
 
-use std::{io::Write, path::Path};
+use std::{
+    fs,
+    io::Write,
+    path::{Path, PathBuf},
+};
 
 use anyhow::Context as _;
 
@@ -12,7 +16,7 @@ use kube::{
 use serde_json::Value;
 use testplatform_apis::claim::{API_VERSION, COMPOSITE_KIND};
 
-use super::{cluster, is_bad, package};
+use super::{catalogue, cluster, is_bad, package};
 use crate::{
     cluster::{Access, block_on, said},
     oci::layout,
@@ -48,14 +52,22 @@ enum Subject {
         #[arg(long)]
         json: bool,
     },
+    /// Read files as the function reads the catalogue of templates, and that of pools, and say everything that is wrong with file,
+    /// line and field. Needs nothing but the files.
+    Catalogue {
+        /// YAML files. Documents that are no part of a catalogue are passed over.
+        #[arg(value_name = "FILE", required = true)]
+        files: Vec<PathBuf>,
+    },
 }
 
 /// Checks and prints; false if something is wrong.
 ///
 /// # Errors
-/// If the package cannot be had at all.
+/// If what is to be checked cannot be had at all.
 pub fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<bool> {
     match &arguments.subject {
+        Subject::Catalogue { files } => of_files(files, out),
         Subject::Xpkg { package, connection } => xpkg(package, *connection, out),
         Subject::Cluster { access, composition, json } => {
             let report = block_on(report(access, composition))?;
@@ -82,6 +94,27 @@ async fn report(access: &Access, composition: &str) -> anyhow::Result<cluster::R
     let report = cluster::report(composition, &composites, &revisions);
     anyhow::ensure!(report.newest.is_some(), "there is no revision of a Composition {composition}");
     Ok(report)
+}
+
+fn of_files(files: &[PathBuf], out: &mut impl Write) -> anyhow::Result<bool> {
+    let read = |path: &PathBuf| -> anyhow::Result<(String, String)> {
+        let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+        Ok((path.display().to_string(), text))
+    };
+    let texts: Vec<(String, String)> = files.iter().map(read).collect::<Result<_, _>>()?;
+    let report = catalogue::check(&texts);
+    let counted =
+        |number: usize, what: &str| format!("{number} {what}{}", if number == 1 { "" } else { "s" });
+    let found = [counted(report.templates, "template"), counted(report.pools, "catalogue") + " of pools"];
+    let wrong = match report.problems.len() {
+        0 => "nothing is wrong".to_owned(),
+        number => counted(number, "problem"),
+    };
+    for problem in &report.problems {
+        writeln!(out, "{problem}").context("cannot print")?;
+    }
+    writeln!(out, "{}: {wrong}", found.join(", ")).context("cannot print")?;
+    Ok(!is_bad(&report.problems))
 }
 
 fn xpkg(name: &str, connection: Connection, out: &mut impl Write) -> anyhow::Result<bool> {

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod build;
+mod catalogue;
 mod check;
 mod containerfile;
 mod online;

@@ -1,0 +1,123 @@
+//! `cargo xpkg check catalogue`: reads files as the function reads the catalogue, and says everything that is wrong with file, line
+//! and field. Nothing but the files is needed, so that CI can do it before they are applied.
+//!
+//! Input: names and texts. Output: what was found, and problems.
+
+mod lines;
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use testplatform_apis::{
+    catalogue::Catalogue,
+    names::ours,
+    template::{Backend, entry::Entry},
+};
+
+use super::{Problem, stream::split};
+use lines::Lines;
+
+/// What the files have, and what is wrong with it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// How many templates there are, those that cannot be used included.
+    pub templates: usize,
+    /// How many catalogues of pools.
+    pub pools: usize,
+    /// In the order of files and lines.
+    pub problems: Vec<Problem>,
+}
+
+/// Where a template stands, and what makes it.
+type Seen = BTreeMap<String, (String, Option<Backend>, Vec<String>)>;
+
+/// Everything that is wrong. Documents that are no part of a catalogue are passed over; files without any are a problem, since a
+/// label that was forgotten would make every check pass.
+pub fn check(files: &[(String, String)]) -> Report {
+    let mut report = Report::default();
+    let mut seen = Seen::new();
+    for (file, text) in files {
+        for (line, document) in split(text) {
+            one(file, line, document, &mut seen, &mut report);
+        }
+    }
+    for (name, (place, backend, from)) in &seen {
+        let other = |from: &&String| seen.get(*from).is_some_and(|(_, b, _)| b.is_some() && b != backend);
+        for from in from.iter().filter(other) {
+            let text = format!(
+                "data.upgradesFrom: {name} and {from} have different backends, so no cluster can move"
+            );
+            report.problems.push(Problem::error(place.clone(), text));
+        }
+    }
+    if report.templates + report.pools == 0 {
+        let names: Vec<&str> = files.iter().map(|(file, _)| file.as_str()).collect();
+        let text = format!(
+            "has no EnvironmentConfig with the label {}: \"true\", and no catalogue of pools",
+            ours::CATALOGUE
+        );
+        report.problems.push(Problem::error(names.join(", "), text));
+    }
+    report
+}
+
+fn one(file: &str, line: usize, document: &str, seen: &mut Seen, report: &mut Report) {
+    let value = match serde_saphyr::from_str::<Value>(document) {
+        Ok(value) => value,
+        Err(error) => {
+            let within = error.location().map_or(1, |at| usize::try_from(at.line()).unwrap_or(1));
+            let said = error.to_string();
+            let said = said.lines().next().unwrap_or_default();
+            let place = format!("{file}:{}", line + within.saturating_sub(1));
+            report.problems.push(Problem::error(place, format!("is not YAML: {said}")));
+            return;
+        }
+    };
+    let text = |pointer: &str| value.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    if text("/kind") != "EnvironmentConfig"
+        || !text("/apiVersion").starts_with("apiextensions.crossplane.io/")
+    {
+        return;
+    }
+    let lines = Lines::of(document);
+    let place = |path: &str| format!("{file}:{}", line + lines.line(path).saturating_sub(1));
+    let mut problem = |path: &str, sentence: &str| {
+        report.problems.push(Problem::error(place(path), format!("{path}: {sentence}")));
+    };
+    let labels = &value["metadata"]["labels"];
+    let (label, data) = (&labels[ours::CATALOGUE], &value["data"]);
+    let is_pools = ["pools", "hubs", "quotas"].iter().any(|list| !data[list].is_null());
+    if label == "true" {
+        let name = text("/metadata/name");
+        if name.is_empty() {
+            problem("metadata.name", "is missing: it is what claims write in spec.template");
+        }
+        let flaws = Entry::read(name, data).err().unwrap_or_default();
+        for flaw in flaws.iter().filter(|flaw| !(name.is_empty() && flaw.path == "metadata.name")) {
+            problem(&flaw.path, &flaw.sentence);
+        }
+        let from = data["upgradesFrom"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        let backend = serde_json::from_value(data["backend"].clone()).ok();
+        let own = (place("data.upgradesFrom"), backend, from.map(str::to_owned).collect());
+        if let Some((other, ..)) = seen.insert(name.to_owned(), own) {
+            problem("metadata.name", &format!("is that of another template too, at {other}"));
+        }
+        report.templates += 1;
+    } else if is_pools {
+        report.pools += 1;
+        match Catalogue::read(data) {
+            Ok((_, flaws)) => {
+                for flaw in flaws {
+                    let name = flaw.name.map(|name| format!("({name}) ")).unwrap_or_default();
+                    problem(&format!("data.{}", flaw.entry), &format!("{name}{}", flaw.why));
+                }
+            }
+            Err(why) => problem("data", &why),
+        }
+    } else if label.is_boolean() {
+        problem("metadata.labels", &format!("{} must be the text \"true\": quote it", ours::CATALOGUE));
+    } else if !data["backend"].is_null() || !data["backendRef"].is_null() {
+        let sentence = format!("are without {}: \"true\", so nobody reads this template", ours::CATALOGUE);
+        problem("metadata.labels", &sentence);
+    }
+}

@@ -1,0 +1,132 @@
+//! `cargo xpkg check catalogue`: errors by file, line and field, and the exit code that CI goes by.
+
+use std::{fs, path::Path};
+
+use testplatform_package::check::catalogue::{Report, check};
+
+use crate::support::{run, stdout, tool};
+
+const ENTRY: &str = r#"apiVersion: apiextensions.crossplane.io/v1beta1
+kind: EnvironmentConfig
+metadata:
+  name: hosted
+  labels:
+    testplatform.ci.openshift.org/catalogue: "true"
+data:
+  backend: osac
+  backendRef:
+    templateID: osac.templates.small
+  allowedTenants: ["*"]
+"#;
+
+fn checked(text: &str) -> Report {
+    check(&[("a.yaml".to_owned(), text.to_owned())])
+}
+
+fn said(text: &str) -> Vec<String> {
+    checked(text).problems.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn problems_have_file_line_and_field() {
+    assert_eq!(checked(ENTRY), Report { templates: 1, ..Report::default() });
+    let wrong = format!(
+        "# A comment.\n---\n{ENTRY}  cost: much\n  releases:\n  - version: 4.20.3\n  - image: x\n  colour: blue\n"
+    );
+    assert_eq!(
+        said(&wrong),
+        [
+            "error: a.yaml:18: data.colour: is not a field of an entry",
+            "error: a.yaml:14: data.cost: invalid type: string \"much\", expected u32",
+            "error: a.yaml:16: data.releases[0].image: is missing: osac needs the image of version 4.20.3",
+            "error: a.yaml:17: data.releases[1].version: is missing: an image without a version tells nobody what runs",
+        ]
+    );
+    let missing = ENTRY.replace("  allowedTenants: [\"*\"]\n", "");
+    assert_eq!(
+        said(&missing),
+        ["error: a.yaml:7: data.allowedTenants: is missing: say which namespaces may use it, \"*\" for all"]
+    );
+}
+
+#[test]
+fn what_would_be_passed_over_in_silence_is_a_problem() {
+    for (text, line, part) in [
+        (ENTRY.replace("\"true\"", "true"), 5, "must be the text \"true\": quote it"),
+        (
+            ENTRY.replace("    testplatform.ci.openshift.org/catalogue: \"true\"\n", "    a: b\n"),
+            5,
+            "nobody reads this template",
+        ),
+        (ENTRY.replace("  name: hosted\n", ""), 3, "metadata.name: is missing"),
+        (format!("{ENTRY}---\n{ENTRY}"), 16, "is that of another template too, at a.yaml:7"),
+        ("kind: [".to_owned(), 1, "is not YAML"),
+    ] {
+        let said = said(&text);
+        let start = format!("error: a.yaml:{line}: ");
+        assert!(said.iter().any(|s| s.starts_with(&start) && s.contains(part)), "{part}: {said:?}");
+    }
+    assert!(said("kind: ConfigMap\n")[0].contains("has no EnvironmentConfig with the label"));
+    assert!(said("")[0].starts_with("error: a.yaml: has no"));
+}
+
+#[test]
+fn clusters_move_between_templates_of_one_backend() {
+    let other = ENTRY
+        .replace("name: hosted", "name: chart")
+        .replace("osac\n", "caas\n")
+        .replace("templateID: osac.templates.small", "clusterTemplate: hypershift-aws");
+    let next = format!("{ENTRY}  upgradesFrom: [chart, gone]\n");
+    assert_eq!(
+        said(&format!("{other}---\n{next}")),
+        [
+            "error: a.yaml:24: data.upgradesFrom: hosted and chart have different backends, so no cluster can move"
+        ]
+    );
+}
+
+#[test]
+fn the_catalogue_of_pools_is_read_as_well() {
+    let pools = "apiVersion: apiextensions.crossplane.io/v1beta1\nkind: EnvironmentConfig\nmetadata: { name: testplatform-pools }\ndata:\n  hubs: [{ name: a }]\n  quotas:\n  - tenant: x\n    budjet: 5\n";
+    let report = checked(pools);
+    assert_eq!((report.templates, report.pools), (0, 1));
+    assert!(
+        said(pools)[0].starts_with("error: a.yaml:7: data.quotas[0]: (x) unknown field `budjet`"),
+        "{:?}",
+        said(pools)
+    );
+}
+
+/// What platform teams begin with.
+#[test]
+fn the_sample_entries_can_be_used() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("install/examples");
+    let names = ["template-hypershift-kubevirt.yaml", "template-cluster-api.yaml", "pool-catalogue.yaml"];
+    let paths: Vec<String> = names.iter().map(|name| folder.join(name).display().to_string()).collect();
+    let words: Vec<&str> =
+        ["check", "catalogue"].into_iter().chain(paths.iter().map(String::as_str)).collect();
+    let output = run(&mut tool(&words));
+    assert_eq!(stdout(&output), "2 templates, 1 catalogue of pools: nothing is wrong\n");
+    assert_eq!(output.status.code(), Some(0));
+}
+
+#[test]
+fn ci_goes_by_the_exit_code() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("entry.yaml");
+    fs::write(&path, ENTRY.replace("backend: osac", "backend: magic")).unwrap();
+    let output = run(&mut tool(&["check", "catalogue", path.to_str().unwrap()]));
+    assert_eq!(output.status.code(), Some(3));
+    assert!(
+        stdout(&output)
+            .starts_with(&format!("error: {}:8: data.backend: unknown variant `magic`", path.display()))
+    );
+    assert!(
+        stdout(&output).ends_with("1 template, 0 catalogues of pools: 1 problem\n"),
+        "{}",
+        stdout(&output)
+    );
+    let output = run(&mut tool(&["check", "catalogue", folder.path().join("none.yaml").to_str().unwrap()]));
+    assert_eq!(output.status.code(), Some(1), "what cannot be read is no answer");
+    assert_eq!(run(&mut tool(&["check", "catalogue"])).status.code(), Some(1));
+}
