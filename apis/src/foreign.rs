@@ -5,3 +5,4 @@ pub mod cluster_pool;
 pub mod ephemeral_cluster;
 pub mod meta;
 pub mod object;
+pub mod provider_config;

@@ -1,5 +1,7 @@
 //! Forgiving readers of single fields: an old, newer or restored text must not stop the work.
 
+use std::collections::BTreeMap;
+
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
@@ -20,4 +22,21 @@ pub(crate) fn lenient_integer<'de, D: Deserializer<'de>>(deserializer: D) -> Res
         (number.fract() == 0.0 && number.abs() <= 9_007_199_254_740_992.0).then_some(number as i64)
     };
     Ok(value.as_i64().or_else(|| value.as_f64().and_then(whole)))
+}
+
+/// A list; elements that cannot be read are left out, and so is one that is no list.
+pub(crate) fn lenient_list<'de, D: Deserializer<'de>, T: DeserializeOwned>(
+    deserializer: D,
+) -> Result<Vec<T>, D::Error> {
+    let elements = lenient::<D, Vec<Value>>(deserializer)?.unwrap_or_default();
+    Ok(elements.into_iter().filter_map(|element| serde_json::from_value(element).ok()).collect())
+}
+
+/// A map; entries that cannot be read are left out, and so is one that is no map.
+pub(crate) fn lenient_map<'de, D: Deserializer<'de>, T: DeserializeOwned>(
+    deserializer: D,
+) -> Result<BTreeMap<String, T>, D::Error> {
+    let entries = lenient::<D, BTreeMap<String, Value>>(deserializer)?.unwrap_or_default();
+    let read = |(key, entry)| Some((key, serde_json::from_value(entry).ok()?));
+    Ok(entries.into_iter().filter_map(read).collect())
 }

@@ -11,6 +11,7 @@ pub mod crd;
 pub mod duration;
 pub mod foreign;
 pub mod hive_status;
+pub mod hub;
 pub mod input;
 mod lenient;
 pub mod names;

@@ -80,6 +80,44 @@ pub mod ours {
     pub const OWNER_UID: &str = "testplatform.ci.openshift.org/owner-uid";
 }
 
+/// Labels and annotations of hubs, on ProviderConfigs. Administrators write them; [`Hub`](crate::hub::Hub) reads them.
+pub mod hub {
+    /// Label: the ProviderConfig leads to a hub of claims with `template`. Its value is `true`.
+    pub const HUB: &str = "testplatform.ci.openshift.org/hub";
+    /// Begins the label for each backend that the hub serves; the backend's word follows, and the value is `true`.
+    pub const BACKEND: &str = "testplatform.ci.openshift.org/backend.";
+    /// Label: `false` closes the hub to new claims. Those that it has are not touched.
+    pub const SCHEDULABLE: &str = "testplatform.ci.openshift.org/schedulable";
+    /// Label: the only tenant that is let onto the hub.
+    pub const DEDICATED: &str = "testplatform.ci.openshift.org/dedicated";
+    /// The most clusters that it may hold.
+    pub const MAX_CLUSTERS: &str = "testplatform.ci.openshift.org/max-clusters";
+    /// How many percent of them are kept free.
+    pub const RESERVED_PERCENT: &str = "testplatform.ci.openshift.org/reserved-percent";
+    /// The most clusters that may be in the making at a time.
+    pub const MAX_PROVISIONING: &str = "testplatform.ci.openshift.org/max-provisioning";
+    /// How large a share of the claims it gets; 0: only what no other takes.
+    pub const WEIGHT: &str = "testplatform.ci.openshift.org/weight";
+    /// Namespaces whose claims are let onto it, with commas between.
+    pub const TENANTS_ALLOW: &str = "testplatform.ci.openshift.org/tenants-allow";
+    /// Namespaces whose claims are not.
+    pub const TENANTS_DENY: &str = "testplatform.ci.openshift.org/tenants-deny";
+    /// Versions that can be made on it.
+    pub const VERSIONS: &str = "testplatform.ci.openshift.org/versions";
+    /// Classes of nodes that it has, with commas between.
+    pub const CLASSES: &str = "testplatform.ci.openshift.org/classes";
+    /// Zones in which it can make nodes, with commas between.
+    pub const ZONES: &str = "testplatform.ci.openshift.org/zones";
+    /// Begins the annotation with the namespace of a backend's objects; the backend's word follows.
+    pub const NAMESPACE: &str = "testplatform.ci.openshift.org/namespace.";
+    /// Begins the annotation with how many Objects one cluster of a backend takes; the backend's word follows.
+    pub const OBJECTS_PER_CLUSTER: &str = "testplatform.ci.openshift.org/objects-per-cluster.";
+    /// Label on the Object that mirrors a hub's facts. Its value is `true`.
+    pub const FACTS: &str = "testplatform.ci.openshift.org/hub-facts";
+    /// On the writer Object: the hubs that were given up before this one, with commas between. Second witness of status.
+    pub const EXCLUDED: &str = "testplatform.ci.openshift.org/excluded-hubs";
+}
+
 /// Annotations of an EphemeralCluster that its controller reads.
 pub mod ephemeral_cluster {
     /// Name of the Konflux cluster; the hub authorises cluster profiles by it. From the EnvironmentConfig only.

@@ -7,6 +7,7 @@
 mod catalogue;
 mod crd;
 mod duration;
+mod hub;
 mod input;
 mod parity;
 mod pool;

@@ -9,7 +9,7 @@ use provider_testplatform::{
     cluster_claim::reason,
     ephemeral_cluster::{conditions, told},
 };
-use testplatform_apis::{condition, foreign::ephemeral_cluster::TERMINAL_CREATE_REASONS, hive_status};
+use testplatform_apis::{condition, foreign::ephemeral_cluster::TERMINAL_CREATE_REASONS, hive_status, hub};
 use testplatform_package::install::alerts::{Alert, HUB, KONFLUX};
 
 use crate::text::{anchors, read, sections, sources};
@@ -25,7 +25,7 @@ const READERS: [&str; 4] = [
 /// The heading of which each section below is what somebody is called for.
 const CALLS: &str = "Alerts";
 /// Enums of words that are no reasons.
-const OTHERS: [(&str, &str); 9] = [
+const OTHERS: [(&str, &str); 10] = [
     ("apis/src/condition.rs", "ConditionType"),
     ("apis/src/condition/template.rs", "TemplateConditionType"),
     ("apis/src/condition.rs", "ConditionStatus"),
@@ -76,6 +76,7 @@ fn known() -> Vec<Reasons> {
             condition::ControlPlaneLevel, condition::NodesLevel, condition::SetupLevel, condition::SpecLevel,
             condition::TearDown;
         "apis/src/hive_status.rs": hive_status::Blocked;
+        "apis/src/hub/reason.rs": hub::Selected, hub::NoHub;
         "provider/src/cluster_claim/reason.rs": reason::Reason;
         "provider/src/ephemeral_cluster/conditions.rs": conditions::Reason;
         "provider/src/ephemeral_cluster/told.rs": told::Told;

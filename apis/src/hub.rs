@@ -1,0 +1,262 @@
+//! Hubs of claims with `template`: what a ProviderConfig says of the cluster that it leads to, and what the provider there tells.
+//!
+//! A platform owner adds a hub by a ProviderConfig with labels and annotations, and touches nothing else. What changes by itself (load,
+//! health, versions) comes from the hub, as [`Facts`].
+//!
+//! **Invariant:** a hub of which something cannot be read is left out and named, and hurts no other: what was meant as a limit would
+//! be none.
+
+mod facts;
+mod mirror;
+mod reason;
+mod versions;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{
+    catalogue::EVERYBODY,
+    foreign::provider_config::ProviderConfig,
+    names::{ObjectName, hub, ours},
+    template::Backend,
+};
+
+pub use facts::{BackendFacts, CONFIG_MAP, ClassFacts, Facts, Health, KEY};
+pub use mirror::{ConfigMap, GOOD_FOR, Known, Mirror, known};
+pub use reason::{NoHub, Selected};
+pub use versions::{Version, Versions};
+
+/// What stands for the tenant in a namespace.
+pub const TENANT: &str = "{tenant}";
+/// The share of a hub that says nothing of its weight.
+pub const WEIGHT: u32 = 100;
+
+/// A hub, as its ProviderConfig describes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hub {
+    /// Name of the ProviderConfig.
+    pub name: String,
+    /// Its labels, for selectors: region, zone, architecture, whatever else.
+    pub labels: BTreeMap<String, String>,
+    /// What can be made on it.
+    pub backends: BTreeSet<Backend>,
+    /// Whether it takes new claims.
+    pub open: bool,
+    /// The most clusters that it may hold; none: any number.
+    pub max_clusters: Option<u32>,
+    /// How many percent of them are kept free.
+    pub reserved_percent: u32,
+    /// The most clusters that may be in the making; none: any number.
+    pub max_provisioning: Option<u32>,
+    /// How large a share of the claims it gets; 0: only what no other takes.
+    pub weight: u32,
+    /// Whose claims it takes.
+    pub tenants: Tenants,
+    /// What can be made on it; none: any version.
+    pub versions: Option<Versions>,
+    /// Classes of nodes that it has; none: said by its facts, or any.
+    pub classes: Option<BTreeSet<String>>,
+    /// Zones in which it can make nodes; none: any.
+    pub zones: Option<BTreeSet<String>>,
+    /// Where objects of a backend go, with [`TENANT`] in it where each tenant has a namespace of its own.
+    pub namespaces: BTreeMap<Backend, String>,
+    /// Namespace of published credentials; none: that of the function's input.
+    pub credentials_namespace: Option<ObjectName>,
+    /// How many Objects go by the ProviderConfig. provider-kubernetes counts them.
+    pub users: Option<u32>,
+    /// How many Objects one cluster takes, where it is not what the backend usually takes.
+    pub objects_per_cluster: BTreeMap<Backend, u32>,
+}
+
+/// Whose claims a hub takes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tenants {
+    /// Only theirs; none: everybody's.
+    pub allow: Option<BTreeSet<String>>,
+    /// Never theirs.
+    pub deny: BTreeSet<String>,
+    /// Only this one's.
+    pub dedicated: Option<String>,
+}
+
+impl Tenants {
+    /// Whether a tenant's claims are taken. A composite without a tenant is an administrator's, who may use any hub.
+    pub fn take(&self, tenant: Option<&str>) -> bool {
+        let Some(tenant) = tenant else { return true };
+        let among = |all: &BTreeSet<String>| all.contains(tenant) || all.contains(EVERYBODY);
+        self.allow.as_ref().is_none_or(among)
+            && !among(&self.deny)
+            && self.dedicated.as_deref().is_none_or(|own| own == tenant)
+    }
+}
+
+/// A hub that cannot be used: what is wrong with its ProviderConfig.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Flaw {
+    /// Name of the ProviderConfig.
+    pub hub: String,
+    /// What, and what is expected.
+    pub why: String,
+}
+
+impl std::fmt::Display for Flaw {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.hub, self.why)
+    }
+}
+
+impl Hub {
+    /// Reads a ProviderConfig. None: it leads to no hub of ours, because it lacks the label.
+    pub fn read(config: &ProviderConfig) -> Option<Result<Self, Flaw>> {
+        let labels = &config.metadata.labels;
+        (labels.get(hub::HUB).map(String::as_str) == Some("true"))
+            .then(|| Reader(config).hub().map_err(|why| Flaw { hub: config.metadata.name.clone(), why }))
+    }
+
+    /// Whether a backend's clusters can be made on it.
+    pub fn serves(&self, backend: Backend) -> bool {
+        self.backends.contains(&backend)
+    }
+
+    /// How many clusters the Objects that go by its ProviderConfig come to, rounded up: an estimate for a hub without facts. Every
+    /// Object counts, those that mirror facts as well.
+    pub fn estimate(&self, backend: Backend) -> Option<u32> {
+        let each = self.objects_per_cluster.get(&backend).copied().unwrap_or_else(|| objects(backend));
+        Some(self.users?.div_ceil(each))
+    }
+
+    /// The namespace of a backend's objects for a tenant; none: the hub does not say.
+    ///
+    /// # Errors
+    /// If with this tenant it becomes no name of a namespace.
+    pub fn namespace(&self, backend: Backend, tenant: Option<&str>) -> Option<Result<String, String>> {
+        let pattern = self.namespaces.get(&backend)?;
+        Some(namespace(&pattern.replace(TENANT, tenant.unwrap_or("administrator"))))
+    }
+}
+
+/// How many Objects a cluster usually takes: its writer and its credentials, and a NodePool where nodes have objects of their own.
+const fn objects(backend: Backend) -> u32 {
+    match backend {
+        Backend::HyperShift => 3,
+        Backend::ClusterApi | Backend::Caas | Backend::Osac => 2,
+    }
+}
+
+/// Every hub among ProviderConfigs by its name, and those that cannot be used. The order in which they come changes nothing.
+pub fn hubs<'a>(configs: impl IntoIterator<Item = &'a ProviderConfig>) -> (Vec<Hub>, Vec<Flaw>) {
+    let (mut hubs, mut flaws) = (Vec::new(), Vec::new());
+    for read in configs.into_iter().filter_map(Hub::read) {
+        match read {
+            Ok(hub) => hubs.push(hub),
+            Err(flaw) => flaws.push(flaw),
+        }
+    }
+    hubs.sort_by(|a, b| a.name.cmp(&b.name));
+    flaws.sort_by(|a, b| a.hub.cmp(&b.hub));
+    (hubs, flaws)
+}
+
+/// One ProviderConfig. Errors are sentences that name the label or annotation.
+struct Reader<'a>(&'a ProviderConfig);
+
+impl Reader<'_> {
+    fn hub(&self) -> Result<Hub, String> {
+        let metadata = &self.0.metadata;
+        Ok(Hub {
+            name: metadata.name.clone(),
+            labels: metadata.labels.clone(),
+            backends: self.backends()?,
+            open: self.flag(hub::SCHEDULABLE, true)? && metadata.deletion_timestamp.is_none(),
+            max_clusters: self.number(hub::MAX_CLUSTERS, u32::MAX)?,
+            reserved_percent: self.number(hub::RESERVED_PERCENT, 100)?.unwrap_or(0),
+            max_provisioning: self.number(hub::MAX_PROVISIONING, u32::MAX)?,
+            weight: self.number(hub::WEIGHT, 1000)?.unwrap_or(WEIGHT),
+            tenants: Tenants {
+                allow: self.list(hub::TENANTS_ALLOW),
+                deny: self.list(hub::TENANTS_DENY).unwrap_or_default(),
+                dedicated: metadata.labels.get(hub::DEDICATED).cloned(),
+            },
+            versions: self.read(hub::VERSIONS, Versions::parse)?,
+            classes: self.list(hub::CLASSES),
+            zones: self.list(hub::ZONES),
+            namespaces: self.by_backend(hub::NAMESPACE, |pattern| {
+                namespace(&pattern.replace(TENANT, "x")).map(|_| pattern.to_owned())
+            })?,
+            credentials_namespace: self.read(ours::CREDENTIALS_NAMESPACE, |text| {
+                namespace(text).and_then(|name| ObjectName::try_from(name).map_err(|error| error.to_string()))
+            })?,
+            users: self.0.status.users.and_then(|users| u32::try_from(users).ok()),
+            objects_per_cluster: self.by_backend(hub::OBJECTS_PER_CLUSTER, |text| {
+                whole(text, u32::MAX).and_then(|number| match number {
+                    0 => Err("must be at least 1".to_owned()),
+                    number => Ok(number),
+                })
+            })?,
+        })
+    }
+
+    fn backends(&self) -> Result<BTreeSet<Backend>, String> {
+        let mut served = BTreeSet::new();
+        for backend in Backend::ALL {
+            if self.flag(&format!("{}{backend}", hub::BACKEND), false)? {
+                served.insert(backend);
+            }
+        }
+        Ok(served)
+    }
+
+    /// A label that is `true` or `false`.
+    fn flag(&self, key: &str, default: bool) -> Result<bool, String> {
+        match self.0.metadata.labels.get(key).map(String::as_str) {
+            None => Ok(default),
+            Some("true") => Ok(true),
+            Some("false") => Ok(false),
+            Some(other) => Err(format!("label {key} is {other:?}; it must be \"true\" or \"false\"")),
+        }
+    }
+
+    /// An annotation, through what reads its text.
+    fn read<T>(&self, key: &str, read: impl Fn(&str) -> Result<T, String>) -> Result<Option<T>, String> {
+        let wrong = |text: &str, why: String| format!("annotation {key} is {text:?}: {why}");
+        self.0.metadata.annotation(key).map(|text| read(text).map_err(|why| wrong(text, why))).transpose()
+    }
+
+    fn number(&self, key: &str, max: u32) -> Result<Option<u32>, String> {
+        self.read(key, |text| whole(text, max))
+    }
+
+    fn by_backend<T>(
+        &self,
+        prefix: &str,
+        read: impl Fn(&str) -> Result<T, String>,
+    ) -> Result<BTreeMap<Backend, T>, String> {
+        let mut all = BTreeMap::new();
+        for backend in Backend::ALL {
+            if let Some(value) = self.read(&format!("{prefix}{backend}"), &read)? {
+                all.insert(backend, value);
+            }
+        }
+        Ok(all)
+    }
+
+    /// An annotation with commas. One that is there and empty is an empty list, which is not the same as none.
+    fn list(&self, key: &str) -> Option<BTreeSet<String>> {
+        let parts = self.0.metadata.annotation(key)?.split(',').map(str::trim);
+        Some(parts.filter(|part| !part.is_empty()).map(str::to_owned).collect())
+    }
+}
+
+fn whole(text: &str, max: u32) -> Result<u32, String> {
+    let number = text.trim().parse().ok().filter(|number| *number <= max);
+    number.ok_or_else(|| match max {
+        u32::MAX => "it must be a whole number".to_owned(),
+        max => format!("it must be a whole number of at most {max}"),
+    })
+}
+
+fn namespace(text: &str) -> Result<String, String> {
+    let fits = text.len() <= 63 && !text.contains('.') && ObjectName::try_from(text).is_ok();
+    let wrong =
+        || format!("{text:?} is no name of a namespace: lower-case letters, digits and -, at most 63");
+    if fits { Ok(text.to_owned()) } else { Err(wrong()) }
+}
