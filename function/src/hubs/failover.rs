@@ -1,0 +1,96 @@
+//! Whether a claim may go to another hub after it was given one: only where nothing can have been made on the first.
+//!
+//! **Invariant:** a hub on which provider-kubernetes may have tried is never given up, however long it is silent: a second cluster
+//! costs as much as the first.
+
+use std::collections::BTreeSet;
+
+use jiff::{SignedDuration, Timestamp};
+use testplatform_apis::{
+    foreign::{
+        meta::{ObservedCondition, condition},
+        object::Object,
+    },
+    names::crossplane,
+};
+
+use crate::observed::Link;
+
+/// The most hubs that are given up for one claim.
+pub const MOST: usize = 3;
+/// For how long a hub must not have been reached.
+pub const AFTER: SignedDuration = SignedDuration::from_mins(5);
+
+/// Whether the hub of an observed writer may be given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failover {
+    /// Yes: leave the writer out once, remember the hub as excluded, and choose again.
+    Allowed,
+    /// Not yet, or there is no need.
+    NotNow,
+    /// Never: why, as a part of a sentence.
+    Never(&'static str),
+}
+
+/// Judges an observed writer. `pinned`: the claim names its hub; `excluded`: the hubs that were given up before.
+pub fn failover<R>(
+    writer: &Object<R>,
+    link: &Link,
+    pinned: bool,
+    excluded: &BTreeSet<String>,
+    now: Timestamp,
+) -> Failover {
+    if let Some(trace) = trace(writer) {
+        return Failover::Never(trace);
+    }
+    if pinned {
+        return Failover::Never("the claim names its hub");
+    }
+    if excluded.len() >= MOST {
+        return Failover::Never("as many hubs as may be were given up already");
+    }
+    let unreachable = match link {
+        Link::Unreachable(_) => true,
+        Link::Unknown
+        | Link::InSync
+        | Link::Deleted
+        | Link::Replaced
+        | Link::UnknownField(_)
+        | Link::Refused(_)
+        | Link::Paused => false,
+    };
+    let synced = condition(&writer.status.conditions, "Synced");
+    let since = synced.filter(|c| c.is_false()).and_then(|c: &ObservedCondition| c.last_transition_time);
+    let long = since.is_some_and(|since| now.duration_since(since) >= AFTER);
+    if unreachable && long { Failover::Allowed } else { Failover::NotNow }
+}
+
+/// What shows that something may have been made. provider-kubernetes sets its finalizer first, then notes that it creates, then does.
+fn trace<R>(writer: &Object<R>) -> Option<&'static str> {
+    let metadata = &writer.metadata;
+    let noted = |key| metadata.annotation(key).is_some();
+    if noted(crossplane::EXTERNAL_CREATE_PENDING) || noted(crossplane::EXTERNAL_CREATE_SUCCEEDED) {
+        return Some("provider-kubernetes began to make something there");
+    }
+    if metadata.finalizers.iter().any(|f| f == crossplane::FINALIZER) {
+        return Some("provider-kubernetes was about to make something there");
+    }
+    if writer.status.at_provider.manifest.is_some() {
+        return Some("something was seen there");
+    }
+    if writer.spec.for_provider.manifest["metadata"]["uid"].is_string() {
+        return Some("its cluster was seen there");
+    }
+    metadata.deletion_timestamp.is_some().then_some("its writer is going")
+}
+
+/// The hubs in a note ([`EXCLUDED`](testplatform_apis::names::hub::EXCLUDED)) on the writer.
+pub fn excluded(note: Option<&str>) -> BTreeSet<String> {
+    let names = note.unwrap_or_default().split(',').map(str::trim);
+    names.filter(|name| !name.is_empty()).map(str::to_owned).collect()
+}
+
+/// That note; none, where no hub was given up.
+pub fn note(excluded: &BTreeSet<String>) -> Option<String> {
+    (!excluded.is_empty()).then(|| excluded.iter().map(String::as_str).collect::<Vec<_>>().join(","))
+}

@@ -1,0 +1,203 @@
+//! Whether a hub can be had at all, and if not, why: the first thing that stands against it.
+
+use std::fmt;
+
+use testplatform_apis::{
+    hub::{Facts, Hub, NoHub, Version, Versions},
+    template::Backend,
+};
+
+use super::Wish;
+
+/// Why a hub is not taken, as a sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Rejection {
+    /// Its ProviderConfig cannot be read.
+    Broken(String),
+    /// It does not make such clusters.
+    Backend(Backend),
+    /// It lacks a label.
+    Label(String, String),
+    /// It is not for this tenant. For whom it is is nobody's business.
+    Tenant,
+    /// It cannot make the version.
+    Version(String),
+    /// It has no nodes of a class.
+    Class(String),
+    /// It makes no nodes in a zone.
+    Zone(String),
+    /// It was given up for this claim.
+    GivenUp,
+    /// It takes no new claims.
+    Closed,
+    /// It says that it is not well.
+    Unwell(String),
+    /// It has too few free nodes of a class.
+    Free {
+        /// The class.
+        class: String,
+        /// How many are free.
+        free: i64,
+        /// How many are asked for.
+        asked: u32,
+    },
+    /// It has as many clusters as it may have.
+    Full {
+        /// How many it has.
+        load: i64,
+        /// How many it may have.
+        max: u32,
+        /// How many percent are kept free.
+        reserved: u32,
+    },
+    /// It makes as many clusters as it may at a time.
+    Slots {
+        /// How many are in the making.
+        provisioning: i64,
+        /// How many may be.
+        max: u32,
+    },
+}
+
+impl Rejection {
+    /// What it amounts to where no hub came nearer.
+    pub const fn reason(&self) -> NoHub {
+        match self {
+            Self::Broken(_) | Self::Backend(_) | Self::Label(..) | Self::Class(_) | Self::Zone(_) => {
+                NoHub::NoHubMatches
+            }
+            Self::Tenant => NoHub::TenantNotAllowed,
+            Self::Version(_) => NoHub::VersionUnsupported,
+            Self::GivenUp
+            | Self::Closed
+            | Self::Unwell(_)
+            | Self::Free { .. }
+            | Self::Full { .. }
+            | Self::Slots { .. } => NoHub::NoCapacity,
+        }
+    }
+}
+
+impl fmt::Display for Rejection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Broken(why) => write!(f, "its ProviderConfig cannot be read: {why}"),
+            Self::Backend(backend) => write!(f, "it makes no clusters with {backend}"),
+            Self::Label(key, value) => write!(f, "it has no label {key}={value}"),
+            Self::Tenant => f.write_str("it is not offered to this namespace"),
+            Self::Version(version) => write!(f, "it cannot make version {version}"),
+            Self::Class(class) => write!(f, "it has no nodes of class {class}"),
+            Self::Zone(zone) => write!(f, "it makes no nodes in zone {zone}"),
+            Self::GivenUp => f.write_str("it could not be reached for this claim before"),
+            Self::Closed => f.write_str("it takes no new clusters"),
+            Self::Unwell(why) => write!(f, "it is not well: {why}"),
+            Self::Free { class, free, asked } => {
+                write!(f, "it has {free} free nodes of class {class}, and {asked} are asked for")
+            }
+            Self::Full { load, max, reserved: 0 } => write!(f, "it has {load} of at most {max} clusters"),
+            Self::Full { load, max, reserved } => {
+                write!(f, "it has {load} of at most {max} clusters, of which {reserved} % are kept free")
+            }
+            Self::Slots { provisioning, max } => {
+                write!(f, "it is making {provisioning} clusters, and may make {max} at a time")
+            }
+        }
+    }
+}
+
+/// The first thing that stands against a hub. What lasts comes first, so that what is left is what time can lift.
+pub(super) fn reject(wish: &Wish, hub: &Hub, facts: Option<&Facts>) -> Option<Rejection> {
+    lasting(wish, hub, facts).or_else(|| passing(wish, hub, facts))
+}
+
+fn lasting(wish: &Wish, hub: &Hub, facts: Option<&Facts>) -> Option<Rejection> {
+    if !hub.serves(wish.backend) {
+        return Some(Rejection::Backend(wish.backend));
+    }
+    let own = wish.selector.iter().filter(|_| wish.pin.is_none());
+    let missing = wish.required.iter().chain(own).find(|(key, value)| hub.labels.get(*key) != Some(value));
+    if let Some((key, value)) = missing {
+        return Some(Rejection::Label(key.clone(), value.clone()));
+    }
+    if !hub.tenants.take(wish.tenant.as_deref()) {
+        return Some(Rejection::Tenant);
+    }
+    let unknown = |class: &&String| !has_class(hub, facts, class);
+    if let Some(class) = wish.classes.keys().find(unknown) {
+        return Some(Rejection::Class(class.clone()));
+    }
+    let elsewhere = |zone: &&String| hub.zones.as_ref().is_some_and(|zones| !zones.contains(*zone));
+    if let Some(zone) = wish.zones.iter().find(elsewhere) {
+        return Some(Rejection::Zone(zone.clone()));
+    }
+    let version = wish.version.as_ref().filter(|version| !can_make(hub, facts, wish.backend, version));
+    version.map(|version| Rejection::Version(version.clone()))
+}
+
+fn passing(wish: &Wish, hub: &Hub, facts: Option<&Facts>) -> Option<Rejection> {
+    if wish.excluded.contains(&hub.name) && wish.pin.is_none() {
+        return Some(Rejection::GivenUp);
+    }
+    if !hub.open {
+        return Some(Rejection::Closed);
+    }
+    if let Some(health) = facts.and_then(|f| f.health.as_ref()).filter(|health| !health.ready) {
+        let why = health.message.as_deref().unwrap_or("it does not say why");
+        return Some(Rejection::Unwell(why.to_owned()));
+    }
+    let backend = facts.and_then(|f| f.backend(wish.backend));
+    if let Some(problem) = backend.and_then(|b| b.problem.clone()) {
+        return Some(Rejection::Unwell(problem));
+    }
+    if let Some(too_few) = wish.classes.iter().find_map(|(class, asked)| too_few(facts, class, *asked)) {
+        return Some(too_few);
+    }
+    if wish.pin.as_ref().is_some_and(|pin| pin.force) {
+        return None;
+    }
+    let (load, reserved) = (load(hub, facts, wish.backend), hub.reserved_percent);
+    let full = |max: &u32| {
+        let usable = i128::from(*max) * i128::from(100_u32.saturating_sub(reserved));
+        (i128::from(load) + 1) * 100 > usable
+    };
+    if let Some(max) = hub.max_clusters.filter(full) {
+        return Some(Rejection::Full { load, max, reserved });
+    }
+    let provisioning = facts.and_then(Facts::provisioning)?;
+    let max = hub.max_provisioning.filter(|max| provisioning >= i64::from(*max))?;
+    Some(Rejection::Slots { provisioning, max })
+}
+
+/// How many clusters a hub has: counted there, else by the Objects that go by its ProviderConfig, else none that are known of.
+pub(super) fn load(hub: &Hub, facts: Option<&Facts>, backend: Backend) -> i64 {
+    let told = facts.and_then(Facts::load);
+    told.or_else(|| hub.estimate(backend).map(i64::from)).unwrap_or(0)
+}
+
+/// A hub that says nothing of classes has any.
+fn has_class(hub: &Hub, facts: Option<&Facts>, class: &str) -> bool {
+    let told = facts.map(|f| &f.classes).filter(|classes| !classes.is_empty());
+    let by_annotation = hub.classes.as_ref().map(|classes| classes.contains(class));
+    let by_facts = told.map(|classes| classes.contains_key(class));
+    match (by_annotation, by_facts) {
+        (None, None) => true,
+        (annotation, facts) => annotation == Some(true) || facts == Some(true),
+    }
+}
+
+fn too_few(facts: Option<&Facts>, class: &str, asked: u32) -> Option<Rejection> {
+    let free = facts?.classes.get(class)?.free?;
+    (free < i64::from(asked)).then(|| Rejection::Free { class: class.to_owned(), free, asked })
+}
+
+/// Both have to allow it: what the administrator says, and what the backend says there.
+fn can_make(hub: &Hub, facts: Option<&Facts>, backend: Backend, version: &str) -> bool {
+    let told = facts.and_then(|f| f.backend(backend)).map(|b| &b.versions);
+    // What the hub says and cannot be read is not known.
+    let told = told.and_then(|versions| Versions::parse(&versions.join(",")).ok());
+    let limits: Vec<&Versions> = hub.versions.iter().chain(&told).collect();
+    match Version::parse(version) {
+        Ok(version) => limits.iter().all(|versions| versions.have(&version)),
+        Err(_) => limits.is_empty(),
+    }
+}
