@@ -7,6 +7,7 @@
 //! be none.
 
 mod facts;
+mod kinds;
 mod mirror;
 mod reason;
 mod versions;
@@ -21,6 +22,7 @@ use crate::{
 };
 
 pub use facts::{BackendFacts, CONFIG_MAP, ClassFacts, Facts, Health, KEY};
+pub use kinds::Kind;
 pub use mirror::{ConfigMap, GOOD_FOR, Known, Mirror, known};
 pub use reason::{NoHub, Selected};
 pub use versions::{Version, Versions};

@@ -13,6 +13,7 @@ mod check;
 mod cluster_claim;
 mod cluster_pool;
 mod ephemeral_cluster;
+mod hub_facts;
 mod process;
 mod prow;
 mod source;
@@ -22,6 +23,7 @@ pub use cluster_pool::ClusterPools;
 pub use ephemeral_cluster::{
     ClaimOwner, ClaimPattern, ClusterProfiles, EphemeralClusters, Image, Mode, WaitStep,
 };
+pub use hub_facts::{Agents, HubFacts, NodeClass};
 pub use process::{BuildClusters, Http, LeaderElection};
 pub use prow::{CiOperatorPod, Prow, SecretMount};
 pub use source::Problem;
@@ -39,6 +41,8 @@ pub struct Config {
     pub cluster_claim: ClusterClaims,
     /// What is done about ClusterPools that Git asks for.
     pub cluster_pool: ClusterPools,
+    /// What this hub tells of itself.
+    pub hub_facts: HubFacts,
     /// How the ProwJobs are made.
     pub prow: Prow,
     /// The clusters on which the jobs run.

@@ -14,6 +14,7 @@ pub mod diagnostics;
 pub mod ephemeral_cluster;
 pub mod execute;
 pub mod hub;
+pub mod hub_facts;
 pub mod lease;
 pub mod metrics;
 pub mod observe;

@@ -20,6 +20,7 @@ use provider_testplatform::{
     controller::{self, Options, Sites},
     ephemeral_cluster::{draft::draft, settings::Settings},
     hub::Hub,
+    hub_facts,
     lease::{Election, Times},
     metrics::Metrics,
     rbac,
@@ -114,6 +115,7 @@ async fn run(args: &RunArgs, config: Config) -> anyhow::Result<()> {
         admin_address = %listener.local_addr()?,
         mode = ?config.ephemeral_cluster.mode,
         clusterclaims = ?config.cluster_claim.mode,
+        hub_facts = ?config.hub_facts.mode,
         "starting",
     );
     let written = metrics.clone();
@@ -134,9 +136,9 @@ async fn lead(
     let me = name(args);
     let of_clusters = config.ephemeral_cluster.mode != Mode::Off;
     let of_claims = config.cluster_claim.mode == Switch::On;
-    if !of_clusters && !of_claims && !config.cluster_pool.is_on() {
+    if !of_clusters && !of_claims && !config.cluster_pool.is_on() && !config.hub_facts.is_on() {
         tracing::warn!(
-            "ephemeralCluster.mode and clusterClaim.mode are off and clusterPool.namespaces is empty: nothing is done"
+            "ephemeralCluster.mode, clusterClaim.mode and hubFacts.mode are off and clusterPool.namespaces is empty: nothing is done"
         );
         ready.set(true);
         let _ = stop.wait_for(|stop| *stop).await;
@@ -149,6 +151,11 @@ async fn lead(
         client: client.clone(),
         namespaces: config.cluster_pool.namespaces.clone(),
         instance: me.clone(),
+        now,
+    });
+    let facts = config.hub_facts.is_on().then(|| hub_facts::controller::Options {
+        client: client.clone(),
+        config: config.hub_facts.clone(),
         now,
     });
     let options = if of_clusters { Some(options(config, client, me, trust(args))?) } else { None };
@@ -182,8 +189,13 @@ async fn lead(
             Box::pin(cluster_pool::controller::run(options, metrics.clone(), ending())).await;
         }
     };
+    let hub_facts = async {
+        if let Some(options) = facts {
+            Box::pin(hub_facts::controller::run(options, metrics.clone(), ending())).await;
+        }
+    };
     let controllers = async {
-        tokio::join!(ephemeral_clusters, cluster_claims, cluster_pools);
+        tokio::join!(ephemeral_clusters, cluster_claims, cluster_pools, hub_facts);
     };
     let bounded = async {
         let mut controllers = std::pin::pin!(controllers);

@@ -1,6 +1,7 @@
 //! What is counted: the metrics of the upstream controller under their names, and our own.
 
 mod bounded;
+mod hub;
 mod pools;
 
 use std::{
@@ -32,6 +33,7 @@ use testplatform_apis::{
 
 use self::{
     bounded::{FirstCome, most_frequent},
+    hub::Hub,
     pools::Pools,
 };
 use crate::{
@@ -53,7 +55,7 @@ const SECONDS: [f64; 9] = [0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0, 120.0];
 const MOST: usize = 100;
 
 /// Every metric by the name under which Prometheus has it, for rules and panels; histograms without `_bucket`, `_sum` and `_count`.
-pub const EXPORTED: [&str; 17] = [
+pub const EXPORTED: [&str; 22] = [
     "clusterclaim_count",
     "clusterpool_count",
     "clusterpool_events_total",
@@ -62,6 +64,11 @@ pub const EXPORTED: [&str; 17] = [
     "ephemeralcluster_count",
     "ephemeralcluster_deprovisioning_duration_seconds",
     "ephemeralcluster_provisioning_duration_seconds",
+    "hub_clusters",
+    "hub_clusters_provisioning",
+    "hub_facts_written_timestamp_seconds",
+    "hub_healthy",
+    "hub_looks_total",
     "provider_action_errors_total",
     "provider_build_cluster_up",
     "provider_build_info",
@@ -139,6 +146,7 @@ struct Inner {
     up: Family<cluster, Gauge>,
     undecodable: Family<kind, Gauge>,
     pools: Pools,
+    hub: Hub,
     registry: Registry,
     /// What gauges are read from when somebody asks.
     source: Mutex<Weak<Controller>>,
@@ -162,10 +170,12 @@ impl Default for Metrics {
         let up = Family::<cluster, Gauge>::default();
         let undecodable = Family::<kind, Gauge>::default();
         let pools = Pools::default();
+        let hub = Hub::default();
 
         registry.register("ephemeralcluster_count", "EphemeralClusters that there are", count.clone());
         registry.register("clusterclaim_count", "ClusterClaims that are served here", claimed.clone());
         pools.register(&mut registry);
+        hub.register(&mut registry);
         for (name, help, metric) in [
             ("ephemeralcluster_provisioning_duration", "From creation to Ready", &provisioning),
             ("ephemeralcluster_deprovisioning_duration", "From the signal to the job's end", &deprovisioning),
@@ -219,6 +229,7 @@ impl Default for Metrics {
             up,
             undecodable,
             pools,
+            hub,
             registry,
             source: Mutex::default(),
             claims: Mutex::default(),
@@ -401,6 +412,8 @@ fn between(from: Option<Timestamp>, to: Option<Timestamp>) -> Option<f64> {
 mod tests {
     use std::collections::BTreeSet;
 
+    use testplatform_apis::hub::Facts;
+
     use super::*;
     use crate::cluster_pool::seen::{Looked, Seen, State};
 
@@ -435,6 +448,10 @@ mod tests {
         inner.watch_lag.get_or_create(&watch { watch: String::new() }).set(0.0);
         inner.up.get_or_create(&cluster { cluster: String::new() }).set(1);
         set(&inner.undecodable, &kind { kind: String::new() }, 0);
+        metrics.looked_at_hub("told");
+        let told = r#"{"writtenAt":"2026-01-01T00:00:00Z","health":{"ready":true},
+            "backends":{"hypershift":{"clusters":7,"provisioning":2},"osac":{}}}"#;
+        metrics.told_of_hub(Some(&Facts::read(told).unwrap()));
         let text = metrics.encode().unwrap();
         let samples = text.lines().filter(|line| !line.starts_with('#'));
         let plain = |name| {
@@ -451,6 +468,10 @@ mod tests {
             "clusterpool_count{state=\"refreshing\"} 1",
             "clusterpool_count{state=\"steady\"} 0",
             "clusterpool_refresh_remaining{pool=\"ns/pool\"} 3",
+            "hub_clusters{backend=\"hypershift\"} 7",
+            "hub_clusters_provisioning{backend=\"hypershift\"} 2",
+            "hub_healthy{} 1",
+            "hub_facts_written_timestamp_seconds{} 1767225600.0",
         ] {
             assert!(text.lines().any(|l| l == line), "{line} is missing: {text}");
         }

@@ -1,8 +1,11 @@
 //! What the provider may do: one table of what it calls, from which the manifests are made.
 
+use testplatform_apis::{hub::CONFIG_MAP, template::Backend};
+
 use crate::{
     build_clusters::SECRETS,
     config::{Config, Mode, Switch},
+    hub_facts::{AGENTS, SUPPORTED},
 };
 
 /// Where something is called.
@@ -24,6 +27,14 @@ pub enum Place {
     ClusterPools,
     /// On a hub whose ClusterPools are looked after, in every namespace.
     PoolsAnywhere,
+    /// In the namespace of the hub's facts.
+    Facts,
+    /// On the hub, in every namespace: the clusters of a backend.
+    Clusters(Backend),
+    /// In HyperShift's own namespace.
+    HyperShift,
+    /// In each namespace of an inventory of hosts.
+    Inventory,
 }
 
 /// Calls of one kind, and what for.
@@ -263,6 +274,54 @@ pub const POOL_GRANTS: &[Grant] = &[
     },
 ];
 
+/// Everything that is called where the hub tells of itself, whatever else is done.
+pub const FACT_GRANTS: &[Grant] = &[
+    Grant {
+        place: Place::Facts,
+        group: "",
+        resource: "configmaps",
+        names: &[CONFIG_MAP],
+        verbs: &["get", "create", "patch"],
+        proxy: true,
+        why: "What is told of the hub. Creation by server-side apply knows the name, so it can be restricted by it.",
+    },
+    clusters(Backend::HyperShift),
+    clusters(Backend::ClusterApi),
+    clusters(Backend::Caas),
+    clusters(Backend::Osac),
+    Grant {
+        place: Place::HyperShift,
+        group: "",
+        resource: "configmaps",
+        names: &[SUPPORTED],
+        verbs: &["get"],
+        proxy: true,
+        why: "Which versions HyperShift can make.",
+    },
+    Grant {
+        place: Place::Inventory,
+        group: AGENTS.group,
+        resource: AGENTS.plural,
+        names: &[],
+        verbs: &["list"],
+        proxy: true,
+        why: "How many hosts of a class are free.",
+    },
+];
+
+const fn clusters(backend: Backend) -> Grant {
+    let kind = backend.cluster_kind();
+    Grant {
+        place: Place::Clusters(backend),
+        group: kind.group,
+        resource: kind.plural,
+        names: &[],
+        verbs: &["list"],
+        proxy: true,
+        why: "How many clusters there are, and how many of them never were ready.",
+    }
+}
+
 /// Whose the rights are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServiceAccount {
@@ -291,7 +350,8 @@ pub fn hub(config: &Config, account: &ServiceAccount) -> String {
         service_account(account),
     ];
     let (claims, pools) = (config.cluster_claim.mode == Switch::On, config.cluster_pool.is_on());
-    if config.ephemeral_cluster.mode != Mode::Off || !(claims || pools) {
+    let facts = config.hub_facts.is_on();
+    if config.ephemeral_cluster.mode != Mode::Off || !(claims || pools || facts) {
         parts.push(role("", Place::EphemeralClusters, &config.ephemeral_cluster.namespace));
         parts.push(role("-prowjobs", Place::ProwJobs, &config.prow.namespace));
     }
@@ -307,6 +367,23 @@ pub fn hub(config: &Config, account: &ServiceAccount) -> String {
     if pools {
         let name = format!("{NAME}-clusterpools");
         parts.push(self::role(&name, None, Place::PoolsAnywhere, config, account));
+    }
+    if facts {
+        parts.push(role("-hub-facts", Place::Facts, &config.hub_facts.namespace));
+        for backend in &config.hub_facts.backends {
+            let name = format!("{NAME}-hub-facts-{backend}");
+            parts.push(self::role(&name, None, Place::Clusters(*backend), config, account));
+        }
+        if config.hub_facts.backends.contains(&Backend::HyperShift) {
+            parts.push(role(
+                "-hub-facts-versions",
+                Place::HyperShift,
+                &config.hub_facts.hypershift_namespace,
+            ));
+        }
+        for namespace in config.hub_facts.agent_namespaces() {
+            parts.push(role("-hub-facts-agents", Place::Inventory, namespace));
+        }
     }
     parts.push(role("-lease", Place::Lease, config.lease_namespace()));
     parts.concat()
@@ -340,8 +417,13 @@ fn role(
     let namespace = namespace.map(|namespace| format!("  namespace: {namespace}\n")).unwrap_or_default();
     let is_called =
         |g: &&Grant| g.place == place && (g.proxy || config.ephemeral_cluster.mode != Mode::Proxy);
-    let rules: String =
-        GRANTS.iter().chain(POOL_GRANTS).filter(is_called).map(|grant| rule(grant, config)).collect();
+    let rules: String = GRANTS
+        .iter()
+        .chain(POOL_GRANTS)
+        .chain(FACT_GRANTS)
+        .filter(is_called)
+        .map(|grant| rule(grant, config))
+        .collect();
     let ServiceAccount { namespace: account_namespace, name: account } = account;
     format!(
         "---

@@ -205,6 +205,30 @@ fn the_schema_accepts_what_is_accepted_and_nothing_unknown() {
     "clusterClaim: { dwell: -1m }\n",
     "provider.yaml:1:24: clusterClaim.dwell: must not be negative; 0s starts a cluster again at once"
 )]
+#[case::facts_backends(
+    "hubFacts: { mode: 'on' }\n",
+    "provider.yaml:1:1: hubFacts.backends: is missing: name the backends whose clusters are to be counted"
+)]
+#[case::facts_backend(
+    "hubFacts: { backends: [kind] }\n",
+    "provider.yaml:1:24: hubFacts.backends[0]: unknown variant `kind`, expected one of `hypershift`, `cluster-api`, `caas`, `osac`"
+)]
+#[case::facts_namespace(
+    "hubFacts: { namespace: A }\n",
+    "provider.yaml:1:24: hubFacts.namespace: must be the name of a namespace: lower-case letters, digits and -, at most 63"
+)]
+#[case::facts_period(
+    "hubFacts: { period: 9s }\n",
+    "provider.yaml:1:21: hubFacts.period: must be 10s to 2m: each look lists every cluster, and facts are written anew within five minutes"
+)]
+#[case::facts_period_too_long(
+    "hubFacts: { period: 3m }\n",
+    "provider.yaml:1:21: hubFacts.period: must be 10s to 2m: each look lists every cluster, and facts are written anew within five minutes"
+)]
+#[case::facts_agents(
+    "hubFacts: { classes: { metal: { agents: { namespace: '' } } } }\n",
+    "provider.yaml:1:54: hubFacts.classes.metal.agents.namespace: must be the name of a namespace: lower-case letters, digits and -, at most 63"
+)]
 #[case::timeout(
     "prow: { decoration: { timeout: 4h } }\n",
     "provider.yaml:1:32: prow.decoration.timeout: is set by this provider for each job: leave it out"
@@ -259,5 +283,5 @@ provider.yaml:8:26: ephemeralCluster.privilegedTenants[1]: invalid type: integer
 provider.yaml:8:32: ephemeralCluster.privilegedTenants[3]: must not be empty
 provider.yaml:8:36: ephemeralCluster.privilegedTenants[4]: invalid type: integer `2`, expected a string; put it in quotes
 provider.yaml:10:12: prow.cluster: must not be empty
-provider.yaml:11:1: bogus: unknown field `bogus`, expected one of `ephemeralCluster`, `clusterClaim`, `clusterPool`, `prow`, `buildClusters`, `leaderElection`, `http`");
+provider.yaml:11:1: bogus: unknown field `bogus`, expected one of `ephemeralCluster`, `clusterClaim`, `clusterPool`, `hubFacts`, `prow`, `buildClusters`, `leaderElection`, `http`");
 }

@@ -75,7 +75,7 @@ pub struct BackendFacts {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ClassFacts {
-    /// How many nodes of it nobody uses. Absent: they are made as they are needed.
+    /// How many nodes of it nobody uses. Absent: they are made as they are needed, or were not counted.
     #[serde(deserialize_with = "lenient_integer", skip_serializing_if = "Option::is_none")]
     pub free: Option<i64>,
 }

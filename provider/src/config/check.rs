@@ -3,13 +3,18 @@
 use testplatform_apis::{duration::GoDuration, names::ObjectName};
 
 use super::{
-    ClusterClaims, ClusterProfiles, Config, EphemeralClusters, LeaderElection, Mode, Prow,
+    ClusterClaims, ClusterProfiles, Config, EphemeralClusters, HubFacts, LeaderElection, Mode, Prow,
     ephemeral_cluster::MAX_CONFIG_BYTES, source::Finding,
 };
 use crate::ephemeral_cluster::{ci_operator_config::WAIT_IMAGE, profiles::Profiles};
 
 /// More often would be nothing but load.
 const SHORTEST_POLL: GoDuration = GoDuration::from_secs(1);
+
+/// Facts are written no more often.
+const SHORTEST_LOOK: GoDuration = GoDuration::from_secs(10);
+/// What is looked at less often is written too late for those who read it.
+const LONGEST_LOOK: GoDuration = GoDuration::from_mins(2);
 
 /// Everything that is wrong.
 pub fn findings(config: &Config) -> Vec<Finding> {
@@ -19,6 +24,7 @@ pub fn findings(config: &Config) -> Vec<Finding> {
     for (index, namespace) in config.cluster_pool.namespaces.iter().enumerate() {
         found.namespace(&format!("clusterPool.namespaces[{index}]"), namespace);
     }
+    found.hub_facts(&config.hub_facts);
     found.prow(&config.prow);
     found.positive("buildClusters.requestTimeout", config.build_clusters.request_timeout);
     if config.ephemeral_cluster.mode != Mode::Off && config.build_clusters.directory.is_none() {
@@ -122,6 +128,25 @@ impl Found {
         }
         if section.dwell < GoDuration::ZERO {
             self.add("clusterClaim.dwell", "must not be negative; 0s starts a cluster again at once");
+        }
+    }
+
+    fn hub_facts(&mut self, section: &HubFacts) {
+        self.namespace("hubFacts.namespace", &section.namespace);
+        self.namespace("hubFacts.hypershiftNamespace", &section.hypershift_namespace);
+        if !(SHORTEST_LOOK..=LONGEST_LOOK).contains(&section.period) {
+            self.add(
+                "hubFacts.period",
+                "must be 10s to 2m: each look lists every cluster, and facts are written anew within five minutes",
+            );
+        }
+        if section.is_on() && section.backends.is_empty() {
+            self.add("hubFacts.backends", "is missing: name the backends whose clusters are to be counted");
+        }
+        for (class, how) in &section.classes {
+            if let Some(agents) = &how.agents {
+                self.namespace(&format!("hubFacts.classes.{class}.agents.namespace"), &agents.namespace);
+            }
         }
     }
 

@@ -2,7 +2,7 @@
 
 use provider_testplatform::{
     config::Config,
-    rbac::{self, GRANTS, POOL_GRANTS, Place, ServiceAccount},
+    rbac::{self, FACT_GRANTS, GRANTS, POOL_GRANTS, Place, ServiceAccount},
 };
 
 #[test]
@@ -64,6 +64,33 @@ fn on_build_clusters_secrets_are_read_by_name_only() {
         GRANTS
             .iter()
             .chain(POOL_GRANTS)
+            .chain(FACT_GRANTS)
             .all(|g| !g.verbs.contains(&"*") && g.group != "*" && g.resource != "*")
     );
+}
+
+/// The hub's facts take a ConfigMap by its name and lists of what is named in the configuration; alone, nothing of other clusters.
+#[test]
+fn facts_take_little() {
+    let text = "hubFacts:\n  mode: 'on'\n  backends: [hypershift, osac]\n  classes:\n    metal: {agents: {namespace: hosts}}\n    vm: {}";
+    let config = Config::parse("test", text).unwrap();
+    let made = rbac::hub(&config, &ServiceAccount::default());
+    for part in [
+        "hostedclusters",
+        "clusterorders",
+        "namespace: hosts\n",
+        "namespace: hypershift\n",
+        "supported-versions",
+    ] {
+        assert!(made.contains(part), "{part} is missing:\n{made}");
+    }
+    for part in ["secrets", "ephemeralclusters", "hive", "clustertemplateinstances", "cluster.x-k8s.io"] {
+        assert!(!made.contains(part), "{part} is in it:\n{made}");
+    }
+    for grant in FACT_GRANTS {
+        let writes = grant.verbs.iter().any(|verb| !["get", "list"].contains(verb));
+        assert_eq!(writes, grant.place == Place::Facts, "{grant:?}");
+        assert_eq!(grant.resource == "configmaps", !grant.names.is_empty(), "{grant:?}");
+    }
+    assert!(!rbac::hub(&Config::default(), &ServiceAccount::default()).contains("configmaps"));
 }

@@ -1,0 +1,59 @@
+//! What the clusters of a backend are on a hub: what is written there, counted there, and has to be known there.
+
+use crate::template::Backend;
+
+/// A kind on a hub.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kind {
+    /// API group.
+    pub group: &'static str,
+    /// The versions that we can work with, the best first. A hub has to serve one of them.
+    pub versions: &'static [&'static str],
+    /// Kind.
+    pub kind: &'static str,
+    /// Resource.
+    pub plural: &'static str,
+}
+
+const HYPERSHIFT: &str = "hypershift.openshift.io";
+
+impl Backend {
+    /// The kind of which each cluster has exactly one object, and so the one that is counted.
+    pub const fn cluster_kind(self) -> Kind {
+        match self {
+            Self::HyperShift => Kind {
+                group: HYPERSHIFT,
+                versions: &["v1beta1"],
+                kind: "HostedCluster",
+                plural: "hostedclusters",
+            },
+            Self::ClusterApi => Kind {
+                group: "cluster.x-k8s.io",
+                versions: &["v1beta2", "v1beta1"],
+                kind: "Cluster",
+                plural: "clusters",
+            },
+            Self::Caas => Kind {
+                group: "clustertemplate.openshift.io",
+                versions: &["v1alpha1"],
+                kind: "ClusterTemplateInstance",
+                plural: "clustertemplateinstances",
+            },
+            Self::Osac => Kind {
+                group: "osac.openshift.io",
+                versions: &["v1alpha1"],
+                kind: "ClusterOrder",
+                plural: "clusterorders",
+            },
+        }
+    }
+
+    /// Every kind that is written for a cluster; the one above first.
+    pub fn kinds(self) -> Vec<Kind> {
+        let node_pool = Kind { kind: "NodePool", plural: "nodepools", ..Self::HyperShift.cluster_kind() };
+        match self {
+            Self::HyperShift => vec![self.cluster_kind(), node_pool],
+            Self::ClusterApi | Self::Caas | Self::Osac => vec![self.cluster_kind()],
+        }
+    }
+}

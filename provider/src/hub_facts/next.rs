@@ -1,0 +1,75 @@
+//! What is to be told of the hub from now on. Pure.
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use testplatform_apis::hub::{BackendFacts, ClassFacts, Facts, Health};
+
+use super::world::{Found, World};
+
+/// However much changes, it is told no more often.
+pub const SOONEST: SignedDuration = SignedDuration::from_secs(10);
+/// When it is told again although nothing has changed: early enough for the look after next to come within five minutes.
+pub const AGE: SignedDuration = SignedDuration::from_mins(3);
+
+/// What is to be done now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Written, because it differs from what is there or that is old.
+    pub write: Option<Facts>,
+    /// When to look again.
+    pub requeue: Duration,
+}
+
+/// What is to be done now. `known`: what is there; none, if it is not or cannot be read. `period`: how often to look.
+pub fn next(known: Option<&Facts>, world: &World, period: Duration, now: Timestamp) -> Step {
+    let facts = facts(known, world, now);
+    let age = known.and_then(|known| known.written_at).map(|at| now.duration_since(at));
+    // One from the future is from another clock, and says nothing of when it was written.
+    let age = age.filter(|age| !age.is_negative());
+    let same = known.is_some_and(|known| Facts { written_at: known.written_at, ..facts.clone() } == *known);
+    let write = match age {
+        None => true,
+        Some(age) if same => age >= AGE,
+        Some(age) => age >= SOONEST,
+    };
+    let soon = age.filter(|_| !same && !write).map(|age| SOONEST - age);
+    let soon = soon.and_then(|soon| Duration::try_from(soon).ok());
+    Step { write: write.then_some(facts), requeue: soon.unwrap_or(period).min(period) }
+}
+
+fn facts(known: Option<&Facts>, world: &World, now: Timestamp) -> Facts {
+    let before = known.and_then(|known| known.health.as_ref());
+    let ready = world.trouble.is_none();
+    let since = before.filter(|before| before.ready == ready).and_then(|before| before.since);
+    Facts {
+        written_at: Some(now),
+        health: Some(Health { ready, since: since.or(Some(now)), message: world.trouble.clone() }),
+        backends: world.backends.iter().map(|(b, found)| (b.as_str().to_owned(), backend(found))).collect(),
+        classes: world
+            .classes
+            .iter()
+            .map(|(name, free)| (name.clone(), ClassFacts { free: *free }))
+            .collect(),
+        capi_version: world.capi_version.clone(),
+    }
+}
+
+fn backend(found: &Found) -> BackendFacts {
+    match found {
+        Found::Counted { clusters, provisioning, versions } => BackendFacts {
+            clusters: Some(*clusters),
+            provisioning: Some(*provisioning),
+            versions: versions.clone(),
+            problem: None,
+        },
+        // What is not there has no clusters, and the others' count holds.
+        Found::NotServed(what) => BackendFacts {
+            clusters: Some(0),
+            provisioning: Some(0),
+            problem: Some(what.clone()),
+            ..BackendFacts::default()
+        },
+        Found::Unknown => BackendFacts::default(),
+    }
+}

@@ -1,0 +1,219 @@
+//! Client → world. Lists come in pages, and of each object only what matters is kept.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::{
+    Api, Client, Error,
+    api::{ListParams, Request},
+};
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::Value;
+use testplatform_apis::{
+    hub::{CONFIG_MAP, Facts, KEY, Kind},
+    template::Backend,
+};
+
+use super::{
+    backend::in_the_making,
+    world::{Found, World},
+};
+use crate::{
+    config::{Agents, HubFacts},
+    execute::error::{is_not_found, plain},
+};
+
+/// Objects in a page: a HostedCluster has some twenty kilobytes.
+const PAGE: u32 = 100;
+/// The ConfigMap, and the key in it, in which HyperShift tells which versions it can make.
+pub const SUPPORTED: &str = "supported-versions";
+/// Where hosts of an inventory are.
+pub const AGENTS: Kind =
+    Kind { group: "agent-install.openshift.io", versions: &["v1beta1"], kind: "Agent", plural: "agents" };
+
+/// What was told of the hub before. None: nothing, or what nobody can read.
+pub(super) async fn known(client: &Client, namespace: &str) -> kube::Result<Option<Facts>> {
+    let maps: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
+    let map = maps.get_opt(CONFIG_MAP).await?;
+    Ok(map.and_then(|map| Facts::read(map.data?.get(KEY)?).ok()))
+}
+
+/// Everything that is told of the hub. What fails of it is not known; the rest is.
+pub(super) async fn world(client: &Client, config: &HubFacts) -> kube::Result<World> {
+    let served = served(client).await?;
+    let best = |kind: &Kind| {
+        let versions = served.get(kind.group)?;
+        kind.versions.iter().copied().find(|version| versions.iter().any(|v| v == version))
+    };
+    let mut world = World { trouble: trouble(client).await, ..World::default() };
+    for backend in &config.backends {
+        let kind = backend.cluster_kind();
+        let found = match best(&kind) {
+            Some(version) => count(client, *backend, version, config).await,
+            None => not_served(&kind),
+        };
+        world.backends.insert(*backend, found);
+    }
+    for (class, how) in &config.classes {
+        let free = match &how.agents {
+            Some(agents) => known_count(class, free(client, agents).await),
+            None => None,
+        };
+        world.classes.insert(class.clone(), free);
+    }
+    let counts_capi = config.backends.contains(&Backend::ClusterApi);
+    let capi = best(&Backend::ClusterApi.cluster_kind()).filter(|_| counts_capi);
+    world.capi_version = capi.map(str::to_owned);
+    Ok(world)
+}
+
+/// The versions of each API group.
+async fn served(client: &Client) -> kube::Result<BTreeMap<String, Vec<String>>> {
+    let groups = client.list_api_groups().await?.groups;
+    let versions = |group: &k8s_openapi::apimachinery::pkg::apis::meta::v1::APIGroup| {
+        group.versions.iter().map(|version| version.version.clone()).collect()
+    };
+    Ok(groups.iter().map(|group| (group.name.clone(), versions(group))).collect())
+}
+
+/// What the API server says of itself.
+async fn trouble(client: &Client) -> Option<String> {
+    let request = http::Request::get("/readyz").body(vec![]).ok()?;
+    let refused = client.request_text(request).await.err()?;
+    // Where somebody between does not let us ask, nothing is known.
+    let not_ready = matches!(refused, Error::Api(status) if status.code >= 500);
+    not_ready.then(|| "its API server says that it is not ready".into())
+}
+
+fn not_served(kind: &Kind) -> Found {
+    let versions = kind.versions.join(" or ");
+    Found::NotServed(format!("it serves no {} of {} in version {versions}", kind.plural, kind.group))
+}
+
+/// What is read of an object that stands for a cluster.
+#[derive(Deserialize)]
+#[serde(default)]
+#[derive(Default)]
+struct Counted {
+    metadata: Going,
+    status: Value,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct Going {
+    deletion_timestamp: Option<Value>,
+}
+
+async fn count(client: &Client, backend: Backend, version: &str, config: &HubFacts) -> Found {
+    let kind = backend.cluster_kind();
+    let (mut clusters, mut provisioning) = (0, 0);
+    let path = format!("/apis/{}/{version}/{}", kind.group, kind.plural);
+    let counted = pages(client, &path, None, |object: &Counted| {
+        clusters += 1;
+        let goes = object.metadata.deletion_timestamp.is_some();
+        provisioning += i64::from(!goes && in_the_making(backend, &object.status));
+    });
+    match counted.await {
+        Ok(()) => {
+            Found::Counted { clusters, provisioning, versions: versions(client, backend, config).await }
+        }
+        // The group is there, and the kind is not.
+        Err(error) if is_not_found(&error) => not_served(&kind),
+        Err(error) => {
+            tracing::warn!(%backend, error = plain(&error), "clusters were not counted");
+            Found::Unknown
+        }
+    }
+}
+
+/// The versions that a backend says it can make. None: it does not say.
+async fn versions(client: &Client, backend: Backend, config: &HubFacts) -> Vec<String> {
+    #[derive(Deserialize)]
+    struct Supported {
+        versions: Vec<String>,
+    }
+    match backend {
+        Backend::HyperShift => {
+            let maps: Api<ConfigMap> = Api::namespaced(client.clone(), &config.hypershift_namespace);
+            let map = maps.get_opt(SUPPORTED).await.unwrap_or_else(|error| {
+                tracing::warn!(error = plain(&error), "the supported versions were not read");
+                None
+            });
+            let text = map.and_then(|map| map.data?.remove(SUPPORTED)).unwrap_or_default();
+            serde_json::from_str(&text).map(|told: Supported| told.versions).unwrap_or_default()
+        }
+        Backend::ClusterApi | Backend::Caas | Backend::Osac => vec![],
+    }
+}
+
+/// What is read of a host.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Agent {
+    metadata: Going,
+    spec: AgentSpec,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct AgentSpec {
+    approved: bool,
+    cluster_deployment_name: Option<Value>,
+}
+
+/// Hosts that may be used and are not.
+async fn free(client: &Client, agents: &Agents) -> kube::Result<i64> {
+    let mut free = 0;
+    let Kind { group, versions, plural, .. } = AGENTS;
+    let version = versions.first().copied().unwrap_or_default();
+    let path = format!("/apis/{group}/{version}/namespaces/{}/{plural}", agents.namespace);
+    let labels: Vec<String> =
+        agents.match_labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    pages(client, &path, Some(&labels.join(",")), |agent: &Agent| {
+        let goes = agent.metadata.deletion_timestamp.is_some();
+        let taken = agent.spec.cluster_deployment_name.is_some();
+        free += i64::from(agent.spec.approved && !taken && !goes);
+    })
+    .await?;
+    Ok(free)
+}
+
+fn known_count(class: &str, count: kube::Result<i64>) -> Option<i64> {
+    count.inspect_err(|error| tracing::warn!(class, error = plain(error), "free nodes were not counted")).ok()
+}
+
+#[derive(Deserialize)]
+struct Page<T> {
+    #[serde(default)]
+    metadata: Next,
+    items: Vec<T>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Next {
+    r#continue: Option<String>,
+}
+
+/// Each object of a list, page by page.
+async fn pages<T: DeserializeOwned>(
+    client: &Client,
+    path: &str,
+    labels: Option<&str>,
+    mut each: impl FnMut(&T),
+) -> kube::Result<()> {
+    let mut parameters = ListParams::default().limit(PAGE);
+    if let Some(labels) = labels {
+        parameters = parameters.labels(labels);
+    }
+    loop {
+        let request = Request::new(path).list(&parameters).map_err(Error::BuildRequest)?;
+        let page: Page<T> = client.request(request).await?;
+        page.items.iter().for_each(&mut each);
+        match page.metadata.r#continue.filter(|token| !token.is_empty()) {
+            Some(token) => parameters = parameters.continue_token(&token),
+            None => return Ok(()),
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! What is known of the hub in one look.
+
+use std::collections::BTreeMap;
+
+use testplatform_apis::template::Backend;
+
+/// What there is on the hub.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct World {
+    /// What is wrong with its API server; none: nothing.
+    pub trouble: Option<String>,
+    /// Each backend that is looked after.
+    pub backends: BTreeMap<Backend, Found>,
+    /// Each class of nodes, with how many are free. None: they are not counted, or could not be.
+    pub classes: BTreeMap<String, Option<i64>>,
+    /// The newest version of Cluster API's own API that we can work with and the hub serves.
+    pub capi_version: Option<String>,
+}
+
+/// What there is of one backend.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// Its clusters were counted.
+    Counted {
+        /// How many there are.
+        clusters: i64,
+        /// How many of them never were ready.
+        provisioning: i64,
+        /// Versions that it says it can make.
+        versions: Vec<String>,
+    },
+    /// The hub does not know its kind: what is missing, as a sentence.
+    NotServed(String),
+    /// They could not be counted now.
+    Unknown,
+}
