@@ -15,6 +15,7 @@ pub mod catalogue;
 pub mod cluster;
 pub mod command;
 mod constraint;
+pub mod hub;
 mod image;
 mod objects;
 pub mod stream;

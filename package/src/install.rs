@@ -1,16 +1,23 @@
 //! What is made of data among the files of `package/install`: what is measured, what is alerted, and what Argo CD makes of it.
 //!
-//! Input: names of metrics, conditions and phases, and the Lua under `package/install/argocd/health`. Output: files. No I/O.
+//! Input: names of metrics, conditions and phases, what hubs need, and the Lua under `package/install/argocd/health`. Output: files. No I/O.
 //! Everything else in `package/install` is written by hand, because YAML is its natural form.
 
 pub mod alerts;
 pub mod dashboard;
 pub mod health;
+pub mod identity;
 pub mod metrics;
 
+use anyhow::Context as _;
 use serde_json::{Value, json};
+use testplatform_apis::template::Backend;
 
-use crate::{File, to_yaml};
+use crate::{
+    File,
+    check::hub::{needs::Subject, table},
+    to_yaml,
+};
 
 /// Says who wrote a file.
 fn document(value: &Value, from: &str) -> anyhow::Result<String> {
@@ -24,7 +31,12 @@ fn document(value: &Value, from: &str) -> anyhow::Result<String> {
 pub fn files() -> anyhow::Result<Vec<File>> {
     let alerts = "package/src/install/alerts.rs";
     let dashboard = serde_json::to_string_pretty(&dashboard::dashboard())?;
-    Ok(vec![
+    let guide = table::spliced(include_str!("../install/README.md"));
+    let mut files = vec![
+        File {
+            path: "install/README.md",
+            text: guide.context("package/install/README.md has no place for the table of what hubs need")?,
+        },
         File {
             path: "install/argocd/argocd-cm.yaml",
             text: document(&health::config_map(), "package/install/argocd/health")?,
@@ -46,7 +58,24 @@ pub fn files() -> anyhow::Result<Vec<File>> {
             path: "install/components/monitoring/prometheus-rule.yaml",
             text: document(&rule("crossplane-system", alerts::KONFLUX), alerts)?,
         },
-    ])
+    ];
+    for backend in Backend::ALL {
+        files.push(File {
+            path: identity_of(backend),
+            text: identity::manifests(Subject::Template(backend))?,
+        });
+    }
+    Ok(files)
+}
+
+/// Where the rights for a backend are.
+const fn identity_of(backend: Backend) -> &'static str {
+    match backend {
+        Backend::HyperShift => "install/hub/konflux-identity-hypershift-rbac.yaml",
+        Backend::ClusterApi => "install/hub/konflux-identity-cluster-api-rbac.yaml",
+        Backend::Caas => "install/hub/konflux-identity-caas-rbac.yaml",
+        Backend::Osac => "install/hub/konflux-identity-osac-rbac.yaml",
+    }
 }
 
 /// Alerts as the Prometheus operator reads them.

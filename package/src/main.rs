@@ -65,7 +65,9 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
             build::command::run(&arguments, PACKAGE.as_ref(), &mut out).map(|()| true)?
         }
         Command::Push(arguments) => registry::command::run(&arguments, &mut out).map(|()| true)?,
-        Command::Check(arguments) => check::command::run(&arguments, &mut out)?,
+        Command::Check(arguments) => {
+            check::command::run(&arguments, &mut out, Timestamp::from_second(now())?)?
+        }
         Command::Sync(arguments) => sync::command::run(&arguments, PACKAGE.as_ref(), &mut out)?,
         Command::HubKubeconfig(arguments) => {
             hub::command::run(&arguments, &mut out, Timestamp::from_second(now())?).map(|()| true)?

@@ -7,7 +7,7 @@ use std::{
 };
 
 use anyhow::Context as _;
-
+use jiff::Timestamp;
 use kube::{
     Api,
     api::{DynamicObject, ListParams},
@@ -16,7 +16,14 @@ use kube::{
 use serde_json::Value;
 use testplatform_apis::claim::{API_VERSION, COMPOSITE_KIND};
 
-use super::{catalogue, cluster, is_bad, package};
+use super::{
+    catalogue, cluster,
+    hub::{
+        ask::ask,
+        needs::{Plan, Subject as Backend},
+    },
+    is_bad, package,
+};
 use crate::{
     cluster::{Access, block_on, said},
     oci::layout,
@@ -40,6 +47,25 @@ enum Subject {
         #[command(flatten)]
         connection: Connection,
     },
+    /// Whether a hub has what claims need there: kinds, namespaces, rights, and a token that does not end soon. Asked as whoever the
+    /// kubeconfig is, which is best the one behind the hub's ProviderConfig. Exits with 0 if nothing is missing, with 3 if something
+    /// is, with 1 if it cannot be told.
+    Hub {
+        #[command(flatten)]
+        access: Access,
+        /// What the hub is for [default: whatever it serves]. May be given several times.
+        #[arg(long, value_name = "BACKEND", value_parser = Backend::parse)]
+        backend: Vec<Backend>,
+        /// Namespace of a backend's objects on the hub, where it is another than usual. May be given several times.
+        #[arg(long, value_name = "BACKEND=NAMESPACE", value_parser = elsewhere)]
+        namespace: Vec<(Backend, String)>,
+        /// Namespace of published credentials, where it is another than usual.
+        #[arg(long, value_name = "NAMESPACE")]
+        credentials_namespace: Option<String>,
+        /// Namespace of ConfigMap testplatform-hub.
+        #[arg(long, value_name = "NAMESPACE", default_value = "provider-testplatform")]
+        facts_namespace: String,
+    },
     /// List composites that still go by another revision of the Composition than the newest. The functions of a Composition that
     /// was replaced may go only when there are none. Exits with 0 if there are none, with 3 if there are, with 1 if it cannot be told.
     Cluster {
@@ -61,14 +87,36 @@ enum Subject {
     },
 }
 
+fn elsewhere(text: &str) -> Result<(Backend, String), String> {
+    match text.split_once('=') {
+        Some((backend, namespace)) if !namespace.is_empty() => {
+            Ok((Backend::parse(backend)?, namespace.to_owned()))
+        }
+        _ => Err("expected backend=namespace".to_owned()),
+    }
+}
+
 /// Checks and prints; false if something is wrong.
 ///
 /// # Errors
 /// If what is to be checked cannot be had at all.
-pub fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<bool> {
+pub fn run(arguments: &Arguments, out: &mut impl Write, now: Timestamp) -> anyhow::Result<bool> {
     match &arguments.subject {
         Subject::Catalogue { files } => of_files(files, out),
         Subject::Xpkg { package, connection } => xpkg(package, *connection, out),
+        Subject::Hub { access, backend, namespace, credentials_namespace, facts_namespace } => {
+            let named = !backend.is_empty();
+            let plan = Plan {
+                subjects: if named { backend.clone() } else { Backend::EVERY.into() },
+                named,
+                elsewhere: namespace.iter().cloned().collect(),
+                credentials: credentials_namespace.clone(),
+                facts: facts_namespace.clone(),
+            };
+            let report = block_on(ask(access, &plan, now))?;
+            write!(out, "{report}").context("cannot print")?;
+            Ok(report.is_clean())
+        }
         Subject::Cluster { access, composition, json } => {
             let report = block_on(report(access, composition))?;
             let text = if *json { serde_json::to_string_pretty(&report)? + "\n" } else { report.to_string() };

@@ -128,6 +128,13 @@ pub const HUB: &[Alert] = &[
         summary: "Build cluster {{ $labels.cluster }} cannot be watched: kubeconfigs made there are not published.",
     },
     Alert {
+        name: "HubFactsOld",
+        expression: "time() - max(hub_facts_written_timestamp_seconds) > 600",
+        lasts: "5m",
+        severity: Severity::Warning,
+        summary: "This hub has not told of itself for more than ten minutes; whoever chooses among hubs knows nothing of it.",
+    },
+    Alert {
         name: "UndecodableObjects",
         expression: "max by (kind) (provider_undecodable_objects) > 0",
         lasts: "5m",

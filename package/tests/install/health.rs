@@ -110,6 +110,21 @@ fn objects_of_the_examples() {
     assert!(paused > 2 && judged > 10, "{paused} of {judged}");
 }
 
+/// One that mirrors the facts of a hub is never ready on purpose; that it cannot be read is trouble all the same.
+#[test]
+fn mirrors_of_facts() {
+    let path = repository().join("package/install/components/hub-facts/object.yaml");
+    let mut mirror = documents(&path).remove(0);
+    for (synced, expected) in [("True", "Healthy"), ("False", "Degraded"), ("Unknown", "Progressing")] {
+        let conditions = json!([
+            condition("Synced", synced, "", "no such thing"),
+            condition("Ready", "False", "Unavailable", ""),
+        ]);
+        mirror["status"] = json!({ "conditions": conditions });
+        assert_eq!(status(&mirror), expected);
+    }
+}
+
 fn object(api_version: &str, kind: &str, conditions: &Value) -> Value {
     json!({ "apiVersion": api_version, "kind": kind, "metadata": {}, "status": { "conditions": conditions } })
 }

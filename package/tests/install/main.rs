@@ -7,6 +7,7 @@
 mod cluster;
 mod health;
 mod hub;
+mod hub_needs;
 mod monitoring;
 mod texts;
 

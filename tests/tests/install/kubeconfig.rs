@@ -11,7 +11,7 @@ use testplatform_tests::{
     kinds::{EPHEMERAL_CLUSTER, SECRET},
 };
 
-async fn made(plane: &ControlPlane, more: &[&str]) -> anyhow::Result<String> {
+pub async fn made(plane: &ControlPlane, more: &[&str]) -> anyhow::Result<String> {
     let kubeconfig = plane.kubeconfig().display().to_string();
     let line = [&["--kubeconfig", &kubeconfig], more].concat();
     // What time it is matters only for a note that the token is shorter than asked for.

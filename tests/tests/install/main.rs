@@ -1,6 +1,7 @@
 //! What users install, on a real API server with real Crossplane: every overlay renders and is admitted, roles give what they
 //! are for and no more, and the tools that ask an API server tell the truth.
 
+mod hub;
 mod kubeconfig;
 mod overlays;
 mod packages;
@@ -28,7 +29,9 @@ async fn what_is_installed() -> anyhow::Result<()> {
         kubeconfig::a_kubeconfig_for_the_hub(konflux).await.context("hub-kubeconfig")?;
         rights::tenants_with_kubernetes_roles(konflux.cluster()).await.context("Kubernetes' roles")?;
         rights::tenants_with_konflux_roles(konflux, kubectl).await.context("Konflux' roles")?;
-        quota::no_more_claims_than_the_quota_allows(konflux.cluster()).await.context("quota")
+        quota::no_more_claims_than_the_quota_allows(konflux.cluster()).await.context("quota")?;
+        // Last, because it adds kinds, which keeps the controller of quotas busy.
+        hub::what_a_hub_lacks_is_told(konflux).await.context("check hub")
     };
     let outcome: anyhow::Result<()> = steps.await;
     outcome.with_context(|| definitions.words())

@@ -56,6 +56,13 @@ pub async fn every_overlay_is_admitted(plane: &ControlPlane, kubectl: &Path) -> 
         order(&all).with_context(|| format!("order of {overlay}"))?;
         users(overlay, &all)?;
     }
+    let mirror = render(kubectl, "tests/hub-facts")?;
+    ensure!(mirror.len() == 1 && mirror[0]["spec"]["providerConfigRef"]["name"] == "hub-east", "{mirror:?}");
+    let examples = manifests::package("install/examples/hub.yaml")?;
+    for objects in [mirror, examples] {
+        apply(plane, kubectl, &objects).context("a hub is refused")?;
+        order(&objects).context("order of a hub")?;
+    }
     let argo = render(kubectl, "package/install/argocd")?;
     apply(plane, kubectl, &argo.into_iter().map(|c| in_namespace(c, "default")).collect::<Vec<_>>())?;
     let operator = manifests::package_one("install/argocd/argocd-cr.yaml")?;
@@ -137,6 +144,7 @@ fn order(all: &[Value]) -> anyhow::Result<()> {
             ("Function" | "DeploymentRuntimeConfig", _) => (Some(0), false),
             ("ProviderConfig", _) => (Some(1), true),
             ("EnvironmentConfig", _) => (Some(1), false),
+            ("Object", _) => (Some(2), false),
             ("CompositeResourceDefinition", _) => (Some(2), true),
             ("Composition", _) => (Some(3), true),
             ("PodMonitor" | "PrometheusRule", _) => (Some(4), false),

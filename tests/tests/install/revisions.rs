@@ -15,7 +15,10 @@ const NAMESPACE: &str = "default";
 async fn checked(plane: &ControlPlane, more: &[&str]) -> anyhow::Result<(String, bool)> {
     let kubeconfig = plane.kubeconfig().display().to_string();
     let line = [&["cluster", "--kubeconfig", &kubeconfig], more].concat();
-    crate::xpkg::<check::command::Arguments, _>(&line, check::command::run).await
+    crate::xpkg::<check::command::Arguments, _>(&line, |arguments, out| {
+        check::command::run(arguments, out, jiff::Timestamp::UNIX_EPOCH)
+    })
+    .await
 }
 
 /// Two claims under an earlier pipeline, one of which follows and one of which does not until it is told to.

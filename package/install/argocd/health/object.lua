@@ -9,6 +9,10 @@ end
 if is("Synced", "False") then
   return { status = "Degraded", message = by["Synced"].message or "not synced" }
 end
+-- One that mirrors the facts of a hub is never ready, so that it is read again every 30 s.
+if is("Synced", "True") and ((obj.metadata or {}).labels or {})["testplatform.ci.openshift.org/hub-facts"] == "true" then
+  return { status = "Healthy", message = "mirrors the facts of a hub" }
+end
 if is("Synced", "True") and is("Ready", "True") then
   return { status = "Healthy", message = "in sync" }
 end
