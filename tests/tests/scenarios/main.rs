@@ -18,6 +18,7 @@ mod hive_pools;
 mod hive_queue;
 mod hive_rights;
 mod hive_trouble;
+mod hub_facts;
 mod impostor;
 mod job;
 mod life;
@@ -122,6 +123,7 @@ const SCENARIOS: &[Scenario] = &[
     scenario!(impostor::impostor_of_a_build_cluster),
     long(acted(scenario!(unwatched::watches_refused_and_the_hub_acts_alone))),
     scenario!(unwatched::watches_refused_and_lifetime_reached),
+    scenario!(hub_facts::mirrored_facts_follow_the_hub),
     scenario!(unwatched::watches_refused),
     remotes(2, pooled(scenario!(hive_queue::hive_quota_reached))),
     pooled(scenario!(hive_queue::hive_two_tenants_of_one_pool)),
