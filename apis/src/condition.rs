@@ -187,6 +187,14 @@ words! {
         NoCapacity,
         /// Every hub with a pool that fits is full or takes no new claims.
         HubFull,
+        /// The hubs were not read yet.
+        HubsNotRead,
+        /// There is no hub of the name that the claim says.
+        PinnedHubMissing,
+        /// No hub has what the claim asks for.
+        NoHubMatches,
+        /// Hubs fit, and none is offered to the claim's namespace.
+        TenantNotAllowed,
         /// The claim's namespace has as many clusters as it may have; earlier claims come first.
         QuotaExceeded,
         /// True: a field was changed that cannot change; the cluster stays as it is.

@@ -3,6 +3,7 @@
 pub mod cluster_claim;
 pub mod cluster_pool;
 pub mod ephemeral_cluster;
+pub mod hypershift;
 pub mod meta;
 pub mod object;
 pub mod provider_config;

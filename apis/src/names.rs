@@ -27,11 +27,15 @@ pub mod ours {
     /// On the writer Object of a cluster by template: what was asked for, JSON, see
     /// [`Effective`](crate::template::effective::Effective). What may not change is compared with it; `status.effective` is a copy.
     pub const EFFECTIVE: &str = "testplatform.ci.openshift.org/effective";
+    /// On the Object of a group of nodes: the class that its machines were made by.
+    pub const NODE_CLASS: &str = "testplatform.ci.openshift.org/node-class";
     /// On the writer Object of a backend with several hubs: namespace of the published credentials on its hub.
     pub const CREDENTIALS_NAMESPACE: &str = "testplatform.ci.openshift.org/credentials-namespace";
     /// On the `credentials` Object beside a writer whose removal ends the cluster: namespace and name of the pool. Second witness
     /// of where the cluster is, should the writer be lost.
     pub const POOL: &str = "testplatform.ci.openshift.org/pool";
+    /// On the same of a cluster by template: namespace and name of the remote object. Second witness of where it is.
+    pub const REMOTE: &str = "testplatform.ci.openshift.org/remote";
     /// On the same: uid of the remote object. Second witness of the pin.
     pub const REMOTE_UID: &str = "testplatform.ci.openshift.org/remote-uid";
     /// On the same, and on the writer after that: that the writer was taken away to end the cluster, and why. A writer that is

@@ -3,12 +3,16 @@
 
 pub mod cluster_claim;
 pub mod ephemeral_cluster;
+pub mod hypershift;
 mod levels;
 mod object;
+mod published;
 
 pub(crate) use ephemeral_cluster::namespace;
 pub use levels::{Level, Levels};
 pub(crate) use object::{known_secret, object, provider_config};
+
+use std::borrow::Cow;
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -62,10 +66,8 @@ pub fn select(request: &Validated) -> Option<&'static dyn Backend> {
 /// What makes the clusters of a template. None: this version has nothing for it.
 pub fn of_template(backend: template::Backend) -> Option<&'static dyn Backend> {
     match backend {
-        template::Backend::HyperShift
-        | template::Backend::ClusterApi
-        | template::Backend::Caas
-        | template::Backend::Osac => None,
+        template::Backend::HyperShift => Some(&hypershift::HyperShift),
+        template::Backend::ClusterApi | template::Backend::Caas | template::Backend::Osac => None,
     }
 }
 
@@ -73,7 +75,7 @@ pub fn of_template(backend: template::Backend) -> Option<&'static dyn Backend> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Desired {
     /// Composition resource name.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// The whole object, without status.
     pub object: Value,
     /// Whether it counts as ready.
@@ -182,6 +184,8 @@ pub struct Health {
     pub console_url: Option<String>,
     /// How far each part of it is; of claims with a template.
     pub levels: Levels,
+    /// When something of this changes by itself, because it has lasted long enough.
+    pub changes_at: Option<Timestamp>,
 }
 
 /// The job that makes a cluster.

@@ -14,8 +14,10 @@ use testplatform_apis::{
 use crate::{
     Judged,
     fatal::{fatal, shown},
-    observed::{CLUSTER_CLAIM, CREDENTIALS, OURS},
+    intent::Write,
+    observed::{CLUSTER_CLAIM, CREDENTIALS, HOSTED_CLUSTER, OURS, is_part},
     proto::{Resource, RunFunctionRequest, RunFunctionResponse},
+    templates::Stand,
 };
 
 /// The response, if it holds what every response must; a FATAL that says what it does not hold otherwise.
@@ -76,9 +78,28 @@ fn dropped(response: &RunFunctionResponse, request: &RunFunctionRequest, judged:
     let ends = course.teardown
         && course.over.is_none()
         && matches!(course.phase, Phase::Deprovisioning | Phase::Deprovisioned | Phase::Failed);
-    OURS.into_iter().find_map(|name| {
+    let judged_of = judged.plan.request.as_ref().ok();
+    let never_made = judged.observed.writer.as_ref().is_some_and(|writer| !writer.may_exist());
+    let elsewhere = never_made && judged_of.is_some_and(|r| r.intent.write == Write::Elsewhere);
+    let whole = judged_of.and_then(|r| r.templated()).filter(|t| matches!(t.stand, Stand::Whole(_)));
+    let groups = whole.and_then(|t| t.effective.as_ref()?.node_groups.as_ref());
+    // A group goes when the claim does not ask for it any more: never because nobody knows what it asks for.
+    let unasked = |group: &str| groups.is_some_and(|groups| groups.iter().all(|g| g.name != group));
+    let parts = judged.observed.node_pools.0.iter().map(|(name, part)| {
+        (name.as_str(), ends || elsewhere || course.over.is_some() || unasked(&part.group))
+    });
+    let own = judged.observed.writer.as_ref().map(|writer| writer.name);
+    let ours =
+        OURS.into_iter().filter(|name| *name != HOSTED_CLUSTER || own == Some(HOSTED_CLUSTER)).map(|name| {
+            let removed = matches!(name, CLUSTER_CLAIM | HOSTED_CLUSTER);
+            let on_purpose = match name {
+                CREDENTIALS => over,
+                _ => removed && (ends || (elsewhere && name == HOSTED_CLUSTER)),
+            };
+            (name, on_purpose)
+        });
+    ours.chain(parts).find_map(|(name, on_purpose)| {
         let kept = response.desired.as_ref().is_some_and(|d| d.resources.contains_key(name));
-        let on_purpose = (name == CREDENTIALS && over) || (name == CLUSTER_CLAIM && ends);
         (observed.resources.contains_key(name) && !kept && !on_purpose)
             .then(|| format!("observed resource {name:?} is missing from the desired state"))
     })
@@ -98,7 +119,8 @@ fn leaked(response: &RunFunctionResponse, request: &RunFunctionRequest, judged: 
         .collect();
     let ours = OURS;
     let desired = response.desired.as_ref()?;
-    let objects = ours.iter().filter_map(|name| desired.resources.get(*name)).map(AsRef::as_ref);
+    let parts = desired.resources.iter().filter(|(name, _)| is_part(name)).map(|(_, bytes)| bytes.as_ref());
+    let objects = ours.iter().filter_map(|name| desired.resources.get(*name)).map(AsRef::as_ref).chain(parts);
     let composite = desired.composite.as_ref().map(|c| c.resource.as_ref());
     let texts = response.results.iter().map(|r| r.message.as_bytes());
     let shown = response.conditions.iter().filter_map(|c| c.message.as_deref()).map(str::as_bytes);

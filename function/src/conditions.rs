@@ -12,7 +12,7 @@ use testplatform_apis::{
 use crate::{
     Judged,
     backend::Stage,
-    observed::{CLUSTER_CLAIM, EPHEMERAL_CLUSTER, Link},
+    observed::{CLUSTER_CLAIM, EPHEMERAL_CLUSTER, HOSTED_CLUSTER, Link},
     plan::Course,
     text::bounded,
 };
@@ -174,7 +174,8 @@ fn remote_consistent(judged: &Judged) -> Condition {
         Condition::new(ConditionType::RemoteConsistent, status, reason.as_str(), message)
     };
     let Some(writer) = &judged.observed.writer else {
-        if plan.writer == Some(CLUSTER_CLAIM) && judged.observed.made_before() && plan.course.settled() {
+        let removed = matches!(plan.writer, Some(CLUSTER_CLAIM | HOSTED_CLUSTER));
+        if removed && judged.observed.made_before() && plan.course.settled() {
             return made(True, R::InSync, "nothing is left on the hub".into());
         }
         if let Some(placeless) = crate::status::placeless(judged) {

@@ -112,6 +112,10 @@ fn writer(judged: &Judged, request: &Validated) -> String {
         Write::Look { .. } if observed.ending() => {
             "taken away, and made anew to see whether the remote object is gone; it cannot make one".into()
         }
+        Write::Elsewhere => {
+            "left out once, because its hub cannot be reached and nothing was made there: another is chosen"
+                .into()
+        }
         Write::Create => "created, because nothing was asked of the hub before".into(),
         Write::Look { .. } => "gone, and made anew to look for the remote object; it cannot make one".into(),
         Write::Again { .. } => "kept, and asks for the remote object a second and last time".into(),
@@ -153,7 +157,7 @@ fn pin(judged: &Judged, request: &Validated) -> Option<String> {
         Write::Update(_) => judged.observed.writer.as_ref().and_then(Writer::uid)?,
         Write::Again { vanished } => return Some(format!("pin: left out once, {vanished} vanished")),
         Write::Look { uid } => uid.clone()?,
-        Write::Nothing | Write::Create | Write::Remove => return None,
+        Write::Nothing | Write::Create | Write::Remove | Write::Elsewhere => return None,
     };
     Some(format!("pin: the manifest carries uid {uid}, so that no other object is made or taken for it"))
 }

@@ -20,6 +20,8 @@ pub enum Write {
     },
     /// Take it away: that ends the cluster.
     Remove,
+    /// Leave it out once, to ask another hub: this one cannot be reached, and nothing can have been made there.
+    Elsewhere,
     /// Ask once more: what was asked for vanished before it was taken up.
     Again {
         /// Uid of the one that vanished.

@@ -7,6 +7,7 @@ mod details;
 mod environment;
 mod link;
 pub(crate) mod look;
+mod node_pool;
 mod peers;
 mod pools;
 mod required;
@@ -34,14 +35,16 @@ pub use details::Details;
 pub use environment::{Environment, EnvironmentConfig};
 pub use link::Link;
 pub(crate) use link::link;
+pub use node_pool::{NodePools, Part, is_part, part_name};
 pub use peers::{Peer, Standing, Wanted};
 pub use pools::Pools;
 pub(crate) use required::{Names, fetched, selector};
 pub use required::{Wants, requirements};
 pub use templates::{Listed, Templates};
-pub use writer::{CLUSTER_CLAIM, EPHEMERAL_CLUSTER, Remote, Writer};
+pub use writer::{CLUSTER_CLAIM, EPHEMERAL_CLUSTER, HOSTED_CLUSTER, Remote, Writer};
 
 use crate::{
+    hubs::Hubs,
     proto::{Resource, RunFunctionRequest},
     wire,
 };
@@ -49,8 +52,8 @@ use crate::{
 /// Composition resource name of the Object that observes the credentials.
 pub const CREDENTIALS: &str = "credentials";
 
-/// Composition resource names of ours, in the order of names.
-pub const OURS: [&str; 3] = [CLUSTER_CLAIM, CREDENTIALS, EPHEMERAL_CLUSTER];
+/// Composition resource names of ours, in the order of names. Beside them are those of [`NodePools`], one for each group of nodes.
+pub const OURS: [&str; 4] = [CLUSTER_CLAIM, HOSTED_CLUSTER, CREDENTIALS, EPHEMERAL_CLUSTER];
 
 /// Name that the incumbent gives to a Secret which it does not know yet. Never a known name: it is one real,
 /// creatable name for all waiting claims.
@@ -111,6 +114,12 @@ pub struct Observed {
     pub templates: Templates,
     /// The other composites that count for quotas; none: not fetched.
     pub peers: Option<Vec<Peer>>,
+    /// The Objects that carry groups of nodes.
+    pub node_pools: NodePools,
+    /// The hubs of claims with a template; none: not fetched.
+    pub hubs: Option<Hubs>,
+    /// When this is. It only decides whether a point in time has passed.
+    pub now: Timestamp,
 }
 
 /// The observed `credentials` Object.
@@ -177,14 +186,17 @@ impl Observed {
         let composite = Composite::decode(&resource.resource)?;
         let peers = peers::decode(request, &composite.metadata.name, settings, now);
         let mut observed = Self {
-            composite,
             details: Details::new(&resource.connection_details),
             writer: None,
             credentials: None,
             environment: Environment::decode(request, &settings.environment_config)?,
             pools: Pools::decode(request, &settings.pools),
             templates: Templates::decode(request),
+            hubs: Hubs::decode(request, &composite.metadata.name),
+            composite,
             peers,
+            node_pools: NodePools::default(),
+            now,
         };
         for (name, bytes) in &state.resources {
             match name.as_str() {
@@ -200,6 +212,13 @@ impl Observed {
                     let details = Details::new(&resource.connection_details);
                     observed.credentials = Some(Credentials { object, details });
                 }
+                HOSTED_CLUSTER if is_labelled(name, bytes)? => {
+                    observed.take(Writer::hosted_cluster(&resource_of(name, bytes)?.resource)?)?;
+                }
+                _ if is_part(name) && is_labelled(name, bytes)? => {
+                    let part = Part::decode(name, &resource_of(name, bytes)?.resource)?;
+                    observed.node_pools.0.insert(name.clone(), part);
+                }
                 _ => refuse_newer(name, bytes)?,
             }
         }
@@ -213,7 +232,9 @@ impl Observed {
             None => Ok(()),
             Some(_) => Err(Unusable::Unreadable {
                 part: "the observed resources".into(),
-                why: format!("there is both {CLUSTER_CLAIM:?} and {EPHEMERAL_CLUSTER:?}"),
+                why: format!(
+                    "there is more than one of {CLUSTER_CLAIM:?}, {HOSTED_CLUSTER:?} and {EPHEMERAL_CLUSTER:?}"
+                ),
             }),
         }
     }
@@ -321,12 +342,16 @@ struct Labels {
     labels: BTreeMap<String, String>,
 }
 
-pub(crate) fn refuse_newer(name: &str, bytes: &Bytes) -> Result<(), Unusable> {
+/// Whether an Object says by our label that it is ours: what another step calls so is its own.
+fn is_labelled(name: &str, bytes: &Bytes) -> Result<bool, Unusable> {
     let resource = resource_of(name, bytes)?;
     // What cannot be read is not an object of ours.
-    let ours = wire::from_struct::<Labelled>(&resource.resource)
-        .is_ok_and(|r| r.metadata.labels.contains_key(ours::COMPONENT));
-    if ours { Err(Unusable::NewerVersion { name: name.to_owned() }) } else { Ok(()) }
+    Ok(wire::from_struct::<Labelled>(&resource.resource)
+        .is_ok_and(|r| r.metadata.labels.contains_key(ours::COMPONENT)))
+}
+
+pub(crate) fn refuse_newer(name: &str, bytes: &Bytes) -> Result<(), Unusable> {
+    if is_labelled(name, bytes)? { Err(Unusable::NewerVersion { name: name.to_owned() }) } else { Ok(()) }
 }
 
 pub(crate) fn resource_of(name: &str, bytes: &Bytes) -> Result<Resource, Unusable> {

@@ -1,5 +1,7 @@
 //! Judged → response: the wire form of what was decided.
 
+use std::collections::BTreeMap;
+
 use jiff::{SignedDuration, Timestamp};
 use prost::{Message as _, bytes::Bytes};
 use serde_json::{Value, json};
@@ -11,6 +13,7 @@ use crate::{
     conditions::conditions,
     events::{Event, events},
     fatal::{fatal, shown},
+    hubs,
     observed::{Details, Wants, requirements as required},
     proto::{
         self, Ready, Resource, ResponseMeta, RunFunctionRequest, RunFunctionResponse, Severity, State, Target,
@@ -89,7 +92,7 @@ fn desired(request: &RunFunctionRequest, judged: &Judged) -> Result<State, wire:
     let mut desired = request.desired.clone().unwrap_or_default();
     for resource in &judged.plan.resources {
         let message = composed(resource)?;
-        desired.resources.insert(resource.name.to_owned(), Bytes::from(message.encode_to_vec()));
+        desired.resources.insert(resource.name.clone().into_owned(), Bytes::from(message.encode_to_vec()));
     }
     let composite = &judged.observed.composite;
     let before = desired.composite.take().unwrap_or_default();
@@ -149,10 +152,20 @@ fn ready(judged: &Judged) -> bool {
 fn requirements(request: &RunFunctionRequest, judged: &Judged) -> Option<proto::Requirements> {
     let settings = &judged.settings;
     let ask = |wants| required(request, &judged.observed, settings, wants);
+    let tenant = judged.observed.composite.claim.as_ref().map(|claim| claim.namespace.as_str());
+    // Read off the claim, and not off what the catalogue makes of it: that was fetched.
+    let likes = judged.observed.composite.spec["hub"]["affinity"].is_string();
+    let none = BTreeMap::new;
     match judged.plan.request.as_ref().map(|r| &r.block) {
-        Ok(Block::CiOperator(_)) => ask(Wants { pools: settings.quotas_for_ci_operator, templates: false }),
-        Ok(Block::ClusterClaim(_)) => ask(Wants { pools: true, templates: false }),
-        Ok(Block::Template(_)) => ask(Wants { pools: true, templates: true }),
+        Ok(Block::CiOperator(_)) => {
+            ask(Wants { pools: settings.quotas_for_ci_operator, templates: false, hubs: none() })
+        }
+        Ok(Block::ClusterClaim(_)) => ask(Wants { pools: true, templates: false, hubs: none() }),
+        Ok(Block::Template(templated)) => {
+            let wanted = templated.wants_hubs(&judged.observed);
+            let hubs = if wanted { hubs::requirements(tenant.filter(|_| likes)) } else { none() };
+            ask(Wants { pools: true, templates: true, hubs })
+        }
         Err(_) => None,
     }
 }

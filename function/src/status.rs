@@ -12,6 +12,7 @@ use testplatform_apis::{
 use crate::{
     Judged,
     backend::Stage,
+    intent::Write,
     observed::Link,
     templates::{Stand, Templated},
     text::bounded,
@@ -98,9 +99,11 @@ fn backend(judged: &Judged) -> Option<BackendStatus> {
     let attempt = if judged.plan.course.again { 2 } else { judged.observed.attempt() };
     let request = judged.plan.request.as_ref().ok()?;
     let place = request.place();
+    let site = request.templated().and_then(|t| t.site.as_ref()).map(|site| site.name.clone());
     let namespace = match request.block {
         Block::ClusterClaim(_) => place.map(|p| p.namespace.clone()),
         Block::Template(ref templated) => match &templated.stand {
+            _ if templated.site.is_some() => templated.site.as_ref().map(|site| site.namespace.clone()),
             Stand::Whole(whole) => whole.namespace.as_ref().map(ToString::to_string),
             Stand::Held | Stand::Kept { .. } => None,
         },
@@ -108,7 +111,7 @@ fn backend(judged: &Judged) -> Option<BackendStatus> {
     };
     Some(BackendStatus {
         kind: Some(kind),
-        name: of_manifest("name").or(Some(name)),
+        name: of_manifest("name").or(site).or(Some(name)),
         namespace: of_manifest("namespace").or(namespace),
         pool: place.map(|p| p.pool.clone()),
         // The uid of the one that is pinned; until a second try is observed, of the one that vanished.
@@ -117,19 +120,27 @@ fn backend(judged: &Judged) -> Option<BackendStatus> {
     })
 }
 
-fn hub(judged: &Judged) -> Option<HubStatus> {
+pub(crate) fn hub(judged: &Judged) -> Option<HubStatus> {
     judged.plan.kind?;
     let request = judged.plan.request.as_ref().ok()?;
     if let Block::ClusterClaim(claimed) = &request.block {
         return hub_of_pool(judged, claimed);
     }
-    let waits = request.hold.is_some() || judged.plan.course.settled();
-    if request.templated().is_some() && waits && judged.observed.writer.is_none() {
-        // A hub is named with the first thing that is asked of it: other claims count this one from then on.
-        return judged.observed.composite.status.hub.clone().filter(|_| judged.observed.made_before());
+    if let Some(templated) = request.templated() {
+        return hub_of_template(judged, templated);
     }
     let name = crate::backend::provider_config(request, &judged.observed).to_owned();
     Some(HubStatus { name: Some(name), reason: Some(Chosen::OnlyHub.as_str().into()) })
+}
+
+/// A hub is named with the first thing that is asked of it: other claims count this one from then on.
+fn hub_of_template(judged: &Judged, templated: &Templated) -> Option<HubStatus> {
+    let write = judged.plan.request.as_ref().ok().map(|r| &r.intent.write);
+    let asked = templated.site.as_ref().filter(|site| site.kept || write == Some(&Write::Create));
+    let leaves = write == Some(&Write::Elsewhere);
+    asked
+        .filter(|_| !leaves)
+        .map(|site| HubStatus { name: Some(site.hub.clone()), reason: Some(site.reason.clone()) })
 }
 
 /// The hub of the pool, and why it was chosen; before that, why none was.
@@ -148,9 +159,15 @@ fn hub_of_pool(judged: &Judged, claimed: &Claimed) -> Option<HubStatus> {
 /// What an administrator has to do for a cluster of which nothing is left that tells where it is.
 pub fn placeless(judged: &Judged) -> Option<String> {
     let request = judged.plan.request.as_ref().ok()?;
-    let sought = matches!(request.block, Block::ClusterClaim(_)) && request.place().is_none();
+    let pooled = matches!(request.block, Block::ClusterClaim(_)) && request.place().is_none();
+    let templated = judged.plan.writer.is_some() && request.templated().is_some_and(|t| t.site.is_none());
     let name = &request.name;
-    (sought && judged.observed.made_before() && !judged.plan.course.settled()).then(|| {
+    if templated && judged.observed.made_before() && !judged.plan.course.settled() {
+        return Some(format!(
+            "nothing is left that tells on which hub the cluster is: an administrator has to restore Object managed-{name} or credentials-{name}, or delete what was made for {name} on its hub and then this claim"
+        ));
+    }
+    (pooled && judged.observed.made_before() && !judged.plan.course.settled()).then(|| {
         format!(
             "nothing is left that tells in which pool and on which hub the cluster is: an administrator has to restore Object managed-{name} or credentials-{name}, or delete ClusterClaim {name} on its hub and then this claim"
         )

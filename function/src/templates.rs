@@ -20,7 +20,10 @@ mod groups;
 mod network;
 mod order;
 mod resolve;
+mod site;
 mod words;
+
+use std::collections::BTreeSet;
 
 use serde_json::Value;
 use testplatform_apis::{
@@ -36,6 +39,8 @@ use testplatform_apis::{
 };
 
 pub use order::{Asked, Chosen, Group, Order, Setting, Size, Whole};
+pub use site::Site;
+pub(crate) use site::shortened;
 pub use words::{COMPANIONS, Words};
 
 use crate::{
@@ -57,6 +62,12 @@ pub struct Templated {
     pub effective: Option<Effective>,
     /// What the entry says about any of its clusters.
     pub terms: Terms,
+    /// Where it is made. None: nowhere yet, or it is not known any more.
+    pub site: Option<Site>,
+    /// The hubs that were given up for it.
+    pub excluded: BTreeSet<String>,
+    /// Whether its hub is to be given up: it cannot be reached, and nothing can have been made there.
+    pub gives_up: bool,
 }
 
 /// What is to be.
@@ -143,6 +154,9 @@ impl Templated {
             stand: Stand::Kept { reason, message: bounded(message, 2048) },
             effective: memory,
             terms,
+            site: None,
+            excluded: BTreeSet::new(),
+            gives_up: false,
         };
         let words = match Words::read(spec) {
             Ok(words) => words,
@@ -166,6 +180,9 @@ impl Templated {
                     stand: Stand::Held,
                     effective: None,
                     terms: Terms { provision: words.timeouts.provision, ..Terms::default() },
+                    site: None,
+                    excluded: BTreeSet::new(),
+                    gives_up: false,
                 };
                 return Ok((held, Some(refusal)));
             }
@@ -185,19 +202,26 @@ impl Templated {
             );
             return Ok((kept(SpecLevel::Immutable, &message, memory, terms), None));
         }
+        let of = |stand, effective, terms| Self {
+            template: template.clone(),
+            backend,
+            stand,
+            effective,
+            terms,
+            site: None,
+            excluded: BTreeSet::new(),
+            gives_up: false,
+        };
         match judged(&entry, &words, memory.as_ref()) {
             Ok((whole, effective)) => {
                 let terms = Terms { release_deprecated: whole.release.deprecated.clone(), ..terms };
                 let stand = Stand::Whole(Box::new(whole));
-                Ok((Self { template, backend, stand, effective: Some(effective), terms }, None))
+                Ok((of(stand, Some(effective), terms), None))
             }
             Err(Judgement::Refused(refusals)) if made => {
                 Ok((kept(SpecLevel::Rejected, &said(&refusals).message, memory, terms), None))
             }
-            Err(Judgement::Refused(refusals)) => {
-                let held = Self { template, backend, stand: Stand::Held, effective: None, terms };
-                Ok((held, Some(said(&refusals))))
-            }
+            Err(Judgement::Refused(refusals)) => Ok((of(Stand::Held, None, terms), Some(said(&refusals)))),
             Err(Judgement::Unchangeable(changes)) => {
                 let (reason, message) = change::said(&changes);
                 Ok((kept(reason, &message, memory, terms), None))

@@ -61,6 +61,18 @@ impl Validated {
         }
     }
 
+    /// Name of the hub's ProviderConfig, where there is a choice and that is known.
+    pub fn hub(&self) -> Option<&str> {
+        let site = || self.templated()?.site.as_ref().map(|site| site.hub.as_str());
+        self.place().map(|place| place.hub.as_str()).or_else(site)
+    }
+
+    /// Namespace of published credentials on that hub.
+    pub fn credentials_namespace(&self) -> Option<&str> {
+        let site = || self.templated()?.site.as_ref().map(|site| site.credentials_namespace.as_str());
+        self.place().map(|place| place.credentials_namespace.as_str()).or_else(site)
+    }
+
     /// What is asked for by a template, or was.
     pub fn templated(&self) -> Option<&Templated> {
         match &self.block {
@@ -138,7 +150,10 @@ pub fn validate(observed: &Observed, settings: Settings, schema: &Value) -> Resu
         None => asked(spec, schema, &mut problems),
     };
     let (Ok(name), Some(mut block), true) = (name, block, problems.is_empty()) else { return Err(problems) };
-    let hold = refused.or_else(|| hold(&mut block, tenant.as_deref(), observed, &settings));
+    if let Block::Template(templated) = &mut block {
+        templated.look_back(observed, &settings);
+    }
+    let hold = refused.or_else(|| hold(&mut block, name.as_str(), tenant.as_deref(), observed, &settings));
 
     if let Block::CiOperator(forwarded) = &block {
         let unknown = ci_operator::unknown_fields(schema, forwarded);
@@ -279,7 +294,13 @@ fn run_names(observed: &Observed, remarks: &mut Vec<Remark>) -> Vec<(&'static st
     legal
 }
 
-fn hold(block: &mut Block, tenant: Option<&str>, observed: &Observed, settings: &Settings) -> Option<Remark> {
+fn hold(
+    block: &mut Block,
+    name: &str,
+    tenant: Option<&str>,
+    observed: &Observed,
+    settings: &Settings,
+) -> Option<Remark> {
     match block {
         Block::CiOperator(_) => missing_environment(&observed.environment, settings).or_else(|| {
             let counts = settings.quotas_for_ci_operator && observed.pool_is_open();
@@ -288,7 +309,9 @@ fn hold(block: &mut Block, tenant: Option<&str>, observed: &Observed, settings: 
         Block::ClusterClaim(claimed) => claimed.place(tenant, observed, settings).err(),
         Block::Template(templated) => {
             let open = matches!(templated.stand, Stand::Whole(_)) && observed.pool_is_open();
-            open.then(|| templates::hold(templated, tenant, observed, settings)).flatten()
+            let held = open.then(|| templates::hold(templated, tenant, observed, settings)).flatten();
+            // A hub is chosen last, with everything else in place: from then on it counts this one.
+            held.or_else(|| open.then(|| templated.choose(name, tenant, observed, settings).err()).flatten())
         }
     }
 }

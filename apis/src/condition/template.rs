@@ -25,6 +25,28 @@ words! {
 words! {
     /// Reasons of `HubSelected`.
     HubSelection {
+        /// True: the claim names it.
+        HubNamed,
+        /// True: no other fits.
+        OnlyHub,
+        /// True: others fit, and take nothing more for now.
+        OnlyHubWithRoom,
+        /// True: of those that fit it has the most room for its weight.
+        MostRoom,
+        /// True: the cluster is there, and why is not remembered.
+        Pinned,
+        /// The hubs were not read yet.
+        HubsNotRead,
+        /// The hub that the claim names is not there.
+        PinnedHubMissing,
+        /// None has what the claim asks for.
+        NoHubMatches,
+        /// Those that have it are not for this namespace.
+        TenantNotAllowed,
+        /// Those that have it cannot make this version.
+        VersionUnsupported,
+        /// Those that have it are full, closed or not well.
+        NoCapacity,
         /// Unknown: no hub was chosen yet.
         NotChosen,
     }

@@ -52,6 +52,10 @@ pub trait Kind: Clone + Debug + PartialEq + DeserializeOwned {
     fn upgrades(&self) -> bool {
         Self::BACKEND.capabilities().editable
     }
+    /// Whether the control plane of a cluster that is there can get more nodes, or fewer.
+    fn resizes_control_plane(&self) -> bool {
+        Self::BACKEND.capabilities().editable
+    }
     /// Whether parameters of a cluster that is there can change.
     fn tunable(&self) -> bool {
         Self::BACKEND.capabilities().editable

@@ -27,7 +27,7 @@ pub(super) fn writer(
     let intent = &request.intent;
     let mut annotate = |key: &str, value: &str| annotations.insert(key.to_owned(), value.into());
     let (policies, watch) = match &intent.write {
-        Write::Nothing | Write::Remove => return None,
+        Write::Nothing | Write::Remove | Write::Elsewhere => return None,
         Write::Create | Write::Again { .. } => (Policies::Full, true),
         Write::Update(allowed) => (*allowed, true),
         Write::Look { .. } => {
@@ -71,16 +71,19 @@ pub(super) fn writer(
     if name != EPHEMERAL_CLUSTER {
         object["metadata"]["labels"] = json!({ ours::COMPONENT: name });
     }
-    Some(Desired { name, object, ready: intent.writer_ready })
+    Some(Desired { name: name.into(), object, ready: intent.writer_ready })
 }
 
 /// Which try this is, from the second on: on the writer, and on `credentials`, should the writer be lost.
 fn tries(request: &Validated, observed: &Observed) -> Vec<(&'static str, String)> {
     let (attempt, vanished) = match &request.intent.write {
         Write::Again { vanished } => (2, Some(vanished.clone())),
-        Write::Nothing | Write::Create | Write::Update(_) | Write::Look { .. } | Write::Remove => {
-            (observed.attempt(), observed.vanished())
-        }
+        Write::Nothing
+        | Write::Create
+        | Write::Update(_)
+        | Write::Look { .. }
+        | Write::Remove
+        | Write::Elsewhere => (observed.attempt(), observed.vanished()),
     };
     let attempt = (attempt > 1).then(|| (ours::ATTEMPT, attempt.to_string()));
     attempt.into_iter().chain(vanished.map(|uid| (ours::VANISHED_UID, uid.0))).collect()
@@ -131,9 +134,9 @@ pub(super) fn credentials(
         .as_ref()
         .filter(|c| !c.paused())
         .and_then(|c| c.object.spec.for_provider.manifest["metadata"]["namespace"].as_str());
-    let namespace = match request.place() {
+    let namespace = match request.credentials_namespace() {
         // A hub has a namespace of its own for them, and where that is was found out with the hub.
-        Some(place) => &place.credentials_namespace,
+        Some(namespace) => namespace,
         None => before.unwrap_or(&request.settings.credentials_namespace),
     };
     let detail = |key: &str| {
@@ -154,7 +157,7 @@ pub(super) fn credentials(
             "name": name, "namespace": request.settings.connection_secret_namespace,
         },
     });
-    Some(Desired { name: CREDENTIALS, object: object(&name, annotations, spec), ready })
+    Some(Desired { name: CREDENTIALS.into(), object: object(&name, annotations, spec), ready })
 }
 
 /// The Secret that the hub names, or named when it was last heard.
@@ -170,11 +173,17 @@ pub(crate) fn known_secret(observed: &Observed, health: &Health) -> Option<Strin
 /// The hub is the one on which the cluster is, whatever the input says by now.
 pub(crate) fn provider_config<'a>(request: &'a Validated, observed: &'a Observed) -> &'a str {
     let of_writer = observed.writer.as_ref().map(|w| w.object.spec.provider_config_ref.name.as_str());
-    let of_place = || request.place().map(|p| p.hub.as_str());
+    let of_place = || request.hub();
     // With the writer gone, status remembers where it was. Before anything was asked, it tells what the input was.
     let status = observed.composite.status.hub.as_ref().filter(|_| observed.made_before());
     let remembered = || status.and_then(|h| h.name.as_deref());
-    let known = of_writer.filter(|n| !n.is_empty()).or_else(of_place).or_else(remembered);
+    // Of a claim whose hub was given up, and that has no other yet: it stays where it is.
+    let of_credentials = || {
+        let credentials = observed.credentials.as_ref().filter(|_| request.templated().is_some())?;
+        Some(credentials.object.spec.provider_config_ref.name.as_str()).filter(|name| !name.is_empty())
+    };
+    let known =
+        of_writer.filter(|n| !n.is_empty()).or_else(of_place).or_else(remembered).or_else(of_credentials);
     known.unwrap_or(&request.settings.provider_config)
 }
 
@@ -183,7 +192,7 @@ pub(super) fn pinned(request: &Validated, observed: &Observed) -> Option<Uid> {
     match &request.intent.write {
         Write::Update(_) => observed.writer.as_ref().and_then(Writer::uid),
         Write::Look { uid } => uid.clone(),
-        Write::Nothing | Write::Create | Write::Remove | Write::Again { .. } => None,
+        Write::Nothing | Write::Create | Write::Remove | Write::Elsewhere | Write::Again { .. } => None,
     }
 }
 

@@ -72,7 +72,7 @@ fn composed(name: &'static str, object_name: &str, mut spec: Value, ready: bool)
     }
     let mut object = object(object_name, Map::new(), spec);
     object["metadata"]["labels"] = json!({ ours::COMPONENT: name });
-    Desired { name, object, ready }
+    Desired { name: name.into(), object, ready }
 }
 
 fn is_synced<R>(object: &Object<R>) -> bool {

@@ -61,7 +61,7 @@ fn desired(request: &RunFunctionRequest, judged: &Judged) -> Result<State, wire:
     let mut desired = request.desired.clone().unwrap_or_default();
     for resource in &judged.resources {
         let message = wires::composed(resource)?;
-        desired.resources.insert(resource.name.to_owned(), Bytes::from(message.encode_to_vec()));
+        desired.resources.insert(resource.name.clone().into_owned(), Bytes::from(message.encode_to_vec()));
     }
     let composite = &judged.observed.composite;
     let body =

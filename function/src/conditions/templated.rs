@@ -5,6 +5,7 @@ use testplatform_apis::{
         Condition, ConditionStatus, ControlPlaneLevel, HubSelection, Infrastructure, NodesLevel, SetupLevel,
         SpecLevel, TearDown, TemplateConditionType,
     },
+    hub::NoHub,
     phase::Phase,
 };
 
@@ -27,7 +28,7 @@ pub(super) fn conditions(judged: &Judged) -> Vec<Condition> {
     let unseen = "nothing was seen on the hub yet";
     let untold = "the hub does not tell";
     vec![
-        hub_selected(),
+        hub_selected(judged),
         shown(T::InfrastructureReady, levels.infrastructure.as_ref(), Infrastructure::NotObserved, unseen),
         shown(
             T::ControlPlaneAvailable,
@@ -42,13 +43,32 @@ pub(super) fn conditions(judged: &Judged) -> Vec<Condition> {
     ]
 }
 
-fn hub_selected() -> Condition {
-    Condition::of_template(
-        TemplateConditionType::HubSelected,
-        ConditionStatus::Unknown,
-        HubSelection::NotChosen.as_str(),
-        "no hub was chosen yet",
-    )
+fn hub_selected(judged: &Judged) -> Condition {
+    let made = |status, reason: &str, words: &str| {
+        Condition::of_template(TemplateConditionType::HubSelected, status, reason, bounded(words, 2048))
+    };
+    let request = judged.plan.request.as_ref().ok();
+    // Named with the first thing that is asked of it.
+    if let (Some(named), Some(site)) =
+        (crate::status::hub(judged), request.and_then(|r| r.templated()).and_then(|t| t.site.as_ref()))
+        && named.name.as_deref() == Some(&site.hub)
+    {
+        return made(
+            ConditionStatus::True,
+            &site.reason,
+            &format!("the cluster is made on hub {}", site.hub),
+        );
+    }
+    let hold = request.and_then(|r| r.hold.as_ref()).filter(|_| !judged.plan.course.settled());
+    let refused = hold.and_then(|hold| {
+        let reason = NoHub::ALL.into_iter().find(|reason| reason.as_str() == hold.reason.as_str())?;
+        // Of a version, the catalogue may have something to say too.
+        (reason != NoHub::VersionUnsupported || request?.templated()?.effective.is_some()).then_some(hold)
+    });
+    match refused {
+        Some(hold) => made(ConditionStatus::False, hold.reason.as_str(), &hold.message),
+        None => made(ConditionStatus::Unknown, HubSelection::NotChosen.as_str(), "no hub was chosen yet"),
+    }
 }
 
 /// What the backend says, else that nothing is known.

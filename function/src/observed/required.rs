@@ -56,12 +56,14 @@ pub(crate) fn fetched<'a>(request: &'a RunFunctionRequest, names: &Names) -> Opt
 }
 
 /// What a claim needs beside the name of this Konflux cluster.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Wants {
     /// The catalogue of pools, which has the quotas too, and the composites that are counted, while nothing was asked of a hub.
     pub pools: bool,
     /// The catalogue of templates, always: an entry that changes may be one of the cluster that is there.
     pub templates: bool,
+    /// What a choice of hub needs, of a claim that has none.
+    pub hubs: BTreeMap<String, ResourceSelector>,
 }
 
 /// What to ask core for. A function of the claim, the Composition and what is observed alone, never of what was already
@@ -94,6 +96,7 @@ pub fn requirements(
         let all = Match::MatchLabels(MatchLabels::default());
         ask(&PEERS, selector(API_VERSION, COMPOSITE_KIND, all));
     }
+    map.extend(wants.hubs);
     if map.is_empty() {
         return None;
     }

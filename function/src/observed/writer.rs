@@ -6,6 +6,7 @@ use testplatform_apis::{
     foreign::{
         cluster_claim::ClusterClaim,
         ephemeral_cluster::EphemeralCluster,
+        hypershift::HostedCluster,
         meta::{Metadata, condition},
         object::Object,
     },
@@ -23,6 +24,8 @@ use crate::wire;
 pub const EPHEMERAL_CLUSTER: &str = "ec";
 /// Composition resource name of the writer of a ClusterClaim.
 pub const CLUSTER_CLAIM: &str = "claim";
+/// Composition resource name of the writer of a HostedCluster.
+pub const HOSTED_CLUSTER: &str = "cluster";
 
 /// The remote object of a writer, as far as it is read.
 #[derive(Clone, Debug)]
@@ -31,6 +34,8 @@ pub enum Remote {
     EphemeralCluster(Box<EphemeralCluster>),
     /// Of `claim`.
     ClusterClaim(Box<ClusterClaim>),
+    /// Of `cluster`.
+    HostedCluster(Box<HostedCluster>),
 }
 
 impl Remote {
@@ -39,6 +44,7 @@ impl Remote {
         match self {
             Self::EphemeralCluster(remote) => &remote.metadata,
             Self::ClusterClaim(remote) => &remote.metadata,
+            Self::HostedCluster(remote) => &remote.metadata,
         }
     }
 }
@@ -69,6 +75,29 @@ impl Writer {
         let object: Object<ClusterClaim> =
             wire::from_struct(bytes).map_err(|e| super::unreadable(name, e))?;
         Ok(Self::new(name, object.map(|r| Remote::ClusterClaim(Box::new(r)))))
+    }
+
+    /// The Object that carries a HostedCluster.
+    pub(super) fn hosted_cluster(bytes: &[u8]) -> Result<Self, Unusable> {
+        let name = HOSTED_CLUSTER;
+        let object: Object<HostedCluster> =
+            wire::from_struct(bytes).map_err(|e| super::unreadable(name, e))?;
+        let mut writer = Self::new(name, object.map(|r| Remote::HostedCluster(Box::new(r))));
+        if writer.found_in_place() {
+            writer.link = Link::Replaced;
+        }
+        Ok(writer)
+    }
+
+    /// Whether what is there was there before: provider-kubernetes notes that it creates before it does, and takes what it finds under
+    /// the name for what it is to write. A cluster is never taken over so: it is somebody else's, and so are its credentials.
+    fn found_in_place(&self) -> bool {
+        let noted = |key| self.object.metadata.annotation(key).is_some();
+        let made = noted(crossplane::EXTERNAL_CREATE_PENDING) || noted(crossplane::EXTERNAL_CREATE_SUCCEEDED);
+        self.object.status.at_provider.manifest.is_some()
+            && !made
+            && pin(&self.object).is_none()
+            && !self.only_watches()
     }
 
     fn new(name: &'static str, mut object: Object<Remote>) -> Self {
@@ -130,7 +159,7 @@ impl Writer {
     /// Whether the end was asked for. One-way: a manifest that says so keeps saying so, and a deletion is not taken back.
     pub fn asks_for_teardown(&self) -> bool {
         match self.name {
-            CLUSTER_CLAIM => self.goes(),
+            CLUSTER_CLAIM | HOSTED_CLUSTER => self.goes(),
             _ => self.manifest()["spec"]["tearDownCluster"] == Value::Bool(true),
         }
     }

@@ -174,6 +174,7 @@ pub(super) fn chart(
         estimated_ready_at.filter(|_| waiting),
         expiring_at.filter(|_| !settled && !asked),
         expires_at.filter(|_| !settled && !asked),
+        health.changes_at.filter(|_| !settled),
     ];
     Course {
         phase,

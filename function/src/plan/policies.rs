@@ -25,7 +25,12 @@ pub(super) fn intent(
     let write = write(request, observed, health, course, removal);
     let ending = match &write {
         Write::Remove => Some(if course.expired { JobCompleted::Expired } else { JobCompleted::TornDown }),
-        Write::Nothing | Write::Create | Write::Update(_) | Write::Look { .. } | Write::Again { .. } => None,
+        Write::Nothing
+        | Write::Create
+        | Write::Update(_)
+        | Write::Look { .. }
+        | Write::Again { .. }
+        | Write::Elsewhere => None,
     };
     // Said first is said for good: an owner's teardown does not become an expiry because it takes long.
     let noted = observed.note(ours::ENDING).map(str::to_owned);
@@ -68,6 +73,10 @@ fn write(request: &Validated, observed: &Observed, health: &Health, course: &Cou
     };
     if let (true, Some(vanished)) = (course.again, writer.uid()) {
         return Write::Again { vanished };
+    }
+    let gives_up = request.templated().is_some_and(|t| t.gives_up) && !writer.may_exist();
+    if gives_up && course.phase == Phase::Pending && !course.teardown {
+        return Write::Elsewhere;
     }
     // What is gone, or somebody else's, is not ours to end; what is over has ended.
     let there = !matches!(writer.link, Link::Deleted | Link::Replaced);

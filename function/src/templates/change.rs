@@ -46,7 +46,8 @@ pub(super) fn changes<K: Kind>(entry: &Entry, kit: &Kit<K>, old: &Effective, new
     };
     let (was, is) = (control_plane(old), control_plane(new));
     fixed("spec.controlPlane.class", was.class != is.class);
-    fixed("spec.controlPlane.replicas", !editable::<K>() && was.replicas != is.replicas);
+    let resized = was.replicas != is.replicas;
+    fixed("spec.controlPlane.replicas", !kit.base.resizes_control_plane() && resized);
     for (path, changed) in networks(old.network.as_ref(), new.network.as_ref()) {
         fixed(path, changed);
     }

@@ -2,6 +2,8 @@
 //!
 //! **Invariant:** nothing in it is left to be checked: every name, number and path in it is one that its entry allows.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde_json::Value;
 use testplatform_apis::{
     names::ObjectName,
@@ -63,6 +65,43 @@ pub enum Asked {
     Osac(Order<Osac>),
 }
 
+impl Asked {
+    /// How many nodes of each class it asks for; of a group that scales, the least.
+    pub fn classes(&self) -> BTreeMap<String, u32> {
+        match self {
+            Self::HyperShift(order) => order.classes(),
+            Self::ClusterApi(order) => order.classes(),
+            Self::Caas(order) => order.classes(),
+            Self::Osac(order) => order.classes(),
+        }
+    }
+
+    /// Zones in which it asks for nodes.
+    pub fn zones(&self) -> BTreeSet<String> {
+        match self {
+            Self::HyperShift(order) => order.zones(),
+            Self::ClusterApi(order) => order.zones(),
+            Self::Caas(order) => order.zones(),
+            Self::Osac(order) => order.zones(),
+        }
+    }
+}
+
+impl<K: Kind> Order<K> {
+    fn classes(&self) -> BTreeMap<String, u32> {
+        let mut classes = BTreeMap::new();
+        for group in &self.groups {
+            let count: &mut u32 = classes.entry(group.class.clone()).or_default();
+            *count = count.saturating_add(group.size.least());
+        }
+        classes
+    }
+
+    fn zones(&self) -> BTreeSet<String> {
+        self.groups.iter().filter_map(|group| group.failure_domain.clone()).collect()
+    }
+}
+
 /// What is asked of a backend.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Order<K: Kind> {
@@ -109,6 +148,16 @@ pub enum Size {
         /// The most.
         max: u32,
     },
+}
+
+impl Size {
+    /// The fewest.
+    pub const fn least(self) -> u32 {
+        match self {
+            Self::Fixed(count) => count,
+            Self::Between { min, .. } => min,
+        }
+    }
 }
 
 /// A value, and where it goes.

@@ -169,7 +169,13 @@ impl World {
         let now = self.now;
         let Some(remote) = self.remote.as_mut().filter(|_| deletes) else { return false };
         // Hive lets go of what it never assigned at once, and of a cluster once it is destroyed.
-        if remote["spec"]["namespace"].is_null() {
+        let hosted = remote["kind"] == "HostedCluster";
+        // What depends on the Object keeps it from deleting anything.
+        if hosted && self.objects.keys().any(|name| name.starts_with("pool-")) {
+            synced(object, None);
+            return true;
+        }
+        if !hosted && remote["spec"]["namespace"].is_null() {
             self.remote = None;
             return false;
         }

@@ -11,6 +11,7 @@
 
 pub mod examples;
 pub mod hive;
+pub mod hypershift;
 pub mod pool;
 pub mod requests;
 pub mod templates;

@@ -39,6 +39,10 @@ pub struct World {
     pub templates: Vec<Value>,
     /// The other composites.
     pub peers: Vec<Value>,
+    /// The ProviderConfigs of hubs; none: not fetched.
+    pub hubs: Option<Vec<Value>>,
+    /// NodePools on the hub, by name.
+    pub node_pools: BTreeMap<String, Value>,
     pub status: Value,
     pub conditions: BTreeMap<String, Value>,
     /// The composite's connection Secret.
@@ -79,6 +83,8 @@ impl Default for World {
             catalogue: None,
             templates: vec![],
             peers: vec![],
+            hubs: None,
+            node_pools: BTreeMap::new(),
             status: json!({}),
             conditions: BTreeMap::new(),
             details: BTreeMap::new(),
@@ -100,7 +106,9 @@ impl Default for World {
 impl World {
     /// Composition resource name of the writer.
     pub fn writer(&self) -> &'static str {
-        if self.objects.contains_key("claim") || !self.spec["clusterClaim"].is_null() {
+        if self.objects.contains_key("cluster") || !self.spec["template"].is_null() {
+            "cluster"
+        } else if self.objects.contains_key("claim") || !self.spec["clusterClaim"].is_null() {
             "claim"
         } else {
             "ec"

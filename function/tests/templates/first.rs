@@ -105,7 +105,7 @@ fn every_condition_is_there_from_the_first_response_on_and_only_here() {
     let mut world = World::templated("hosted");
     world.settle();
     for (type_, status, reason) in [
-        ("HubSelected", "Unknown", "NotChosen"),
+        ("HubSelected", "False", "HubsNotRead"),
         ("InfrastructureReady", "Unknown", "NotObserved"),
         ("ControlPlaneAvailable", "Unknown", "NotObserved"),
         ("NodesReady", "Unknown", "NotReported"),
@@ -139,7 +139,7 @@ fn a_deprecated_template_works_and_says_so() {
     );
 }
 
-/// Always the catalogue of templates; pools and peers while nothing was asked of a hub.
+/// Always the catalogue of templates; pools, peers and hubs while nothing was asked of a hub.
 #[test]
 fn the_catalogue_is_always_asked_for() {
     let asked = |world: &World| {
@@ -155,11 +155,11 @@ fn the_catalogue_is_always_asked_for() {
         resources.into_keys().collect::<Vec<_>>()
     };
     let mut world = World::templated("hosted");
-    assert_eq!(asked(&world), ["clusters", "envcfg", "pools", "templates"]);
+    assert_eq!(asked(&world), ["clusters", "envcfg", "hub-facts", "hubs", "pools", "templates"]);
     // Whatever came of it.
     world.spec["version"] = json!("1");
     world.templates.clear();
-    assert_eq!(asked(&world), ["clusters", "envcfg", "pools", "templates"]);
+    assert_eq!(asked(&world), ["clusters", "envcfg", "hub-facts", "hubs", "pools", "templates"]);
     world.status["backend"] = json!({ "uid": "remote-1" });
     assert_eq!(asked(&world), ["envcfg", "templates"]);
 }
@@ -210,5 +210,5 @@ fn all_that_is_wrong_is_said_at_once() {
     // Edited, it goes on: nothing of this is final.
     world.spec = json!({ "template": "hosted" });
     world.settle();
-    assert_eq!(world.condition("RequestAccepted").1, "BackendNotAvailable");
+    assert_eq!(world.condition("RequestAccepted").1, "HubsNotRead");
 }

@@ -244,6 +244,11 @@ impl Kind for HyperShift {
         old.platform() == new.platform()
     }
 
+    fn resizes_control_plane(&self) -> bool {
+        // It becomes controllerAvailabilityPolicy, which cannot change.
+        false
+    }
+
     fn needs_image(&self) -> bool {
         true
     }

@@ -9,7 +9,7 @@ use testplatform_apis::{
         cluster_claim::{ClusterClaim, conditions},
         meta::{ObservedCondition, condition},
     },
-    hive_status::{Blocked, HiveStatus, Ownership},
+    hive_status::{HiveStatus, Ownership},
     names::{ObjectName, ours},
     status::QueueStatus,
 };
@@ -19,7 +19,7 @@ use super::{
     words,
 };
 use crate::{
-    backend::{Health, MAX_DIAGNOSTICS, Stage},
+    backend::{Health, MAX_DIAGNOSTICS, Stage, published::published},
     observed::{Observed, Remote},
     text::bounded,
     validate::{Claimed, Remark, Validated},
@@ -67,7 +67,7 @@ pub(super) fn health(claimed: &Claimed, request: &Validated, observed: &Observed
     };
     let remote = match observed.writer.as_ref().and_then(|w| w.remote()) {
         Some(Remote::ClusterClaim(remote)) => remote,
-        Some(Remote::EphemeralCluster(_)) | None => {
+        Some(Remote::EphemeralCluster(_) | Remote::HostedCluster(_)) | None => {
             health.mirrored = unseen(request, observed);
             return health;
         }
@@ -139,8 +139,7 @@ fn stage(seen: &Seen<'_>, published: bool, ever_ready: bool) -> Stage {
     }
 }
 
-/// The published Secret, or why there is none. Only the Secret that is this claim's by its name: who can write on the claim
-/// could else have another claim's read.
+/// The published Secret, or why there is none.
 fn credentials(seen: &Seen<'_>) -> (Option<ObjectName>, Option<(Credentials, String)>) {
     let own = format!("{}-credentials", seen.remote.metadata.name);
     let blocked = |reason: Credentials, message: &str| (None, Some((reason, message.to_owned())));
@@ -150,40 +149,14 @@ fn credentials(seen: &Seen<'_>) -> (Option<ObjectName>, Option<(Credentials, Str
             "the cluster that the hub assigned belongs to another claim",
         );
     }
-    match (&seen.report.credentials, &seen.report.blocking_reason) {
-        (Some(published), _) if published.secret_name == own => (ObjectName::try_from(own).ok(), None),
-        (Some(_), _) => blocked(
-            Credentials::SecretMissing,
-            "the hub names a Secret that is not this claim's, which is not read",
-        ),
-        (None, Some(why)) => {
-            let message = why.message.as_deref().filter(|m| !m.is_empty());
-            let reason = reason(why.reason);
-            (
-                None,
-                Some((
-                    reason,
-                    message.map_or_else(|| words::blocked(why.reason).into(), |m| bounded(m, 512)),
-                )),
-            )
-        }
-        (None, None) if !seen.bound() => {
+    match published(&seen.report, &own) {
+        Some(Ok(secret)) => (Some(secret), None),
+        Some(Err(why)) => (None, Some(why)),
+        None if !seen.bound() => {
             blocked(Credentials::NotAssigned, "no cluster is assigned to this claim yet")
         }
-        (None, None) if !seen.runs() => blocked(Credentials::NotRunning, "the cluster does not run yet"),
-        (None, None) => blocked(Credentials::SecretMissing, "the hub has not published them yet"),
-    }
-}
-
-fn reason(blocked: Blocked) -> Credentials {
-    match blocked {
-        Blocked::NotAssigned => Credentials::NotAssigned,
-        Blocked::NotRunning => Credentials::NotRunning,
-        Blocked::MetadataMissing => Credentials::MetadataMissing,
-        Blocked::SecretMissing => Credentials::SecretMissing,
-        Blocked::KeyMissing => Credentials::KeyMissing,
-        Blocked::KubeconfigRejected => Credentials::KubeconfigRejected,
-        Blocked::OwnershipMismatch => Credentials::OwnershipMismatch,
+        None if !seen.runs() => blocked(Credentials::NotRunning, "the cluster does not run yet"),
+        None => blocked(Credentials::SecretMissing, "the hub has not published them yet"),
     }
 }
 

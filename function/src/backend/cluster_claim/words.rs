@@ -2,7 +2,7 @@
 
 use testplatform_apis::{
     condition::Assigned,
-    hive_status::{Blocked, DeprovisionFailure, ProvisionFailure, QueueReport, Supply},
+    hive_status::{DeprovisionFailure, ProvisionFailure, QueueReport, Supply},
 };
 
 use super::report::Seen;
@@ -80,19 +80,6 @@ pub(super) fn assigned(word: Assigned, seen: &Seen<'_>, pool: &str) -> String {
         | Assigned::InventoryExhausted
         | Assigned::AssignmentInProgress
         | Assigned::QuotaExceeded => waiting(seen, pool),
-    }
-}
-
-/// Why credentials are not published, where the hub says no more than a word.
-pub(super) fn blocked(reason: Blocked) -> &'static str {
-    match reason {
-        Blocked::NotAssigned => "no cluster is assigned to this claim yet",
-        Blocked::NotRunning => "the cluster does not run yet",
-        Blocked::MetadataMissing => "the cluster does not say yet where its credentials are",
-        Blocked::SecretMissing => "a Secret that the cluster names does not exist or may not be read",
-        Blocked::KeyMissing => "a Secret of the cluster lacks its key",
-        Blocked::KubeconfigRejected => "the cluster's kubeconfig is not one that may be handed on",
-        Blocked::OwnershipMismatch => "the cluster that the hub assigned belongs to another claim",
     }
 }
 

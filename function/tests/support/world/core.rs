@@ -40,6 +40,11 @@ impl World {
         if !self.spec["template"].is_null() {
             let items: Vec<_> = self.templates.iter().map(|t| json!({ "resource": t })).collect();
             required["templates"] = json!({ "items": items });
+            if let Some(hubs) = &self.hubs {
+                let items: Vec<_> = hubs.iter().map(|hub| json!({ "resource": hub })).collect();
+                required["hubs"] = json!({ "items": items });
+                required["hub-facts"] = json!({ "items": [] });
+            }
         }
         if !self.spec["clusterClaim"].is_null() || !self.spec["template"].is_null() || governed {
             required["pools"] = json!({ "items": config(&self.catalogue) });

@@ -8,7 +8,8 @@ use super::{Composed, NAME, World};
 impl World {
     /// One round of provider-kubernetes over both Objects.
     pub fn provider(&mut self) {
-        for name in ["ec", "claim"] {
+        self.provide_node_pools();
+        for name in ["ec", "claim", "cluster"] {
             let Some(mut writer) = self.objects.remove(name) else { continue };
             let deleting = !writer.object["metadata"]["deletionTimestamp"].is_null();
             if !deleting {
@@ -76,10 +77,10 @@ impl World {
         }
         let uid = remote["metadata"]["uid"].clone();
         // Server-side apply leaves to others what is theirs.
-        let bound = remote["spec"]["namespace"].clone();
+        let written = ["namespace", "dns"].map(|member| (member, remote["spec"][member].clone()));
         remote["spec"] = manifest["spec"].clone();
-        if !bound.is_null() {
-            remote["spec"]["namespace"] = bound;
+        for (member, value) in written.into_iter().filter(|(_, value)| !value.is_null()) {
+            remote["spec"][member] = value;
         }
         let theirs = [ours::CREDENTIALS_REVISION, ours::DIAGNOSTICS, ours::STATUS]
             .map(|key| (key, remote["metadata"]["annotations"][key].clone()));

@@ -1,0 +1,92 @@
+//! The HostedCluster as we ask for it.
+//!
+//! Nearly nothing of a HostedCluster can change. So it is composed once, from the catalogue and the claim, and from then on repeated as it
+//! was asked for, with the release and the parameters of the claim in it: a catalogue that changes changes no cluster.
+
+use serde_json::{Map, Value, json};
+use testplatform_apis::{
+    foreign::hypershift::{API_VERSION, HOSTED_CLUSTER as KIND},
+    names::ours,
+    template::kind::{Document, Platform},
+};
+
+use super::{Wanted, document, facts, rollout};
+use crate::{backend::object, intent::Write, observed::Observed, templates::Site, validate::Validated};
+
+/// The whole object.
+pub(super) fn manifest(
+    request: &Validated,
+    observed: &Observed,
+    wanted: Option<Wanted<'_>>,
+    site: &Site,
+) -> Value {
+    let mut annotations = object::notes(request, observed);
+    if !matches!(request.intent.write, Write::Look { .. }) {
+        annotations.insert(ours::CREDENTIALS_NAMESPACE.into(), site.credentials_namespace.as_str().into());
+    }
+    let mut metadata = json!({ "name": site.name, "namespace": site.namespace });
+    metadata["annotations"] = Value::Object(annotations);
+    if let Some(uid) = object::pinned(request, observed) {
+        metadata["uid"] = uid.as_str().into();
+    }
+    let mut whole = object::whole(API_VERSION, KIND, metadata, Value::Null);
+    whole["spec"] = Value::Object(spec(observed, wanted));
+    whole
+}
+
+fn spec(observed: &Observed, wanted: Option<Wanted<'_>>) -> Map<String, Value> {
+    match (before(observed), wanted) {
+        (Some(before), Some(wanted)) => {
+            let mut spec = before.clone();
+            set(&mut spec, wanted, &rollout::cluster_image(observed, wanted));
+            spec
+        }
+        (Some(before), None) => before.clone(),
+        (None, Some(wanted)) => asked(wanted),
+        // Of what is only looked for nothing is known.
+        (None, None) => Map::new(),
+    }
+}
+
+/// What was asked for: as the writer has it; where that was lost and made anew to look, as the hub has it.
+pub(super) fn before(observed: &Observed) -> Option<&Map<String, Value>> {
+    let writer = observed.writer.as_ref()?;
+    let complete = |spec: &&Map<String, Value>| spec.contains_key("release");
+    let of_manifest = writer.manifest()["spec"].as_object().filter(complete);
+    of_manifest.or_else(|| facts::remote(observed)?.spec.as_object().filter(complete))
+}
+
+/// What may change, in what there is.
+fn set(spec: &mut Map<String, Value>, wanted: Wanted<'_>, image: &str) {
+    spec.insert("release".into(), json!({ "image": image }));
+    document::settings(spec, Document::HostedCluster, &wanted.order.parameters);
+}
+
+/// At birth.
+fn asked(wanted: Wanted<'_>) -> Map<String, Value> {
+    let Wanted { whole, order } = wanted;
+    let mut spec = order.base.hosted_cluster.clone();
+    document::platform(&mut spec, order.base.platform);
+    document::default(&mut spec, "etcd", document::etcd);
+    if order.base.platform == Platform::KubeVirt {
+        document::default(&mut spec, "services", document::services);
+    }
+    document::default(&mut spec, "networking", || json!({}));
+    let network = &whole.network;
+    for (member, asked, otherwise) in [
+        ("clusterNetwork", &network.pod_cidr, Some("10.132.0.0/14")),
+        ("serviceNetwork", &network.service_cidr, Some("172.31.0.0/16")),
+        ("machineNetwork", &network.machine_cidr, None),
+    ] {
+        let bare = spec.get("networking").is_none_or(|n| n[member].is_null());
+        if let Some(cidr) = asked.as_deref().or(otherwise.filter(|_| bare)) {
+            document::set(&mut spec, &["networking", member], json!([{ "cidr": cidr }]));
+        }
+    }
+    if let Some(replicas) = whole.control_plane.replicas {
+        let policy = if replicas == 1 { "SingleReplica" } else { "HighlyAvailable" };
+        spec.insert("controllerAvailabilityPolicy".into(), policy.into());
+    }
+    set(&mut spec, wanted, rollout::image(wanted));
+    spec
+}

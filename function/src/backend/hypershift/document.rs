@@ -1,0 +1,96 @@
+//! Documents of the catalogue with what a claim sets in them.
+
+use serde_json::{Map, Value, json};
+use testplatform_apis::template::kind::{Document, Machine, Place, Platform};
+
+use crate::templates::Setting;
+
+/// Sets a member, and every one that leads to it.
+pub(super) fn set(spec: &mut Map<String, Value>, path: &[impl AsRef<str>], value: Value) {
+    match path {
+        [] => {}
+        [last] => {
+            spec.insert(last.as_ref().to_owned(), value);
+        }
+        [first, rest @ ..] => {
+            let mut inner = match spec.remove(first.as_ref()) {
+                Some(Value::Object(inner)) => inner,
+                Some(_) | None => Map::new(),
+            };
+            set(&mut inner, rest, value);
+            spec.insert(first.as_ref().to_owned(), Value::Object(inner));
+        }
+    }
+}
+
+/// Parameters of one of the two documents.
+pub(super) fn settings<'a>(
+    spec: &mut Map<String, Value>,
+    document: Document,
+    settings: impl IntoIterator<Item = &'a Setting<Place>>,
+) {
+    for setting in settings.into_iter().filter(|s| s.target.document == document) {
+        set(spec, &setting.target.path, setting.value.clone());
+    }
+}
+
+/// A member, if it is not there yet.
+pub(super) fn default(spec: &mut Map<String, Value>, member: &str, value: impl FnOnce() -> Value) {
+    if !spec.contains_key(member) {
+        spec.insert(member.to_owned(), value());
+    }
+}
+
+/// What the nodes of a class are, in the words of a NodePool; beside it, what the catalogue says of the platform.
+pub(super) fn machine(spec: &mut Map<String, Value>, machine: &Machine) {
+    set(spec, &["platform", "type"], machine.platform().as_str().into());
+    match machine {
+        Machine::KubeVirt(machine) => {
+            set(spec, &["platform", "kubevirt", "compute", "cores"], machine.cores.into());
+            set(spec, &["platform", "kubevirt", "compute", "memory"], machine.memory.as_str().into());
+            set(spec, &["platform", "kubevirt", "rootVolume", "type"], "Persistent".into());
+            if let Some(size) = &machine.root_volume {
+                let path = ["platform", "kubevirt", "rootVolume", "persistent", "size"];
+                set(spec, &path, size.as_str().into());
+            }
+        }
+        Machine::Aws(machine) => {
+            set(spec, &["platform", "aws", "instanceType"], machine.instance_type.as_str().into());
+            if let Some(size) = machine.root_volume_size {
+                set(spec, &["platform", "aws", "rootVolume"], json!({ "size": size, "type": "gp3" }));
+            }
+        }
+        Machine::Agent(machine) => {
+            let path = ["platform", "agent", "agentLabelSelector", "matchLabels"];
+            set(spec, &path, json!(machine.match_labels));
+        }
+    }
+}
+
+/// How the services of a cluster are published whose nodes are on the hub, as HyperShift does it. The order is part of it: the list
+/// cannot change.
+pub(super) fn services() -> Value {
+    let by = |service: &str, strategy: &str| json!({ "service": service, "servicePublishingStrategy": { "type": strategy } });
+    json!([
+        by("APIServer", "LoadBalancer"),
+        by("OAuthServer", "Route"),
+        by("Konnectivity", "Route"),
+        by("Ignition", "Route"),
+    ])
+}
+
+/// An etcd of the cluster's own.
+pub(super) fn etcd() -> Value {
+    json!({ "managementType": "Managed", "managed": { "storage": {
+        "type": "PersistentVolume", "persistentVolume": { "size": "8Gi" },
+    } } })
+}
+
+/// `platform` of a HostedCluster. What other platforms need nobody can guess: the catalogue has it.
+pub(super) fn platform(spec: &mut Map<String, Value>, platform: Platform) {
+    set(spec, &["platform", "type"], platform.as_str().into());
+    let bare = spec.get("platform").is_some_and(|p| p["kubevirt"].is_null());
+    if platform == Platform::KubeVirt && bare {
+        set(spec, &["platform", "kubevirt"], json!({ "baseDomainPassthrough": true }));
+    }
+}

@@ -1,0 +1,250 @@
+//! How far each part of the cluster is.
+
+use testplatform_apis::{
+    condition::{ConditionStatus, ControlPlaneLevel, Infrastructure, NodesLevel, SetupLevel, SpecLevel},
+    foreign::{hypershift::conditions, meta::ObservedCondition},
+    names::ours,
+    status::{NodePoolStatus, NodesStatus, ProgressStatus},
+};
+
+use super::{
+    Wanted,
+    facts::{Facts, Pool},
+    report, rollout,
+    trouble::Trouble,
+};
+use crate::{
+    backend::{Level, Levels},
+    observed::{Link, Observed},
+    templates::Templated,
+    text::bounded,
+};
+
+pub(super) fn levels(
+    facts: &Facts<'_>,
+    templated: &Templated,
+    observed: &Observed,
+    grown: &[&Trouble],
+) -> Levels {
+    let ever_ready = observed.ever_ready();
+    let spec = Wanted::of(templated).map(|wanted| spec(facts, wanted, observed, grown));
+    let applied = spec.as_ref().is_some_and(|level| level.status == ConditionStatus::True);
+    let generation = observed.composite.metadata.generation;
+    let before = observed.composite.status.applied_generation;
+    Levels {
+        infrastructure: infrastructure(facts),
+        control_plane: control_plane(facts, ever_ready),
+        nodes_ready: Some(nodes_ready(facts, ever_ready)),
+        setup: Some(level(
+            ConditionStatus::True,
+            SetupLevel::NothingToApply,
+            "the template sets up nothing more",
+        )),
+        applied_generation: Some(generation).filter(|g| applied && *g > 0).or(before),
+        spec,
+        nodes: Some(nodes(facts)),
+        progress: Some(progress(facts)),
+        last_error: None,
+    }
+}
+
+fn level<R>(status: ConditionStatus, reason: R, message: impl Into<String>) -> Level<R> {
+    Level { status, reason, message: message.into() }
+}
+
+fn infrastructure(facts: &Facts<'_>) -> Option<Level<Infrastructure>> {
+    use ConditionStatus::{False, True};
+    if let Some(wrong) = facts.lacks(conditions::PLATFORM_CREDENTIALS_FOUND) {
+        return Some(level(False, Infrastructure::CredentialsInvalid, wrong.message.clone()));
+    }
+    if facts.is_true(conditions::INFRASTRUCTURE_READY) {
+        return Some(level(True, Infrastructure::Available, "what the control plane runs on is there"));
+    }
+    if let Some(blocked) = facts.lacks(conditions::PROGRESSING).filter(|c| c.reason == conditions::BLOCKED) {
+        return Some(level(False, Infrastructure::Blocked, blocked.message.clone()));
+    }
+    let lacks = facts.condition(conditions::INFRASTRUCTURE_READY)?;
+    let words = if lacks.message.is_empty() { "it is being made" } else { &lacks.message };
+    Some(level(False, Infrastructure::Provisioning, words))
+}
+
+fn control_plane(facts: &Facts<'_>, ever_ready: bool) -> Option<Level<ControlPlaneLevel>> {
+    use ConditionStatus::{False, True};
+    let available = facts.condition(conditions::AVAILABLE)?;
+    if available.is_true() {
+        let degraded = facts.condition(conditions::DEGRADED).filter(|c| c.is_true() && ever_ready);
+        return Some(match degraded {
+            Some(why) => level(False, ControlPlaneLevel::Degraded, why.message.clone()),
+            None => level(True, ControlPlaneLevel::Available, "its API answers"),
+        });
+    }
+    let words = report::component(facts).unwrap_or_else(|| available.message.clone());
+    let reason = if ever_ready { ControlPlaneLevel::Unavailable } else { ControlPlaneLevel::Creating };
+    Some(level(False, reason, words))
+}
+
+fn nodes_ready(facts: &Facts<'_>, ever_ready: bool) -> Level<NodesLevel> {
+    use ConditionStatus::{False, True};
+    if !facts.nodes_asked() {
+        return level(True, NodesLevel::NoNodesRequested, "no nodes were asked for");
+    }
+    let short: Vec<&Pool<'_>> = facts.pools.iter().filter(|pool| !pool.is_served()).collect();
+    if short.is_empty() {
+        return level(True, NodesLevel::AllReady, "all nodes that were asked for are ready");
+    }
+    let said: Vec<String> = short.iter().copied().map(pool_words).collect();
+    let reason = match (ever_ready, short.iter().copied().any(unhealthy)) {
+        (true, true) => NodesLevel::Unhealthy,
+        (true, false) => NodesLevel::NotEnough,
+        (false, _) => NodesLevel::Waiting,
+    };
+    level(False, reason, said.join("; "))
+}
+
+fn unhealthy(pool: &Pool<'_>) -> bool {
+    pool.condition(conditions::ALL_NODES_HEALTHY).is_some_and(ObservedCondition::is_false)
+}
+
+fn pool_words(pool: &Pool<'_>) -> String {
+    let (name, least) = (&pool.name, pool.least);
+    match (pool.part, pool.available()) {
+        (Some(part), _) if part.link == Link::Replaced => {
+            format!("node group {name}: another NodePool has its name")
+        }
+        (Some(part), _) if matches!(part.link, Link::Refused(_)) => match &part.link {
+            Link::Refused(words) => format!("node group {name}: the hub refuses: {}", bounded(words, 256)),
+            _ => String::new(),
+        },
+        (_, Some(available)) => format!("node group {name}: {available} of {least} nodes are ready"),
+        (_, None) => format!("node group {name}: none of {least} nodes was reported yet"),
+    }
+}
+
+/// Whether the cluster is what the claim asks for now.
+fn spec(facts: &Facts<'_>, wanted: Wanted<'_>, observed: &Observed, grown: &[&Trouble]) -> Level<SpecLevel> {
+    use ConditionStatus::{False, True};
+    let image = rollout::image(wanted);
+    let link = observed.writer.as_ref().map(|w| &w.link);
+    let parts = || facts.pools.iter().filter_map(|pool| Some((pool, pool.part?)));
+    if let Some(Link::Refused(words)) = link {
+        return level(False, SpecLevel::Rejected, format!("the hub refuses it: {words}"));
+    }
+    let refused = parts().find_map(|(pool, part)| match &part.link {
+        Link::Refused(words) => Some(format!("the hub refuses node group {}: {words}", pool.name)),
+        _ => None,
+    });
+    if let Some(words) = refused {
+        return level(False, SpecLevel::Rejected, words);
+    }
+    if let Some(wrong) = grown.first() {
+        return level(False, SpecLevel::Rejected, wrong.said());
+    }
+    let applying = |words: String| level(False, SpecLevel::Applying, words);
+    if rollout::cluster_image(observed, wanted) != image {
+        return level(False, SpecLevel::Queued, "the release is asked for once the one before is there");
+    }
+    let newest = rollout::newest(facts.status);
+    if facts.nodes_asked() && !newest.is_some_and(|newest| newest.is_completed() && newest.image == image) {
+        let what = newest.filter(|n| !n.version.is_empty()).map(|n| format!(" {}", n.version));
+        return applying(format!("version{} is being rolled out", what.unwrap_or_default()));
+    }
+    let missing = facts.pools.iter().find(|pool| pool.part.is_none());
+    if let Some(pool) = missing {
+        return applying(format!("node group {} is asked for", pool.name));
+    }
+    let late = parts().find(|(_, part)| newest.is_some_and(|there| !rollout::settled(part, there)));
+    if let Some((pool, _)) = late {
+        return applying(format!("node group {} is being brought to the release", pool.name));
+    }
+    let updating = [conditions::UPDATING_CONFIG, conditions::UPDATING_PLATFORM];
+    let changes = |pool: &&Pool<'_>| {
+        updating.iter().any(|type_| pool.condition(type_).is_some_and(ObservedCondition::is_true))
+    };
+    if let Some(pool) = facts.pools.iter().find(changes) {
+        return applying(format!("node group {} gets other machines", pool.name));
+    }
+    if let Some(pool) = facts.pools.iter().find(|pool| resizes(pool)) {
+        return applying(format!("node group {} changes its size", pool.name));
+    }
+    match link {
+        Some(Link::InSync) => level(True, SpecLevel::UpToDate, "the cluster is what the claim asks for"),
+        _ => applying("the hub has not answered yet".into()),
+    }
+}
+
+/// Whether the NodePool on the hub still has another size, or class, than the one that is asked for.
+fn resizes(pool: &Pool<'_>) -> bool {
+    let Some(part) = pool.part else { return true };
+    let seen = part.remote().map(|remote| &remote.spec);
+    let size = match (pool.desired, seen) {
+        (_, None) => false,
+        (Some(count), Some(spec)) => spec["replicas"].as_i64() == Some(count),
+        (None, Some(spec)) => spec["autoScaling"]["min"].as_i64() == Some(pool.least),
+    };
+    !size || part.object.metadata.annotation(ours::NODE_CLASS) != pool.class.as_deref()
+}
+
+fn nodes(facts: &Facts<'_>) -> NodesStatus {
+    let pools = &facts.pools;
+    let each = pools.iter().map(|pool| NodePoolStatus {
+        name: Some(bounded(&pool.name, 63)),
+        class: pool.class.as_deref().map(|class| bounded(class, 63)),
+        desired: pool.desired,
+        ready: pool.available(),
+        version: pool.status().map(|s| bounded(&s.version, 64)).filter(|v| !v.is_empty()),
+    });
+    NodesStatus {
+        // What is not known of one is not known of all.
+        desired: pools.iter().map(|p| p.desired).sum(),
+        ready: pools.iter().map(Pool::available).sum(),
+        pools: Some(each.collect()),
+    }
+}
+
+fn progress(facts: &Facts<'_>) -> ProgressStatus {
+    let step = |step: &str, message: String| ProgressStatus {
+        step: Some(step.to_owned()),
+        message: Some(bounded(&message, 512)),
+        percent: None,
+    };
+    if facts.remote.metadata.deletion_timestamp.is_some() {
+        let gone = [conditions::HOSTED_CLUSTER_DESTROYED, conditions::CLOUD_RESOURCES_DESTROYED];
+        let words = gone.iter().find_map(|type_| facts.condition(type_)).map(|c| c.message.clone());
+        return step(
+            "Deleting",
+            words.filter(|w| !w.is_empty()).unwrap_or_else(|| "it is being destroyed".into()),
+        );
+    }
+    if let Some(paused) = facts.lacks(conditions::RECONCILIATION_ACTIVE) {
+        return step("Paused", format!("somebody paused the HostedCluster: {}", paused.message));
+    }
+    if facts.status.conditions.is_empty() {
+        return step("Requested", "HyperShift has not looked at the HostedCluster yet".into());
+    }
+    if let Some(blocked) = facts.lacks(conditions::PROGRESSING).filter(|c| c.reason == conditions::BLOCKED) {
+        return step("Blocked", blocked.message.clone());
+    }
+    if !facts.answers() {
+        if let Some(lacks) = facts.lacks(conditions::INFRASTRUCTURE_READY) {
+            return step(
+                "Infrastructure",
+                format!("what the control plane runs on is being made: {}", lacks.message),
+            );
+        }
+        let component = report::component(facts);
+        let words = component.map(|c| format!(", waiting for {c}")).unwrap_or_default();
+        return step("ControlPlane", format!("the control plane is being made{words}"));
+    }
+    let short = facts.pools.iter().find(|pool| !pool.is_served());
+    if let Some(pool) = short {
+        return step("Nodes", pool_words(pool));
+    }
+    let newest = rollout::newest(facts.status).filter(|newest| !newest.is_completed());
+    match newest.filter(|_| facts.nodes_asked()) {
+        Some(newest) => step("Version", format!("version {} is being rolled out", newest.version)),
+        None if facts.nodes_asked() && rollout::completed(facts.status).is_none() => {
+            step("Version", "the cluster's operators are being rolled out".into())
+        }
+        None => step("Running", "the cluster runs".into()),
+    }
+}

@@ -1,0 +1,155 @@
+//! The NodePools: an Object for each group of nodes.
+
+use serde_json::{Map, Value, json};
+use testplatform_apis::{
+    foreign::{
+        hypershift::{API_VERSION, NODE_POOL as KIND},
+        object,
+    },
+    names::ours,
+    template::kind::HyperShift,
+};
+
+use super::{Wanted, facts, pool_spec, rollout};
+use crate::{
+    backend::{Desired, object as composing},
+    intent::{Policies, Write},
+    observed::{Link, Observed, Part, part_name},
+    templates::{Group, Site, shortened},
+    validate::Validated,
+};
+
+/// Readiness of their Objects, which governs the 30 s poll.
+const CEL: &str = "!has(object.metadata.deletionTimestamp) && has(object.status) && has(object.status.conditions) && \
+object.status.conditions.exists(c, c.type == 'Ready' && c.status == 'True')";
+/// The longest name of one: it becomes a label.
+const NAME: usize = 63;
+
+/// All that are to exist.
+pub(super) fn resources(
+    request: &Validated,
+    observed: &Observed,
+    wanted: Option<Wanted<'_>>,
+    site: &Site,
+) -> Vec<Desired> {
+    let parts = || observed.node_pools.0.values();
+    let repeat = |part: &Part, policies: Policies| {
+        let class = part.object.metadata.annotation(ours::NODE_CLASS);
+        composed(request, observed, &part.group, class, part.manifest().clone(), policies)
+    };
+    // What has another's name is let go of first: Delete goes by name.
+    let lets_go = |part: &&Part| part.link == Link::Replaced && deletes(part);
+    if ends(request) {
+        return parts().filter(lets_go).map(|part| repeat(part, Policies::Observe)).collect();
+    }
+    let policies = if leaves_alone(observed) { Policies::ObserveDelete } else { Policies::Full };
+    let of = |part: &Part| if part.link == Link::Replaced { Policies::Observe } else { policies };
+    let Some(wanted) = wanted else {
+        return parts().map(|part| repeat(part, of(part))).collect();
+    };
+    let groups = sorted(wanted);
+    let names: Vec<&str> = groups.iter().map(|group| group.name.as_str()).collect();
+    // Before that nobody can tell whose the HostedCluster is.
+    let seen = observed.writer.as_ref().is_some_and(|w| w.remote().is_some() && w.uid().is_some());
+    let may_begin =
+        seen && request.intent.write == Write::Update(Policies::Full) && policies == Policies::Full;
+    let asked = groups.iter().filter_map(|group| {
+        let part = observed.node_pools.of(&group.name);
+        if part.is_none() && !may_begin {
+            return None;
+        }
+        let image = rollout::pool_image(observed, wanted, &group.name, &names);
+        let spec = pool_spec::spec(wanted, group, part, &image, site);
+        let manifest = manifest(request, group, part, spec, site);
+        Some(composed(
+            request,
+            observed,
+            &group.name,
+            Some(&group.class),
+            manifest,
+            part.map_or(policies, of),
+        ))
+    });
+    let gone = parts().filter(|part| !names.contains(&part.group.as_str())).filter(lets_go);
+    asked.chain(gone.map(|part| repeat(part, Policies::Observe))).collect()
+}
+
+/// The groups that are wanted, in the order of their names.
+pub(super) fn sorted(wanted: Wanted<'_>) -> Vec<&Group<HyperShift>> {
+    let mut groups: Vec<&Group<HyperShift>> = wanted.order.groups.iter().collect();
+    groups.sort_by(|a, b| a.name.cmp(&b.name));
+    groups
+}
+
+/// Whether they go: with the cluster, or because there is none any more.
+fn ends(request: &Validated) -> bool {
+    let intent = &request.intent;
+    match intent.write {
+        Write::Remove | Write::Nothing | Write::Elsewhere => true,
+        Write::Look { .. } => intent.ending.is_some(),
+        Write::Create | Write::Update(_) | Write::Again { .. } => intent.over.is_some(),
+    }
+}
+
+/// Whether nothing of them may be made anew: HyperShift is taking them away, or the HostedCluster is not there.
+fn leaves_alone(observed: &Observed) -> bool {
+    let gone = observed.writer.as_ref().is_none_or(|w| matches!(w.link, Link::Deleted | Link::Replaced));
+    gone || facts::remote(observed).is_some_and(|remote| remote.metadata.deletion_timestamp.is_some())
+}
+
+fn deletes(part: &Part) -> bool {
+    part.object.spec.management_policies != ["Observe"]
+}
+
+/// The Object around a manifest. It depends on the writer, which so outlives it.
+fn composed(
+    request: &Validated,
+    observed: &Observed,
+    group: &str,
+    class: Option<&str>,
+    manifest: Value,
+    policies: Policies,
+) -> Desired {
+    let mut spec = json!({
+        "forProvider": {},
+        "providerConfigRef": { "name": composing::provider_config(request, observed) },
+        "readiness": { "policy": "DeriveFromCelQuery", "celQuery": CEL },
+        "references": [{ "dependsOn": {
+            "apiVersion": object::API_VERSION, "kind": object::KIND, "name": format!("managed-{}", request.name),
+        } }],
+        "watch": true,
+    });
+    spec["forProvider"]["manifest"] = manifest;
+    match policies {
+        Policies::Full => {}
+        Policies::ObserveDelete => spec["managementPolicies"] = json!(["Observe", "Delete"]),
+        Policies::Observe => spec["managementPolicies"] = json!(["Observe"]),
+    }
+    let annotations = class.map(|class| (ours::NODE_CLASS.to_owned(), class.into()));
+    let name = part_name(group);
+    // A group's name has no dot, so no two of any composites have the same.
+    let mut object =
+        composing::object(&format!("{name}.{}", request.name), annotations.into_iter().collect(), spec);
+    // A label holds less than a name.
+    object["metadata"]["labels"] = json!({ ours::COMPONENT: "pool" });
+    Desired { name: name.into(), object, ready: request.intent.writer_ready }
+}
+
+fn manifest(
+    request: &Validated,
+    group: &Group<HyperShift>,
+    part: Option<&Part>,
+    spec: Map<String, Value>,
+    site: &Site,
+) -> Value {
+    let known = |field: &str| part.and_then(|p| p.manifest()["metadata"][field].as_str()).map(str::to_owned);
+    let plain = format!("{}-{}", site.name, group.name);
+    let whole = format!("{}/{}", request.name, group.name);
+    // A room of 63 always holds what a name is shortened to.
+    let fitted = || if plain.len() <= NAME { Some(plain.clone()) } else { shortened(&plain, &whole, NAME) };
+    let metadata = json!({
+        "name": known("name").or_else(fitted).unwrap_or_default(),
+        "namespace": known("namespace").unwrap_or_else(|| site.namespace.clone()),
+    });
+    composing::whole(API_VERSION, KIND, metadata, Value::Object(spec))
+}

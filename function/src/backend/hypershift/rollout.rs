@@ -1,0 +1,75 @@
+//! Which release goes where, and when: the HostedCluster first, then its NodePools one by one. A NodePool never leads, and a release is
+//! asked for only once the one before is there.
+
+use testplatform_apis::foreign::{
+    hypershift::{HostedClusterStatus, Update, conditions},
+    meta::{ObservedCondition, condition},
+};
+
+use super::{Wanted, cluster, facts};
+use crate::observed::{Observed, Part};
+
+/// The image that the claim comes to. Every release of a template for HyperShift has one.
+pub(super) fn image(wanted: Wanted<'_>) -> &str {
+    wanted.whole.release.image.as_deref().unwrap_or_default()
+}
+
+/// What the HostedCluster was last asked to run.
+pub(super) fn asked_image(observed: &Observed) -> Option<&str> {
+    cluster::before(observed)?.get("release")?["image"].as_str()
+}
+
+/// What it is asked to run now.
+pub(super) fn cluster_image(observed: &Observed, wanted: Wanted<'_>) -> String {
+    let next = image(wanted);
+    let asked = asked_image(observed).filter(|asked| *asked != next && busy(observed, asked));
+    asked.unwrap_or(next).to_owned()
+}
+
+/// Whether the release that was last asked for is still on its way. One that HyperShift never began with can be taken back.
+fn busy(observed: &Observed, asked: &str) -> bool {
+    let newest = facts::remote(observed).and_then(|remote| newest(&remote.status.value));
+    newest.is_some_and(|newest| !newest.is_completed() || newest.image != asked)
+}
+
+/// The release that is there, or on its way.
+pub(super) fn newest(status: &HostedClusterStatus) -> Option<&Update> {
+    status.version.value.history.first()
+}
+
+/// The newest release that is there.
+pub(super) fn completed(status: &HostedClusterStatus) -> Option<&Update> {
+    status.version.value.history.iter().find(|update| update.is_completed())
+}
+
+/// What a NodePool is asked to run. `groups`: all that are wanted, in the order of their names.
+pub(super) fn pool_image(observed: &Observed, wanted: Wanted<'_>, group: &str, groups: &[&str]) -> String {
+    let of_cluster = cluster_image(observed, wanted);
+    let status = facts::remote(observed).map(|remote| &remote.status.value);
+    let Some(before) = observed.node_pools.of(group).and_then(asked_of) else {
+        return status.and_then(completed).map_or(of_cluster, |there| there.image.clone());
+    };
+    let Some(newest) = status.and_then(newest) else {
+        // As of the HostedCluster: before anything was installed, what was asked for can be taken back.
+        return of_cluster;
+    };
+    let rolled = newest.is_completed() && newest.image == of_cluster;
+    let mut earlier = groups.iter().take_while(|other| **other != group);
+    let turn = earlier.all(|other| observed.node_pools.of(other).is_none_or(|part| settled(part, newest)));
+    if rolled && turn { of_cluster } else { before.to_owned() }
+}
+
+/// What a NodePool was last asked to run.
+pub(super) fn asked_of(part: &Part) -> Option<&str> {
+    part.manifest()["spec"]["release"]["image"].as_str()
+}
+
+/// Whether a NodePool runs what the HostedCluster does. That it was told to is not enough: it says so only once HyperShift looked at it.
+pub(super) fn settled(part: &Part, there: &Update) -> bool {
+    let Some(remote) = part.remote() else { return false };
+    let image = Some(there.image.as_str());
+    let taken = asked_of(part) == image && remote.spec["release"]["image"].as_str() == image;
+    let status = &remote.status.value;
+    let updating = condition(&status.conditions, conditions::UPDATING_VERSION);
+    taken && status.version == there.version && !updating.is_some_and(ObservedCondition::is_true)
+}

@@ -1,0 +1,53 @@
+//! What the hub-side provider reports of credentials in annotation [`STATUS`](testplatform_apis::names::ours::STATUS): the same of every
+//! kind for which it publishes them.
+
+use testplatform_apis::{
+    condition::Credentials,
+    hive_status::{Blocked, HiveStatus},
+    names::ObjectName,
+};
+
+use crate::text::bounded;
+
+/// The published Secret, or why there is none; None: nothing is said. Only the Secret that is this claim's by its name, `own`: who can
+/// write on the claim could else have another claim's read.
+pub(super) fn published(report: &HiveStatus, own: &str) -> Option<Result<ObjectName, (Credentials, String)>> {
+    match (&report.credentials, &report.blocking_reason) {
+        (Some(published), _) if published.secret_name == own => ObjectName::try_from(own).ok().map(Ok),
+        (Some(_), _) => Some(Err((
+            Credentials::SecretMissing,
+            "the hub names a Secret that is not this claim's, which is not read".into(),
+        ))),
+        (None, Some(why)) => {
+            let message = why.message.as_deref().filter(|m| !m.is_empty());
+            let words = message.map_or_else(|| blocked(why.reason).into(), |m| bounded(m, 512));
+            Some(Err((reason(why.reason), words)))
+        }
+        (None, None) => None,
+    }
+}
+
+fn reason(blocked: Blocked) -> Credentials {
+    match blocked {
+        Blocked::NotAssigned => Credentials::NotAssigned,
+        Blocked::NotRunning => Credentials::NotRunning,
+        Blocked::MetadataMissing => Credentials::MetadataMissing,
+        Blocked::SecretMissing => Credentials::SecretMissing,
+        Blocked::KeyMissing => Credentials::KeyMissing,
+        Blocked::KubeconfigRejected => Credentials::KubeconfigRejected,
+        Blocked::OwnershipMismatch => Credentials::OwnershipMismatch,
+    }
+}
+
+/// Why credentials are not published, where the hub says no more than a word.
+fn blocked(reason: Blocked) -> &'static str {
+    match reason {
+        Blocked::NotAssigned => "no cluster is assigned to this claim yet",
+        Blocked::NotRunning => "the cluster does not run yet",
+        Blocked::MetadataMissing => "the cluster does not say yet where its credentials are",
+        Blocked::SecretMissing => "a Secret that the cluster names does not exist or may not be read",
+        Blocked::KeyMissing => "a Secret of the cluster lacks its key",
+        Blocked::KubeconfigRejected => "the cluster's kubeconfig is not one that may be handed on",
+        Blocked::OwnershipMismatch => "the cluster that the hub assigned belongs to another claim",
+    }
+}

@@ -1,0 +1,231 @@
+//! Where the cluster of a claim with a template is made: on which hub, in which namespace, under which name. Chosen once, with the
+//! first thing that is asked of the hub, and from then on read off what is observed.
+
+use std::collections::BTreeSet;
+
+use testplatform_apis::{
+    condition::{HubSelection, Request},
+    hub::{Hub, NoHub},
+    input::Settings,
+    names::{hub, ours},
+    template::{Backend, companions},
+};
+
+use super::{Templated, Whole};
+use crate::{
+    hubs::{self, Affinity, Failover, Pin, Wish},
+    observed::Observed,
+    rendezvous::draw,
+    validate::Remark,
+};
+
+/// The longest name of a namespace; HyperShift makes one for each control plane, `<namespace>-<name>`.
+const NAMESPACE: usize = 63;
+/// Where the objects of a backend go, if neither the catalogue nor the hub says so: what its own tools do.
+const DEFAULT_NAMESPACE: &str = "clusters";
+
+/// Where a cluster is made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Site {
+    /// Name of the hub's ProviderConfig.
+    pub hub: String,
+    /// Why this one, as one word.
+    pub reason: String,
+    /// Namespace of the objects there.
+    pub namespace: String,
+    /// Name of the object that stands for the cluster.
+    pub name: String,
+    /// Namespace of published credentials there.
+    pub credentials_namespace: String,
+    /// Whether it was chosen before.
+    pub kept: bool,
+}
+
+impl Templated {
+    /// Finds what was chosen before, and whether that is to be given up. Nothing is asked anew here.
+    pub(crate) fn look_back(&mut self, observed: &Observed, settings: &Settings) {
+        self.excluded = hubs::excluded(observed.note(hub::EXCLUDED));
+        self.site = kept(observed, settings, &self.excluded);
+        let named = self.effective.as_ref().and_then(|e| e.hub.as_ref()).is_some_and(|h| h.name.is_some());
+        self.gives_up = observed.writer.as_ref().is_some_and(|writer| {
+            let judged = hubs::failover(&writer.object, &writer.link, named, &self.excluded, observed.now);
+            judged == Failover::Allowed
+        });
+    }
+
+    /// Chooses the hub of a claim that has none.
+    ///
+    /// # Errors
+    /// A refusal that an administrator or time can lift.
+    pub(crate) fn choose(
+        &mut self,
+        name: &str,
+        tenant: Option<&str>,
+        observed: &Observed,
+        settings: &Settings,
+    ) -> Result<(), Remark> {
+        let (super::Stand::Whole(whole), Some(backend), None) = (&self.stand, self.backend, &self.site)
+        else {
+            return Ok(());
+        };
+        let wish = wish(whole, backend, tenant, observed, &self.excluded);
+        let choice = hubs::choose(&wish, observed.hubs.as_ref(), observed.now).map_err(|refusal| {
+            Remark::new(reason(refusal.reason), refusal.to_string().replace('\n', "; "))
+        })?;
+        self.site = Some(site(whole, backend, (name, tenant), choice.hub, choice.reason.as_str(), settings)?);
+        Ok(())
+    }
+
+    /// Whether the hubs are asked for: of a claim that has none yet. A function of what is observed alone.
+    pub fn wants_hubs(&self, observed: &Observed) -> bool {
+        observed.pool_is_open() && !self.site.as_ref().is_some_and(|site| site.kept)
+    }
+}
+
+const fn reason(refusal: NoHub) -> Request {
+    match refusal {
+        NoHub::HubsNotRead => Request::HubsNotRead,
+        NoHub::PinnedHubMissing => Request::PinnedHubMissing,
+        NoHub::NoHubMatches => Request::NoHubMatches,
+        NoHub::TenantNotAllowed => Request::TenantNotAllowed,
+        NoHub::VersionUnsupported => Request::VersionUnsupported,
+        NoHub::NoCapacity => Request::NoCapacity,
+    }
+}
+
+fn wish(
+    whole: &Whole,
+    backend: Backend,
+    tenant: Option<&str>,
+    observed: &Observed,
+    excluded: &BTreeSet<String>,
+) -> Wish {
+    let metadata = &observed.composite.metadata;
+    Wish {
+        backend,
+        tenant: tenant.map(str::to_owned),
+        uid: metadata.uid.as_ref().map_or_else(|| metadata.name.clone(), |uid| uid.as_str().to_owned()),
+        pin: whole.hub.name.clone().map(|name| Pin { name, force: false }),
+        required: whole.hub_selector.match_labels.clone(),
+        selector: whole.hub.selector.clone().unwrap_or_default().match_labels,
+        affinity: whole.hub.affinity.map(|affinity| match affinity {
+            companions::Affinity::Pack => Affinity::Pack,
+            companions::Affinity::Spread => Affinity::Spread,
+        }),
+        version: whole.release.version.as_ref().map(ToString::to_string),
+        classes: whole.order.classes(),
+        zones: whole.order.zones(),
+        excluded: excluded.clone(),
+    }
+}
+
+fn site(
+    whole: &Whole,
+    backend: Backend,
+    (name, tenant): (&str, Option<&str>),
+    hub: &Hub,
+    reason: &str,
+    settings: &Settings,
+) -> Result<Site, Remark> {
+    let of_entry = whole.namespace.as_ref().map(|n| Ok(n.to_string()));
+    let namespace = of_entry
+        .or_else(|| hub.namespace(backend, tenant))
+        .unwrap_or_else(|| Ok(DEFAULT_NAMESPACE.to_owned()))
+        .map_err(|why| {
+            Remark::new(Request::NoHubMatches, format!("hub {}: {why}; ask the platform team", hub.name))
+        })?;
+    let fitted = fitted(backend, &namespace, name).ok_or_else(|| {
+        let words = format!(
+            "hub {}: namespace {namespace} is too long a name, a cluster in it cannot have one; ask the platform team",
+            hub.name
+        );
+        Remark::new(Request::NoHubMatches, words)
+    })?;
+    let own = hub.credentials_namespace.as_ref().map(ToString::to_string);
+    Ok(Site {
+        hub: hub.name.clone(),
+        reason: reason.to_owned(),
+        namespace,
+        name: fitted,
+        credentials_namespace: own.unwrap_or_else(|| settings.credentials_namespace.clone()),
+        kept: false,
+    })
+}
+
+/// The name of the composite, or as much of it as fits with what keeps it apart from others. None: nothing fits.
+fn fitted(backend: Backend, namespace: &str, name: &str) -> Option<String> {
+    match backend {
+        // With dashes for dots: names of what HyperShift makes for it are labels.
+        Backend::HyperShift => {
+            shortened(&name.replace('.', "-"), name, NAMESPACE.checked_sub(namespace.len() + 1)?)
+        }
+        Backend::ClusterApi | Backend::Caas | Backend::Osac => Some(name.to_owned()),
+    }
+}
+
+/// `plain`, if it is at most so long and `whole` itself; else its beginning and what is drawn from `whole`.
+pub(crate) fn shortened(plain: &str, whole: &str, most: usize) -> Option<String> {
+    if plain == whole && plain.len() <= most {
+        return Some(plain.to_owned());
+    }
+    let tail = format!("-{:08x}", draw(&[whole], 0) >> 32);
+    let room = most.checked_sub(tail.len()).filter(|room| *room > 0)?;
+    Some(format!("{}{tail}", plain[..plain.len().min(room)].trim_end_matches('-')))
+}
+
+/// What was chosen before: as the writer has it, else as status and `credentials` remember it.
+fn kept(observed: &Observed, settings: &Settings, excluded: &BTreeSet<String>) -> Option<Site> {
+    let status = &observed.composite.status;
+    let writer = observed.writer.as_ref();
+    let credentials = observed.credentials.as_ref().map(|c| &c.object);
+    let noted = observed.note(ours::REMOTE).and_then(|place| place.split_once('/'));
+    let of_writer = writer.map(|w| w.object.spec.provider_config_ref.name.as_str());
+    let told = status.hub.as_ref().and_then(|h| h.name.as_deref());
+    // It goes by the hub's ProviderConfig from the moment on at which it notes where the cluster is.
+    let by_credentials = || noted.and(credentials).map(|c| c.spec.provider_config_ref.name.as_str());
+    let hub = hubs::kept(of_writer, told.or_else(by_credentials), excluded)?.to_owned();
+    let of_manifest = |field: &str| writer.and_then(|w| w.manifest()["metadata"][field].as_str());
+    let backend = status.backend.as_ref();
+    let namespace = of_manifest("namespace")
+        .or_else(|| backend.and_then(|b| b.namespace.as_deref()))
+        .or_else(|| noted.map(|(namespace, _)| namespace))?
+        .to_owned();
+    let name = of_manifest("name")
+        .or_else(|| backend.and_then(|b| b.name.as_deref()))
+        .or_else(|| noted.map(|(_, name)| name))?
+        .to_owned();
+    let own = writer.and_then(|w| w.object.metadata.annotation(ours::CREDENTIALS_NAMESPACE));
+    let of_remote = || writer.and_then(|w| w.remote()?.metadata().annotation(ours::CREDENTIALS_NAMESPACE));
+    let of_credentials =
+        || credentials.and_then(|c| c.spec.for_provider.manifest["metadata"]["namespace"].as_str());
+    let credentials_namespace = own.or_else(of_remote).or_else(of_credentials);
+    let before = status.hub.as_ref().filter(|h| h.name.as_deref() == Some(&hub));
+    let reason = before.and_then(|h| h.reason.clone());
+    Some(Site {
+        hub,
+        reason: reason.unwrap_or_else(|| HubSelection::Pinned.as_str().to_owned()),
+        namespace,
+        name,
+        credentials_namespace: credentials_namespace.unwrap_or(&settings.credentials_namespace).to_owned(),
+        kept: true,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_fits_and_stays_apart_from_others() {
+        let fits = |namespace: &str, name: &str| fitted(Backend::HyperShift, namespace, name);
+        assert_eq!(fits("clusters", "demo-x7k2p").as_deref(), Some("demo-x7k2p"));
+        let long = "a".repeat(60);
+        let cut = fits("clusters", &long).unwrap();
+        assert_eq!(cut.len() + "clusters-".len(), 63, "{cut}");
+        assert_ne!(fits("clusters", &format!("{long}b")).unwrap(), cut);
+        // A dash for a dot is another composite's name.
+        assert_ne!(fits("clusters", "a.b"), fits("clusters", "a-b"));
+        assert!(!fits("clusters", "a.b").unwrap().contains('.'));
+        assert_eq!(fits(&"n".repeat(60), "demo"), None);
+    }
+}

@@ -1,0 +1,112 @@
+//! What is final, and what is not.
+
+use rstest::rstest;
+use serde_json::json;
+
+use crate::support::world::World;
+use crate::{is, level, minutes};
+
+#[rstest]
+#[case("ValidConfiguration", "False", "InvalidConfiguration", true)]
+#[case("ValidReleaseImage", "False", "InvalidImage", true)]
+#[case("ValidReleaseImage", "False", "SecretNotFound", false)]
+#[case("ValidReleaseImage", "False", "PayloadArchNotFound", false)]
+#[case("ClusterNetworkCIDRConflict", "True", "NetworkConflict", true)]
+#[case("ClusterNetworkCIDRConflict", "False", "AsExpected", false)]
+#[case("SupportedVersionSkew", "False", "Unsupported", false)]
+#[case("InfrastructureReady", "False", "Waiting", false)]
+#[case("Degraded", "True", "Unavailable", false)]
+fn only_what_does_not_pass_by_itself_is_final_and_only_once_it_lasted(
+    #[case] type_: &str,
+    #[case] status: &str,
+    #[case] reason: &str,
+    #[case] terminal: bool,
+) {
+    let mut world = World::hosted();
+    world.settle();
+    world.hypershift_says(&[(type_, status, reason)]);
+    world.provider();
+    let response = world.pass();
+    assert_eq!(world.phase(), "Provisioning");
+    if terminal {
+        assert!(response.meta.unwrap().ttl.unwrap().seconds <= 162, "looks again when it counts");
+    }
+    world.later(minutes(4));
+    world.settle();
+    assert_eq!(world.phase(), if terminal { "Failed" } else { "Provisioning" });
+    if terminal {
+        assert_eq!(world.status["lastError"]["terminal"], true);
+        // Nothing is left that costs money.
+        world.hive_is_done();
+        world.settle();
+        assert!(world.remote.is_none());
+        assert_eq!(level(&world, "ProwJobCompleted").0, "True");
+    }
+}
+
+/// The check asks the registry; a registry that does not answer comes back.
+#[test]
+fn an_image_that_could_not_be_fetched_is_not_invalid() {
+    let mut world = World::hosted();
+    world.settle();
+    world.hypershift_says(&[("ValidReleaseImage", "False", "InvalidImage")]);
+    world.remote.as_mut().unwrap()["status"]["conditions"][0]["message"] =
+        json!("Get https://quay.io/v2/: TLS handshake timeout");
+    world.settle();
+    world.later(minutes(10));
+    world.settle();
+    assert_eq!(world.phase(), "Provisioning");
+    assert_eq!(world.status["lastError"]["reason"], "ValidReleaseImage");
+    assert_eq!(world.status["lastError"]["terminal"], false);
+}
+
+#[test]
+fn a_group_that_cannot_be_fails_the_claim_and_one_that_merely_does_not_scale_does_not() {
+    for (reason, phase) in [("ValidationFailed", "Failed"), ("AsExpected", "Provisioning")] {
+        let mut world = World::hosted();
+        world.settle();
+        let now = world.now;
+        for pool in world.node_pools.values_mut() {
+            pool["status"] = json!({ "conditions": [
+                { "type": "AutoscalingEnabled", "status": "False", "reason": reason, "message": "", "lastTransitionTime": now },
+            ] });
+        }
+        world.hypershift_says(&[("Available", "False", "Waiting")]);
+        world.provider();
+        world.later(minutes(4));
+        world.settle();
+        assert_eq!(world.phase(), phase, "{reason}");
+    }
+}
+
+#[test]
+fn what_was_ready_is_degraded_once_it_lasts_and_never_failed() {
+    let mut world = World::hosted_ready();
+    world.later(minutes(10));
+    world.hypershift_says(&[("Available", "False", "Down"), ("ValidConfiguration", "False", "Bad")]);
+    world.settle();
+    assert_eq!(world.phase(), "Ready", "a flap is waited out");
+    assert_eq!(level(&world, "ControlPlaneAvailable"), is("False", "Unavailable"));
+    world.later(minutes(5));
+    world.settle();
+    assert_eq!(world.phase(), "Degraded");
+    assert_eq!(level(&world, "SpecApplied"), is("False", "Rejected"));
+    assert_eq!(level(&world, "ClusterReady"), is("True", "Degraded"));
+    world.hypershift_says(&[
+        ("Available", "True", "AsExpected"),
+        ("ValidConfiguration", "True", "AsExpected"),
+    ]);
+    world.settle();
+    assert_eq!(world.phase(), "Ready");
+}
+
+#[test]
+fn nonsense_in_a_status_costs_nobody_a_cluster() {
+    for status in [json!(7), json!({ "conditions": 7 }), json!({ "version": [], "conditions": [] })] {
+        let mut world = World::hosted_ready();
+        world.remote.as_mut().unwrap()["status"] = status;
+        world.settle();
+        assert!(matches!(world.phase().as_str(), "Ready" | "Degraded"), "{}", world.phase());
+        assert_eq!(world.node_pools.len(), 1);
+    }
+}

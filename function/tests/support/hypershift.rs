@@ -1,0 +1,167 @@
+//! HyperShift in the model: what it makes of a HostedCluster and its NodePools, and what the hub-side provider reports.
+
+use serde_json::{Value, json};
+use testplatform_apis::names::ours;
+
+use super::{
+    hive::condition,
+    world::{KUBECONFIG, NAME, PASSWORD, World, synced},
+};
+
+/// The ProviderConfig of a hub that makes clusters with HyperShift.
+pub fn hub(name: &str) -> Value {
+    json!({ "metadata": {
+        "name": name,
+        "labels": {
+            "testplatform.ci.openshift.org/hub": "true",
+            "testplatform.ci.openshift.org/backend.hypershift": "true",
+        },
+        "annotations": {
+            "testplatform.ci.openshift.org/namespace.hypershift": "clusters",
+            "testplatform.ci.openshift.org/credentials-namespace": "published",
+        },
+    } })
+}
+
+impl World {
+    /// A claim for a cluster of HyperShift's, and a hub that makes them.
+    pub fn hosted() -> Self {
+        Self { hubs: Some(vec![hub("hub-1")]), ..Self::templated("hosted") }
+    }
+
+    /// Ready, credentials and all.
+    pub fn hosted_ready() -> Self {
+        let mut world = Self::hosted();
+        world.settle();
+        world.hypershift_installs();
+        world.settle();
+        world.hypershift_publishes();
+        world.settle();
+        assert_eq!(world.phase(), "Ready", "{:#?}", world.conditions);
+        world
+    }
+
+    /// HyperShift has looked at it, and counts it as taken.
+    pub fn hypershift_says(&mut self, conditions: &[(&str, &str, &str)]) {
+        let said: Vec<Value> = conditions.iter().map(|(t, s, r)| condition(self, t, s, r)).collect();
+        let Some(uid) = self.remote.as_ref().and_then(|r| r["metadata"]["uid"].as_str()) else { return };
+        if uid.starts_with("remote-") {
+            self.taken.insert(uid.to_owned());
+        }
+        self.hive_says(&said);
+    }
+
+    /// The control plane answers, the release is rolled out, and all nodes are there.
+    pub fn hypershift_installs(&mut self) {
+        let yes = [
+            "Available",
+            "InfrastructureReady",
+            "EtcdAvailable",
+            "KubeAPIServerAvailable",
+            "ValidReleaseImage",
+        ];
+        self.hypershift_says(&yes.map(|type_| (type_, "True", "AsExpected")));
+        self.hypershift_rolls_out("Completed");
+        if let Some(remote) = self.remote.as_mut().filter(|r| !r["status"].is_null()) {
+            remote["status"]["controlPlaneEndpoint"] = json!({ "host": "api.demo.example", "port": 6443 });
+            remote["status"]["kubeconfig"] = json!({ "name": format!("{NAME}-admin-kubeconfig") });
+            remote["spec"]["dns"] = json!({ "baseDomain": "hub.example" });
+        }
+        self.hypershift_scales();
+    }
+
+    /// The release that was asked for is on its way, or there.
+    pub fn hypershift_rolls_out(&mut self, state: &str) {
+        let now = self.now;
+        let Some(remote) = self.remote.as_mut().filter(|r| !r["status"].is_null()) else { return };
+        let image = remote["spec"]["release"]["image"].clone();
+        let version = version(&image);
+        let before = remote["status"]["version"]["history"].as_array().cloned().unwrap_or_default();
+        let new = json!({ "state": state, "version": version, "image": image, "completionTime": now });
+        let others = before.into_iter().filter(|update| update["image"] != image);
+        let history: Vec<Value> = std::iter::once(new).chain(others).collect();
+        remote["status"]["version"] = json!({ "history": history });
+    }
+
+    /// All NodePools run what they are asked to run.
+    pub fn hypershift_scales(&mut self) {
+        let ready = condition(self, "Ready", "True", "AsExpected");
+        for pool in self.node_pools.values_mut() {
+            let spec = &pool["spec"];
+            let version = version(&spec["release"]["image"]);
+            let count = spec["replicas"].as_i64().or_else(|| spec["autoScaling"]["min"].as_i64());
+            pool["status"] = json!({ "replicas": count, "version": version, "conditions": [ready] });
+        }
+    }
+
+    /// The provider publishes the credentials of a cluster that answers.
+    pub fn hypershift_publishes(&mut self) {
+        let available = |r: &Value| {
+            let conditions = r["status"]["conditions"].as_array();
+            conditions
+                .is_some_and(|all| all.iter().any(|c| c["type"] == "Available" && c["status"] == "True"))
+        };
+        if !self.remote.as_ref().is_some_and(available) {
+            return;
+        }
+        let name = format!("{NAME}-credentials");
+        self.secrets.insert(name.clone(), (KUBECONFIG.into(), PASSWORD.into()));
+        self.reports(&json!({ "credentials": { "secretName": name, "passwordAvailable": true } }));
+        if let Some(remote) = &mut self.remote {
+            remote["metadata"]["annotations"][ours::CREDENTIALS_REVISION] = json!("1");
+        }
+    }
+
+    /// A NodePool as its Object asks for it.
+    pub fn asked_pool(&self, group: &str) -> &Value {
+        &self.objects[&format!("pool-{group}")].object["spec"]["forProvider"]["manifest"]
+    }
+
+    /// One round of provider-kubernetes over the Objects of NodePools.
+    pub(super) fn provide_node_pools(&mut self) {
+        let names: Vec<String> = self.objects.keys().filter(|n| n.starts_with("pool-")).cloned().collect();
+        for name in names {
+            let Some(mut composed) = self.objects.remove(&name) else { continue };
+            let object = &mut composed.object;
+            let deleting = !object["metadata"]["deletionTimestamp"].is_null();
+            let policies = object["spec"]["managementPolicies"].clone();
+            let manifest = object["spec"]["forProvider"]["manifest"].clone();
+            let remote = manifest["metadata"]["name"].as_str().unwrap().to_owned();
+            if !self.reachable {
+                synced(
+                    object,
+                    Some("observe failed: cannot get object: dial tcp: connect: connection refused"),
+                );
+            } else if deleting {
+                if policies != json!(["Observe"]) {
+                    self.node_pools.remove(&remote);
+                }
+                continue;
+            } else if !self.objects.contains_key("cluster") {
+                synced(object, Some("cannot resolve resource references: cannot get referenced resource"));
+            } else {
+                object["metadata"]["finalizers"] = json!(["finalizer.managedresource.crossplane.io"]);
+                if policies == json!(["*"]) {
+                    let there = self
+                        .node_pools
+                        .entry(remote.clone())
+                        .or_insert_with(|| json!({ "metadata": { "uid": format!("pool-uid-{remote}") } }));
+                    there["spec"] = manifest["spec"].clone();
+                    there["metadata"]["name"] = manifest["metadata"]["name"].clone();
+                    there["metadata"]["namespace"] = manifest["metadata"]["namespace"].clone();
+                }
+                if let Some(there) = self.node_pools.get(&remote) {
+                    object["status"]["atProvider"]["manifest"] = there.clone();
+                }
+                synced(object, None);
+            }
+            self.objects.insert(name, composed);
+        }
+    }
+}
+
+/// The version of an image of the catalogue's.
+fn version(image: &Value) -> String {
+    let tag = image.as_str().and_then(|image| image.rsplit(':').next());
+    tag.unwrap().replace("-x86_64", "")
+}
