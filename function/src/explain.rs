@@ -168,6 +168,9 @@ fn credentials(judged: &Judged, request: &Validated, response: &RunFunctionRespo
         (None, _) if request.intent.credentials && judged.plan.writer.is_none() => {
             "not there, because this claim has no backend".into()
         }
+        (None, _) if request.intent.credentials && request.templated().is_some() => {
+            "not there, because no hub is chosen yet".into()
+        }
         (None, _) if request.intent.credentials => "not there, because no pool is chosen yet".into(),
         (None, _) => "left out, because there is nothing left that they open".into(),
         (Some(object), _) if paused(&object) => "paused, because the hub has not named a Secret".into(),

@@ -99,14 +99,18 @@ fn happen(world: &mut World, what: Happens) {
                 remote["metadata"]["deletionTimestamp"] = json!(now);
             }
         }
-        Happens::Scaled => world.spec["nodeGroups"] = json!([{ "name": "workers", "class": "small", "count": 4 }]),
+        Happens::Scaled => {
+            world.spec["nodeGroups"] = json!([{ "name": "workers", "class": "small", "count": 4 }])
+        }
         Happens::OtherGroups => {
             world.spec["nodeGroups"] = json!([
                 { "name": "a", "class": "small", "count": 1 },
                 { "name": "b", "class": "large", "autoscale": { "min": 0, "max": 2 } },
             ]);
         }
-        Happens::NoGroups => world.spec["nodeGroups"] = json!([{ "name": "x", "class": "nothing", "count": 1 }]),
+        Happens::NoGroups => {
+            world.spec["nodeGroups"] = json!([{ "name": "x", "class": "nothing", "count": 1 }])
+        }
         Happens::Upgraded => world.spec["version"] = json!("4.20.9"),
         Happens::RolledOut => world.hypershift_rolls_out("Partial"),
         Happens::Nonsense => {
@@ -117,7 +121,8 @@ fn happen(world: &mut World, what: Happens) {
         Happens::CatalogueGone => world.templates.clear(),
         Happens::CatalogueChanged => {
             world.templates = catalogue();
-            world.entry("hosted")["backendRef"]["hostedCluster"] = json!({ "pullSecret": { "name": "other" } });
+            world.entry("hosted")["backendRef"]["hostedCluster"] =
+                json!({ "pullSecret": { "name": "other" } });
         }
         Happens::CatalogueBack => world.templates = catalogue(),
         Happens::OtherHubs => world.hubs = Some(vec![hub("hub-2"), hub("hub-3")]),

@@ -57,6 +57,9 @@ fn an_upgrade_goes_to_the_cluster_first_and_then_to_one_group_after_the_other() 
     world.hypershift_scales();
     world.settle();
     assert_eq!(images(&world), ["4.21.0", "4.21.0", "4.21.0"]);
+    assert_eq!(level(&world, "SpecApplied"), is("False", "Applying"), "the last is at it");
+    world.hypershift_scales();
+    world.settle();
     assert_eq!(level(&world, "SpecApplied"), is("True", "UpToDate"));
 }
 

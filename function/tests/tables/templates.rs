@@ -3,13 +3,61 @@
 use serde_json::json;
 use testplatform_apis::condition::Request;
 
-use crate::{Change, support::world::World};
+use crate::{
+    Change,
+    support::{hypershift::hub, world::World},
+};
 
 /// A change of a good claim for a template, `RequestAccepted`'s reason, and parts of its message. All of them wait: a claim of which
 /// nothing was made can be edited, and a catalogue too.
 pub const REQUESTS: &[(Change, Request, &[&str])] = &[
-    (|_| {}, Request::BackendNotAvailable, &["template hosted is made by backend hypershift"]),
-    (|w| w.spec["template"] = json!("topology"), Request::BackendNotAvailable, &["cluster-api"]),
+    (
+        |w| w.spec["template"] = json!("topology"),
+        Request::BackendNotAvailable,
+        &["template topology is made by backend cluster-api"],
+    ),
+    // The hub.
+    (|_| {}, Request::HubsNotRead, &["the hubs were not read yet"]),
+    (|w| w.hubs = Some(vec![]), Request::NoHubMatches, &["no hub has what this claim asks for"]),
+    (
+        |w| {
+            w.hubs = Some(vec![hub("hub-1")]);
+            w.spec["hub"] = json!({ "name": "hub-2" });
+        },
+        Request::PinnedHubMissing,
+        &["there is no hub of the name that spec.hub.name has"],
+    ),
+    (
+        |w| {
+            w.hubs = Some(vec![hub("hub-1")]);
+            w.spec["hub"] = json!({ "selector": { "matchLabels": { "region": "moon" } } });
+        },
+        Request::NoHubMatches,
+        &["hub-1: it has no label region=moon"],
+    ),
+    (
+        |w| w.hubs = Some(vec![annotated("tenants-deny", "tenant-a")]),
+        Request::TenantNotAllowed,
+        &["hub-1: it is not offered to this namespace"],
+    ),
+    (
+        |w| w.hubs = Some(vec![annotated("versions", "4.19")]),
+        Request::VersionUnsupported,
+        &["hub-1: it cannot make version 4.20.3"],
+    ),
+    (
+        |w| w.hubs = Some(vec![annotated("max-clusters", "0")]),
+        Request::NoCapacity,
+        &["hub-1: it has 0 of at most 0 clusters"],
+    ),
+    (
+        |w| {
+            w.hubs = Some(vec![hub("hub-1")]);
+            w.entry("hosted")["namespace"] = json!("n".repeat(60));
+        },
+        Request::NoHubMatches,
+        &["is too long a name"],
+    ),
     (|w| w.spec["template"] = json!("order"), Request::BackendNotAvailable, &["osac"]),
     (
         |w| w.spec = json!({ "template": "chart", "parameters": { "instanceType": "m5.large" } }),
@@ -265,6 +313,13 @@ pub const REQUESTS: &[(Change, Request, &[&str])] = &[
     ),
     (|w| w.catalogue = Some(json!({ "quotas": 5 })), Request::CatalogueInvalid, &["data.quotas is no list"]),
 ];
+
+/// A hub with an annotation of ours.
+fn annotated(key: &str, value: &str) -> serde_json::Value {
+    let mut hub = hub("hub-1");
+    hub["metadata"]["annotations"][format!("testplatform.ci.openshift.org/{key}")] = json!(value);
+    hub
+}
 
 /// One node group with something different.
 fn groups(world: &mut World, change: &serde_json::Value) {
