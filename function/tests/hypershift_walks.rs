@@ -100,7 +100,7 @@ fn happen(world: &mut World, what: Happens) {
             }
         }
         Happens::Scaled => {
-            world.spec["nodeGroups"] = json!([{ "name": "workers", "class": "small", "count": 4 }])
+            world.spec["nodeGroups"] = json!([{ "name": "workers", "class": "small", "count": 4 }]);
         }
         Happens::OtherGroups => {
             world.spec["nodeGroups"] = json!([
@@ -109,7 +109,7 @@ fn happen(world: &mut World, what: Happens) {
             ]);
         }
         Happens::NoGroups => {
-            world.spec["nodeGroups"] = json!([{ "name": "x", "class": "nothing", "count": 1 }])
+            world.spec["nodeGroups"] = json!([{ "name": "x", "class": "nothing", "count": 1 }]);
         }
         Happens::Upgraded => world.spec["version"] = json!("4.20.9"),
         Happens::RolledOut => world.hypershift_rolls_out("Partial"),
