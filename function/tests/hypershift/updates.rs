@@ -108,15 +108,15 @@ fn a_catalogue_that_changes_changes_no_cluster() {
     for change in [
         |w: &mut World| w.templates.clear(),
         |w: &mut World| {
-            w.entry("hosted")["backendRef"]["hostedCluster"] = json!({ "pullSecret": { "name": "x" } })
+            w.entry("hosted")["backendRef"]["hostedCluster"] = json!({ "pullSecret": { "name": "x" } });
         },
         |w: &mut World| {
-            w.entry("hosted")["allowedNodeClasses"]["small"]["machine"]["kubevirt"]["cores"] = json!(9)
+            w.entry("hosted")["allowedNodeClasses"]["small"]["machine"]["kubevirt"]["cores"] = json!(9);
         },
         |w: &mut World| w.entry("hosted")["defaultNodeGroups"] = json!([]),
         |w: &mut World| {
             w.entry("hosted")["releases"] =
-                json!([{ "version": "4.21.0", "image": "quay.io/x:4.21.0-x86_64" }])
+                json!([{ "version": "4.21.0", "image": "quay.io/x:4.21.0-x86_64" }]);
         },
         |w: &mut World| w.environment = None,
         |w: &mut World| w.hubs = None,
