@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::duration::GoDuration;
+use crate::json;
 use crate::names::ObjectName;
 
 /// Stands for every tenant.
@@ -222,7 +223,7 @@ fn entries<T: DeserializeOwned>(
     let mut read = Vec::new();
     for (i, item) in items.iter().enumerate() {
         let entry = format!("{list}[{i}]");
-        match serde_json::from_value(item.clone()) {
+        match json::read(item.clone()) {
             Ok(value) => read.push((entry, value)),
             Err(error) => {
                 let name = item[key].as_str().map(str::to_owned);

@@ -6,11 +6,13 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
+use crate::json;
+
 /// Reads a field, or takes it as absent.
 pub(crate) fn lenient<'de, D: Deserializer<'de>, T: DeserializeOwned>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {
-    Ok(serde_json::from_value(Value::deserialize(deserializer)?).ok())
+    Ok(json::read(Value::deserialize(deserializer)?).ok())
 }
 
 /// Like [`lenient`], and a whole number may be written as `2.0`: numbers travel as doubles through protobuf.
@@ -29,7 +31,7 @@ pub(crate) fn lenient_list<'de, D: Deserializer<'de>, T: DeserializeOwned>(
     deserializer: D,
 ) -> Result<Vec<T>, D::Error> {
     let elements = lenient::<D, Vec<Value>>(deserializer)?.unwrap_or_default();
-    Ok(elements.into_iter().filter_map(|element| serde_json::from_value(element).ok()).collect())
+    Ok(elements.into_iter().filter_map(|element| json::read(element).ok()).collect())
 }
 
 /// A map; entries that cannot be read are left out, and so is one that is no map.
@@ -37,6 +39,12 @@ pub(crate) fn lenient_map<'de, D: Deserializer<'de>, T: DeserializeOwned>(
     deserializer: D,
 ) -> Result<BTreeMap<String, T>, D::Error> {
     let entries = lenient::<D, BTreeMap<String, Value>>(deserializer)?.unwrap_or_default();
-    let read = |(key, entry)| Some((key, serde_json::from_value(entry).ok()?));
-    Ok(entries.into_iter().filter_map(read).collect())
+    // One by one: to collect them brings a sort along, for each type.
+    let mut read = BTreeMap::new();
+    for (key, entry) in entries {
+        if let Ok(entry) = json::read(entry) {
+            read.insert(key, entry);
+        }
+    }
+    Ok(read)
 }

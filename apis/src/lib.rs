@@ -13,6 +13,7 @@ pub mod foreign;
 pub mod hive_status;
 pub mod hub;
 pub mod input;
+pub mod json;
 mod lenient;
 pub mod names;
 pub mod phase;

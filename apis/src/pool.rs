@@ -186,6 +186,17 @@ pub struct TestPlatformClusterPoolSpec {
     pub drain: Option<bool>,
 }
 
+impl TestPlatformClusterPoolSpec {
+    /// Reads the `spec` of a composite. Here once, and in no other crate again.
+    ///
+    /// # Errors
+    /// If it is not what the schema demands.
+    #[inline(never)]
+    pub fn read(raw: &serde_json::Value) -> Result<Self, serde_json::Error> {
+        crate::json::read(raw.clone())
+    }
+}
+
 /// A reference by name.
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NameRef {

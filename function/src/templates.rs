@@ -31,11 +31,7 @@ use testplatform_apis::{
     duration::GoDuration,
     input::Settings,
     names::ours,
-    template::{
-        Backend,
-        effective::Effective,
-        entry::{Entry, Made},
-    },
+    template::{Backend, effective::Effective, entry::Entry},
 };
 
 pub use order::{Asked, Chosen, Group, Order, Setting, Size, Whole};
@@ -212,7 +208,7 @@ impl Templated {
             excluded: BTreeSet::new(),
             gives_up: false,
         };
-        match judged(&entry, &words, memory.as_ref()) {
+        match resolve::judged(&entry, &words, memory.as_ref()) {
             Ok((whole, effective)) => {
                 let terms = Terms { release_deprecated: whole.release.deprecated.clone(), ..terms };
                 let stand = Stand::Whole(Box::new(whole));
@@ -258,16 +254,6 @@ enum Judgement {
     Unchangeable(Vec<change::Change>),
 }
 
-/// In the words of the entry's backend.
-fn judged(entry: &Entry, words: &Words, memory: Option<&Effective>) -> Result<(Whole, Effective), Judgement> {
-    match &entry.made {
-        Made::HyperShift(kit) => resolve::judged(entry, kit, words, memory, Asked::HyperShift),
-        Made::ClusterApi(kit) => resolve::judged(entry, kit, words, memory, Asked::ClusterApi),
-        Made::Caas(kit) => resolve::judged(entry, kit, words, memory, Asked::Caas),
-        Made::Osac(kit) => resolve::judged(entry, kit, words, memory, Asked::Osac),
-    }
-}
-
 fn terms(entry: &Entry, words: &Words) -> Terms {
     let document = &entry.document;
     Terms {
@@ -282,7 +268,7 @@ fn terms(entry: &Entry, words: &Words) -> Terms {
 
 /// What was asked for, as the writer remembers it, else as status does.
 fn remembered(observed: &Observed) -> Option<Effective> {
-    let noted = observed.note(ours::EFFECTIVE).and_then(|text| serde_json::from_str(text).ok());
+    let noted = observed.note(ours::EFFECTIVE).and_then(Effective::read);
     noted.or_else(|| observed.composite.status.effective.clone())
 }
 

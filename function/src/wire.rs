@@ -43,6 +43,15 @@ pub fn from_struct<'de, T: Deserialize<'de>>(bytes: &'de [u8]) -> Result<T, Erro
     T::deserialize(de::Node::root(bytes))
 }
 
+/// Reads one member out of JSON, as [`from_struct`] reads it: an error names the path from `name` on, and quotes no value.
+pub fn from_member<T: serde::de::DeserializeOwned>(
+    name: &str,
+    value: &serde_json::Value,
+) -> Result<T, Error> {
+    let bytes = json_to_struct(&serde_json::json!({ name: value }))?;
+    de::Node::root(&bytes).member()
+}
+
 /// Reads the bytes of a `google.protobuf.Struct` as JSON.
 pub fn to_value(bytes: &[u8]) -> Result<serde_json::Value, Error> {
     from_struct(bytes)

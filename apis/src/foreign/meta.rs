@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer};
 
+use crate::json;
 use crate::names::Uid;
 
 /// Parts of `metadata`.
@@ -98,12 +99,18 @@ impl<T: Default> Default for Lenient<T> {
     }
 }
 
-impl<'de, T: Default + for<'a> Deserialize<'a>> Deserialize<'de> for Lenient<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let raw = serde_json::Value::deserialize(deserializer)?;
-        Ok(match serde_json::from_value::<Option<T>>(raw) {
+impl<T: Default + for<'a> Deserialize<'a>> Lenient<T> {
+    /// Reads what can be read. A null is the default.
+    pub fn read(raw: serde_json::Value) -> Self {
+        match json::read::<Option<T>>(raw) {
             Ok(value) => Self { value: value.unwrap_or_default(), error: None },
             Err(error) => Self { value: T::default(), error: Some(error.to_string()) },
-        })
+        }
+    }
+}
+
+impl<'de, T: Default + for<'a> Deserialize<'a>> Deserialize<'de> for Lenient<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        serde_json::Value::deserialize(deserializer).map(Self::read)
     }
 }

@@ -86,7 +86,7 @@ impl Facts {
     /// # Errors
     /// If it is no JSON object.
     pub fn read(text: &str) -> Result<Self, serde_json::Error> {
-        serde_json::from_str(text)
+        crate::json::read_text(text)
     }
 
     /// The text under [`KEY`].

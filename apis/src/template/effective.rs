@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Backend;
 use super::companions::{ControlPlane, HubChoice, Network, NodeGroup, Timeouts, Values};
+use crate::json;
 use crate::lenient::lenient;
 
 /// What was asked for, with every default filled in. Parameters that refer to Secrets are left out.
@@ -49,4 +50,11 @@ pub struct Effective {
     #[schemars(with = "Timeouts")]
     #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub timeouts: Option<Timeouts>,
+}
+
+impl Effective {
+    /// Reads the note on a writer; none: it is no JSON object.
+    pub fn read(note: &str) -> Option<Self> {
+        json::read_text(note).ok()
+    }
 }

@@ -5,7 +5,9 @@
 
 mod check;
 mod document;
+mod offer;
 mod read;
+mod releases;
 
 use std::collections::BTreeMap;
 
@@ -18,6 +20,7 @@ use super::version::Version;
 use crate::catalogue::EVERYBODY;
 
 pub use document::{ClassDocument, Document, Limits, NetworkField, Observes, ReleaseDocument, schema};
+pub use offer::{Offer, Rules};
 
 /// An entry that can be used.
 #[derive(Clone, Debug, PartialEq)]

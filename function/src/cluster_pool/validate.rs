@@ -1,7 +1,6 @@
 //! Definition × what is observed × now → [`Wanted`], or everything that is wrong with it.
 
 use jiff::Timestamp;
-use serde::Deserialize;
 use testplatform_apis::{
     condition::PoolRequested,
     names::ShortName,
@@ -57,7 +56,7 @@ pub struct Remark {
 /// All problems, not the first.
 pub fn validate(observed: &Observed, now: Timestamp) -> Result<Wanted, Vec<Problem>> {
     let own = &observed.composite.metadata.name;
-    let spec = TestPlatformClusterPoolSpec::deserialize(&observed.composite.spec)
+    let spec = TestPlatformClusterPoolSpec::read(&observed.composite.spec)
         .map_err(|e| vec![problem("spec", bounded(&e.to_string(), 256))])?;
     let mut problems = Vec::new();
     let mut remarks = Vec::new();

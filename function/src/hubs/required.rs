@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
+use serde_json::Value;
 use testplatform_apis::{
     claim::{API_VERSION, COMPOSITE_KIND},
     foreign::{object, provider_config, provider_config::ProviderConfig},
@@ -100,14 +101,15 @@ fn neighbours(resources: &Resources, own: &str) -> BTreeSet<String> {
         )
         | None => false,
     };
-    others.filter(|n| !over(n.status.phase)).filter_map(|n| n.status.hub?.name).collect()
+    let told = others.map(|n| TestPlatformClusterStatus::read(n.status));
+    told.filter(|told| !over(told.phase)).filter_map(|told| told.hub?.name).collect()
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Neighbour {
     metadata: Name,
-    status: TestPlatformClusterStatus,
+    status: Value,
 }
 
 #[derive(Default, Deserialize)]

@@ -52,24 +52,24 @@ struct Raw {
 
 impl Composite {
     pub(crate) fn decode(bytes: &[u8]) -> Result<Self, Unusable> {
-        let raw: Raw = wire::from_struct(bytes).map_err(|e| Unusable::Unreadable {
+        let mut raw: Raw = wire::from_struct(bytes).map_err(|e| Unusable::Unreadable {
             part: "the observed composite".into(),
             why: e.to_string(),
         })?;
         if raw.metadata.name.is_empty() {
             return Err(Unusable::NoComposite);
         }
+        let conditions = raw.status.get_mut("conditions").map(Value::take).unwrap_or_default();
         // Status is a copy: what cannot be read of it is as good as dropped.
-        let conditions: Lenient<Vec<ObservedCondition>> = part(&raw.status["conditions"]);
-        let status: Lenient<TestPlatformClusterStatus> = part(&raw.status);
-        let claim: Lenient<Option<ClaimRef>> = part(&raw.spec["claimRef"]);
+        let conditions: Lenient<Vec<ObservedCondition>> = Lenient::read(conditions);
+        let claim: Lenient<Option<ClaimRef>> = Lenient::read(raw.spec["claimRef"].clone());
         Ok(Self {
             api_version: raw.api_version,
             kind: raw.kind,
             metadata: raw.metadata,
             claim: claim.value.filter(|c| !c.namespace.is_empty()),
             spec: raw.spec,
-            status: status.value,
+            status: TestPlatformClusterStatus::read(raw.status),
             conditions: conditions.value,
         })
     }
@@ -84,9 +84,4 @@ impl Composite {
         condition(&self.conditions, type_.as_str())
             .filter(|c| c.status != "Unknown" || c.reason != "FatalError")
     }
-}
-
-fn part<T: Default + for<'a> Deserialize<'a>>(value: &Value) -> Lenient<T> {
-    // Deserializing from a reference cannot fail for Lenient.
-    Lenient::deserialize(value).unwrap_or_default()
 }

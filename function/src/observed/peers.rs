@@ -1,7 +1,6 @@
 //! The other composites that count for quotas and for the load of hubs: who holds a cluster, and who waits.
 
 use jiff::Timestamp;
-use serde::Deserialize;
 use serde_json::Value;
 use testplatform_apis::{
     claim::ClusterClaim,
@@ -94,8 +93,8 @@ fn wanted(composite: &Composite, settings: &Settings) -> Option<Wanted> {
     let spec = &composite.spec;
     // An API server has checked it; what it does not hold is as good as not asked for.
     if let Some(block) = spec["clusterClaim"].as_object() {
-        let read = Lenient::<ClusterClaim>::deserialize(Value::Object(block.clone()));
-        return Some(Wanted::Pool(Box::new(read.unwrap_or_default().value)));
+        let read = Lenient::<ClusterClaim>::read(Value::Object(block.clone()));
+        return Some(Wanted::Pool(Box::new(read.value)));
     }
     if spec["template"].is_string() {
         // It was told what it costs with its first answer.

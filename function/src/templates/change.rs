@@ -5,11 +5,10 @@ use std::collections::BTreeSet;
 use testplatform_apis::{
     condition::SpecLevel,
     template::{
-        companions::{ControlPlane, Network, NodeGroup},
+        companions::{ControlPlane, Network},
         effective::Effective,
-        entry::{Entry, Kit, within_reach},
-        kind::Kind,
-        parameter::under,
+        entry::{Entry, Offer, Rules, within_reach},
+        parameter::{Rule, under},
         version::Version,
     },
 };
@@ -34,7 +33,8 @@ pub(super) fn said(changes: &[Change]) -> (SpecLevel, String) {
 }
 
 /// The changes from what was asked for to what is asked for now that cannot be.
-pub(super) fn changes<K: Kind>(entry: &Entry, kit: &Kit<K>, old: &Effective, new: &Effective) -> Vec<Change> {
+pub(super) fn changes(entry: &Entry, old: &Effective, new: &Effective) -> Vec<Change> {
+    let offer = entry.made.offer();
     let mut found = Vec::new();
     let mut refuse = |reason, path: &str, sentence: &str| {
         found.push(Change { reason, path: path.to_owned(), sentence: sentence.to_owned() });
@@ -47,28 +47,29 @@ pub(super) fn changes<K: Kind>(entry: &Entry, kit: &Kit<K>, old: &Effective, new
     let (was, is) = (control_plane(old), control_plane(new));
     fixed("spec.controlPlane.class", was.class != is.class);
     let resized = was.replicas != is.replicas;
-    fixed("spec.controlPlane.replicas", !kit.base.resizes_control_plane() && resized);
+    fixed("spec.controlPlane.replicas", !offer.resizes_control_plane() && resized);
     for (path, changed) in networks(old.network.as_ref(), new.network.as_ref()) {
         fixed(path, changed);
     }
     fixed("spec.hub", old.hub != new.hub);
     fixed("spec.timeouts", old.timeouts != new.timeouts);
-    for path in parameters(kit, old, new) {
+    for path in parameters(offer, old, new) {
         fixed(&path, true);
     }
-    for path in groups(kit, old, new) {
+    for path in groups(offer, old, new) {
         fixed(&path, true);
     }
     let moves = old.template != new.template;
-    if moves && (!editable::<K>() || !upgrades_from(entry, old)) {
+    let editable = offer.backend().capabilities().editable;
+    if moves && (!editable || !upgrades_from(entry, old)) {
         let sentence = "does not name the template by which the cluster was made in its upgradesFrom";
-        refuse(SpecLevel::Immutable, "spec.template", if editable::<K>() { sentence } else { ONCE });
+        refuse(SpecLevel::Immutable, "spec.template", if editable { sentence } else { ONCE });
     }
     let path = if new.version.is_some() { "spec.version" } else { "spec.releaseImage" };
     if (&old.version, &old.release_image) != (&new.version, &new.release_image) {
-        if !kit.base.upgrades() {
+        if !offer.upgrades() {
             refuse(SpecLevel::Immutable, path, ONCE);
-        } else if let Some(sentence) = unreachable::<K>(entry, old, new) {
+        } else if let Some(sentence) = unreachable(entry, old, new) {
             refuse(SpecLevel::Rejected, path, &sentence);
         }
     }
@@ -76,22 +77,18 @@ pub(super) fn changes<K: Kind>(entry: &Entry, kit: &Kit<K>, old: &Effective, new
     found
 }
 
-fn editable<K: Kind>() -> bool {
-    K::BACKEND.capabilities().editable
-}
-
 fn upgrades_from(entry: &Entry, old: &Effective) -> bool {
     old.template.as_ref().is_some_and(|old| entry.document.upgrades_from.contains(old))
 }
 
 /// Why a version cannot be reached from the one that the cluster has. Of an image that somebody brought along nobody knows.
-fn unreachable<K: Kind>(entry: &Entry, old: &Effective, new: &Effective) -> Option<String> {
+fn unreachable(entry: &Entry, old: &Effective, new: &Effective) -> Option<String> {
     let version = |of: &Effective| Version::try_from(of.version.clone()?).ok();
     let (from, to) = (version(old)?, version(new)?);
     if to < from {
         return Some(format!("would go back from {from} to {to}"));
     }
-    let walks = K::BACKEND.capabilities().walks;
+    let walks = entry.backend().capabilities().walks;
     let own = entry.releases.iter().find(|r| r.version == from).filter(|_| old.template == new.template);
     let may = own.map_or_else(|| within_reach(&from, &to, walks), |own| own.may_become(&to, walks));
     (!may).then(|| {
@@ -116,37 +113,38 @@ fn networks(old: Option<&Network>, new: Option<&Network>) -> [(&'static str, boo
 }
 
 /// Parameters that changed and may not. One that the entry does not have any more goes with it.
-fn parameters<K: Kind>(kit: &Kit<K>, old: &Effective, new: &Effective) -> Vec<String> {
+fn parameters(offer: &dyn Offer, old: &Effective, new: &Effective) -> Vec<String> {
     let moves = old.template != new.template;
     let (old, new) = (old.parameters.clone().unwrap_or_default(), new.parameters.clone().unwrap_or_default());
     let names: BTreeSet<&String> = old.0.keys().chain(new.0.keys()).collect();
+    let rules = offer.parameters();
     let fixed = |name: &&&String| {
         // What the template of before did not have, its cluster did not either.
         if moves && !old.0.contains_key(**name) {
             return false;
         }
-        let rule = kit.parameters.get(**name).map(|p| &p.rule);
-        rule.is_some_and(|rule| rule.immutable || !kit.base.tunable())
-            && old.0.get(**name) != new.0.get(**name)
+        let rule = rule(&rules, name);
+        rule.is_some_and(|rule| rule.immutable || !offer.tunable()) && old.0.get(**name) != new.0.get(**name)
     };
     names.iter().filter(fixed).map(|name| under("spec.parameters", name)).collect()
 }
 
 /// Members of groups that changed and may not. Groups come and go, and grow and shrink.
-fn groups<K: Kind>(kit: &Kit<K>, old: &Effective, new: &Effective) -> Vec<String> {
+fn groups(offer: &dyn Offer, old: &Effective, new: &Effective) -> Vec<String> {
     let mut found = Vec::new();
+    let rules = offer.node_parameters();
     let old = old.node_groups.as_deref().unwrap_or_default();
     for (i, group) in new.node_groups.iter().flatten().enumerate() {
         let Some(before) = old.iter().find(|b| b.name == group.name) else { continue };
         let mut fixed = |member: &str| found.push(format!("spec.nodeGroups[{i}].{member}"));
-        if before.class != group.class && !may_become(kit, before, group) {
+        if before.class != group.class && !offer.nodes_may_become(&before.class, &group.class) {
             fixed("class");
         }
         if before.arch != group.arch {
             fixed("arch");
         }
         let immutable = |name: &&String| {
-            kit.node_parameters.get(*name).is_some_and(|p| p.rule.immutable)
+            rule(&rules, name).is_some_and(|rule| rule.immutable)
                 && before.parameters.0.get(*name) != group.parameters.0.get(*name)
         };
         let names: BTreeSet<&String> = before.parameters.0.keys().chain(group.parameters.0.keys()).collect();
@@ -155,8 +153,6 @@ fn groups<K: Kind>(kit: &Kit<K>, old: &Effective, new: &Effective) -> Vec<String
     found
 }
 
-/// A class that the entry does not have any more is nothing that could be compared.
-fn may_become<K: Kind>(kit: &Kit<K>, old: &NodeGroup, new: &NodeGroup) -> bool {
-    let machine = |group: &NodeGroup| kit.classes.get(&group.class).map(|c| &c.machine);
-    machine(old).zip(machine(new)).is_some_and(|(old, new)| kit.base.may_become(old, new))
+fn rule<'a>(rules: &Rules<'a>, name: &str) -> Option<&'a Rule> {
+    rules.iter().find(|(known, _)| *known == name).map(|(_, rule)| *rule)
 }

@@ -2,36 +2,43 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::Value;
 use testplatform_apis::{
     condition::Request,
     names::ShortName,
     template::{
         companions::{MAX_NODE_GROUPS, NodeGroup, Values},
         effective::Effective,
-        entry::{Entry, Kit},
-        kind::Kind,
+        entry::{Entry, Offer},
     },
 };
 
 use super::{
-    Group, Size, Words, find,
+    Size, Words, find,
     resolve::{Refusals, settings},
 };
 
+/// A group that may be asked for, not yet in the words of its backend.
+pub(super) struct Sketch {
+    pub group: NodeGroup,
+    /// With their values, by name.
+    pub parameters: Vec<(String, Value)>,
+}
+
 /// The groups for the backend, and as they are shown.
-pub(super) fn groups<K: Kind>(
+pub(super) fn groups(
     entry: &Entry,
-    kit: &Kit<K>,
     words: &Words,
     memory: Option<&Effective>,
     refusals: &mut Refusals,
-) -> (Vec<Group<K>>, Vec<NodeGroup>) {
+) -> (Vec<Sketch>, Vec<NodeGroup>) {
     let path = "spec.nodeGroups";
-    if !K::BACKEND.capabilities().node_groups {
+    let offer = entry.made.offer();
+    if !offer.backend().capabilities().node_groups {
         if words.node_groups.is_some() {
             let sentence = format!(
                 "cannot be asked for: what nodes a cluster of {} has is in its parameters",
-                K::BACKEND
+                offer.backend()
             );
             refusals.add(Request::FieldRefused, path, sentence);
         }
@@ -48,6 +55,7 @@ pub(super) fn groups<K: Kind>(
         totals(asked, limits.min_nodes, limits.max_nodes, refusals);
     }
     let moved = memory.is_some_and(|m| m.template.as_ref() != Some(&entry.name));
+    let rules = offer.node_parameters();
     let mut seen = BTreeSet::new();
     let (mut groups, mut shown) = (Vec::new(), Vec::new());
     for (i, group) in asked.iter().enumerate().take(MAX_NODE_GROUPS as usize) {
@@ -59,46 +67,36 @@ pub(super) fn groups<K: Kind>(
         }
         // What stands as it was asked for is not judged anew.
         if known != Some(group) {
-            judge::<K>(kit, group, &path, refusals);
+            judge(offer, group, &path, refusals);
         }
-        let Some(class) = kit.classes.get(&group.class) else {
-            let names: Vec<String> = kit.classes.keys().cloned().collect();
+        if offer.scales_to_zero(&group.class).is_none() {
+            let names: Vec<String> = offer.classes().into_iter().map(str::to_owned).collect();
             let sentence = match names.as_slice() {
                 [] => "is no class of nodes: this template has none".to_owned(),
                 names => format!("must be one of {}", find::first_ten(names)),
             };
             refusals.add(Request::InvalidNodeGroups, format!("{path}.class"), sentence);
             continue;
-        };
+        }
         let kept = words.node_groups.is_none() && before.is_some();
         let own = if kept { Values::default() } else { group.parameters.clone() };
         let remembered = known.map(|k| k.parameters.clone()).unwrap_or_default();
         let (parameters, visible) = settings(
             (&format!("{path}.parameters"), "parameter of node groups"),
-            &kit.node_parameters,
+            &rules,
             &own,
             (&remembered, moved || known.is_none()),
             Request::InvalidNodeGroups,
             refusals,
         );
-        groups.push(Group {
-            name: group.name.clone(),
-            class: group.class.clone(),
-            machine: class.machine.clone(),
-            size: size(group),
-            arch: group.arch,
-            failure_domain: group.failure_domain.clone(),
-            labels: group.labels.clone().into_iter().collect(),
-            taints: group.taints.clone(),
-            parameters,
-        });
+        groups.push(Sketch { group: group.clone(), parameters });
         shown.push(NodeGroup { parameters: visible, ..group.clone() });
     }
     (groups, shown)
 }
 
 /// How many nodes, by rules that were checked.
-fn size(group: &NodeGroup) -> Size {
+pub(super) fn size(group: &NodeGroup) -> Size {
     let count = |n: i32| u32::try_from(n).unwrap_or_default();
     match (group.count, group.autoscale) {
         (_, Some(range)) => Size::Between { min: count(range.min), max: count(range.max) },
@@ -125,8 +123,9 @@ fn totals(groups: &[NodeGroup], least: Option<u32>, most: Option<u32>, refusals:
 }
 
 /// What is wrong with a group that is asked for anew.
-fn judge<K: Kind>(kit: &Kit<K>, group: &NodeGroup, path: &str, refusals: &mut Refusals) {
-    let can = K::BACKEND.capabilities();
+fn judge(offer: &dyn Offer, group: &NodeGroup, path: &str, refusals: &mut Refusals) {
+    let backend = offer.backend();
+    let can = backend.capabilities();
     let mut wrong = |member: &str, sentence: &str| {
         refusals.add(Request::InvalidNodeGroups, format!("{path}.{member}"), sentence);
     };
@@ -138,9 +137,9 @@ fn judge<K: Kind>(kit: &Kit<K>, group: &NodeGroup, path: &str, refusals: &mut Re
         wrong(if group.count.is_some() { "count" } else { "autoscale" }, "must be within 0 and 1000");
     }
     if group.count.and_then(|n| u32::try_from(n).ok()).is_some_and(|n| n < can.min_count) {
-        wrong("count", &format!("must be at least {}: {} has no empty groups", can.min_count, K::BACKEND));
+        wrong("count", &format!("must be at least {}: {backend} has no empty groups", can.min_count));
     }
-    let to_zero = kit.classes.get(&group.class).is_some_and(|c| c.scale_to_zero);
+    let to_zero = offer.scales_to_zero(&group.class) == Some(true);
     if group.autoscale.is_some_and(|a| a.min == 0) && can.autoscale && !to_zero {
         wrong("autoscale.min", "must be at least 1: nodes of this class cannot go to 0 by themselves");
     }
@@ -165,7 +164,7 @@ fn judge<K: Kind>(kit: &Kit<K>, group: &NodeGroup, path: &str, refusals: &mut Re
         ("taints", !group.taints.is_empty(), can.taints),
     ] {
         if set && !fits {
-            let sentence = format!("cannot be asked for: {} has no such thing", K::BACKEND);
+            let sentence = format!("cannot be asked for: {backend} has no such thing");
             refusals.add(Request::FieldRefused, format!("{path}.{member}"), sentence);
         }
     }

@@ -9,11 +9,13 @@ use testplatform_apis::{
     names::ObjectName,
     template::{
         companions::{Architecture, ControlPlane, HubChoice, Network, Selector, Taint, Timeouts},
-        entry::Observes,
+        entry::{Kit, Made, Observes, Parameter},
         kind::{Caas, ClusterApi, HyperShift, Kind, Osac},
         version::Version,
     },
 };
+
+use super::groups::{Sketch, size};
 
 /// Everything that a backend renders from. Nothing in it is left to be checked.
 #[derive(Clone, Debug, PartialEq)]
@@ -88,6 +90,28 @@ impl Asked {
 }
 
 impl<K: Kind> Order<K> {
+    fn of(kit: &Kit<K>, groups: Vec<Sketch>, parameters: Vec<(String, Value)>) -> Self {
+        let group = |Sketch { group, parameters }: Sketch| {
+            let machine = kit.classes.get(&group.class)?.machine.clone();
+            Some(Group {
+                machine,
+                size: size(&group),
+                name: group.name,
+                class: group.class,
+                arch: group.arch,
+                failure_domain: group.failure_domain,
+                labels: group.labels.into_iter().collect(),
+                taints: group.taints,
+                parameters: settings(&kit.node_parameters, parameters),
+            })
+        };
+        Self {
+            base: kit.base.clone(),
+            groups: groups.into_iter().filter_map(group).collect(),
+            parameters: settings(&kit.parameters, parameters),
+        }
+    }
+
     fn classes(&self) -> BTreeMap<String, u32> {
         let mut classes = BTreeMap::new();
         for group in &self.groups {
@@ -100,6 +124,28 @@ impl<K: Kind> Order<K> {
     fn zones(&self) -> BTreeSet<String> {
         self.groups.iter().filter_map(|group| group.failure_domain.clone()).collect()
     }
+}
+
+/// What may be asked for, in the words of its backend.
+pub(super) fn placed(made: &Made, groups: Vec<Sketch>, parameters: Vec<(String, Value)>) -> Asked {
+    match made {
+        Made::HyperShift(kit) => Asked::HyperShift(Order::of(kit, groups, parameters)),
+        Made::ClusterApi(kit) => Asked::ClusterApi(Order::of(kit, groups, parameters)),
+        Made::Caas(kit) => Asked::Caas(Order::of(kit, groups, parameters)),
+        Made::Osac(kit) => Asked::Osac(Order::of(kit, groups, parameters)),
+    }
+}
+
+/// With their targets. What the entry does not have was refused before.
+fn settings<T: Clone>(
+    known: &BTreeMap<String, Parameter<T>>,
+    values: Vec<(String, Value)>,
+) -> Vec<Setting<T>> {
+    let placed = |(name, value): (String, Value)| {
+        let target = known.get(&name)?.target.clone();
+        Some(Setting { name, target, value })
+    };
+    values.into_iter().filter_map(placed).collect()
 }
 
 /// What is asked of a backend.

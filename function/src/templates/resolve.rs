@@ -1,20 +1,18 @@
 //! Words of a claim × entry × what was asked for before → what is to be, or everything that is in the way of it.
 
-use std::collections::BTreeMap;
-
+use serde_json::Value;
 use testplatform_apis::{
     condition::Request,
     template::{
         companions::{ControlPlane, Network, Timeouts, Values},
         effective::Effective,
-        entry::{Entry, Kit, Parameter, Release},
-        kind::Kind,
+        entry::{Entry, Release, Rules},
         parameter::{MAX_SIZE, under},
         version::Version,
     },
 };
 
-use super::{Asked, Chosen, Judgement, Order, Refusal, Setting, Whole, Words, change, find, groups, network};
+use super::{Chosen, Judgement, Refusal, Whole, Words, change, find, groups, network, order};
 
 /// What is in the way.
 pub(super) struct Refusals(pub Vec<Refusal>);
@@ -25,29 +23,28 @@ impl Refusals {
     }
 }
 
-/// Judges a claim in the words of its backend.
-pub(super) fn judged<K: Kind>(
+/// Judges a claim.
+pub(super) fn judged(
     entry: &Entry,
-    kit: &Kit<K>,
     words: &Words,
     memory: Option<&Effective>,
-    asked: impl FnOnce(Order<K>) -> Asked,
 ) -> Result<(Whole, Effective), Judgement> {
+    let offer = entry.made.offer();
     let mut refusals = Refusals(vec![]);
     let before = memory.and_then(|m| m.parameters.clone()).unwrap_or_default();
     let fresh = memory.is_none_or(|m| m.template.as_ref() != Some(&entry.name));
-    let release = release(entry, kit, words, memory, &mut refusals);
+    let release = release(entry, words, memory, &mut refusals);
     let (parameters, shown) = settings(
         ("spec.parameters", "parameter"),
-        &kit.parameters,
+        &offer.parameters(),
         &words.parameters,
         (&before, fresh),
         Request::InvalidParameter,
         &mut refusals,
     );
-    let (groups, node_groups) = groups::groups(entry, kit, words, memory, &mut refusals);
-    let control_plane = control_plane(entry, kit, words, memory, &mut refusals);
-    let network = networks(entry, kit, words, memory, &mut refusals);
+    let (groups, node_groups) = groups::groups(entry, words, memory, &mut refusals);
+    let control_plane = control_plane(entry, words, memory, &mut refusals);
+    let network = networks(entry, words, memory, &mut refusals);
     let hub = words.hub.clone().or_else(|| memory.and_then(|m| m.hub.clone()));
     let timeouts = timeouts(entry, words, memory);
     if !refusals.0.is_empty() {
@@ -61,13 +58,13 @@ pub(super) fn judged<K: Kind>(
         release_image: release.image.clone(),
         parameters: some(&shown),
         control_plane: (control_plane != ControlPlane::default()).then(|| control_plane.clone()),
-        node_groups: K::BACKEND.capabilities().node_groups.then_some(node_groups),
+        node_groups: offer.backend().capabilities().node_groups.then_some(node_groups),
         network: (network != Network::default()).then(|| network.clone()),
         hub: hub.clone(),
         timeouts: (timeouts != Timeouts::default()).then_some(timeouts),
     };
     if let Some(memory) = memory {
-        let changes = change::changes(entry, kit, memory, &effective);
+        let changes = change::changes(entry, memory, &effective);
         if !changes.is_empty() {
             return Err(Judgement::Unchangeable(changes));
         }
@@ -83,20 +80,14 @@ pub(super) fn judged<K: Kind>(
         namespace: document.namespace.clone(),
         password: document.password.unwrap_or(true),
         observes: document.observes,
-        order: asked(Order { base: kit.base.clone(), groups, parameters }),
+        order: order::placed(&entry.made, groups, parameters),
     };
     Ok((whole, effective))
 }
 
 /// What the cluster is to run. What it was asked to run stays, as long as the claim means it and the template is the same: a
 /// catalogue that changes upgrades no cluster.
-fn release<K: Kind>(
-    entry: &Entry,
-    kit: &Kit<K>,
-    words: &Words,
-    memory: Option<&Effective>,
-    refusals: &mut Refusals,
-) -> Chosen {
+fn release(entry: &Entry, words: &Words, memory: Option<&Effective>, refusals: &mut Refusals) -> Chosen {
     let own = memory.filter(|m| m.template.as_ref() == Some(&entry.name));
     let held = own.and_then(|m| Version::try_from(m.version.clone()?).ok());
     let listed = held.as_ref().and_then(|held| entry.releases.iter().find(|r| r.version == *held));
@@ -120,7 +111,7 @@ fn release<K: Kind>(
         }
         return entry.default_release().map(of).unwrap_or_default();
     };
-    if !kit.base.takes_versions() || entry.releases.is_empty() {
+    if !entry.made.offer().takes_versions() || entry.releases.is_empty() {
         refusals.add(
             Request::VersionUnsupported,
             "spec.version",
@@ -185,29 +176,28 @@ fn of_release(release: &Release) -> Chosen {
 ///
 /// `fresh`: by this template nothing was asked for before. Otherwise what was left out then stays left out, whatever the entry says by
 /// now; of a Secret nothing is remembered, so that has its default.
-pub(super) fn settings<T: Clone>(
+pub(super) fn settings(
     (path, what): (&str, &str),
-    known: &BTreeMap<String, Parameter<T>>,
+    known: &Rules<'_>,
     asked: &Values,
     (before, fresh): (&Values, bool),
     reason: Request,
     refusals: &mut Refusals,
-) -> (Vec<Setting<T>>, Values) {
+) -> (Vec<(String, Value)>, Values) {
     let size = |values: &Values| serde_json::to_string(values).map_or(0, |text| text.len());
     if size(asked) > MAX_SIZE {
         refusals.add(reason, path, format!("is larger than {} KiB in all", MAX_SIZE / 1024));
         return (vec![], Values::default());
     }
-    for name in asked.0.keys().filter(|name| !known.contains_key(*name)) {
-        let names: Vec<String> = known.keys().cloned().collect();
+    for name in asked.0.keys().filter(|name| known.iter().all(|(k, _)| k != name)) {
+        let names: Vec<String> = known.iter().map(|(name, _)| (*name).to_owned()).collect();
         let none = if names.is_empty() { "none".into() } else { find::first_ten(&names) };
         refusals.add(reason, under(path, name), format!("is no {what} of this template; it has {none}"));
     }
     let (mut settings, mut shown) = (Vec::new(), Values::default());
-    for (name, parameter) in known {
-        let rule = &parameter.rule;
-        let kept = before.0.get(name);
-        let own = asked.0.get(name);
+    for (name, rule) in known {
+        let kept = before.0.get(*name);
+        let own = asked.0.get(*name);
         let fresh = fresh || rule.secret;
         let default = rule.default.as_ref().filter(|_| fresh);
         let Some(value) = own.or(kept).or(default) else {
@@ -223,36 +213,35 @@ pub(super) fn settings<T: Clone>(
             rule.judge(&mut at, value, &mut |at, sentence| refusals.add(reason, at, sentence));
         }
         if !rule.secret {
-            shown.0.insert(name.clone(), value.clone());
+            shown.0.insert((*name).to_owned(), value.clone());
         }
-        settings.push(Setting { name: name.clone(), target: parameter.target.clone(), value: value.clone() });
+        settings.push(((*name).to_owned(), value.clone()));
     }
     (settings, shown)
 }
 
-fn control_plane<K: Kind>(
+fn control_plane(
     entry: &Entry,
-    kit: &Kit<K>,
     words: &Words,
     memory: Option<&Effective>,
     refusals: &mut Refusals,
 ) -> ControlPlane {
     let before = memory.and_then(|m| m.control_plane.clone()).unwrap_or_default();
     let own = &words.control_plane;
-    let can = K::BACKEND.capabilities().control_planes;
+    let can = entry.backend().capabilities().control_planes;
     let allowed = entry.document.limits.control_plane_replicas.as_deref().unwrap_or(can);
     if let Some(replicas) = own.replicas.filter(|own| Some(*own) != before.replicas)
         && !u32::try_from(replicas).is_ok_and(|replicas| allowed.contains(&replicas))
     {
         let numbers: Vec<String> = allowed.iter().map(u32::to_string).collect();
         let sentence = if numbers.is_empty() {
-            format!("cannot be chosen: {} has its own", K::BACKEND)
+            format!("cannot be chosen: {} has its own", entry.backend())
         } else {
             format!("must be one of {}", numbers.join(", "))
         };
         refusals.add(Request::FieldRefused, "spec.controlPlane.replicas", sentence);
     }
-    let classes = kit.base.control_plane_classes();
+    let classes = entry.made.offer().control_plane_classes();
     if let Some(class) = own.class.as_deref().filter(|own| Some(*own) != before.class.as_deref())
         && !classes.contains(&class)
     {
@@ -272,19 +261,13 @@ fn control_plane<K: Kind>(
 }
 
 /// What the claim says; of a cluster that is there what it was asked for with, where the claim says nothing.
-fn networks<K: Kind>(
-    entry: &Entry,
-    kit: &Kit<K>,
-    words: &Words,
-    memory: Option<&Effective>,
-    refusals: &mut Refusals,
-) -> Network {
+fn networks(entry: &Entry, words: &Words, memory: Option<&Effective>, refusals: &mut Refusals) -> Network {
     let before = memory.and_then(|m| m.network.clone()).unwrap_or_default();
     let own = &words.network;
     if memory.is_none() {
-        let can = K::BACKEND.capabilities();
+        let can = entry.backend().capabilities();
         let allowed = &entry.document.limits.network;
-        refusals.0.extend(network::refusals(own, allowed, &can, &kit.base.networks()));
+        refusals.0.extend(network::refusals(own, allowed, &can, &entry.made.offer().networks()));
     }
     Network {
         pod_cidr: own.pod_cidr.clone().or(before.pod_cidr),

@@ -94,20 +94,9 @@ fn field<T: DeserializeOwned>(spec: &Value, name: &str, problems: &mut Vec<Probl
     if value.is_null() {
         return None;
     }
-    // A list of its fields in their order is another form of a struct to serde, and to nobody else.
-    let lists =
-        matches!(value, Value::Array(items) if name != "nodeGroups" || items.iter().any(Value::is_array));
-    if lists {
-        let sentence = if name == "nodeGroups" { "has a list in it, and no object" } else { "is a list" };
-        problems.push(Problem { field: format!("spec.{name}"), sentence: sentence.into() });
-        return None;
-    }
     // The reader of the wire knows where an error is, and quotes no value.
-    let alone = serde_json::json!({ name: value });
-    let read = wire::json_to_struct(&alone)
-        .and_then(|bytes| wire::from_struct::<std::collections::BTreeMap<String, T>>(&bytes));
-    match read {
-        Ok(mut read) => read.remove(name),
+    match wire::from_member(name, value) {
+        Ok(read) => Some(read),
         Err(error) => {
             problems.push(Problem {
                 field: bounded(&format!("spec.{}", error.path()), 256),

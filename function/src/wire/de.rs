@@ -2,8 +2,8 @@
 
 use serde::{
     de::{
-        Deserialize as _, DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess, VariantAccess,
-        Visitor, value::BorrowedStrDeserializer,
+        Deserialize, DeserializeSeed, Deserializer, EnumAccess, Expected, MapAccess, SeqAccess, Unexpected,
+        VariantAccess, Visitor, value::BorrowedStrDeserializer,
     },
     forward_to_deserialize_any,
 };
@@ -32,6 +32,15 @@ enum Content<'de> {
 impl<'de> Node<'de> {
     pub(super) fn root(bytes: &'de [u8]) -> Self {
         Self { content: Content::Known(Kind::Struct(bytes)), depth: MAX_DEPTH }
+    }
+
+    /// The only field of the Struct at the top, which has one.
+    pub(super) fn member<T: Deserialize<'de>>(self) -> Result<T, Error> {
+        let Kind::Struct(bytes) = self.kind()? else { return Err(Error::new("expected an object")) };
+        match Fields::new(bytes, self.deeper()?)?.single() {
+            Some((key, value)) => T::deserialize(value).map_err(|e| e.under(key)),
+            None => Err(Error::new("expected an object with exactly one field")),
+        }
     }
 
     fn kind(self) -> Result<Kind<'de>, Error> {
@@ -63,12 +72,19 @@ impl<'de> Node<'de> {
 
 fn visit_number<'de, V: Visitor<'de>>(number: f64, visitor: V) -> Result<V::Value, Error> {
     if !number.is_finite() {
-        return Err(Error::new("not a finite number"));
+        return Err(not_finite());
     }
-    #[expect(clippy::cast_precision_loss, reason = "2^53 is a double")]
-    let exact = number.fract() == 0.0 && number.abs() <= MAX_INTEGER as f64;
     #[expect(clippy::cast_possible_truncation, reason = "checked to be integral and within ±2^53")]
-    if exact { visitor.visit_i64(number as i64) } else { visitor.visit_f64(number) }
+    if is_whole(number) { visitor.visit_i64(number as i64) } else { visitor.visit_f64(number) }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "2^53 is a double")]
+fn is_whole(number: f64) -> bool {
+    number.fract() == 0.0 && number.abs() <= MAX_INTEGER as f64
+}
+
+fn not_finite() -> Error {
+    Error::new("not a finite number")
 }
 
 impl<'de> Deserializer<'de> for Node<'de> {
@@ -109,14 +125,45 @@ impl<'de> Deserializer<'de> for Node<'de> {
         }
     }
 
+    /// A list of its fields in their order is another form of a struct to serde's derive, and to nobody else: it is refused, and the
+    /// code that would read it is in no program.
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        match self.kind()? {
+            Kind::Struct(bytes) => visitor.visit_map(Fields::new(bytes, self.deeper()?)?),
+            other => Err(no_struct(other, &visitor)),
+        }
+    }
+
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         visitor.visit_unit() // not looked into
     }
 
     forward_to_deserialize_any! {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct
-        seq tuple tuple_struct map struct identifier
+        seq tuple tuple_struct map identifier
     }
+}
+
+fn no_struct(kind: Kind<'_>, expected: &dyn Expected) -> Error {
+    let found = match kind {
+        Kind::Null => Unexpected::Unit,
+        Kind::Bool(bit) => Unexpected::Bool(bit),
+        Kind::Number(number) if !number.is_finite() => return not_finite(),
+        Kind::Number(number) if is_whole(number) => Unexpected::Signed(0),
+        Kind::Number(number) => Unexpected::Float(number),
+        Kind::String(bytes) => match text(bytes) {
+            Ok(text) => Unexpected::Str(text),
+            Err(error) => return error,
+        },
+        Kind::Struct(_) => Unexpected::Map,
+        Kind::List(_) => Unexpected::Seq,
+    };
+    <Error as serde::de::Error>::invalid_type(found, expected)
 }
 
 /// The fields of one object, in the order of their keys and each once.

@@ -5,21 +5,22 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{Class, Document, Entry, Flaw, Kit, Made, NetworkField, Parameter, Release, ReleaseDocument};
+use super::releases::{self, Needs};
+use super::{Class, ClassDocument, Document, Entry, Flaw, Kit, Made, NetworkField, Parameter, Release};
 use crate::duration::GoDuration;
+use crate::json;
 use crate::names::ObjectName;
 use crate::template::Backend;
 use crate::template::companions::{COUNT_OR_AUTOSCALE, NodeGroup};
-use crate::template::kind::Kind;
+use crate::template::kind::{Kind, NetworkVariables};
 use crate::template::parameter::{Rule, under};
-use crate::template::version::Version;
 
 /// What is wrong is added, each with its path.
-struct Flaws<'a>(&'a mut Vec<Flaw>);
+pub(super) struct Flaws<'a>(&'a mut Vec<Flaw>);
 
 impl Flaws<'_> {
     /// What cannot be read is not said to be missing as well.
-    fn add(&mut self, path: &str, sentence: impl Into<String>) {
+    pub(super) fn add(&mut self, path: &str, sentence: impl Into<String>) {
         let path = format!("data.{path}");
         let within = |flaw: &Flaw| {
             flaw.path.starts_with(&path)
@@ -85,7 +86,7 @@ fn spans(document: &Document, flaws: &mut Flaws<'_>) {
 
 fn kit<K: Kind>(document: &Document, releases: &mut Vec<Release>, flaws: &mut Flaws<'_>) -> Option<Kit<K>> {
     let reference = Value::Object(document.backend_ref.clone()?);
-    let base: K = match serde_json::from_value(reference) {
+    let base: K = match json::read(reference) {
         Ok(base) => base,
         Err(error) => {
             flaws.add("backendRef", error.to_string());
@@ -95,100 +96,21 @@ fn kit<K: Kind>(document: &Document, releases: &mut Vec<Release>, flaws: &mut Fl
     for (member, sentence) in base.flaws() {
         flaws.add(&format!("backendRef.{member}"), sentence);
     }
-    *releases = self::releases(document, &base, flaws);
+    let needs = Needs {
+        backend: K::BACKEND,
+        release: base.needs_release(),
+        image: base.needs_image(),
+        takes_versions: base.takes_versions(),
+    };
+    *releases = releases::releases(document, needs, flaws);
     let classes = classes(document, &base, flaws);
     let parameters = parameters("parameters", &document.parameters, flaws, |words| base.target(words));
     let of_nodes =
         self::parameters("nodeParameters", &document.node_parameters, flaws, |words| base.node_target(words));
-    limits::<K>(document, &base, flaws);
-    default_groups::<K>(document, &classes, flaws);
+    limits(document, K::BACKEND, &base.networks(), flaws);
+    let known = |class: &str| classes.contains_key(class);
+    default_groups(document, K::BACKEND, &known, flaws);
     Some(Kit { base, classes, parameters, node_parameters: of_nodes })
-}
-
-fn releases<K: Kind>(document: &Document, base: &K, flaws: &mut Flaws<'_>) -> Vec<Release> {
-    let single = document.version.is_some() || document.image.is_some() || document.image_version.is_some();
-    if single && !document.releases.is_empty() {
-        flaws.add("version", "stands beside releases: put it into the list, or leave the list out");
-    }
-    let own = single.then(|| ReleaseDocument {
-        version: document.version.clone(),
-        image: document.image.clone(),
-        image_version: document.image_version.clone(),
-        ..ReleaseDocument::default()
-    });
-    let mut found: Vec<Release> = Vec::new();
-    let listed = document.releases.iter().enumerate().map(|(i, r)| (format!("releases[{i}]."), r));
-    for (path, release) in own.iter().map(|r| (String::new(), r)).chain(listed) {
-        let Some(release) = self::release(&path, release, base, flaws) else { continue };
-        if found.iter().any(|other| other.version == release.version) {
-            flaws.add(&format!("{path}version"), "is there already");
-        }
-        found.push(release);
-    }
-    if found.is_empty() && base.needs_release() {
-        flaws.add("releases", "is empty: there is nothing that a cluster could run");
-    }
-    if !found.is_empty() && !found.iter().any(|r| r.enabled) {
-        flaws.add("releases", "has none that is enabled; to switch the template off, set enabled to false");
-    }
-    if !found.is_empty() && !base.takes_versions() {
-        flaws.add("backendRef.versionParameter", "is missing: releases have nowhere to go");
-    }
-    found
-}
-
-/// A version and an image that belong together.
-fn release<K: Kind>(
-    path: &str,
-    document: &ReleaseDocument,
-    base: &K,
-    flaws: &mut Flaws<'_>,
-) -> Option<Release> {
-    let Some(text) = &document.version else {
-        let sentence = match &document.image {
-            Some(_) => "is missing: an image without a version tells nobody what runs",
-            None => "is missing",
-        };
-        flaws.add(&format!("{path}version"), sentence);
-        return None;
-    };
-    let version = match Version::try_from(text.clone()) {
-        Ok(version) => version,
-        Err(error) => {
-            flaws.add(&format!("{path}version"), format!("is {error}"));
-            return None;
-        }
-    };
-    if let Some(own) = &document.image_version
-        && Version::try_from(own.clone()) != Ok(version.clone())
-    {
-        flaws.add(
-            &format!("{path}imageVersion"),
-            format!("is not version {version}: they do not belong together"),
-        );
-    }
-    let image = document.image.as_ref().filter(|image| !image.is_empty());
-    if image.is_none() && base.needs_image() {
-        flaws.add(
-            &format!("{path}image"),
-            format!("is missing: {} needs the image of version {version}", K::BACKEND),
-        );
-    }
-    if let Some(of_tag) = image.and_then(|image| Version::of_tag(image)).filter(|tag| *tag != version) {
-        let sentence =
-            format!("has the tag of {of_tag}, and version is {version}: they do not belong together");
-        flaws.add(&format!("{path}image"), sentence);
-    }
-    if image.is_some_and(|image| image.len() > 512 || !image.chars().all(|c| c.is_ascii_graphic())) {
-        flaws.add(&format!("{path}image"), "is no image: up to 512 characters without blanks");
-    }
-    Some(Release {
-        version,
-        image: image.cloned(),
-        enabled: document.enabled != Some(false),
-        deprecated: document.deprecated.clone(),
-        allowed_upgrades: document.allowed_upgrades.clone(),
-    })
 }
 
 fn classes<K: Kind>(
@@ -197,32 +119,41 @@ fn classes<K: Kind>(
     flaws: &mut Flaws<'_>,
 ) -> BTreeMap<String, Class<K::Machine>> {
     let mut found = BTreeMap::new();
+    each_class(document, K::BACKEND, flaws, &mut |name, class| {
+        let machine: K::Machine = read(&class.machine)?;
+        match base.machine_flaw(&machine) {
+            Some(flaw) => return Err(flaw),
+            None => found.insert(name.to_owned(), Class { machine, scale_to_zero: class.scale_to_zero }),
+        };
+        Ok(())
+    });
+    found
+}
+
+/// `take`: reads what the nodes of a class are; why it cannot.
+fn each_class(
+    document: &Document,
+    backend: Backend,
+    flaws: &mut Flaws<'_>,
+    take: &mut dyn FnMut(&str, &ClassDocument) -> Result<(), String>,
+) {
     for (name, class) in &document.allowed_node_classes {
         let path = under("allowedNodeClasses", name);
         if name.is_empty() || name.len() > 63 {
             flaws.add(&path, "has no name of 1 to 63 characters");
         }
-        if !K::BACKEND.capabilities().node_groups {
-            flaws.add("allowedNodeClasses", format!("{} has no node groups", K::BACKEND));
+        if !backend.capabilities().node_groups {
+            flaws.add("allowedNodeClasses", format!("{backend} has no node groups"));
             continue;
         }
-        let machine =
-            read::<K::Machine>(&class.machine).and_then(|machine| match base.machine_flaw(&machine) {
-                Some(flaw) => Err(flaw),
-                None => Ok(machine),
-            });
-        match machine {
-            Ok(machine) => {
-                found.insert(name.clone(), Class { machine, scale_to_zero: class.scale_to_zero });
-            }
-            Err(sentence) => flaws.add(&format!("{path}.machine"), sentence),
+        if let Err(sentence) = take(name, class) {
+            flaws.add(&format!("{path}.machine"), sentence);
         }
     }
-    found
 }
 
 fn read<T: DeserializeOwned>(members: &serde_json::Map<String, Value>) -> Result<T, String> {
-    serde_json::from_value(Value::Object(members.clone())).map_err(|e| e.to_string())
+    json::read(Value::Object(members.clone())).map_err(|e| e.to_string())
 }
 
 fn parameters<T>(
@@ -235,6 +166,22 @@ where
     T: PartialEq,
 {
     let mut found: BTreeMap<String, Parameter<T>> = BTreeMap::new();
+    each_parameter(member, rules, flaws, &mut |name, rule| {
+        let target = target(rule.target.as_deref().unwrap_or(name))?;
+        let other = found.iter().find(|(_, p)| p.target == target).map(|(other, _)| other.clone());
+        found.insert(name.to_owned(), Parameter { rule: rule.clone(), target });
+        other.map_or(Ok(()), |other| Err(format!("is that of {other} too")))
+    });
+    found
+}
+
+/// `take`: finds where the value of a parameter goes; what is wrong with that.
+fn each_parameter(
+    member: &str,
+    rules: &BTreeMap<String, Rule>,
+    flaws: &mut Flaws<'_>,
+    take: &mut dyn FnMut(&str, &Rule) -> Result<(), String>,
+) {
     for (name, rule) in rules {
         let path = under(member, name);
         if name.is_empty() || name.len() > 63 {
@@ -243,29 +190,23 @@ where
         for (part, sentence) in rule.flaws() {
             flaws.add(&format!("{path}.{part}"), sentence);
         }
-        match target(rule.target.as_deref().unwrap_or(name)) {
-            Ok(target) => {
-                if let Some((other, _)) = found.iter().find(|(_, p)| p.target == target) {
-                    flaws.add(&format!("{path}.target"), format!("is that of {other} too"));
-                }
-                found.insert(name.clone(), Parameter { rule: rule.clone(), target });
-            }
-            Err(sentence) => flaws.add(&format!("{path}.target"), sentence),
+        if let Err(sentence) = take(name, rule) {
+            flaws.add(&format!("{path}.target"), sentence);
         }
     }
-    found
 }
 
 /// What no claim could ask for is no default.
-fn default_groups<K: Kind>(
+fn default_groups(
     document: &Document,
-    classes: &BTreeMap<String, Class<K::Machine>>,
+    backend: Backend,
+    is_class: &dyn Fn(&str) -> bool,
     flaws: &mut Flaws<'_>,
 ) {
-    let can = K::BACKEND.capabilities();
+    let can = backend.capabilities();
     let groups = &document.default_node_groups;
     if !can.node_groups && !groups.is_empty() {
-        flaws.add("defaultNodeGroups", format!("{} has no node groups", K::BACKEND));
+        flaws.add("defaultNodeGroups", format!("{backend} has no node groups"));
         return;
     }
     let mut seen = BTreeSet::new();
@@ -276,7 +217,7 @@ fn default_groups<K: Kind>(
         if !seen.insert(&group.name) {
             flaw(".name", "is there already".into());
         }
-        if !classes.contains_key(&group.class) {
+        if !is_class(&group.class) {
             flaw(".class", "is none of allowedNodeClasses".into());
         }
         if group.count.is_some() == group.autoscale.is_some() {
@@ -290,7 +231,7 @@ fn default_groups<K: Kind>(
             (".taints", !group.taints.is_empty(), can.taints),
         ] {
             if set && !fits {
-                flaw(member, format!("is nothing that {} has", K::BACKEND));
+                flaw(member, format!("is nothing that {backend} has"));
             }
         }
     }
@@ -301,15 +242,15 @@ fn default_groups<K: Kind>(
     }
 }
 
-fn limits<K: Kind>(document: &Document, base: &K, flaws: &mut Flaws<'_>) {
-    let can = K::BACKEND.capabilities();
+fn limits(document: &Document, backend: Backend, variables: &NetworkVariables, flaws: &mut Flaws<'_>) {
+    let can = backend.capabilities();
     let limits = &document.limits;
     if limits.min_nodes.zip(limits.max_nodes).is_some_and(|(least, most)| least > most) {
         flaws.add("limits.minNodes", "is above maxNodes");
     }
     let own = limits.control_plane_replicas.as_deref().unwrap_or(can.control_planes);
     if let Some(wrong) = own.iter().find(|n| !can.control_planes.contains(n)) {
-        flaws.add("limits.controlPlaneReplicas", format!("has {wrong}, which {} cannot make", K::BACKEND));
+        flaws.add("limits.controlPlaneReplicas", format!("has {wrong}, which {backend} cannot make"));
     }
     if let Some(default) = document.default_control_plane_replicas
         && !u32::try_from(default).is_ok_and(|default| own.contains(&default))
@@ -317,13 +258,12 @@ fn limits<K: Kind>(document: &Document, base: &K, flaws: &mut Flaws<'_>) {
         flaws.add("defaultControlPlaneReplicas", "is none of those that claims may have");
     }
     if !limits.release_images.is_empty() && !can.release_image {
-        flaws.add("limits.releaseImages", format!("{} takes no image from a claim", K::BACKEND));
+        flaws.add("limits.releaseImages", format!("{backend} takes no image from a claim"));
     }
     if limits.release_images.iter().any(String::is_empty) {
         flaws.add("limits.releaseImages", "has an empty text, which lets claims bring any image");
     }
     let seen: BTreeSet<NetworkField> = limits.network.iter().copied().collect();
-    let variables = base.networks();
     for field in seen {
         let goes = match field {
             NetworkField::PodCidr | NetworkField::ServiceCidr => can.cluster_cidrs,

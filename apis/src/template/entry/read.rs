@@ -30,7 +30,7 @@ pub(super) fn document(data: &Value) -> (Document, Vec<Flaw>) {
             sound.insert(key.clone(), member.clone());
         }
     }
-    match serde_json::from_value(Value::Object(sound)) {
+    match crate::json::read(Value::Object(sound)) {
         Ok(document) => (document, flaws),
         // Each member was read by itself, so this is none of theirs.
         Err(error) => {
@@ -52,14 +52,18 @@ fn parts(key: &str, member: &Value, path: &str, flaws: &mut Vec<Flaw>) -> Value 
             Value::Array(sound.map(|(_, item)| item.clone()).collect())
         }
         Value::Object(items) => {
-            let sound = items.iter().filter(|(name, item)| {
+            let mut sound = Map::new();
+            for (name, item) in items {
                 let mut path = path.to_owned();
                 push_key(&mut path, name);
-                let wrong = flaw(key, &json!({ name.as_str(): item }), &path);
-                flaws.extend(wrong.clone());
-                wrong.is_none()
-            });
-            Value::Object(sound.map(|(name, item)| (name.clone(), item.clone())).collect())
+                match flaw(key, &json!({ name.as_str(): item }), &path) {
+                    Some(wrong) => flaws.push(wrong),
+                    None => {
+                        sound.insert(name.clone(), item.clone());
+                    }
+                }
+            }
+            Value::Object(sound)
         }
         other => {
             flaws.extend(flaw(key, other, path));
@@ -71,7 +75,7 @@ fn parts(key: &str, member: &Value, path: &str, flaws: &mut Vec<Flaw>) -> Value 
 
 /// Why a document with nothing but this member cannot be read.
 fn flaw(key: &str, member: &Value, path: &str) -> Option<Flaw> {
-    let alone = serde_json::from_value::<Document>(json!({ key: member }));
+    let alone = crate::json::read::<Document>(json!({ key: member }));
     let sentence = alone.err()?.to_string();
     // All other fields have nothing to do with one that nobody knows.
     let unknown = sentence.starts_with(&format!("unknown field `{key}`"));
