@@ -2,6 +2,10 @@
 
 /// At most `max` bytes, cut between characters, control characters replaced by spaces.
 pub fn bounded(text: &str, max: usize) -> String {
+    // As nearly all are.
+    if text.len() <= max && text.bytes().all(|b| matches!(b, b' '..=b'~')) {
+        return text.to_owned();
+    }
     let cut = if text.len() <= max {
         text.len()
     } else {

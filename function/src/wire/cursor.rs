@@ -1,4 +1,6 @@
 //! The protobuf wire format, as far as Struct, Value and `ListValue` need it.
+//!
+//! This is most of what a pass does, some ten thousand times: `#[inline]` holds where the rest is built for size.
 
 use super::Error;
 
@@ -37,6 +39,7 @@ impl<'de> Cursor<'de> {
     }
 
     /// The next field and its number.
+    #[inline]
     pub(super) fn next(&mut self) -> Result<Option<(u32, Field<'de>)>, Error> {
         if self.rest.is_empty() {
             return Ok(None);
@@ -67,6 +70,7 @@ impl<'de> Cursor<'de> {
     }
 
     /// The next message in field 1, the only field of Struct and `ListValue`; others are skipped.
+    #[inline]
     pub(super) fn next_item(&mut self) -> Result<Option<&'de [u8]>, Error> {
         while let Some((number, field)) = self.next()? {
             if number == 1 {
@@ -77,6 +81,7 @@ impl<'de> Cursor<'de> {
     }
 
     /// Nearly all are one byte: numbers of fields, and lengths of what is short.
+    #[inline]
     fn varint(&mut self) -> Result<u64, Error> {
         match self.rest {
             [byte @ ..0x80, rest @ ..] => {
@@ -103,6 +108,7 @@ impl<'de> Cursor<'de> {
         Err(malformed("a varint does not fit 64 bits"))
     }
 
+    #[inline]
     fn take(&mut self, len: usize) -> Result<&'de [u8], Error> {
         let (head, rest) = self.rest.split_at_checked(len).ok_or_else(truncated)?;
         self.rest = rest;
@@ -112,6 +118,7 @@ impl<'de> Cursor<'de> {
 
 impl<'de> Kind<'de> {
     /// Reads a Value; one with nothing set is null.
+    #[inline]
     pub(super) fn of(value: &'de [u8]) -> Result<Self, Error> {
         let mut kind = Self::Null;
         let mut cursor = Cursor::new(value);
@@ -132,6 +139,7 @@ impl<'de> Kind<'de> {
 }
 
 /// The key and the Value of one entry of a Struct. Either may be left out when it is empty.
+#[inline]
 pub(super) fn entry(bytes: &[u8]) -> Result<(&str, &[u8]), Error> {
     let (mut key, mut value): (&[u8], &[u8]) = (b"", b"");
     let mut cursor = Cursor::new(bytes);
@@ -145,10 +153,12 @@ pub(super) fn entry(bytes: &[u8]) -> Result<(&str, &[u8]), Error> {
     Ok((text(key)?, value))
 }
 
+#[inline]
 pub(super) fn text(bytes: &[u8]) -> Result<&str, Error> {
     std::str::from_utf8(bytes).map_err(|_| malformed("a string is not UTF-8"))
 }
 
+#[inline]
 fn len(field: Field<'_>) -> Result<&[u8], Error> {
     match field {
         Field::Len(bytes) => Ok(bytes),

@@ -3,7 +3,7 @@
 //! Most of what is written is JSON already, and its keys are in order. For the rest there is [`super::ser`], which also says
 //! what is wrong with what cannot be written.
 
-use prost::bytes::{BufMut as _, Bytes, BytesMut};
+use prost::bytes::Bytes;
 use serde_json::{Map, Number, Value};
 
 use super::{
@@ -17,10 +17,10 @@ pub(super) fn to_struct(value: &Value) -> Option<Bytes> {
     let mut lengths = Vec::with_capacity(64);
     object(map, MAX_DEPTH, &mut lengths)?;
     let len = lengths[0];
-    let mut writer = Writer { out: BytesMut::with_capacity(len), lengths: &lengths, next: 1 };
+    let mut writer = Writer { out: Vec::with_capacity(len), lengths: &lengths, next: 1 };
     writer.fields(map);
     debug_assert_eq!((writer.out.len(), writer.next), (len, lengths.len()));
-    Some(writer.out.freeze())
+    Some(writer.out.into())
 }
 
 /// The length of a Value. Those of the objects and lists in it are noted in the order in which they are written.
@@ -65,7 +65,7 @@ fn double(number: &Number) -> Option<f64> {
 
 /// Writes what was measured.
 struct Writer<'a> {
-    out: BytesMut,
+    out: Vec<u8>,
     lengths: &'a [usize],
     /// The next object or list.
     next: usize,
@@ -77,7 +77,7 @@ impl Writer<'_> {
             let len = self.len(value);
             frame(0x0a, framed(key.len()) + framed(len), &mut self.out);
             frame(0x0a, key.len(), &mut self.out);
-            self.out.put_slice(key.as_bytes());
+            self.out.extend_from_slice(key.as_bytes());
             frame(0x12, len, &mut self.out);
             self.value(value);
         }
@@ -95,16 +95,16 @@ impl Writer<'_> {
 
     fn value(&mut self, value: &Value) {
         match value {
-            Value::Null => self.out.put_slice(&[0x08, 0]),
-            Value::Bool(bit) => self.out.put_slice(&[0x20, u8::from(*bit)]),
+            Value::Null => self.out.extend_from_slice(&[0x08, 0]),
+            Value::Bool(bit) => self.out.extend_from_slice(&[0x20, u8::from(*bit)]),
             Value::Number(number) => {
-                self.out.put_u8(0x11);
+                self.out.push(0x11);
                 // Measured before, so it is one.
-                self.out.put_f64_le(double(number).unwrap_or_default());
+                self.out.extend_from_slice(&double(number).unwrap_or_default().to_le_bytes());
             }
             Value::String(text) => {
                 frame(0x1a, text.len(), &mut self.out);
-                self.out.put_slice(text.as_bytes());
+                self.out.extend_from_slice(text.as_bytes());
             }
             Value::Object(map) => {
                 self.open(0x2a);

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use prost::{
-    bytes::{BufMut as _, Bytes, BytesMut},
+    bytes::Bytes,
     encoding::{encode_varint, encoded_len_varint},
 };
 
@@ -26,10 +26,10 @@ impl Node {
     /// The whole message, for which this must be an object.
     pub(super) fn into_struct(self) -> Result<Bytes, Error> {
         let Self::Struct { fields, len } = self else { return Err(Error::new("expected an object")) };
-        let mut out = BytesMut::with_capacity(len);
+        let mut out = Vec::with_capacity(len);
         write_fields(&fields, &mut out);
         debug_assert_eq!(out.len(), len);
-        Ok(out.freeze())
+        Ok(out.into())
     }
 
     pub(super) fn object(mut fields: Vec<(Key, Self)>) -> Self {
@@ -60,17 +60,17 @@ impl Node {
         }
     }
 
-    fn write(&self, out: &mut BytesMut) {
+    fn write(&self, out: &mut Vec<u8>) {
         match self {
-            Self::Null => out.put_slice(&[0x08, 0]),
-            Self::Bool(bit) => out.put_slice(&[0x20, u8::from(*bit)]),
+            Self::Null => out.extend_from_slice(&[0x08, 0]),
+            Self::Bool(bit) => out.extend_from_slice(&[0x20, u8::from(*bit)]),
             Self::Number(number) => {
-                out.put_u8(0x11);
-                out.put_f64_le(*number);
+                out.push(0x11);
+                out.extend_from_slice(&number.to_le_bytes());
             }
             Self::String(text) => {
                 frame(0x1a, text.len(), out);
-                out.put_slice(text.as_bytes());
+                out.extend_from_slice(text.as_bytes());
             }
             Self::Struct { fields, len } => {
                 frame(0x2a, *len, out);
@@ -87,11 +87,11 @@ impl Node {
     }
 }
 
-fn write_fields(fields: &[(Key, Node)], out: &mut BytesMut) {
+fn write_fields(fields: &[(Key, Node)], out: &mut Vec<u8>) {
     for (key, value) in fields {
         frame(0x0a, entry_len(key, value), out);
         frame(0x0a, key.len(), out);
-        out.put_slice(key.as_bytes());
+        out.extend_from_slice(key.as_bytes());
         frame(0x12, value.len(), out);
         value.write(out);
     }
@@ -107,7 +107,11 @@ pub(super) fn framed(len: usize) -> usize {
 }
 
 /// A tag of one byte and the length of what follows.
-pub(super) fn frame(tag: u8, len: usize, out: &mut BytesMut) {
-    out.put_u8(tag);
-    encode_varint(len as u64, out);
+pub(super) fn frame(tag: u8, len: usize, out: &mut Vec<u8>) {
+    out.push(tag);
+    match u8::try_from(len) {
+        // As most are.
+        Ok(len @ ..0x80) => out.push(len),
+        _ => encode_varint(len as u64, out),
+    }
 }
