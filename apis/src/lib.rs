@@ -20,6 +20,7 @@ pub mod phase;
 pub mod pool;
 pub mod pool_report;
 pub mod pool_status;
+pub mod redact;
 pub mod status;
 pub mod template;
 pub mod xrd;

@@ -10,8 +10,9 @@ pub mod object;
 pub mod ownership;
 pub mod pool;
 pub mod reason;
-mod redact;
 mod report;
 pub mod step;
 pub mod supply;
 pub mod world;
+
+use testplatform_apis::redact;

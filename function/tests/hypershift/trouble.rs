@@ -110,3 +110,21 @@ fn nonsense_in_a_status_costs_nobody_a_cluster() {
         assert_eq!(world.node_pools.len(), 1);
     }
 }
+
+/// What a cloud answers may quote what it was asked with.
+#[test]
+fn what_the_hub_says_is_told_without_what_may_be_a_secret() {
+    let mut world = World::hosted();
+    world.settle();
+    world
+        .hypershift_says(&[("InfrastructureReady", "False", "Failed"), ("EtcdAvailable", "False", "Failed")]);
+    for condition in world.remote.as_mut().unwrap()["status"]["conditions"].as_array_mut().unwrap() {
+        condition["message"] =
+            json!("cloud refused: aws_secret_access_key=hunter2 token: hunter2 (key AKIAIOSFODNN7EXAMPLE)");
+    }
+    world.settle();
+    assert_eq!(world.status["lastError"]["reason"], "InfrastructureReady");
+    let told = world.status.to_string() + &level(&world, "InfrastructureReady").1;
+    assert!(told.contains("cloud refused"), "{told}");
+    assert!(!told.contains("hunter2") && !told.contains("AKIA"), "{told}");
+}

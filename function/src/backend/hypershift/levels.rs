@@ -4,6 +4,7 @@ use testplatform_apis::{
     condition::{ConditionStatus, ControlPlaneLevel, Infrastructure, NodesLevel, SetupLevel, SpecLevel},
     foreign::{hypershift::conditions, meta::ObservedCondition},
     names::ours,
+    redact::redacted,
     status::{NodePoolStatus, NodesStatus, ProgressStatus},
 };
 
@@ -49,7 +50,8 @@ pub(super) fn levels(
 }
 
 fn level<R>(status: ConditionStatus, reason: R, message: impl Into<String>) -> Level<R> {
-    Level { status, reason, message: message.into() }
+    // Most of it is the hub's.
+    Level { status, reason, message: redacted(&message.into(), 1024) }
 }
 
 fn infrastructure(facts: &Facts<'_>) -> Option<Level<Infrastructure>> {
@@ -204,7 +206,7 @@ fn nodes(facts: &Facts<'_>) -> NodesStatus {
 fn progress(facts: &Facts<'_>) -> ProgressStatus {
     let step = |step: &str, message: String| ProgressStatus {
         step: Some(step.to_owned()),
-        message: Some(bounded(&message, 512)),
+        message: Some(bounded(&redacted(&message, 512), 512)),
         percent: None,
     };
     if facts.remote.metadata.deletion_timestamp.is_some() {

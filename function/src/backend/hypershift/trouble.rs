@@ -1,7 +1,10 @@
 //! What is wrong with a HostedCluster or its NodePools: what will not pass unless somebody changes something, and what may.
 
 use jiff::{SignedDuration, Timestamp};
-use testplatform_apis::foreign::{hypershift::conditions, meta::ObservedCondition};
+use testplatform_apis::{
+    foreign::{hypershift::conditions, meta::ObservedCondition},
+    redact::redacted,
+};
 
 use super::facts::Facts;
 use crate::text::bounded;
@@ -16,7 +19,7 @@ pub(super) const DEGRADED: SignedDuration = SignedDuration::from_mins(2);
 pub(super) struct Trouble {
     /// As one word: the type of the condition.
     pub reason: String,
-    /// In the hub's words.
+    /// In the hub's words, without what may be a secret.
     pub message: String,
     pub since: Option<Timestamp>,
     /// Whether it can only pass if somebody changes something.
@@ -31,7 +34,7 @@ impl Trouble {
         let line = said.lines().next().unwrap_or_default();
         Self {
             reason: bounded(&condition.type_, 63),
-            message: bounded(&format!("{whose}{line}"), 768),
+            message: bounded(&redacted(&format!("{whose}{line}"), 768), 768),
             since: condition.last_transition_time,
             terminal,
         }

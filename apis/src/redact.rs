@@ -1,5 +1,5 @@
-//! Sentences of Hive's and of the clouds behind it, fit to be read by whoever may read the claim: short, on one line, and without
-//! what may be a secret. They are made from patterns in the installer's log, and may quote it.
+//! Sentences of a hub's backends and of the clouds behind them, fit to be read by whoever may read the claim: short, on one line, and
+//! without what may be a secret. They may quote logs and answers of clouds.
 
 /// What stands for something left out.
 const LEFT_OUT: &str = "[…]";
