@@ -3,10 +3,12 @@
 //! An error here is FATAL: nothing may be planned on half a picture.
 
 mod composite;
+mod credentials;
 mod details;
 mod environment;
 mod link;
 pub(crate) mod look;
+mod memory;
 mod node_pool;
 mod peers;
 mod pools;
@@ -18,19 +20,10 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use prost::{Message as _, bytes::Bytes};
-use testplatform_apis::{
-    condition::FatalReason,
-    foreign::{
-        cluster_claim,
-        meta::{ObservedCondition, condition},
-        object::{AnyRemote, Object},
-    },
-    input::Settings,
-    names::{Uid, crossplane, ours},
-    phase::Phase,
-};
+use testplatform_apis::{condition::FatalReason, input::Settings, names::ours};
 
 pub use composite::Composite;
+pub use credentials::Credentials;
 pub use details::Details;
 pub use environment::{Environment, EnvironmentConfig};
 pub use link::Link;
@@ -122,58 +115,6 @@ pub struct Observed {
     pub now: Timestamp,
 }
 
-/// The observed `credentials` Object.
-#[derive(Debug)]
-pub struct Credentials {
-    /// The Object.
-    pub object: Object<AnyRemote>,
-    /// What its connection Secret holds.
-    pub details: Details,
-}
-
-impl Credentials {
-    /// The Secret that it observes or would observe.
-    pub fn secret_name(&self) -> &str {
-        self.object.spec.for_provider.manifest["metadata"]["name"].as_str().unwrap_or_default()
-    }
-
-    /// Whether it is paused by annotation.
-    pub fn paused(&self) -> bool {
-        self.object.metadata.annotation(crossplane::PAUSED) == Some("true")
-    }
-
-    /// Whether it was ever reconciled far enough to have its finalizer; a paused one could then never be deleted.
-    pub fn has_finalizer(&self) -> bool {
-        self.object.metadata.finalizers.iter().any(|f| f == crossplane::FINALIZER)
-    }
-
-    /// Whether its connection Secret is lost: provider-kubernetes writes it before it says Synced.
-    pub fn lost(&self) -> bool {
-        let synced = condition(&self.object.status.conditions, "Synced");
-        let read = self.details.has_kubeconfig_key() && self.object.status.at_provider.manifest.is_some();
-        synced.is_some_and(ObservedCondition::is_true) && !read
-    }
-
-    /// Whether provider-kubernetes looked at the Secret `name` and found no kubeconfig.
-    pub fn looked_in_vain(&self, name: &str) -> bool {
-        let Some(synced) = condition(&self.object.status.conditions, "Synced") else { return false };
-        let missing =
-            ["does not exist", "not found", "no such field"].iter().any(|w| synced.message.contains(w));
-        self.secret_name() == name
-            && !self.details.has_kubeconfig()
-            && !self.lost()
-            && (synced.is_true() || missing)
-    }
-
-    /// The kubeconfig and password of the Secret `name`, once they are really that Secret's: provider-kubernetes
-    /// writes connection details before status, so what it last observed must be this Secret.
-    pub fn of(&self, name: &str) -> Option<&Details> {
-        let observed = self.object.status.at_provider.manifest.as_ref()?;
-        (self.secret_name() == name && observed.metadata.name == name && self.details.has_kubeconfig())
-            .then_some(&self.details)
-    }
-}
-
 impl Observed {
     /// Decodes what concerns us. Resources of other steps are left alone.
     pub fn decode(
@@ -249,83 +190,6 @@ impl Observed {
             self.details = Details::default();
             credentials.details = Details::default();
         }
-    }
-
-    /// Whether the claim ever was ready. Three witnesses beside the status, because a restore drops status:
-    /// the composite's own connection details hold a kubeconfig, it is noted on the writer when it became ready, or the
-    /// composite is Ready and a kubeconfig is or was there. Ready alone is not believed: ready means that the kubeconfig is there.
-    pub fn ever_ready(&self) -> bool {
-        let seen = self.details.has_kubeconfig_key()
-            || self.credentials.as_ref().is_some_and(|c| c.details.has_kubeconfig());
-        self.details.has_kubeconfig()
-            || self.composite.status.ready_at.is_some()
-            || self.note(ours::READY_AT).is_some()
-            || (self.composite.is_ready() && seen)
-    }
-
-    /// Whether a cluster was made for this composite although no writer is observed: then none is made again.
-    pub fn made_before(&self) -> bool {
-        self.left_behind() || self.details.has_kubeconfig_key()
-    }
-
-    /// Whether it may still be there. Emptied keys alone are those of an end, also of one before anything was made.
-    pub fn left_behind(&self) -> bool {
-        self.remembered_uid().is_some() || self.details.has_kubeconfig() || self.ending()
-    }
-
-    /// Whether what was made for this composite is a claim for a cluster out of a pool, as status or `credentials` remember it.
-    pub fn out_of_a_pool(&self) -> Option<bool> {
-        let told = self.composite.status.backend.as_ref().and_then(|b| b.kind.as_deref());
-        let noted = self.credentials_note(ours::POOL).map(|_| true);
-        told.map(|kind| kind == cluster_claim::KIND).or(noted)
-    }
-
-    /// Whether it is still open from which pool the cluster comes: nothing was asked of a hub, and nothing is over.
-    pub fn pool_is_open(&self) -> bool {
-        let over = matches!(self.composite.status.phase, Some(Phase::Deprovisioned | Phase::Failed));
-        self.writer.is_none() && !self.made_before() && !over
-    }
-
-    /// The uid of the remote object, as status or the `credentials` Object remember it.
-    pub fn remembered_uid(&self) -> Option<Uid> {
-        let told = self.composite.status.backend.as_ref().and_then(|b| b.uid.clone());
-        told.or_else(|| self.credentials_note(ours::REMOTE_UID).map(str::to_owned)).map(Uid)
-    }
-
-    /// The uid to look for while its writer is gone. That of a first try which vanished is none.
-    pub fn sought_uid(&self) -> Option<Uid> {
-        let of_writer = self.writer.as_ref().and_then(Writer::uid);
-        of_writer.or_else(|| self.remembered_uid().filter(|uid| self.vanished().as_ref() != Some(uid)))
-    }
-
-    /// Which try at the remote object this is: as the writer has it, else as status or `credentials` remember it.
-    pub fn attempt(&self) -> i64 {
-        let told = self.composite.status.backend.as_ref().and_then(|b| b.attempt);
-        let noted = self.credentials_note(ours::ATTEMPT).and_then(|a| a.parse().ok());
-        let remembered = || told.max(noted).unwrap_or(1);
-        self.writer.as_ref().map_or_else(remembered, Writer::attempt)
-    }
-
-    /// Uid of the first try, which vanished, of a second one.
-    pub fn vanished(&self) -> Option<Uid> {
-        let noted = || Some(Uid(self.credentials_note(ours::VANISHED_UID)?.to_owned()));
-        self.writer.as_ref().map_or_else(noted, Writer::vanished)
-    }
-
-    /// A note of ours, on the writer or, where the writer's removal is the end of the cluster, on `credentials`.
-    pub fn note(&self, key: &str) -> Option<&str> {
-        let of_writer = self.writer.as_ref().and_then(|w| w.object.metadata.annotation(key));
-        of_writer.or_else(|| self.credentials_note(key))
-    }
-
-    fn credentials_note(&self, key: &str) -> Option<&str> {
-        self.credentials.as_ref()?.object.metadata.annotation(key)
-    }
-
-    /// Whether the writer was taken away to end the cluster. That it is not observed then proves nothing: core drops its
-    /// reference to what is not desired, and does not wait for it to go.
-    pub fn ending(&self) -> bool {
-        self.note(ours::ENDING).is_some()
     }
 }
 

@@ -19,6 +19,7 @@ mod find;
 mod groups;
 mod network;
 mod order;
+mod refusal;
 mod resolve;
 mod site;
 mod words;
@@ -38,6 +39,8 @@ pub use order::{Asked, Chosen, Group, Order, Setting, Size, Whole};
 pub use site::Site;
 pub(crate) use site::shortened;
 pub use words::{COMPANIONS, Words};
+
+use refusal::{Refusal, listed, said};
 
 use crate::{
     observed::Observed,
@@ -97,37 +100,6 @@ pub struct Terms {
     pub max_lifetime: Option<GoDuration>,
     /// How long provisioning may take, as the claim says, else the entry.
     pub provision: Option<GoDuration>,
-}
-
-/// Something that cannot be had: all of them are said at once.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Refusal {
-    /// What it is about.
-    reason: Request,
-    /// Path of the field.
-    path: String,
-    /// A sentence without its end.
-    sentence: String,
-}
-
-/// The most refusals that are said in full.
-const SAID: usize = 10;
-
-/// Refusals as one sentence: the weightiest reason, every path.
-fn said(refusals: &[Refusal]) -> Remark {
-    let reason = refusals.iter().map(|r| r.reason).min().unwrap_or(Request::FieldRefused);
-    Remark::new(
-        reason,
-        format!("{}; correct the claim", listed(refusals.iter().map(|r| (&r.path, &r.sentence)))),
-    )
-}
-
-fn listed<'a>(all: impl Iterator<Item = (&'a String, &'a String)>) -> String {
-    let words: Vec<String> =
-        all.map(|(path, sentence)| format!("{} {}", bounded(path, 256), bounded(sentence, 512))).collect();
-    let more = words.len().saturating_sub(SAID);
-    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-    format!("{}{more}", words[..words.len().min(SAID)].join("; "))
 }
 
 impl Templated {

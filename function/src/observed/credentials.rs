@@ -1,0 +1,63 @@
+//! The Object that observes the credentials.
+
+use testplatform_apis::{
+    foreign::{
+        meta::{ObservedCondition, condition},
+        object::{AnyRemote, Object},
+    },
+    names::crossplane,
+};
+
+use super::Details;
+
+/// The observed `credentials` Object.
+#[derive(Debug)]
+pub struct Credentials {
+    /// The Object.
+    pub object: Object<AnyRemote>,
+    /// What its connection Secret holds.
+    pub details: Details,
+}
+
+impl Credentials {
+    /// The Secret that it observes or would observe.
+    pub fn secret_name(&self) -> &str {
+        self.object.spec.for_provider.manifest["metadata"]["name"].as_str().unwrap_or_default()
+    }
+
+    /// Whether it is paused by annotation.
+    pub fn paused(&self) -> bool {
+        self.object.metadata.annotation(crossplane::PAUSED) == Some("true")
+    }
+
+    /// Whether it was ever reconciled far enough to have its finalizer; a paused one could then never be deleted.
+    pub fn has_finalizer(&self) -> bool {
+        self.object.metadata.finalizers.iter().any(|f| f == crossplane::FINALIZER)
+    }
+
+    /// Whether its connection Secret is lost: provider-kubernetes writes it before it says Synced.
+    pub fn lost(&self) -> bool {
+        let synced = condition(&self.object.status.conditions, "Synced");
+        let read = self.details.has_kubeconfig_key() && self.object.status.at_provider.manifest.is_some();
+        synced.is_some_and(ObservedCondition::is_true) && !read
+    }
+
+    /// Whether provider-kubernetes looked at the Secret `name` and found no kubeconfig.
+    pub fn looked_in_vain(&self, name: &str) -> bool {
+        let Some(synced) = condition(&self.object.status.conditions, "Synced") else { return false };
+        let missing =
+            ["does not exist", "not found", "no such field"].iter().any(|w| synced.message.contains(w));
+        self.secret_name() == name
+            && !self.details.has_kubeconfig()
+            && !self.lost()
+            && (synced.is_true() || missing)
+    }
+
+    /// The kubeconfig and password of the Secret `name`, once they are really that Secret's: provider-kubernetes
+    /// writes connection details before status, so what it last observed must be this Secret.
+    pub fn of(&self, name: &str) -> Option<&Details> {
+        let observed = self.object.status.at_provider.manifest.as_ref()?;
+        (self.secret_name() == name && observed.metadata.name == name && self.details.has_kubeconfig())
+            .then_some(&self.details)
+    }
+}

@@ -1,0 +1,88 @@
+//! What earlier passes left to remember them by: status, which a restore may lose, and beside it the notes on writer and `credentials`.
+
+use testplatform_apis::{
+    foreign::cluster_claim,
+    names::{Uid, ours},
+    phase::Phase,
+};
+
+use super::{Observed, Writer};
+
+impl Observed {
+    /// Whether the claim ever was ready. Three witnesses beside the status, because a restore drops status:
+    /// the composite's own connection details hold a kubeconfig, it is noted on the writer when it became ready, or the
+    /// composite is Ready and a kubeconfig is or was there. Ready alone is not believed: ready means that the kubeconfig is there.
+    pub fn ever_ready(&self) -> bool {
+        let seen = self.details.has_kubeconfig_key()
+            || self.credentials.as_ref().is_some_and(|c| c.details.has_kubeconfig());
+        self.details.has_kubeconfig()
+            || self.composite.status.ready_at.is_some()
+            || self.note(ours::READY_AT).is_some()
+            || (self.composite.is_ready() && seen)
+    }
+
+    /// Whether a cluster was made for this composite although no writer is observed: then none is made again.
+    pub fn made_before(&self) -> bool {
+        self.left_behind() || self.details.has_kubeconfig_key()
+    }
+
+    /// Whether it may still be there. Emptied keys alone are those of an end, also of one before anything was made.
+    pub fn left_behind(&self) -> bool {
+        self.remembered_uid().is_some() || self.details.has_kubeconfig() || self.ending()
+    }
+
+    /// Whether what was made for this composite is a claim for a cluster out of a pool, as status or `credentials` remember it.
+    pub fn out_of_a_pool(&self) -> Option<bool> {
+        let told = self.composite.status.backend.as_ref().and_then(|b| b.kind.as_deref());
+        let noted = self.credentials_note(ours::POOL).map(|_| true);
+        told.map(|kind| kind == cluster_claim::KIND).or(noted)
+    }
+
+    /// Whether it is still open from which pool the cluster comes: nothing was asked of a hub, and nothing is over.
+    pub fn pool_is_open(&self) -> bool {
+        let over = matches!(self.composite.status.phase, Some(Phase::Deprovisioned | Phase::Failed));
+        self.writer.is_none() && !self.made_before() && !over
+    }
+
+    /// The uid of the remote object, as status or the `credentials` Object remember it.
+    pub fn remembered_uid(&self) -> Option<Uid> {
+        let told = self.composite.status.backend.as_ref().and_then(|b| b.uid.clone());
+        told.or_else(|| self.credentials_note(ours::REMOTE_UID).map(str::to_owned)).map(Uid)
+    }
+
+    /// The uid to look for while its writer is gone. That of a first try which vanished is none.
+    pub fn sought_uid(&self) -> Option<Uid> {
+        let of_writer = self.writer.as_ref().and_then(Writer::uid);
+        of_writer.or_else(|| self.remembered_uid().filter(|uid| self.vanished().as_ref() != Some(uid)))
+    }
+
+    /// Which try at the remote object this is: as the writer has it, else as status or `credentials` remember it.
+    pub fn attempt(&self) -> i64 {
+        let told = self.composite.status.backend.as_ref().and_then(|b| b.attempt);
+        let noted = self.credentials_note(ours::ATTEMPT).and_then(|a| a.parse().ok());
+        let remembered = || told.max(noted).unwrap_or(1);
+        self.writer.as_ref().map_or_else(remembered, Writer::attempt)
+    }
+
+    /// Uid of the first try, which vanished, of a second one.
+    pub fn vanished(&self) -> Option<Uid> {
+        let noted = || Some(Uid(self.credentials_note(ours::VANISHED_UID)?.to_owned()));
+        self.writer.as_ref().map_or_else(noted, Writer::vanished)
+    }
+
+    /// A note of ours, on the writer or, where the writer's removal is the end of the cluster, on `credentials`.
+    pub fn note(&self, key: &str) -> Option<&str> {
+        let of_writer = self.writer.as_ref().and_then(|w| w.object.metadata.annotation(key));
+        of_writer.or_else(|| self.credentials_note(key))
+    }
+
+    fn credentials_note(&self, key: &str) -> Option<&str> {
+        self.credentials.as_ref()?.object.metadata.annotation(key)
+    }
+
+    /// Whether the writer was taken away to end the cluster. That it is not observed then proves nothing: core drops its
+    /// reference to what is not desired, and does not wait for it to go.
+    pub fn ending(&self) -> bool {
+        self.note(ours::ENDING).is_some()
+    }
+}
