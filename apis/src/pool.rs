@@ -192,8 +192,8 @@ impl TestPlatformClusterPoolSpec {
     /// # Errors
     /// If it is not what the schema demands.
     #[inline(never)]
-    pub fn read(raw: &serde_json::Value) -> Result<Self, serde_json::Error> {
-        crate::json::read(raw.clone())
+    pub fn read(raw: serde_json::Value) -> Result<Self, serde_json::Error> {
+        crate::json::read(raw)
     }
 }
 

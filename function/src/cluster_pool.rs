@@ -98,8 +98,10 @@ pub fn run(request: &RunFunctionRequest, options: &Options, now: Timestamp) -> R
 /// Everything but the words.
 pub fn judge(request: &RunFunctionRequest, now: Timestamp) -> Result<Judged, Unusable> {
     let settings = crate::settings(request)?;
-    let observed = Observed::decode(request)?;
-    let wanted = validate::validate(&observed, now);
+    let mut observed = Observed::decode(request)?;
+    // Nobody needs it but as what it was read to.
+    let spec = std::mem::take(&mut observed.composite.spec);
+    let wanted = validate::validate(spec, &observed, now);
     let resources = resources::resources(wanted.as_ref().ok(), &observed);
     let phase = status::phase(&observed, wanted.as_ref());
     Ok(Judged { settings, observed, wanted, resources, phase })

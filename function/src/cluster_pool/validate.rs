@@ -1,6 +1,7 @@
 //! Definition × what is observed × now → [`Wanted`], or everything that is wrong with it.
 
 use jiff::Timestamp;
+use serde_json::Value;
 use testplatform_apis::{
     condition::PoolRequested,
     names::ShortName,
@@ -53,10 +54,10 @@ pub struct Remark {
     pub message: String,
 }
 
-/// All problems, not the first.
-pub fn validate(observed: &Observed, now: Timestamp) -> Result<Wanted, Vec<Problem>> {
+/// All problems, not the first. `spec`: that of the composite.
+pub fn validate(spec: Value, observed: &Observed, now: Timestamp) -> Result<Wanted, Vec<Problem>> {
     let own = &observed.composite.metadata.name;
-    let spec = TestPlatformClusterPoolSpec::read(&observed.composite.spec)
+    let spec = TestPlatformClusterPoolSpec::read(spec)
         .map_err(|e| vec![problem("spec", bounded(&e.to_string(), 256))])?;
     let mut problems = Vec::new();
     let mut remarks = Vec::new();
