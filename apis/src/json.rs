@@ -1,6 +1,6 @@
 //! JSON → types, by one reader: what is read from JSON anywhere is read by the same code, which is in a program once.
 //!
-//! It reads as serde_json does, in the same words where something is wrong, but for one thing: a list of its fields in their order is
+//! It reads as `serde_json` does, in the same words where something is wrong, but for one thing: a list of its fields in their order is
 //! another form of a struct to serde's derive, and to nobody else. It is refused, and the code that would read it is in no program.
 
 use serde::de::value::{MapDeserializer, SeqDeserializer};

@@ -43,6 +43,7 @@ impl<'de> Node<'de> {
         }
     }
 
+    #[inline]
     fn kind(self) -> Result<Kind<'de>, Error> {
         match self.content {
             Content::Value(bytes) => Kind::of(bytes),
@@ -65,6 +66,7 @@ impl<'de> Node<'de> {
         }
     }
 
+    #[inline]
     fn deeper(self) -> Result<usize, Error> {
         self.depth.checked_sub(1).ok_or_else(|| Error::new(format!("nested deeper than {MAX_DEPTH} levels")))
     }
@@ -195,6 +197,7 @@ impl<'de> Fields<'de> {
         Ok(Self { entries: entries.into_iter(), value: None, depth })
     }
 
+    #[inline]
     fn next(&mut self) -> Option<(&'de str, Node<'de>)> {
         let (key, bytes) = self.entries.next()?;
         Some((key, Node { content: Content::Value(bytes), depth: self.depth }))

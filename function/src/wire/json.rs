@@ -55,6 +55,7 @@ fn object(map: &Map<String, Value>, depth: usize, lengths: &mut Vec<usize>) -> O
 }
 
 /// The number as the wire has it, if it is the same there.
+#[inline]
 fn double(number: &Number) -> Option<f64> {
     match number.as_i64() {
         #[expect(clippy::cast_precision_loss, reason = "checked to be within ±2^53")]
@@ -84,6 +85,7 @@ impl Writer<'_> {
     }
 
     /// The length of a Value that is written next.
+    #[inline]
     fn len(&self, value: &Value) -> usize {
         match value {
             Value::Null | Value::Bool(_) => 2,
@@ -120,6 +122,7 @@ impl Writer<'_> {
         }
     }
 
+    #[inline]
     fn open(&mut self, tag: u8) {
         frame(tag, self.lengths[self.next], &mut self.out);
         self.next += 1;

@@ -102,11 +102,13 @@ fn entry_len(key: &str, value: &Node) -> usize {
 }
 
 /// The length of `len` bytes with a tag of one byte and their length in front.
+#[inline]
 pub(super) fn framed(len: usize) -> usize {
     1 + encoded_len_varint(len as u64) + len
 }
 
 /// A tag of one byte and the length of what follows.
+#[inline]
 pub(super) fn frame(tag: u8, len: usize, out: &mut Vec<u8>) {
     out.push(tag);
     match u8::try_from(len) {
