@@ -145,7 +145,7 @@ fn reference(key: &str) -> ObjectRef<ClusterClaim> {
 impl Controller {
     fn new(options: Options, metrics: Metrics) -> (Self, Inlets) {
         let Options { hub, settings, patience, instance, now } = options;
-        let (caches, writers) = Caches::new(hub.credentials_namespace());
+        let (caches, writers) = Caches::new(hub.vault().namespace());
         let caches = Arc::new(caches);
         let (queue, claims) = Queue::new();
         let (orphans, orphan_requests) = Queue::new();
@@ -172,7 +172,7 @@ impl Controller {
                 |claim, controller| Box::pin(async move { controller.pass(claim).await }),
                 |gone| self.queue.forget(&name_of(gone)),
             );
-            let namespace = self.hub.credentials_namespace().to_owned();
+            let namespace = self.hub.vault().namespace().to_owned();
             let sweeps = drive(
                 self,
                 self.caches.secrets.clone(),

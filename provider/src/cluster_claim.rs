@@ -1,10 +1,8 @@
 //! A ClusterClaim gets a cluster out of a Hive pool by itself; what Hive leaves undone is done here: its credentials are published,
 //! and what is known of it is told.
 
-pub mod credentials;
 pub mod deployment;
 pub mod failure;
-pub mod kubeconfig;
 pub mod next;
 pub mod object;
 pub mod ownership;

@@ -18,6 +18,7 @@ pub mod hub_facts;
 pub mod lease;
 pub mod metrics;
 pub mod observe;
+pub mod publish;
 pub mod rbac;
 pub mod redacted;
 pub mod registry;

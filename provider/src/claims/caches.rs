@@ -9,11 +9,8 @@ use kube::{
 };
 
 use crate::{
-    cluster_claim::{
-        credentials::judge,
-        object::{ClusterClaim, ClusterDeployment, ClusterPool},
-    },
-    ephemeral_cluster::credentials::{Published, published_name},
+    cluster_claim::object::{ClusterClaim, ClusterDeployment, ClusterPool},
+    ephemeral_cluster::credentials::Published,
 };
 
 /// Metadata of a Secret.
@@ -78,9 +75,10 @@ impl Caches {
 
     /// `<claim>-credentials`, as far as the cache knows.
     pub fn published(&self, claim: &ClusterClaim) -> Published {
-        let name = published_name(claim.name());
+        let owner = claim.owner();
+        let name = owner.secret_name();
         let secret = self.secrets.get(&ObjectRef::new(&name).within(&self.credentials_namespace));
-        judge(secret.as_deref().map(|secret| &secret.metadata), claim)
+        owner.judge(secret.as_deref().map(|secret| &secret.metadata))
     }
 }
 

@@ -1,29 +1,22 @@
 //! Actions about ClusterClaims become calls. Each has a time limit and may be repeated; nothing is decided here.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::time::Duration;
 
 use jiff::Timestamp;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::{Resource as _, api::Patch};
 use serde_json::json;
-use testplatform_apis::names::ours;
+use testplatform_apis::{foreign::cluster_claim::KIND, names::ours};
 
-use super::{caches::SecretMeta, hub::Hub};
+use super::hub::Hub;
 use crate::{
     cluster_claim::{
-        credentials::{is_left_behind, labels, ours as is_ours},
         deployment::RUNNING,
-        object::ClusterClaim,
+        object::{ClusterClaim, GROUP},
         step::{Action, Notes, Step},
     },
-    ephemeral_cluster::credentials::{Credentials, published_name},
-    execute::{
-        Cause, Error, Reason,
-        error::is_not_found,
-        event, limited,
-        secret::{remove, write},
-    },
+    execute::{Cause, Error, Reason, error::is_not_found, event, limited},
     hub::patching,
+    publish::write::{annotate, publish, sweep, withdraw},
 };
 
 /// Does what a step says.
@@ -75,26 +68,14 @@ impl Executor {
 
     async fn act(&self, claim: &ClusterClaim, action: &Action) -> Result<(), Cause> {
         match action {
-            Action::Publish(credentials) => self.publish(claim, credentials).await,
-            Action::Withdraw => {
-                let name = published_name(claim.name());
-                remove(&self.hub.secrets_metadata(), &name, |secret| is_ours(secret, claim).is_ok()).await
-            }
+            Action::Publish(credentials) => publish(self.hub.vault(), &claim.owner(), credentials).await,
+            Action::Withdraw => withdraw(self.hub.vault(), &claim.owner()).await,
             Action::Resume { cluster_deployment, version } => self.resume(cluster_deployment, version).await,
             Action::Emit(event) => {
-                let events = self.hub.events(claim.namespace());
+                let events = self.hub.vault().events(claim.namespace());
                 event::emit(&events, &self.instance, claim.object_ref(&()), event, (self.now)()).await
             }
         }
-    }
-
-    async fn publish(&self, claim: &ClusterClaim, credentials: &Credentials) -> Result<(), Cause> {
-        let owned = ObjectMeta {
-            name: Some(published_name(claim.name())),
-            labels: Some(labels(claim)),
-            ..ObjectMeta::default()
-        };
-        write(&self.hub.secrets(), owned, credentials, |secret| is_ours(secret, claim)).await
     }
 
     async fn resume(&self, cluster_deployment: &str, version: &str) -> Result<(), Cause> {
@@ -123,27 +104,15 @@ impl Executor {
             (ours::CREDENTIALS_REVISION, notes.credentials_revision.clone()),
             (ours::DIAGNOSTICS, notes.diagnostics.clone()),
         ];
-        let differs = |(key, value): &(&str, Option<String>)| claim.annotation(key) != value.as_deref();
-        let changes: BTreeMap<&str, Option<String>> = wanted.into_iter().filter(differs).collect();
-        if changes.is_empty() {
-            return Ok(());
+        if annotate(&self.hub.claims(claim.namespace()), &claim.metadata, wanted).await? {
+            say(claim, "annotate");
         }
-        let version = &claim.metadata.resource_version;
-        let patch =
-            Patch::Merge(json!({ "metadata": { "annotations": changes, "resourceVersion": version } }));
-        match self.hub.claims(claim.namespace()).patch(claim.name(), &patching(), &patch).await {
-            // One that is gone needs nothing more.
-            Err(error) if is_not_found(&error) => return Ok(()),
-            other => other?,
-        };
-        say(claim, "annotate");
         Ok(())
     }
 
     /// Deletes a published Secret whose claim is gone. `claim` is what the API server says is there by its name.
     pub async fn sweep(&self, name: &str, claim: Option<&ClusterClaim>) -> Result<(), Error> {
-        let secrets: kube::Api<SecretMeta> = self.hub.secrets_metadata();
-        let removed = remove(&secrets, name, |secret| is_left_behind(secret, claim));
+        let removed = sweep(self.hub.vault(), name, (GROUP, KIND), claim.map(ClusterClaim::uid));
         limited("sweep_credentials", self.patience, removed).await
     }
 }

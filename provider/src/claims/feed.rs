@@ -8,17 +8,17 @@ use kube::{
     },
 };
 
+use testplatform_apis::foreign::cluster_claim::KIND;
+
 use super::{
     Controller,
     caches::{SecretMeta, Writers, slim_claim, slim_secret},
     key,
 };
 use crate::{
-    cluster_claim::{
-        credentials::owner,
-        object::{ClusterClaim, ClusterDeployment, ClusterPool},
-    },
+    cluster_claim::object::{ClusterClaim, ClusterDeployment, ClusterPool, GROUP},
     ephemeral_cluster::credentials::SUFFIX,
+    publish::Labelled,
     watch,
 };
 
@@ -105,7 +105,7 @@ impl Controller {
     }
 
     async fn feed_secrets(&self, mut writer: Writer<SecretMeta>) {
-        watch::keep(self.hub.secrets_metadata(), Config::default(), &self.health[3], |event| {
+        watch::keep(self.hub.vault().secrets_metadata(), Config::default(), &self.health[3], |event| {
             let event = event.modify(|secret| slim_secret(&mut secret.metadata));
             if let Event::Apply(secret) | Event::InitApply(secret) = &event
                 && !name_of(secret).ends_with(SUFFIX)
@@ -161,7 +161,7 @@ impl Controller {
     /// A Secret may have outlived its claim, or be its claim's. What is nobody's may still be in the way of a claim of its name.
     fn push_secret(&self, secret: &SecretMeta) {
         let Some(claim) = name_of(secret).strip_suffix(SUFFIX) else { return };
-        match owner(&secret.metadata) {
+        match Labelled::of(&secret.metadata, GROUP, KIND) {
             Some(owner) => {
                 self.queue.push(key(owner.namespace, claim));
                 self.orphans.push(name_of(secret));

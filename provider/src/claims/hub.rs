@@ -1,26 +1,28 @@
 //! The hub as far as ClusterClaims go: a client for each kind.
 
-use k8s_openapi::api::{core::v1::Secret, events::v1::Event};
-use kube::{Api, Client, core::PartialObjectMeta};
+use kube::{Api, Client};
 
-use crate::cluster_claim::object::{ClusterClaim, ClusterDeployment, ClusterPool};
+use crate::{
+    cluster_claim::object::{ClusterClaim, ClusterDeployment, ClusterPool},
+    publish::Vault,
+};
 
 /// The hub, and where credentials are published on it.
 #[derive(Clone)]
 pub struct Hub {
     client: Client,
-    credentials_namespace: String,
+    vault: Vault,
 }
 
 impl Hub {
     /// Pools, their claims and their clusters are in any namespace, published credentials in one.
     pub fn new(client: Client, credentials_namespace: &str) -> Self {
-        Self { client, credentials_namespace: credentials_namespace.to_owned() }
+        Self { vault: Vault::new(client.clone(), credentials_namespace), client }
     }
 
-    /// Namespace of the published credentials.
-    pub fn credentials_namespace(&self) -> &str {
-        &self.credentials_namespace
+    /// Where their credentials are published.
+    pub fn vault(&self) -> &Vault {
+        &self.vault
     }
 
     /// Every ClusterClaim.
@@ -45,26 +47,6 @@ impl Hub {
 
     /// The one ClusterDeployment of a namespace, which has its name.
     pub fn deployments(&self, namespace: &str) -> Api<ClusterDeployment> {
-        Api::namespaced(self.client.clone(), namespace)
-    }
-
-    /// Secrets of a cluster's own namespace. Hive lets us get three of them, and watch none.
-    pub fn secrets_of(&self, namespace: &str) -> Api<Secret> {
-        Api::namespaced(self.client.clone(), namespace)
-    }
-
-    /// Published credentials.
-    pub fn secrets(&self) -> Api<Secret> {
-        Api::namespaced(self.client.clone(), &self.credentials_namespace)
-    }
-
-    /// Published credentials without what is in them.
-    pub fn secrets_metadata(&self) -> Api<PartialObjectMeta<Secret>> {
-        Api::namespaced(self.client.clone(), &self.credentials_namespace)
-    }
-
-    /// Events of a pool's namespace.
-    pub fn events(&self, namespace: &str) -> Api<Event> {
         Api::namespaced(self.client.clone(), namespace)
     }
 }

@@ -2,23 +2,20 @@
 
 use std::{sync::Arc, time::Duration};
 
-use k8s_openapi::api::core::v1::Secret;
 use kube::runtime::reflector::ObjectRef;
 use testplatform_apis::hive_status::Blocked;
 
 use super::{caches::Caches, hub::Hub};
 use crate::{
-    caches::source_revision,
     cluster_claim::{
-        credentials::judge,
         deployment::SecretRef,
-        kubeconfig,
         next::may_read,
         object::{ClusterClaim, ClusterDeployment},
         world::{Deployment, Settings, Source, World},
     },
-    ephemeral_cluster::credentials::{Credentials, Published, published_name},
-    execute::{Cause, Error, Reason, limited, secret},
+    ephemeral_cluster::credentials::{Credentials, Published},
+    execute::{Cause, Error, limited},
+    publish::{Key, Reader},
     redacted::Redacted,
 };
 use testplatform_apis::names::ours;
@@ -102,99 +99,14 @@ impl Observer {
         cluster: &ClusterDeployment,
         published: &mut Published,
     ) -> Result<Source, Error> {
-        let Some(metadata) =
-            cluster.spec.value.cluster_metadata.as_ref().filter(|m| !m.kubeconfig.name.is_empty())
-        else {
-            let message = "the ClusterDeployment does not name the Secret with its kubeconfig yet".to_owned();
-            return Ok(Source::Blocked(Blocked::MetadataMissing, message));
+        let reader = Reader { vault: self.hub.vault(), patience: self.patience };
+        let source = match read(&reader, cluster).await? {
+            Ok(credentials) => Source::Complete(credentials),
+            Err((reason, message)) => Source::Blocked(reason, message),
         };
-        let (config, config_version) =
-            match self.value(cluster.name(), &metadata.kubeconfig, KUBECONFIG).await? {
-                Ok(found) => found,
-                Err(blocked) => return Ok(blocked),
-            };
-        if let Err(why) = kubeconfig::judge(&config) {
-            let message = format!("what Secret {} has as {KUBECONFIG} {why}", metadata.kubeconfig.name);
-            return Ok(Source::Blocked(Blocked::KubeconfigRejected, message));
-        }
-        // A cluster that was adopted, or whose console has other logins, has none.
-        let reference = metadata.password.as_ref().filter(|reference| !reference.name.is_empty());
-        let (password, password_version) = match reference {
-            None => (Vec::new(), "none".to_owned()),
-            Some(reference) => match self.value(cluster.name(), reference, PASSWORD).await? {
-                Ok(found) => found,
-                Err(blocked) => return Ok(blocked),
-            },
-        };
-        let credentials = Credentials {
-            kubeconfig: Redacted(config),
-            password: Redacted(password),
-            source_revision: format!("{}:{config_version},{password_version}", cluster.name()),
-        };
-        self.compare(claim, &credentials, published).await?;
-        Ok(Source::Complete(credentials))
-    }
-
-    /// One value, and which state of which Secret it is from.
-    async fn value(
-        &self,
-        namespace: &str,
-        reference: &SecretRef,
-        key: &str,
-    ) -> Result<Result<(Vec<u8>, String), Source>, Error> {
-        let name = &reference.name;
-        let blocked = |reason, message| Ok(Err(Source::Blocked(reason, message)));
-        let secret = match self.secret(self.hub.secrets_of(namespace).get_opt(name)).await {
-            Ok(Some(secret)) => secret,
-            Ok(None) => {
-                return blocked(
-                    Blocked::SecretMissing,
-                    format!("Secret {name} of the cluster does not exist"),
-                );
-            }
-            // Said, because only an administrator can change it: the claim has to name the provider among its subjects.
-            Err(error) if error.reason == Reason::Forbidden => {
-                let message = format!("the provider is not let in to read Secret {name} of the cluster");
-                return blocked(Blocked::SecretMissing, message);
-            }
-            Err(error) => return Err(error),
-        };
-        let version = secret.metadata.resource_version.unwrap_or_default();
-        match secret.data.and_then(|mut data| data.remove(key)).filter(|value| !value.0.is_empty()) {
-            Some(value) => Ok(Ok((value.0, format!("{name}@{version}")))),
-            None => blocked(Blocked::KeyMissing, format!("Secret {name} of the cluster has no {key}")),
-        }
-    }
-
-    /// Reads what is published where neither the cache nor the annotation is a proof that it is what it was.
-    async fn compare(
-        &self,
-        claim: &ClusterClaim,
-        credentials: &Credentials,
-        published: &mut Published,
-    ) -> Result<(), Error> {
-        let Published::Ours { revision, source_revision: made_from } = &*published else { return Ok(()) };
-        // What somebody changed by hand has another resourceVersion than the one that was announced.
-        let untouched = claim.annotation(ours::CREDENTIALS_REVISION) == Some(revision);
-        if untouched || made_from.as_ref() != Some(&credentials.source_revision) {
-            return Ok(());
-        }
-        let stored = self.secret(self.hub.secrets().get_opt(&published_name(claim.name()))).await?;
-        *published = judge(stored.as_ref().map(|secret| &secret.metadata), claim);
-        if let (Some(stored), Published::Ours { source_revision: said, .. }) = (stored, published) {
-            let same = stored.data.as_ref() == Some(&secret::data(credentials));
-            *said = source_revision(&stored.metadata).filter(|_| same).cloned();
-        }
-        Ok(())
-    }
-
-    /// A call whose answer is secret.
-    async fn secret(
-        &self,
-        call: impl Future<Output = kube::Result<Option<Secret>>>,
-    ) -> Result<Option<Secret>, Error> {
-        let call = async { call.await.map_err(|error| Cause::about_secret(&error)) };
-        limited("get_credentials", self.patience, call).await
+        let announced = claim.annotation(ours::CREDENTIALS_REVISION);
+        reader.verify(&claim.owner(), announced, &source, published).await?;
+        Ok(source)
     }
 
     /// Any other call.
@@ -210,4 +122,35 @@ impl Observer {
     pub fn cached(&self, namespace: &str, name: &str) -> Option<Arc<ClusterClaim>> {
         self.caches.claims.get(&ObjectRef::new(name).within(namespace))
     }
+}
+
+async fn read(
+    reader: &Reader<'_>,
+    cluster: &ClusterDeployment,
+) -> Result<Result<Credentials, (Blocked, String)>, Error> {
+    let metadata = cluster.spec.value.cluster_metadata.as_ref();
+    let Some(metadata) = metadata.filter(|m| !m.kubeconfig.name.is_empty()) else {
+        let message = "the ClusterDeployment does not name the Secret with its kubeconfig yet".to_owned();
+        return Ok(Err((Blocked::MetadataMissing, message)));
+    };
+    let namespace = cluster.name();
+    let at = Key::new(&metadata.kubeconfig.name, KUBECONFIG);
+    let (config, config_version) = match reader.kubeconfig(namespace, &at).await? {
+        Ok(found) => found,
+        Err(blocked) => return Ok(Err(blocked)),
+    };
+    // A cluster that was adopted, or whose console has other logins, has none.
+    let reference = metadata.password.as_ref().filter(|reference| !reference.name.is_empty());
+    let (password, password_version) = match reference {
+        None => (Vec::new(), "none".to_owned()),
+        Some(SecretRef { name }) => match reader.value(namespace, &Key::new(name, PASSWORD)).await? {
+            Ok(found) => found,
+            Err(blocked) => return Ok(Err(blocked)),
+        },
+    };
+    Ok(Ok(Credentials {
+        kubeconfig: Redacted(config),
+        password: Redacted(password),
+        source_revision: format!("{namespace}:{config_version},{password_version}"),
+    }))
 }

@@ -3,17 +3,18 @@
 use std::sync::Arc;
 
 use kube::runtime::controller::Action;
+use testplatform_apis::foreign::cluster_claim::KIND;
 
 use super::{Controller, caches::SecretMeta, execute::Failure, key};
 use crate::{
     cluster_claim::{
-        credentials::{is_left_behind, owner},
         next,
-        object::ClusterClaim,
+        object::{ClusterClaim, GROUP},
     },
     controller::pass::{guarded, reschedule},
     ephemeral_cluster::credentials::SUFFIX,
     execute::{Error, Reason},
+    publish::Labelled,
     step::Requeue,
 };
 
@@ -67,11 +68,13 @@ impl Controller {
     }
 
     async fn look_at_orphan(&self, name: &str, cached: &SecretMeta) -> Result<Requeue, Error> {
-        let (Some(owner), Some(claim)) = (owner(&cached.metadata), name.strip_suffix(SUFFIX)) else {
+        let (Some(owner), Some(claim)) =
+            (Labelled::of(&cached.metadata, GROUP, KIND), name.strip_suffix(SUFFIX))
+        else {
             return Ok(Requeue::OnChange);
         };
         if let Some(known) = self.observer.cached(owner.namespace, claim)
-            && !is_left_behind(&cached.metadata, Some(&known))
+            && !owner.is_left_behind(Some(known.uid()))
         {
             return Ok(Requeue::OnChange);
         }
@@ -82,7 +85,7 @@ impl Controller {
         }
         let api = self.hub.claims(owner.namespace);
         let found = self.observer.call("get_cluster_claim", api.get_opt(claim)).await?;
-        if is_left_behind(&cached.metadata, found.as_ref()) {
+        if owner.is_left_behind(found.as_ref().map(ClusterClaim::uid)) {
             tracing::warn!(secret = name, "withdrawing the credentials of a ClusterClaim that is gone");
             self.executor.sweep(name, found.as_ref()).await?;
         }

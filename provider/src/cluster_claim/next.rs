@@ -20,7 +20,7 @@ use testplatform_apis::{
         cluster_claim::conditions,
         meta::{ObservedCondition, condition},
     },
-    hive_status::{Blocked, BlockingReason, CredentialsReport, HiveStatus, Ownership},
+    hive_status::{Blocked, BlockingReason, HiveStatus, Ownership},
     names::ours,
 };
 
@@ -32,24 +32,13 @@ use super::{
     report,
     step::{Action, Notes, Step},
     supply,
-    world::{Deployment, Source, World},
+    world::{Deployment, World},
 };
 use crate::{
-    ephemeral_cluster::credentials::{Credentials, Published, published_name},
+    ephemeral_cluster::credentials::Published,
+    publish::{Verdict, compare, follow},
     step::{Event, Requeue},
 };
-
-/// What is to be done about the credentials.
-enum Verdict {
-    /// They are written.
-    Publish(Credentials),
-    /// They are what the cluster has.
-    InSync,
-    /// Nothing is done, and why: what is published stays.
-    Leave(Blocked, String),
-    /// What is published is taken back.
-    Withdraw(Blocked, String),
-}
 
 /// What is to be done about a ClusterClaim now.
 pub fn next(claim: &ClusterClaim, world: &World, now: Timestamp) -> Step {
@@ -140,21 +129,8 @@ fn verdict(claim: &ClusterClaim, world: &World, ownership: Option<Ownership>) ->
             if lacks_references(claim, deployment) { Blocked::MetadataMissing } else { Blocked::NotRunning };
         return Verdict::Leave(reason, sentence(reason).to_owned());
     }
-    match (&world.source, &world.published) {
-        (Source::Complete(_), Published::Foreign(whose)) => {
-            Verdict::Leave(Blocked::OwnershipMismatch, whose.clone())
-        }
-        (Source::Complete(found), Published::Ours { source_revision: Some(made_from), .. })
-            if *made_from == found.source_revision =>
-        {
-            Verdict::InSync
-        }
-        (Source::Complete(found), Published::Ours { .. } | Published::Absent) => {
-            Verdict::Publish(found.clone())
-        }
-        (Source::Blocked(reason, message), _) => Verdict::Leave(*reason, message.clone()),
-        (Source::Unread, _) => Verdict::Leave(Blocked::NotRunning, sentence(Blocked::NotRunning).to_owned()),
-    }
+    let unread = || Verdict::Leave(Blocked::NotRunning, sentence(Blocked::NotRunning).to_owned());
+    compare(&world.source, &world.published).unwrap_or_else(unread)
 }
 
 /// Whether Hive cannot let the provider in, because the cluster does not say yet which Secrets are its own. Then the claim stays
@@ -193,69 +169,12 @@ impl Pass<'_> {
     /// Does about the credentials what is to be done, and says so. False if the rest is to be told by the next pass, which comes
     /// with the Secret's own event and knows its revision.
     fn credentials(&mut self, verdict: Verdict, status: &mut HiveStatus) -> bool {
-        let revision = match &self.world.published {
-            Published::Ours { revision, .. } => Some(revision.clone()),
-            Published::Absent | Published::Foreign(_) => None,
-        };
-        let told = self.stored.credentials.is_some();
-        let mut blocked = None;
-        let mut report = revision.is_some().then(|| CredentialsReport {
-            secret_name: published_name(self.claim.name()),
-            password_available: match &self.world.source {
-                Source::Complete(found) => !found.password.0.is_empty(),
-                Source::Unread | Source::Blocked(..) => {
-                    self.stored.credentials.as_ref().is_some_and(|c| c.password_available)
-                }
-            },
-        });
-        match verdict {
-            Verdict::Publish(credentials) => {
-                self.step.actions.push(Action::Publish(credentials));
-                if revision.is_none() {
-                    return false;
-                }
-            }
-            Verdict::InSync => {
-                if !told {
-                    let note = format!("the credentials are in Secret {}", published_name(self.claim.name()));
-                    self.emit(Reason::CredentialsPublished, note);
-                }
-            }
-            Verdict::Leave(reason, message) => {
-                self.warn(reason, &message);
-                blocked = Some(BlockingReason { reason, message: Some(message) });
-            }
-            Verdict::Withdraw(reason, message) => {
-                if revision.is_some() {
-                    self.step.actions.push(Action::Withdraw);
-                    self.emit(
-                        Reason::CredentialsWithdrawn,
-                        format!("the credentials were withdrawn: {message}"),
-                    );
-                }
-                report = None;
-                blocked = Some(BlockingReason { reason, message: Some(message) });
-            }
-        }
-        status.credentials = report;
-        status.blocking_reason = blocked;
+        let World { source, published, .. } = self.world;
+        let followed = follow(self.claim.name(), verdict, source, published, &self.stored);
+        self.step.actions.extend(followed.actions.into_iter().map(Action::from));
+        let Some(told) = followed.told else { return false };
+        (status.credentials, status.blocking_reason) = (told.report, told.blocked);
         true
-    }
-
-    /// Worries, once.
-    fn warn(&mut self, reason: Blocked, message: &str) {
-        let word = match reason {
-            Blocked::KubeconfigRejected => Reason::KubeconfigRejected,
-            Blocked::OwnershipMismatch => Reason::CredentialsNotOwned,
-            Blocked::NotAssigned
-            | Blocked::NotRunning
-            | Blocked::MetadataMissing
-            | Blocked::SecretMissing
-            | Blocked::KeyMissing => return,
-        };
-        if self.stored.blocking_reason.as_ref().is_none_or(|stored| stored.reason != reason) {
-            self.emit(word, message);
-        }
     }
 
     /// The last provision that failed, while that concerns the owner: until there is a cluster, or of that cluster.

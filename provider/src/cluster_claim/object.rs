@@ -13,6 +13,7 @@ use testplatform_apis::{
 };
 
 use super::{deployment, pool};
+use crate::publish::Owner;
 
 /// API group of Hive.
 pub const GROUP: &str = "hive.openshift.io";
@@ -120,6 +121,12 @@ kind! {
 }
 
 impl ClusterClaim {
+    /// Whom its published Secret is for.
+    pub fn owner(&self) -> Owner<'_> {
+        let (namespace, name, uid) = (self.namespace(), self.name(), self.uid());
+        Owner { group: GROUP, kind: cluster_claim::KIND, namespace, name, uid }
+    }
+
     /// Whether the function made it: every ClusterClaim of its making says whether its cluster is to be started again. Others,
     /// such as those of ci-operator, only stand in the same queue.
     pub fn is_marked(&self) -> bool {

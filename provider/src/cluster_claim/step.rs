@@ -4,6 +4,7 @@ use testplatform_apis::hive_status::HiveStatus;
 
 use crate::{
     ephemeral_cluster::credentials::Credentials,
+    publish,
     step::{Event, Requeue},
 };
 
@@ -45,4 +46,14 @@ pub enum Action {
     },
     /// Tells whoever watches the ClusterClaim.
     Emit(Event),
+}
+
+impl From<publish::Action> for Action {
+    fn from(action: publish::Action) -> Self {
+        match action {
+            publish::Action::Publish(credentials) => Self::Publish(credentials),
+            publish::Action::Withdraw => Self::Withdraw,
+            publish::Action::Emit(event) => Self::Emit(event),
+        }
+    }
 }

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use jiff::{SignedDuration, Timestamp};
-use testplatform_apis::hive_status::Blocked;
-
 use super::object::{ClusterDeployment, ClusterPool};
-use crate::ephemeral_cluster::credentials::{Credentials, Published};
+pub use crate::publish::Source;
+use jiff::{SignedDuration, Timestamp};
+
+use crate::ephemeral_cluster::credentials::Published;
 
 /// What was observed.
 #[derive(Clone, Debug)]
@@ -36,17 +36,6 @@ pub enum Deployment {
     Gone,
     /// It was read from the API server, after the claim was.
     Here(Arc<ClusterDeployment>),
-}
-
-/// The credentials of a claimed cluster, where Hive keeps them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
-    /// They were not looked at: nothing may be published yet, or any more.
-    Unread,
-    /// They cannot be published, and why.
-    Blocked(Blocked, String),
-    /// They are complete.
-    Complete(Credentials),
 }
 
 /// What an administrator decides about ClusterClaims, as far as decisions on one need it.

@@ -1,0 +1,24 @@
+//! What every controller shares that publishes credentials for objects of other namespaces: whose a published Secret is, what of a
+//! cluster may be handed on, and what is to be done and told about both.
+//!
+//! ```text
+//! cluster's Secrets ──read──▶ Source ─┐
+//! published Secret ──judge──▶ Published ├─compare─▶ Verdict ──follow──▶ actions, report
+//!                        what is stored ┘
+//! ```
+//!
+//! **Invariant:** a Secret is written or removed only where its labels say that it was made for that very object, and nothing of what
+//! is in one leaves but into another.
+
+pub mod kubeconfig;
+mod owner;
+mod read;
+mod vault;
+mod verdict;
+pub(crate) mod write;
+
+pub use owner::{Labelled, Owner};
+pub use read::Key;
+pub(crate) use read::Reader;
+pub use vault::Vault;
+pub use verdict::{Action, Followed, Source, Told, Verdict, compare, follow};

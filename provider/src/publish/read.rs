@@ -1,0 +1,118 @@
+//! Reads the credentials of clusters, and what is published where that is no proof of itself.
+
+use std::{borrow::Cow, time::Duration};
+
+use k8s_openapi::api::core::v1::Secret;
+use testplatform_apis::{hive_status::Blocked, names::ObjectName};
+
+use super::{Owner, Source, Vault, kubeconfig};
+use crate::{
+    caches::source_revision,
+    ephemeral_cluster::credentials::Published,
+    execute::{Cause, Error, Reason, limited, secret},
+};
+
+/// One key of one Secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Key<'a> {
+    /// Name of the Secret.
+    pub secret: Cow<'a, str>,
+    /// The key in it.
+    pub key: &'static str,
+}
+
+impl<'a> Key<'a> {
+    /// A key of a Secret.
+    pub fn new(secret: impl Into<Cow<'a, str>>, key: &'static str) -> Self {
+        Self { secret: secret.into(), key }
+    }
+}
+
+/// A value, and which state of which Secret it is from; or why there is none.
+type Value = Result<(Vec<u8>, String), (Blocked, String)>;
+
+/// Reads Secrets.
+pub(crate) struct Reader<'a> {
+    /// Where they are.
+    pub vault: &'a Vault,
+    /// How long one call may take.
+    pub patience: Duration,
+}
+
+impl Reader<'_> {
+    /// A kubeconfig that may be handed on.
+    pub async fn kubeconfig(&self, namespace: &str, at: &Key<'_>) -> Result<Value, Error> {
+        let found = self.value(namespace, at).await?;
+        if let Ok((config, _)) = &found
+            && let Err(why) = kubeconfig::judge(config)
+        {
+            let message = format!("what Secret {} has as {} {why}", at.secret, at.key);
+            return Ok(Err((Blocked::KubeconfigRejected, message)));
+        }
+        Ok(found)
+    }
+
+    /// One value.
+    pub async fn value(&self, namespace: &str, Key { secret: name, key }: &Key<'_>) -> Result<Value, Error> {
+        let blocked = |reason, message| Ok(Err((reason, message)));
+        // It becomes a part of a path.
+        if ObjectName::try_from(&**name).is_err() {
+            let message = "the cluster names a Secret whose name is none".to_owned();
+            return blocked(Blocked::SecretMissing, message);
+        }
+        let secret = match self.secret(self.vault.secrets_of(namespace).get_opt(name)).await {
+            Ok(Some(secret)) => secret,
+            Ok(None) => {
+                return blocked(
+                    Blocked::SecretMissing,
+                    format!("Secret {name} of the cluster does not exist"),
+                );
+            }
+            // Said, because only an administrator can change it.
+            Err(error) if error.reason == Reason::Forbidden => {
+                let message = format!("the provider is not let in to read Secret {name} of the cluster");
+                return blocked(Blocked::SecretMissing, message);
+            }
+            Err(error) => return Err(error),
+        };
+        let version = secret.metadata.resource_version.unwrap_or_default();
+        match secret.data.and_then(|mut data| data.remove(*key)).filter(|value| !value.0.is_empty()) {
+            Some(value) => Ok(Ok((value.0, format!("{name}@{version}")))),
+            None => blocked(Blocked::KeyMissing, format!("Secret {name} of the cluster has no {key}")),
+        }
+    }
+
+    /// Reads what is published where neither the cache nor the annotation `announced` is a proof that it is what it was, and puts
+    /// `published` right.
+    pub async fn verify(
+        &self,
+        owner: &Owner<'_>,
+        announced: Option<&str>,
+        source: &Source,
+        published: &mut Published,
+    ) -> Result<(), Error> {
+        let Source::Complete(credentials) = source else { return Ok(()) };
+        let Published::Ours { revision, source_revision: made_from } = &*published else { return Ok(()) };
+        // What somebody changed by hand has another resourceVersion than the one that was announced.
+        let untouched = announced == Some(revision);
+        if untouched || made_from.as_ref() != Some(&credentials.source_revision) {
+            return Ok(());
+        }
+        let stored = self.secret(self.vault.secrets().get_opt(&owner.secret_name())).await?;
+        *published = owner.judge(stored.as_ref().map(|secret| &secret.metadata));
+        if let (Some(stored), Published::Ours { source_revision: said, .. }) = (stored, published) {
+            let same = stored.data.as_ref() == Some(&secret::data(credentials));
+            *said = source_revision(&stored.metadata).filter(|_| same).cloned();
+        }
+        Ok(())
+    }
+
+    /// A call whose answer is secret.
+    async fn secret(
+        &self,
+        call: impl Future<Output = kube::Result<Option<Secret>>>,
+    ) -> Result<Option<Secret>, Error> {
+        let call = async { call.await.map_err(|error| Cause::about_secret(&error)) };
+        limited("get_credentials", self.patience, call).await
+    }
+}

@@ -1,0 +1,152 @@
+//! What is to be done and told about the credentials of one object. Pure.
+
+use testplatform_apis::hive_status::{Blocked, BlockingReason, CredentialsReport, HiveStatus};
+
+use crate::{
+    cluster_claim::reason::Reason,
+    ephemeral_cluster::credentials::{Credentials, Published, published_name},
+    step::Event,
+};
+
+/// The credentials of a cluster, where whoever made it keeps them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// They were not looked at: nothing may be published yet, or any more.
+    Unread,
+    /// They cannot be published, and why.
+    Blocked(Blocked, String),
+    /// They are complete.
+    Complete(Credentials),
+}
+
+/// What is to be done about the credentials.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// They are written.
+    Publish(Credentials),
+    /// They are what the cluster has.
+    InSync,
+    /// Nothing is done, and why: what is published stays.
+    Leave(Blocked, String),
+    /// What is published is taken back.
+    Withdraw(Blocked, String),
+}
+
+/// One write, safe to repeat.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// Creates or updates the object's Secret, labelled as the object's. Fails on a Secret of another owner.
+    Publish(Credentials),
+    /// Deletes the object's Secret, if it is labelled as the object's.
+    Withdraw,
+    /// Tells whoever watches the object.
+    Emit(Event),
+}
+
+/// What a verdict comes to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Followed {
+    /// In this order.
+    pub actions: Vec<Action>,
+    /// None: it is to be told by the next pass, which comes with the Secret's own event and knows its revision.
+    pub told: Option<Told>,
+}
+
+/// What is told of the credentials.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    /// The published Secret.
+    pub report: Option<CredentialsReport>,
+    /// Why there is none; or why it is not brought up to date.
+    pub blocked: Option<BlockingReason>,
+}
+
+/// What is to be done about what may be published, by what is there and what is published. None: it was not looked at.
+pub fn compare(source: &Source, published: &Published) -> Option<Verdict> {
+    let verdict = match (source, published) {
+        (Source::Unread, _) => return None,
+        (Source::Blocked(reason, message), _) => Verdict::Leave(*reason, message.clone()),
+        (Source::Complete(_), Published::Foreign(whose)) => {
+            Verdict::Leave(Blocked::OwnershipMismatch, whose.clone())
+        }
+        (Source::Complete(found), Published::Ours { source_revision: Some(made_from), .. })
+            if *made_from == found.source_revision =>
+        {
+            Verdict::InSync
+        }
+        (Source::Complete(found), Published::Ours { .. } | Published::Absent) => {
+            Verdict::Publish(found.clone())
+        }
+    };
+    Some(verdict)
+}
+
+/// What a verdict on an object's credentials comes to. `stored`: what was told of it before.
+pub fn follow(
+    object: &str,
+    verdict: Verdict,
+    source: &Source,
+    published: &Published,
+    stored: &HiveStatus,
+) -> Followed {
+    let is_published = matches!(published, Published::Ours { .. });
+    let mut actions = vec![];
+    let mut told = Told {
+        report: is_published.then(|| CredentialsReport {
+            secret_name: published_name(object),
+            password_available: match source {
+                Source::Complete(found) => !found.password.0.is_empty(),
+                Source::Unread | Source::Blocked(..) => {
+                    stored.credentials.as_ref().is_some_and(|c| c.password_available)
+                }
+            },
+        }),
+        blocked: None,
+    };
+    match verdict {
+        Verdict::Publish(credentials) => {
+            actions.push(Action::Publish(credentials));
+            if !is_published {
+                return Followed { actions, told: None };
+            }
+        }
+        Verdict::InSync => {
+            if stored.credentials.is_none() {
+                let note = format!("the credentials are in Secret {}", published_name(object));
+                actions.push(emit(Reason::CredentialsPublished, note));
+            }
+        }
+        Verdict::Leave(reason, message) => {
+            actions.extend(warning(reason, &message, stored));
+            told.blocked = Some(BlockingReason { reason, message: Some(message) });
+        }
+        Verdict::Withdraw(reason, message) => {
+            if is_published {
+                actions.push(Action::Withdraw);
+                let note = format!("the credentials were withdrawn: {message}");
+                actions.push(emit(Reason::CredentialsWithdrawn, note));
+            }
+            told = Told { report: None, blocked: Some(BlockingReason { reason, message: Some(message) }) };
+        }
+    }
+    Followed { actions, told: Some(told) }
+}
+
+fn emit(reason: Reason, note: String) -> Action {
+    Action::Emit(Event { warning: reason.is_warning(), reason: reason.as_str().into(), note })
+}
+
+/// Worries, once.
+fn warning(reason: Blocked, message: &str, stored: &HiveStatus) -> Option<Action> {
+    let word = match reason {
+        Blocked::KubeconfigRejected => Reason::KubeconfigRejected,
+        Blocked::OwnershipMismatch => Reason::CredentialsNotOwned,
+        Blocked::NotAssigned
+        | Blocked::NotRunning
+        | Blocked::MetadataMissing
+        | Blocked::SecretMissing
+        | Blocked::KeyMissing => return None,
+    };
+    let is_new = stored.blocking_reason.as_ref().is_none_or(|stored| stored.reason != reason);
+    is_new.then(|| emit(word, message.to_owned()))
+}

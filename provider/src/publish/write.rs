@@ -1,0 +1,73 @@
+//! Publishes, withdraws and sweeps Secrets, and writes what is told. Each may be repeated.
+
+use std::{collections::BTreeMap, fmt::Debug};
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::{Api, Resource, api::Patch};
+use serde::de::DeserializeOwned;
+use serde_json::json;
+
+use super::{Labelled, Owner, Vault};
+use crate::{
+    ephemeral_cluster::credentials::Credentials,
+    execute::{
+        Cause,
+        error::is_not_found,
+        secret::{remove, write},
+    },
+    hub::patching,
+};
+
+/// Creates or updates the Secret of an object.
+pub(crate) async fn publish(
+    vault: &Vault,
+    owner: &Owner<'_>,
+    credentials: &Credentials,
+) -> Result<(), Cause> {
+    let metadata =
+        ObjectMeta { name: Some(owner.secret_name()), labels: Some(owner.labels()), ..ObjectMeta::default() };
+    write(&vault.secrets(), metadata, credentials, |secret| owner.owns(secret)).await
+}
+
+/// Deletes the Secret of an object.
+pub(crate) async fn withdraw(vault: &Vault, owner: &Owner<'_>) -> Result<(), Cause> {
+    remove(&vault.secrets_metadata(), &owner.secret_name(), |secret| owner.owns(secret).is_ok()).await
+}
+
+/// Deletes a Secret of an object that is gone. `uid` is that of what the API server says is there by the object's name.
+pub(crate) async fn sweep(
+    vault: &Vault,
+    name: &str,
+    (group, kind): (&str, &str),
+    uid: Option<&str>,
+) -> Result<(), Cause> {
+    let is_left = |secret: &ObjectMeta| {
+        Labelled::of(secret, group, kind).is_some_and(|owner| owner.is_left_behind(uid))
+    };
+    remove(&vault.secrets_metadata(), name, is_left).await
+}
+
+/// Writes those annotations of an object that are not as they should be. Carries the version that was read, so that what was decided
+/// on an old copy is refused. Returns whether anything was written.
+pub(crate) async fn annotate<K>(
+    api: &Api<K>,
+    object: &ObjectMeta,
+    wanted: impl IntoIterator<Item = (&'static str, Option<String>)>,
+) -> Result<bool, Cause>
+where
+    K: Resource + Clone + DeserializeOwned + Debug,
+{
+    let stored = |key| object.annotations.as_ref()?.get(key).map(String::as_str);
+    let differs = |(key, value): &(&'static str, Option<String>)| stored(*key) != value.as_deref();
+    let changes: BTreeMap<&str, Option<String>> = wanted.into_iter().filter(differs).collect();
+    if changes.is_empty() {
+        return Ok(false);
+    }
+    let version = &object.resource_version;
+    let patch = Patch::Merge(json!({ "metadata": { "annotations": changes, "resourceVersion": version } }));
+    match api.patch(object.name.as_deref().unwrap_or_default(), &patching(), &patch).await {
+        // One that is gone needs nothing more.
+        Err(error) if is_not_found(&error) => Ok(false),
+        other => Ok(other.map(|_| true)?),
+    }
+}
