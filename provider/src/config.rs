@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 mod check;
 mod cluster_claim;
 mod cluster_pool;
+mod clusters;
 mod ephemeral_cluster;
 mod hub_facts;
 mod process;
@@ -20,6 +21,7 @@ mod source;
 
 pub use cluster_claim::{ClusterClaims, Switch};
 pub use cluster_pool::ClusterPools;
+pub use clusters::{Clusters, ClustersOf};
 pub use ephemeral_cluster::{
     ClaimOwner, ClaimPattern, ClusterProfiles, EphemeralClusters, Image, Mode, WaitStep,
 };
@@ -28,7 +30,7 @@ pub use process::{BuildClusters, Http, LeaderElection};
 pub use prow::{CiOperatorPod, Prow, SecretMount};
 pub use source::Problem;
 
-use crate::{cluster_claim::world, ephemeral_cluster::settings::Settings};
+use crate::{cluster_claim::world, clusters::world as templated, ephemeral_cluster::settings::Settings};
 
 /// The configuration of `provider-testplatform`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -41,6 +43,8 @@ pub struct Config {
     pub cluster_claim: ClusterClaims,
     /// What is done about ClusterPools that Git asks for.
     pub cluster_pool: ClusterPools,
+    /// What is done about the clusters that claims with `template` have become.
+    pub clusters: Clusters,
     /// What this hub tells of itself.
     pub hub_facts: HubFacts,
     /// How the ProwJobs are made.
@@ -125,5 +129,11 @@ impl From<&Config> for Settings {
 impl From<&Config> for world::Settings {
     fn from(config: &Config) -> Self {
         Self { poll: config.cluster_claim.poll.get(), dwell: config.cluster_claim.dwell.get() }
+    }
+}
+
+impl From<&Clusters> for templated::Settings {
+    fn from(config: &Clusters) -> Self {
+        Self { credentials_namespace: config.credentials_namespace.clone(), poll: config.poll.get() }
     }
 }

@@ -8,6 +8,7 @@ pub mod caches;
 pub mod claims;
 pub mod cluster_claim;
 pub mod cluster_pool;
+pub mod clusters;
 pub mod config;
 pub mod controller;
 pub mod diagnostics;

@@ -15,7 +15,7 @@ use kube::{
 };
 use provider_testplatform::{
     build_clusters::{Trust, limit, vouched},
-    claims, cluster_pool,
+    claims, cluster_pool, clusters,
     config::{Config, Mode, Switch},
     controller::{self, Options, Sites},
     ephemeral_cluster::{draft::draft, settings::Settings},
@@ -115,6 +115,7 @@ async fn run(args: &RunArgs, config: Config) -> anyhow::Result<()> {
         admin_address = %listener.local_addr()?,
         mode = ?config.ephemeral_cluster.mode,
         clusterclaims = ?config.cluster_claim.mode,
+        clusters = ?config.clusters.backends.keys(),
         hub_facts = ?config.hub_facts.mode,
         "starting",
     );
@@ -136,9 +137,11 @@ async fn lead(
     let me = name(args);
     let of_clusters = config.ephemeral_cluster.mode != Mode::Off;
     let of_claims = config.cluster_claim.mode == Switch::On;
-    if !of_clusters && !of_claims && !config.cluster_pool.is_on() && !config.hub_facts.is_on() {
+    let more = config.cluster_pool.is_on() || config.clusters.is_on() || config.hub_facts.is_on();
+    if !of_clusters && !of_claims && !more {
         tracing::warn!(
-            "ephemeralCluster.mode, clusterClaim.mode and hubFacts.mode are off and clusterPool.namespaces is empty: nothing is done"
+            "ephemeralCluster.mode, clusterClaim.mode and hubFacts.mode are off, clusterPool.namespaces and clusters.backends are empty: \
+             nothing is done"
         );
         ready.set(true);
         let _ = stop.wait_for(|stop| *stop).await;
@@ -150,6 +153,13 @@ async fn lead(
     let pools = config.cluster_pool.is_on().then(|| cluster_pool::controller::Options {
         client: client.clone(),
         namespaces: config.cluster_pool.namespaces.clone(),
+        instance: me.clone(),
+        now,
+    });
+    let templated = config.clusters.is_on().then(|| clusters::controller::Options {
+        client: client.clone(),
+        config: config.clusters.clone(),
+        patience: PATIENCE,
         instance: me.clone(),
         now,
     });
@@ -189,13 +199,18 @@ async fn lead(
             Box::pin(cluster_pool::controller::run(options, metrics.clone(), ending())).await;
         }
     };
+    let clusters = async {
+        if let Some(options) = templated {
+            Box::pin(clusters::controller::run(options, metrics.clone(), ending())).await;
+        }
+    };
     let hub_facts = async {
         if let Some(options) = facts {
             Box::pin(hub_facts::controller::run(options, metrics.clone(), ending())).await;
         }
     };
     let controllers = async {
-        tokio::join!(ephemeral_clusters, cluster_claims, cluster_pools, hub_facts);
+        tokio::join!(ephemeral_clusters, cluster_claims, cluster_pools, clusters, hub_facts);
     };
     let bounded = async {
         let mut controllers = std::pin::pin!(controllers);

@@ -1,6 +1,7 @@
 //! What is counted: the metrics of the upstream controller under their names, and our own.
 
 mod bounded;
+mod clusters;
 mod hub;
 mod pools;
 
@@ -33,6 +34,7 @@ use testplatform_apis::{
 
 use self::{
     bounded::{FirstCome, most_frequent},
+    clusters::Clusters,
     hub::Hub,
     pools::Pools,
 };
@@ -55,7 +57,8 @@ const SECONDS: [f64; 9] = [0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0, 120.0];
 const MOST: usize = 100;
 
 /// Every metric by the name under which Prometheus has it, for rules and panels; histograms without `_bucket`, `_sum` and `_count`.
-pub const EXPORTED: [&str; 22] = [
+pub const EXPORTED: [&str; 23] = [
+    "cluster_count",
     "clusterclaim_count",
     "clusterpool_count",
     "clusterpool_events_total",
@@ -146,6 +149,7 @@ struct Inner {
     up: Family<cluster, Gauge>,
     undecodable: Family<kind, Gauge>,
     pools: Pools,
+    clusters: Clusters,
     hub: Hub,
     registry: Registry,
     /// What gauges are read from when somebody asks.
@@ -170,11 +174,13 @@ impl Default for Metrics {
         let up = Family::<cluster, Gauge>::default();
         let undecodable = Family::<kind, Gauge>::default();
         let pools = Pools::default();
+        let clusters = Clusters::default();
         let hub = Hub::default();
 
         registry.register("ephemeralcluster_count", "EphemeralClusters that there are", count.clone());
         registry.register("clusterclaim_count", "ClusterClaims that are served here", claimed.clone());
         pools.register(&mut registry);
+        clusters.register(&mut registry);
         hub.register(&mut registry);
         for (name, help, metric) in [
             ("ephemeralcluster_provisioning_duration", "From creation to Ready", &provisioning),
@@ -229,6 +235,7 @@ impl Default for Metrics {
             up,
             undecodable,
             pools,
+            clusters,
             hub,
             registry,
             source: Mutex::default(),
@@ -249,6 +256,7 @@ impl Metrics {
             self.refresh_claims(&claims);
         }
         self.refresh_pools();
+        self.refresh_clusters();
         let mut out = String::new();
         text::encode(&mut out, &self.0.registry)?;
         Ok(out)
@@ -435,6 +443,7 @@ mod tests {
         inner.deprovisioning.get_or_create(&workflow).observe(1.0);
         metrics.failed("action", "reason");
         inner.claimed.get_or_create(&Claimed { pool: String::new(), state: "queued" }).inc();
+        inner.clusters.count_one();
         metrics.looked_at_pool("annotated");
         metrics.told_of_pool("Refreshed");
         let seen = Arc::new(Seen::default());
@@ -456,7 +465,9 @@ mod tests {
         let samples = text.lines().filter(|line| !line.starts_with('#'));
         let plain = |name| {
             // These end like a part of a histogram and are none.
-            if ["clusterclaim_count", "clusterpool_count", "ephemeralcluster_count"].contains(&name) {
+            if ["cluster_count", "clusterclaim_count", "clusterpool_count", "ephemeralcluster_count"]
+                .contains(&name)
+            {
                 return name;
             }
             ["_bucket", "_sum", "_count"].iter().fold(name, |n: &str, end| n.trim_end_matches(end))

@@ -1,6 +1,10 @@
 //! What the provider may do: one table of what it calls, from which the manifests are made.
 
+mod clusters;
+
 use testplatform_apis::{hub::CONFIG_MAP, template::Backend};
+
+pub use clusters::CLUSTER_GRANTS;
 
 use crate::{
     build_clusters::SECRETS,
@@ -21,8 +25,8 @@ pub enum Place {
     BuildCluster,
     /// On the hub, in every namespace: pools, their claims and their clusters.
     Hive,
-    /// In the namespace of the credentials of ClusterClaims.
-    HiveCredentials,
+    /// In the namespace of the credentials of ClusterClaims and of clusters by template.
+    Credentials,
     /// In each namespace of the ClusterPools that are looked after.
     ClusterPools,
     /// On a hub whose ClusterPools are looked after, in every namespace.
@@ -31,6 +35,10 @@ pub enum Place {
     Facts,
     /// On the hub, in every namespace: the clusters of a backend.
     Clusters(Backend),
+    /// On the hub, in every namespace: the clusters of a backend whose credentials are published.
+    ClustersWatched(Backend),
+    /// In each namespace of those.
+    ClustersServed(Backend),
     /// In HyperShift's own namespace.
     HyperShift,
     /// In each namespace of an inventory of hosts.
@@ -206,7 +214,7 @@ pub const GRANTS: &[Grant] = &[
         why: "Transitions, for whoever watches a ClusterClaim.",
     },
     Grant {
-        place: Place::HiveCredentials,
+        place: Place::Credentials,
         group: "",
         resource: "secrets",
         names: &[],
@@ -350,8 +358,8 @@ pub fn hub(config: &Config, account: &ServiceAccount) -> String {
         service_account(account),
     ];
     let (claims, pools) = (config.cluster_claim.mode == Switch::On, config.cluster_pool.is_on());
-    let facts = config.hub_facts.is_on();
-    if config.ephemeral_cluster.mode != Mode::Off || !(claims || pools || facts) {
+    let (templated, facts) = (config.clusters.is_on(), config.hub_facts.is_on());
+    if config.ephemeral_cluster.mode != Mode::Off || !(claims || pools || templated || facts) {
         parts.push(role("", Place::EphemeralClusters, &config.ephemeral_cluster.namespace));
         parts.push(role("-prowjobs", Place::ProwJobs, &config.prow.namespace));
     }
@@ -359,7 +367,7 @@ pub fn hub(config: &Config, account: &ServiceAccount) -> String {
         let name = format!("{NAME}-clusterclaims");
         parts.push(self::role(&name, None, Place::Hive, config, account));
         let namespace = &config.cluster_claim.credentials_namespace;
-        parts.push(role("-clusterclaims", Place::HiveCredentials, namespace));
+        parts.push(role("-clusterclaims", Place::Credentials, namespace));
     }
     for namespace in &config.cluster_pool.namespaces {
         parts.push(role("-clusterpools", Place::ClusterPools, namespace));
@@ -367,6 +375,17 @@ pub fn hub(config: &Config, account: &ServiceAccount) -> String {
     if pools {
         let name = format!("{NAME}-clusterpools");
         parts.push(self::role(&name, None, Place::PoolsAnywhere, config, account));
+    }
+    for (backend, of) in &config.clusters.backends {
+        let suffix = format!("-clusters-{backend}");
+        let name = format!("{NAME}{suffix}");
+        parts.push(self::role(&name, None, Place::ClustersWatched(*backend), config, account));
+        for namespace in &of.namespaces {
+            parts.push(role(&suffix, Place::ClustersServed(*backend), namespace));
+        }
+    }
+    if templated {
+        parts.push(role("-clusters", Place::Credentials, &config.clusters.credentials_namespace));
     }
     if facts {
         parts.push(role("-hub-facts", Place::Facts, &config.hub_facts.namespace));
@@ -420,6 +439,7 @@ fn role(
     let rules: String = GRANTS
         .iter()
         .chain(POOL_GRANTS)
+        .chain(CLUSTER_GRANTS)
         .chain(FACT_GRANTS)
         .filter(is_called)
         .map(|grant| rule(grant, config))

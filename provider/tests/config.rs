@@ -205,6 +205,26 @@ fn the_schema_accepts_what_is_accepted_and_nothing_unknown() {
     "clusterClaim: { dwell: -1m }\n",
     "provider.yaml:1:24: clusterClaim.dwell: must not be negative; 0s starts a cluster again at once"
 )]
+#[case::clusters_backend(
+    "clusters: { backends: { hive: { namespaces: [a] } } }\n",
+    "provider.yaml:1:23: clusters.backends: unknown variant `hive`, expected one of `hypershift`, `cluster-api`, `caas`, `osac`"
+)]
+#[case::clusters_nowhere(
+    "clusters: { backends: { hypershift: { namespaces: [] } } }\n",
+    "provider.yaml:1:51: clusters.backends.hypershift.namespaces: is missing: name the namespaces of its objects, as hubs are annotated with"
+)]
+#[case::clusters_namespace(
+    "clusters: { backends: { osac: { namespaces: [a, B] } } }\n",
+    "provider.yaml:1:46: clusters.backends.osac.namespaces[0]: must be the name of a namespace: lower-case letters, digits and -, at most 63"
+)]
+#[case::clusters_beside_credentials(
+    "clusters: { credentialsNamespace: a, backends: { caas: { namespaces: [a] } } }\n",
+    "provider.yaml:1:70: clusters.backends.caas.namespaces: must not name clusters.credentialsNamespace: other secrets of clusters live there"
+)]
+#[case::clusters_poll(
+    "clusters: { poll: 0s }\n",
+    "provider.yaml:1:19: clusters.poll: must be at least 1s, such as 10m: each cluster takes a few calls"
+)]
 #[case::facts_backends(
     "hubFacts: { mode: 'on' }\n",
     "provider.yaml:1:1: hubFacts.backends: is missing: name the backends whose clusters are to be counted"
@@ -283,5 +303,5 @@ provider.yaml:8:26: ephemeralCluster.privilegedTenants[1]: invalid type: integer
 provider.yaml:8:32: ephemeralCluster.privilegedTenants[3]: must not be empty
 provider.yaml:8:36: ephemeralCluster.privilegedTenants[4]: invalid type: integer `2`, expected a string; put it in quotes
 provider.yaml:10:12: prow.cluster: must not be empty
-provider.yaml:11:1: bogus: unknown field `bogus`, expected one of `ephemeralCluster`, `clusterClaim`, `clusterPool`, `hubFacts`, `prow`, `buildClusters`, `leaderElection`, `http`");
+provider.yaml:11:1: bogus: unknown field `bogus`, expected one of `ephemeralCluster`, `clusterClaim`, `clusterPool`, `clusters`, `hubFacts`, `prow`, `buildClusters`, `leaderElection`, `http`");
 }

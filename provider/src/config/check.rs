@@ -3,8 +3,8 @@
 use testplatform_apis::{duration::GoDuration, names::ObjectName};
 
 use super::{
-    ClusterClaims, ClusterProfiles, Config, EphemeralClusters, HubFacts, LeaderElection, Mode, Prow,
-    ephemeral_cluster::MAX_CONFIG_BYTES, source::Finding,
+    ClusterClaims, ClusterProfiles, Clusters, Config, EphemeralClusters, HubFacts, LeaderElection, Mode,
+    Prow, ephemeral_cluster::MAX_CONFIG_BYTES, source::Finding,
 };
 use crate::ephemeral_cluster::{ci_operator_config::WAIT_IMAGE, profiles::Profiles};
 
@@ -24,6 +24,7 @@ pub fn findings(config: &Config) -> Vec<Finding> {
     for (index, namespace) in config.cluster_pool.namespaces.iter().enumerate() {
         found.namespace(&format!("clusterPool.namespaces[{index}]"), namespace);
     }
+    found.clusters(&config.clusters);
     found.hub_facts(&config.hub_facts);
     found.prow(&config.prow);
     found.positive("buildClusters.requestTimeout", config.build_clusters.request_timeout);
@@ -128,6 +129,29 @@ impl Found {
         }
         if section.dwell < GoDuration::ZERO {
             self.add("clusterClaim.dwell", "must not be negative; 0s starts a cluster again at once");
+        }
+    }
+
+    fn clusters(&mut self, section: &Clusters) {
+        self.namespace("clusters.credentialsNamespace", &section.credentials_namespace);
+        if section.poll < SHORTEST_POLL {
+            self.add("clusters.poll", "must be at least 1s, such as 10m: each cluster takes a few calls");
+        }
+        for (backend, of) in &section.backends {
+            let path = format!("clusters.backends.{backend}.namespaces");
+            if of.namespaces.is_empty() {
+                self.add(&path, "is missing: name the namespaces of its objects, as hubs are annotated with");
+            }
+            for (index, namespace) in of.namespaces.iter().enumerate() {
+                self.namespace(&format!("{path}[{index}]"), namespace);
+            }
+            // Whoever reads published credentials would read everything else of the clusters.
+            if of.namespaces.contains(&section.credentials_namespace) {
+                self.add(
+                    &path,
+                    "must not name clusters.credentialsNamespace: other secrets of clusters live there",
+                );
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 //! kube's own scheduler, driven by our queues: each object is looked at by one worker at a time, however often it is named.
 
-use std::{convert::Infallible, pin::pin, sync::Arc};
+use std::{convert::Infallible, fmt::Debug, hash::Hash, pin::pin, sync::Arc};
 
 use futures_util::{Stream, StreamExt as _, future::BoxFuture};
 use kube::{
@@ -27,7 +27,8 @@ pub(crate) async fn drive<K, C>(
     look: impl Fn(Arc<K>, Arc<C>) -> Looking,
     gone: impl Fn(&ObjectRef<DynamicObject>),
 ) where
-    K: Resource<DynamicType = ()> + Clone + 'static,
+    K: Resource + Clone + 'static,
+    K::DynamicType: Debug + Eq + Hash + Clone + Unpin,
 {
     let config = controller::Config::default().concurrency(concurrency);
     // A look decides itself when the next one is, also after an error.

@@ -118,7 +118,7 @@ pub fn requests<K>(
     of: impl Fn(&str) -> ObjectRef<K>,
 ) -> impl Stream<Item = Result<ObjectRef<K>, Infallible>>
 where
-    K: Resource<DynamicType = ()>,
+    K: Resource,
 {
     stream::unfold((receiver, of), async |(mut receiver, of)| {
         let name = receiver.recv().await?;

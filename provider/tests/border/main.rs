@@ -5,6 +5,7 @@
 mod actions;
 mod build_clusters;
 mod claims;
+mod clusters;
 mod faults;
 mod lease;
 mod memory;

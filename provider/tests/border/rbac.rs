@@ -2,7 +2,7 @@
 
 use provider_testplatform::{
     config::Config,
-    rbac::{self, FACT_GRANTS, GRANTS, POOL_GRANTS, Place, ServiceAccount},
+    rbac::{self, CLUSTER_GRANTS, FACT_GRANTS, GRANTS, POOL_GRANTS, Place, ServiceAccount},
 };
 
 #[test]
@@ -61,11 +61,11 @@ fn on_build_clusters_secrets_are_read_by_name_only() {
         assert_eq!(reads, !grant.names.is_empty(), "{grant:?}");
     }
     assert!(
-        GRANTS
-            .iter()
-            .chain(POOL_GRANTS)
-            .chain(FACT_GRANTS)
-            .all(|g| !g.verbs.contains(&"*") && g.group != "*" && g.resource != "*")
+        GRANTS.iter().chain(POOL_GRANTS).chain(CLUSTER_GRANTS).chain(FACT_GRANTS).all(|g| !g
+            .verbs
+            .contains(&"*")
+            && g.group != "*"
+            && g.resource != "*")
     );
 }
 
@@ -93,4 +93,40 @@ fn facts_take_little() {
         assert_eq!(grant.resource == "configmaps", !grant.names.is_empty(), "{grant:?}");
     }
     assert!(!rbac::hub(&Config::default(), &ServiceAccount::default()).contains("configmaps"));
+}
+
+/// Everywhere clusters are only watched; Secrets of theirs are read where they are made, one by one, and of OSAC's not even there.
+#[test]
+fn clusters_take_little() {
+    let text = "clusters:\n  backends:\n    hypershift: {namespaces: [clusters, more]}\n    osac: {namespaces: [osac-orders]}";
+    let made = rbac::hub(&Config::parse("test", text).unwrap(), &ServiceAccount::default());
+    for part in
+        ["hostedclusters", "clusterorders", "namespace: more\n", "namespace: testplatform-credentials\n"]
+    {
+        assert!(made.contains(part), "{part} is missing:\n{made}");
+    }
+    for part in ["ephemeralclusters", "hive", "clustertemplateinstances", "cluster.x-k8s.io"] {
+        assert!(!made.contains(part), "{part} is in it:\n{made}");
+    }
+    let roles: Vec<serde_json::Value> = serde_saphyr::from_multiple(&made).unwrap();
+    let mut secrets = vec![];
+    for role in roles.iter().filter(|role| role["rules"].is_array()) {
+        for rule in role["rules"].as_array().unwrap() {
+            if rule["resources"] == serde_json::json!(["secrets"]) {
+                assert_eq!(role["kind"], "Role", "in every namespace");
+                secrets.push((
+                    role["metadata"]["namespace"].as_str().unwrap(),
+                    rule["verbs"].as_array().unwrap().len(),
+                ));
+            }
+            let watches = rule["verbs"].to_string().contains("watch") && role["kind"] == "ClusterRole";
+            assert!(!watches || !rule["verbs"].to_string().contains("patch"), "{role}");
+        }
+    }
+    assert_eq!(secrets, [("clusters", 1), ("more", 1), ("testplatform-credentials", 6)]);
+    for grant in CLUSTER_GRANTS {
+        let writes = grant.verbs.iter().any(|verb| !["get", "list", "watch"].contains(verb));
+        assert!(!writes || matches!(grant.place, Place::ClustersServed(_)), "{grant:?}");
+    }
+    assert!(!rbac::hub(&Config::default(), &ServiceAccount::default()).contains("hostedclusters"));
 }

@@ -1,0 +1,275 @@
+//! A loop for each kind: what happened, which clusters that concerns, and a look at each.
+
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
+
+use futures_util::{StreamExt as _, future::join_all};
+use jiff::Timestamp;
+use kube::{
+    Api, Client,
+    api::{DynamicObject, ListParams},
+    core::ApiResource,
+    runtime::reflector::ObjectRef,
+};
+use testplatform_apis::template::Backend;
+use tokio::{
+    sync::{mpsc::UnboundedReceiver, watch},
+    time::{sleep, timeout},
+};
+
+use super::{
+    caches::{Caches, Writers},
+    execute::Executor,
+    kind::{self, Kind},
+    object::Cluster,
+    observe::{Observer, resource},
+    world::Settings,
+};
+use crate::{
+    claims::caches::SecretMeta,
+    config::Clusters,
+    controller::{
+        drive::{drive, said, work_until},
+        queue::{Queue, requests},
+    },
+    execute::error::is_not_found,
+    metrics::Metrics,
+    publish::Vault,
+    watch::Health,
+};
+
+/// How many clusters of a kind are looked at at the same time.
+const CONCURRENCY: u16 = 8;
+/// How many Secrets.
+const CONCURRENCY_OF_ORPHANS: u16 = 2;
+/// How often it is asked whether the hub serves a kind by now.
+const ABSENT: Duration = Duration::from_secs(30);
+
+/// What the loops need to know.
+#[derive(Clone)]
+pub struct Options {
+    /// The hub.
+    pub client: Client,
+    /// What is published, and where.
+    pub config: Clusters,
+    /// How long one call may take.
+    pub patience: Duration,
+    /// Who this process is.
+    pub instance: String,
+    /// The clock.
+    pub now: fn() -> Timestamp,
+}
+
+/// Everything that the loops of one kind share.
+pub struct Controller {
+    pub(super) kind: &'static dyn Kind,
+    pub(super) resource: ApiResource,
+    pub(super) namespaces: BTreeSet<String>,
+    pub(super) vault: Vault,
+    pub(super) caches: Arc<Caches>,
+    pub(super) observer: Observer,
+    pub(super) executor: Executor,
+    pub(super) queue: Queue,
+    pub(super) orphans: Queue,
+    pub(super) metrics: Metrics,
+    /// Of the watches.
+    pub(super) health: [Health; 2],
+    pub(super) now: fn() -> Timestamp,
+}
+
+/// The ends that the loops read from.
+struct Inlets {
+    clusters: UnboundedReceiver<String>,
+    orphans: UnboundedReceiver<String>,
+    writers: Writers,
+}
+
+/// Runs until `stop`; what has begun is finished. What a hub does not serve is waited for.
+pub async fn run(options: Options, metrics: Metrics, stop: impl Future<Output = ()>) {
+    let (stopping, stopped) = watch::channel(());
+    let loops = options.config.backends.iter().map(|(backend, of)| {
+        Box::pin(serve(*backend, &of.namespaces, &options, metrics.clone(), stopped.clone()))
+    });
+    let mut loops = std::pin::pin!(join_all(loops));
+    tokio::select! {
+        _ = &mut loops => {}
+        () = stop => {
+            let _ = stopping.send(());
+            loops.await;
+        }
+    }
+}
+
+/// The loop of one kind.
+async fn serve(
+    backend: Backend,
+    namespaces: &BTreeSet<String>,
+    options: &Options,
+    metrics: Metrics,
+    stopped: watch::Receiver<()>,
+) {
+    let kind = kind::of(backend);
+    let resource = tokio::select! {
+        () = said(stopped.clone()) => return,
+        resource = until_served(backend, options) => resource,
+    };
+    let (controller, inlets) = Controller::new(kind, resource, namespaces, options, metrics);
+    let controller = Arc::new(controller);
+    controller.metrics.attach_clusters(&controller);
+    Box::pin(controller.run(inlets, said(stopped))).await;
+}
+
+/// Waits until the hub serves a kind, in the best version that it does. Said once; what else is wrong the watches say.
+async fn until_served(backend: Backend, options: &Options) -> ApiResource {
+    let kind = backend.cluster_kind();
+    let mut told = false;
+    loop {
+        for version in kind.versions {
+            let resource = resource(kind, version);
+            if !is_absent(options, &resource).await {
+                return resource;
+            }
+        }
+        if !told {
+            let (group, plural, versions) = (kind.group, kind.plural, kind.versions.join(" or "));
+            tracing::warn!(
+                "this hub has no {plural} of {group} in version {versions}: nothing is done about them until it has"
+            );
+            told = true;
+        }
+        sleep(ABSENT).await;
+    }
+}
+
+async fn is_absent(options: &Options, resource: &ApiResource) -> bool {
+    let api: Api<Cluster> = Api::all_with(options.client.clone(), resource);
+    let one = ListParams::default().limit(1);
+    matches!(timeout(options.patience, api.list_metadata(&one)).await, Ok(Err(error)) if is_not_found(&error))
+}
+
+/// By what a cluster is known in queues.
+pub(super) fn key(object: &Cluster) -> String {
+    format!("{}/{}", object.namespace(), object.name())
+}
+
+/// The words for the watch of Secrets and for their queue, beside those for the kind itself.
+const fn words(backend: Backend) -> [&'static str; 2] {
+    match backend {
+        Backend::HyperShift => ["hostedcluster-secrets", "hostedcluster-orphans"],
+        Backend::ClusterApi => ["cluster-secrets", "cluster-orphans"],
+        Backend::Caas => ["clustertemplateinstance-secrets", "clustertemplateinstance-orphans"],
+        Backend::Osac => ["clusterorder-secrets", "clusterorder-orphans"],
+    }
+}
+
+impl Controller {
+    fn new(
+        kind: &'static dyn Kind,
+        resource: ApiResource,
+        namespaces: &BTreeSet<String>,
+        options: &Options,
+        metrics: Metrics,
+    ) -> (Self, Inlets) {
+        let Options { client, config, patience, instance, now } = options.clone();
+        let backend = kind.backend();
+        let settings = Settings::from(&config);
+        let vault = Vault::new(client, &settings.credentials_namespace);
+        let (caches, writers) = Caches::new(backend, resource.clone(), vault.namespace());
+        let caches = Arc::new(caches);
+        let (queue, clusters) = Queue::new();
+        let (orphans, orphan_requests) = Queue::new();
+        let observer = Observer {
+            kind,
+            resource: resource.clone(),
+            vault: vault.clone(),
+            caches: Arc::clone(&caches),
+            settings,
+            patience,
+        };
+        let executor =
+            Executor { backend, resource: resource.clone(), vault: vault.clone(), instance, patience, now };
+        let health = [backend.cluster_kind().plural, words(backend)[0]].map(Health::new);
+        let inlets = Inlets { clusters, orphans: orphan_requests, writers };
+        let namespaces = namespaces.clone();
+        let controller = Self {
+            kind,
+            resource,
+            namespaces,
+            vault,
+            caches,
+            observer,
+            executor,
+            queue,
+            orphans,
+            metrics,
+            health,
+            now,
+        };
+        (controller, inlets)
+    }
+
+    async fn run(self: &Arc<Self>, inlets: Inlets, stop: impl Future<Output = ()>) {
+        let Inlets { clusters, orphans, writers } = inlets;
+        let work = async |stopped: watch::Receiver<()>| {
+            self.begin().await;
+            let name_of = |gone: &ObjectRef<DynamicObject>| {
+                format!("{}/{}", gone.namespace.as_deref().unwrap_or_default(), gone.name)
+            };
+            let reference = |key: &str| self.reference(key);
+            let looks = drive(
+                self,
+                self.caches.clusters.clone(),
+                requests(clusters, reference).take_until(Box::pin(said(stopped.clone()))),
+                CONCURRENCY,
+                |object, controller| Box::pin(async move { controller.pass(object).await }),
+                |gone| self.queue.forget(&name_of(gone)),
+            );
+            let secret = |name: &str| ObjectRef::<SecretMeta>::new(name).within(self.vault.namespace());
+            let sweeps = drive(
+                self,
+                self.caches.secrets.clone(),
+                requests(orphans, secret).take_until(Box::pin(said(stopped))),
+                CONCURRENCY_OF_ORPHANS,
+                |secret, controller| Box::pin(async move { controller.pass_orphan(secret).await }),
+                |gone| self.orphans.forget(&gone.name),
+            );
+            tokio::join!(looks, sweeps);
+        };
+        work_until(stop, self.feed(writers), || self.has_begun(), work).await;
+    }
+
+    /// Waits until every cache is filled.
+    async fn begin(&self) {
+        while !self.has_begun() {
+            sleep(Duration::from_millis(20)).await;
+        }
+        let (kind, clusters) = (&self.resource.kind, self.caches.clusters.len());
+        tracing::info!(kind, clusters, version = self.resource.version, "caches of clusters are filled");
+    }
+
+    fn has_begun(&self) -> bool {
+        self.health.iter().all(Health::listed)
+    }
+
+    /// The backend whose clusters they are.
+    pub fn backend(&self) -> Backend {
+        self.kind.backend()
+    }
+
+    /// The clusters that are published here, as far as the cache knows.
+    pub fn served(&self) -> Vec<Arc<Cluster>> {
+        let namespace = self.vault.namespace();
+        let all = self.caches.clusters.state().into_iter();
+        all.filter(|object| object.is_marked_for(namespace)).collect()
+    }
+
+    /// The watches.
+    pub fn health(&self) -> &[Health] {
+        &self.health
+    }
+
+    /// The queues and what they hold.
+    pub fn queues(&self) -> [(&'static str, &Queue); 2] {
+        let backend = self.backend();
+        [(backend.cluster_kind().plural, &self.queue), (words(backend)[1], &self.orphans)]
+    }
+}

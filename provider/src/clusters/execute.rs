@@ -1,0 +1,120 @@
+//! Actions about clusters become calls. Each has a time limit and may be repeated; nothing is decided here.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use kube::{Resource as _, core::ApiResource};
+use testplatform_apis::{names::ours, template::Backend};
+
+use super::{
+    kind::owner,
+    next::{Notes, Step},
+    object::Cluster,
+    observe::api,
+};
+use crate::{
+    execute::{Cause, Error, Reason, event, limited},
+    publish::{
+        Action, Vault,
+        write::{annotate, publish, sweep, withdraw},
+    },
+};
+
+/// Does what a step says.
+pub(super) struct Executor {
+    /// Whose clusters they are.
+    pub backend: Backend,
+    /// Their objects, as the hub serves them.
+    pub resource: ApiResource,
+    /// The Secrets of the hub.
+    pub vault: Vault,
+    /// Who this process is, in events.
+    pub instance: String,
+    /// How long one action may take.
+    pub patience: Duration,
+    /// The clock.
+    pub now: fn() -> Timestamp,
+}
+
+/// Where a step ended too early.
+#[derive(Debug)]
+pub(super) struct Failure<'a> {
+    /// The action that failed; none if it was the notes.
+    pub action: Option<&'a Action>,
+    /// Why.
+    pub error: Error,
+}
+
+impl Executor {
+    /// Does the actions in their order, then writes the notes; the first that fails ends it. Returns what was not done and is no reason
+    /// to end the pass.
+    pub async fn run<'a>(&self, object: &Cluster, step: &'a Step) -> Result<Vec<Error>, Failure<'a>> {
+        let mut forgone = Vec::new();
+        for action in &step.actions {
+            match (action, limited(name(action), self.patience, self.act(object, action)).await) {
+                (_, Ok(())) => self.say(object, name(action)),
+                // Somebody may miss it, but nothing depends on it.
+                (Action::Emit(_), Err(error)) => forgone.push(error),
+                (Action::Publish(_) | Action::Withdraw, Err(error)) => {
+                    return Err(Failure { action: Some(action), error });
+                }
+            }
+        }
+        if let Some(notes) = &step.status {
+            self.notes(object, notes).await.map_err(|error| Failure { action: None, error })?;
+        }
+        Ok(forgone)
+    }
+
+    async fn act(&self, object: &Cluster, action: &Action) -> Result<(), Cause> {
+        let owner = owner(self.backend, object);
+        match action {
+            Action::Publish(credentials) => publish(&self.vault, &owner, credentials).await,
+            Action::Withdraw => withdraw(&self.vault, &owner).await,
+            Action::Emit(event) => {
+                let events = self.vault.events(object.namespace());
+                let regarding = object.object_ref(&self.resource);
+                event::emit(&events, &self.instance, regarding, event, (self.now)()).await
+            }
+        }
+    }
+
+    /// Writes those annotations that are not as they should be.
+    pub async fn notes(&self, object: &Cluster, notes: &Notes) -> Result<(), Error> {
+        let write = async {
+            let status = notes.status.write().map_err(|error| Cause::new(Reason::Bug, error.to_string()))?;
+            let wanted = [
+                (ours::STATUS, Some(status)),
+                (ours::CREDENTIALS_REVISION, notes.credentials_revision.clone()),
+            ];
+            let api = api(&self.vault.client(), object.namespace(), &self.resource);
+            annotate(&api, &object.metadata, wanted).await
+        };
+        if limited("annotate", self.patience, write).await? {
+            self.say(object, "annotate");
+        }
+        Ok(())
+    }
+
+    /// Deletes a published Secret whose cluster is gone. `object` is what the API server says is there by its name.
+    pub async fn sweep(&self, name: &str, object: Option<&Cluster>) -> Result<(), Error> {
+        let kind = self.backend.cluster_kind();
+        let removed = sweep(&self.vault, name, (kind.group, kind.kind), object.map(Cluster::uid));
+        limited("sweep_credentials", self.patience, removed).await
+    }
+
+    /// One line for each thing that was done. Never what was written.
+    fn say(&self, object: &Cluster, action: &'static str) {
+        let (kind, namespace, cluster) = (&self.resource.kind, object.namespace(), object.name());
+        tracing::info!(kind, namespace, cluster, action, "done");
+    }
+}
+
+/// The word that logs and metrics have for an action.
+const fn name(action: &Action) -> &'static str {
+    match action {
+        Action::Publish(_) => "publish_credentials",
+        Action::Withdraw => "withdraw_credentials",
+        Action::Emit(_) => "emit",
+    }
+}

@@ -1,0 +1,243 @@
+//! One cluster.
+//!
+//! ```text
+//!   (made) ──runs──▶ (a password is waited for) ──▶ published ──▶ withdrawn
+//!      │                        │                      │             ▲
+//!      │                        │                      └──(follows)  │
+//!      └────────────────────────┴──────── ending, gone ──────────────┘
+//! ```
+//!
+//! What is decided here holds whatever is stale, lost or repeated around it:
+//!
+//! - Credentials are published only of what the function has marked for the namespace in which they are published here, only after
+//!   the cluster could be used, and only on what the API server said in this pass.
+//! - Once published they stay, however the cluster flaps, until it ends.
+//! - The object itself is never changed but for annotations of ours.
+
+use std::borrow::Cow;
+
+use jiff::{SignedDuration, Timestamp};
+use testplatform_apis::{
+    hive_status::{Blocked, BlockingReason, HiveStatus},
+    names::ours,
+};
+
+use super::{
+    kind::{self, Kind, Password, Place},
+    object::Cluster,
+    world::{Holder, Settings, World},
+};
+use crate::{
+    ephemeral_cluster::credentials::Published,
+    publish::{Action, Source, Verdict, compare, follow},
+    step::Requeue,
+};
+
+/// For how long a password is waited for that need not come.
+pub const PATIENCE: SignedDuration = SignedDuration::from_mins(2);
+/// How often what a cluster has become is looked at while its API does not answer: it is not watched.
+pub const SOON: SignedDuration = SignedDuration::from_secs(30);
+
+/// What is to be done about one cluster now.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Step {
+    /// In this order. Each may have been done before, by a pass that did not come to its end.
+    pub actions: Vec<Action>,
+    /// Written after the actions, if it differs from what is stored. None leaves it alone.
+    pub status: Option<Notes>,
+    /// When to look again although nothing happened.
+    pub requeue: Requeue,
+}
+
+/// What stands on the object, whose status is another controller's: annotations, written together.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Notes {
+    /// Annotation `…/status`.
+    pub status: HiveStatus,
+    /// Annotation `…/credentials-revision`: there exactly while credentials are published.
+    pub credentials_revision: Option<String>,
+}
+
+/// What is to be done about a cluster now.
+pub fn next(kind: &dyn Kind, object: &Cluster, world: &World, now: Timestamp) -> Step {
+    if !is_ours(object, &world.published, &world.settings) || !is_readable(object, &world.holder) {
+        return Step::default();
+    }
+    let stored = stored(object);
+    let (source, waits) = source(kind, object, world, &stored, now);
+    let (verdict, again) = judge(kind, object, world, &source);
+    let followed = follow(object.name(), verdict, &source, &world.published, &stored);
+    let mut step = Step { actions: followed.actions, status: None, requeue: sooner(waits, again) };
+    if let Some(told) = followed.told {
+        let revision = match &world.published {
+            Published::Ours { revision, .. } => Some(revision.clone()),
+            Published::Absent | Published::Foreign(_) => None,
+        };
+        step.status = Some(Notes {
+            credentials_revision: revision.filter(|_| told.report.is_some()),
+            status: HiveStatus {
+                credentials: told.report,
+                blocking_reason: told.blocked,
+                ..HiveStatus::default()
+            },
+        });
+    }
+    if may_read(kind, object, world).is_some() {
+        step.requeue = sooner(step.requeue, Requeue::after(world.settings.poll));
+    }
+    step
+}
+
+/// Whether a cluster concerns this provider.
+pub fn is_ours(object: &Cluster, published: &Published, settings: &Settings) -> bool {
+    let marked = object.is_marked_for(&settings.credentials_namespace);
+    !object.uid().is_empty() && (marked || matches!(published, Published::Ours { .. }))
+}
+
+/// The object with the credentials, if its Secrets may be read and published: the safe moment. Said before they are read, so that
+/// they are read for nothing else.
+pub fn may_read<'a>(kind: &dyn Kind, object: &'a Cluster, world: &'a World) -> Option<&'a Cluster> {
+    let holder = match &world.holder {
+        Holder::Itself => object,
+        Holder::Here(holder) => holder,
+        Holder::NotNamed | Holder::Gone => return None,
+    };
+    let ends = object.is_deleted() || holder.is_deleted();
+    let runs = kind.runs(holder).is_ok() || ever_published(object, &world.published);
+    let ours = is_ours(object, &world.published, &world.settings) && is_readable(object, &world.holder);
+    (ours && runs && !ends).then_some(holder)
+}
+
+/// Its credentials were published, which they only are of what could be used. Later it may stop.
+fn ever_published(object: &Cluster, published: &Published) -> bool {
+    matches!(published, Published::Ours { .. }) || object.annotation(ours::CREDENTIALS_REVISION).is_some()
+}
+
+fn is_readable(object: &Cluster, holder: &Holder) -> bool {
+    let behind = match holder {
+        Holder::Here(holder) => holder.is_readable(),
+        Holder::Itself | Holder::NotNamed | Holder::Gone => true,
+    };
+    object.is_readable() && behind
+}
+
+/// What is stored. What cannot be read counts as nothing: it is written anew.
+fn stored(object: &Cluster) -> HiveStatus {
+    let text = object.annotation(ours::STATUS);
+    text.and_then(|text| HiveStatus::read(text).ok()).unwrap_or_default()
+}
+
+/// What is to be done, and when that would be something else although nothing happened.
+fn judge(kind: &dyn Kind, object: &Cluster, world: &World, source: &Source) -> (Verdict, Requeue) {
+    let withdraw = |what: &str| Verdict::Withdraw(Blocked::NotRunning, what.into());
+    // What it has become tells nobody by itself.
+    let soon = Requeue::after(SOON);
+    let leave = |why: Blocked, what: &str| (Verdict::Leave(why, what.to_owned()), Requeue::OnChange);
+    let made = kind.backend().cluster_kind().kind;
+    if object.is_deleted() {
+        return (withdraw(&format!("the {made} is being deleted")), Requeue::OnChange);
+    }
+    match (&world.holder, kind.holder(object)) {
+        (Holder::Gone, _) => return (withdraw("the HostedCluster that it names does not exist"), soon),
+        (Holder::Here(holder), _) if holder.is_deleted() => {
+            return (withdraw("the HostedCluster that it names is being deleted"), soon);
+        }
+        (Holder::NotNamed, kind::Holder::NotNamed(why)) => return leave(Blocked::NotAssigned, why),
+        (Holder::NotNamed | Holder::Itself | Holder::Here(_), _) => {}
+    }
+    let Some(holder) = may_read(kind, object, world) else {
+        let why = match &world.holder {
+            Holder::Itself => kind.runs(object),
+            Holder::Here(holder) => kind.runs(holder),
+            Holder::NotNamed | Holder::Gone => Ok(()),
+        };
+        let verdict = Verdict::Leave(Blocked::NotRunning, why.err().unwrap_or("it was not looked at").into());
+        let here = matches!(world.holder, Holder::Here(_));
+        return (verdict, if here { soon } else { Requeue::OnChange });
+    };
+    if let Err(why) = kind.place(holder) {
+        return leave(Blocked::MetadataMissing, why);
+    }
+    let unread = || Verdict::Leave(Blocked::NotRunning, "it was not looked at".to_owned());
+    (compare(source, &world.published).unwrap_or_else(unread), Requeue::OnChange)
+}
+
+/// The credentials as far as they count, and until when: while a password is waited for, they are not complete.
+fn source<'a>(
+    kind: &dyn Kind,
+    object: &Cluster,
+    world: &'a World,
+    stored: &HiveStatus,
+    now: Timestamp,
+) -> (Cow<'a, Source>, Requeue) {
+    let found = (Cow::Borrowed(&world.source), Requeue::OnChange);
+    let Some((reason, message)) = &world.lacks else { return found };
+    let place = may_read(kind, object, world).and_then(|holder| kind.place(holder).ok());
+    match place.and_then(|place| waits(&place, stored, now)) {
+        Some(until) => (Cow::Owned(Source::Blocked(*reason, message.clone())), until),
+        None => found,
+    }
+}
+
+/// Whether a password is waited for that is not there, and until when. One that was there is not taken back.
+fn waits(place: &Place<'_>, stored: &HiveStatus, now: Timestamp) -> Option<Requeue> {
+    let Password::Perhaps { since, .. } = &place.password else { return None };
+    if stored.credentials.as_ref().is_some_and(|told| told.password_available) {
+        return Some(Requeue::OnChange);
+    }
+    // Of a time to come nothing is known but that its clock is another one.
+    let over = (*since)?.min(now).saturating_add(PATIENCE).ok()?;
+    (over > now).then(|| Requeue::after(over.duration_since(now)))
+}
+
+fn sooner(one: Requeue, other: Requeue) -> Requeue {
+    match (one, other) {
+        (Requeue::After(one), Requeue::After(other)) => Requeue::After(one.min(other)),
+        (Requeue::OnChange, other) => other,
+        (one, _) => one,
+    }
+}
+
+/// What to say when an action failed, if it is anything for the owner of the cluster. `said` is a sentence that does not change from
+/// try to try, and quotes no secret.
+pub fn failed(object: &Cluster, action: &Action, said: &str) -> Option<Notes> {
+    match action {
+        Action::Publish(_) => {}
+        Action::Withdraw | Action::Emit(_) => return None,
+    }
+    let mut status = stored(object);
+    let message = format!("the credentials cannot be published: {said}");
+    status.blocking_reason = Some(BlockingReason { reason: Blocked::SecretMissing, message: Some(message) });
+    let credentials_revision = object.annotation(ours::CREDENTIALS_REVISION).map(str::to_owned);
+    Some(Notes { status, credentials_revision })
+}
+
+/// Whether anything of it has to be read anew before it is decided on: what is handed out cannot be taken back, and what is taken
+/// back is missed.
+pub fn matters(kind: &dyn Kind, object: &Cluster, published: &Published, settings: &Settings) -> bool {
+    let begun = match kind.holder(object) {
+        kind::Holder::Itself => kind.runs(object).is_ok(),
+        kind::Holder::NotNamed(_) => false,
+        kind::Holder::HostedCluster { .. } => true,
+    };
+    is_ours(object, published, settings) && (begun || ever_published(object, published))
+}
+
+/// How far a cluster is, in a word that metrics have for it.
+pub fn progress(object: &Cluster) -> &'static str {
+    let blocked = stored(object).blocking_reason.is_some_and(|why| match why.reason {
+        Blocked::NotAssigned | Blocked::NotRunning => false,
+        Blocked::MetadataMissing
+        | Blocked::SecretMissing
+        | Blocked::KeyMissing
+        | Blocked::KubeconfigRejected
+        | Blocked::OwnershipMismatch => true,
+    });
+    let published = object.annotation(ours::CREDENTIALS_REVISION).is_some();
+    match (object.is_deleted(), blocked, published) {
+        (true, _, _) => "releasing",
+        (false, true, _) => "blocked",
+        (false, false, true) => "published",
+        (false, false, false) => "provisioning",
+    }
+}

@@ -1,0 +1,99 @@
+//! One look at one cluster, or at one published Secret.
+
+use std::sync::Arc;
+
+use kube::{ResourceExt as _, runtime::controller::Action};
+
+use super::{
+    controller::{Controller, key},
+    execute::Failure,
+    next,
+    object::Cluster,
+};
+use crate::{
+    claims::caches::SecretMeta,
+    controller::pass::{guarded, reschedule},
+    ephemeral_cluster::credentials::SUFFIX,
+    execute::{Error, Reason},
+    publish::Labelled,
+    step::Requeue,
+};
+
+impl Controller {
+    /// Looks at a cluster.
+    pub(super) async fn pass(&self, cached: Arc<Cluster>) -> Result<Action, Error> {
+        let (name, uid) = (key(&cached), cached.uid().to_owned());
+        let (waited, anew) = self.queue.begin(&name);
+        if let Some(waited) = waited {
+            self.metrics.waited(waited);
+        }
+        let looked = guarded(Box::pin(self.look(cached, anew))).await;
+        let kind = self.kind.backend().cluster_kind().kind;
+        Ok(reschedule(&self.metrics, &self.queue, kind, &name, &uid, looked))
+    }
+
+    async fn look(&self, cached: Arc<Cluster>, anew: bool) -> Result<Requeue, Error> {
+        let Some((object, world)) = self.observer.observe(cached, anew).await? else {
+            return Ok(Requeue::OnChange);
+        };
+        let step = next::next(self.kind, &object, &world, (self.now)());
+        match self.executor.run(&object, &step).await {
+            Ok(forgone) => {
+                for error in forgone {
+                    self.metrics.failed(error.action, error.reason.as_str());
+                    let (namespace, cluster) = (object.namespace(), object.name());
+                    tracing::warn!(namespace, cluster, %error, "left out");
+                }
+                Ok(step.requeue)
+            }
+            Err(Failure { action, error }) => {
+                // Tells the owner, if it is anything for the owner.
+                let said = action.zip(error.said());
+                let notes = said.and_then(|(action, said)| next::failed(&object, action, &said));
+                if let Some(notes) = notes
+                    && let Err(unsaid) = self.executor.notes(&object, &notes).await
+                {
+                    self.metrics.failed(unsaid.action, unsaid.reason.as_str());
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Looks at a published Secret: whether its cluster is gone.
+    pub(super) async fn pass_orphan(&self, cached: Arc<SecretMeta>) -> Result<Action, Error> {
+        let (name, uid) = (cached.name_any(), cached.uid().unwrap_or_default());
+        self.orphans.begin(&name);
+        let looked = guarded(Box::pin(self.look_at_orphan(&name, &cached))).await;
+        Ok(reschedule(&self.metrics, &self.orphans, "secret", &name, &uid, looked))
+    }
+
+    async fn look_at_orphan(&self, name: &str, cached: &SecretMeta) -> Result<Requeue, Error> {
+        let kind = self.kind.backend().cluster_kind();
+        let owner = Labelled::of(&cached.metadata, kind.group, kind.kind);
+        let (Some(owner), Some(cluster)) = (owner, name.strip_suffix(SUFFIX)) else {
+            return Ok(Requeue::OnChange);
+        };
+        // Whose cluster is in a namespace that this provider does not serve is not for it to judge.
+        if !self.namespaces.contains(owner.namespace) {
+            return Ok(Requeue::OnChange);
+        }
+        if let Some(known) = self.cached(&format!("{}/{cluster}", owner.namespace))
+            && !owner.is_left_behind(Some(known.uid()))
+        {
+            return Ok(Requeue::OnChange);
+        }
+        // Where the kind itself cannot be listed, that there is none of a name says nothing.
+        if let Some((_, why)) = self.health[0].behind() {
+            let message = format!("the clusters cannot be watched: {why}");
+            return Err(Error { action: "sweep_credentials", reason: Reason::NotYet, message });
+        }
+        let found = self.observer.object(owner.namespace, cluster).await?;
+        if owner.is_left_behind(found.as_ref().map(Cluster::uid)) {
+            let kind = kind.kind;
+            tracing::warn!(secret = name, kind, "withdrawing the credentials of a cluster that is gone");
+            self.executor.sweep(name, found.as_ref()).await?;
+        }
+        Ok(Requeue::OnChange)
+    }
+}

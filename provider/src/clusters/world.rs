@@ -1,0 +1,46 @@
+//! Everything around one cluster that a decision depends on, as data.
+
+use std::sync::Arc;
+
+use jiff::SignedDuration;
+use testplatform_apis::hive_status::Blocked;
+
+use super::object::Cluster;
+use crate::{ephemeral_cluster::credentials::Published, publish::Source};
+
+/// What was observed.
+#[derive(Clone, Debug)]
+pub struct World {
+    /// What administrators decided.
+    pub settings: Settings,
+    /// The object that has the credentials.
+    pub holder: Holder,
+    /// The credentials.
+    pub source: Source,
+    /// Why a password that may be there is not among them.
+    pub lacks: Option<(Blocked, String)>,
+    /// `<cluster>-credentials`.
+    pub published: Published,
+}
+
+/// The object that has the credentials of a cluster, as it was found.
+#[derive(Clone, Debug)]
+pub enum Holder {
+    /// The one that stands for it.
+    Itself,
+    /// It is not named, or was not looked for.
+    NotNamed,
+    /// The API server said, after it said that it is named, that there is none of that name.
+    Gone,
+    /// It was read from the API server, after the one that names it was.
+    Here(Arc<Cluster>),
+}
+
+/// What an administrator decides.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Namespace of the published credentials.
+    pub credentials_namespace: String,
+    /// How often the credentials of a cluster are read again although nothing happened: they cannot be watched.
+    pub poll: SignedDuration,
+}

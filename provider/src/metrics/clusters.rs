@@ -1,0 +1,71 @@
+//! What is counted of clusters of claims with `template`.
+
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use prometheus_client::{
+    encoding::EncodeLabelSet,
+    metrics::{family::Family, gauge::Gauge},
+    registry::Registry,
+};
+
+use super::{Metrics, kind, set};
+use crate::clusters::{controller::Controller, next::progress};
+
+/// Both are words of the program.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Of {
+    backend: String,
+    state: &'static str,
+}
+
+/// The metrics of clusters.
+#[derive(Default)]
+pub(super) struct Clusters {
+    count: Family<Of, Gauge>,
+    /// What gauges are read from when somebody asks: one for each kind that the hub serves.
+    sources: Mutex<Vec<Weak<Controller>>>,
+}
+
+impl Clusters {
+    /// Registers them.
+    pub(super) fn register(&self, registry: &mut Registry) {
+        registry.register(
+            "cluster_count",
+            "Clusters of claims with template that are served here",
+            self.count.clone(),
+        );
+    }
+
+    #[cfg(test)]
+    pub(super) fn count_one(&self) {
+        self.count.get_or_create(&Of { backend: String::new(), state: "provisioning" }).inc();
+    }
+}
+
+impl Metrics {
+    /// From now on gauges of clusters of a kind are read from this controller.
+    pub fn attach_clusters(&self, controller: &Arc<Controller>) {
+        let mut sources = self.0.clusters.sources.lock().unwrap_or_else(PoisonError::into_inner);
+        sources.push(Arc::downgrade(controller));
+    }
+
+    pub(super) fn refresh_clusters(&self) {
+        let clusters = &self.0.clusters;
+        let sources = clusters.sources.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let sources: Vec<Arc<Controller>> = sources.iter().filter_map(Weak::upgrade).collect();
+        if !sources.is_empty() {
+            clusters.count.clear();
+        }
+        for controller in sources {
+            let backend = controller.backend();
+            let served = controller.served();
+            for object in &served {
+                let of = Of { backend: backend.to_string(), state: progress(object) };
+                clusters.count.get_or_create(&of).inc();
+            }
+            let bad = served.iter().filter(|object| !object.is_readable()).count();
+            set(&self.0.undecodable, &kind { kind: backend.cluster_kind().kind.into() }, bad);
+            self.refresh_loops(&controller.queues(), controller.health());
+        }
+    }
+}

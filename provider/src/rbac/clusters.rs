@@ -1,0 +1,90 @@
+//! What is called where the credentials of clusters of claims with `template` are published, whatever else is done.
+
+use testplatform_apis::template::Backend;
+
+use super::{Grant, Place};
+
+/// The table.
+pub const CLUSTER_GRANTS: &[Grant] = &[
+    watched(Backend::HyperShift),
+    watched(Backend::ClusterApi),
+    watched(Backend::Caas),
+    watched(Backend::Osac),
+    told(Backend::HyperShift),
+    told(Backend::ClusterApi),
+    told(Backend::Caas),
+    told(Backend::Osac),
+    read(Backend::HyperShift),
+    read(Backend::ClusterApi),
+    read(Backend::Caas),
+    events(Backend::HyperShift),
+    events(Backend::ClusterApi),
+    events(Backend::Caas),
+    events(Backend::Osac),
+    HOSTED,
+];
+
+/// RBAC cannot let somebody watch some namespaces in one call.
+const fn watched(backend: Backend) -> Grant {
+    let kind = backend.cluster_kind();
+    Grant {
+        place: Place::ClustersWatched(backend),
+        group: kind.group,
+        resource: kind.plural,
+        names: &[],
+        verbs: &["list", "watch"],
+        proxy: true,
+        why: "Which clusters there are, and when they can be used.",
+    }
+}
+
+const fn told(backend: Backend) -> Grant {
+    let kind = backend.cluster_kind();
+    Grant {
+        place: Place::ClustersServed(backend),
+        group: kind.group,
+        resource: kind.plural,
+        names: &[],
+        verbs: &["get", "patch"],
+        proxy: true,
+        why: "What is published of a cluster. Annotations are patched, the spec never.",
+    }
+}
+
+const fn read(backend: Backend) -> Grant {
+    Grant {
+        place: Place::ClustersServed(backend),
+        group: "",
+        resource: "secrets",
+        names: &[],
+        verbs: &["get"],
+        proxy: true,
+        why: "The credentials of clusters, each by the name that its cluster tells.",
+    }
+}
+
+const fn events(backend: Backend) -> Grant {
+    Grant {
+        place: Place::ClustersServed(backend),
+        group: "events.k8s.io",
+        resource: "events",
+        names: &[],
+        verbs: &["create"],
+        proxy: true,
+        why: "Transitions, for whoever watches a cluster.",
+    }
+}
+
+/// OSAC has a namespace for each cluster, and opens its Secrets to an account of its choice.
+const HOSTED: Grant = {
+    let kind = Backend::HyperShift.cluster_kind();
+    Grant {
+        place: Place::ClustersWatched(Backend::Osac),
+        group: kind.group,
+        resource: kind.plural,
+        names: &[],
+        verbs: &["get"],
+        proxy: true,
+        why: "What a ClusterOrder has become, in a namespace of its own. To its Secrets OSAC lets in whom it is told to.",
+    }
+};

@@ -1,0 +1,265 @@
+//! A cluster and what is around it, made for one test, and what becomes of both.
+
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use provider_testplatform::{
+    clusters::{
+        kind::{self, Kind},
+        next::{self, Step},
+        object::Cluster,
+        world::{Holder, Settings, World},
+    },
+    ephemeral_cluster::credentials::{Credentials, Published},
+    publish::{Action, Source},
+    redacted::Redacted,
+};
+use serde_json::{Value, json};
+use testplatform_apis::{
+    hive_status::{Blocked, HiveStatus},
+    names::ours,
+    template::Backend,
+};
+
+pub const NAME: &str = "demo-x7k2p";
+pub const CREDENTIALS: &str = "testplatform-credentials";
+
+/// One cluster, everything else, and the time. What is JSON is changed by merging into it.
+#[derive(Clone, Debug)]
+pub struct Case {
+    pub backend: Backend,
+    pub object: Value,
+    /// The HostedCluster of a ClusterOrder.
+    pub hosted: Option<Value>,
+    pub source: Source,
+    pub lacks: Option<(Blocked, String)>,
+    pub published: Published,
+    pub now: Timestamp,
+}
+
+pub fn born() -> Timestamp {
+    "2026-11-21T12:00:00Z".parse().unwrap()
+}
+
+pub fn minutes(count: i64) -> SignedDuration {
+    SignedDuration::from_mins(count)
+}
+
+pub fn condition(type_: &str, status: &str) -> Value {
+    json!({ "type": type_, "status": status, "lastTransitionTime": (born() + minutes(1)).to_string() })
+}
+
+pub fn credentials(revision: &str) -> Credentials {
+    Credentials {
+        kubeconfig: Redacted(b"kubeconfig".to_vec()),
+        password: Redacted(b"hunter2".to_vec()),
+        source_revision: revision.into(),
+    }
+}
+
+/// A HostedCluster that can be used.
+pub fn hosted() -> Value {
+    json!({
+        "metadata": { "name": NAME, "namespace": "clusters", "uid": "hosted", "resourceVersion": "7" },
+        "spec": { "release": { "image": "x" }, "configuration": { "apiServer": {} } },
+        "status": {
+            "conditions": [condition("Available", "True"), condition("Degraded", "Unknown")],
+            "kubeconfig": { "name": "k" }, "kubeadminPassword": { "name": "p" },
+        },
+    })
+}
+
+/// What stands for a cluster that can be used.
+pub fn running(backend: Backend) -> Case {
+    let status = match backend {
+        Backend::HyperShift => hosted()["status"].clone(),
+        Backend::ClusterApi => json!({ "conditions": [condition("ControlPlaneAvailable", "True")] }),
+        Backend::Caas => json!({
+            "phase": "Ready", "kubeconfig": { "name": "k" }, "adminPassword": { "name": "p" },
+            "conditions": [condition("ClusterInstallSucceeded", "True"), condition("ClusterSetupSucceeded", "True")],
+        }),
+        Backend::Osac => json!({
+            "phase": "Progressing", "clusterReference": { "namespace": "osac-orders-demo", "hostedClusterName": NAME },
+        }),
+    };
+    Case {
+        backend,
+        object: json!({
+            "metadata": {
+                "name": NAME, "namespace": "clusters", "uid": "uid", "resourceVersion": "7",
+                "annotations": { ours::CREDENTIALS_NAMESPACE: CREDENTIALS },
+            },
+            "spec": {},
+            "status": status,
+        }),
+        hosted: (backend == Backend::Osac).then(hosted),
+        source: Source::Complete(credentials("1")),
+        lacks: None,
+        published: Published::Absent,
+        now: born() + minutes(2),
+    }
+}
+
+/// One whose credentials are published.
+pub fn published(backend: Backend) -> Case {
+    let case = running(backend).settled();
+    assert_eq!(case.published, Published::Ours { revision: "17".into(), source_revision: Some("1".into()) });
+    case
+}
+
+impl Case {
+    pub fn kind(&self) -> &'static dyn Kind {
+        kind::of(self.backend)
+    }
+
+    pub fn object(&self) -> Cluster {
+        serde_json::from_value(self.object.clone()).unwrap()
+    }
+
+    /// What an observer would bring: what may not be read was not.
+    pub fn world(&self) -> World {
+        let object = self.object();
+        let here = |hosted: &Value| Holder::Here(Arc::new(serde_json::from_value(hosted.clone()).unwrap()));
+        let mut world = World {
+            settings: Settings { credentials_namespace: CREDENTIALS.into(), poll: minutes(10) },
+            holder: match self.kind().holder(&object) {
+                kind::Holder::Itself => Holder::Itself,
+                kind::Holder::NotNamed(_) => Holder::NotNamed,
+                kind::Holder::HostedCluster { .. } => self.hosted.as_ref().map_or(Holder::Gone, here),
+            },
+            source: Source::Unread,
+            lacks: None,
+            published: self.published.clone(),
+        };
+        if next::may_read(self.kind(), &object, &world).is_some() {
+            (world.source, world.lacks) = (self.source.clone(), self.lacks.clone());
+        }
+        world
+    }
+
+    pub fn step(&self) -> Step {
+        next::next(self.kind(), &self.object(), &self.world(), self.now)
+    }
+
+    /// After all that is to be done now. Another look at it writes nothing.
+    pub fn settled(mut self) -> Self {
+        for _ in 0..6 {
+            let step = self.step();
+            let before = self.object.clone();
+            self.note(&step);
+            let quiet = step.actions.iter().all(|a| matches!(a, Action::Emit(_)));
+            if quiet && before == self.object {
+                assert_eq!(step.actions, [], "an event without a change is told again and again");
+                return self;
+            }
+            for action in step.actions {
+                match action {
+                    Action::Publish(made) => {
+                        let source_revision = Some(made.source_revision);
+                        self.published = Published::Ours { revision: "17".into(), source_revision };
+                    }
+                    Action::Withdraw => self.published = Published::Absent,
+                    Action::Emit(_) => {}
+                }
+            }
+        }
+        panic!("no rest: {:#?}", self.step());
+    }
+
+    fn note(&mut self, step: &Step) {
+        let Some(notes) = &step.status else { return };
+        let metadata = self.object["metadata"].as_object_mut().unwrap();
+        let annotations = metadata.entry("annotations").or_insert_with(|| json!({}));
+        let annotations = annotations.as_object_mut().unwrap();
+        for (key, value) in [
+            (ours::STATUS, Some(notes.status.write().unwrap())),
+            (ours::CREDENTIALS_REVISION, notes.credentials_revision.clone()),
+        ] {
+            match value {
+                Some(value) => annotations.insert(key.into(), value.into()),
+                None => annotations.remove(key),
+            };
+        }
+    }
+
+    pub fn on_object(mut self, pointer: &str, value: Value) -> Self {
+        set(&mut self.object, pointer, value);
+        self
+    }
+
+    pub fn on_hosted(mut self, pointer: &str, value: Value) -> Self {
+        set(self.hosted.as_mut().unwrap(), pointer, value);
+        self
+    }
+
+    /// A condition on the object that has the credentials.
+    pub fn said(mut self, type_: &str, status: &str) -> Self {
+        let object = self.hosted.as_mut().unwrap_or(&mut self.object);
+        let conditions = object["status"]["conditions"].as_array_mut().unwrap();
+        conditions.retain(|c| c["type"] != type_);
+        conditions.push(condition(type_, status));
+        self
+    }
+
+    pub fn deleted(self) -> Self {
+        let now = self.now.to_string();
+        self.on_object("/metadata/deletionTimestamp", now.into())
+    }
+
+    pub fn source(mut self, source: Source) -> Self {
+        self.source = source;
+        self
+    }
+
+    /// Its password is not there.
+    pub fn lacking(mut self, reason: Blocked) -> Self {
+        let mut without = credentials("1-none");
+        without.password.0.clear();
+        self.lacks = Some((reason, "no password".into()));
+        self.source(Source::Complete(without))
+    }
+
+    pub fn at(mut self, since_birth: i64) -> Self {
+        self.now = born() + minutes(since_birth);
+        self
+    }
+
+    /// What is told, as it is stored.
+    pub fn told(&self) -> HiveStatus {
+        HiveStatus::read(self.object["metadata"]["annotations"][ours::STATUS].as_str().unwrap()).unwrap()
+    }
+
+    /// Why nothing is published; what is there stays stored.
+    pub fn blocked(&self) -> Option<Blocked> {
+        self.told().blocking_reason.map(|b| b.reason)
+    }
+
+    pub fn is_published(&self) -> bool {
+        let told = self.told().credentials.is_some();
+        let noted = self.object["metadata"]["annotations"][ours::CREDENTIALS_REVISION].is_string();
+        let there = matches!(self.published, Published::Ours { .. });
+        assert!(told == noted && noted == there, "told {told}, noted {noted}, there {there}");
+        there
+    }
+
+    /// Reasons of the events of one step.
+    pub fn events(&self) -> Vec<String> {
+        let reason = |action: Action| match action {
+            Action::Emit(event) => Some(event.reason),
+            Action::Publish(_) | Action::Withdraw => None,
+        };
+        self.step().actions.into_iter().filter_map(reason).collect()
+    }
+}
+
+/// Puts a value at a JSON pointer; null takes it away.
+fn set(object: &mut Value, pointer: &str, value: Value) {
+    let (parent, key) = pointer.rsplit_once('/').unwrap();
+    let key = key.replace("~1", "/");
+    let parent = object.pointer_mut(parent).and_then(Value::as_object_mut).unwrap();
+    if value.is_null() {
+        parent.remove(&key);
+    } else {
+        parent.insert(key, value);
+    }
+}
