@@ -25,7 +25,7 @@ use testplatform_tests::{
 };
 
 const HOSTED: Kind = Kind { api_version: "hypershift.openshift.io/v1beta1", kind: "HostedCluster" };
-const CAPI: Kind = Kind { api_version: "cluster.x-k8s.io/v1beta1", kind: "Cluster" };
+const CAPI: Kind = Kind { api_version: "cluster.x-k8s.io/v1beta2", kind: "Cluster" };
 const INSTANCE: Kind =
     Kind { api_version: "clustertemplate.openshift.io/v1alpha1", kind: "ClusterTemplateInstance" };
 const ORDER: Kind = Kind { api_version: "osac.openshift.io/v1alpha1", kind: "ClusterOrder" };
@@ -262,12 +262,12 @@ impl Bench {
         Ok(())
     }
 
-    /// A Cluster in the version of old, whose password is empty, and an instance whose password never comes.
+    /// A Cluster, whose password is empty, and an instance whose password never comes.
     async fn others(&self) -> anyhow::Result<()> {
         let hub = self.hub();
         let two = self.ask(CAPI, CLUSTERS, "two").await?;
         hub.apply(&secret(CLUSTERS, "two-kubeconfig", "value", &kubeconfig("t2"))).await?;
-        hub.merge_status(&two, &json!({ "conditions": condition("ControlPlaneReady", "True") })).await?;
+        hub.merge_status(&two, &json!({ "conditions": condition("ControlPlaneAvailable", "True") })).await?;
         let made = hub.until_is(&published("two"), SOON, "published", |_| true).await?;
         ensure!(made["data"]["kubeAdminPassword"] == "" && made["data"]["kubeconfig"].is_string());
         let instance = self.ask(INSTANCE, CLUSTERS, "four").await?;

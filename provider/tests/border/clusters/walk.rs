@@ -211,11 +211,15 @@ fn a_kind_that_is_not_served_is_waited_for_and_disturbs_no_other() {
             asked.len()
         );
         // Only of old: a hub that was not upgraded yet.
-        hub.judge(|call| call.path.contains("/v1beta2/").then_some(Fault::Refused(404)));
-        let old = "/apis/cluster.x-k8s.io/v1beta1/namespaces/clusters/clusters/demo";
-        hub.put(old, mark);
+        let (oldest, newer) = ClusterApi.cluster_kind().versions.split_last().unwrap();
+        let newer: Vec<String> = newer.iter().map(|version| format!("/{version}/")).collect();
+        hub.judge(move |call| {
+            newer.iter().any(|version| call.path.contains(version)).then_some(Fault::Refused(404))
+        });
+        let old = format!("/apis/cluster.x-k8s.io/{oldest}/namespaces/clusters/clusters/demo");
+        hub.put(&old, mark);
         tokio::time::sleep(std::time::Duration::from_mins(2)).await;
-        assert!(told(old));
+        assert!(told(&old));
         provider.abort();
     });
 }
