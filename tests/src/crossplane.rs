@@ -26,6 +26,7 @@ use crate::{
     function::{self, Function},
     hive::offer::Offer,
     hub::{self, Credential},
+    hypershift::{self, HyperShift},
     kinds::{COMPOSITION_REVISION, CRD, XRD},
     manifests,
     nest::{Nest, Process},
@@ -77,6 +78,7 @@ pub struct Engine {
     binaries: Binaries,
     acted: OnceCell<()>,
     pooled: OnceCell<()>,
+    hosted: OnceCell<HyperShift>,
 }
 
 impl Engine {
@@ -157,6 +159,7 @@ impl Engine {
             binaries,
             acted: OnceCell::new(),
             pooled: OnceCell::new(),
+            hosted: OnceCell::new(),
         };
         engine.start_provider()?;
         engine.function.register(engine.konflux.cluster()).await?;
@@ -249,6 +252,21 @@ impl Engine {
         };
         self.acted.get_or_try_init(compose).await?;
         Ok(())
+    }
+
+    /// Makes the hub one on which HyperShift makes clusters by a template that everybody may use: the ones that we ship as examples.
+    pub async fn host(&self) -> anyhow::Result<&HyperShift> {
+        let begin = async || {
+            let (konflux, hub) = (self.konflux.cluster(), self.hub.cluster());
+            for rights in ["hub-facts", hypershift::BACKEND] {
+                let path = format!("install/hub/konflux-identity-{rights}-rbac.yaml");
+                hub.apply_all(&manifests::package(&path)?).await?;
+            }
+            konflux.apply(&hypershift::provider_config(BEHIND)?).await?;
+            konflux.apply(&hypershift::template()?).await?;
+            anyhow::Ok(HyperShift::start(hub))
+        };
+        self.hosted.get_or_try_init(begin).await
     }
 
     /// Lets pools be kept in Git: their definition and Composition. Few scenarios need them.

@@ -21,6 +21,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
 use crate::{
+    actors::{Player, play},
     cluster::{At, Cluster, SOON, at, at_root, has},
     kinds::{CLUSTER_CLAIM, CLUSTER_DEPLOYMENT, CLUSTER_POOL, CRD},
     manifests,
@@ -34,8 +35,6 @@ pub const DEFINITIONS: [&str; 4] = [
     "clusterdeployments.hive.openshift.io",
     "clusterimagesets.hive.openshift.io",
 ];
-/// How often it looks.
-const MOMENT: Duration = Duration::from_millis(100);
 /// Its finalizer on claims, on clusters, and on pools.
 const FINALIZERS: [&str; 3] =
     ["hive.openshift.io/claim", "hive.openshift.io/deprovision", "hive.openshift.io/clusters"];
@@ -107,22 +106,9 @@ impl Hive {
     /// Begins to play.
     pub fn start(hub: &Cluster, behaviour: Behaviour) -> Self {
         let behaviour = Arc::new(Mutex::new(behaviour));
-        let mut played =
+        let played =
             Played { hub: hub.clone(), behaviour: Arc::clone(&behaviour), since: BTreeMap::new(), made: 0 };
-        let playing = tokio::spawn(async move {
-            let mut said = String::new();
-            loop {
-                // Somebody else may have been quicker; the next look sees. A hub that is away is told of once.
-                if let Err(error) = played.look().await {
-                    let error = format!("{error:#}");
-                    if error != said {
-                        eprintln!("hive: {error}");
-                        said = error;
-                    }
-                }
-                tokio::time::sleep(MOMENT).await;
-            }
-        });
+        let playing = play(played);
         Self { hub: hub.clone(), behaviour, playing }
     }
 
@@ -188,19 +174,8 @@ struct Played {
     made: usize,
 }
 
-impl Played {
-    fn behaviour(&self) -> Behaviour {
-        self.behaviour.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// Whether something has been under way for so long.
-    fn over(&mut self, what: &'static str, whose: &str, time: Duration) -> bool {
-        self.since.entry((what, whose.to_owned())).or_insert_with(Instant::now).elapsed() >= time
-    }
-
-    fn ended(&mut self, what: &'static str, whose: &str) {
-        self.since.remove(&(what, whose.to_owned()));
-    }
+impl Player for Played {
+    const WHO: &'static str = "hive";
 
     async fn look(&mut self) -> anyhow::Result<()> {
         let clusters = self.hub.list(CLUSTER_DEPLOYMENT).await?;
@@ -216,6 +191,21 @@ impl Played {
             self.look_at_claim(&claim).await.with_context(|| text(&claim, "/metadata/name").to_owned())?;
         }
         Ok(())
+    }
+}
+
+impl Played {
+    fn behaviour(&self) -> Behaviour {
+        self.behaviour.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Whether something has been under way for so long.
+    fn over(&mut self, what: &'static str, whose: &str, time: Duration) -> bool {
+        self.since.entry((what, whose.to_owned())).or_insert_with(Instant::now).elapsed() >= time
+    }
+
+    fn ended(&mut self, what: &'static str, whose: &str) {
+        self.since.remove(&(what, whose.to_owned()));
     }
 
     async fn look_at_cluster(&mut self, cluster: &Value) -> anyhow::Result<()> {

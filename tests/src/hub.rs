@@ -13,6 +13,7 @@ use crate::{
         self,
         offer::{CREDENTIALS, POOLS},
     },
+    hypershift,
     kinds::{CRD, EPHEMERAL_CLUSTER, SECRET},
     manifests, prow,
 };
@@ -31,8 +32,9 @@ pub async fn prepare(hub: &Cluster) -> anyhow::Result<()> {
         define(hub, &manifests::foreign_crd(name)?).await?;
     }
     hive::define(hub, &hive::definitions()?).await?;
+    hive::define(hub, &hypershift::definitions()?).await?;
     hub.apply_all(&manifests::package("install/hub/namespaces.yaml")?).await?;
-    for name in [ACTED, prow::JOBS, POOLS, CREDENTIALS] {
+    for name in [ACTED, prow::JOBS, POOLS, CREDENTIALS, hypershift::CLUSTERS] {
         let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
         hub.apply(&namespace).await?;
     }

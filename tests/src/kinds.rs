@@ -39,6 +39,10 @@ kinds! {
     CLUSTER_POOL = "hive.openshift.io/v1" "ClusterPool";
     /// One cluster of Hive.
     CLUSTER_DEPLOYMENT = "hive.openshift.io/v1" "ClusterDeployment";
+    /// One cluster of HyperShift.
+    HOSTED_CLUSTER = "hypershift.openshift.io/v1beta1" "HostedCluster";
+    /// Nodes of such a cluster.
+    NODE_POOL = "hypershift.openshift.io/v1beta1" "NodePool";
     /// Secret.
     SECRET = "v1" "Secret";
     /// Configuration of anything.

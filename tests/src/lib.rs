@@ -23,6 +23,7 @@ pub mod function;
 pub mod gate;
 pub mod hive;
 pub mod hub;
+pub mod hypershift;
 pub mod invariants;
 pub mod kinds;
 pub mod load;

@@ -14,7 +14,7 @@ use crate::{
     gate::Gate,
     hive::offer::{CREDENTIALS, POOLS},
     hub::{self, Credential},
-    manifests,
+    hypershift, manifests,
     nest::{Nest, Process},
     program,
 };
@@ -69,6 +69,11 @@ impl Provider {
                 "mode": "on", "credentialsNamespace": CREDENTIALS, "poll": "2s", "dwell": "1s",
             },
             "clusterPool": { "namespaces": [POOLS] },
+            "clusters": {
+                "backends": { "hypershift": { "namespaces": [hypershift::CLUSTERS] } },
+                "credentialsNamespace": CREDENTIALS,
+                "poll": "2s",
+            },
             "buildClusters": { "directory": directory },
             // Whoever loses it ends, and here nobody starts it again: a hub that is away for a while must not be its end.
             "leaderElection": { "leaseDuration": "60s", "renewDeadline": "50s" },

@@ -21,7 +21,7 @@ use tokio::task::JoinHandle;
 
 use crate::{
     cluster::{Cluster, condition},
-    kinds::{CLAIM, CLUSTER_CLAIM, COMPOSITE, EPHEMERAL_CLUSTER, Kind, OBJECT, PROW_JOB},
+    kinds::{CLAIM, CLUSTER_CLAIM, COMPOSITE, EPHEMERAL_CLUSTER, HOSTED_CLUSTER, Kind, OBJECT, PROW_JOB},
 };
 
 /// A namespace and the name of a claim in it.
@@ -102,14 +102,14 @@ impl Recorder {
     /// Begins to remember.
     pub fn start(konflux: &Cluster, hub: &Cluster) -> Self {
         let made = Shared::<String, BTreeSet<String>>::default();
-        let remote = {
+        let [remote, hosted] = [EPHEMERAL_CLUSTER, HOSTED_CLUSTER].map(|kind| {
             let made = Arc::clone(&made);
-            watch(hub, EPHEMERAL_CLUSTER, move |object| {
+            watch(hub, kind, move |object| {
                 let Some(tenant) = object.annotations().get(KONFLUX_TENANT).cloned() else { return };
                 let uid = object.metadata.uid.unwrap_or_default();
                 lock(&made).entry(tenant).or_default().insert(uid);
             })
-        };
+        });
         let pooled = Shared::<Key, Bound>::default();
         let of_pools = {
             let (made, pooled) = (Arc::clone(&made), Arc::clone(&pooled));
@@ -147,7 +147,7 @@ impl Recorder {
             claims,
             composites,
             writes,
-            tasks: vec![remote, of_pools, of_claims, of_composites, objects],
+            tasks: vec![remote, hosted, of_pools, of_claims, of_composites, objects],
         }
     }
 

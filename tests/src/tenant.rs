@@ -12,6 +12,7 @@ use crate::{
     crossplane::Engine,
     hive::{Hive, claimed::Claimed, offer},
     hub::{self, Credential},
+    hypershift::{self, HyperShift},
     kinds::{CLAIM, COMPOSITE, OBJECT, SECRET},
 };
 
@@ -72,6 +73,7 @@ impl<'e> Tenant<'e> {
             Fulfilled::ByActor => engine.act().await?,
             Fulfilled::ByActorAlone => {}
             Fulfilled::ByHive => engine.offer.admit(pool(&namespace), &namespace).await?,
+            Fulfilled::ByHyperShift => engine.host().await.map(|_| ())?,
         }
         Ok(Self { engine, namespace, name: name.to_owned(), fulfilled })
     }
@@ -94,7 +96,7 @@ impl<'e> Tenant<'e> {
     /// The manifest of a claim as tenants write it, with more fields of the spec.
     pub fn manifest(&self, more: &Value) -> Value {
         let composition = match self.fulfilled {
-            Fulfilled::ByProvider | Fulfilled::ByActorAlone | Fulfilled::ByHive => {
+            Fulfilled::ByProvider | Fulfilled::ByActorAlone | Fulfilled::ByHive | Fulfilled::ByHyperShift => {
                 "testplatform-ephemeral-cluster"
             }
             Fulfilled::ByActor => hub::ACTED,
@@ -110,6 +112,7 @@ impl<'e> Tenant<'e> {
         });
         let (block, asked) = match self.fulfilled {
             Fulfilled::ByHive => ("clusterClaim", offer::block(self.pool())),
+            Fulfilled::ByHyperShift => ("template", hypershift::TEMPLATE.into()),
             Fulfilled::ByProvider | Fulfilled::ByActor | Fulfilled::ByActorAlone => {
                 let release = json!({ "name": "4.20", "namespace": "ocp" });
                 let test = json!({ "workflow": "ipi-aws", "clusterProfile": "aws" });
@@ -211,6 +214,11 @@ impl<'e> Tenant<'e> {
     /// The hand on its ClusterClaim.
     pub async fn claimed(&self) -> anyhow::Result<Claimed> {
         Ok(Claimed::new(self.engine.hub.cluster(), &self.composite().await?))
+    }
+
+    /// HyperShift, and the hub that it is on.
+    pub async fn hypershift(&self) -> anyhow::Result<&'e HyperShift> {
+        self.engine.host().await
     }
 
     /// The Object that carries the remote object.

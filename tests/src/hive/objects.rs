@@ -178,6 +178,6 @@ pub fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
 }
 
 /// Now, as an API server keeps it.
-pub(super) fn seconds() -> String {
+pub(crate) fn seconds() -> String {
     now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }

@@ -3,7 +3,8 @@
 //! Each has a tenant of its own, so they run side by side. `cargo test -p testplatform-tests --test scenarios NAME`
 //! runs those whose name contains NAME, and with `--ignored` those that take a quarter of an hour. On the hub the real
 //! provider fulfils what is asked for; in those whose name ends in `_acted` an actor does, as the upstream controller
-//! would, and by halves where that is the point. Where it begins with `hive_`, Hive gives clusters out of a pool.
+//! would, and by halves where that is the point. Where it begins with `hive_`, Hive gives clusters out of a pool; where it
+//! begins with `hypershift_`, HyperShift makes them by a template.
 
 mod canary;
 mod credentials;
@@ -19,6 +20,7 @@ mod hive_queue;
 mod hive_rights;
 mod hive_trouble;
 mod hub_facts;
+mod hypershift;
 mod impostor;
 mod job;
 mod life;
@@ -93,6 +95,10 @@ const fn pooled(scenario: Scenario) -> Scenario {
     Scenario { by: &[Fulfilled::ByHive], ..scenario }
 }
 
+const fn hosted(scenario: Scenario) -> Scenario {
+    Scenario { by: &[Fulfilled::ByHyperShift], ..scenario }
+}
+
 const fn alone(scenario: Scenario) -> Scenario {
     Scenario { alone: true, ..scenario }
 }
@@ -106,6 +112,7 @@ const SCENARIOS: &[Scenario] = &[
     // Alone because its time is taken.
     alone(both(scenario!(happy::happy_path))),
     alone(pooled(scenario!(hive::hive_happy_path))),
+    alone(hosted(scenario!(hypershift::hypershift_happy_path))),
     alone(scenario!(environment::environment_config_deleted_while_live)),
     alone(scenario!(environment::environment_config_changed_while_live)),
     alone(scenario!(engine::function_down_for_a_while)),
@@ -114,6 +121,7 @@ const SCENARIOS: &[Scenario] = &[
     alone(scenario!(our_definition::happy_path_on_our_definition)),
     alone(scenario!(our_definition::teardown_on_our_definition)),
     alone(scenario!(our_definition::failure_on_our_definition)),
+    hosted(scenario!(hypershift::hypershift_refused)),
     scenario!(canary::canary_planted),
     scenario!(canary::canary_of_a_job),
     pooled(scenario!(canary::canary_of_a_pool)),
@@ -127,6 +135,12 @@ const SCENARIOS: &[Scenario] = &[
     scenario!(unwatched::watches_refused),
     remotes(2, pooled(scenario!(hive_queue::hive_quota_reached))),
     pooled(scenario!(hive_queue::hive_two_tenants_of_one_pool)),
+    hosted(scenario!(hypershift::hypershift_claim_deleted_when_ready)),
+    hosted(scenario!(hypershift::hypershift_deleted_behind_our_back)),
+    hosted(scenario!(hypershift::hypershift_degraded_and_recovered)),
+    hosted(scenario!(hypershift::hypershift_resized)),
+    hosted(scenario!(hypershift::hypershift_upgraded)),
+    hosted(scenario!(hypershift::hypershift_kubeconfig_rotated)),
     pooled(scenario!(hive::hive_torn_down)),
     pooled(scenario!(hive::hive_lifetime_ended_by_hive)),
     pooled(scenario!(hive::hive_cluster_deleted_underneath)),
@@ -239,7 +253,7 @@ impl Session {
 
 fn trial(scenario: &Scenario, by: Fulfilled) -> String {
     match by {
-        Fulfilled::ByProvider | Fulfilled::ByHive => scenario.name.to_owned(),
+        Fulfilled::ByProvider | Fulfilled::ByHive | Fulfilled::ByHyperShift => scenario.name.to_owned(),
         Fulfilled::ByActor | Fulfilled::ByActorAlone => format!("{}_acted", scenario.name),
     }
 }

@@ -1,0 +1,148 @@
+//! What HyperShift's objects look like.
+
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use serde_json::{Value, json};
+
+use super::CLUSTERS;
+use crate::{
+    cluster::condition,
+    hive::objects::{kubeconfig, seconds, token},
+};
+
+/// A condition without its time: type, status, reason, message.
+pub(super) type Said = (&'static str, &'static str, &'static str, String);
+
+/// The password of every cluster.
+pub const PASSWORD: &str = "h0sted-p4ssw0rd";
+
+fn secret(name: &str, data: &Value) -> Value {
+    json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": name, "namespace": CLUSTERS }, "data": data })
+}
+
+/// The Secret with a cluster's kubeconfig.
+pub(super) fn kubeconfig_secret(cluster: &str, kubeconfig: &str) -> Value {
+    let data = json!({ "kubeconfig": BASE64_STANDARD.encode(kubeconfig) });
+    secret(&format!("{cluster}-admin-kubeconfig"), &data)
+}
+
+/// The Secrets of a cluster, which are there before it is.
+pub(super) fn secrets(cluster: &str) -> [Value; 2] {
+    let password = json!({ "password": BASE64_STANDARD.encode(PASSWORD) });
+    [
+        kubeconfig_secret(cluster, &kubeconfig(cluster, &token(cluster))),
+        secret(&format!("{cluster}-kubeadmin-password"), &password),
+    ]
+}
+
+/// How the status names them.
+pub(super) fn named(cluster: &str) -> Value {
+    json!({
+        "kubeconfig": { "name": format!("{cluster}-admin-kubeconfig") },
+        "kubeadminPassword": { "name": format!("{cluster}-kubeadmin-password") },
+    })
+}
+
+/// Where its API is.
+pub(super) fn endpoint(cluster: &str) -> Value {
+    json!({ "controlPlaneEndpoint": { "host": format!("api.{cluster}.hub.example"), "port": 6443 } })
+}
+
+/// The first that is said of one.
+pub(super) fn begun() -> Vec<Said> {
+    vec![
+        ("ValidConfiguration", "True", "AsExpected", String::new()),
+        ("ValidReleaseImage", "True", "AsExpected", String::new()),
+        ("ReconciliationActive", "True", "AsExpected", String::new()),
+        ("InfrastructureReady", "False", "WaitingForAvailable", "no load balancer yet".into()),
+        ("Degraded", "Unknown", "StatusUnknown", "the hosted control plane is not found".into()),
+        ("Available", "False", "WaitingForAvailable", "waiting for the hosted control plane".into()),
+    ]
+}
+
+/// Of a configuration that it does not take.
+pub(super) fn invalid(wrong: &str) -> Vec<Said> {
+    vec![("ValidConfiguration", "False", "InvalidConfiguration", wrong.to_owned())]
+}
+
+/// What the control plane runs on is there.
+pub(super) fn infrastructure() -> Vec<Said> {
+    ["InfrastructureReady", "EtcdAvailable"].map(|type_| (type_, "True", "AsExpected", String::new())).into()
+}
+
+/// The control plane answers, or has ceased to.
+pub(super) fn available(well: bool) -> Vec<Said> {
+    let (answers, broken) = if well { ("True", "False") } else { ("False", "True") };
+    let (reason, words) = if well {
+        ("AsExpected", "")
+    } else {
+        ("UnavailableReplicas", "etcd deployment has 1 unavailable replica")
+    };
+    vec![
+        ("KubeAPIServerAvailable", answers, reason, words.to_owned()),
+        ("Available", answers, reason, words.to_owned()),
+        ("Degraded", broken, reason, words.to_owned()),
+    ]
+}
+
+/// It is on its way out.
+pub(super) fn destroying() -> Vec<Said> {
+    vec![(
+        "HostedClusterDestroyed",
+        "False",
+        "InProgress",
+        "the hosted control plane is being destroyed".into(),
+    )]
+}
+
+/// The version that an image's tag tells.
+pub(super) fn version(image: &str) -> &str {
+    let tag = image.rsplit_once(':').map_or("", |(_, tag)| tag);
+    tag.split_once('-').map_or(tag, |(version, _)| version)
+}
+
+/// A release begins to be rolled out.
+pub(super) fn begins(cluster: &Value, image: &str) -> Value {
+    let before = cluster["status"]["version"]["history"].as_array().cloned().unwrap_or_default();
+    let new = json!({
+        "state": "Partial", "image": image, "version": version(image), "verified": true,
+        "startedTime": seconds(), "completionTime": null,
+    });
+    let history: Vec<Value> = std::iter::once(new).chain(before).collect();
+    json!({ "version": {
+        "desired": { "image": image, "version": version(image) }, "history": history,
+        "availableUpdates": [], "observedGeneration": cluster["metadata"]["generation"],
+    } })
+}
+
+/// The newest release is there.
+pub(super) fn completes(cluster: &Value) -> Value {
+    let mut version = cluster["status"]["version"].clone();
+    version["history"][0]["state"] = "Completed".into();
+    version["history"][0]["completionTime"] = seconds().into();
+    json!({ "version": version })
+}
+
+/// The status with conditions, and with more; none where all of that is there. A condition's time moves with its status only.
+pub(super) fn told(object: &Value, more: Value, said: &[Said]) -> Option<Value> {
+    let mut conditions = object["status"]["conditions"].as_array().cloned().unwrap_or_default();
+    let before = conditions.clone();
+    for (type_, status, reason, message) in said {
+        let old = condition(object, type_);
+        let since = old.filter(|old| old["status"] == *status).map(|old| old["lastTransitionTime"].clone());
+        let new = json!({
+            "type": type_, "status": status, "reason": reason, "message": message,
+            "lastTransitionTime": since.unwrap_or_else(|| seconds().into()),
+        });
+        match conditions.iter_mut().find(|condition| condition["type"] == *type_) {
+            Some(condition) => *condition = new,
+            None => conditions.push(new),
+        }
+    }
+    let mut status = more;
+    let known = status.as_object().into_iter().flatten().all(|(key, value)| object["status"][key] == *value);
+    if known && conditions == before {
+        return None;
+    }
+    status["conditions"] = conditions.into();
+    Some(status)
+}
