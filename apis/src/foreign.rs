@@ -1,5 +1,6 @@
 //! Partial views of other people's kinds: only what we read or write, tolerant of everything else.
 
+pub mod cluster_api;
 pub mod cluster_claim;
 pub mod cluster_pool;
 pub mod ephemeral_cluster;

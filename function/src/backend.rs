@@ -7,6 +7,7 @@ pub mod hypershift;
 mod levels;
 mod object;
 mod published;
+mod templated;
 
 pub(crate) use ephemeral_cluster::namespace;
 pub use levels::{Level, Levels};

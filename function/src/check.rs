@@ -15,7 +15,7 @@ use crate::{
     Judged,
     fatal::{fatal, shown},
     intent::Write,
-    observed::{CLUSTER_CLAIM, CREDENTIALS, HOSTED_CLUSTER, OURS, is_part},
+    observed::{CREDENTIALS, OF_TEMPLATES, OURS, is_part, is_taken_away},
     proto::{Resource, RunFunctionRequest, RunFunctionResponse},
     templates::Stand,
 };
@@ -89,15 +89,14 @@ fn dropped(response: &RunFunctionResponse, request: &RunFunctionRequest, judged:
         (name.as_str(), ends || elsewhere || course.over.is_some() || unasked(&part.group))
     });
     let own = judged.observed.writer.as_ref().map(|writer| writer.name);
-    let ours =
-        OURS.into_iter().filter(|name| *name != HOSTED_CLUSTER || own == Some(HOSTED_CLUSTER)).map(|name| {
-            let removed = matches!(name, CLUSTER_CLAIM | HOSTED_CLUSTER);
-            let on_purpose = match name {
-                CREDENTIALS => over,
-                _ => removed && (ends || (elsewhere && name == HOSTED_CLUSTER)),
-            };
-            (name, on_purpose)
-        });
+    let of_template = |name: &str| OF_TEMPLATES.contains(&name);
+    let ours = OURS.into_iter().filter(|name| !of_template(name) || own == Some(*name)).map(|name| {
+        let on_purpose = match name {
+            CREDENTIALS => over,
+            _ => is_taken_away(name) && (ends || (elsewhere && of_template(name))),
+        };
+        (name, on_purpose)
+    });
     ours.chain(parts).find_map(|(name, on_purpose)| {
         let kept = response.desired.as_ref().is_some_and(|d| d.resources.contains_key(name));
         (observed.resources.contains_key(name) && !kept && !on_purpose)

@@ -12,7 +12,7 @@ use testplatform_apis::{
 use crate::{
     Judged,
     backend::Stage,
-    observed::{CLUSTER_CLAIM, EPHEMERAL_CLUSTER, HOSTED_CLUSTER, Link},
+    observed::{EPHEMERAL_CLUSTER, Link, is_taken_away},
     plan::Course,
     text::bounded,
 };
@@ -174,7 +174,7 @@ fn remote_consistent(judged: &Judged) -> Condition {
         Condition::new(ConditionType::RemoteConsistent, status, reason.as_str(), message)
     };
     let Some(writer) = &judged.observed.writer else {
-        let removed = matches!(plan.writer, Some(CLUSTER_CLAIM | HOSTED_CLUSTER));
+        let removed = plan.writer.is_some_and(is_taken_away);
         if removed && judged.observed.made_before() && plan.course.settled() {
             return made(True, R::InSync, "nothing is left on the hub".into());
         }

@@ -34,7 +34,9 @@ pub use pools::Pools;
 pub(crate) use required::{Names, fetched, selector};
 pub use required::{Wants, requirements};
 pub use templates::{Listed, Templates};
-pub use writer::{CLUSTER_CLAIM, EPHEMERAL_CLUSTER, HOSTED_CLUSTER, Remote, Writer};
+pub use writer::{
+    CLUSTER_CLAIM, EPHEMERAL_CLUSTER, HOSTED_CLUSTER, OF_TEMPLATES, Remote, TOPOLOGY, Writer, is_taken_away,
+};
 
 use crate::{
     hubs::Hubs,
@@ -46,7 +48,7 @@ use crate::{
 pub const CREDENTIALS: &str = "credentials";
 
 /// Composition resource names of ours, in the order of names. Beside them are those of [`NodePools`], one for each group of nodes.
-pub const OURS: [&str; 4] = [CLUSTER_CLAIM, HOSTED_CLUSTER, CREDENTIALS, EPHEMERAL_CLUSTER];
+pub const OURS: [&str; 5] = [CLUSTER_CLAIM, HOSTED_CLUSTER, CREDENTIALS, EPHEMERAL_CLUSTER, TOPOLOGY];
 
 /// Name that the incumbent gives to a Secret which it does not know yet. Never a known name: it is one real,
 /// creatable name for all waiting claims.
@@ -153,8 +155,8 @@ impl Observed {
                     let details = Details::new(&resource.connection_details);
                     observed.credentials = Some(Credentials { object, details });
                 }
-                HOSTED_CLUSTER if is_labelled(name, bytes)? => {
-                    observed.take(Writer::hosted_cluster(&resource_of(name, bytes)?.resource)?)?;
+                own if OF_TEMPLATES.contains(&own) && is_labelled(name, bytes)? => {
+                    observed.take(Writer::of_template(own, &resource_of(name, bytes)?.resource)?)?;
                 }
                 _ if is_part(name) && is_labelled(name, bytes)? => {
                     let part = Part::decode(name, &resource_of(name, bytes)?.resource)?;
@@ -174,7 +176,7 @@ impl Observed {
             Some(_) => Err(Unusable::Unreadable {
                 part: "the observed resources".into(),
                 why: format!(
-                    "there is more than one of {CLUSTER_CLAIM:?}, {HOSTED_CLUSTER:?} and {EPHEMERAL_CLUSTER:?}"
+                    "there is more than one of {CLUSTER_CLAIM:?}, {HOSTED_CLUSTER:?}, {EPHEMERAL_CLUSTER:?} and {TOPOLOGY:?}"
                 ),
             }),
         }

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
+    cluster_api::Endpoint,
     meta::{Lenient, Metadata, ObservedCondition, lenient_time},
     object::NameRef,
 };
@@ -73,16 +74,6 @@ impl Update {
     pub fn is_completed(&self) -> bool {
         self.state == "Completed"
     }
-}
-
-/// Where an API is.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
-pub struct Endpoint {
-    /// Host name or address.
-    pub host: String,
-    /// Port.
-    pub port: u16,
 }
 
 /// What is read of a NodePool.

@@ -3,8 +3,11 @@
 
 use testplatform_apis::{
     condition::{ConditionStatus, ControlPlaneLevel, Infrastructure, NodesLevel, SetupLevel, SpecLevel},
+    redact::redacted,
     status::{ErrorStatus, NodesStatus, ProgressStatus},
 };
+
+use crate::{observed::Observed, text::bounded};
 
 /// How far one part is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +18,14 @@ pub struct Level<R> {
     pub reason: R,
     /// Why, in a sentence without secrets.
     pub message: String,
+}
+
+impl<R> Level<R> {
+    /// Of its parts.
+    pub fn of(status: ConditionStatus, reason: R, message: impl Into<String>) -> Self {
+        // Most of it is the hub's.
+        Self { status, reason, message: redacted(&message.into(), 1024) }
+    }
 }
 
 /// How far each part is. None: the hub does not say.
@@ -38,4 +49,29 @@ pub struct Levels {
     pub last_error: Option<ErrorStatus>,
     /// `status.appliedGeneration`.
     pub applied_generation: Option<i64>,
+}
+
+impl Levels {
+    /// Of a backend whose templates set up nothing. `spec`: whether the cluster is what the claim asks for, where that is known.
+    pub(super) fn begun(spec: Option<Level<SpecLevel>>, observed: &Observed) -> Self {
+        let applied = spec.as_ref().is_some_and(|level| level.status == ConditionStatus::True);
+        let generation = observed.composite.metadata.generation;
+        let before = observed.composite.status.applied_generation;
+        let words = "the template sets up nothing more";
+        Self {
+            setup: Some(Level::of(ConditionStatus::True, SetupLevel::NothingToApply, words)),
+            applied_generation: Some(generation).filter(|g| applied && *g > 0).or(before),
+            spec,
+            ..Self::default()
+        }
+    }
+}
+
+/// What the hub is at.
+pub(super) fn step(step: &str, message: impl Into<String>) -> ProgressStatus {
+    ProgressStatus {
+        step: Some(bounded(step, 63)),
+        message: Some(bounded(&redacted(&message.into(), 512), 512)),
+        percent: None,
+    }
 }

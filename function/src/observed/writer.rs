@@ -1,9 +1,11 @@
 //! The writer: the Object that carries the remote object. Its manifest is our memory, its Synced condition
 //! tells how the hub took it.
 
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use testplatform_apis::{
     foreign::{
+        cluster_api::Cluster,
         cluster_claim::ClusterClaim,
         ephemeral_cluster::EphemeralCluster,
         hypershift::HostedCluster,
@@ -26,6 +28,16 @@ pub const EPHEMERAL_CLUSTER: &str = "ec";
 pub const CLUSTER_CLAIM: &str = "claim";
 /// Composition resource name of the writer of a HostedCluster.
 pub const HOSTED_CLUSTER: &str = "cluster";
+/// Composition resource name of the writer of a Cluster of Cluster API, which has a topology.
+pub const TOPOLOGY: &str = "topology";
+
+/// Those of clusters by template. What another step calls so is its own: ours have our label.
+pub const OF_TEMPLATES: [&str; 2] = [HOSTED_CLUSTER, TOPOLOGY];
+
+/// Whether a cluster is ended by taking its writer away.
+pub fn is_taken_away(name: &str) -> bool {
+    name == CLUSTER_CLAIM || OF_TEMPLATES.contains(&name)
+}
 
 /// The remote object of a writer, as far as it is read.
 #[derive(Clone, Debug)]
@@ -36,6 +48,8 @@ pub enum Remote {
     ClusterClaim(Box<ClusterClaim>),
     /// Of `cluster`.
     HostedCluster(Box<HostedCluster>),
+    /// Of `topology`.
+    Topology(Box<Cluster>),
 }
 
 impl Remote {
@@ -45,6 +59,7 @@ impl Remote {
             Self::EphemeralCluster(remote) => &remote.metadata,
             Self::ClusterClaim(remote) => &remote.metadata,
             Self::HostedCluster(remote) => &remote.metadata,
+            Self::Topology(remote) => &remote.metadata,
         }
     }
 }
@@ -63,30 +78,34 @@ pub struct Writer {
 impl Writer {
     /// The Object that carries an EphemeralCluster.
     pub(super) fn ephemeral_cluster(bytes: &[u8]) -> Result<Self, Unusable> {
-        let name = EPHEMERAL_CLUSTER;
-        let object: Object<EphemeralCluster> =
-            wire::from_struct(bytes).map_err(|e| super::unreadable(name, e))?;
-        Ok(Self::new(name, object.map(|r| Remote::EphemeralCluster(Box::new(r)))))
+        Self::read(EPHEMERAL_CLUSTER, bytes, |r| Remote::EphemeralCluster(Box::new(r)))
     }
 
     /// The Object that carries a ClusterClaim.
     pub(super) fn cluster_claim(bytes: &[u8]) -> Result<Self, Unusable> {
-        let name = CLUSTER_CLAIM;
-        let object: Object<ClusterClaim> =
-            wire::from_struct(bytes).map_err(|e| super::unreadable(name, e))?;
-        Ok(Self::new(name, object.map(|r| Remote::ClusterClaim(Box::new(r)))))
+        Self::read(CLUSTER_CLAIM, bytes, |r| Remote::ClusterClaim(Box::new(r)))
     }
 
-    /// The Object that carries a HostedCluster.
-    pub(super) fn hosted_cluster(bytes: &[u8]) -> Result<Self, Unusable> {
-        let name = HOSTED_CLUSTER;
-        let object: Object<HostedCluster> =
-            wire::from_struct(bytes).map_err(|e| super::unreadable(name, e))?;
-        let mut writer = Self::new(name, object.map(|r| Remote::HostedCluster(Box::new(r))));
+    /// The Object that carries a cluster by template.
+    pub(super) fn of_template(name: &str, bytes: &[u8]) -> Result<Self, Unusable> {
+        let mut writer = if name == TOPOLOGY {
+            Self::read(TOPOLOGY, bytes, |r| Remote::Topology(Box::new(r)))?
+        } else {
+            Self::read(HOSTED_CLUSTER, bytes, |r| Remote::HostedCluster(Box::new(r)))?
+        };
         if writer.found_in_place() {
             writer.link = Link::Replaced;
         }
         Ok(writer)
+    }
+
+    fn read<R: Default + DeserializeOwned>(
+        name: &'static str,
+        bytes: &[u8],
+        remote: fn(R) -> Remote,
+    ) -> Result<Self, Unusable> {
+        let object: Object<R> = wire::from_struct(bytes).map_err(|e| super::unreadable(name, e))?;
+        Ok(Self::new(name, object.map(remote)))
     }
 
     /// Whether what is there was there before: provider-kubernetes notes that it creates before it does, and takes what it finds under
@@ -117,7 +136,7 @@ impl Writer {
 
     /// Whether it carries what was made by a template.
     pub fn is_of_template(&self) -> bool {
-        !matches!(self.name, EPHEMERAL_CLUSTER | CLUSTER_CLAIM)
+        OF_TEMPLATES.contains(&self.name)
     }
 
     /// What was last asked for.
@@ -158,10 +177,10 @@ impl Writer {
 
     /// Whether the end was asked for. One-way: a manifest that says so keeps saying so, and a deletion is not taken back.
     pub fn asks_for_teardown(&self) -> bool {
-        match self.name {
-            CLUSTER_CLAIM | HOSTED_CLUSTER => self.goes(),
-            _ => self.manifest()["spec"]["tearDownCluster"] == Value::Bool(true),
+        if is_taken_away(self.name) {
+            return self.goes();
         }
+        self.manifest()["spec"]["tearDownCluster"] == Value::Bool(true)
     }
 
     /// Whether it only watches, and nothing is settled: it finds out whether there is a remote object, and cannot

@@ -67,7 +67,7 @@ pub(super) fn health(claimed: &Claimed, request: &Validated, observed: &Observed
     };
     let remote = match observed.writer.as_ref().and_then(|w| w.remote()) {
         Some(Remote::ClusterClaim(remote)) => remote,
-        Some(Remote::EphemeralCluster(_) | Remote::HostedCluster(_)) | None => {
+        Some(Remote::EphemeralCluster(_) | Remote::HostedCluster(_) | Remote::Topology(_)) | None => {
             health.mirrored = unseen(request, observed);
             return health;
         }

@@ -4,37 +4,16 @@
 //! was asked for, with the release and the parameters of the claim in it: a catalogue that changes changes no cluster.
 
 use serde_json::{Map, Value, json};
-use testplatform_apis::{
-    foreign::hypershift::{API_VERSION, HOSTED_CLUSTER as KIND},
-    names::ours,
-    template::kind::{Document, Platform},
-};
+use testplatform_apis::template::kind::{Document, Platform};
 
 use super::{Wanted, document, facts, rollout};
-use crate::{backend::object, intent::Write, observed::Observed, templates::Site, validate::Validated};
+use crate::{
+    backend::templated::members::{default, set as set_member},
+    observed::Observed,
+};
 
-/// The whole object.
-pub(super) fn manifest(
-    request: &Validated,
-    observed: &Observed,
-    wanted: Option<Wanted<'_>>,
-    site: &Site,
-) -> Value {
-    let mut annotations = object::notes(request, observed);
-    if !matches!(request.intent.write, Write::Look { .. }) {
-        annotations.insert(ours::CREDENTIALS_NAMESPACE.into(), site.credentials_namespace.as_str().into());
-    }
-    let mut metadata = json!({ "name": site.name, "namespace": site.namespace });
-    metadata["annotations"] = Value::Object(annotations);
-    if let Some(uid) = object::pinned(request, observed) {
-        metadata["uid"] = uid.as_str().into();
-    }
-    let mut whole = object::whole(API_VERSION, KIND, metadata, Value::Null);
-    whole["spec"] = Value::Object(spec(observed, wanted));
-    whole
-}
-
-fn spec(observed: &Observed, wanted: Option<Wanted<'_>>) -> Map<String, Value> {
+/// Its spec.
+pub(super) fn spec(observed: &Observed, wanted: Option<Wanted<'_>>) -> Map<String, Value> {
     match (before(observed), wanted) {
         (Some(before), Some(wanted)) => {
             let mut spec = before.clone();
@@ -67,11 +46,11 @@ fn asked(wanted: Wanted<'_>) -> Map<String, Value> {
     let Wanted { whole, order } = wanted;
     let mut spec = order.base.hosted_cluster.clone();
     document::platform(&mut spec, order.base.platform);
-    document::default(&mut spec, "etcd", document::etcd);
+    default(&mut spec, "etcd", document::etcd);
     if order.base.platform == Platform::KubeVirt {
-        document::default(&mut spec, "services", document::services);
+        default(&mut spec, "services", document::services);
     }
-    document::default(&mut spec, "networking", || json!({}));
+    default(&mut spec, "networking", || json!({}));
     let network = &whole.network;
     for (member, asked, otherwise) in [
         ("clusterNetwork", &network.pod_cidr, Some("10.132.0.0/14")),
@@ -80,7 +59,7 @@ fn asked(wanted: Wanted<'_>) -> Map<String, Value> {
     ] {
         let bare = spec.get("networking").is_none_or(|n| n[member].is_null());
         if let Some(cidr) = asked.as_deref().or(otherwise.filter(|_| bare)) {
-            document::set(&mut spec, &["networking", member], json!([{ "cidr": cidr }]));
+            set_member(&mut spec, &["networking", member], json!([{ "cidr": cidr }]));
         }
     }
     if let Some(replicas) = whole.control_plane.replicas {

@@ -3,25 +3,7 @@
 use serde_json::{Map, Value, json};
 use testplatform_apis::template::kind::{Document, Machine, Place, Platform};
 
-use crate::templates::Setting;
-
-/// Sets a member, and every one that leads to it.
-pub(super) fn set(spec: &mut Map<String, Value>, path: &[impl AsRef<str>], value: Value) {
-    match path {
-        [] => {}
-        [last] => {
-            spec.insert(last.as_ref().to_owned(), value);
-        }
-        [first, rest @ ..] => {
-            let mut inner = match spec.remove(first.as_ref()) {
-                Some(Value::Object(inner)) => inner,
-                Some(_) | None => Map::new(),
-            };
-            set(&mut inner, rest, value);
-            spec.insert(first.as_ref().to_owned(), Value::Object(inner));
-        }
-    }
-}
+use crate::{backend::templated::members::set, templates::Setting};
 
 /// Parameters of one of the two documents.
 pub(super) fn settings<'a>(
@@ -31,13 +13,6 @@ pub(super) fn settings<'a>(
 ) {
     for setting in settings.into_iter().filter(|s| s.target.document == document) {
         set(spec, &setting.target.path, setting.value.clone());
-    }
-}
-
-/// A member, if it is not there yet.
-pub(super) fn default(spec: &mut Map<String, Value>, member: &str, value: impl FnOnce() -> Value) {
-    if !spec.contains_key(member) {
-        spec.insert(member.to_owned(), value());
     }
 }
 

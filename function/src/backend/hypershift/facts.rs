@@ -7,7 +7,6 @@ use testplatform_apis::{
         hypershift::{HostedCluster, HostedClusterStatus, NodePoolStatus, conditions},
         meta::{ObservedCondition, condition},
     },
-    hive_status::HiveStatus,
     names::ours,
 };
 
@@ -21,7 +20,7 @@ use crate::{
 pub(super) fn remote(observed: &Observed) -> Option<&HostedCluster> {
     match observed.writer.as_ref()?.remote()? {
         Remote::HostedCluster(remote) => Some(remote),
-        Remote::EphemeralCluster(_) | Remote::ClusterClaim(_) => None,
+        Remote::EphemeralCluster(_) | Remote::ClusterClaim(_) | Remote::Topology(_) => None,
     }
 }
 
@@ -29,9 +28,6 @@ pub(super) fn remote(observed: &Observed) -> Option<&HostedCluster> {
 pub(super) struct Facts<'a> {
     pub remote: &'a HostedCluster,
     pub status: &'a HostedClusterStatus,
-    pub report: HiveStatus,
-    /// Why the provider's report cannot be read.
-    pub unreadable: Option<String>,
     pub pools: Vec<Pool<'a>>,
 }
 
@@ -69,14 +65,11 @@ impl<'a> Facts<'a> {
     /// None: nothing was seen yet.
     pub fn of(observed: &'a Observed, wanted: Option<Wanted<'_>>) -> Option<Self> {
         let remote = remote(observed)?;
-        let annotation = remote.metadata.annotation(ours::STATUS).map(HiveStatus::read).transpose();
-        let unreadable = annotation.as_ref().err().map(|e| format!("annotation {}: {e}", ours::STATUS));
-        let report = annotation.unwrap_or_default().unwrap_or_default();
         let pools = match wanted {
             Some(wanted) => asked(observed, wanted),
             None => observed.node_pools.0.values().map(repeated).collect(),
         };
-        Some(Self { remote, status: &remote.status.value, report, unreadable, pools })
+        Some(Self { remote, status: &remote.status.value, pools })
     }
 
     pub fn condition(&self, type_: &str) -> Option<&'a ObservedCondition> {

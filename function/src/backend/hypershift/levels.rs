@@ -1,10 +1,9 @@
 //! How far each part of the cluster is.
 
 use testplatform_apis::{
-    condition::{ConditionStatus, ControlPlaneLevel, Infrastructure, NodesLevel, SetupLevel, SpecLevel},
+    condition::{ConditionStatus, ControlPlaneLevel, Infrastructure, NodesLevel, SpecLevel},
     foreign::{hypershift::conditions, meta::ObservedCondition},
     names::ours,
-    redact::redacted,
     status::{NodePoolStatus, NodesStatus, ProgressStatus},
 };
 
@@ -12,10 +11,9 @@ use super::{
     Wanted,
     facts::{Facts, Pool},
     report, rollout,
-    trouble::Trouble,
 };
 use crate::{
-    backend::{Level, Levels},
+    backend::{Level, Levels, levels::step, templated::Trouble},
     observed::{Link, Observed},
     templates::Templated,
     text::bounded,
@@ -29,45 +27,30 @@ pub(super) fn levels(
 ) -> Levels {
     let ever_ready = observed.ever_ready();
     let spec = Wanted::of(templated).map(|wanted| spec(facts, wanted, observed, grown));
-    let applied = spec.as_ref().is_some_and(|level| level.status == ConditionStatus::True);
-    let generation = observed.composite.metadata.generation;
-    let before = observed.composite.status.applied_generation;
     Levels {
         infrastructure: infrastructure(facts),
         control_plane: control_plane(facts, ever_ready),
         nodes_ready: Some(nodes_ready(facts, ever_ready)),
-        setup: Some(level(
-            ConditionStatus::True,
-            SetupLevel::NothingToApply,
-            "the template sets up nothing more",
-        )),
-        applied_generation: Some(generation).filter(|g| applied && *g > 0).or(before),
-        spec,
         nodes: Some(nodes(facts)),
         progress: Some(progress(facts)),
-        last_error: None,
+        ..Levels::begun(spec, observed)
     }
-}
-
-fn level<R>(status: ConditionStatus, reason: R, message: impl Into<String>) -> Level<R> {
-    // Most of it is the hub's.
-    Level { status, reason, message: redacted(&message.into(), 1024) }
 }
 
 fn infrastructure(facts: &Facts<'_>) -> Option<Level<Infrastructure>> {
     use ConditionStatus::{False, True};
     if let Some(wrong) = facts.lacks(conditions::PLATFORM_CREDENTIALS_FOUND) {
-        return Some(level(False, Infrastructure::CredentialsInvalid, wrong.message.clone()));
+        return Some(Level::of(False, Infrastructure::CredentialsInvalid, wrong.message.clone()));
     }
     if facts.is_true(conditions::INFRASTRUCTURE_READY) {
-        return Some(level(True, Infrastructure::Available, "what the control plane runs on is there"));
+        return Some(Level::of(True, Infrastructure::Available, "what the control plane runs on is there"));
     }
     if let Some(blocked) = facts.lacks(conditions::PROGRESSING).filter(|c| c.reason == conditions::BLOCKED) {
-        return Some(level(False, Infrastructure::Blocked, blocked.message.clone()));
+        return Some(Level::of(False, Infrastructure::Blocked, blocked.message.clone()));
     }
     let lacks = facts.condition(conditions::INFRASTRUCTURE_READY)?;
     let words = if lacks.message.is_empty() { "it is being made" } else { &lacks.message };
-    Some(level(False, Infrastructure::Provisioning, words))
+    Some(Level::of(False, Infrastructure::Provisioning, words))
 }
 
 fn control_plane(facts: &Facts<'_>, ever_ready: bool) -> Option<Level<ControlPlaneLevel>> {
@@ -76,23 +59,23 @@ fn control_plane(facts: &Facts<'_>, ever_ready: bool) -> Option<Level<ControlPla
     if available.is_true() {
         let degraded = facts.condition(conditions::DEGRADED).filter(|c| c.is_true() && ever_ready);
         return Some(match degraded {
-            Some(why) => level(False, ControlPlaneLevel::Degraded, why.message.clone()),
-            None => level(True, ControlPlaneLevel::Available, "its API answers"),
+            Some(why) => Level::of(False, ControlPlaneLevel::Degraded, why.message.clone()),
+            None => Level::of(True, ControlPlaneLevel::Available, "its API answers"),
         });
     }
     let words = report::component(facts).unwrap_or_else(|| available.message.clone());
     let reason = if ever_ready { ControlPlaneLevel::Unavailable } else { ControlPlaneLevel::Creating };
-    Some(level(False, reason, words))
+    Some(Level::of(False, reason, words))
 }
 
 fn nodes_ready(facts: &Facts<'_>, ever_ready: bool) -> Level<NodesLevel> {
     use ConditionStatus::{False, True};
     if !facts.nodes_asked() {
-        return level(True, NodesLevel::NoNodesRequested, "no nodes were asked for");
+        return Level::of(True, NodesLevel::NoNodesRequested, "no nodes were asked for");
     }
     let short: Vec<&Pool<'_>> = facts.pools.iter().filter(|pool| !pool.is_served()).collect();
     if short.is_empty() {
-        return level(True, NodesLevel::AllReady, "all nodes that were asked for are ready");
+        return Level::of(True, NodesLevel::AllReady, "all nodes that were asked for are ready");
     }
     let said: Vec<String> = short.iter().copied().map(pool_words).collect();
     let reason = match (ever_ready, short.iter().copied().any(unhealthy)) {
@@ -100,7 +83,7 @@ fn nodes_ready(facts: &Facts<'_>, ever_ready: bool) -> Level<NodesLevel> {
         (true, false) => NodesLevel::NotEnough,
         (false, _) => NodesLevel::Waiting,
     };
-    level(False, reason, said.join("; "))
+    Level::of(False, reason, said.join("; "))
 }
 
 fn unhealthy(pool: &Pool<'_>) -> bool {
@@ -129,21 +112,21 @@ fn spec(facts: &Facts<'_>, wanted: Wanted<'_>, observed: &Observed, grown: &[&Tr
     let link = observed.writer.as_ref().map(|w| &w.link);
     let parts = || facts.pools.iter().filter_map(|pool| Some((pool, pool.part?)));
     if let Some(Link::Refused(words)) = link {
-        return level(False, SpecLevel::Rejected, format!("the hub refuses it: {words}"));
+        return Level::of(False, SpecLevel::Rejected, format!("the hub refuses it: {words}"));
     }
     let refused = parts().find_map(|(pool, part)| match &part.link {
         Link::Refused(words) => Some(format!("the hub refuses node group {}: {words}", pool.name)),
         _ => None,
     });
     if let Some(words) = refused {
-        return level(False, SpecLevel::Rejected, words);
+        return Level::of(False, SpecLevel::Rejected, words);
     }
     if let Some(wrong) = grown.first() {
-        return level(False, SpecLevel::Rejected, wrong.said());
+        return Level::of(False, SpecLevel::Rejected, wrong.said());
     }
-    let applying = |words: String| level(False, SpecLevel::Applying, words);
+    let applying = |words: String| Level::of(False, SpecLevel::Applying, words);
     if rollout::cluster_image(observed, wanted) != image {
-        return level(False, SpecLevel::Queued, "the release is asked for once the one before is there");
+        return Level::of(False, SpecLevel::Queued, "the release is asked for once the one before is there");
     }
     let newest = rollout::newest(facts.status);
     if facts.nodes_asked() && !newest.is_some_and(|newest| newest.is_completed() && newest.image == image) {
@@ -169,7 +152,7 @@ fn spec(facts: &Facts<'_>, wanted: Wanted<'_>, observed: &Observed, grown: &[&Tr
         return applying(format!("node group {} changes its size", pool.name));
     }
     match link {
-        Some(Link::InSync) => level(True, SpecLevel::UpToDate, "the cluster is what the claim asks for"),
+        Some(Link::InSync) => Level::of(True, SpecLevel::UpToDate, "the cluster is what the claim asks for"),
         _ => applying("the hub has not answered yet".into()),
     }
 }
@@ -204,11 +187,6 @@ fn nodes(facts: &Facts<'_>) -> NodesStatus {
 }
 
 fn progress(facts: &Facts<'_>) -> ProgressStatus {
-    let step = |step: &str, message: String| ProgressStatus {
-        step: Some(step.to_owned()),
-        message: Some(bounded(&redacted(&message, 512), 512)),
-        percent: None,
-    };
     if facts.remote.metadata.deletion_timestamp.is_some() {
         let gone = [conditions::HOSTED_CLUSTER_DESTROYED, conditions::CLOUD_RESOURCES_DESTROYED];
         let words = gone.iter().find_map(|type_| facts.condition(type_)).map(|c| c.message.clone());
@@ -221,7 +199,7 @@ fn progress(facts: &Facts<'_>) -> ProgressStatus {
         return step("Paused", format!("somebody paused the HostedCluster: {}", paused.message));
     }
     if facts.status.conditions.is_empty() {
-        return step("Requested", "HyperShift has not looked at the HostedCluster yet".into());
+        return step("Requested", "HyperShift has not looked at the HostedCluster yet");
     }
     if let Some(blocked) = facts.lacks(conditions::PROGRESSING).filter(|c| c.reason == conditions::BLOCKED) {
         return step("Blocked", blocked.message.clone());
@@ -245,8 +223,8 @@ fn progress(facts: &Facts<'_>) -> ProgressStatus {
     match newest.filter(|_| facts.nodes_asked()) {
         Some(newest) => step("Version", format!("version {} is being rolled out", newest.version)),
         None if facts.nodes_asked() && rollout::completed(facts.status).is_none() => {
-            step("Version", "the cluster's operators are being rolled out".into())
+            step("Version", "the cluster's operators are being rolled out")
         }
-        None => step("Running", "the cluster runs".into()),
+        None => step("Running", "the cluster runs"),
     }
 }

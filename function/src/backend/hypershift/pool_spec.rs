@@ -8,6 +8,7 @@ use testplatform_apis::{
 
 use super::{Wanted, document};
 use crate::{
+    backend::templated::members::default,
     observed::Part,
     templates::{Group, Site, Size},
 };
@@ -43,10 +44,10 @@ pub(super) fn spec(
 
 fn begun(base: &Map<String, Value>, group: &Group<HyperShift>, site: &Site) -> Map<String, Value> {
     let mut spec = base.clone();
-    document::default(&mut spec, "management", || json!({ "upgradeType": "Replace", "autoRepair": true }));
+    default(&mut spec, "management", || json!({ "upgradeType": "Replace", "autoRepair": true }));
     // Without an end, one Pod that may not go keeps a node for ever.
-    document::default(&mut spec, "nodeDrainTimeout", || "10m".into());
-    document::default(&mut spec, "nodeVolumeDetachTimeout", || "5m".into());
+    default(&mut spec, "nodeDrainTimeout", || "10m".into());
+    default(&mut spec, "nodeVolumeDetachTimeout", || "5m".into());
     spec.insert("clusterName".into(), site.name.as_str().into());
     if let Some(arch) = group.arch {
         spec.insert("arch".into(), json!(arch));

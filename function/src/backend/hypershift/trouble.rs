@@ -1,64 +1,9 @@
 //! What is wrong with a HostedCluster or its NodePools: what will not pass unless somebody changes something, and what may.
 
-use jiff::{SignedDuration, Timestamp};
-use testplatform_apis::{
-    foreign::{hypershift::conditions, meta::ObservedCondition},
-    redact::redacted,
-};
+use testplatform_apis::foreign::hypershift::conditions;
 
 use super::facts::Facts;
-use crate::text::bounded;
-
-/// How long something has to be wrong for good, by its own transition time, before it is believed.
-pub(super) const GRACE: SignedDuration = SignedDuration::from_mins(3);
-/// How long something of a cluster that was ready has to be wrong before it counts.
-pub(super) const DEGRADED: SignedDuration = SignedDuration::from_mins(2);
-
-/// Something that is wrong.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Trouble {
-    /// As one word: the type of the condition.
-    pub reason: String,
-    /// In the hub's words, without what may be a secret.
-    pub message: String,
-    pub since: Option<Timestamp>,
-    /// Whether it can only pass if somebody changes something.
-    pub terminal: bool,
-}
-
-impl Trouble {
-    fn of(condition: &ObservedCondition, of_pool: Option<&str>, terminal: bool) -> Self {
-        let whose = of_pool.map(|pool| format!("node group {pool}: ")).unwrap_or_default();
-        let said = if condition.message.is_empty() { &condition.reason } else { &condition.message };
-        // The first line: what follows is for developers of HyperShift.
-        let line = said.lines().next().unwrap_or_default();
-        Self {
-            reason: bounded(&condition.type_, 63),
-            message: bounded(&redacted(&format!("{whose}{line}"), 768), 768),
-            since: condition.last_transition_time,
-            terminal,
-        }
-    }
-
-    /// Word and sentence.
-    pub fn said(&self) -> String {
-        if self.message.is_empty() {
-            self.reason.clone()
-        } else {
-            format!("{}: {}", self.reason, self.message)
-        }
-    }
-
-    /// Whether it has lasted so long. What does not say since when is not believed.
-    pub fn has_lasted(&self, span: SignedDuration, now: Timestamp) -> bool {
-        self.until(span).is_some_and(|until| until <= now)
-    }
-
-    /// When it will have lasted so long.
-    pub fn until(&self, span: SignedDuration) -> Option<Timestamp> {
-        self.since?.checked_add(span).ok()
-    }
-}
+use crate::backend::templated::{Trouble, of_the_network};
 
 /// What will not pass by itself.
 pub(super) fn terminal(facts: &Facts<'_>) -> Vec<Trouble> {
@@ -110,26 +55,4 @@ pub(super) fn degrading(facts: &Facts<'_>) -> Vec<Trouble> {
         found.extend(ready.map(|c| Trouble::of(c, Some(&pool.name), false)));
     }
     found
-}
-
-/// Whether a sentence about an image is one about the way to its registry, which heals.
-fn of_the_network(message: &str) -> bool {
-    let symptoms = [
-        "timeout",
-        "timed out",
-        "refused",
-        "429",
-        "500",
-        "502",
-        "503",
-        "504",
-        "tls",
-        "x509",
-        "no such host",
-        "connection reset",
-        "eof",
-        "deadline exceeded",
-    ];
-    let message = message.to_ascii_lowercase();
-    symptoms.iter().any(|symptom| message.contains(symptom))
 }

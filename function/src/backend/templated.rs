@@ -1,0 +1,132 @@
+//! What all backends of templates have in common. Their cluster ends by taking its writer away: what is on its way out is desired again
+//! as one that only looks, and what has to be remembered beyond it is noted on `credentials`.
+
+pub(super) mod members;
+mod sight;
+mod trouble;
+
+pub(super) use sight::{Sight, unseen};
+pub(super) use trouble::{Trouble, of_the_network};
+
+use serde_json::{Map, Value, json};
+use testplatform_apis::{
+    names::{hub, ours},
+    template::kind::Kind,
+};
+
+use super::{Backend, Desired, object};
+use crate::{
+    hubs,
+    intent::Write,
+    observed::{Observed, Writer},
+    templates::{Asked, Order, Site, Stand, Templated, Whole},
+    validate::Validated,
+};
+
+/// What is asked for in the words of a backend, where all is known.
+pub(super) struct Wanted<'a, K: Kind> {
+    pub whole: &'a Whole,
+    pub order: &'a Order<K>,
+}
+
+impl<K: Kind> Clone for Wanted<'_, K> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<K: Kind> Copy for Wanted<'_, K> {}
+
+impl<'a, K: Kind> Wanted<'a, K> {
+    /// `order`: what is asked for, if it is in the backend's words.
+    pub fn within(templated: &'a Templated, order: fn(&Asked) -> Option<&Order<K>>) -> Option<Self> {
+        match &templated.stand {
+            Stand::Whole(whole) => Some(Self { whole, order: order(&whole.order)? }),
+            Stand::Held | Stand::Kept { .. } => None,
+        }
+    }
+}
+
+/// What a backend makes of a request.
+pub(super) struct Composed {
+    /// apiVersion of the object that stands for the cluster.
+    pub api_version: &'static str,
+    /// Its spec.
+    pub spec: Map<String, Value>,
+    /// What the backend notes on the writer.
+    pub notes: Map<String, Value>,
+    /// What there is beside the writer.
+    pub parts: Vec<Desired>,
+}
+
+/// The writer with all that belongs to it, and `credentials`. `cel`: readiness of the writer.
+pub(super) fn resources(
+    backend: &dyn Backend,
+    cel: &str,
+    request: &Validated,
+    observed: &Observed,
+    compose: impl FnOnce(&Templated, &Site) -> Composed,
+) -> Vec<Desired> {
+    let Some(templated) = request.templated() else { return vec![] };
+    let health = backend.health(request, observed);
+    let credentials = object::credentials(request, observed, &health, memory(request, observed));
+    let Some(site) = &templated.site else {
+        // Without a hub nothing can be asked for. What is there all the same remembers what was given up.
+        return credentials.filter(|_| observed.credentials.is_some()).into_iter().collect();
+    };
+    let Composed { api_version, spec, notes: own, parts } = compose(templated, site);
+    let manifest = manifest((api_version, backend.kind()), request, observed, site, spec);
+    let mut notes = notes(request, templated);
+    notes.extend(own);
+    let writer = object::writer(backend.writer(), request, observed, manifest, cel, notes);
+    writer.into_iter().chain(parts).chain(credentials).collect()
+}
+
+/// The object that stands for the cluster.
+fn manifest(
+    (api_version, kind): (&str, &str),
+    request: &Validated,
+    observed: &Observed,
+    site: &Site,
+    spec: Map<String, Value>,
+) -> Value {
+    let mut annotations = object::notes(request, observed);
+    if !matches!(request.intent.write, Write::Look { .. }) {
+        annotations.insert(ours::CREDENTIALS_NAMESPACE.into(), site.credentials_namespace.as_str().into());
+    }
+    let mut metadata = json!({ "name": site.name, "namespace": site.namespace });
+    metadata["annotations"] = Value::Object(annotations);
+    if let Some(uid) = object::pinned(request, observed) {
+        metadata["uid"] = uid.as_str().into();
+    }
+    object::whole(api_version, kind, metadata, Value::Object(spec))
+}
+
+/// Noted on the writer: where the credentials are on the hub, which what only looks does not know, and which hubs were given up.
+fn notes(request: &Validated, templated: &Templated) -> Map<String, Value> {
+    let looks = matches!(request.intent.write, Write::Look { .. });
+    let site = templated.site.as_ref().filter(|_| !looks);
+    let published = site.map(|site| (ours::CREDENTIALS_NAMESPACE, site.credentials_namespace.clone()));
+    let given_up = hubs::note(&templated.excluded).map(|note| (hub::EXCLUDED, note));
+    published.into_iter().chain(given_up).map(|(key, value)| (key.to_owned(), value.into())).collect()
+}
+
+/// What `credentials` remembers: where the cluster is, which one it is, how it is ended, and which hubs were given up.
+fn memory(request: &Validated, observed: &Observed) -> Map<String, Value> {
+    let Some(templated) = request.templated() else { return Map::new() };
+    let leaves = request.intent.write == Write::Elsewhere;
+    let mut excluded = templated.excluded.clone();
+    excluded.extend(templated.site.iter().filter(|_| leaves).map(|site| site.hub.clone()));
+    let asked = observed.writer.is_some() || observed.made_before() || request.intent.write == Write::Create;
+    let place = |site: &Site| format!("{}/{}", site.namespace, site.name);
+    let uid = observed.writer.as_ref().and_then(Writer::uid).or_else(|| observed.remembered_uid());
+    let notes = [
+        (ours::REMOTE, templated.site.as_ref().filter(|_| asked && !leaves).map(place)),
+        (ours::REMOTE_UID, uid.map(|u| u.0)),
+        (ours::ENDING, request.intent.ending.clone()),
+        (ours::FAILED, request.intent.failed.map(|f| f.as_str().to_owned())),
+        (ours::READY_AT, request.intent.ready_at.map(|at| at.to_string())),
+        (hub::EXCLUDED, hubs::note(&excluded)),
+    ];
+    notes.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?.into()))).collect()
+}

@@ -1,0 +1,143 @@
+//! What a backend sees of a cluster → how far it is, and what is wrong with it.
+//!
+//! **Invariant:** without published credentials nothing is Ready, whatever the backend says.
+
+use jiff::Timestamp;
+use testplatform_apis::{
+    condition::Credentials,
+    foreign::meta::Metadata,
+    hive_status::HiveStatus,
+    names::{ObjectName, ours},
+    status::ErrorStatus,
+};
+
+use super::Trouble;
+use crate::{
+    backend::{Health, MAX_DIAGNOSTICS, Stage, published::published},
+    observed::{Observed, Writer},
+    templates::Templated,
+    text::bounded,
+    validate::Validated,
+};
+
+/// What a backend sees.
+pub(in crate::backend) struct Sight<'a> {
+    /// Kind of the object that stands for the cluster.
+    pub kind: &'static str,
+    /// Its metadata.
+    pub metadata: &'a Metadata,
+    /// Whether the cluster's API answers.
+    pub answers: bool,
+    /// Whether all that was asked for is there.
+    pub up: bool,
+    /// Whether anything is made for it yet.
+    pub begun: bool,
+    /// What will not pass by itself.
+    pub hard: Vec<Trouble>,
+    /// What keeps a cluster that was ready from being so.
+    pub degrading: Vec<Trouble>,
+    /// What may pass, the weightiest first.
+    pub passing: Vec<Trouble>,
+}
+
+impl Sight<'_> {
+    /// What will not pass, and has lasted.
+    pub fn grown(&self, now: Timestamp) -> Vec<&Trouble> {
+        self.hard.iter().filter(|wrong| wrong.has_lasted(now)).collect()
+    }
+
+    /// Adds to what the backend says: the stage, the credentials, what is wrong and when that changes.
+    pub fn tell(
+        self,
+        mut health: Health,
+        templated: &Templated,
+        request: &Validated,
+        observed: &Observed,
+    ) -> Health {
+        let (metadata, now, ever_ready) = (self.metadata, observed.now, observed.ever_ready());
+        let annotation = metadata.annotation(ours::STATUS).map(HiveStatus::read).transpose();
+        let unreadable = annotation.as_ref().err().map(|e| format!("annotation {}: {e}", ours::STATUS));
+        let (secret, blocking) = self.credentials(&annotation.unwrap_or_default().unwrap_or_default());
+        health.unreadable = health.unreadable.or(unreadable);
+        health.revision = metadata.annotation(ours::CREDENTIALS_REVISION).map(str::to_owned);
+        health.diagnostics = metadata.annotation(ours::DIAGNOSTICS).map(|d| bounded(d, MAX_DIAGNOSTICS));
+        health.teardown_arrived = metadata.deletion_timestamp.is_some();
+
+        let progress = health.levels.progress.as_ref();
+        health.word = progress.and_then(|p| p.step.clone()).unwrap_or_default();
+        let message = progress.and_then(|p| p.message.clone());
+        health.waiting = message.clone().filter(|_| !self.up).unwrap_or_default();
+        let patience = templated.effective.as_ref().and_then(|e| e.timeouts?.teardown);
+        let blocked_at = metadata
+            .deletion_timestamp
+            .zip(patience)
+            .and_then(|(at, patience)| at.checked_add(patience.get()).ok());
+        health.ending_fails = health.ending_fails.or(message.filter(|_| blocked_at.is_some_and(|b| b <= now)));
+
+        let awaited = if ever_ready { &self.degrading } else { &self.hard };
+        let counting = awaited.iter().filter(|wrong| !wrong.has_lasted(now)).filter_map(Trouble::until);
+        health.changes_at = counting.chain(blocked_at).filter(|at| *at > now).min();
+        health.stage = self.stage(secret.is_some(), request, observed);
+        (health.secret, health.blocking) = (secret, blocking);
+        let worst = self.hard.iter().chain(self.degrading.iter().filter(|_| ever_ready)).chain(&self.passing);
+        health.levels.last_error = worst.into_iter().next().map(|wrong| ErrorStatus {
+            reason: Some(wrong.reason.clone()),
+            message: Some(wrong.message.clone()),
+            since: wrong.since,
+            terminal: Some(wrong.terminal),
+        });
+        health
+    }
+
+    fn stage(&self, published: bool, request: &Validated, observed: &Observed) -> Stage {
+        if self.metadata.deletion_timestamp.is_some() {
+            return Stage::Failing(format!("the {} is being deleted on the hub", self.kind));
+        }
+        let ends = request.teardown == Some(true)
+            || observed.ending()
+            || observed.writer.as_ref().is_some_and(Writer::goes);
+        match (observed.ever_ready(), self.grown(observed.now).first()) {
+            (false, Some(wrong)) if !ends => {
+                Stage::Refused { words: bounded(&wrong.said(), 512), costs: true }
+            }
+            (false, _) if self.up && published => Stage::Ready,
+            (false, _) if !self.begun => Stage::Queued,
+            (false, _) => Stage::Provisioning,
+            (true, _) => self.running(published, observed.now),
+        }
+    }
+
+    /// Of a cluster that was ready: what flaps is waited out.
+    fn running(&self, published: bool, now: Timestamp) -> Stage {
+        if let Some(wrong) = self.degrading.iter().find(|wrong| wrong.has_lasted(now)) {
+            return Stage::Failing(bounded(&wrong.said(), 512));
+        }
+        if !published {
+            return Stage::Failing("the hub does not publish its credentials now".into());
+        }
+        // Gone without a word, such as by a restore of the hub.
+        if self.degrading.is_empty() && !self.answers {
+            return Stage::Failing("the hub does not say now whether its API answers".into());
+        }
+        Stage::Ready
+    }
+
+    /// The published Secret, or why there is none.
+    fn credentials(&self, report: &HiveStatus) -> (Option<ObjectName>, Option<(Credentials, String)>) {
+        let own = format!("{}-credentials", self.metadata.name);
+        match published(report, &own) {
+            Some(Ok(secret)) => (Some(secret), None),
+            Some(Err(why)) => (None, Some(why)),
+            None if !self.answers => {
+                (None, Some((Credentials::NotRunning, "its API does not answer yet".into())))
+            }
+            None => (None, Some((Credentials::SecretMissing, "the hub has not published them yet".into()))),
+        }
+    }
+}
+
+/// What is said of a cluster of which nothing was seen.
+pub(in crate::backend) fn unseen(templated: &Templated) -> Health {
+    let version = templated.effective.as_ref().and_then(|e| e.version.as_deref());
+    Health { version_desired: version.map(|v| bounded(v, 64)), ..Health::default() }
+}

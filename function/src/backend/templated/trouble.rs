@@ -1,0 +1,83 @@
+//! Something that is wrong with a cluster, and since when.
+
+use jiff::{SignedDuration, Timestamp};
+use testplatform_apis::{foreign::meta::ObservedCondition, redact::redacted};
+
+use crate::text::bounded;
+
+/// How long something has to be wrong for good, by its own transition time, before it is believed.
+const GRACE: SignedDuration = SignedDuration::from_mins(3);
+/// How long something of a cluster that was ready has to be wrong before it counts.
+const DEGRADED: SignedDuration = SignedDuration::from_mins(2);
+
+/// Something that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::backend) struct Trouble {
+    /// As one word: the type of the condition, or what it is about.
+    pub reason: String,
+    /// In the hub's words, without what may be a secret.
+    pub message: String,
+    pub since: Option<Timestamp>,
+    /// Whether it can only pass if somebody changes something.
+    pub terminal: bool,
+    /// How long it has to last before it counts.
+    pub span: SignedDuration,
+}
+
+impl Trouble {
+    /// What a condition says; of a group of nodes, if it is not the cluster's.
+    pub fn of(condition: &ObservedCondition, of_group: Option<&str>, terminal: bool) -> Self {
+        let whose = of_group.map(|group| format!("node group {group}: ")).unwrap_or_default();
+        let said = if condition.message.is_empty() { &condition.reason } else { &condition.message };
+        // The first line: what follows is for developers of the backend.
+        let line = said.lines().next().unwrap_or_default();
+        Self {
+            reason: bounded(&condition.type_, 63),
+            message: bounded(&redacted(&format!("{whose}{line}"), 768), 768),
+            since: condition.last_transition_time,
+            terminal,
+            span: if terminal { GRACE } else { DEGRADED },
+        }
+    }
+
+    /// Word and sentence.
+    pub fn said(&self) -> String {
+        if self.message.is_empty() {
+            self.reason.clone()
+        } else {
+            format!("{}: {}", self.reason, self.message)
+        }
+    }
+
+    /// Whether it has lasted so long that it counts. What does not say since when is not believed, unless it counts at once.
+    pub fn has_lasted(&self, now: Timestamp) -> bool {
+        self.span.is_zero() || self.until().is_some_and(|until| until <= now)
+    }
+
+    /// When it will have lasted so long.
+    pub fn until(&self) -> Option<Timestamp> {
+        self.since?.checked_add(self.span).ok()
+    }
+}
+
+/// Whether a sentence is one about the way to a server, which heals.
+pub(in crate::backend) fn of_the_network(message: &str) -> bool {
+    let symptoms = [
+        "timeout",
+        "timed out",
+        "refused",
+        "429",
+        "500",
+        "502",
+        "503",
+        "504",
+        "tls",
+        "x509",
+        "no such host",
+        "connection reset",
+        "eof",
+        "deadline exceeded",
+    ];
+    let message = message.to_ascii_lowercase();
+    symptoms.iter().any(|symptom| message.contains(symptom))
+}
