@@ -27,7 +27,9 @@ pub mod ours {
     /// On the writer Object of a cluster by template: what was asked for, JSON, see
     /// [`Effective`](crate::template::effective::Effective). What may not change is compared with it; `status.effective` is a copy.
     pub const EFFECTIVE: &str = "testplatform.ci.openshift.org/effective";
-    /// On the Object of a group of nodes: the class that its machines were made by.
+    /// On a writer Object whose cluster goes to another release: template and version from which it goes, with `/` between.
+    pub const ROLLS_FROM: &str = "testplatform.ci.openshift.org/rolls-from";
+    /// On the Object of a group of nodes, or on the group where it is a part of the cluster: the class that its machines were made by.
     pub const NODE_CLASS: &str = "testplatform.ci.openshift.org/node-class";
     /// On the writer Object of a backend with several hubs: namespace of the published credentials on its hub.
     pub const CREDENTIALS_NAMESPACE: &str = "testplatform.ci.openshift.org/credentials-namespace";

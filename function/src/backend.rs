@@ -1,6 +1,7 @@
 //! What every way of making a cluster has in common: [`Backend`], and [`Health`], the one vocabulary between
 //! a backend and the claim.
 
+pub mod cluster_api;
 pub mod cluster_claim;
 pub mod ephemeral_cluster;
 pub mod hypershift;
@@ -68,7 +69,8 @@ pub fn select(request: &Validated) -> Option<&'static dyn Backend> {
 pub fn of_template(backend: template::Backend) -> Option<&'static dyn Backend> {
     match backend {
         template::Backend::HyperShift => Some(&hypershift::HyperShift),
-        template::Backend::ClusterApi | template::Backend::Caas | template::Backend::Osac => None,
+        template::Backend::ClusterApi => Some(&cluster_api::ClusterApi),
+        template::Backend::Caas | template::Backend::Osac => None,
     }
 }
 

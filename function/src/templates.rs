@@ -142,9 +142,11 @@ impl Templated {
                 return Ok((kept(SpecLevel::TemplateNotFound, &refusal.message, memory, terms), None));
             }
             Err(refusal) => {
+                // Asked for, and not seen yet: what is there all the same is its backend's to repeat.
+                let noted = remembered(observed).and_then(|m| m.backend);
                 let held = Self {
                     template,
-                    backend: None,
+                    backend: noted.or(told),
                     stand: Stand::Held,
                     effective: None,
                     terms: Terms { provision: words.timeouts.provision, ..Terms::default() },

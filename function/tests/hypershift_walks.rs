@@ -60,15 +60,6 @@ fn happens() -> impl Strategy<Value = Happens> {
     prop_oneof![6 => plain, 2 => rare, 2 => Trouble::any().prop_map(H::Trouble)]
 }
 
-/// Until it was observed once, nothing can pin it, and provider-kubernetes makes what vanishes anew.
-fn seen(world: &mut World) {
-    for _ in 0..3 {
-        world.pass();
-        world.provider();
-    }
-    world.pass();
-}
-
 fn happen(world: &mut World, what: Happens) {
     match what {
         Happens::Pass => drop(world.pass()),
@@ -82,13 +73,13 @@ fn happen(world: &mut World, what: Happens) {
         Happens::Invalid => world.hypershift_says(&[("ValidConfiguration", "False", "Invalid")]),
         Happens::NotReported => world.reports(&json!({})),
         Happens::Released => {
-            seen(world);
+            world.seen();
             if world.pinned() {
                 world.hive_is_done();
             }
         }
         Happens::Vanished => {
-            seen(world);
+            world.seen();
             if world.pinned() && world.reachable {
                 world.remote = None;
             }

@@ -442,7 +442,7 @@ fn an_administrators_composite_needs_no_claim() {
 
 #[test]
 fn a_template_that_nobody_serves_waits_for_it() {
-    let mut world = World::templated("topology");
+    let mut world = World::templated("order");
     world.settle();
     assert_eq!((world.phase().as_str(), world.word().as_str()), ("Pending", "Provisioning"));
     assert_eq!(is(&world, "RequestAccepted"), pair("False", "BackendNotAvailable"));

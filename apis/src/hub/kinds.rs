@@ -29,7 +29,8 @@ impl Backend {
             },
             Self::ClusterApi => Kind {
                 group: "cluster.x-k8s.io",
-                versions: &["v1beta2", "v1beta1"],
+                // What is asked for is in its words; v1beta1 has others.
+                versions: &["v1beta2"],
                 kind: "Cluster",
                 plural: "clusters",
             },

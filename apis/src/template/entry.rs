@@ -8,6 +8,7 @@ mod document;
 mod offer;
 mod read;
 mod releases;
+mod way;
 
 use std::collections::BTreeMap;
 
@@ -21,6 +22,7 @@ use crate::catalogue::EVERYBODY;
 
 pub use document::{ClassDocument, Document, Limits, NetworkField, Observes, ReleaseDocument, schema};
 pub use offer::{Offer, Rules};
+pub use way::way;
 
 /// An entry that can be used.
 #[derive(Clone, Debug, PartialEq)]
@@ -162,20 +164,20 @@ impl Entry {
 }
 
 impl Release {
-    /// Whether a cluster may go from it to another; `walks`: the backend goes through the minor versions between by itself.
-    pub fn may_become(&self, next: &Version, walks: bool) -> bool {
+    /// Whether a cluster may go from it to another in one step.
+    pub fn may_become(&self, next: &Version) -> bool {
         if *next <= self.version {
             return *next == self.version;
         }
         match &self.allowed_upgrades {
             Some(allowed) => allowed.iter().any(|a| next.is_meant_by(a)),
-            None => within_reach(&self.version, next, walks),
+            None => within_reach(&self.version, next),
         }
     }
 }
 
 /// Whether a version is not older, of the same major one, and no more than one minor one ahead.
-pub fn within_reach(from: &Version, to: &Version, walks: bool) -> bool {
+pub fn within_reach(from: &Version, to: &Version) -> bool {
     let ((major, minor), (to_major, to_minor)) = (from.minor(), to.minor());
-    to >= from && major == to_major && (walks || to_minor <= minor + 1)
+    to >= from && major == to_major && to_minor <= minor + 1
 }

@@ -29,6 +29,7 @@ pub(super) struct Wanted<'a, K: Kind> {
     pub order: &'a Order<K>,
 }
 
+#[expect(clippy::expl_impl_clone_on_copy, reason = "derived, it would ask the same of the kind")]
 impl<K: Kind> Clone for Wanted<'_, K> {
     fn clone(&self) -> Self {
         *self
@@ -68,18 +69,20 @@ pub(super) fn resources(
     compose: impl FnOnce(&Templated, &Site) -> Composed,
 ) -> Vec<Desired> {
     let Some(templated) = request.templated() else { return vec![] };
-    let health = backend.health(request, observed);
-    let credentials = object::credentials(request, observed, &health, memory(request, observed));
+    let credentials = || {
+        let health = backend.health(request, observed);
+        object::credentials(request, observed, &health, memory(request, observed))
+    };
     let Some(site) = &templated.site else {
         // Without a hub nothing can be asked for. What is there all the same remembers what was given up.
-        return credentials.filter(|_| observed.credentials.is_some()).into_iter().collect();
+        return observed.credentials.iter().filter_map(|_| credentials()).collect();
     };
     let Composed { api_version, spec, notes: own, parts } = compose(templated, site);
     let manifest = manifest((api_version, backend.kind()), request, observed, site, spec);
     let mut notes = notes(request, templated);
     notes.extend(own);
     let writer = object::writer(backend.writer(), request, observed, manifest, cel, notes);
-    writer.into_iter().chain(parts).chain(credentials).collect()
+    writer.into_iter().chain(parts).chain(credentials()).collect()
 }
 
 /// The object that stands for the cluster.

@@ -2,7 +2,12 @@
 
 use testplatform_apis::phase::Phase;
 
-use crate::{Judged, backend::Stage, observed::Link, plan::Course};
+use crate::{
+    Judged,
+    backend::Stage,
+    observed::{CLUSTER_CLAIM, Link},
+    plan::Course,
+};
 
 /// What would change the phase, and the deadlines that stand.
 pub(super) fn change(judged: &Judged) -> Vec<String> {
@@ -28,9 +33,10 @@ fn event(judged: &Judged, course: &Course) -> String {
             (Some(Link::Paused), _) => "nothing, until the Object is no longer paused".into(),
             (Some(Link::Refused(_)), _) => "Provisioning, once the hub no longer refuses".into(),
             (Some(Link::Unreachable(_)), _) => "Provisioning, once the hub can be reached".into(),
-            _ if judged.plan.health.stage == Stage::Queued => {
-                "Provisioning, once the pool gives a cluster".into()
-            }
+            _ if judged.plan.health.stage == Stage::Queued => match judged.plan.writer {
+                Some(CLUSTER_CLAIM) => "Provisioning, once the pool gives a cluster".into(),
+                _ => "Provisioning, once the hub begins to make it".into(),
+            },
             _ => "Provisioning, once the hub shows the remote object".into(),
         },
         Phase::Provisioning => match &judged.plan.health.stage {

@@ -7,7 +7,7 @@ use testplatform_apis::{
     template::{
         companions::{ControlPlane, Network},
         effective::Effective,
-        entry::{Entry, Offer, Rules, within_reach},
+        entry::{Entry, Offer, Rules, way, within_reach},
         parameter::{Rule, under},
         version::Version,
     },
@@ -88,9 +88,14 @@ fn unreachable(entry: &Entry, old: &Effective, new: &Effective) -> Option<String
     if to < from {
         return Some(format!("would go back from {from} to {to}"));
     }
-    let walks = entry.backend().capabilities().walks;
+    if entry.backend().capabilities().walks {
+        let gap = || {
+            format!("cannot be reached from {from}: the template lacks a version between that leads there")
+        };
+        return way(&entry.releases, &from, &to).is_none().then(gap);
+    }
     let own = entry.releases.iter().find(|r| r.version == from).filter(|_| old.template == new.template);
-    let may = own.map_or_else(|| within_reach(&from, &to, walks), |own| own.may_become(&to, walks));
+    let may = own.map_or_else(|| within_reach(&from, &to), |own| own.may_become(&to));
     (!may).then(|| {
         format!("cannot be reached from {from} in one step: go there by way of the versions between")
     })

@@ -9,7 +9,7 @@ use testplatform_apis::{
     names::ObjectName,
     template::{
         companions::{Architecture, ControlPlane, HubChoice, Network, Selector, Taint, Timeouts},
-        entry::{Kit, Made, Observes, Parameter},
+        entry::{Kit, Made, Observes, Parameter, Release},
         kind::{Caas, ClusterApi, HyperShift, Kind, Osac},
         version::Version,
     },
@@ -22,6 +22,12 @@ use super::groups::{Sketch, size};
 pub struct Whole {
     /// What the cluster is to run. Without a version or an image, what the backend has.
     pub release: Chosen,
+    /// The template.
+    pub template: String,
+    /// The template by which it was asked for before, if it was another one.
+    pub moved_from: Option<String>,
+    /// All that the template has, for a backend that goes from one to another step by step.
+    pub releases: Vec<Release>,
     /// Size of the control plane, as far as anybody says.
     pub control_plane: ControlPlane,
     /// Addresses and networks, as far as anybody says.
@@ -51,6 +57,16 @@ pub struct Chosen {
     pub image: Option<String>,
     /// Why it should not be used any more.
     pub deprecated: Option<String>,
+}
+
+impl From<&Release> for Chosen {
+    fn from(release: &Release) -> Self {
+        Self {
+            version: Some(release.version.clone()),
+            image: release.image.clone(),
+            deprecated: release.deprecated.clone(),
+        }
+    }
 }
 
 /// An order in the words of its backend.

@@ -70,8 +70,12 @@ pub(super) fn judged(
         }
     }
     let document = &entry.document;
+    let before = memory.and_then(|m| m.template.clone());
     let whole = Whole {
         release,
+        template: entry.name.clone(),
+        moved_from: before.filter(|before| *before != entry.name),
+        releases: if entry.backend().capabilities().walks { entry.releases.clone() } else { vec![] },
         control_plane,
         network,
         timeouts,
@@ -100,7 +104,7 @@ fn release(entry: &Entry, words: &Words, memory: Option<&Effective>, refusals: &
         if Some(&release.version) == held.as_ref() {
             return kept();
         }
-        of_release(release)
+        release.into()
     };
     if let Some(image) = &words.release_image {
         return brought(entry, image, own, refusals);
@@ -137,7 +141,7 @@ fn release(entry: &Entry, words: &Words, memory: Option<&Effective>, refusals: &
 fn brought(entry: &Entry, image: &str, own: Option<&Effective>, refusals: &mut Refusals) -> Chosen {
     let listed = entry.releases.iter().find(|r| r.enabled && r.image.as_deref() == Some(image));
     if let Some(release) = listed {
-        return of_release(release);
+        return release.into();
     }
     if let Some(own) = own.filter(|m| m.release_image.as_deref() == Some(image)) {
         let version = own.version.clone().and_then(|v| Version::try_from(v).ok());
@@ -162,14 +166,6 @@ fn brought(entry: &Entry, image: &str, own: Option<&Effective>, refusals: &mut R
         refusals.add(Request::VersionUnsupported, path, "is no image with a tag or a digest");
     }
     Chosen { version: Version::of_tag(image), image: Some(image.to_owned()), deprecated: None }
-}
-
-fn of_release(release: &Release) -> Chosen {
-    Chosen {
-        version: Some(release.version.clone()),
-        image: release.image.clone(),
-        deprecated: release.deprecated.clone(),
-    }
 }
 
 /// Parameters with their values: the claim's, else what was asked for before, else the default. The second is what may be shown.

@@ -21,6 +21,8 @@ use crate::{
 
 /// The longest name of a namespace; HyperShift makes one for each control plane, `<namespace>-<name>`.
 const NAMESPACE: usize = 63;
+/// The longest name of what becomes a label.
+const LABEL: usize = 63;
 /// Where the objects of a backend go, if neither the catalogue nor the hub says so: what its own tools do.
 const DEFAULT_NAMESPACE: &str = "clusters";
 
@@ -159,7 +161,9 @@ fn fitted(backend: Backend, namespace: &str, name: &str) -> Option<String> {
         Backend::HyperShift => {
             shortened(&name.replace('.', "-"), name, NAMESPACE.checked_sub(namespace.len() + 1)?)
         }
-        Backend::ClusterApi | Backend::Caas | Backend::Osac => Some(name.to_owned()),
+        // It becomes a label.
+        Backend::ClusterApi => shortened(&name.replace('.', "-"), name, LABEL),
+        Backend::Caas | Backend::Osac => Some(name.to_owned()),
     }
 }
 
@@ -227,5 +231,7 @@ mod tests {
         assert_ne!(fits("clusters", "a.b"), fits("clusters", "a-b"));
         assert!(!fits("clusters", "a.b").unwrap().contains('.'));
         assert_eq!(fits(&"n".repeat(60), "demo"), None);
+        let cut = fitted(Backend::ClusterApi, &"n".repeat(60), &"a".repeat(70)).unwrap();
+        assert_eq!(cut.len(), 63, "{cut}");
     }
 }

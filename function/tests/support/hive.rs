@@ -169,7 +169,7 @@ impl World {
         let now = self.now;
         let Some(remote) = self.remote.as_mut().filter(|_| deletes) else { return false };
         // Hive lets go of what it never assigned at once, and of a cluster once it is destroyed.
-        let hosted = remote["kind"] == "HostedCluster";
+        let hosted = ["HostedCluster", "Cluster"].iter().any(|kind| remote["kind"] == *kind);
         // What depends on the Object keeps it from deleting anything.
         if hosted && self.objects.keys().any(|name| name.starts_with("pool-")) {
             synced(object, None);

@@ -10,14 +10,19 @@ use super::{
 
 /// The ProviderConfig of a hub that makes clusters with HyperShift.
 pub fn hub(name: &str) -> Value {
+    hub_for("hypershift", name)
+}
+
+/// The ProviderConfig of a hub that makes clusters with a backend.
+pub fn hub_for(backend: &str, name: &str) -> Value {
     json!({ "metadata": {
         "name": name,
         "labels": {
             "testplatform.ci.openshift.org/hub": "true",
-            "testplatform.ci.openshift.org/backend.hypershift": "true",
+            format!("testplatform.ci.openshift.org/backend.{backend}"): "true",
         },
         "annotations": {
-            "testplatform.ci.openshift.org/namespace.hypershift": "clusters",
+            format!("testplatform.ci.openshift.org/namespace.{backend}"): "clusters",
             "testplatform.ci.openshift.org/credentials-namespace": "published",
         },
     } })

@@ -9,6 +9,7 @@
     reason = "test support: a test that cannot go on says so"
 )]
 
+pub mod cluster_api;
 pub mod examples;
 pub mod hive;
 pub mod hypershift;

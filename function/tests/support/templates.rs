@@ -51,6 +51,9 @@ data:
   backend: cluster-api
   backendRef:
     classRef: { name: openstack-v3 }
+    cluster:
+      clusterNetwork: { services: { cidrBlocks: [10.254.0.0/16] } }
+      topology: { variables: [{ name: region, value: west }] }
     imageVariable: imageUUID
     controlPlaneClasses: { variable: controlPlaneFlavor, classes: { large: m1.large } }
     networkVariables: { externalNetworkID: externalNetworkId }
@@ -58,12 +61,36 @@ data:
   deprecated: use hosted
   releases:
   - { version: v1.29.4, image: 2f4ea0a1-6bd5-4bd4-8b0c-9b8a4a1c5a10, imageVersion: 1.29.4 }
+  - { version: v1.30.2, image: 2f4ea0a1-6bd5-4bd4-8b0c-9b8a4a1c5a12 }
+  - { version: v1.30.6, image: 2f4ea0a1-6bd5-4bd4-8b0c-9b8a4a1c5a13 }
   - { version: v1.31.2, image: 2f4ea0a1-6bd5-4bd4-8b0c-9b8a4a1c5a11 }
+  - { version: v1.33.0, image: 2f4ea0a1-6bd5-4bd4-8b0c-9b8a4a1c5a14 }
+  parameters:
+    cni: { enum: [calico, cilium], default: calico, immutable: true }
+    sshKeyName: { pattern: "^[a-z]+$" }
+  nodeParameters:
+    bootVolume: { type: integer, minimum: 10, target: bootVolumeSize }
   allowedNodeClasses:
     default: { scaleToZero: true, machine: { worker: default-worker } }
     bigger: { machine: { worker: default-worker, variables: { flavor: m1.large } } }
     gpu: { machine: { worker: gpu-worker } }
-  limits: { network: [external] }
+  limits: { network: [external, podCIDR] }
+---
+metadata: { name: topology-next }
+data:
+  backend: cluster-api
+  backendRef:
+    classRef: { name: openstack-v4, namespace: classes }
+    cluster: { topology: { variables: [{ name: region, value: east }] } }
+    imageVariable: imageUUID
+    networkVariables: { externalNetworkID: externalNetworkId }
+  allowedTenants: [tenant-a]
+  deprecated: not yet
+  version: v1.30.9
+  image: 2f4ea0a1-6bd5-4bd4-8b0c-9b8a4a1c5b19
+  upgradesFrom: [topology]
+  allowedNodeClasses:
+    default: { scaleToZero: true, machine: { worker: default-worker, variables: { flavor: m2.small } } }
 ---
 metadata: { name: chart }
 data:

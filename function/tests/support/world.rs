@@ -106,7 +106,10 @@ impl Default for World {
 impl World {
     /// Composition resource name of the writer.
     pub fn writer(&self) -> &'static str {
-        if self.objects.contains_key("cluster") || !self.spec["template"].is_null() {
+        let topology = self.spec["template"].as_str().is_some_and(|name| name.starts_with("topology"));
+        if self.objects.contains_key("topology") || topology {
+            "topology"
+        } else if self.objects.contains_key("cluster") || !self.spec["template"].is_null() {
             "cluster"
         } else if self.objects.contains_key("claim") || !self.spec["clusterClaim"].is_null() {
             "claim"
@@ -130,6 +133,15 @@ impl World {
             self.provider();
         }
         panic!("does not settle: {:#?}", self.conditions);
+    }
+
+    /// Until it was observed once, nothing can pin it, and provider-kubernetes makes what vanishes anew.
+    pub fn seen(&mut self) {
+        for _ in 0..3 {
+            self.pass();
+            self.provider();
+        }
+        self.pass();
     }
 
     /// Ready, credentials and all.

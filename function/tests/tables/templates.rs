@@ -11,11 +11,6 @@ use crate::{
 /// A change of a good claim for a template, `RequestAccepted`'s reason, and parts of its message. All of them wait: a claim of which
 /// nothing was made can be edited, and a catalogue too.
 pub const REQUESTS: &[(Change, Request, &[&str])] = &[
-    (
-        |w| w.spec["template"] = json!("topology"),
-        Request::BackendNotAvailable,
-        &["template topology is made by backend cluster-api"],
-    ),
     // The hub.
     (|_| {}, Request::HubsNotRead, &["the hubs were not read yet"]),
     (|w| w.hubs = Some(vec![]), Request::NoHubMatches, &["no hub has what this claim asks for"]),
@@ -58,7 +53,11 @@ pub const REQUESTS: &[(Change, Request, &[&str])] = &[
         Request::NoHubMatches,
         &["is too long a name"],
     ),
-    (|w| w.spec["template"] = json!("order"), Request::BackendNotAvailable, &["osac"]),
+    (
+        |w| w.spec["template"] = json!("order"),
+        Request::BackendNotAvailable,
+        &["template order is made by backend osac"],
+    ),
     (
         |w| w.spec = json!({ "template": "chart", "parameters": { "instanceType": "m5.large" } }),
         Request::BackendNotAvailable,

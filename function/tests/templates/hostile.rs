@@ -121,7 +121,7 @@ proptest! {
         prop_assert_eq!(effective(&world), sound);
         world.spec["template"] = json!("nothing");
         world.settle();
-        prop_assert!(world.refusal().ends_with("chart, hosted (Hosted on the hub), hosted-next, order, topology"), "{}", world.refusal());
+        prop_assert!(world.refusal().ends_with("chart, hosted (Hosted on the hub), hosted-next, order, topology, topology-next"), "{}", world.refusal());
     }
 
     /// Orders of entries, peers and members are nobody's choice.

@@ -1,10 +1,6 @@
 //! What a HostedCluster and its NodePools show → [`Health`].
 
-use super::{
-    Wanted,
-    facts::Facts,
-    levels, rollout, trouble,
-};
+use super::{Wanted, facts::Facts, levels, rollout, trouble};
 use crate::{
     backend::{
         Health,
@@ -33,7 +29,7 @@ pub(super) fn health(templated: &Templated, request: &Validated, observed: &Obse
     };
     health.bound = !status.conditions.is_empty() || remote.status.error.is_some();
     health.ready_since = facts.up_since().filter(|_| sight.up);
-    health.unreadable = remote.status.error.clone();
+    health.unreadable.clone_from(&remote.status.error);
     health.version = rollout::completed(status).map(|update| bounded(&update.version, 64));
     health.api_server_url = status.control_plane_endpoint.value.url().map(|url| bounded(&url, 2048));
     health.console_url = console(&facts);

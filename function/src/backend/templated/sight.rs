@@ -4,7 +4,7 @@
 
 use jiff::Timestamp;
 use testplatform_apis::{
-    condition::Credentials,
+    condition::{Credentials, Failure},
     foreign::meta::Metadata,
     hive_status::HiveStatus,
     names::{ObjectName, ours},
@@ -61,18 +61,23 @@ impl Sight<'_> {
         health.unreadable = health.unreadable.or(unreadable);
         health.revision = metadata.annotation(ours::CREDENTIALS_REVISION).map(str::to_owned);
         health.diagnostics = metadata.annotation(ours::DIAGNOSTICS).map(|d| bounded(d, MAX_DIAGNOSTICS));
-        health.teardown_arrived = metadata.deletion_timestamp.is_some();
 
         let progress = health.levels.progress.as_ref();
         health.word = progress.and_then(|p| p.step.clone()).unwrap_or_default();
         let message = progress.and_then(|p| p.message.clone());
-        health.waiting = message.clone().filter(|_| !self.up).unwrap_or_default();
+        let goes = metadata.deletion_timestamp.is_some();
+        let worst = || self.hard.iter().chain(&self.passing).next().map(Trouble::said);
+        // Why it was not ready in time is no less true once it goes for that.
+        let waiting = if goes { worst() } else { message.clone() };
+        health.waiting = waiting.filter(|_| !self.up).unwrap_or_default();
         let patience = templated.effective.as_ref().and_then(|e| e.timeouts?.teardown);
         let blocked_at = metadata
             .deletion_timestamp
             .zip(patience)
             .and_then(|(at, patience)| at.checked_add(patience.get()).ok());
-        health.ending_fails = health.ending_fails.or(message.filter(|_| blocked_at.is_some_and(|b| b <= now)));
+        health.teardown_arrived = goes;
+        health.ending_fails =
+            health.ending_fails.or(message.filter(|_| blocked_at.is_some_and(|b| b <= now)));
 
         let awaited = if ever_ready { &self.degrading } else { &self.hard };
         let counting = awaited.iter().filter(|wrong| !wrong.has_lasted(now)).filter_map(Trouble::until);
@@ -90,16 +95,20 @@ impl Sight<'_> {
     }
 
     fn stage(&self, published: bool, request: &Validated, observed: &Observed) -> Stage {
+        let refused = |wrong: &&Trouble| Stage::Refused { words: bounded(&wrong.said(), 512), costs: true };
+        let grown = self.grown(observed.now);
         if self.metadata.deletion_timestamp.is_some() {
-            return Stage::Failing(format!("the {} is being deleted on the hub", self.kind));
+            // What it failed for stays told.
+            let failed = observed.note(ours::FAILED) == Some(Failure::HubRefused.as_str());
+            let why = grown.first().filter(|_| failed).map(refused);
+            return why
+                .unwrap_or_else(|| Stage::Failing(format!("the {} is being deleted on the hub", self.kind)));
         }
         let ends = request.teardown == Some(true)
             || observed.ending()
             || observed.writer.as_ref().is_some_and(Writer::goes);
-        match (observed.ever_ready(), self.grown(observed.now).first()) {
-            (false, Some(wrong)) if !ends => {
-                Stage::Refused { words: bounded(&wrong.said(), 512), costs: true }
-            }
+        match (observed.ever_ready(), grown.first()) {
+            (false, Some(wrong)) if !ends => refused(wrong),
             (false, _) if self.up && published => Stage::Ready,
             (false, _) if !self.begun => Stage::Queued,
             (false, _) => Stage::Provisioning,

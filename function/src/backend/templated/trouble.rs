@@ -66,11 +66,6 @@ pub(in crate::backend) fn of_the_network(message: &str) -> bool {
         "timeout",
         "timed out",
         "refused",
-        "429",
-        "500",
-        "502",
-        "503",
-        "504",
         "tls",
         "x509",
         "no such host",
@@ -78,6 +73,9 @@ pub(in crate::backend) fn of_the_network(message: &str) -> bool {
         "eof",
         "deadline exceeded",
     ];
+    let numbers = ["429", "500", "502", "503", "504"];
     let message = message.to_ascii_lowercase();
-    symptoms.iter().any(|symptom| message.contains(symptom))
+    // A number within a name is none.
+    let mut words = message.split(|c: char| !c.is_ascii_alphanumeric());
+    symptoms.iter().any(|symptom| message.contains(symptom)) || words.any(|word| numbers.contains(&word))
 }

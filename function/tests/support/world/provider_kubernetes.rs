@@ -4,12 +4,13 @@ use serde_json::{Value, json};
 use testplatform_apis::names::ours;
 
 use super::{Composed, NAME, World};
+use crate::support::cluster_api::admits;
 
 impl World {
     /// One round of provider-kubernetes over both Objects.
     pub fn provider(&mut self) {
         self.provide_node_pools();
-        for name in ["ec", "claim", "cluster"] {
+        for name in ["ec", "claim", "cluster", "topology"] {
             let Some(mut writer) = self.objects.remove(name) else { continue };
             let deleting = !writer.object["metadata"]["deletionTimestamp"].is_null();
             if !deleting {
@@ -77,8 +78,10 @@ impl World {
         }
         let uid = remote["metadata"]["uid"].clone();
         // Server-side apply leaves to others what is theirs.
-        let written = ["namespace", "dns"].map(|member| (member, remote["spec"][member].clone()));
-        remote["spec"] = manifest["spec"].clone();
+        let written = ["namespace", "dns", "controlPlaneEndpoint"]
+            .map(|member| (member, remote["spec"][member].clone()));
+        let generation = remote["metadata"]["generation"].as_i64().unwrap_or(1);
+        let before = std::mem::replace(&mut remote["spec"], manifest["spec"].clone());
         for (member, value) in written.into_iter().filter(|(_, value)| !value.is_null()) {
             remote["spec"][member] = value;
         }
@@ -87,6 +90,8 @@ impl World {
         let deleted = remote["metadata"]["deletionTimestamp"].clone();
         remote["metadata"] = manifest["metadata"].clone();
         remote["metadata"]["uid"] = uid;
+        admits(&before, &remote["spec"]);
+        remote["metadata"]["generation"] = json!(generation + i64::from(before != remote["spec"]));
         if !deleted.is_null() {
             remote["metadata"]["deletionTimestamp"] = deleted;
         }
@@ -102,6 +107,7 @@ impl World {
         self.made += 1;
         if let Some(remote) = &mut self.remote {
             remote["metadata"]["uid"] = json!(format!("remote-{}", self.made));
+            remote["metadata"]["generation"] = json!(1);
         }
     }
 

@@ -1,0 +1,168 @@
+//! The Cluster as we ask for it.
+//!
+//! It is composed once, from the catalogue and the claim, and from then on repeated as it was asked for, with what the claim may change in
+//! it: a catalogue that changes changes no cluster. With another template, class and variables are that template's.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    Wanted, facts,
+    rollout::{Plan, Turn},
+    workers,
+};
+use crate::{
+    backend::templated::members::{default, set},
+    observed::Observed,
+    templates::Chosen,
+};
+
+/// What is left of the spec as the hub has it: the rest is written by controllers.
+const OURS: [&str; 3] = ["availabilityGates", "clusterNetwork", "topology"];
+
+/// Its spec. `planned`: what is wanted, and how to get there.
+pub(super) fn spec(observed: &Observed, planned: Option<(Wanted<'_>, &Plan)>) -> Map<String, Value> {
+    match (before(observed), planned) {
+        (Some(before), Some((wanted, plan))) => changed(before, wanted, &plan.turn, plan.as_is.as_ref()),
+        (Some(before), None) => before,
+        (None, Some((wanted, _))) => asked(wanted),
+        // Of what is only looked for nothing is known.
+        (None, None) => Map::new(),
+    }
+}
+
+/// What was asked for: as the writer has it; where that was lost and made anew to look, as the hub has it.
+pub(super) fn before(observed: &Observed) -> Option<Map<String, Value>> {
+    let writer = observed.writer.as_ref()?;
+    let complete =
+        |spec: &&Map<String, Value>| spec.get("topology").is_some_and(|t| t["version"].is_string());
+    let of_manifest = writer.manifest()["spec"].as_object().filter(complete);
+    let of_hub = || {
+        let seen = facts::remote(observed)?.spec.as_object().filter(complete)?;
+        let own = seen.iter().filter(|(member, _)| OURS.contains(&member.as_str()));
+        Some(own.map(|(member, value)| (member.clone(), value.clone())).collect())
+    };
+    of_manifest.cloned().or_else(of_hub)
+}
+
+/// At birth.
+fn asked(wanted: Wanted<'_>) -> Map<String, Value> {
+    let mut spec = wanted.order.base.cluster.clone();
+    let network = &wanted.whole.network;
+    for (member, cidr) in [("pods", &network.pod_cidr), ("services", &network.service_cidr)] {
+        if let Some(cidr) = cidr {
+            set(&mut spec, &["clusterNetwork", member, "cidrBlocks"], json!([cidr]));
+        }
+    }
+    changed(spec, wanted, &Turn::Goes { to: wanted.whole.release.clone(), rebase: true }, None)
+}
+
+/// What may change, in what there is.
+fn changed(
+    mut spec: Map<String, Value>,
+    wanted: Wanted<'_>,
+    turn: &Turn,
+    as_is: Option<&Chosen>,
+) -> Map<String, Value> {
+    let mut topology = match spec.remove("topology") {
+        Some(Value::Object(topology)) => topology,
+        Some(_) | None => Map::new(),
+    };
+    let release = match turn {
+        Turn::There => Some(&wanted.whole.release),
+        Turn::Goes { to, .. } => Some(to),
+        Turn::Waits | Turn::NoWay => as_is,
+    };
+    let rebase = matches!(turn, Turn::Goes { rebase: true, .. });
+    let mut variables = listed(topology.get("variables"));
+    if rebase {
+        topology.insert("classRef".into(), json!(wanted.order.base.class_ref));
+        variables = own_variables(wanted);
+    }
+    if let Some(release) = release {
+        if let Some(version) = &release.version {
+            topology.insert("version".into(), format!("v{version}").into());
+        }
+        variables.extend(image(wanted, release));
+    }
+    variables.extend(wanted.order.parameters.iter().map(|s| (s.target.0.clone(), s.value.clone())));
+    put(&mut topology, "variables", list(variables));
+    control_plane(&mut topology, wanted);
+    workers::set(&mut topology, wanted, rebase);
+    spec.insert("topology".into(), Value::Object(topology));
+    spec
+}
+
+/// The variable that takes the image: it changes with the version, never without.
+pub(super) fn image(wanted: Wanted<'_>, release: &Chosen) -> Option<(String, Value)> {
+    let variable = wanted.order.base.image_variable.clone()?;
+    Some((variable, release.image.as_deref()?.into()))
+}
+
+/// The variables of the template, and those that take what the claim says beside parameters.
+fn own_variables(wanted: Wanted<'_>) -> BTreeMap<String, Value> {
+    let base = &wanted.order.base;
+    let mut variables = listed(base.cluster.get("topology").map(|t| &t["variables"]));
+    let class = wanted.whole.control_plane.class.as_ref().zip(base.control_plane_classes.as_ref());
+    let sized = class.and_then(|(class, all)| Some((all.variable.clone(), all.classes.get(class)?.clone())));
+    variables.extend(sized);
+    let (network, names) = (&wanted.whole.network, &base.network_variables);
+    let (internal, external) = (network.internal.as_ref(), network.external.as_ref());
+    let servers = Some(&network.dns_nameservers).filter(|servers| !servers.is_empty());
+    for (name, value) in [
+        (&names.machine_cidr, network.machine_cidr.as_ref().map(|v| json!(v))),
+        (&names.internal_network_id, internal.and_then(|i| i.network_id.as_ref()).map(|v| json!(v))),
+        (&names.internal_subnet_id, internal.and_then(|i| i.subnet_id.as_ref()).map(|v| json!(v))),
+        (&names.external_network_id, external.and_then(|e| e.network_id.as_ref()).map(|v| json!(v))),
+        (&names.dns_nameservers, servers.map(|v| json!(v))),
+    ] {
+        variables.extend(name.clone().zip(value));
+    }
+    variables
+}
+
+fn control_plane(topology: &mut Map<String, Value>, wanted: Wanted<'_>) {
+    if let Some(replicas) = wanted.whole.control_plane.replicas {
+        set(topology, &["controlPlane", "replicas"], replicas.into());
+    }
+    let mut deletion = match topology.get("controlPlane").map(|c| &c["deletion"]) {
+        Some(Value::Object(deletion)) => deletion.clone(),
+        Some(_) | None => Map::new(),
+    };
+    patience(&mut deletion);
+    set(topology, &["controlPlane", "deletion"], Value::Object(deletion));
+}
+
+/// How long a machine that goes is waited for. Without an end, one Pod that may not go keeps it for ever.
+pub(super) fn patience(deletion: &mut Map<String, Value>) {
+    default(deletion, "nodeDrainTimeoutSeconds", || 600.into());
+    default(deletion, "nodeVolumeDetachTimeoutSeconds", || 300.into());
+    default(deletion, "nodeDeletionTimeoutSeconds", || 600.into());
+}
+
+/// A member, which is left out where it would be empty.
+pub(super) fn put(of: &mut Map<String, Value>, member: &str, value: Value) {
+    let empty = match &value {
+        Value::Array(items) => items.is_empty(),
+        Value::Object(members) => members.is_empty(),
+        Value::Null => true,
+        Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    };
+    if empty {
+        of.remove(member);
+    } else {
+        of.insert(member.to_owned(), value);
+    }
+}
+
+/// Variables by their names, from a list of them.
+pub(super) fn listed(list: Option<&Value>) -> BTreeMap<String, Value> {
+    let items = list.and_then(Value::as_array).into_iter().flatten();
+    items.filter_map(|item| Some((item["name"].as_str()?.to_owned(), item["value"].clone()))).collect()
+}
+
+/// The list of variables, in the order of their names.
+pub(super) fn list(variables: BTreeMap<String, Value>) -> Value {
+    variables.into_iter().map(|(name, value)| json!({ "name": name, "value": value })).collect()
+}

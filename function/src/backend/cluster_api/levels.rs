@@ -1,0 +1,261 @@
+//! How far each part of the cluster is.
+
+use serde_json::{Map, Value};
+use testplatform_apis::{
+    condition::{ConditionStatus, ControlPlaneLevel, Infrastructure, NodesLevel, SpecLevel},
+    foreign::{
+        cluster_api::{AUTOSCALE_MIN, conditions},
+        meta::ObservedCondition,
+    },
+    names::ours,
+    status::{NodePoolStatus, NodesStatus, ProgressStatus},
+};
+
+use super::{
+    Wanted, cluster,
+    facts::Facts,
+    rollout::{self, Plan, Turn},
+    trouble::{Class, class, line},
+    workers,
+};
+use crate::{
+    backend::{Level, Levels, levels::step, templated::Trouble},
+    observed::{Link, Observed},
+    templates::Templated,
+    text::bounded,
+};
+
+pub(super) fn levels(
+    facts: &Facts<'_>,
+    templated: &Templated,
+    observed: &Observed,
+    grown: &[&Trouble],
+) -> Levels {
+    let ever_ready = observed.ever_ready();
+    let wanted = Wanted::of(templated);
+    let plan = wanted.map(|wanted| rollout::plan(observed, wanted));
+    let planned = wanted.zip(plan.as_ref());
+    let asked = cluster::spec(observed, planned);
+    let spec = planned.map(|(wanted, plan)| spec(facts, &asked, wanted, plan, observed, grown));
+    let nodes = nodes(facts, &asked);
+    Levels {
+        infrastructure: infrastructure(facts),
+        control_plane: control_plane(facts, ever_ready),
+        nodes_ready: nodes_ready(facts, ever_ready),
+        progress: Some(progress(facts)),
+        nodes: Some(nodes),
+        ..Levels::begun(spec, observed)
+    }
+}
+
+fn infrastructure(facts: &Facts<'_>) -> Option<Level<Infrastructure>> {
+    use ConditionStatus::{False, True};
+    let there = Level::of(True, Infrastructure::Available, "what the cluster runs on is there");
+    let Some(ready) = facts.condition(conditions::INFRASTRUCTURE_READY) else {
+        return facts.status.initialization.value.infrastructure_provisioned.then_some(there);
+    };
+    if ready.is_true() {
+        return Some(there);
+    }
+    let words = line(ready);
+    let reason = match class(words) {
+        Class::Quota => Infrastructure::QuotaExceeded,
+        Class::Credentials => Infrastructure::CredentialsInvalid,
+        Class::Invalid => Infrastructure::Blocked,
+        Class::Passing | Class::Other => Infrastructure::Provisioning,
+    };
+    Some(Level::of(False, reason, words))
+}
+
+fn control_plane(facts: &Facts<'_>, ever_ready: bool) -> Option<Level<ControlPlaneLevel>> {
+    use ConditionStatus::{False, True};
+    if facts.answers() {
+        let cut_off = facts.denies(conditions::REMOTE_CONNECTION_PROBE).filter(|_| ever_ready);
+        return Some(match cut_off {
+            Some(why) => Level::of(False, ControlPlaneLevel::Degraded, line(why)),
+            None => Level::of(True, ControlPlaneLevel::Available, "its API answers"),
+        });
+    }
+    let parts = [conditions::CONTROL_PLANE_INITIALIZED, conditions::CONTROL_PLANE_AVAILABLE];
+    let lacks = parts.iter().find_map(|type_| facts.lacks(type_))?;
+    let reason = if ever_ready { ControlPlaneLevel::Unavailable } else { ControlPlaneLevel::Creating };
+    Some(Level::of(False, reason, line(lacks)))
+}
+
+fn nodes_ready(facts: &Facts<'_>, ever_ready: bool) -> Option<Level<NodesLevel>> {
+    use ConditionStatus::{False, True};
+    let workers = facts.condition(conditions::WORKERS_AVAILABLE)?;
+    if workers.is_true() {
+        return Some(if workers.reason == conditions::NO_WORKERS {
+            Level::of(True, NodesLevel::NoNodesRequested, "no nodes were asked for")
+        } else {
+            Level::of(True, NodesLevel::AllReady, "all nodes that were asked for are ready")
+        });
+    }
+    let unwell = facts.denies(conditions::WORKER_MACHINES_READY);
+    let reason = match (ever_ready, unwell) {
+        (true, Some(_)) => NodesLevel::Unhealthy,
+        (true, None) => NodesLevel::NotEnough,
+        (false, _) => NodesLevel::Waiting,
+    };
+    let why = line(unwell.unwrap_or(workers));
+    let why = if why.is_empty() { String::new() } else { format!(": {why}") };
+    Some(Level::of(False, reason, format!("{}{why}", counted(facts))))
+}
+
+/// How many nodes there are of how many.
+fn counted(facts: &Facts<'_>) -> String {
+    let workers = &facts.status.workers.value;
+    match (workers.available_replicas, workers.desired_replicas) {
+        (Some(available), Some(desired)) => format!("{available} of {desired} nodes are ready"),
+        (_, Some(desired)) => format!("none of {desired} nodes was reported yet"),
+        (_, None) => "the nodes were not counted yet".to_owned(),
+    }
+}
+
+/// Whether the cluster is what the claim asks for now.
+fn spec(
+    facts: &Facts<'_>,
+    asked: &Map<String, Value>,
+    wanted: Wanted<'_>,
+    plan: &Plan,
+    observed: &Observed,
+    grown: &[&Trouble],
+) -> Level<SpecLevel> {
+    use ConditionStatus::{False, True};
+    let writer = observed.writer.as_ref();
+    let link = writer.map(|w| &w.link);
+    let not = |reason, words: String| Level::of(False, reason, words);
+    if let Some(Link::Refused(words)) = link {
+        return not(SpecLevel::Rejected, format!("the hub refuses it: {words}"));
+    }
+    let topology = facts.lacks(conditions::TOPOLOGY_RECONCILED);
+    let failed = topology.filter(|c| c.reason == conditions::RECONCILE_FAILED && observed.ever_ready());
+    let wrong = grown.first().map(|wrong| wrong.said()).or_else(|| failed.map(|c| line(c).to_owned()));
+    if let Some(words) = wrong {
+        return not(SpecLevel::Rejected, words);
+    }
+    if let Some(paused) = facts.condition(conditions::PAUSED).filter(|c| c.is_true()) {
+        return not(SpecLevel::Queued, format!("somebody paused the Cluster: {}", line(paused)));
+    }
+    let version = wanted.whole.release.version.as_ref().map(ToString::to_string).unwrap_or_default();
+    let of = plan.step.map(|(step, all)| format!(", step {step} of {all}")).unwrap_or_default();
+    let rolls =
+        |version: &str| not(SpecLevel::Applying, format!("version {version} is being rolled out{of}"));
+    match (&plan.turn, &plan.from) {
+        (Turn::NoWay, _) => {
+            let words = "the template lacks a version by way of which the cluster could go there";
+            return not(SpecLevel::Rejected, format!("version {version} cannot be reached: {words}"));
+        }
+        (Turn::Waits, _) if plan.step.is_none() => {
+            let words = "is asked for once what is under way is there";
+            return not(SpecLevel::Queued, format!("version {version} {words}"));
+        }
+        (Turn::Goes { to, .. }, _) => {
+            return rolls(&to.version.as_ref().map(ToString::to_string).unwrap_or_default());
+        }
+        (Turn::Waits, _) | (Turn::There, Some(_)) => {
+            return rolls(asked["topology"]["version"].as_str().unwrap_or_default().trim_start_matches('v'));
+        }
+        (Turn::There, None) => {}
+    }
+    let applying = |words: String| not(SpecLevel::Applying, words);
+    let is_asked = writer.is_some_and(|w| w.manifest()["spec"].as_object() == Some(asked));
+    if !is_asked || !holds(&facts.remote.spec, &Value::Object(asked.clone())) || !facts.is_current() {
+        return applying("the hub has not taken up what was asked for yet".into());
+    }
+    if let Some(why) = topology {
+        return applying(format!("{}: {}", why.reason, line(why)));
+    }
+    let changes = [
+        (conditions::ROLLING_OUT, "machines are being replaced"),
+        (conditions::SCALING_UP, "machines are being added"),
+        (conditions::SCALING_DOWN, "machines are being taken away"),
+    ];
+    if let Some((_, words)) = changes.into_iter().find(|(type_, _)| facts.is_true(type_)) {
+        return applying(words.into());
+    }
+    match link {
+        Some(Link::InSync) => Level::of(True, SpecLevel::UpToDate, "the cluster is what the claim asks for"),
+        _ => applying("the hub has not answered yet".into()),
+    }
+}
+
+/// Whether what is there holds all that was asked for: members may have been added, and items of lists by their names. Of groups of nodes
+/// there is none more.
+fn holds(there: &Value, asked: &Value) -> bool {
+    match (there, asked) {
+        (Value::Object(there), Value::Object(asked)) => asked.iter().all(|(member, asked)| {
+            let same = there.get(member).is_some_and(|there| holds(there, asked));
+            let count = |v: Option<&Value>| v.and_then(Value::as_array).map(Vec::len);
+            same && (member != "machineDeployments" || count(there.get(member)) == count(Some(asked)))
+        }),
+        (Value::Array(there), Value::Array(asked)) => asked.iter().all(|asked| {
+            let name = &asked["name"];
+            there.iter().any(|there| there["name"] == *name && holds(there, asked))
+        }),
+        _ => there == asked,
+    }
+}
+
+fn nodes(facts: &Facts<'_>, asked: &Map<String, Value>) -> NodesStatus {
+    let status = &facts.status.workers.value;
+    let workers = asked.get("topology").map_or(&Value::Null, |topology| &topology["workers"]);
+    let pools: Vec<NodePoolStatus> = workers::deployments(workers)
+        .map(|group| NodePoolStatus {
+            name: group["name"].as_str().map(|name| bounded(name, 63)),
+            class: group["metadata"]["annotations"][ours::NODE_CLASS]
+                .as_str()
+                .map(|class| bounded(class, 63)),
+            desired: group["replicas"].as_i64(),
+            // Of each group alone the Cluster says nothing.
+            ready: None,
+            version: None,
+        })
+        .collect();
+    let scales =
+        workers::deployments(workers).any(|group| !group["metadata"]["annotations"][AUTOSCALE_MIN].is_null());
+    let sum = pools.iter().map(|pool| pool.desired).sum::<Option<i64>>().filter(|_| !scales);
+    NodesStatus {
+        desired: sum.or(status.desired_replicas),
+        ready: status.available_replicas,
+        pools: Some(pools),
+    }
+}
+
+fn progress(facts: &Facts<'_>) -> ProgressStatus {
+    let words = |c: &ObservedCondition| line(c).to_owned();
+    if facts.remote.metadata.deletion_timestamp.is_some() {
+        let deleting = facts.condition(conditions::DELETING).filter(|c| c.is_true());
+        return match deleting {
+            Some(why) => step(if why.reason.is_empty() { "Deleting" } else { &why.reason }, words(why)),
+            None => step("Deleting", "it is being taken down"),
+        };
+    }
+    if facts.is_true(conditions::PAUSED) {
+        return step("Paused", "paused by operator");
+    }
+    if facts.status.conditions.is_empty() {
+        return step("Requested", "Cluster API has not looked at the Cluster yet");
+    }
+    if let Some(lacks) = facts.lacks(conditions::INFRASTRUCTURE_READY) {
+        return step("Infrastructure", format!("what the cluster runs on is being made: {}", words(lacks)));
+    }
+    let control_plane = [conditions::CONTROL_PLANE_INITIALIZED, conditions::CONTROL_PLANE_AVAILABLE];
+    if let Some(lacks) = control_plane.iter().find_map(|type_| facts.lacks(type_)) {
+        return step("ControlPlane", format!("the control plane is being made: {}", words(lacks)));
+    }
+    if let Some(why) = facts.lacks(conditions::TOPOLOGY_RECONCILED) {
+        return step("Topology", format!("{}: {}", why.reason, words(why)));
+    }
+    if facts.lacks(conditions::WORKERS_AVAILABLE).is_some() {
+        return step("Nodes", counted(facts));
+    }
+    if let Some(why) = facts.condition(conditions::REMEDIATING).filter(|c| c.is_true()) {
+        return step("Remediating", words(why));
+    }
+    if let Some(why) = facts.condition(conditions::ROLLING_OUT).filter(|c| c.is_true()) {
+        return step("RollingOut", words(why));
+    }
+    step("Running", "the cluster runs")
+}

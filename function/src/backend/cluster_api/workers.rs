@@ -1,0 +1,84 @@
+//! The groups of nodes in the topology.
+
+use serde_json::{Map, Value, json};
+use testplatform_apis::{
+    foreign::cluster_api::{AUTOSCALE_MAX, AUTOSCALE_MIN},
+    names::ours,
+    template::kind::ClusterApi,
+};
+
+use super::{
+    Wanted,
+    cluster::{list, listed, patience, put},
+};
+use crate::templates::{Group, Size};
+
+/// Sets all of them, in the order of their names.
+pub(super) fn set(topology: &mut Map<String, Value>, wanted: Wanted<'_>, rebase: bool) {
+    let before = topology.remove("workers").unwrap_or_default();
+    let of = |group: &str| deployments(&before).find(|d| d["name"] == group).and_then(Value::as_object);
+    let mut groups: Vec<&Group<ClusterApi>> = wanted.order.groups.iter().collect();
+    groups.sort_by(|a, b| a.name.cmp(&b.name));
+    let all: Value = groups.into_iter().map(|group| deployment(group, of(&group.name), rebase)).collect();
+    let mut workers = Map::new();
+    put(&mut workers, "machineDeployments", all);
+    put(topology, "workers", Value::Object(workers));
+}
+
+/// The groups in `workers` of a topology.
+pub(super) fn deployments(workers: &Value) -> impl Iterator<Item = &Value> {
+    workers["machineDeployments"].as_array().into_iter().flatten()
+}
+
+fn deployment(group: &Group<ClusterApi>, before: Option<&Map<String, Value>>, rebase: bool) -> Value {
+    // Of a class that the catalogue describes otherwise by now, nodes stay as they are.
+    let of_class = |d: &&Map<String, Value>| {
+        !rebase && d.get("metadata").is_some_and(|m| m["annotations"][ours::NODE_CLASS] == *group.class)
+    };
+    let kept = before.filter(of_class);
+    let mut item = before.cloned().unwrap_or_else(|| begun(group));
+    let overrides = kept.and_then(|d| d.get("variables")).map(|v| &v["overrides"]);
+    let mut variables = match overrides {
+        Some(overrides) => listed(Some(overrides)),
+        None if kept.is_some() => listed(None),
+        None => group.machine.variables.clone(),
+    };
+    variables.extend(group.parameters.iter().map(|s| (s.target.0.clone(), s.value.clone())));
+    let mut overrides = Map::new();
+    put(&mut overrides, "overrides", list(variables));
+    put(&mut item, "variables", Value::Object(overrides));
+    put(&mut item, "failureDomain", json!(group.failure_domain));
+    let mut annotations = json!({ ours::NODE_CLASS: group.class });
+    match group.size {
+        Size::Fixed(count) => {
+            item.insert("replicas".into(), count.into());
+        }
+        Size::Between { min, max } => {
+            item.remove("replicas");
+            annotations[AUTOSCALE_MIN] = min.to_string().into();
+            annotations[AUTOSCALE_MAX] = max.to_string().into();
+        }
+    }
+    let mut metadata = json!({ "annotations": annotations });
+    if !group.labels.is_empty() {
+        metadata["labels"] = group.labels.iter().map(|(key, value)| (key.clone(), json!(value))).collect();
+    }
+    item.insert("metadata".into(), metadata);
+    Value::Object(item)
+}
+
+/// What is set once. The class of workers of a group cannot change.
+fn begun(group: &Group<ClusterApi>) -> Map<String, Value> {
+    let mut deletion = Map::new();
+    patience(&mut deletion);
+    let unwell = |status: &str| json!({ "type": "Ready", "status": status, "timeoutSeconds": 300 });
+    let checks = json!({
+        "nodeStartupTimeoutSeconds": 1800, "unhealthyNodeConditions": [unwell("False"), unwell("Unknown")],
+    });
+    let mut item = Map::new();
+    item.insert("name".into(), group.name.as_str().into());
+    item.insert("class".into(), group.machine.worker.as_str().into());
+    item.insert("deletion".into(), Value::Object(deletion));
+    item.insert("healthCheck".into(), json!({ "enabled": true, "checks": checks }));
+    item
+}

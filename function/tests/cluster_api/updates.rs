@@ -1,0 +1,269 @@
+//! What changes of a cluster that is there.
+
+use serde_json::{Value, json};
+
+use crate::support::world::World;
+use crate::{is, topology, variable};
+
+fn group<'a>(world: &'a World, name: &str) -> &'a Value {
+    let groups = topology(world)["workers"]["machineDeployments"].as_array().unwrap();
+    groups.iter().find(|g| g["name"] == name).unwrap_or_else(|| panic!("{groups:?}"))
+}
+
+/// Version and the end of the image: they go together.
+fn release(world: &World) -> (String, String) {
+    let image = variable(&topology(world)["variables"], "imageUUID");
+    let version = topology(world)["version"].as_str().unwrap().to_owned();
+    (version, image.as_str().unwrap()[33..].to_owned())
+}
+
+fn of(version: &str, image: &str) -> (String, String) {
+    (version.to_owned(), image.to_owned())
+}
+
+#[test]
+fn an_upgrade_walks_from_one_minor_version_to_the_next() {
+    let mut world = World::topology_ready();
+    assert_eq!(release(&world), of("v1.29.4", "a10"));
+    world.spec["version"] = json!("1.31");
+    world.settle();
+    assert_eq!(release(&world), of("v1.30.6", "a13"), "the newest between");
+    assert_eq!(world.condition("SpecApplied"), is("False", "Applying"));
+    assert_eq!(world.said("SpecApplied"), "version 1.30.6 is being rolled out, step 1 of 2");
+    assert_eq!(
+        (&world.status["version"], &world.status["versionDesired"]),
+        (&json!("1.29.4"), &json!("1.31.2"))
+    );
+    world.capi_rolls();
+    world.settle();
+    assert_eq!(release(&world), of("v1.30.6", "a13"));
+    assert_eq!(world.said("SpecApplied"), "version 1.30.6 is being rolled out, step 1 of 2");
+    assert_eq!(world.phase(), "Ready");
+    // Told to be done, and not all machines are.
+    world.capi_says(&[
+        ("TopologyReconciled", "True", "Succeeded", ""),
+        ("RollingOut", "True", "RollingOut", ""),
+    ]);
+    world.settle();
+    assert_eq!(release(&world).0, "v1.30.6");
+    world.capi_says(&[("RollingOut", "False", "NotRollingOut", "")]);
+    world.settle();
+    assert_eq!(release(&world).0, "v1.30.6", "they still run the one before");
+    world.capi_installs();
+    world.settle();
+    assert_eq!(release(&world), of("v1.31.2", "a11"));
+    assert_eq!(world.said("SpecApplied"), "version 1.31.2 is being rolled out, step 2 of 2");
+    world.capi_rolls();
+    world.settle();
+    assert_eq!(world.said("SpecApplied"), "version 1.31.2 is being rolled out, step 2 of 2");
+    world.capi_installs();
+    world.settle();
+    assert_eq!(world.condition("SpecApplied"), is("True", "UpToDate"));
+    assert_eq!(world.status["version"], "1.31.2");
+    let notes = &world.objects["topology"].object["metadata"]["annotations"];
+    assert!(notes["testplatform.ci.openshift.org/rolls-from"].is_null(), "{notes}");
+}
+
+#[test]
+fn what_is_under_way_comes_first() {
+    let mut world = World::topology_ready();
+    world.capi_says(&[("RollingOut", "True", "RollingOut", "")]);
+    world.settle();
+    world.spec["version"] = json!("1.30");
+    world.settle();
+    assert_eq!(release(&world).0, "v1.29.4");
+    assert_eq!(world.condition("SpecApplied"), is("False", "Queued"));
+    world.capi_says(&[("RollingOut", "False", "NotRollingOut", "")]);
+    world.settle();
+    assert_eq!(release(&world).0, "v1.30.6");
+    assert_eq!(world.said("SpecApplied"), "version 1.30.6 is being rolled out");
+}
+
+#[test]
+fn no_way_leads_back_and_none_leaves_a_version_out() {
+    for (version, part) in
+        [("1.33", "the template lacks a version between"), ("1.28", "is none of the template's")]
+    {
+        let mut world = World::topology_ready();
+        let before = topology(&world).clone();
+        world.spec["version"] = json!(version);
+        world.settle();
+        assert_eq!(topology(&world), &before);
+        assert_eq!(world.condition("SpecApplied"), is("False", "Rejected"));
+        assert!(world.said("SpecApplied").contains(part), "{}", world.said("SpecApplied"));
+        assert_eq!(world.phase(), "Ready");
+    }
+}
+
+/// A version by way of which it goes is not in the catalogue any more.
+#[test]
+fn a_way_that_is_lost_is_told_and_the_cluster_stays() {
+    let mut world = World::topology_ready();
+    world.capi_says(&[("RollingOut", "True", "RollingOut", "")]);
+    world.settle();
+    world.spec["version"] = json!("1.31");
+    world.settle();
+    world.entry("topology")["releases"] =
+        json!([{ "version": "v1.31.2", "image": "2f4ea0a1-6bd5-4bd4-8b0c-9b8a4a1c5a11" }]);
+    world.capi_says(&[("RollingOut", "False", "NotRollingOut", "")]);
+    world.settle();
+    assert_eq!(release(&world).0, "v1.29.4");
+    assert_eq!(world.condition("SpecApplied"), is("False", "Rejected"));
+    assert!(world.said("SpecApplied").contains("1.31.2 cannot be reached"), "{}", world.said("SpecApplied"));
+    assert_eq!(world.phase(), "Ready");
+}
+
+#[test]
+fn what_the_hub_refuses_is_told_and_nothing_is_lost() {
+    let mut world = World::topology_ready();
+    let object = &mut world.objects.get_mut("topology").unwrap().object;
+    object["status"]["conditions"] = json!([{
+        "type": "Synced", "status": "False", "reason": "ReconcileError",
+        "message": "update failed: cannot apply object: admission webhook \"validation.cluster\" denied the request: no",
+    }]);
+    world.pass();
+    assert_eq!(world.condition("SpecApplied"), is("False", "Rejected"));
+    assert_eq!(world.phase(), "Ready");
+}
+
+/// With another template come its class and its variables, in one change with the version; what is the claim's stays.
+#[test]
+fn a_cluster_moves_to_a_newer_template_in_one_change() {
+    let mut world = World::topology_ready();
+    world.spec.as_object_mut().unwrap().remove("version");
+    world.spec["template"] = json!("topology-next");
+    world.pass();
+    let spec = topology(&world);
+    assert_eq!(spec["classRef"], json!({ "name": "openstack-v4", "namespace": "classes" }));
+    assert_eq!(release(&world), of("v1.30.9", "b19"));
+    assert_eq!(variable(&spec["variables"], "region"), "east");
+    assert_eq!(variable(&spec["variables"], "cni"), json!(null), "it has none");
+    assert_eq!(variable(&group(&world, "workers")["variables"]["overrides"], "flavor"), "m2.small");
+    world.settle();
+    world.capi_installs();
+    world.settle();
+    assert_eq!(world.condition("SpecApplied"), is("True", "UpToDate"));
+    assert_eq!(world.phase(), "Ready");
+}
+
+/// Which template it moves to is not forgotten while it waits.
+#[test]
+fn a_move_waits_for_what_is_under_way() {
+    let mut world = World::topology_ready();
+    world.capi_says(&[("RollingOut", "True", "RollingOut", "")]);
+    world.settle();
+    world.spec.as_object_mut().unwrap().remove("version");
+    world.spec["template"] = json!("topology-next");
+    world.settle();
+    assert_eq!(topology(&world)["classRef"]["name"], "openstack-v3");
+    assert_eq!(release(&world).0, "v1.29.4");
+    world.drop_status();
+    world.settle();
+    world.capi_installs();
+    world.settle();
+    assert_eq!(topology(&world)["classRef"]["name"], "openstack-v4");
+    assert_eq!(release(&world), of("v1.30.9", "b19"));
+    // From then on, what that template says otherwise is for new clusters.
+    world.capi_installs();
+    world.settle();
+    let before = topology(&world).clone();
+    world.entry("topology-next")["backendRef"]["classRef"]["name"] = json!("openstack-v5");
+    world.settle();
+    assert_eq!(topology(&world), &before);
+}
+
+#[test]
+fn groups_come_and_go_and_change() {
+    let mut world = World::topology_ready();
+    world.spec["nodeGroups"] = json!([
+        { "name": "workers", "class": "default", "count": 3 },
+        { "name": "more", "class": "gpu", "autoscale": { "min": 1, "max": 2 } },
+    ]);
+    world.settle();
+    assert_eq!(group(&world, "workers")["replicas"], 3);
+    assert_eq!(group(&world, "more")["class"], "gpu-worker");
+    assert_eq!(world.condition("SpecApplied"), is("False", "Applying"), "nobody looked at it yet");
+    world.capi_says(&[("ScalingUp", "True", "ScalingUp", "")]);
+    world.settle();
+    assert_eq!(world.said("SpecApplied"), "machines are being added");
+    world.capi_installs();
+    world.settle();
+    assert_eq!(world.condition("SpecApplied"), is("True", "UpToDate"));
+    assert_eq!(world.status["nodes"]["ready"], 4);
+    // From a number to a range and back, and to other machines of the same class of workers.
+    world.spec["nodeGroups"] = json!([
+        { "name": "workers", "class": "bigger", "autoscale": { "min": 1, "max": 2 } },
+        { "name": "more", "class": "gpu", "count": 1 },
+    ]);
+    world.settle();
+    let (workers, more) = (group(&world, "workers"), group(&world, "more"));
+    assert!(!workers.as_object().unwrap().contains_key("replicas"));
+    assert_eq!(variable(&workers["variables"]["overrides"], "flavor"), "m1.large");
+    assert_eq!(more["replicas"], 1);
+    assert_eq!(more["metadata"]["annotations"].as_object().unwrap().len(), 1, "{more}");
+    world.spec["nodeGroups"] = json!([{ "name": "more", "class": "gpu", "count": 1 }]);
+    world.settle();
+    assert_eq!(topology(&world)["workers"]["machineDeployments"].as_array().unwrap().len(), 1);
+    assert_eq!(world.phase(), "Ready");
+    world.spec["nodeGroups"] = json!([]);
+    world.settle();
+    assert!(topology(&world)["workers"].is_null());
+    assert_eq!(world.made, 1);
+}
+
+#[test]
+fn the_control_plane_grows_and_parameters_change() {
+    let mut world = World::topology_ready();
+    world.spec["controlPlane"] = json!({ "replicas": 3 });
+    world.spec["parameters"] = json!({ "sshKeyName": "other" });
+    world.settle();
+    assert_eq!(topology(&world)["controlPlane"]["replicas"], 3);
+    assert_eq!(variable(&topology(&world)["variables"], "sshKeyName"), "other");
+}
+
+#[test]
+fn what_cannot_change_is_named_and_nothing_changes() {
+    for (field, value, path) in [
+        ("network", json!({ "podCIDR": "10.8.0.0/14" }), "spec.network.podCIDR"),
+        ("parameters", json!({ "cni": "cilium" }), "spec.parameters.cni"),
+        ("controlPlane", json!({ "class": "large" }), "spec.controlPlane.class"),
+        (
+            "nodeGroups",
+            json!([{ "name": "workers", "class": "gpu", "count": 2 }]),
+            "spec.nodeGroups[0].class",
+        ),
+    ] {
+        let mut world = World::topology_ready();
+        let before = topology(&world).clone();
+        world.spec[field] = value;
+        world.settle();
+        assert_eq!(topology(&world), &before);
+        assert_eq!(world.condition("SpecApplied"), is("False", "Immutable"));
+        assert!(world.said("SpecApplied").contains(path), "{}", world.said("SpecApplied"));
+    }
+}
+
+/// What is not said keeps its value, and what the catalogue says otherwise by now is for new clusters.
+#[test]
+fn a_catalogue_that_changes_changes_no_cluster() {
+    for change in [
+        |w: &mut World| w.templates.clear(),
+        |w: &mut World| w.entry("topology")["backendRef"]["classRef"]["name"] = json!("openstack-v9"),
+        |w: &mut World| w.entry("topology")["backendRef"]["cluster"] = json!({}),
+        |w: &mut World| {
+            w.entry("topology")["allowedNodeClasses"]["default"]["machine"] =
+                json!({ "worker": "other", "variables": { "flavor": "x" } });
+        },
+        |w: &mut World| w.entry("topology")["defaultControlPlaneReplicas"] = json!(3),
+        |w: &mut World| w.entry("topology")["releases"] = json!([{ "version": "v1.30.2", "image": "x" }]),
+        |w: &mut World| w.environment = None,
+        |w: &mut World| w.hubs = None,
+    ] {
+        let mut world = World::topology_ready();
+        let before = topology(&world).clone();
+        change(&mut world);
+        world.settle();
+        assert_eq!(topology(&world), &before);
+        assert_eq!(world.phase(), "Ready");
+    }
+}

@@ -1,0 +1,111 @@
+//! Cluster API in the model: what it takes, and what it makes of a Cluster.
+
+use serde_json::{Value, json};
+
+use super::{hive::condition, hypershift::hub_for, world::World};
+
+/// The ProviderConfig of a hub that makes clusters with Cluster API.
+pub fn hub(name: &str) -> Value {
+    hub_for("cluster-api", name)
+}
+
+/// What its webhooks refuse of a change.
+pub fn admits(before: &Value, after: &Value) {
+    let minor = |spec: &Value| -> Option<u32> {
+        spec["topology"]["version"].as_str()?.strip_prefix("v1.")?.split_once('.')?.0.parse().ok()
+    };
+    if let (Some(from), Some(to)) = (minor(before), minor(after)) {
+        assert!((from..=from + 1).contains(&to), "from {from} to {to}");
+    }
+    let groups = |spec: &Value| -> Vec<Value> {
+        spec["topology"]["workers"]["machineDeployments"].as_array().cloned().unwrap_or_default()
+    };
+    for group in groups(after) {
+        let old = groups(before).into_iter().find(|old| old["name"] == group["name"]);
+        assert!(old.is_none_or(|old| old["class"] == group["class"]), "{group} has another class");
+        assert_eq!(group["replicas"].is_null(), !autoscale(&group).is_null(), "{group}");
+    }
+}
+
+fn autoscale(group: &Value) -> &Value {
+    &group["metadata"]["annotations"]["cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size"]
+}
+
+impl World {
+    /// A claim for a cluster of Cluster API's, and a hub that makes them.
+    pub fn topology() -> Self {
+        let nodes = json!([{ "name": "workers", "class": "default", "count": 2 }]);
+        let spec = json!({ "template": "topology", "version": "1.29", "nodeGroups": nodes });
+        Self { spec, hubs: Some(vec![hub("hub-1")]), ..Self::templated("topology") }
+    }
+
+    /// Ready, credentials and all.
+    pub fn topology_ready() -> Self {
+        let mut world = Self::topology();
+        world.settle();
+        world.capi_installs();
+        world.hypershift_publishes();
+        world.settle();
+        assert_eq!(world.phase(), "Ready", "{:#?}", world.conditions);
+        world
+    }
+
+    /// Cluster API has looked at the Cluster as it is.
+    pub fn capi_says(&mut self, conditions: &[(&str, &str, &str, &str)]) {
+        // Counts it as taken.
+        self.hypershift_says(&[]);
+        let said: Vec<Value> = conditions
+            .iter()
+            .map(|(type_, status, reason, message)| {
+                let mut said = condition(self, type_, status, reason);
+                said["message"] = json!(message);
+                said
+            })
+            .collect();
+        self.hive_says(&said);
+        if let Some(remote) = &mut self.remote {
+            remote["status"]["observedGeneration"] = remote["metadata"]["generation"].clone();
+        }
+    }
+
+    /// All of it is there, and runs what is asked for.
+    pub fn capi_installs(&mut self) {
+        let yes = [
+            "InfrastructureReady",
+            "ControlPlaneInitialized",
+            "ControlPlaneAvailable",
+            "WorkersAvailable",
+            "Available",
+            "TopologyReconciled",
+        ];
+        self.capi_says(&yes.map(|type_| (type_, "True", "Available", "")));
+        self.capi_says(&["RollingOut", "ScalingUp", "ScalingDown"].map(|type_| (type_, "False", "Not", "")));
+        let Some(remote) = &mut self.remote else { return };
+        let topology = remote["spec"]["topology"].clone();
+        let groups = topology["workers"]["machineDeployments"].as_array().cloned().unwrap_or_default();
+        let count = |group: &Value| {
+            let least = autoscale(group).as_str().and_then(|min| min.parse().ok());
+            group["replicas"].as_i64().or(least).unwrap_or_default()
+        };
+        let nodes: i64 = groups.iter().map(count).sum();
+        let versions = json!([{ "version": topology["version"], "replicas": 1 }]);
+        remote["status"]["phase"] = json!("Provisioned");
+        remote["status"]["workers"] =
+            json!({ "desiredReplicas": nodes, "availableReplicas": nodes, "versions": versions });
+        remote["status"]["controlPlane"] = json!({ "versions": versions });
+        remote["spec"]["controlPlaneEndpoint"] = json!({ "host": "api.demo.example", "port": 6443 });
+    }
+
+    /// A change is on its way to the machines.
+    pub fn capi_rolls(&mut self) {
+        self.capi_says(&[
+            ("TopologyReconciled", "False", "ClusterUpgrading", "Cluster is upgrading"),
+            ("RollingOut", "True", "RollingOut", "Rolling out 1 not up-to-date replicas"),
+        ]);
+    }
+
+    /// The sentence of a condition of the claim.
+    pub fn said(&self, type_: &str) -> &str {
+        self.conditions[type_]["message"].as_str().unwrap()
+    }
+}
