@@ -19,7 +19,7 @@ use super::hive::GONE;
 /// From the moment in which everything is there to the Secret in the tenant's namespace.
 const PROMISED: Duration = Duration::from_secs(3);
 /// For how long something that changed input alone would heal is borne, and some.
-const FAILED: Duration = Duration::from_secs(240);
+const FAILED: Duration = Duration::from_mins(4);
 /// How long the destruction of a cluster lasts that is held.
 const DESTROYING: Duration = Duration::from_secs(5);
 
