@@ -10,7 +10,6 @@ use anyhow::Context as _;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use tokio::task::JoinHandle;
 
 use crate::{
     cluster::{At, Cluster, SOON, at},
@@ -20,8 +19,6 @@ use crate::{
     prow::{JOBS, Job},
 };
 
-/// How often those look that play by themselves.
-const MOMENT: Duration = Duration::from_millis(100);
 const FINALIZER: &str = "ephemeralcluster.ci.openshift.io/dependent-prowjob";
 
 /// Who fulfils claims.
@@ -37,13 +34,19 @@ pub enum Fulfilled {
     ByHive,
     /// HyperShift, played, by a template; the real provider publishes the credentials.
     ByHyperShift,
+    /// Cluster API, played, likewise.
+    ByClusterApi,
 }
 
 impl Fulfilled {
     /// The namespace in which it does that with EphemeralClusters.
     pub const fn namespace(self) -> &'static str {
         match self {
-            Self::ByProvider | Self::ByActorAlone | Self::ByHive | Self::ByHyperShift => NAMESPACE,
+            Self::ByProvider
+            | Self::ByActorAlone
+            | Self::ByHive
+            | Self::ByHyperShift
+            | Self::ByClusterApi => NAMESPACE,
             Self::ByActor => ACTED,
         }
     }
@@ -243,35 +246,6 @@ pub fn condition(type_: &str, status: &str, reason: &str, message: &str) -> Valu
         "type": type_, "status": status, "reason": reason, "message": message,
         "lastTransitionTime": now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
     })
-}
-
-/// Somebody who is played all by himself: he looks at everything every moment, and takes whatever steps are due.
-pub(crate) trait Player: Send + 'static {
-    /// Who it is.
-    const WHO: &'static str;
-
-    /// Looks once.
-    fn look(&mut self) -> impl Future<Output = anyhow::Result<()>> + Send;
-}
-
-/// Plays until it is aborted.
-pub(crate) fn play(mut player: impl Player) -> JoinHandle<()> {
-    tokio::spawn(async move { play_on(&mut player).await })
-}
-
-async fn play_on<P: Player>(player: &mut P) {
-    let mut said = String::new();
-    loop {
-        // Somebody else may have been quicker; the next look sees. A hub that is away is told of once.
-        if let Err(error) = player.look().await {
-            let error = format!("{error:#}");
-            if error != said {
-                eprintln!("{}: {error}", P::WHO);
-                said = error;
-            }
-        }
-        tokio::time::sleep(MOMENT).await;
-    }
 }
 
 /// The time.

@@ -21,6 +21,7 @@ use tokio::sync::OnceCell;
 use crate::{
     binaries::Binaries,
     cluster::{Cluster, SOON, at_root, has},
+    cluster_api::{self, ClusterApi},
     control_plane::{ControlPlane, Extras, free_ports},
     exclusive::{only_one, require_port},
     function::{self, Function},
@@ -79,6 +80,7 @@ pub struct Engine {
     acted: OnceCell<()>,
     pooled: OnceCell<()>,
     hosted: OnceCell<HyperShift>,
+    topologies: OnceCell<ClusterApi>,
 }
 
 impl Engine {
@@ -160,6 +162,7 @@ impl Engine {
             acted: OnceCell::new(),
             pooled: OnceCell::new(),
             hosted: OnceCell::new(),
+            topologies: OnceCell::new(),
         };
         engine.start_provider()?;
         engine.function.register(engine.konflux.cluster()).await?;
@@ -254,19 +257,32 @@ impl Engine {
         Ok(())
     }
 
-    /// Makes the hub one on which HyperShift makes clusters by a template that everybody may use: the ones that we ship as examples.
+    /// Makes the hub one on which HyperShift makes clusters by a template that everybody may use: the one that we ship as an example.
     pub async fn host(&self) -> anyhow::Result<&HyperShift> {
         let begin = async || {
-            let (konflux, hub) = (self.konflux.cluster(), self.hub.cluster());
-            for rights in ["hub-facts", hypershift::BACKEND] {
-                let path = format!("install/hub/konflux-identity-{rights}-rbac.yaml");
-                hub.apply_all(&manifests::package(&path)?).await?;
-            }
-            konflux.apply(&hypershift::provider_config(BEHIND)?).await?;
-            konflux.apply(&hypershift::template()?).await?;
-            anyhow::Ok(HyperShift::start(hub))
+            self.offer_by_template(hypershift::BACKEND, &hypershift::template()?).await?;
+            anyhow::Ok(HyperShift::start(self.hub.cluster()))
         };
         self.hosted.get_or_try_init(begin).await
+    }
+
+    /// As [`Self::host`], with Cluster API.
+    pub async fn topologies(&self) -> anyhow::Result<&ClusterApi> {
+        let begin = async || {
+            self.offer_by_template(cluster_api::BACKEND, &cluster_api::template()?).await?;
+            anyhow::Ok(ClusterApi::start(self.hub.cluster()))
+        };
+        self.topologies.get_or_try_init(begin).await
+    }
+
+    async fn offer_by_template(&self, backend: &str, template: &Value) -> anyhow::Result<()> {
+        for rights in ["hub-facts", backend] {
+            let path = format!("install/hub/konflux-identity-{rights}-rbac.yaml");
+            self.hub.cluster().apply_all(&manifests::package(&path)?).await?;
+        }
+        let konflux = self.konflux.cluster();
+        konflux.apply(&hypershift::provider_config(BEHIND)?).await?;
+        konflux.apply(template).await.map(|_| ())
     }
 
     /// Lets pools be kept in Git: their definition and Composition. Few scenarios need them.

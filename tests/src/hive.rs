@@ -11,9 +11,9 @@ pub mod offer;
 mod pools;
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeSet,
     sync::{Arc, Mutex, PoisonError},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use anyhow::Context as _;
@@ -21,10 +21,10 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
 use crate::{
-    actors::{Player, play},
     cluster::{At, Cluster, SOON, at, at_root, has},
     kinds::{CLUSTER_CLAIM, CLUSTER_DEPLOYMENT, CLUSTER_POOL, CRD},
     manifests,
+    player::{Player, Since, play},
 };
 use objects::{kubeconfig_secret, password_secret, text};
 
@@ -107,7 +107,7 @@ impl Hive {
     pub fn start(hub: &Cluster, behaviour: Behaviour) -> Self {
         let behaviour = Arc::new(Mutex::new(behaviour));
         let played =
-            Played { hub: hub.clone(), behaviour: Arc::clone(&behaviour), since: BTreeMap::new(), made: 0 };
+            Played { hub: hub.clone(), behaviour: Arc::clone(&behaviour), since: Since::default(), made: 0 };
         let playing = play(played);
         Self { hub: hub.clone(), behaviour, playing }
     }
@@ -169,8 +169,7 @@ pub fn deployment(name: &str) -> At {
 struct Played {
     hub: Cluster,
     behaviour: Arc<Mutex<Behaviour>>,
-    /// Since when something is under way, by what and whose.
-    since: BTreeMap<(&'static str, String), Instant>,
+    since: Since,
     made: usize,
 }
 
@@ -199,15 +198,6 @@ impl Played {
         self.behaviour.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Whether something has been under way for so long.
-    fn over(&mut self, what: &'static str, whose: &str, time: Duration) -> bool {
-        self.since.entry((what, whose.to_owned())).or_insert_with(Instant::now).elapsed() >= time
-    }
-
-    fn ended(&mut self, what: &'static str, whose: &str) {
-        self.since.remove(&(what, whose.to_owned()));
-    }
-
     async fn look_at_cluster(&mut self, cluster: &Value) -> anyhow::Result<()> {
         let name = text(cluster, "/metadata/name");
         let behaviour = self.behaviour();
@@ -215,7 +205,7 @@ impl Played {
             if behaviour.refused.contains(name) {
                 return self.say_refused(cluster).await;
             }
-            if !behaviour.held.contains(name) && self.over("ending", name, behaviour.ending) {
+            if !behaviour.held.contains(name) && self.since.over("ending", name, behaviour.ending) {
                 let free = json!({ "metadata": { "finalizers": null } });
                 self.hub.merge(&deployment(name), &free).await?;
             }
@@ -228,18 +218,18 @@ impl Played {
             if has(cluster, "ProvisionStopped", "True", "") {
                 return self.hub.delete(&deployment(name)).await;
             }
-            if self.over("installing", name, behaviour.installing) {
+            if self.since.over("installing", name, behaviour.installing) {
                 let breaks = behaviour.breaks.contains(text(cluster, "/spec/clusterPoolRef/poolName"));
                 return if breaks { self.break_down(name).await } else { self.install(name).await };
             }
             return Ok(());
         }
         match (text(cluster, "/spec/powerState"), text(cluster, "/status/powerState")) {
-            ("Hibernating", "Hibernating") | ("Running", "Running") => self.ended("resuming", name),
+            ("Hibernating", "Hibernating") | ("Running", "Running") => self.since.ended("resuming", name),
             ("Hibernating", _) => self.power(name, "Hibernating").await?,
             (_, "Running") => {}
             _ if behaviour.held.contains(name) => {}
-            _ if self.over("resuming", name, behaviour.resuming) => self.power(name, "Running").await?,
+            _ if self.since.over("resuming", name, behaviour.resuming) => self.power(name, "Running").await?,
             (_, "WaitingForNodes") => {}
             _ => self.power(name, "WaitingForNodes").await?,
         }

@@ -8,6 +8,7 @@ use testplatform_package::hub::token::{Asked, Issued, issue as issue_token};
 
 use crate::{
     cluster::{Cluster, SOON, at, at_root, has},
+    cluster_api,
     control_plane::{ControlPlane, Identity, connect},
     hive::{
         self,
@@ -33,6 +34,7 @@ pub async fn prepare(hub: &Cluster) -> anyhow::Result<()> {
     }
     hive::define(hub, &hive::definitions()?).await?;
     hive::define(hub, &hypershift::definitions()?).await?;
+    hive::define(hub, &cluster_api::definitions()?).await?;
     hub.apply_all(&manifests::package("install/hub/namespaces.yaml")?).await?;
     for name in [ACTED, prow::JOBS, POOLS, CREDENTIALS, hypershift::CLUSTERS] {
         let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });

@@ -12,7 +12,7 @@ mod pools;
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex, PoisonError},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use anyhow::Context as _;
@@ -20,13 +20,12 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
 use crate::{
-    actors::{Player, play},
     cluster::{At, Cluster, at, has},
     hive::objects::text,
     kinds::{HOSTED_CLUSTER, NODE_POOL},
     manifests,
+    player::{Player, Said, Since, play, told},
 };
-use objects::{Said, told};
 
 /// Its kinds.
 const DEFINITIONS: [&str; 2] =
@@ -100,6 +99,10 @@ pub fn provider_config(secret: &str) -> anyhow::Result<Value> {
     let documents = manifests::package("install/examples/hub.yaml")?;
     let mut config = documents.into_iter().next().context("no hub among the examples")?;
     config["spec"]["credentials"]["secretRef"]["name"] = secret.into();
+    // Cluster API is there too.
+    config["metadata"]["labels"]["testplatform.ci.openshift.org/backend.cluster-api"] = "true".into();
+    config["metadata"]["annotations"]["testplatform.ci.openshift.org/namespace.cluster-api"] =
+        CLUSTERS.into();
     for bound in ["versions", "classes", "zones", "max-provisioning"] {
         let annotations = config["metadata"]["annotations"].as_object_mut().context("no annotations")?;
         annotations.remove(&format!("testplatform.ci.openshift.org/{bound}"));
@@ -123,7 +126,7 @@ impl HyperShift {
     /// Begins to play.
     pub fn start(hub: &Cluster) -> Self {
         let behaviour = Arc::<Mutex<Behaviour>>::default();
-        let played = Played { hub: hub.clone(), behaviour: Arc::clone(&behaviour), since: BTreeMap::new() };
+        let played = Played { hub: hub.clone(), behaviour: Arc::clone(&behaviour), since: Since::default() };
         let playing = play(played);
         Self { hub: hub.clone(), behaviour, playing }
     }
@@ -156,8 +159,7 @@ impl HyperShift {
 struct Played {
     hub: Cluster,
     behaviour: Arc<Mutex<Behaviour>>,
-    /// Since when something is under way, by what and whose.
-    since: BTreeMap<(&'static str, String), Instant>,
+    since: Since,
 }
 
 impl Player for Played {
@@ -187,15 +189,6 @@ impl Played {
         self.behaviour.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Whether something has been under way for so long.
-    fn over(&mut self, what: &'static str, whose: &str, time: Duration) -> bool {
-        self.since.entry((what, whose.to_owned())).or_insert_with(Instant::now).elapsed() >= time
-    }
-
-    fn ended(&mut self, what: &'static str, whose: &str) {
-        self.since.remove(&(what, whose.to_owned()));
-    }
-
     async fn look_at_cluster(&mut self, cluster: &Value, pools: &[&Value]) -> anyhow::Result<()> {
         let name = text(cluster, "/metadata/name");
         let behaviour = self.behaviour();
@@ -212,11 +205,11 @@ impl Played {
         if let Some(wrong) = behaviour.invalid.get(name) {
             return self.say(cluster, json!({}), &objects::invalid(wrong)).await;
         }
-        if self.over("infrastructure", name, behaviour.installing / 2) {
+        if self.since.over("infrastructure", name, behaviour.installing / 2) {
             self.say(cluster, json!({}), &objects::infrastructure()).await?;
         }
         let waits = behaviour.held.contains(name) && !has(cluster, "Available", "True", "");
-        if waits || !self.over("installing", name, behaviour.installing) {
+        if waits || !self.since.over("installing", name, behaviour.installing) {
             return Ok(());
         }
         if cluster["spec"]["dns"]["baseDomain"].is_null() {
@@ -234,13 +227,13 @@ impl Played {
         let image = text(cluster, "/spec/release/image");
         let newest = &cluster["status"]["version"]["history"][0];
         if newest["image"] != image {
-            self.ended("rolling out", name);
+            self.since.ended("rolling out", name);
             let history = objects::begins(cluster, image);
             return Ok(self.hub.merge_status(&hosted_cluster(name), &history).await?);
         }
         let nodes = pools.iter().any(|pool| pool["status"]["replicas"].as_i64().is_some_and(|n| n > 0));
         let changing = self.behaviour().changing;
-        if newest["state"] == "Partial" && nodes && self.over("rolling out", name, changing) {
+        if newest["state"] == "Partial" && nodes && self.since.over("rolling out", name, changing) {
             let history = objects::completes(cluster);
             self.hub.merge_status(&hosted_cluster(name), &history).await?;
         }
@@ -258,13 +251,13 @@ impl Played {
             self.hub.delete(&pools::place(pool)).await?;
         }
         let done = pools.is_empty() && !behaviour.held.contains(name);
-        if done && self.over("ending", name, behaviour.ending) {
+        if done && self.since.over("ending", name, behaviour.ending) {
             for secret in objects::secrets(name) {
                 self.hub.delete(&at(crate::kinds::SECRET, CLUSTERS, text(&secret, "/metadata/name"))).await?;
             }
             let free = json!({ "metadata": { "finalizers": null } });
             self.hub.merge(&hosted_cluster(name), &free).await?;
-            self.since.retain(|(_, whose), _| whose != name);
+            self.since.forget(name);
         }
         Ok(())
     }

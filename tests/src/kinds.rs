@@ -43,6 +43,8 @@ kinds! {
     HOSTED_CLUSTER = "hypershift.openshift.io/v1beta1" "HostedCluster";
     /// Nodes of such a cluster.
     NODE_POOL = "hypershift.openshift.io/v1beta1" "NodePool";
+    /// One cluster of Cluster API.
+    TOPOLOGY = "cluster.x-k8s.io/v1beta2" "Cluster";
     /// Secret.
     SECRET = "v1" "Secret";
     /// Configuration of anything.

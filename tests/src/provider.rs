@@ -70,7 +70,10 @@ impl Provider {
             },
             "clusterPool": { "namespaces": [POOLS] },
             "clusters": {
-                "backends": { "hypershift": { "namespaces": [hypershift::CLUSTERS] } },
+                "backends": {
+                    "hypershift": { "namespaces": [hypershift::CLUSTERS] },
+                    "cluster-api": { "namespaces": [hypershift::CLUSTERS] },
+                },
                 "credentialsNamespace": CREDENTIALS,
                 "poll": "2s",
             },

@@ -21,7 +21,9 @@ use tokio::task::JoinHandle;
 
 use crate::{
     cluster::{Cluster, condition},
-    kinds::{CLAIM, CLUSTER_CLAIM, COMPOSITE, EPHEMERAL_CLUSTER, HOSTED_CLUSTER, Kind, OBJECT, PROW_JOB},
+    kinds::{
+        CLAIM, CLUSTER_CLAIM, COMPOSITE, EPHEMERAL_CLUSTER, HOSTED_CLUSTER, Kind, OBJECT, PROW_JOB, TOPOLOGY,
+    },
 };
 
 /// A namespace and the name of a claim in it.
@@ -102,7 +104,7 @@ impl Recorder {
     /// Begins to remember.
     pub fn start(konflux: &Cluster, hub: &Cluster) -> Self {
         let made = Shared::<String, BTreeSet<String>>::default();
-        let [remote, hosted] = [EPHEMERAL_CLUSTER, HOSTED_CLUSTER].map(|kind| {
+        let [remote, hosted, topologies] = [EPHEMERAL_CLUSTER, HOSTED_CLUSTER, TOPOLOGY].map(|kind| {
             let made = Arc::clone(&made);
             watch(hub, kind, move |object| {
                 let Some(tenant) = object.annotations().get(KONFLUX_TENANT).cloned() else { return };
@@ -147,7 +149,7 @@ impl Recorder {
             claims,
             composites,
             writes,
-            tasks: vec![remote, hosted, of_pools, of_claims, of_composites, objects],
+            tasks: vec![remote, hosted, topologies, of_pools, of_claims, of_composites, objects],
         }
     }
 

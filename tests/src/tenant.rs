@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::{
     actors::{Controller, Fulfilled},
     cluster::{At, Cluster, SOON, at, at_root, brief, condition, has},
+    cluster_api,
     crossplane::Engine,
     hive::{Hive, claimed::Claimed, offer},
     hub::{self, Credential},
@@ -74,6 +75,7 @@ impl<'e> Tenant<'e> {
             Fulfilled::ByActorAlone => {}
             Fulfilled::ByHive => engine.offer.admit(pool(&namespace), &namespace).await?,
             Fulfilled::ByHyperShift => engine.host().await.map(|_| ())?,
+            Fulfilled::ByClusterApi => engine.topologies().await.map(|_| ())?,
         }
         Ok(Self { engine, namespace, name: name.to_owned(), fulfilled })
     }
@@ -96,9 +98,11 @@ impl<'e> Tenant<'e> {
     /// The manifest of a claim as tenants write it, with more fields of the spec.
     pub fn manifest(&self, more: &Value) -> Value {
         let composition = match self.fulfilled {
-            Fulfilled::ByProvider | Fulfilled::ByActorAlone | Fulfilled::ByHive | Fulfilled::ByHyperShift => {
-                "testplatform-ephemeral-cluster"
-            }
+            Fulfilled::ByProvider
+            | Fulfilled::ByActorAlone
+            | Fulfilled::ByHive
+            | Fulfilled::ByHyperShift
+            | Fulfilled::ByClusterApi => "testplatform-ephemeral-cluster",
             Fulfilled::ByActor => hub::ACTED,
         };
         let mut claim = json!({
@@ -113,6 +117,7 @@ impl<'e> Tenant<'e> {
         let (block, asked) = match self.fulfilled {
             Fulfilled::ByHive => ("clusterClaim", offer::block(self.pool())),
             Fulfilled::ByHyperShift => ("template", hypershift::TEMPLATE.into()),
+            Fulfilled::ByClusterApi => ("template", cluster_api::TEMPLATE.into()),
             Fulfilled::ByProvider | Fulfilled::ByActor | Fulfilled::ByActorAlone => {
                 let release = json!({ "name": "4.20", "namespace": "ocp" });
                 let test = json!({ "workflow": "ipi-aws", "clusterProfile": "aws" });

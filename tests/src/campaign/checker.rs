@@ -144,7 +144,11 @@ fn judge_alive(judgement: &mut Judgement, world: &World, life: &Expected, compos
         Fulfilled::ByHive => cluster_of(world, composite).is_some_and(|cluster| {
             cluster["metadata"]["deletionTimestamp"].is_null() && cluster["status"]["powerState"] == "Running"
         }),
-        Fulfilled::ByProvider | Fulfilled::ByActor | Fulfilled::ByActorAlone | Fulfilled::ByHyperShift => {
+        Fulfilled::ByProvider
+        | Fulfilled::ByActor
+        | Fulfilled::ByActorAlone
+        | Fulfilled::ByHyperShift
+        | Fulfilled::ByClusterApi => {
             let job = world.job(composite);
             let runs = job.is_some_and(|job| job["status"]["state"] == "pending");
             runs && find(&world.ephemeral_clusters, hub::NAMESPACE, composite)
@@ -162,9 +166,11 @@ pub fn expected_token(world: &World, life: &Expected, composite: &str) -> String
         Fulfilled::ByHive => cluster_of(world, composite)
             .map(|cluster| crate::hive::objects::token(name(cluster)))
             .unwrap_or_default(),
-        Fulfilled::ByProvider | Fulfilled::ByActor | Fulfilled::ByActorAlone | Fulfilled::ByHyperShift => {
-            life.token.clone()
-        }
+        Fulfilled::ByProvider
+        | Fulfilled::ByActor
+        | Fulfilled::ByActorAlone
+        | Fulfilled::ByHyperShift
+        | Fulfilled::ByClusterApi => life.token.clone(),
     }
 }
 

@@ -76,7 +76,11 @@ fn delivered(world: &World, life: &Expected) -> Option<(String, Vec<Place>)> {
             on_hub(&published(offer::CREDENTIALS));
             of_cluster(name(cluster_of(world, called)?))
         }
-        Fulfilled::ByProvider | Fulfilled::ByActor | Fulfilled::ByActorAlone | Fulfilled::ByHyperShift => {
+        Fulfilled::ByProvider
+        | Fulfilled::ByActor
+        | Fulfilled::ByActorAlone
+        | Fulfilled::ByHyperShift
+        | Fulfilled::ByClusterApi => {
             on_hub(&published(hub::NAMESPACE));
             let job = world.job(called)?;
             on_hub(&at(SECRET, &format!("ci-op-{:.8}", name(job)), ci_operator::TEST));

@@ -85,7 +85,11 @@ fn wish(n: usize, random: &mut Random) -> Wish {
     let ends: &[End] = match by {
         _ if n < 2 => &[End::Stays],
         Fulfilled::ByHive => &[End::Stays, End::TornDown, End::Deleted, End::TornDownAndDeleted],
-        Fulfilled::ByProvider | Fulfilled::ByActor | Fulfilled::ByActorAlone | Fulfilled::ByHyperShift => {
+        Fulfilled::ByProvider
+        | Fulfilled::ByActor
+        | Fulfilled::ByActorAlone
+        | Fulfilled::ByHyperShift
+        | Fulfilled::ByClusterApi => {
             &[End::Stays, End::TornDown, End::Deleted, End::TornDownAndDeleted, End::Fails]
         }
     };

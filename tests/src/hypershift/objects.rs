@@ -5,12 +5,9 @@ use serde_json::{Value, json};
 
 use super::CLUSTERS;
 use crate::{
-    cluster::condition,
     hive::objects::{kubeconfig, seconds, token},
+    player::Said,
 };
-
-/// A condition without its time: type, status, reason, message.
-pub(super) type Said = (&'static str, &'static str, &'static str, String);
 
 /// The password of every cluster.
 pub const PASSWORD: &str = "h0sted-p4ssw0rd";
@@ -120,29 +117,4 @@ pub(super) fn completes(cluster: &Value) -> Value {
     version["history"][0]["state"] = "Completed".into();
     version["history"][0]["completionTime"] = seconds().into();
     json!({ "version": version })
-}
-
-/// The status with conditions, and with more; none where all of that is there. A condition's time moves with its status only.
-pub(super) fn told(object: &Value, more: Value, said: &[Said]) -> Option<Value> {
-    let mut conditions = object["status"]["conditions"].as_array().cloned().unwrap_or_default();
-    let before = conditions.clone();
-    for (type_, status, reason, message) in said {
-        let old = condition(object, type_);
-        let since = old.filter(|old| old["status"] == *status).map(|old| old["lastTransitionTime"].clone());
-        let new = json!({
-            "type": type_, "status": status, "reason": reason, "message": message,
-            "lastTransitionTime": since.unwrap_or_else(|| seconds().into()),
-        });
-        match conditions.iter_mut().find(|condition| condition["type"] == *type_) {
-            Some(condition) => *condition = new,
-            None => conditions.push(new),
-        }
-    }
-    let mut status = more;
-    let known = status.as_object().into_iter().flatten().all(|(key, value)| object["status"][key] == *value);
-    if known && conditions == before {
-        return None;
-    }
-    status["conditions"] = conditions.into();
-    Some(status)
 }

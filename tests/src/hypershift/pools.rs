@@ -2,14 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::{
-    FINALIZER, Played,
-    objects::{told, version},
-};
+use super::{FINALIZER, Played, objects::version};
 use crate::{
     cluster::{At, at, has},
     hive::objects::text,
     kinds::NODE_POOL,
+    player::told,
 };
 
 impl Played {
@@ -18,9 +16,9 @@ impl Played {
         let name = text(pool, "/metadata/name");
         let behaviour = self.behaviour();
         if pool["metadata"]["deletionTimestamp"].is_string() {
-            if self.over("ending pool", name, behaviour.ending) {
+            if self.since.over("ending pool", name, behaviour.ending) {
                 self.hub.merge(&place(pool), &json!({ "metadata": { "finalizers": null } })).await?;
-                self.since.retain(|(_, whose), _| whose != name);
+                self.since.forget(name);
             }
             return Ok(());
         }
@@ -36,12 +34,12 @@ impl Played {
         let there = json!({ "replicas": wanted, "version": release });
         let is = |key: &str| pool["status"][key] == there[key];
         if is("replicas") && is("version") {
-            self.ended("changing pool", name);
+            self.since.ended("changing pool", name);
             return Ok(());
         }
         let yes = |type_| (type_, "True", "AsExpected", String::new());
         let no = |type_| (type_, "False", "AsExpected", String::new());
-        let status = if self.over("changing pool", name, behaviour.changing) {
+        let status = if self.since.over("changing pool", name, behaviour.changing) {
             told(pool, there, &[yes("Ready"), yes("AllNodesHealthy"), no("UpdatingVersion")])
         } else if is("version") || pool["status"]["version"].is_null() {
             None

@@ -23,9 +23,11 @@ pub async fn job_fails_after_ready(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     // The provider tells apart what upstream does not.
     let reason = match tenant.fulfilled {
         Fulfilled::ByProvider => "EndedWithoutSignal",
-        Fulfilled::ByActor | Fulfilled::ByActorAlone | Fulfilled::ByHive | Fulfilled::ByHyperShift => {
-            "ProwJobFailure"
-        }
+        Fulfilled::ByActor
+        | Fulfilled::ByActorAlone
+        | Fulfilled::ByHive
+        | Fulfilled::ByHyperShift
+        | Fulfilled::ByClusterApi => "ProwJobFailure",
     };
     tenant.until_condition("ProwJobCompleted", "True", reason).await?;
     tenant.until_condition("ClusterReady", "False", "Failed").await?;

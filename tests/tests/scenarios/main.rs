@@ -4,9 +4,10 @@
 //! runs those whose name contains NAME, and with `--ignored` those that take a quarter of an hour. On the hub the real
 //! provider fulfils what is asked for; in those whose name ends in `_acted` an actor does, as the upstream controller
 //! would, and by halves where that is the point. Where it begins with `hive_`, Hive gives clusters out of a pool; where it
-//! begins with `hypershift_`, HyperShift makes them by a template.
+//! begins with `hypershift_` or `cluster_api_`, HyperShift or Cluster API make them by a template.
 
 mod canary;
+mod cluster_api;
 mod credentials;
 mod cut_off;
 mod deletion;
@@ -99,6 +100,10 @@ const fn hosted(scenario: Scenario) -> Scenario {
     Scenario { by: &[Fulfilled::ByHyperShift], ..scenario }
 }
 
+const fn topology(scenario: Scenario) -> Scenario {
+    Scenario { by: &[Fulfilled::ByClusterApi], ..scenario }
+}
+
 const fn alone(scenario: Scenario) -> Scenario {
     Scenario { alone: true, ..scenario }
 }
@@ -135,6 +140,9 @@ const SCENARIOS: &[Scenario] = &[
     scenario!(unwatched::watches_refused),
     remotes(2, pooled(scenario!(hive_queue::hive_quota_reached))),
     pooled(scenario!(hive_queue::hive_two_tenants_of_one_pool)),
+    topology(scenario!(cluster_api::cluster_api_happy_path)),
+    topology(scenario!(cluster_api::cluster_api_resized)),
+    topology(scenario!(cluster_api::cluster_api_upgraded)),
     hosted(scenario!(hypershift::hypershift_claim_deleted_when_ready)),
     hosted(scenario!(hypershift::hypershift_deleted_behind_our_back)),
     hosted(scenario!(hypershift::hypershift_degraded_and_recovered)),
@@ -253,7 +261,9 @@ impl Session {
 
 fn trial(scenario: &Scenario, by: Fulfilled) -> String {
     match by {
-        Fulfilled::ByProvider | Fulfilled::ByHive | Fulfilled::ByHyperShift => scenario.name.to_owned(),
+        Fulfilled::ByProvider | Fulfilled::ByHive | Fulfilled::ByHyperShift | Fulfilled::ByClusterApi => {
+            scenario.name.to_owned()
+        }
         Fulfilled::ByActor | Fulfilled::ByActorAlone => format!("{}_acted", scenario.name),
     }
 }

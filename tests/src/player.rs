@@ -1,0 +1,92 @@
+//! What those have in common who are played all by themselves.
+
+use std::{
+    collections::BTreeMap,
+    time::{Duration, Instant},
+};
+
+use serde_json::Value;
+use tokio::task::JoinHandle;
+
+use crate::{actors, cluster::condition};
+
+/// How often they look.
+const MOMENT: Duration = Duration::from_millis(100);
+
+/// Somebody who is played all by himself: he looks at everything every moment, and takes whatever steps are due.
+pub(crate) trait Player: Send + 'static {
+    /// Who it is.
+    const WHO: &'static str;
+
+    /// Looks once.
+    fn look(&mut self) -> impl Future<Output = anyhow::Result<()>> + Send;
+}
+
+/// Plays until it is aborted.
+pub(crate) fn play(mut player: impl Player) -> JoinHandle<()> {
+    tokio::spawn(async move { play_on(&mut player).await })
+}
+
+async fn play_on<P: Player>(player: &mut P) {
+    let mut said = String::new();
+    loop {
+        // Somebody else may have been quicker; the next look sees. A hub that is away is told of once.
+        if let Err(error) = player.look().await {
+            let error = format!("{error:#}");
+            if error != said {
+                eprintln!("{}: {error}", P::WHO);
+                said = error;
+            }
+        }
+        tokio::time::sleep(MOMENT).await;
+    }
+}
+
+/// Since when something is under way, by what and whose.
+#[derive(Default)]
+pub(crate) struct Since(BTreeMap<(&'static str, String), Instant>);
+
+impl Since {
+    /// Whether something has been under way for so long. It begins when that is first asked.
+    pub(crate) fn over(&mut self, what: &'static str, whose: &str, time: Duration) -> bool {
+        self.0.entry((what, whose.to_owned())).or_insert_with(Instant::now).elapsed() >= time
+    }
+
+    /// It is not under way any more.
+    pub(crate) fn ended(&mut self, what: &'static str, whose: &str) {
+        self.0.remove(&(what, whose.to_owned()));
+    }
+
+    /// Nothing of it is.
+    pub(crate) fn forget(&mut self, whose: &str) {
+        self.0.retain(|(_, of), _| of != whose);
+    }
+}
+
+/// A condition without its time: type, status, reason, message.
+pub(crate) type Said = (&'static str, &'static str, &'static str, String);
+
+/// The status with conditions, and with more; none where all of that is there. A condition's time moves with its status only.
+pub(crate) fn told(object: &Value, more: Value, said: &[Said]) -> Option<Value> {
+    let mut conditions = object["status"]["conditions"].as_array().cloned().unwrap_or_default();
+    let before = conditions.clone();
+    for (type_, status, reason, message) in said {
+        let old = condition(object, type_);
+        let since = old.filter(|old| old["status"] == *status).map(|old| old["lastTransitionTime"].clone());
+        let mut new = actors::condition(type_, status, reason, message);
+        if let Some(since) = since {
+            new["lastTransitionTime"] = since;
+        }
+        match conditions.iter_mut().find(|condition| condition["type"] == *type_) {
+            Some(condition) => *condition = new,
+            None => conditions.push(new),
+        }
+    }
+    let mut status = more;
+    let known = status.as_object().into_iter().flatten().all(|(key, value)| object["status"][key] == *value);
+    if known && conditions == before {
+        return None;
+    }
+    status["conditions"] = conditions.into();
+    Some(status)
+}
