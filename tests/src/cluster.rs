@@ -139,6 +139,13 @@ impl Cluster {
         self.of(at).patch_status(&at.name, &PatchParams::default(), &Patch::Merge(&patch)).await.map(|_| ())
     }
 
+    /// Puts an object's status in the place of the one that it was read with, nulls and all: to a merge they mean what is not there.
+    pub async fn replace_status(&self, at: &At, object: &Value) -> kube::Result<()> {
+        let object: DynamicObject =
+            serde_json::from_value(object.clone()).map_err(kube::Error::SerdeError)?;
+        self.of(at).replace_status(&at.name, &PostParams::default(), &object).await.map(|_| ())
+    }
+
     /// Asks for an object's end. None there is fine.
     pub async fn delete(&self, at: &At) -> anyhow::Result<()> {
         match self.of(at).delete(&at.name, &DeleteParams::default()).await {

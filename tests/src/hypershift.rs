@@ -218,24 +218,25 @@ impl Played {
         }
         let well = !behaviour.degraded.contains(name);
         self.say(cluster, objects::endpoint(name), &objects::available(well)).await?;
-        self.roll_out(cluster, pools).await
+        self.roll_out(name, pools).await
     }
 
     /// The release that is asked for, once there are nodes for it.
-    async fn roll_out(&mut self, cluster: &Value, pools: &[&Value]) -> anyhow::Result<()> {
-        let name = text(cluster, "/metadata/name");
-        let image = text(cluster, "/spec/release/image");
+    async fn roll_out(&mut self, name: &str, pools: &[&Value]) -> anyhow::Result<()> {
+        let place = hosted_cluster(name);
+        let Some(mut cluster) = self.hub.get(&place).await? else { return Ok(()) };
+        let image = text(&cluster, "/spec/release/image").to_owned();
         let newest = &cluster["status"]["version"]["history"][0];
-        if newest["image"] != image {
+        if newest["image"] != image.as_str() {
             self.since.ended("rolling out", name);
-            let history = objects::begins(cluster, image);
-            return Ok(self.hub.merge_status(&hosted_cluster(name), &history).await?);
+            cluster["status"]["version"] = objects::begins(&cluster, &image);
+            return Ok(self.hub.replace_status(&place, &cluster).await?);
         }
         let nodes = pools.iter().any(|pool| pool["status"]["replicas"].as_i64().is_some_and(|n| n > 0));
         let changing = self.behaviour().changing;
         if newest["state"] == "Partial" && nodes && self.since.over("rolling out", name, changing) {
-            let history = objects::completes(cluster);
-            self.hub.merge_status(&hosted_cluster(name), &history).await?;
+            cluster["status"]["version"] = objects::completes(&cluster);
+            self.hub.replace_status(&place, &cluster).await?;
         }
         Ok(())
     }

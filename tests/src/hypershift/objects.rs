@@ -105,10 +105,10 @@ pub(super) fn begins(cluster: &Value, image: &str) -> Value {
         "startedTime": seconds(), "completionTime": null,
     });
     let history: Vec<Value> = std::iter::once(new).chain(before).collect();
-    json!({ "version": {
+    json!({
         "desired": { "image": image, "version": version(image) }, "history": history,
-        "availableUpdates": [], "observedGeneration": cluster["metadata"]["generation"],
-    } })
+        "availableUpdates": null, "observedGeneration": cluster["metadata"]["generation"],
+    })
 }
 
 /// The newest release is there.
@@ -116,5 +116,5 @@ pub(super) fn completes(cluster: &Value) -> Value {
     let mut version = cluster["status"]["version"].clone();
     version["history"][0]["state"] = "Completed".into();
     version["history"][0]["completionTime"] = seconds().into();
-    json!({ "version": version })
+    version
 }

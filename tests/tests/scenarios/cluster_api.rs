@@ -15,7 +15,7 @@ use testplatform_tests::{
     witness::Witness,
 };
 
-use super::hive::GONE;
+use super::{hive::GONE, hypershift::stays_ready};
 
 /// Makes the claim, and waits through to Ready. The name of its Cluster.
 async fn got(tenant: &Tenant<'_>, more: &Value) -> anyhow::Result<String> {
@@ -125,9 +125,7 @@ pub async fn cluster_api_upgraded(tenant: &Tenant<'_>) -> anyhow::Result<()> {
         })
     };
     let together = Witness::of(hub, &topology(&name), agrees).await?;
-    let ready =
-        |claim: Option<&Value>| claim.is_some_and(|claim| has(claim, "ClusterReady", "True", "Ready"));
-    let served = Witness::of(tenant.konflux(), &tenant.claim(), ready).await?;
+    let served = stays_ready(tenant).await?;
     tenant.change(&json!({ "version": "v1.31.2" })).await?;
     let between = |cluster: &Value| text(cluster, "/spec/topology/version") == "v1.30.6";
     hub.until_is(&topology(&name), SOON, "on its way", between).await?;

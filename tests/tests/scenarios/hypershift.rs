@@ -39,6 +39,12 @@ async fn got(tenant: &Tenant<'_>, more: &Value) -> anyhow::Result<Hosted> {
     Ok(hosted)
 }
 
+/// Begins to watch whether the claim stays Ready. Core restates conditions now and then; what becomes of those, the recorder sees.
+pub async fn stays_ready(tenant: &Tenant<'_>) -> anyhow::Result<Witness> {
+    let ready = |claim: Option<&Value>| claim.is_some_and(|claim| claim["status"]["phase"] == "Ready");
+    Witness::of(tenant.konflux(), &tenant.claim(), ready).await
+}
+
 pub async fn hypershift_happy_path(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let (konflux, hub) = (tenant.konflux(), tenant.engine.hub.cluster());
     let hypershift = tenant.hypershift().await?;
@@ -147,12 +153,7 @@ pub async fn hypershift_deleted_behind_our_back(tenant: &Tenant<'_>) -> anyhow::
 /// A control plane that is out of order for a while is told of, and nothing is withdrawn.
 pub async fn hypershift_degraded_and_recovered(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let hosted = got(tenant, &json!({})).await?;
-    let holds = |claim: Option<&Value>| {
-        claim.is_some_and(|claim| {
-            claim["status"]["phase"] == "Ready" && has(claim, "ClusterReady", "True", "Ready")
-        })
-    };
-    let claim = Witness::of(tenant.konflux(), &tenant.claim(), holds).await?;
+    let claim = stays_ready(tenant).await?;
     let hypershift = tenant.hypershift().await?;
     hypershift.behave(|b| {
         b.degraded.insert(hosted.name().to_owned());
@@ -211,9 +212,7 @@ pub async fn hypershift_upgraded(tenant: &Tenant<'_>) -> anyhow::Result<()> {
         !leads(&hub.get(&hosted.pool("workers")).await?.context("no NodePool")?),
         "4.20 was not asked for"
     );
-    let ready =
-        |claim: Option<&Value>| claim.is_some_and(|claim| has(claim, "ClusterReady", "True", "Ready"));
-    let claim = Witness::of(tenant.konflux(), &tenant.claim(), ready).await?;
+    let claim = stays_ready(tenant).await?;
     tenant.change(&json!({ "version": "4.20" })).await?;
     hub.until_is(&hosted.pool("workers"), SOON, "upgraded", leads).await?;
     let cluster = hub.get(&hosted.at()).await?.context("no HostedCluster")?;
