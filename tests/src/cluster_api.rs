@@ -1,7 +1,7 @@
 //! Cluster API, played: Clusters with a topology on a hub, step by step as the real controllers take them.
 //!
 //! Its phase says Provisioned long before anything answers, the kubeconfig is there by then, and nothing is said of each group of nodes:
-//! all as with the real one. Left out is what nobody here looks at: machines, their deployments, ClusterClasses.
+//! all as with the real one. Left out is what nobody here looks at: machines, their deployments, classes of clusters.
 
 use std::{
     collections::BTreeSet,
