@@ -99,7 +99,14 @@ pub async fn hypershift_happy_path(tenant: &Tenant<'_>) -> anyhow::Result<()> {
 
     let cluster = hub.get(&hosted.at()).await?.context("it is gone")?;
     ensure!(cluster["spec"]["infraID"].is_string(), "what HyperShift wrote was taken away: {cluster}");
+    Ok(())
+}
 
+/// It is over when HyperShift has destroyed the cluster, the nodes first, and not when it was told to.
+pub async fn hypershift_torn_down(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    let hosted = got(tenant, &json!({})).await?;
+    let (konflux, hub) = (tenant.konflux(), tenant.engine.hub.cluster());
+    let hypershift = tenant.hypershift().await?;
     hypershift.hold(hosted.name());
     tenant.change(&json!({ "tearDownCluster": true })).await?;
     hosted.until_released(GONE).await?;

@@ -143,6 +143,7 @@ const SCENARIOS: &[Scenario] = &[
     topology(scenario!(cluster_api::cluster_api_happy_path)),
     topology(scenario!(cluster_api::cluster_api_resized)),
     topology(scenario!(cluster_api::cluster_api_upgraded)),
+    hosted(scenario!(hypershift::hypershift_torn_down)),
     hosted(scenario!(hypershift::hypershift_claim_deleted_when_ready)),
     hosted(scenario!(hypershift::hypershift_deleted_behind_our_back)),
     hosted(scenario!(hypershift::hypershift_degraded_and_recovered)),
