@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::byoc;
 use crate::duration::GoDuration;
 use crate::json;
 use crate::names::ObjectName;
@@ -61,6 +62,22 @@ pub struct Pool {
     pub weight: u32,
     /// The hub-side provider's ServiceAccount, which alone is let into the namespace of a claimed cluster.
     pub subject: Subject,
+    /// Makes this no pool, but what pools are made like: each claim with `byoc` that it fits gets one of its own, in a namespace of its own on
+    /// the hub, with the credentials that it brings. `name` and `namespace` are then no more than what it is known by. Claims without `byoc` never
+    /// get it, and those with `byoc` nothing else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bring_your_own: Option<BringYourOwn>,
+}
+
+/// What the pools of claims with `byoc` are made with.
+#[derive(JsonSchema, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BringYourOwn {
+    /// Name of the ClusterImageSet on the hub, which says what runs on the clusters.
+    #[schemars(with = "String", length(min = 1, max = 253))]
+    pub image_set: ObjectName,
+    /// The ServiceAccount on the hub that carries the Secrets. It is let into the claim's namespace, and nowhere else.
+    pub carrier: Subject,
 }
 
 /// A ServiceAccount.
@@ -175,6 +192,10 @@ impl Catalogue {
                 .any(|d| d < GoDuration::from_mins(1))
             {
                 Some("its lifetimes must be at least 1m".into())
+            } else if pool.bring_your_own.is_some()
+                && !pool.labels.get("cloud").is_some_and(|cloud| byoc::is_cloud(cloud))
+            {
+                Some("with bringYourOwn it needs label cloud: aws, azure or gcp".into())
             } else if !seen.insert((pool.hub.clone(), pool.namespace.clone(), pool.name.clone())) {
                 Some("the same pool is above".into())
             } else {

@@ -11,7 +11,10 @@ use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::account::{Access, CREDENTIALS_IMMUTABLE, SAME_CREDENTIALS};
+use crate::byoc::{BESIDE_CLUSTER_CLAIM, BYOC_IMMUTABLE, Byoc};
 use crate::ci_operator::CiOperator;
+use crate::cleanup::Cleanup;
 use crate::duration::GoDuration;
 pub use crate::status::TestPlatformClusterStatus;
 use crate::template::companions::{ControlPlane, HubChoice, Network, NodeGroup, Timeouts, Values};
@@ -69,7 +72,9 @@ pub(crate) const AT_LEAST_A_MINUTE: &str = "self.matches('^(([0-9]+([.][0-9]*)?|
     printcolumn = r#"{"name":"PHASE","type":"string","jsonPath":".status.phase"}"#,
     printcolumn = r#"{"name":"BACKEND","type":"string","jsonPath":".status.backend.kind"}"#,
     printcolumn = r#"{"name":"VERSION","type":"string","jsonPath":".status.version"}"#,
+    printcolumn = r#"{"name":"NODES","type":"integer","jsonPath":".status.nodes.ready"}"#,
     printcolumn = r#"{"name":"EXPIRES","type":"string","jsonPath":".status.expiresAt"}"#,
+    printcolumn = r#"{"name":"HUB","type":"string","jsonPath":".status.hub.name","priority":1}"#,
     printcolumn = r#"{"name":"MESSAGE","type":"string","jsonPath":".status.message","priority":1}"#
 )]
 #[serde(rename_all = "camelCase")]
@@ -77,7 +82,10 @@ pub(crate) const AT_LEAST_A_MINUTE: &str = "self.matches('^(([0-9]+([.][0-9]*)?|
     validation = Rule::new("[has(self.ciOperator), has(self.clusterClaim), has(self.template)].exists_one(set, set)").message(EXACTLY_ONE_BLOCK),
     validation = Rule::new("has(self.ciOperator) == has(oldSelf.ciOperator) && has(self.clusterClaim) == has(oldSelf.clusterClaim) && has(self.template) == has(oldSelf.template)").message(BLOCK_IMMUTABLE),
     validation = Rule::new("has(self.template) || !(has(self.parameters) || has(self.version) || has(self.releaseImage) || has(self.controlPlane) || has(self.nodeGroups) || has(self.network) || has(self.hub) || has(self.timeouts))").message(COMPANIONS),
-    validation = Rule::new("!(has(self.version) && has(self.releaseImage))").message(VERSION_OR_IMAGE)
+    validation = Rule::new("!(has(self.version) && has(self.releaseImage))").message(VERSION_OR_IMAGE),
+    validation = Rule::new("!has(self.byoc) || has(self.clusterClaim)").message(BESIDE_CLUSTER_CLAIM),
+    validation = Rule::new("has(self.byoc) == has(oldSelf.byoc)").message(BYOC_IMMUTABLE),
+    validation = Rule::new(SAME_CREDENTIALS).message(CREDENTIALS_IMMUTABLE)
 )]
 pub struct TestPlatformClusterSpec {
     /// The cluster is built by ci-operator, in a job of the CI system, the way this block says. Its fields are those of
@@ -93,6 +101,13 @@ pub struct TestPlatformClusterSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[x_kube(validation = Rule::new("self == oldSelf").message(CLUSTER_CLAIM_IMMUTABLE))]
     pub cluster_claim: Option<ClusterClaim>,
+
+    /// The cluster is made in the tenant's own cloud account, with credentials that are brought along: Secrets of this namespace, which the
+    /// carrier of this cluster must be allowed to get. They go to the hub into a namespace of this claim alone, outlive the cluster and go after
+    /// it. Only beside clusterClaim, which then chooses among what the administrators offer for it. It cannot be changed later.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[x_kube(validation = Rule::new("self == oldSelf").message(BYOC_IMMUTABLE))]
+    pub byoc: Option<Byoc>,
 
     /// The cluster is made by this template of the administrators' catalogue, which also says by what means. Once the cluster was asked
     /// for, it may only move to a template that names this one among those that it upgrades. Set exactly one of this, ciOperator
@@ -151,6 +166,16 @@ pub struct TestPlatformClusterSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[x_kube(validation = Rule::new(AT_LEAST_A_MINUTE).message(LIFETIME_RULE))]
     pub lifetime: Option<GoDuration>,
+
+    /// Whether the cluster is destroyed when the runs that own this object are over. Off if not set. Where the administrators of this cluster
+    /// do not serve it, or their part may not read the runs, it changes nothing. May be changed at any time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cleanup: Option<Cleanup>,
+
+    /// What the cluster is reached with: the credentials of its admin, or a token of a ServiceAccount that ends and is replaced in time. If not
+    /// set, the admin's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credentials: Option<Access>,
 }
 
 /// Which cluster to take from which pool. The words and their defaults are those of ci-operator's `cluster_claim`.

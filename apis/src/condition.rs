@@ -36,6 +36,7 @@ macro_rules! words {
 mod assignment;
 mod event;
 mod pool;
+mod space;
 mod template;
 
 pub use assignment::{Assigned, Running};
@@ -44,6 +45,7 @@ pub use pool::{
     Drained, NameUnique, PoolConditionType, PoolCurrency, PoolHealth, PoolRequested, RefreshRecommended,
     Refreshing, Releasable,
 };
+pub use space::{SPACE_READY, SpaceReady};
 pub use template::{
     ControlPlaneLevel, HubSelection, Infrastructure, NodesLevel, SetupLevel, SpecLevel, TearDown,
     TemplateConditionType,
@@ -143,6 +145,8 @@ words! {
         KubeconfigRejected,
         /// The cluster that the hub assigned is somebody else's.
         OwnershipMismatch,
+        /// The Secret that the owner asks for exists and is something else's.
+        SecretTaken,
     }
 }
 
@@ -155,8 +159,6 @@ words! {
         UnknownField,
         /// The hub refuses the request.
         HubRefused,
-        /// This version cannot serve the block that the claim sets.
-        BackendNotAvailable,
         /// The EnvironmentConfig that names this Konflux cluster does not exist.
         EnvironmentConfigMissing,
         /// The EnvironmentConfig that names this Konflux cluster cannot be used.
@@ -177,6 +179,14 @@ words! {
         InvalidParameter,
         /// The node groups are not such as the template allows.
         InvalidNodeGroups,
+        /// A Secret that the claim brings may not be read by the carrier.
+        SecretForbidden,
+        /// A Secret that the claim brings does not exist.
+        SecretNotFound,
+        /// A Secret that the claim brings lacks a key.
+        SecretIncomplete,
+        /// The Secrets that the claim brings are on their way to the hub, or what is to hold them there is not made yet.
+        SecretsNotCarried,
         /// No pool fits what the claim asks for, or the hub has no pool of the name that the catalogue says.
         PoolNotFound,
         /// Pools fit, and none is offered to the claim's namespace.
@@ -205,6 +215,8 @@ words! {
         LifetimeClamped,
         /// True: `spec.lifetime` is longer than the hub lets a cluster live.
         LifetimeBeyondHub,
+        /// True: a Secret that the claim brought cannot be read any more; the hub keeps what it has.
+        SecretsOutdated,
         /// True: the template, or the release of it, should not be used any more.
         TemplateDeprecated,
         /// True: an annotation is not a legal run name and was left out.

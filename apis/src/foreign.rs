@@ -1,5 +1,6 @@
 //! Partial views of other people's kinds: only what we read or write, tolerant of everything else.
 
+pub mod caas;
 pub mod cluster_api;
 pub mod cluster_claim;
 pub mod cluster_pool;
@@ -7,4 +8,5 @@ pub mod ephemeral_cluster;
 pub mod hypershift;
 pub mod meta;
 pub mod object;
+pub mod osac;
 pub mod provider_config;

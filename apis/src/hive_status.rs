@@ -8,6 +8,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::account::Mode;
 use crate::lenient::{lenient, lenient_integer};
 
 /// What the provider knows of one ClusterClaim. Everything is absent until it is known, and left out where it does not apply.
@@ -141,6 +142,9 @@ pub struct CredentialsReport {
     pub secret_name: String,
     /// Whether it holds a password that is not empty.
     pub password_available: bool,
+    /// Whose credentials it holds, where they are not the admin's.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Mode>,
 }
 
 /// Why credentials are not published.
@@ -259,6 +263,7 @@ mod tests {
             credentials: Some(CredentialsReport {
                 secret_name: "a-credentials".into(),
                 password_available: true,
+                mode: Some(Mode::ServiceAccount),
             }),
             blocking_reason: Some(BlockingReason { reason: Blocked::KeyMissing, message: None }),
             provision_failure: Some(ProvisionFailure {

@@ -136,11 +136,13 @@ impl Hub {
     }
 }
 
-/// How many Objects a cluster usually takes: its writer and its credentials, and a NodePool where nodes have objects of their own.
+/// How many Objects a cluster usually takes: its writer and its credentials, and a NodePool where nodes have objects of their own. Of what
+/// is watched beside them every cluster has a HostedCluster too.
 const fn objects(backend: Backend) -> u32 {
     match backend {
         Backend::HyperShift => 3,
-        Backend::ClusterApi | Backend::Caas | Backend::Osac => 2,
+        Backend::Osac => 4,
+        Backend::ClusterApi | Backend::Caas => 2,
     }
 }
 

@@ -1,10 +1,13 @@
 //! The function's input: what an administrator may set in the Composition. Everything is optional; empty means the incumbent's names.
 
+mod spaces;
+
 use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::duration::GoDuration;
+pub use spaces::{Amount, Amounts, ContainerLimits, Quotas, Spaces};
 
 /// API group of the input.
 pub const GROUP: &str = "testplatform.fn.crossplane.io";
@@ -71,6 +74,12 @@ pub struct Input {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quotas_for_ci_operator: Option<bool>,
 
+    /// Whether both flavours are served here, claims of the kind `TestPlatformCluster` and composites of the kind `TestCluster`. Those of
+    /// the other flavour then count too, for quotas and the load of pools and hubs. Crossplane must know both kinds, or no composite that is counted by them
+    /// is served. If not set, false.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub both_flavours: Option<bool>,
+
     /// How long Crossplane may take an answer of the function for current before it asks again, as a duration such as 1m. It asks
     /// earlier if something changes. If not set, what the function's command line says (1m).
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -89,6 +98,10 @@ pub struct Input {
     /// pools for which no other default is set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub maxima: Option<Limits>,
+
+    /// What spaces get, those of Namespace claims.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spaces: Option<Spaces>,
 }
 
 /// Lengths of time in the life of a cluster.
@@ -122,6 +135,8 @@ pub struct Settings {
     pub pools: String,
     /// Whether quotas govern claims with ciOperator too.
     pub quotas_for_ci_operator: bool,
+    /// Whether composites of the other flavour count too.
+    pub both_flavours: bool,
     /// How long an answer counts as current; at least one second. None: what the command line says.
     pub ttl: Option<GoDuration>,
     /// The longest that the hub keeps a ready cluster by itself.
@@ -136,6 +151,8 @@ pub struct Settings {
     pub max_lifetime: Option<GoDuration>,
     /// The longest provision timeout that a claim may ask for.
     pub max_provision_timeout: Option<GoDuration>,
+    /// What spaces get, as it was said: filled in where a space is served, and nowhere else.
+    pub spaces: Spaces,
 }
 
 impl Default for Settings {
@@ -168,6 +185,7 @@ impl Input {
             ),
             pools: name(self.pools.as_ref(), "testplatform-pools"),
             quotas_for_ci_operator: self.quotas_for_ci_operator.unwrap_or(false),
+            both_flavours: self.both_flavours.unwrap_or(false),
             ttl: positive(self.ttl).map(|ttl| ttl.max(GoDuration::from_secs(1))),
             hub_max_lifetime: positive(self.hub_max_lifetime).unwrap_or(GoDuration::from_hours(2)),
             default_lifetime: positive(defaults.lifetime).map(|span| at_most(span, max_lifetime)),
@@ -175,6 +193,7 @@ impl Input {
             told_provision_timeout: told.then_some(default_provision_timeout),
             max_lifetime,
             max_provision_timeout,
+            spaces: self.spaces.clone().unwrap_or_default(),
         }
     }
 }

@@ -3,9 +3,12 @@
 //!
 //! **Invariant:** no I/O, no clock, no Kubernetes client. Whatever a tenant writes, reading it here never panics.
 
+pub mod account;
+pub mod byoc;
 pub mod catalogue;
 pub mod ci_operator;
 pub mod claim;
+pub mod cleanup;
 pub mod condition;
 pub mod crd;
 pub mod duration;
@@ -16,12 +19,15 @@ pub mod input;
 pub mod json;
 mod lenient;
 pub mod names;
+pub mod offer;
 pub mod phase;
 pub mod pool;
 pub mod pool_report;
 pub mod pool_status;
 pub mod redact;
+pub mod space;
 pub mod status;
 pub mod template;
+pub mod test_cluster;
 pub mod xrd;
 pub mod yaml;

@@ -31,6 +31,11 @@ pub mod ours {
     pub const ROLLS_FROM: &str = "testplatform.ci.openshift.org/rolls-from";
     /// On the Object of a group of nodes, or on the group where it is a part of the cluster: the class that its machines were made by.
     pub const NODE_CLASS: &str = "testplatform.ci.openshift.org/node-class";
+    /// On the writer Object of a ClusterOrder: what each class of nodes was when it was asked for, JSON, by class. A catalogue that changes
+    /// changes no nodes.
+    pub const NODE_CLASSES: &str = "testplatform.ci.openshift.org/node-classes";
+    /// On the same: which spec was to be brought about, and the jobs that failed at it, JSON. OSAC forgets them after a while.
+    pub const FAILED_JOBS: &str = "testplatform.ci.openshift.org/failed-jobs";
     /// On the writer Object of a backend with several hubs: namespace of the published credentials on its hub.
     pub const CREDENTIALS_NAMESPACE: &str = "testplatform.ci.openshift.org/credentials-namespace";
     /// On the `credentials` Object beside a writer whose removal ends the cluster: namespace and name of the pool. Second witness
@@ -38,7 +43,11 @@ pub mod ours {
     pub const POOL: &str = "testplatform.ci.openshift.org/pool";
     /// On the same of a cluster by template: namespace and name of the remote object. Second witness of where it is.
     pub const REMOTE: &str = "testplatform.ci.openshift.org/remote";
-    /// On the same: uid of the remote object. Second witness of the pin.
+    /// On the same: the spec that was asked for, JSON. Second witness of it: a writer that was made anew to look has to say what its
+    /// predecessor said, because provider-kubernetes tries to apply it before it looks or deletes.
+    pub const REMOTE_SPEC: &str = "testplatform.ci.openshift.org/remote-spec";
+    /// On the same: uid of the remote object. Second witness of the pin. On the Object `hosted`: uid of the remote object that the
+    /// HostedCluster is looked at for.
     pub const REMOTE_UID: &str = "testplatform.ci.openshift.org/remote-uid";
     /// On the same, and on the writer after that: that the writer was taken away to end the cluster, and why. A writer that is
     /// gone then is no lost one.
@@ -47,6 +56,12 @@ pub mod ours {
     pub const READ_AGAIN: &str = "testplatform.ci.openshift.org/read-again";
     /// On the remote object, copied onto the `credentials` Object: revision of the published Secret.
     pub const CREDENTIALS_REVISION: &str = "testplatform.ci.openshift.org/credentials-revision";
+    /// On the remote object: that not the admin's credentials are to be published, but those of a ServiceAccount, JSON; see
+    /// [`Wish`](crate::account::Wish). What cannot be understood means that nothing may be published.
+    pub const CREDENTIALS_WISH: &str = "testplatform.ci.openshift.org/credentials-wish";
+    /// On the EphemeralCluster: `ServiceAccount` once what is published is not the admin's; written by the hub-side provider. Of other kinds the
+    /// same is in [`STATUS`].
+    pub const CREDENTIALS_MODE: &str = "testplatform.ci.openshift.org/credentials-mode";
     /// On the remote object: lifetime from Ready on, a Go duration; follows the claim.
     pub const LIFETIME: &str = "testplatform.ci.openshift.org/lifetime";
     /// On the remote object: the longest lifetime that the claim may ever reach; written at birth, constant.
@@ -74,6 +89,17 @@ pub mod ours {
     pub const SOURCE_REVISION: &str = "testplatform.ci.openshift.org/source-revision";
     /// On the ProviderConfig: when the token in its kubeconfig ends, RFC 3339. Written by whoever rotates it, read by an alert.
     pub const KUBECONFIG_EXPIRES_AT: &str = "testplatform.ci.openshift.org/kubeconfig-expires-at";
+    /// Label on the namespace of a space, once everything in it is there: name of the ServiceAccount whose credentials the hub-side provider
+    /// is to publish.
+    pub const SPACE_ACCOUNT: &str = "testplatform.ci.openshift.org/space-account";
+    /// On the Object with the namespace of a claim that brings its own credentials: what its cluster is made with, JSON. It is never decided
+    /// a second time.
+    pub const BYOC: &str = "testplatform.ci.openshift.org/byoc-asked";
+    /// On the ConfigMap in that namespace: what became of the Secrets that are carried there, see [`Report`](crate::byoc::Report).
+    pub const BYOC_REPORT: &str = "testplatform.ci.openshift.org/byoc-report";
+    /// On a claim, or a composite in a tenant's namespace: since when nobody needs its cluster, RFC 3339 in whole seconds, and before that which
+    /// runs it belongs to; see [`cleanup`](crate::cleanup). Crossplane copies it onto the composite.
+    pub const CLEANUP_SINCE: &str = "testplatform.ci.openshift.org/cleanup-since";
     /// Label on a Secret that is published for an object of another namespace: API group of that object.
     pub const OWNER_GROUP: &str = "testplatform.ci.openshift.org/owner-group";
     /// On the same: its kind.
@@ -167,6 +193,8 @@ pub mod crossplane {
     pub const EXTERNAL_CREATE_PENDING: &str = "crossplane.io/external-create-pending";
     /// Written by a provider after it created the external resource.
     pub const EXTERNAL_CREATE_SUCCEEDED: &str = "crossplane.io/external-create-succeeded";
+    /// What the external resource is called.
+    pub const EXTERNAL_NAME: &str = "crossplane.io/external-name";
     /// Finalizer of a managed resource.
     pub const FINALIZER: &str = "finalizer.managedresource.crossplane.io";
 }

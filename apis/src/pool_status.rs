@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::lenient::{lenient, lenient_integer};
 use crate::pool_report::{RefreshPhase, RotationPhase};
-use crate::status::HubStatus;
 
 /// Where a pool stands. Everything is absent until it is known.
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -26,7 +25,7 @@ pub struct TestPlatformClusterPoolStatus {
     pub pool: Option<PoolPlace>,
     /// The hub.
     #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
-    pub hub: Option<HubStatus>,
+    pub hub: Option<PoolHub>,
     /// How many clusters there are that nobody has claimed, those being installed and broken ones included.
     #[schemars(range(min = 0))]
     #[serde(deserialize_with = "lenient_integer", skip_serializing_if = "Option::is_none")]
@@ -102,6 +101,18 @@ impl std::fmt::Display for PoolPhase {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.pad(self.as_str())
     }
+}
+
+/// The hub.
+#[derive(JsonSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct PoolHub {
+    /// Name of the hub, which is the name of the ProviderConfig that leads to it.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Why this hub was chosen, as one CamelCase word.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
 }
 
 /// Where a ClusterPool is on its hub.

@@ -8,8 +8,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::account::Mode;
 use crate::foreign::meta::Lenient;
-use crate::lenient::{lenient, lenient_integer};
+use crate::lenient::{lenient, lenient_integer, lenient_list};
 use crate::phase::Phase;
 use crate::template::effective::Effective;
 
@@ -163,6 +164,9 @@ pub struct HubStatus {
     /// Why this hub was chosen, as one CamelCase word.
     #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// The hubs that were given up before, because they could not be reached and nothing can have been made on them. Only with template.
+    #[serde(deserialize_with = "lenient_list", skip_serializing_if = "Vec::is_empty")]
+    pub excluded: Vec<String>,
 }
 
 /// The CI job that builds and keeps the cluster.
@@ -189,6 +193,10 @@ pub struct CredentialsStatus {
     /// Name of the Secret on the hub from which the credentials come.
     #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub secret_name: Option<String>,
+    /// Whose credentials are asked for, where they are not the admin's: ServiceAccount.
+    #[schemars(with = "Mode")]
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Mode>,
 }
 
 /// Whether the credentials are there.

@@ -9,9 +9,11 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use kube::CustomResourceExt;
 use serde_json::{Map, Value, json};
 
-use crate::claim::{CLAIM_KIND, CLAIM_PLURAL, XTestPlatformCluster};
+use crate::claim::{CLAIM_KIND, CLAIM_PLURAL, GROUP, XTestPlatformCluster};
 use crate::input::InputObject;
 use crate::pool::XTestPlatformClusterPool;
+use crate::space;
+use crate::test_cluster;
 
 /// Keys of the connection Secret, in upstream's order. Part of what Crossplane cannot change on a running XRD.
 pub const CONNECTION_SECRET_KEYS: [&str; 2] = ["kubeconfig", "kubeAdminPassword"];
@@ -43,6 +45,85 @@ pub fn test_platform_cluster() -> Result<Value, serde_json::Error> {
 /// Only if the derived CRD cannot be written as JSON, which a test excludes.
 pub fn test_platform_cluster_pool() -> Result<Value, serde_json::Error> {
     composite_resource_definition(&XTestPlatformClusterPool::crd(), None, &[])
+}
+
+/// The XRD of spaces, `xnamespaces.eaas.konflux-ci.dev`. As the incumbent's: a claim asks for nothing, and may leave out its whole `spec`; all
+/// keys of the credentials pass. Only the status is ours.
+///
+/// # Errors
+/// Only if the derived schema cannot be written as JSON, which a test excludes.
+pub fn space() -> Result<Value, serde_json::Error> {
+    let mut status = serde_json::to_value(schema_for::<space::SpaceStatus>())?;
+    tidy(&mut status);
+    let column = |name: &str, path: &str| json!({ "name": name, "type": "string", "jsonPath": path });
+    let mut message = column("MESSAGE", ".status.message");
+    message["priority"] = 1.into();
+    let version = json!({
+        "name": space::VERSION,
+        "served": true,
+        "referenceable": true,
+        "additionalPrinterColumns":
+            [column("PHASE", ".status.phase"), column("NAMESPACE", ".status.namespace"), message],
+        "schema": { "openAPIV3Schema": {
+            "type": "object",
+            "description": "A namespace on a hub with quotas, limits, network policies and an account, for tests that need no cluster of their own.",
+            "properties": { "status": status },
+        } },
+    });
+    Ok(json!({
+        "apiVersion": "apiextensions.crossplane.io/v1",
+        "kind": "CompositeResourceDefinition",
+        "metadata": {
+            "name": format!("{}.{}", space::SPACE_PLURAL, space::GROUP),
+            "annotations": { "argocd.argoproj.io/sync-options": "SkipDryRunOnMissingResource=true" },
+        },
+        "spec": {
+            "group": space::GROUP,
+            "names": { "kind": space::SPACE_KIND, "plural": space::SPACE_PLURAL },
+            "claimNames": { "kind": space::SPACE_CLAIM_KIND, "plural": space::SPACE_CLAIM_PLURAL },
+            "versions": [version],
+        },
+    }))
+}
+
+/// The schema of a part, in the words of a CRD.
+fn schema_for<T: schemars::JsonSchema>() -> schemars::Schema {
+    let generator = schemars::generate::SchemaSettings::openapi3().with(|s| {
+        s.inline_subschemas = true;
+        s.meta_schema = None;
+    });
+    let mut schema = generator
+        .with_transform(kube::core::schema::StructuralSchemaRewriter)
+        // What may be absent is not null: a value that may be either has no type, which no API server takes.
+        .with_transform(kube::core::schema::OptionalEnum)
+        .into_generator()
+        .into_root_schema_for::<T>();
+    schema.remove("title");
+    schema
+}
+
+/// The XRD of `TestCluster`, `testclusters.ci.openshift.org`: of the same types, for composites in the tenant's namespace
+/// (`apiextensions.crossplane.io/v2`, which Crossplane has from 2.0 on). It has no claim and no connection Secret of Crossplane's.
+///
+/// # Errors
+/// Only if the derived CRD cannot be written as JSON, which a test excludes.
+pub fn test_cluster() -> Result<Value, serde_json::Error> {
+    let mut xrd = composite_resource_definition(&XTestPlatformCluster::crd(), None, &[])?;
+    xrd["apiVersion"] = "apiextensions.crossplane.io/v2".into();
+    xrd["metadata"]["name"] = format!("{}.{GROUP}", test_cluster::PLURAL).into();
+    xrd["spec"]["scope"] = "Namespaced".into();
+    xrd["spec"]["names"] = json!({
+        "kind": test_cluster::KIND, "plural": test_cluster::PLURAL, "shortNames": [test_cluster::SHORT_NAME],
+    });
+    let (property, rule) = test_cluster::secret_reference();
+    for version in array_mut(&mut xrd, "/spec/versions") {
+        let Some(spec) = version.pointer_mut("/schema/openAPIV3Schema/properties/spec") else { continue };
+        spec["properties"]["writeConnectionSecretToRef"] = property.clone();
+        if let Some(rules) = spec["x-kubernetes-validations"].as_array_mut() {
+            rules.push(rule.clone());
+        }
+    }
+    Ok(xrd)
 }
 
 /// The CRD of the function's input. It is never applied; packages and editors read it.

@@ -1,18 +1,23 @@
 //! What every way of making a cluster has in common: [`Backend`], and [`Health`], the one vocabulary between
 //! a backend and the claim.
 
+pub(crate) mod brought;
+mod caas;
 pub mod cluster_api;
 pub mod cluster_claim;
 pub mod ephemeral_cluster;
 pub mod hypershift;
 mod levels;
+mod namespaced;
 mod object;
+pub mod osac;
 mod published;
 mod templated;
 
 pub(crate) use ephemeral_cluster::namespace;
 pub use levels::{Level, Levels};
-pub(crate) use object::{known_secret, object, provider_config};
+pub(crate) use namespaced::{placed, secret};
+pub(crate) use object::{known_secret, object, provider_config, whole};
 
 use std::borrow::Cow;
 
@@ -56,21 +61,27 @@ pub enum Ending {
     Removed,
 }
 
-/// The backend of a block. None: this version has none, and validation holds the request.
+/// The backend of a block. None: nobody knows which makes the clusters of its template, and validation holds the request.
 pub fn select(request: &Validated) -> Option<&'static dyn Backend> {
     match request.block {
         Block::CiOperator(_) => Some(&ephemeral_cluster::EphemeralClusters),
         Block::ClusterClaim(_) => Some(&cluster_claim::ClusterClaims),
-        Block::Template(ref templated) => templated.backend.and_then(of_template),
+        Block::Template(ref templated) => templated.backend.map(of_template),
     }
 }
 
-/// What makes the clusters of a template. None: this version has nothing for it.
-pub fn of_template(backend: template::Backend) -> Option<&'static dyn Backend> {
+/// What must exist where nobody knows which backend it is: what was left from when that was known.
+pub fn left(request: &Validated, observed: &Observed) -> Vec<Desired> {
+    templated::left(request, observed, &Health::default())
+}
+
+/// What makes the clusters of a template.
+pub fn of_template(backend: template::Backend) -> &'static dyn Backend {
     match backend {
-        template::Backend::HyperShift => Some(&hypershift::HyperShift),
-        template::Backend::ClusterApi => Some(&cluster_api::ClusterApi),
-        template::Backend::Caas | template::Backend::Osac => None,
+        template::Backend::HyperShift => &hypershift::HyperShift,
+        template::Backend::ClusterApi => &cluster_api::ClusterApi,
+        template::Backend::Caas => &caas::Caas,
+        template::Backend::Osac => &osac::Osac,
     }
 }
 
@@ -149,6 +160,8 @@ pub struct Health {
     pub bound: bool,
     /// Whether the remote object itself shows that its end was asked for.
     pub teardown_arrived: bool,
+    /// What of its cluster is there still although the remote object is gone, in a sentence: until that is gone too, it has not ended.
+    pub left: Option<String>,
     /// Why its end does not come about, in the hub's words.
     pub ending_fails: Option<String>,
     /// When it became ready.

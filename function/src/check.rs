@@ -15,7 +15,9 @@ use crate::{
     Judged,
     fatal::{fatal, shown},
     intent::Write,
-    observed::{CREDENTIALS, OF_TEMPLATES, OURS, is_part, is_taken_away},
+    observed::{
+        CREDENTIALS, ENDED, HOSTED, OF_TEMPLATES, ORDER, OURS, brought::BROUGHT, is_part, is_taken_away,
+    },
     proto::{Resource, RunFunctionRequest, RunFunctionResponse},
     templates::Stand,
 };
@@ -45,6 +47,20 @@ pub(crate) fn unless(
     }
 }
 
+/// Which of ours was observed and is missing. Each comes with whether it is left out on purpose.
+pub(crate) fn missing<'n>(
+    ours: impl IntoIterator<Item = (&'n str, bool)>,
+    response: &RunFunctionResponse,
+    request: &RunFunctionRequest,
+) -> Option<String> {
+    let observed = request.observed.as_ref()?;
+    ours.into_iter().find_map(|(name, on_purpose)| {
+        let kept = response.desired.as_ref().is_some_and(|d| d.resources.contains_key(name));
+        (observed.resources.contains_key(name) && !kept && !on_purpose)
+            .then(|| format!("observed resource {name:?} is missing from the desired state"))
+    })
+}
+
 /// What the response violates.
 pub fn violation(
     response: &RunFunctionResponse,
@@ -71,7 +87,6 @@ fn forgotten(judged: &Judged) -> Option<String> {
 
 /// Nothing of ours that exists is dropped.
 fn dropped(response: &RunFunctionResponse, request: &RunFunctionRequest, judged: &Judged) -> Option<String> {
-    let observed = request.observed.as_ref()?;
     let course = &judged.plan.course;
     let over = matches!(course.phase, Phase::Deprovisioned | Phase::Failed) && course.over.is_some();
     // Taking this one away is how its cluster is ended, and nothing else may have meant it.
@@ -85,23 +100,31 @@ fn dropped(response: &RunFunctionResponse, request: &RunFunctionRequest, judged:
     let groups = whole.and_then(|t| t.effective.as_ref()?.node_groups.as_ref());
     // A group goes when the claim does not ask for it any more: never because nobody knows what it asks for.
     let unasked = |group: &str| groups.is_some_and(|groups| groups.iter().all(|g| g.name != group));
-    let parts = judged.observed.node_pools.0.iter().map(|(name, part)| {
-        (name.as_str(), ends || elsewhere || course.over.is_some() || unasked(&part.group))
-    });
+    let goes = ends || elsewhere || course.over.is_some();
+    let parts = judged.observed.node_pools.0.iter();
+    let parts = parts.map(|(name, part)| (name.as_str(), goes || unasked(&part.group)));
+    // An order's own end tells when the cluster is gone. An instance ends earlier: what looks behind it stays until nothing is left.
+    let hosted_goes = if judged.plan.writer == Some(ORDER) { goes } else { over || elsewhere };
+    let parts = parts.chain(judged.observed.hosted.iter().map(|_| (HOSTED, hosted_goes)));
     let own = judged.observed.writer.as_ref().map(|writer| writer.name);
     let of_template = |name: &str| OF_TEMPLATES.contains(&name);
-    let ours = OURS.into_iter().filter(|name| !of_template(name) || own == Some(*name)).map(|name| {
+    let ended = judged.observed.ended.is_some();
+    let brought = &judged.observed.brought;
+    let known = |name: &&str| match *name {
+        ENDED => ended,
+        name if BROUGHT.contains(&name) => brought.contains_key(name),
+        name => !of_template(name) || own == Some(name),
+    };
+    let ours = OURS.into_iter().filter(known).map(|name| {
         let on_purpose = match name {
             CREDENTIALS => over,
+            // They outlive the cluster, and go once nothing is left of it.
+            name if BROUGHT.contains(&name) => course.over.is_some(),
             _ => is_taken_away(name) && (ends || (elsewhere && of_template(name))),
         };
         (name, on_purpose)
     });
-    ours.chain(parts).find_map(|(name, on_purpose)| {
-        let kept = response.desired.as_ref().is_some_and(|d| d.resources.contains_key(name));
-        (observed.resources.contains_key(name) && !kept && !on_purpose)
-            .then(|| format!("observed resource {name:?} is missing from the desired state"))
-    })
+    missing(ours.chain(parts), response, request)
 }
 
 /// Secrets travel as connection details only.

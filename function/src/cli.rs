@@ -36,6 +36,13 @@ pub enum Command {
     /// Serve the function over gRPC (the default).
     Serve(Box<ServeArgs>),
     Render(Box<RenderArgs>),
+    /// The kubectl plugin: ask for a cluster, follow it, use it, give it back. See `ctl --help`.
+    #[command(disable_help_flag = true)]
+    Ctl {
+        /// The plugin's own command line.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
+        line: Vec<OsString>,
+    },
 }
 
 impl Cli {

@@ -88,7 +88,11 @@ pub fn is_meant(request: &RunFunctionRequest) -> bool {
 /// Runs the function once for a pool.
 pub fn run(request: &RunFunctionRequest, options: &Options, now: Timestamp) -> RunFunctionResponse {
     match judge(request, now) {
-        Ok(judged) => check::checked(respond::respond(request, &judged, options, now), request, &judged),
+        Ok(judged) => {
+            let response = respond::respond(request, &judged, options, now);
+            let violated = check::violation(&response, request, &judged);
+            crate::check::unless(violated, response, request)
+        }
         Err(unusable) => {
             fatal::fatal(request, unusable.reason(), unusable.to_string(), fatal::shown(request))
         }

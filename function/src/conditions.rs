@@ -12,7 +12,7 @@ use testplatform_apis::{
 use crate::{
     Judged,
     backend::Stage,
-    observed::{EPHEMERAL_CLUSTER, Link, is_taken_away},
+    observed::{EPHEMERAL_CLUSTER, Flavour, Link, is_taken_away},
     plan::Course,
     text::bounded,
 };
@@ -122,12 +122,22 @@ fn credentials_published(judged: &Judged) -> Condition {
         };
         return Condition::new(type_, False, R::NotRunning.as_str(), message);
     }
-    if let Some(details) = &course.details {
-        let whose = if judged.observed.composite.claim.is_some() { "claim" } else { "composite" };
-        let (reason, message) = if details.has_password() {
-            (R::Published, format!("kubeconfig and kubeAdminPassword are in the {whose}'s Secret"))
+    if let Some(details) = course.details.as_ref().filter(|d| d.has_kubeconfig()) {
+        let composite = &judged.observed.composite;
+        let whose = match (&composite.flavour, &composite.claim) {
+            (Flavour::Namespaced(_), _) => format!("Secret {}", crate::backend::secret(&judged.observed)),
+            (Flavour::Claimed | Flavour::Homeless, Some(_)) => "the claim's Secret".to_owned(),
+            (Flavour::Claimed | Flavour::Homeless, None) => "the composite's Secret".to_owned(),
+        };
+        let account = judged.plan.request.as_ref().is_ok_and(|request| request.access.is_some());
+        let (reason, message) = if account {
+            let what = "kubeconfig with a token of a ServiceAccount, which is replaced before it ends,";
+            let message = format!("{what} is in {whose}; there is no kubeAdminPassword");
+            (R::PublishedWithoutPassword, message)
+        } else if details.has_password() {
+            (R::Published, format!("kubeconfig and kubeAdminPassword are in {whose}"))
         } else {
-            let message = format!("kubeconfig is in the {whose}'s Secret; there is no kubeAdminPassword");
+            let message = format!("kubeconfig is in {whose}; there is no kubeAdminPassword");
             (R::PublishedWithoutPassword, message)
         };
         return Condition::new(type_, True, reason.as_str(), message);
@@ -148,6 +158,18 @@ fn credentials_published(judged: &Judged) -> Condition {
         };
         return Condition::new(type_, False, reason.as_str(), "the hub has not named a Secret yet");
     };
+    if judged.observed.credentials.as_ref().is_some_and(crate::observed::Credentials::refused) {
+        let own = crate::backend::secret(&judged.observed);
+        let message = format!(
+            "Secret {own} is there already and not this composite's, so nothing is written into it; delete or rename it"
+        );
+        return Condition::new(type_, False, R::SecretTaken.as_str(), message);
+    }
+    if course.details.is_some() {
+        let own = crate::backend::secret(&judged.observed);
+        let message = format!("Secret {own} is gone or has no kubeconfig any more, and is written anew");
+        return Condition::new(type_, False, R::SecretMissing.as_str(), message);
+    }
     let synced =
         judged.observed.credentials.as_ref().and_then(|c| condition(&c.object.status.conditions, "Synced"));
     let trouble = synced.filter(|c| c.is_false()).map_or("", |c| c.message.as_str());

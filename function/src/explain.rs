@@ -18,7 +18,7 @@ use crate::{
     Judged,
     backend::Stage,
     intent::{Policies, Write},
-    observed::{CREDENTIALS, EPHEMERAL_CLUSTER, Environment, Writer},
+    observed::{CREDENTIALS, EPHEMERAL_CLUSTER, Environment, Flavour, Writer},
     proto::{Ready, Resource, RunFunctionResponse, Severity},
     validate::Validated,
     wire,
@@ -69,8 +69,12 @@ fn latched(judged: &Judged) -> Vec<String> {
     let last = note.map(|key| [shown.then_some("status.phase"), Some(key).filter(noted)]);
     let last: Vec<&str> = last.into_iter().flatten().flatten().collect();
 
+    let given = match observed.composite.flavour {
+        Flavour::Claimed | Flavour::Homeless => "the kubeconfig in the composite's connection Secret",
+        Flavour::Namespaced(_) => "the kubeconfig in the Secret that credentials writes",
+    };
     let ready = [
-        ("the kubeconfig in the composite's connection Secret", observed.details.has_kubeconfig()),
+        (given, observed.details.has_kubeconfig()),
         ("status.readyAt", observed.composite.status.ready_at.is_some()),
         (ours::READY_AT, observed.note(ours::READY_AT).is_some()),
         ("condition Ready", observed.composite.is_ready()),
@@ -143,6 +147,7 @@ fn allowed(judged: &Judged, policies: Policies) -> &'static str {
                 "full policies, because the cluster is wanted"
             }
         },
+        Policies::Make => "policies Observe, Create and Delete, until it is seen whose the remote object is",
         Policies::ObserveDelete => {
             "policies Observe and Delete, because nothing may make the remote object anew"
         }
@@ -220,18 +225,28 @@ fn composite(judged: &Judged, response: &RunFunctionResponse) -> Option<String> 
 }
 
 fn connection(judged: &Judged) -> String {
-    let what = match &judged.plan.course.details {
-        None => "not written, there are no credentials yet",
-        Some(details) if !details.has_kubeconfig() && judged.plan.course.ever_ready => {
-            "both keys present and empty, which takes the credentials back"
+    let (whose, gone) = match judged.observed.composite.flavour {
+        Flavour::Claimed | Flavour::Homeless => {
+            ("connection Secret".to_owned(), "both keys present and empty")
         }
-        Some(details) if !details.has_kubeconfig() => {
-            "both keys present and empty, there will be no credentials"
-        }
-        Some(details) if !details.has_password() => "kubeconfig, and an empty password",
-        Some(_) => "kubeconfig and password",
+        Flavour::Namespaced(_) => (
+            format!("Secret {}, by credentials", crate::backend::secret(&judged.observed)),
+            "deleted with credentials",
+        ),
     };
-    format!("connection Secret: {what}")
+    let what = match &judged.plan.course.details {
+        None => "not written, there are no credentials yet".into(),
+        Some(details) if !details.has_kubeconfig() && !judged.plan.course.settled() => {
+            "missed, and written anew".into()
+        }
+        Some(details) if !details.has_kubeconfig() && judged.plan.course.ever_ready => {
+            format!("{gone}, which takes the credentials back")
+        }
+        Some(details) if !details.has_kubeconfig() => format!("{gone}, there will be no credentials"),
+        Some(details) if !details.has_password() => "kubeconfig, and an empty password".into(),
+        Some(_) => "kubeconfig and password".into(),
+    };
+    format!("{whose}: {what}")
 }
 
 fn deadlines(judged: &Judged, request: &Validated) -> Vec<String> {
@@ -248,6 +263,7 @@ fn deadlines(judged: &Judged, request: &Validated) -> Vec<String> {
         (Some(life), Some(end)) => format!("{life}, ends at {end}"),
     };
     lines.push(format!("lifetime: {lifetime}"));
+    lines.extend(course.cleanup_at.map(|at| format!("cleanup: nobody needs it, to be torn down at {at}")));
     lines
 }
 

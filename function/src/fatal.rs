@@ -2,7 +2,7 @@
 //! shown, because core sets to Unknown those of ours that a failed pass leaves out.
 
 use testplatform_apis::{
-    condition::{ConditionType, PoolConditionType, TemplateConditionType},
+    condition::{ConditionType, PoolConditionType, SPACE_READY, TemplateConditionType},
     foreign::{cluster_claim::conditions as hive, ephemeral_cluster::conditions, meta::ObservedCondition},
 };
 
@@ -48,6 +48,7 @@ pub fn shown(request: &RunFunctionRequest) -> Vec<Condition> {
         ConditionType::parse(&c.type_).is_some()
             || (templated && TemplateConditionType::parse(&c.type_).is_some())
             || PoolConditionType::parse(&c.type_).is_some()
+            || c.type_ == SPACE_READY
             || [conditions::PROW_JOB_CREATING, conditions::TEST_COMPLETED].contains(&c.type_.as_str())
             || [hive::CLUSTER_ASSIGNED, hive::CLUSTER_RUNNING].contains(&c.type_.as_str())
     };

@@ -34,6 +34,8 @@ pub enum Write {
 pub enum Policies {
     /// Everything.
     Full,
+    /// Not change what is there: nobody knows yet whether that is ours or somebody else's of the same name.
+    Make,
     /// Only watch and, with the claim, delete: it is terminal or gone, and nothing may make it anew.
     ObserveDelete,
     /// Only watch: another object has its name, and Delete goes by name.

@@ -14,6 +14,7 @@ pub mod backend;
 pub mod check;
 pub mod cluster_pool;
 pub mod conditions;
+pub mod ctl;
 pub mod edge;
 pub mod events;
 pub mod explain;
@@ -28,6 +29,7 @@ pub mod render;
 mod rendezvous;
 pub mod respond;
 pub mod serve;
+pub mod space;
 pub mod status;
 pub mod templates;
 pub mod text;
@@ -63,6 +65,9 @@ pub fn run(request: &RunFunctionRequest, options: &Options, now: Timestamp) -> R
     if cluster_pool::is_meant(request) {
         return cluster_pool::run(request, options, now);
     }
+    if space::is_meant(request) {
+        return space::run(request, options);
+    }
     match judge(request, now, ci_operator::schema()) {
         Ok(judged) => check::checked(respond::respond(request, &judged, options, now), request, &judged),
         Err(unusable) => {
@@ -78,6 +83,8 @@ pub enum Thought {
     Cluster(Box<Judged>),
     /// A pool of them.
     Pool(Box<cluster_pool::Judged>),
+    /// A space.
+    Space(Box<space::Judged>),
 }
 
 impl Thought {
@@ -85,6 +92,9 @@ impl Thought {
     pub fn about(request: &RunFunctionRequest, now: Timestamp) -> Result<Self, Unusable> {
         if cluster_pool::is_meant(request) {
             return Ok(Self::Pool(Box::new(cluster_pool::judge(request, now)?)));
+        }
+        if space::is_meant(request) {
+            return Ok(Self::Space(Box::new(space::judge(request)?)));
         }
         Ok(Self::Cluster(Box::new(judge(request, now, ci_operator::schema())?)))
     }
@@ -94,6 +104,7 @@ impl Thought {
         match self {
             Self::Cluster(judged) => check::violation(response, request, judged),
             Self::Pool(judged) => cluster_pool::violation(response, request, judged),
+            Self::Space(judged) => space::violation(response, request, judged),
         }
     }
 
@@ -102,6 +113,7 @@ impl Thought {
         match self {
             Self::Cluster(judged) => explain::explain(judged, response),
             Self::Pool(judged) => cluster_pool::explain(judged, response),
+            Self::Space(judged) => space::explain(judged, response),
         }
     }
 }

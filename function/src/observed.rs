@@ -2,10 +2,12 @@
 //!
 //! An error here is FATAL: nothing may be planned on half a picture.
 
+pub mod brought;
 mod composite;
 mod credentials;
 mod details;
 mod environment;
+mod hosted;
 mod link;
 pub(crate) mod look;
 mod memory;
@@ -20,12 +22,21 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use prost::{Message as _, bytes::Bytes};
-use testplatform_apis::{condition::FatalReason, input::Settings, names::ours};
+use testplatform_apis::{
+    condition::FatalReason,
+    foreign::{
+        meta::Metadata,
+        object::{AnyRemote, Object},
+    },
+    input::Settings,
+    names::ours,
+};
 
-pub use composite::Composite;
+pub use composite::{ClaimRef, Composite, Flavour};
 pub use credentials::Credentials;
 pub use details::Details;
 pub use environment::{Environment, EnvironmentConfig};
+pub use hosted::{HOSTED, Hosted};
 pub use link::Link;
 pub(crate) use link::link;
 pub use node_pool::{NodePools, Part, is_part, part_name};
@@ -35,7 +46,8 @@ pub(crate) use required::{Names, fetched, selector};
 pub use required::{Wants, requirements};
 pub use templates::{Listed, Templates};
 pub use writer::{
-    CLUSTER_CLAIM, EPHEMERAL_CLUSTER, HOSTED_CLUSTER, OF_TEMPLATES, Remote, TOPOLOGY, Writer, is_taken_away,
+    CLUSTER_CLAIM, EPHEMERAL_CLUSTER, HOSTED_CLUSTER, INSTANCE, OF_TEMPLATES, ORDER, Remote, TOPOLOGY,
+    Writer, is_taken_away,
 };
 
 use crate::{
@@ -47,8 +59,24 @@ use crate::{
 /// Composition resource name of the Object that observes the credentials.
 pub const CREDENTIALS: &str = "credentials";
 
+/// Composition resource name of the Object by which a composite in a namespace remembers that it has ended.
+pub const ENDED: &str = "ended";
+
 /// Composition resource names of ours, in the order of names. Beside them are those of [`NodePools`], one for each group of nodes.
-pub const OURS: [&str; 5] = [CLUSTER_CLAIM, HOSTED_CLUSTER, CREDENTIALS, EPHEMERAL_CLUSTER, TOPOLOGY];
+pub const OURS: [&str; 12] = [
+    brought::ACCESS,
+    brought::NAMESPACE,
+    brought::POOL,
+    brought::REQUEST,
+    CLUSTER_CLAIM,
+    HOSTED_CLUSTER,
+    CREDENTIALS,
+    EPHEMERAL_CLUSTER,
+    ENDED,
+    INSTANCE,
+    ORDER,
+    TOPOLOGY,
+];
 
 /// Name that the incumbent gives to a Secret which it does not know yet. Never a known name: it is one real,
 /// creatable name for all waiting claims.
@@ -109,10 +137,16 @@ pub struct Observed {
     pub templates: Templates,
     /// The other composites that count for quotas; none: not fetched.
     pub peers: Option<Vec<Peer>>,
-    /// The Objects that carry groups of nodes.
+    /// The Objects that carry groups of nodes, or watch them.
     pub node_pools: NodePools,
+    /// The Object that looks at the HostedCluster behind what a backend makes.
+    pub hosted: Option<Hosted>,
     /// The hubs of claims with a template; none: not fetched.
     pub hubs: Option<Hubs>,
+    /// What is on the hub beside the cluster, for a claim that brings its own credentials.
+    pub brought: brought::Parts,
+    /// What remembers that it has ended; of a composite in a namespace.
+    pub ended: Option<Metadata>,
     /// When this is. It only decides whether a point in time has passed.
     pub now: Timestamp,
 }
@@ -127,7 +161,11 @@ impl Observed {
         let state = request.observed.as_ref().ok_or(Unusable::NoComposite)?;
         let resource = state.composite.as_ref().ok_or(Unusable::NoComposite)?;
         let composite = Composite::decode(&resource.resource)?;
-        let peers = peers::decode(request, &composite.metadata.name, settings, now);
+        if composite.flavour == Flavour::Homeless {
+            let why = "its XRD has the scope Cluster; it can be LegacyCluster or Namespaced".into();
+            return Err(Unusable::Unreadable { part: "the observed composite".into(), why });
+        }
+        let peers = peers::decode(request, &composite, settings, now);
         let mut observed = Self {
             details: Details::new(&resource.connection_details),
             writer: None,
@@ -135,10 +173,13 @@ impl Observed {
             environment: Environment::decode(request, &settings.environment_config)?,
             pools: Pools::decode(request, &settings.pools),
             templates: Templates::decode(request),
-            hubs: Hubs::decode(request, &composite.metadata.name),
+            hubs: Hubs::decode(request, &composite),
             composite,
             peers,
             node_pools: NodePools::default(),
+            hosted: None,
+            brought: brought::Parts::new(),
+            ended: None,
             now,
         };
         for (name, bytes) in &state.resources {
@@ -158,6 +199,19 @@ impl Observed {
                 own if OF_TEMPLATES.contains(&own) && is_labelled(name, bytes)? => {
                     observed.take(Writer::of_template(own, &resource_of(name, bytes)?.resource)?)?;
                 }
+                HOSTED if is_labelled(name, bytes)? => {
+                    observed.hosted = Some(Hosted::decode(&resource_of(name, bytes)?.resource)?);
+                }
+                own if brought::BROUGHT.contains(&own) && is_labelled(name, bytes)? => {
+                    let part = brought::Brought::decode(name, &resource_of(name, bytes)?.resource)?;
+                    let known = brought::BROUGHT.into_iter().find(|known| *known == own);
+                    observed.brought.extend(known.map(|known| (known, part)));
+                }
+                ENDED if is_labelled(name, bytes)? => {
+                    let ended: Object<AnyRemote> = wire::from_struct(&resource_of(name, bytes)?.resource)
+                        .map_err(|e| unreadable(name, e))?;
+                    observed.ended = Some(ended.metadata);
+                }
                 _ if is_part(name) && is_labelled(name, bytes)? => {
                     let part = Part::decode(name, &resource_of(name, bytes)?.resource)?;
                     observed.node_pools.0.insert(name.clone(), part);
@@ -165,7 +219,10 @@ impl Observed {
                 _ => refuse_newer(name, bytes)?,
             }
         }
-        observed.distrust_pending();
+        match observed.composite.flavour {
+            Flavour::Claimed | Flavour::Homeless => observed.distrust_pending(),
+            Flavour::Namespaced(_) => observed.see_what_was_written(),
+        }
         Ok(observed)
     }
 
@@ -176,10 +233,22 @@ impl Observed {
             Some(_) => Err(Unusable::Unreadable {
                 part: "the observed resources".into(),
                 why: format!(
-                    "there is more than one of {CLUSTER_CLAIM:?}, {HOSTED_CLUSTER:?}, {EPHEMERAL_CLUSTER:?} and {TOPOLOGY:?}"
+                    "there is more than one of {CLUSTER_CLAIM:?}, {HOSTED_CLUSTER:?}, {EPHEMERAL_CLUSTER:?}, {INSTANCE:?}, {ORDER:?} and {TOPOLOGY:?}"
                 ),
             }),
         }
+    }
+
+    /// Of a composite in a namespace, `credentials` itself writes the tenant's Secret: what it wrote is what the tenant has. That it
+    /// did is told by its finalizer, which provider-kubernetes sets after the first writing; what is in a Secret of that name before
+    /// is somebody else's. Only that there is something is kept, never what: a secret that is not here cannot get out, and the
+    /// tenant, whose Secret it is, may write what they like into it.
+    fn see_what_was_written(&mut self) {
+        self.details = Details::default();
+        let Some(credentials) = &mut self.credentials else { return };
+        let wrote = credentials.has_finalizer() && !credentials.refused();
+        credentials.details = if wrote { credentials.details.presence() } else { Details::default() };
+        self.details = credentials.details.clone();
     }
 
     /// The incumbent reads credentials that it does not know yet from one Secret `pending`, shared by all claims.

@@ -53,7 +53,12 @@ pub fn plan(request: Result<Validated, Vec<Problem>>, observed: &Observed, now: 
     let removal = backend.is_some_and(|b| b.ending() == Ending::Removed);
     let course = course::chart(&request, observed, &health, removal, now);
     request.intent = policies::intent(&request, observed, &health, &course, removal);
-    let resources = backend.map(|b| b.resources(&request, observed)).unwrap_or_default();
+    let mut resources = match backend {
+        Some(backend) => backend.resources(&request, observed),
+        None => backend::left(&request, observed),
+    };
+    resources.extend(backend::brought::resources(&request, observed));
+    let resources = backend::placed(resources, &request, observed);
     Plan {
         request: Ok(request),
         health,

@@ -10,7 +10,7 @@ mod matching;
 mod rendezvous;
 
 use testplatform_apis::{
-    catalogue::{Catalogue, EVERYBODY, Flaw, Hub, Pool, Subject},
+    catalogue::{BringYourOwn, Catalogue, EVERYBODY, Flaw, Hub, Pool, Subject},
     claim::ClusterClaim,
     condition::{Chosen, Request},
     duration::GoDuration,
@@ -38,6 +38,8 @@ pub struct Place {
     pub subject: Option<Subject>,
     /// Why this one, as one word.
     pub reason: &'static str,
+    /// What the pool of a claim that brings its own credentials is made with.
+    pub own: Option<BringYourOwn>,
     /// Lifetime of claims that ask for none.
     pub default_lifetime: Option<GoDuration>,
     /// The longest lifetime.
@@ -55,27 +57,30 @@ impl Place {
             credentials_namespace: own.unwrap_or(&settings.credentials_namespace).to_owned(),
             subject: Some(pool.subject.clone()),
             reason,
+            own: pool.bring_your_own.clone(),
             default_lifetime: pool.default_lifetime,
             max_lifetime: pool.max_lifetime,
         }
     }
 }
 
-/// The pool for a claim for which nothing was asked of a hub yet; why there is none, otherwise.
+/// The pool for a claim for which nothing was asked of a hub yet; why there is none, otherwise. `brings`: whether it brings its own
+/// credentials, and so gets a pool of its own like that of the catalogue's entry.
 pub fn choose(
     wanted: &ClusterClaim,
+    brings: bool,
     tenant: Option<&str>,
     observed: &Observed,
     settings: &Settings,
 ) -> Result<Place, Remark> {
     let catalogue = catalogue(observed, settings)?;
     let peers = counted(tenant, observed)?;
-    let candidates = matching::candidates(catalogue, wanted, tenant);
+    let candidates = matching::candidates(catalogue, wanted, brings, tenant);
     if candidates.is_empty() {
-        return Err(matching::refusal(&observed.pools, catalogue, wanted, tenant));
+        return Err(matching::refusal(&observed.pools, catalogue, (wanted, brings), tenant));
     }
     let metadata = &observed.composite.metadata;
-    let age = (metadata.creation_timestamp, metadata.name.clone());
+    let age = (metadata.creation_timestamp, observed.composite.ordinal());
     let load = load::Load { catalogue, peers, age: &age, tenant };
     let affordable = load.within_quota(&candidates)?;
     let open: Vec<_> = affordable.iter().copied().filter(|pool| load.has_room(pool)).collect();
@@ -113,7 +118,7 @@ pub fn afford(
     let catalogue = catalogue(observed, settings)?;
     let peers = counted(tenant, observed)?;
     let metadata = &observed.composite.metadata;
-    let age = (metadata.creation_timestamp, metadata.name.clone());
+    let age = (metadata.creation_timestamp, observed.composite.ordinal());
     load::Load { catalogue, peers, age: &age, tenant }.affords(cost)
 }
 

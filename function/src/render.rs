@@ -14,7 +14,7 @@ mod args;
 mod claim;
 mod composition;
 mod error;
-mod files;
+pub(crate) mod files;
 mod input;
 mod output;
 mod pipeline;

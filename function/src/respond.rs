@@ -14,7 +14,7 @@ use crate::{
     events::{Event, events},
     fatal::{fatal, shown},
     hubs,
-    observed::{Details, Wants, requirements as required},
+    observed::{Details, Flavour, Wants, requirements as required},
     proto::{
         self, Ready, Resource, ResponseMeta, RunFunctionRequest, RunFunctionResponse, Severity, State, Target,
     },
@@ -25,6 +25,9 @@ use crate::{
 
 /// The longest that a missing EnvironmentConfig goes unnoticed: core ≤ 2.3 does not watch it.
 pub(crate) const UNSETTLED_TTL: SignedDuration = SignedDuration::from_secs(60);
+
+/// How soon a Secret that is missed is looked for again.
+const MISSED_TTL: SignedDuration = SignedDuration::from_secs(5);
 
 /// The full response. What earlier steps want of other resources passes through byte for byte; what they set of the composite
 /// stays beside what we set.
@@ -71,6 +74,12 @@ fn ttl(judged: &Judged, options: &Options, now: Timestamp) -> SignedDuration {
     let configured = judged.settings.ttl.map_or(options.ttl, testplatform_apis::duration::GoDuration::get);
     let held = judged.plan.request.as_ref().is_ok_and(|r| r.hold.is_some());
     let configured = if held { configured.min(UNSETTLED_TTL) } else { configured };
+    // Nobody tells core that the tenant's Secret was written anew.
+    let missed = judged.plan.request.as_ref().is_ok_and(|r| r.intent.read_again);
+    let configured = match judged.observed.composite.flavour {
+        Flavour::Namespaced(_) if missed => configured.min(MISSED_TTL),
+        Flavour::Claimed | Flavour::Homeless | Flavour::Namespaced(_) => configured,
+    };
     wake(configured, judged.plan.course.next_deadline, now)
 }
 
@@ -100,7 +109,9 @@ fn desired(request: &RunFunctionRequest, judged: &Judged) -> Result<State, wire:
     body["apiVersion"] = composite.api_version.as_str().into();
     body["kind"] = composite.kind.as_str().into();
     overlay(&mut body["status"], json!(status(judged)));
-    let ours = judged.plan.course.details.as_ref().map(Details::entries).unwrap_or_default();
+    // A composite in a namespace has no connection Secret: the Object `credentials` writes the tenant's itself.
+    let given = judged.plan.course.details.as_ref().filter(|_| composite.flavour == Flavour::Claimed);
+    let ours = given.map(Details::entries).unwrap_or_default();
     let told = |key: &str| ours.iter().any(|e| e.key == key);
     let mut connection_details = before.connection_details;
     connection_details.retain(|e| !told(&e.key));
@@ -152,9 +163,9 @@ fn ready(judged: &Judged) -> bool {
 fn requirements(request: &RunFunctionRequest, judged: &Judged) -> Option<proto::Requirements> {
     let settings = &judged.settings;
     let ask = |wants| required(request, &judged.observed, settings, wants);
-    let tenant = judged.observed.composite.claim.as_ref().map(|claim| claim.namespace.as_str());
+    let composite = &judged.observed.composite;
     // Read off the claim, and not off what the catalogue makes of it: that was fetched.
-    let likes = judged.observed.composite.spec["hub"]["affinity"].is_string();
+    let likes = composite.spec["hub"]["affinity"].is_string();
     let none = BTreeMap::new;
     match judged.plan.request.as_ref().map(|r| &r.block) {
         Ok(Block::CiOperator(_)) => {
@@ -163,7 +174,7 @@ fn requirements(request: &RunFunctionRequest, judged: &Judged) -> Option<proto::
         Ok(Block::ClusterClaim(_)) => ask(Wants { pools: true, templates: false, hubs: none() }),
         Ok(Block::Template(templated)) => {
             let wanted = templated.wants_hubs(&judged.observed);
-            let hubs = if wanted { hubs::requirements(tenant.filter(|_| likes)) } else { none() };
+            let hubs = if wanted { hubs::requirements(composite, likes, settings) } else { none() };
             ask(Wants { pools: true, templates: true, hubs })
         }
         Err(_) => None,

@@ -1,6 +1,7 @@
 //! Plan → the status that the claim shows. A copy of what is observed: nothing here is the only witness of anything.
 
 use testplatform_apis::{
+    account::Mode,
     condition::{Chosen, Failure, Request},
     phase::Phase,
     status::{
@@ -13,7 +14,7 @@ use crate::{
     Judged,
     backend::Stage,
     intent::Write,
-    observed::Link,
+    observed::{Details, Link},
     templates::{Stand, Templated},
     text::bounded,
     validate::{Block, Claimed, Validated},
@@ -31,7 +32,9 @@ pub fn status(judged: &Judged) -> TestPlatformClusterStatus {
         (true, true) => Some(CredentialsState::Withdrawn),
         // There never were any, and there will be none.
         (true, false) => None,
-        (false, _) if course.details.is_some() => Some(CredentialsState::Published),
+        (false, _) if course.details.as_ref().is_some_and(Details::has_kubeconfig) => {
+            Some(CredentialsState::Published)
+        }
         (false, _) => Some(CredentialsState::Pending),
     };
     let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
@@ -52,11 +55,14 @@ pub fn status(judged: &Judged) -> TestPlatformClusterStatus {
         console_url: of_cluster(&health.console_url, |s| &s.console_url),
         version: of_cluster(&health.version, |s| &s.version),
         version_desired: health.version_desired.clone(),
-        credentials: state
-            .map(|state| CredentialsStatus { state: Some(state), secret_name: secret_name(judged) }),
+        credentials: state.map(|state| CredentialsStatus {
+            state: Some(state),
+            secret_name: secret_name(judged),
+            mode: plan.request.as_ref().ok().and_then(|r| r.access.as_ref()).map(|_| Mode::ServiceAccount),
+        }),
         started_at: course.started_at,
         ready_at: course.ready_at.or(observed.composite.status.ready_at),
-        expires_at: course.expires_at,
+        expires_at: course.cleanup_at.or(course.expires_at),
         estimated_ready_at: course.estimated_ready_at,
         queue: health.queue.clone(),
         // Of a remote object that is gone it is all that is left.
@@ -94,10 +100,10 @@ fn backend(judged: &Judged) -> Option<BackendStatus> {
     let writer = judged.observed.writer.as_ref();
     let of_manifest =
         |field: &str| writer.and_then(|w| w.manifest()["metadata"][field].as_str()).map(str::to_owned);
-    let name = judged.observed.composite.metadata.name.clone();
     let kept = judged.observed.remembered_uid().map(|u| u.0);
     let attempt = if judged.plan.course.again { 2 } else { judged.observed.attempt() };
     let request = judged.plan.request.as_ref().ok()?;
+    let name = request.name.as_str().to_owned();
     let place = request.place();
     let site = request.templated().and_then(|t| t.site.as_ref()).map(|site| site.name.clone());
     let namespace = match request.block {
@@ -130,7 +136,7 @@ pub(crate) fn hub(judged: &Judged) -> Option<HubStatus> {
         return hub_of_template(judged, templated);
     }
     let name = crate::backend::provider_config(request, &judged.observed).to_owned();
-    Some(HubStatus { name: Some(name), reason: Some(Chosen::OnlyHub.as_str().into()) })
+    Some(hub_status(Some(name), Chosen::OnlyHub.as_str()))
 }
 
 /// A hub is named with the first thing that is asked of it: other claims count this one from then on.
@@ -138,9 +144,13 @@ fn hub_of_template(judged: &Judged, templated: &Templated) -> Option<HubStatus> 
     let write = judged.plan.request.as_ref().ok().map(|r| &r.intent.write);
     let asked = templated.site.as_ref().filter(|site| site.kept || write == Some(&Write::Create));
     let leaves = write == Some(&Write::Elsewhere);
-    asked
-        .filter(|_| !leaves)
-        .map(|site| HubStatus { name: Some(site.hub.clone()), reason: Some(site.reason.clone()) })
+    let excluded: Vec<String> = templated.given_up(leaves).into_iter().collect();
+    let asked = asked.filter(|_| !leaves);
+    (asked.is_some() || !excluded.is_empty()).then(|| HubStatus {
+        name: asked.map(|site| site.hub.clone()),
+        reason: asked.map(|site| site.reason.clone()),
+        excluded,
+    })
 }
 
 /// The hub of the pool, and why it was chosen; before that, why none was.
@@ -149,11 +159,15 @@ fn hub_of_pool(judged: &Judged, claimed: &Claimed) -> Option<HubStatus> {
     if let Some(place) = &claimed.place {
         let same = before.filter(|b| b.name.as_deref() == Some(&place.hub)).and_then(|b| b.reason);
         let reason = same.unwrap_or_else(|| place.reason.to_owned());
-        return Some(HubStatus { name: Some(place.hub.clone()), reason: Some(reason) });
+        return Some(hub_status(Some(place.hub.clone()), &reason));
     }
     let hold = judged.plan.request.as_ref().ok().and_then(|r| r.hold.as_ref());
     let full = hold.filter(|h| h.reason == Request::HubFull);
-    full.map(|h| HubStatus { name: None, reason: Some(h.reason.as_str().to_owned()) })
+    full.map(|h| hub_status(None, h.reason.as_str()))
+}
+
+fn hub_status(name: Option<String>, reason: &str) -> HubStatus {
+    HubStatus { name, reason: Some(reason.to_owned()), excluded: vec![] }
 }
 
 /// What an administrator has to do for a cluster of which nothing is left that tells where it is.
@@ -225,6 +239,14 @@ pub fn sentence(judged: &Judged) -> String {
             _ if plan.course.expired => "its lifetime was over, the cluster is gone".into(),
             _ => "the cluster is gone".into(),
         },
+    };
+    let lives =
+        matches!(plan.course.phase, Phase::Pending | Phase::Provisioning | Phase::Ready | Phase::Degraded);
+    let text = match plan.course.cleanup_at.filter(|_| lives && !plan.course.teardown) {
+        Some(at) => {
+            format!("{}; the runs that own it are over, so it is torn down at {at}", bounded(&text, 900))
+        }
+        None => text,
     };
     bounded(&text, 1024)
 }

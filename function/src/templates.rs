@@ -160,7 +160,8 @@ impl Templated {
         let terms = terms(&entry, &words);
         if made && memory.is_none() {
             let message = "what was asked for is not remembered, so nothing of it can be changed; an administrator has to restore annotation testplatform.ci.openshift.org/effective of the Object";
-            return Ok((kept(SpecLevel::NotObserved, message, None, terms), None));
+            let kept = kept(SpecLevel::NotObserved, message, None, terms);
+            return Ok((Self { backend: kept.backend.or(Some(entry.backend())), ..kept }, None));
         }
         let backend = Some(entry.backend());
         if let Some(before) =
@@ -273,15 +274,5 @@ pub fn hold(
         return Some(missing);
     }
     let cost = templated.terms.cost.unwrap_or(1);
-    if let Err(refusal) = crate::pools::afford(cost, tenant, observed, settings) {
-        return Some(refusal);
-    }
-    let backend = templated.backend.filter(|backend| crate::backend::of_template(*backend).is_none())?;
-    Some(Remark::new(
-        Request::BackendNotAvailable,
-        format!(
-            "template {} is made by backend {backend}, which this version of the function does not serve; create a new claim with another template, with spec.ciOperator or with spec.clusterClaim, or ask the platform team",
-            bounded(&templated.template, 253)
-        ),
-    ))
+    crate::pools::afford(cost, tenant, observed, settings).err()
 }

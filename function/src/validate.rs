@@ -3,15 +3,20 @@
 //! **Invariant:** once a cluster was asked for, nothing here can lose it: what cannot change any more is taken
 //! from the observed writer, whatever the claim says by now.
 
+mod access;
 mod claimed;
 mod lifetime;
 
+use jiff::Timestamp;
 use serde_json::{Map, Value};
 use testplatform_apis::{
+    account::Wish,
+    byoc::BESIDE_CLUSTER_CLAIM,
     ci_operator::{self, CiOperator},
+    cleanup,
     condition::Request,
     input::Settings,
-    names::{ShortName, ephemeral_cluster as annotations},
+    names::{ShortName, Uid, ephemeral_cluster as annotations, ours},
 };
 
 pub use claimed::Claimed;
@@ -21,16 +26,16 @@ use lifetime::Limits;
 
 use crate::{
     intent::Intent,
-    observed::{CLUSTER_CLAIM, Environment, Observed},
+    observed::{CLUSTER_CLAIM, Environment, Flavour, Observed},
     pools::Place,
-    templates::{self, COMPANIONS, Stand, Templated},
+    templates::{self, COMPANIONS, Stand, Templated, shortened},
     text::bounded,
 };
 
 /// A request of which everything that can be judged from the claim was judged.
 #[derive(Clone, Debug)]
 pub struct Validated {
-    /// Name of the composite, and of what is made for it.
+    /// Name of the composite, and of what is made for it; of a composite in a namespace, only of that.
     pub name: ShortName,
     /// Namespace of the claim; none for an administrator's composite.
     pub tenant: Option<String>,
@@ -40,6 +45,10 @@ pub struct Validated {
     pub teardown: Option<bool>,
     /// How long the cluster may live.
     pub lifetime: Lifetime,
+    /// The ServiceAccount whose credentials are handed out; none where it is the cluster's admin.
+    pub access: Option<Wish>,
+    /// When it is torn down because nobody needs it any more; that is for who noted it to do.
+    pub cleanup_at: Option<Timestamp>,
     /// Annotations of the claim that travel to the remote object: key and legal value.
     pub run_names: Vec<(&'static str, ShortName)>,
     /// The step's input, with every default filled in.
@@ -124,9 +133,9 @@ pub fn validate(observed: &Observed, settings: Settings, schema: &Value) -> Resu
     let mut remarks = Vec::new();
     let mut problems = Vec::new();
 
-    let name = ShortName::try_from(observed.composite.metadata.name.as_str())
+    let name = ShortName::try_from(name_of(observed))
         .map_err(|e| problems.push(Problem { field: "metadata.name".into(), sentence: e.to_string() }));
-    let tenant = observed.composite.claim.as_ref().map(|c| c.namespace.clone());
+    let tenant = observed.composite.tenant().map(str::to_owned);
     let mut refused = None;
     let block = match &observed.writer {
         _ if templates::is_meant(observed) => match Templated::of(spec, tenant.as_deref(), observed) {
@@ -147,8 +156,20 @@ pub fn validate(observed: &Observed, settings: Settings, schema: &Value) -> Resu
         }
         Some(writer) => Some(kept(&writer.manifest()["spec"]["ciOperator"], spec, &mut remarks)),
         None if observed.left_behind() => Some(sought(observed, spec, schema, &mut remarks)),
-        None => asked(spec, schema, &mut problems),
+        None => asked(spec, schema, &mut problems).map(|block| match block {
+            Block::ClusterClaim(claimed) if !spec["byoc"].is_null() => {
+                let claimed = claimed.bringing(&spec["byoc"], tenant.as_deref(), &mut problems);
+                Block::ClusterClaim(Box::new(claimed))
+            }
+            block => block,
+        }),
     };
+    // Beside another block it would be left out without a word.
+    let beside = observed.writer.is_none() && spec["clusterClaim"].is_null() && !spec["byoc"].is_null();
+    if beside && !observed.left_behind() {
+        problems.push(Problem { field: "spec.byoc".into(), sentence: BESIDE_CLUSTER_CLAIM.into() });
+    }
+    let access = access::access(observed, &mut problems, &mut remarks);
     let (Ok(name), Some(mut block), true) = (name, block, problems.is_empty()) else { return Err(problems) };
     if let Block::Template(templated) = &mut block {
         templated.look_back(observed, &settings);
@@ -178,6 +199,16 @@ pub fn validate(observed: &Observed, settings: Settings, schema: &Value) -> Resu
     let limits = Limits::of(&block, &settings);
     let lifetime = Lifetime::of(&spec["lifetime"], observed, &limits, &mut remarks);
     let run_names = run_names(observed, &mut remarks);
+    if matches!(cleanup::kept(spec), Some(Err(_))) {
+        remarks.push(Remark::new(
+            Request::ChangeIgnored,
+            "spec.cleanup.keepForDebug is no duration such as 30m, and spec.cleanup was ignored",
+        ));
+    }
+    // Nobody ends it against somebody who said no.
+    let noted =
+        observed.composite.metadata.annotation(ours::CLEANUP_SINCE).filter(|_| teardown != Some(false));
+    let cleanup_at = cleanup::due(spec, noted);
     if tenant.is_none() {
         remarks.push(Remark::new(
             Request::NoTenant,
@@ -191,12 +222,36 @@ pub fn validate(observed: &Observed, settings: Settings, schema: &Value) -> Resu
         block,
         teardown,
         lifetime,
+        access,
+        cleanup_at,
         run_names,
         settings,
         hold,
         remarks,
         intent: Intent::default(),
     })
+}
+
+/// Under what the composite's Objects and what is made for it on a hub are known. Composites in namespaces share the names of others,
+/// also with ones that were there before, whose clusters may still be on their way out: theirs are kept apart by a hash. Once there
+/// is an Object its name rules, because after a restore a composite has another uid.
+fn name_of(observed: &Observed) -> String {
+    let metadata = &observed.composite.metadata;
+    let Flavour::Namespaced(namespace) = &observed.composite.flavour else { return metadata.name.clone() };
+    let of_writer = observed.writer.as_ref().and_then(|w| w.object.metadata.name.strip_prefix("managed-"));
+    let credentials = observed.credentials.as_ref();
+    let of_credentials = || credentials.and_then(|c| c.object.metadata.name.strip_prefix("credentials-"));
+    if let Some(known) = of_writer.or_else(of_credentials) {
+        return known.to_owned();
+    }
+    name_within(namespace, &metadata.name, metadata.uid.as_ref().map_or("", Uid::as_str))
+}
+
+/// Under what a composite in a namespace is known while nothing is there yet.
+pub(crate) fn name_within(namespace: &str, name: &str, uid: &str) -> String {
+    // There is always room for a hash in it.
+    shortened(&name.replace('.', "-"), &format!("{namespace}/{name}/{uid}"), ShortName::MAX)
+        .unwrap_or_default()
 }
 
 /// Paths within the block as paths within the claim. The last may be a count of those that are left out.
@@ -306,7 +361,7 @@ fn hold(
             let counts = settings.quotas_for_ci_operator && observed.pool_is_open();
             counts.then(|| crate::pools::afford(1, tenant, observed, settings).err()).flatten()
         }),
-        Block::ClusterClaim(claimed) => claimed.place(tenant, observed, settings).err(),
+        Block::ClusterClaim(claimed) => claimed.place(name, tenant, observed, settings).err(),
         Block::Template(templated) => {
             let open = matches!(templated.stand, Stand::Whole(_)) && observed.pool_is_open();
             let held = open.then(|| templates::hold(templated, tenant, observed, settings)).flatten();

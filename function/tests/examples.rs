@@ -22,7 +22,9 @@ use snapbox::{Data, assert_data_eq};
 /// When every example is looked at.
 const NOW: &str = "2026-03-02T12:00:00Z";
 const COMPOSITION: &str = "package/compositions/testplatform-ephemeral-cluster.yaml";
+const TEST_CLUSTER_COMPOSITION: &str = "package/compositions/testplatform-test-cluster.yaml";
 const POOL_COMPOSITION: &str = "package/compositions/testplatform-cluster-pool.yaml";
+const SPACE_COMPOSITION: &str = "package/install/components/spaces/composition.yaml";
 
 #[derive(clap::Parser)]
 struct Cli {
@@ -37,8 +39,8 @@ fn top() -> PathBuf {
 fn examples() -> Vec<(String, PathBuf)> {
     let entries = fs::read_dir(top().join("examples")).unwrap().map(|e| e.unwrap().path());
     let mut found: Vec<_> = entries
-        // `tekton` is no state of a claim; the testbed runs what is in there.
-        .filter(|path| path.is_dir() && !path.ends_with("tekton"))
+        // These are no states of a claim: the testbed runs the one, people the other.
+        .filter(|path| path.is_dir() && !path.ends_with("tekton") && !path.ends_with("conformance"))
         .map(|path| (path.file_name().unwrap().to_str().unwrap().to_owned(), path))
         .collect();
     found.sort();
@@ -50,9 +52,16 @@ fn examples() -> Vec<(String, PathBuf)> {
 fn command(name: &str, directory: &Path) -> Vec<String> {
     let file = |file: &str| directory.join(file).is_file().then(|| format!("examples/{name}/{file}"));
     let pool = file("pool.yaml");
-    let otherwise = if pool.is_some() { POOL_COMPOSITION } else { COMPOSITION };
+    let cluster = file("testcluster.yaml");
+    let otherwise = match (&pool, &cluster) {
+        (Some(_), _) => POOL_COMPOSITION,
+        (None, Some(_)) => TEST_CLUSTER_COMPOSITION,
+        (None, None) if name.starts_with("space-") => SPACE_COMPOSITION,
+        (None, None) => COMPOSITION,
+    };
     let composition = file("composition.yaml").unwrap_or_else(|| otherwise.into());
-    let mut words = vec![pool.unwrap_or_else(|| format!("examples/{name}/claim.yaml")), composition];
+    let subject = pool.or(cluster).unwrap_or_else(|| format!("examples/{name}/claim.yaml"));
+    let mut words = vec![subject, composition];
     for (flag, name) in [("-e", "environment.yaml"), ("-o", "observed.yaml")] {
         if let Some(path) = file(name) {
             words.extend([flag.to_owned(), path]);
@@ -88,7 +97,9 @@ fn pass(name: &str, directory: &Path) -> Pass {
 fn every_example_is_complete_and_listed() {
     let list = fs::read_to_string(top().join("examples/README.md")).unwrap();
     for (name, directory) in examples() {
-        let subject = if directory.join("pool.yaml").is_file() { "pool.yaml" } else { "claim.yaml" };
+        let others =
+            ["pool.yaml", "testcluster.yaml"].into_iter().find(|file| directory.join(file).is_file());
+        let subject = others.unwrap_or("claim.yaml");
         for file in [subject, "README.md", "desired.yaml"] {
             assert!(directory.join(file).is_file(), "examples/{name} has no {file}");
         }

@@ -4,11 +4,12 @@
 
 mod support;
 
-use proptest::{prelude::*, test_runner::TestRunner};
+use proptest::prelude::*;
 use serde_json::json;
 use support::{
     hive::{catalogue, holding, peer},
     trouble::Trouble,
+    walks::{ends, walk},
     world::World,
 };
 
@@ -36,7 +37,16 @@ enum Happens {
     OtherPool,
     Crowded,
     Alone,
+    /// The carrier says that it brought everything.
+    Carried,
+    /// The carrier says that it may not.
+    NotCarried,
     Trouble(Trouble),
+}
+
+/// The same of a claim that brings its own credentials.
+fn brought() -> impl Strategy<Value = Happens> {
+    prop_oneof![8 => happens(), 2 => Just(Happens::Carried), 1 => Just(Happens::NotCarried)]
 }
 
 fn happens() -> impl Strategy<Value = Happens> {
@@ -62,15 +72,6 @@ fn happens() -> impl Strategy<Value = Happens> {
     prop_oneof![6 => plain, 1 => rare, 2 => Trouble::any().prop_map(H::Trouble)]
 }
 
-/// Until it was observed once, nothing can pin it, and provider-kubernetes makes what vanishes anew.
-fn seen(world: &mut World) {
-    for _ in 0..3 {
-        world.pass();
-        world.provider();
-    }
-    world.pass();
-}
-
 fn happen(world: &mut World, what: Happens) {
     match what {
         Happens::Pass => drop(world.pass()),
@@ -92,18 +93,8 @@ fn happen(world: &mut World, what: Happens) {
             world.taken.clear();
         }
         Happens::NotReported => world.reports(&json!({})),
-        Happens::Released => {
-            seen(world);
-            if world.pinned() {
-                world.hive_is_done();
-            }
-        }
-        Happens::Vanished => {
-            seen(world);
-            if world.pinned() && world.reachable {
-                world.remote = None;
-            }
-        }
+        Happens::Released => world.released(),
+        Happens::Vanished => world.vanishes(),
         Happens::ClusterDeleted => world.hive_loses_the_cluster(),
         Happens::DeletedByHive => {
             let now = world.now;
@@ -134,6 +125,8 @@ fn happen(world: &mut World, what: Happens) {
             world.peers = vec![peer("older", "tenant-a", &holding("hive-a-config", "aws-420"))];
         }
         Happens::Alone => world.peers.clear(),
+        Happens::Carried => world.answers(true, "Carried", "Carried"),
+        Happens::NotCarried => world.answers(false, "Forbidden", "Carried"),
         Happens::Trouble(trouble) => trouble.happen(world, "claim"),
     }
 }
@@ -141,54 +134,58 @@ fn happen(world: &mut World, what: Happens) {
 /// Every pass checks: never two bound claims, never more than two made, the writer never moves to another hub or pool. After
 /// the walk the world comes to rest, and an end that is asked for is reached.
 fn takes_one_cluster_at_most_and_ends(walk: Vec<Happens>) -> Result<(), TestCaseError> {
-    let mut world = World::hive();
+    taken(World::hive(), walk)
+}
+
+fn taken(mut world: World, walk: Vec<Happens>) -> Result<(), TestCaseError> {
     for what in walk {
         happen(&mut world, what);
     }
-    world.reachable = true;
-    world.settle();
-    world.spec["tearDownCluster"] = json!(true);
-    world.settle();
-    world.hive_is_done();
-    world.settle();
-    prop_assert!(matches!(world.phase().as_str(), "Deprovisioned" | "Failed"), "{}", world.phase());
-    prop_assert_eq!(world.condition("ProwJobCompleted").0, "True");
-    let left = world.remote.as_ref().filter(|r| r["metadata"]["uid"] != json!("somebody-elses"));
-    prop_assert!(left.is_none(), "it runs on: {world:#?}");
-    Ok(())
-}
-
-/// A quarter of the thousand, so that they are walked side by side.
-fn quarter(seed: u64) {
-    let config = ProptestConfig {
-        cases: 250,
-        failure_persistence: None,
-        rng_seed: proptest::test_runner::RngSeed::Fixed(seed),
-        ..ProptestConfig::default()
-    };
-    let walks = prop::collection::vec(happens(), 1..40);
-    let walked = TestRunner::new(config).run(&walks, takes_one_cluster_at_most_and_ends);
-    walked.unwrap_or_else(|failure| panic!("{failure}"));
+    ends(&mut world)
 }
 
 #[test]
 fn any_walk_takes_one_cluster_at_most_and_ends_1() {
-    quarter(1);
+    walk(1, happens(), takes_one_cluster_at_most_and_ends);
 }
 
 #[test]
 fn any_walk_takes_one_cluster_at_most_and_ends_2() {
-    quarter(2);
+    walk(2, happens(), takes_one_cluster_at_most_and_ends);
 }
 
 #[test]
 fn any_walk_takes_one_cluster_at_most_and_ends_3() {
-    quarter(3);
+    walk(3, happens(), takes_one_cluster_at_most_and_ends);
 }
 
 #[test]
 fn any_walk_takes_one_cluster_at_most_and_ends_4() {
-    quarter(4);
+    walk(4, happens(), takes_one_cluster_at_most_and_ends);
+}
+
+#[test]
+fn any_walk_in_a_namespace_takes_one_cluster_at_most_and_ends() {
+    walk(5, happens(), |walk| taken(World::hive().in_namespace(), walk));
+}
+
+/// The same with credentials that are brought along. The model checks that no pool is asked for before they are carried, that nothing is in no
+/// namespace, and that they go after the pool; here, that they go.
+#[test]
+fn any_walk_with_brought_credentials_takes_one_cluster_at_most_and_leaves_nothing() {
+    walk(6, brought(), |walk| {
+        let mut world = World::brought();
+        for what in walk {
+            happen(&mut world, what);
+        }
+        ends(&mut world)?;
+        for _ in 0..3 {
+            world.provider();
+        }
+        let held = world.remote.is_some();
+        prop_assert!(held || world.brought.is_empty(), "{:?} is left: {world:#?}", world.brought.keys());
+        Ok(())
+    });
 }
 
 /// Both copies of the kubeconfig are lost, then Hive takes the cluster back, and a restore drops the status: of all that told that

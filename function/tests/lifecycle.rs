@@ -376,6 +376,59 @@ fn a_lifetime_ends_the_cluster_and_can_be_extended() {
     assert_eq!(is(&world, "ProwJobCompleted"), pair("True", "Expired"));
 }
 
+/// What was noted on the claim is shown, and ends nothing by itself: that is done by who noted it.
+#[test]
+fn a_cleanup_shortens_and_never_lengthens() {
+    let note = "testplatform.ci.openshift.org/cleanup-since";
+    let mut world = World::default();
+    world.spec["lifetime"] = json!("2h");
+    world.spec["cleanup"] = json!({ "onOwnerCompletion": true, "keepForDebug": "30m" });
+    world.settle();
+    world.hub_ready();
+    world.settle();
+    let shown = |world: &World| {
+        (world.status["expiresAt"].clone(), world.status["message"].as_str().unwrap_or_default().to_owned())
+    };
+    let usual = (json!("2026-11-21T12:00:00Z"), "the cluster is ready".to_owned());
+    assert_eq!(shown(&world), usual);
+    world.annotations[note] = json!("2026-11-21T10:15:00Z");
+    world.settle();
+    let words =
+        "the cluster is ready; the runs that own it are over, so it is torn down at 2026-11-21T10:45:00Z";
+    assert_eq!(shown(&world), (json!("2026-11-21T10:45:00Z"), words.to_owned()));
+    // Nobody asked, it is not so, it cannot be read, or it would be later: then it is as if there were none.
+    for (field, value) in [
+        ("cleanup", json!(null)),
+        ("cleanup", json!({ "onOwnerCompletion": false, "keepForDebug": "30m" })),
+        ("cleanup", json!({ "onOwnerCompletion": true, "keepForDebug": "2h" })),
+        ("cleanup", json!({ "onOwnerCompletion": true, "keepForDebug": "-1h" })),
+        ("tearDownCluster", json!(false)),
+    ] {
+        let mut world = world.clone();
+        world.spec[field] = value.clone();
+        world.settle();
+        assert_eq!(shown(&world), usual, "{value}");
+    }
+    for text in ["PipelineRun/p/u", "soon", "2026-11-21T10:15:00+00:00", "9999-12-30T22:00:00Z"] {
+        let mut world = world.clone();
+        world.annotations[note] = json!(text);
+        world.settle();
+        assert_eq!(shown(&world), usual, "{text}");
+    }
+    let mut wrong = world.clone();
+    wrong.spec["cleanup"]["keepForDebug"] = json!("soon");
+    wrong.settle();
+    assert_eq!(is(&wrong, "RequestAccepted"), pair("True", "ChangeIgnored"));
+    // Its time ends it only when it is told so.
+    world.later(SignedDuration::from_mins(60));
+    world.settle();
+    assert_eq!(world.phase(), "Ready");
+    world.spec["tearDownCluster"] = json!(true);
+    world.settle();
+    assert_eq!(world.phase(), "Deprovisioning");
+    assert_eq!(shown(&world), (json!("2026-11-21T10:45:00Z"), "the cluster is being torn down".to_owned()));
+}
+
 #[test]
 fn lifetimes_are_clamped_and_defaults_come_only_at_birth() {
     let mut world = World::default();
@@ -438,14 +491,6 @@ fn an_administrators_composite_needs_no_claim() {
     assert_eq!(*annotations, json!({ "ephemeralcluster.ci.openshift.io/konflux-cluster": "stone-prd" }));
     let targets: Vec<_> = world.pass().conditions.iter().map(|c| c.target.unwrap()).collect();
     assert!(targets.iter().all(|t| *t == 1), "composite only");
-}
-
-#[test]
-fn a_template_that_nobody_serves_waits_for_it() {
-    let mut world = World::templated("order");
-    world.settle();
-    assert_eq!((world.phase().as_str(), world.word().as_str()), ("Pending", "Provisioning"));
-    assert_eq!(is(&world, "RequestAccepted"), pair("False", "BackendNotAvailable"));
 }
 
 #[test]

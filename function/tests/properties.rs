@@ -92,8 +92,8 @@ proptest! {
     /// The invariants that every pass checks hold along any walk, the world comes to rest after it, and an end that
     /// is asked for is reached.
     #[test]
-    fn any_walk_keeps_the_invariants_and_ends(walk in prop::collection::vec(happens(), 1..60)) {
-        let mut world = World::default();
+    fn any_walk_keeps_the_invariants_and_ends(walk in prop::collection::vec(happens(), 1..60), namespaced: bool) {
+        let mut world = if namespaced { World::default().in_namespace() } else { World::default() };
         for what in walk {
             happen(&mut world, what);
         }

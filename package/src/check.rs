@@ -41,7 +41,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    fn error(place: impl Into<String>, text: impl Into<String>) -> Self {
+    pub(crate) fn error(place: impl Into<String>, text: impl Into<String>) -> Self {
         Self { severity: Severity::Error, place: place.into(), text: text.into() }
     }
 

@@ -1,18 +1,18 @@
 //! The packaging tool, `cargo xpkg`: what users install, generated from the types, built, pushed, checked and kept in step.
 //!
 //! Input: the crate `testplatform-apis`. Output: files under `package/`, as path and text; only [`write()`] touches the disk.
-//! [`build`], [`registry`], [`check`], [`sync`], [`bump`] and [`hub`] are a subcommand each; [`install`] is what is made of data
+//! [`build`], [`registry`], [`check`], [`sync`], [`bump`], [`hub`] and [`offers`] are a subcommand each; [`install`] is what is made of data
 //! among the manifests that users install.
 //!
 //! **Invariant:** nothing under `package/crds`, `package/xrds`, `package/input`, `package/function` and `package/configuration` is
-//! written by hand, lists for kustomize apart, nor is the Composition of pools; a test generates all of it again and compares.
+//! written by hand, lists for kustomize apart, nor are the Compositions of pools and TestClusters; a test generates all of it again and compares.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use serde_json::{Value, json};
-use testplatform_apis::{catalogue, claim, crd, pool, template, xrd};
+use testplatform_apis::{catalogue, claim, crd, offer, pool, space, template, xrd};
 
 pub mod build;
 pub mod bump;
@@ -20,7 +20,9 @@ pub mod check;
 pub mod cluster;
 pub mod hub;
 pub mod install;
+pub mod modern;
 pub mod oci;
+pub mod offers;
 pub mod registry;
 pub mod sync;
 
@@ -46,6 +48,7 @@ pub fn generate() -> anyhow::Result<Vec<File>> {
     let input = xrd::input()?;
     let mut files = vec![
         File { path: "compositions/testplatform-cluster-pool.yaml", text: document(&pool_composition())? },
+        File { path: "compositions/testplatform-test-cluster.yaml", text: document(&modern::composition())? },
         File { path: "configuration/crossplane.yaml", text: document(&build::meta::configuration())? },
         File {
             path: "crds/ephemeralclusters.ci.openshift.io.yaml",
@@ -59,6 +62,10 @@ pub fn generate() -> anyhow::Result<Vec<File>> {
         },
         File { path: "input/inputs.testplatform.fn.crossplane.io.yaml", text: document(&input)? },
         File {
+            path: "input/testplatform-offers.schema.json",
+            text: format!("{:#}\n", serde_json::to_value(offer::schema())?),
+        },
+        File {
             path: "input/testplatform-pools.schema.json",
             text: format!("{:#}\n", serde_json::to_value(catalogue::schema())?),
         },
@@ -66,6 +73,10 @@ pub fn generate() -> anyhow::Result<Vec<File>> {
             path: "input/testplatform-template.schema.json",
             text: format!("{:#}\n", serde_json::to_value(template::entry::schema())?),
         },
+        // With what installs them: spaces are for those who had them.
+        File { path: "install/components/spaces/composition.yaml", text: document(&space_composition())? },
+        File { path: "install/components/spaces/definition.yaml", text: document(&xrd::space()?)? },
+        File { path: "xrds/testclusters.ci.openshift.org.yaml", text: document(&xrd::test_cluster()?)? },
         File {
             path: "xrds/xtestplatformclusterpools.ci.openshift.org.yaml",
             text: document(&xrd::test_platform_cluster_pool()?)?,
@@ -76,6 +87,7 @@ pub fn generate() -> anyhow::Result<Vec<File>> {
         },
     ];
     files.extend(install::files()?);
+    files.extend(modern::component()?);
     files.sort_by_key(|file| file.path);
     Ok(files)
 }
@@ -91,6 +103,24 @@ fn pool_composition() -> Value {
         },
         "spec": {
             "compositeTypeRef": { "apiVersion": claim::API_VERSION, "kind": pool::POOL_KIND },
+            "mode": "Pipeline",
+            "pipeline": [{ "step": "testplatform", "functionRef": { "name": build::FUNCTION } }],
+        },
+    })
+}
+
+/// The Composition of spaces, under the incumbent's name, to which live composites refer. Nothing is fetched for it.
+fn space_composition() -> Value {
+    json!({
+        "apiVersion": "apiextensions.crossplane.io/v1",
+        "kind": "Composition",
+        "metadata": {
+            "name": space::COMPOSITION,
+            "annotations": { "argocd.argoproj.io/sync-options": "SkipDryRunOnMissingResource=true" },
+        },
+        "spec": {
+            "compositeTypeRef": { "apiVersion": space::API_VERSION, "kind": space::SPACE_KIND },
+            "writeConnectionSecretsToNamespace": "crossplane-connections",
             "mode": "Pipeline",
             "pipeline": [{ "step": "testplatform", "functionRef": { "name": build::FUNCTION } }],
         },
@@ -117,7 +147,7 @@ pub fn write(directory: &Path, files: &[File]) -> anyhow::Result<Vec<PathBuf>> {
     Ok(written)
 }
 
-fn document(value: &Value) -> anyhow::Result<String> {
+pub(crate) fn document(value: &Value) -> anyhow::Result<String> {
     Ok(generated(&to_yaml(value)?))
 }
 

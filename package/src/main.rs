@@ -5,7 +5,7 @@ use std::{path::PathBuf, process::ExitCode};
 use anyhow::Context as _;
 use clap::{Parser, Subcommand};
 use jiff::Timestamp;
-use testplatform_package::{build, bump, check, hub, registry, sync};
+use testplatform_package::{build, bump, check, hub, offers, registry, sync};
 
 /// Makes what users install.
 #[derive(Parser)]
@@ -18,10 +18,13 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     /// Write the CRD, the XRD, the schema of the function's input and the packages' metadata, and print the files that changed.
+    #[command(args_conflicts_with_subcommands = true)]
     Generate {
         /// Directory to write into.
         #[arg(long, default_value = env!("CARGO_MANIFEST_DIR"), value_name = "DIRECTORY", hide_default_value = true)]
         output: PathBuf,
+        #[command(subcommand)]
+        other: Option<Generated>,
     },
     Build(Box<build::command::Arguments>),
     Push(registry::command::Arguments),
@@ -31,9 +34,15 @@ enum Command {
     HubKubeconfig(hub::command::Arguments),
 }
 
+/// What is made of other things than the types.
+#[derive(Subcommand)]
+enum Generated {
+    Offers(offers::command::Arguments),
+}
+
 /// Where the files of this crate are: the tool runs in the checkout that it was built in.
 const PACKAGE: &str = env!("CARGO_MANIFEST_DIR");
-/// `check` and `sync --check` found something. Every other failure is 1, also on the command line.
+/// `check`, `sync --check` and `generate offers` found something. Every other failure is 1, also on the command line.
 const FOUND: u8 = 3;
 
 fn main() -> ExitCode {
@@ -55,7 +64,10 @@ fn main() -> ExitCode {
 fn run(command: Command) -> anyhow::Result<ExitCode> {
     let mut out = std::io::stdout().lock();
     let clean = match command {
-        Command::Generate { output } => {
+        Command::Generate { other: Some(Generated::Offers(arguments)), .. } => {
+            offers::command::run(&arguments, &mut out)?
+        }
+        Command::Generate { output, other: None } => {
             let files = testplatform_package::generate()?;
             let written = testplatform_package::write(&output, &files)?;
             print(&mut out, &output, files.len(), &written).context("cannot print")?;

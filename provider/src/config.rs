@@ -9,7 +9,9 @@ use std::{io, path::Path};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+mod carry;
 mod check;
+mod cleanup;
 mod cluster_claim;
 mod cluster_pool;
 mod clusters;
@@ -18,7 +20,10 @@ mod hub_facts;
 mod process;
 mod prow;
 mod source;
+mod spaces;
 
+pub use carry::{Carried, Carry, CarryHub};
+pub use cleanup::{Cleaned, Cleanups};
 pub use cluster_claim::{ClusterClaims, Switch};
 pub use cluster_pool::ClusterPools;
 pub use clusters::{Clusters, ClustersOf};
@@ -29,6 +34,7 @@ pub use hub_facts::{Agents, HubFacts, NodeClass};
 pub use process::{BuildClusters, Http, LeaderElection};
 pub use prow::{CiOperatorPod, Prow, SecretMount};
 pub use source::Problem;
+pub use spaces::Spaces;
 
 use crate::{cluster_claim::world, clusters::world as templated, ephemeral_cluster::settings::Settings};
 
@@ -47,6 +53,12 @@ pub struct Config {
     pub clusters: Clusters,
     /// What this hub tells of itself.
     pub hub_facts: HubFacts,
+    /// What is done about spaces, the namespaces that Namespace claims have become.
+    pub spaces: Spaces,
+    /// What is done about claims that bring their own credentials, beside the claims.
+    pub carry: Carry,
+    /// What is done about claims whose clusters nobody needs any more, beside the claims.
+    pub cleanup: Cleanups,
     /// How the ProwJobs are made.
     pub prow: Prow,
     /// The clusters on which the jobs run.

@@ -15,6 +15,7 @@ use tokio::{sync::OwnedSemaphorePermit, time::timeout};
 pub use self::error::{Cause, Error, Reason};
 pub(crate) use self::event::cut;
 use crate::{
+    account::PATIENCE as ISSUING,
     ephemeral_cluster::{object::EphemeralCluster, status::Status},
     hub::Hub,
     step::{Action, Step},
@@ -85,6 +86,7 @@ impl Executor {
         for action in &step.actions {
             let patience = match action {
                 Action::Signal { .. } => self.patience.build_clusters,
+                Action::IssueCredentials(_) => ISSUING,
                 _ => self.patience.hub,
             };
             let done = limited(name(action), patience, self.act(&mut outcome.object, action)).await;
@@ -123,6 +125,10 @@ impl Executor {
             Action::Signal { cluster, namespace } => self.signal(cluster, namespace).await,
             Action::PublishCredentials(credentials) => {
                 self.publish(owner(object.as_ref())?, credentials).await
+            }
+            Action::IssueCredentials(issue) => {
+                let credentials = issue.fulfil((self.now)()).await?;
+                self.publish(owner(object.as_ref())?, &credentials).await
             }
             Action::WithdrawCredentials => self.withdraw(owner(object.as_ref())?).await,
             Action::Emit(event) => self.emit(owner(object.as_ref())?, event).await,
@@ -167,6 +173,7 @@ pub const fn name(action: &Action) -> &'static str {
         Action::AbortProwJob { .. } => "abort_prow_job",
         Action::Signal { .. } => "signal",
         Action::PublishCredentials(_) => "publish_credentials",
+        Action::IssueCredentials(_) => "issue_credentials",
         Action::WithdrawCredentials => "withdraw_credentials",
         Action::Emit(_) => "emit",
     }

@@ -3,9 +3,12 @@
 //! What there is goes in as data (`object`, `world`, `now`), what is to be done comes out as data
 //! ([`step::Step`]); a pure function lies between. Clients, sockets, clocks and files are in the border around it.
 
+pub mod account;
 pub mod build_clusters;
 pub mod caches;
+pub mod carry;
 pub mod claims;
+pub mod cleanup;
 pub mod cluster_claim;
 pub mod cluster_pool;
 pub mod clusters;
@@ -14,14 +17,17 @@ pub mod controller;
 pub mod diagnostics;
 pub mod ephemeral_cluster;
 pub mod execute;
+mod held;
 pub mod hub;
 pub mod hub_facts;
 pub mod lease;
+mod looks;
 pub mod metrics;
 pub mod observe;
 pub mod publish;
 pub mod rbac;
 pub mod redacted;
 pub mod registry;
+pub mod spaces;
 pub mod step;
 pub mod watch;

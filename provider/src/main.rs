@@ -2,12 +2,15 @@
 //! library.
 
 mod cli;
+mod controllers;
 
-use std::{path::Path, process::ExitCode, sync::Arc, time::Duration};
+use std::{path::Path, process::ExitCode, time::Duration};
 
 use anyhow::{Context as _, bail};
 use clap::{CommandFactory as _, Parser as _, error::ErrorKind};
 use cli::{Cli, Command, On, RbacArgs, RunArgs};
+use controllers::{NOTHING, Shared, controllers, is_off};
+use futures_util::future::join_all;
 use jiff::Timestamp;
 use kube::{
     Api, Client,
@@ -15,16 +18,10 @@ use kube::{
 };
 use provider_testplatform::{
     build_clusters::{Trust, limit, vouched},
-    claims, cluster_pool, clusters,
-    config::{Config, Mode, Switch},
-    controller::{self, Options, Sites},
-    ephemeral_cluster::{draft::draft, settings::Settings},
-    hub::Hub,
-    hub_facts,
+    config::Config,
     lease::{Election, Times},
     metrics::Metrics,
     rbac,
-    registry::Registry,
 };
 use testplatform_apis::duration::GoDuration;
 use testplatform_process::{
@@ -41,12 +38,6 @@ use tokio::{
 
 /// How long looks that have begun may take after SIGTERM: below the 30 s after which the kubelet kills.
 const SHUTDOWN: Duration = Duration::from_secs(20);
-/// For how long a build cluster that stops answering is taken to be as it was. An API server that is replaced is back
-/// by then, and nobody need be told.
-const BUILD_CLUSTER_PATIENCE: Duration = Duration::from_secs(30);
-/// How long one call to the hub may take.
-const PATIENCE: Duration = Duration::from_secs(10);
-
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let result = match (cli.command, &cli.run) {
@@ -117,6 +108,9 @@ async fn run(args: &RunArgs, config: Config) -> anyhow::Result<()> {
         clusterclaims = ?config.cluster_claim.mode,
         clusters = ?config.clusters.backends.keys(),
         hub_facts = ?config.hub_facts.mode,
+        spaces = ?config.spaces.mode,
+        carry = ?config.carry.mode,
+        cleanup = ?config.cleanup.mode,
         "starting",
     );
     let written = metrics.clone();
@@ -135,98 +129,29 @@ async fn lead(
     mut stop: watch::Receiver<bool>,
 ) -> anyhow::Result<()> {
     let me = name(args);
-    let of_clusters = config.ephemeral_cluster.mode != Mode::Off;
-    let of_claims = config.cluster_claim.mode == Switch::On;
-    let more = config.cluster_pool.is_on() || config.clusters.is_on() || config.hub_facts.is_on();
-    if !of_clusters && !of_claims && !more {
-        tracing::warn!(
-            "ephemeralCluster.mode, clusterClaim.mode and hubFacts.mode are off, clusterPool.namespaces and clusters.backends are empty: \
-             nothing is done"
-        );
+    if is_off(&config) {
+        tracing::warn!("{NOTHING}");
         ready.set(true);
         let _ = stop.wait_for(|stop| *stop).await;
         return Ok(());
     }
     let client = client(args).await?;
     let election = election(&config, client.clone(), &me)?;
-    let claims = of_claims.then(|| claim_options(&config, client.clone(), &me));
-    let pools = config.cluster_pool.is_on().then(|| cluster_pool::controller::Options {
-        client: client.clone(),
-        namespaces: config.cluster_pool.namespaces.clone(),
-        instance: me.clone(),
-        now,
-    });
-    let templated = config.clusters.is_on().then(|| clusters::controller::Options {
-        client: client.clone(),
-        config: config.clusters.clone(),
-        patience: PATIENCE,
-        instance: me.clone(),
-        now,
-    });
-    let facts = config.hub_facts.is_on().then(|| hub_facts::controller::Options {
-        client: client.clone(),
-        config: config.hub_facts.clone(),
-        now,
-    });
-    let options = if of_clusters { Some(options(config, client, me, trust(args))?) } else { None };
+    let (trust, metrics, stopped) = (trust(args), metrics.clone(), stop.clone());
+    let shared = Shared { client, instance: me, trust, metrics, stop: stopped };
+    let running = controllers(&config, &shared)?;
     ready.set(true);
     let acquired = tokio::select! {
         acquired = election.acquire() => acquired,
         _ = stop.wait_for(|stop| *stop) => return Ok(()),
     };
     tracing::info!(identity = election.me, "leading");
-    metrics.lead(true);
-    let told = stop.clone();
-    let ending = || {
-        let mut stop = told.clone();
-        async move {
-            let _ = stop.wait_for(|stop| *stop).await;
-        }
-    };
-    // None waits for another, nor ends with it.
-    let ephemeral_clusters = async {
-        if let Some(options) = options {
-            Box::pin(controller::run(options, metrics.clone(), ending())).await;
-        }
-    };
-    let cluster_claims = async {
-        if let Some(options) = claims {
-            Box::pin(claims::run(options, metrics.clone(), ending())).await;
-        }
-    };
-    let cluster_pools = async {
-        if let Some(options) = pools {
-            Box::pin(cluster_pool::controller::run(options, metrics.clone(), ending())).await;
-        }
-    };
-    let clusters = async {
-        if let Some(options) = templated {
-            Box::pin(clusters::controller::run(options, metrics.clone(), ending())).await;
-        }
-    };
-    let hub_facts = async {
-        if let Some(options) = facts {
-            Box::pin(hub_facts::controller::run(options, metrics.clone(), ending())).await;
-        }
-    };
+    shared.metrics.lead(true);
     let controllers = async {
-        tokio::join!(ephemeral_clusters, cluster_claims, cluster_pools, clusters, hub_facts);
-    };
-    let bounded = async {
-        let mut controllers = std::pin::pin!(controllers);
-        tokio::select! {
-            () = &mut controllers => {}
-            _ = stop.wait_for(|stop| *stop) => {
-                tracing::info!(seconds = SHUTDOWN.as_secs(), "ending: finishing what has begun");
-                ready.set(false);
-                if timeout(SHUTDOWN, controllers).await.is_err() {
-                    tracing::warn!("ended with looks that had begun");
-                }
-            }
-        }
+        join_all(running).await;
     };
     tokio::select! {
-        () = bounded => {
+        () = until_told(controllers, stop, ready) => {
             election.release().await;
             tracing::info!("ended");
             Ok(())
@@ -236,41 +161,18 @@ async fn lead(
     }
 }
 
-fn options(config: Config, client: Client, instance: String, trust: Trust) -> anyhow::Result<Options> {
-    let hub = Hub::new(client, &config.ephemeral_cluster.namespace, &config.prow.namespace);
-    let settings = Arc::new(Settings::from(&config));
-    let build_clusters =
-        config.build_clusters.directory.clone().context("buildClusters.directory is missing")?;
-    let build_cluster_call = duration(config.build_clusters.request_timeout)?;
-    let mode = match config.ephemeral_cluster.mode {
-        Mode::Fulfil => {
-            let registry = Registry::new(config.ephemeral_cluster.clone());
-            controller::Mode::Fulfil(Arc::new(move |object, now| {
-                draft(object, &config, &registry.profiles(), now)
-            }))
+/// Runs the controllers until they are told to end, and then for as long as a shutdown may take.
+async fn until_told(controllers: impl Future<Output = ()>, mut stop: watch::Receiver<bool>, ready: &Ready) {
+    let mut controllers = std::pin::pin!(controllers);
+    tokio::select! {
+        () = &mut controllers => {}
+        _ = stop.wait_for(|stop| *stop) => {
+            tracing::info!(seconds = SHUTDOWN.as_secs(), "ending: finishing what has begun");
+            ready.set(false);
+            if timeout(SHUTDOWN, controllers).await.is_err() {
+                tracing::warn!("ended with looks that had begun");
+            }
         }
-        Mode::Proxy | Mode::Off => controller::Mode::Proxy,
-    };
-    Ok(Options {
-        mode,
-        hub,
-        settings,
-        build_clusters: Sites::Directory(build_clusters, trust),
-        patience: PATIENCE,
-        build_cluster_call,
-        build_cluster_patience: BUILD_CLUSTER_PATIENCE,
-        instance,
-        now,
-    })
-}
-
-fn claim_options(config: &Config, client: Client, instance: &str) -> claims::Options {
-    claims::Options {
-        hub: claims::hub::Hub::new(client, &config.cluster_claim.credentials_namespace),
-        settings: config.into(),
-        patience: PATIENCE,
-        instance: instance.to_owned(),
-        now,
     }
 }
 

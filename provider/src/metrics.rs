@@ -1,63 +1,46 @@
 //! What is counted: the metrics of the upstream controller under their names, and our own.
 
 mod bounded;
+pub mod carries;
+mod claims;
+pub mod cleanups;
 mod clusters;
 mod hub;
+mod jobs;
 mod pools;
+mod spaces;
 
 use std::{
     fmt,
-    sync::{Arc, Mutex, PoisonError, Weak},
+    sync::{Arc, atomic::AtomicU64},
     time::Duration,
 };
 
-use jiff::Timestamp;
 use prometheus_client::{
     encoding::{EncodeLabelSet, text},
-    metrics::{
-        counter::Counter,
-        family::{Family, MetricConstructor},
-        gauge::Gauge,
-        histogram::Histogram,
-        info::Info,
-    },
+    metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram, info::Info},
     registry::{Registry, Unit},
-};
-use std::sync::atomic::AtomicU64;
-use testplatform_apis::{
-    foreign::ephemeral_cluster::conditions::{CLUSTER_READY, PROW_JOB_COMPLETED, TEST_COMPLETED},
-    names::{
-        ephemeral_cluster::{KONFLUX_CLUSTER, KONFLUX_TENANT},
-        ours,
-    },
 };
 
 use self::{
-    bounded::{FirstCome, most_frequent},
-    clusters::Clusters,
-    hub::Hub,
-    pools::Pools,
+    carries::Carries, claims::Claims, cleanups::Cleanups, clusters::Clusters, hub::Hub, jobs::Jobs,
+    pools::Pools, spaces::Spaces,
 };
-use crate::{
-    claims,
-    cluster_claim::object::ClusterClaim,
-    controller::{Controller, queue::Queue},
-    ephemeral_cluster::{
-        object::EphemeralCluster,
-        status::{Phase, Status},
-    },
-    watch::Health,
-};
+use crate::{controller::queue::Queue, watch::Health};
 
-/// Upstream's buckets: five minutes to three hours.
-const MINUTES: [f64; 9] = [300.0, 600.0, 900.0, 1800.0, 3600.0, 5400.0, 7200.0, 9000.0, 10_800.0];
 /// From what nobody notices to what somebody has to look into.
 const SECONDS: [f64; 9] = [0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0, 120.0];
 /// How many values a label with tenant text may have; the rest is `other`.
 const MOST: usize = 100;
 
 /// Every metric by the name under which Prometheus has it, for rules and panels; histograms without `_bucket`, `_sum` and `_count`.
-pub const EXPORTED: [&str; 23] = [
+pub const EXPORTED: [&str; 31] = [
+    "carry_count",
+    "carry_failures_total",
+    "carry_looks_total",
+    "carry_secrets_total",
+    "carry_success_timestamp_seconds",
+    "cleanup_teardowns_total",
     "cluster_count",
     "clusterclaim_count",
     "clusterpool_count",
@@ -81,22 +64,9 @@ pub const EXPORTED: [&str; 23] = [
     "provider_queue_wait_seconds",
     "provider_undecodable_objects",
     "provider_watch_lag_seconds",
+    "space_count",
+    "space_tokens_total",
 ];
-
-/// Labels of upstream's gauge.
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Kind {
-    konflux_cluster: String,
-    konflux_tenant: String,
-    cluster_profile: String,
-    workflow: String,
-    phase: String,
-}
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Workflow {
-    workflow: String,
-}
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct Failure {
@@ -114,32 +84,13 @@ macro_rules! named {
 }
 named!(queue, watch, cluster, kind);
 
-/// Labels of the gauge of ClusterClaims. Pools are an administrator's, so there are few.
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Claimed {
-    pool: String,
-    state: &'static str,
-}
-
-#[derive(Clone)]
-struct Course;
-
-impl MetricConstructor<Histogram> for Course {
-    fn new_metric(&self) -> Histogram {
-        Histogram::new(MINUTES)
-    }
-}
-
 /// Handles to all metrics; clones share them.
 #[derive(Clone)]
 pub struct Metrics(Arc<Inner>);
 
 struct Inner {
-    count: Family<Kind, Gauge>,
-    claimed: Family<Claimed, Gauge>,
-    provisioning: Family<Workflow, Histogram, Course>,
-    deprovisioning: Family<Workflow, Histogram, Course>,
-    workflows: FirstCome,
+    jobs: Jobs,
+    claims: Claims,
     failures: Family<Failure, Counter>,
     waiting: Histogram,
     queue_age: Family<queue, Gauge<f64, AtomicU64>>,
@@ -151,20 +102,17 @@ struct Inner {
     pools: Pools,
     clusters: Clusters,
     hub: Hub,
+    spaces: Spaces,
+    carries: Carries,
+    cleanups: Cleanups,
     registry: Registry,
-    /// What gauges are read from when somebody asks.
-    source: Mutex<Weak<Controller>>,
-    /// The same, for ClusterClaims.
-    claims: Mutex<Weak<claims::Controller>>,
 }
 
 impl Default for Metrics {
     fn default() -> Self {
         let mut registry = Registry::default();
-        let count = Family::<Kind, Gauge>::default();
-        let claimed = Family::<Claimed, Gauge>::default();
-        let provisioning = Family::<Workflow, Histogram, Course>::new_with_constructor(Course);
-        let deprovisioning = Family::<Workflow, Histogram, Course>::new_with_constructor(Course);
+        let jobs = Jobs::default();
+        let claims = Claims::default();
         let failures = Family::<Failure, Counter>::default();
         let waiting = Histogram::new(SECONDS);
         let queue_age = Family::<queue, Gauge<f64, AtomicU64>>::default();
@@ -176,18 +124,18 @@ impl Default for Metrics {
         let pools = Pools::default();
         let clusters = Clusters::default();
         let hub = Hub::default();
+        let spaces = Spaces::default();
+        let carries = Carries::default();
+        let cleanups = Cleanups::default();
 
-        registry.register("ephemeralcluster_count", "EphemeralClusters that there are", count.clone());
-        registry.register("clusterclaim_count", "ClusterClaims that are served here", claimed.clone());
+        jobs.register(&mut registry);
+        claims.register(&mut registry);
         pools.register(&mut registry);
         clusters.register(&mut registry);
         hub.register(&mut registry);
-        for (name, help, metric) in [
-            ("ephemeralcluster_provisioning_duration", "From creation to Ready", &provisioning),
-            ("ephemeralcluster_deprovisioning_duration", "From the signal to the job's end", &deprovisioning),
-        ] {
-            registry.register_with_unit(name, help, Unit::Seconds, metric.clone());
-        }
+        spaces.register(&mut registry);
+        carries.register(&mut registry);
+        cleanups.register(&mut registry);
         registry.register("provider_action_errors", "Actions and reads that failed", failures.clone());
         registry.register_with_unit(
             "provider_queue_wait",
@@ -221,11 +169,8 @@ impl Default for Metrics {
             Info::new([("version", env!("CARGO_PKG_VERSION"))]),
         );
         Self(Arc::new(Inner {
-            count,
-            claimed,
-            provisioning,
-            deprovisioning,
-            workflows: FirstCome::new(MOST),
+            jobs,
+            claims,
             failures,
             waiting,
             queue_age,
@@ -237,9 +182,10 @@ impl Default for Metrics {
             pools,
             clusters,
             hub,
+            spaces,
+            carries,
+            cleanups,
             registry,
-            source: Mutex::default(),
-            claims: Mutex::default(),
         }))
     }
 }
@@ -247,29 +193,15 @@ impl Default for Metrics {
 impl Metrics {
     /// Everything in the text format of `OpenMetrics`.
     pub fn encode(&self) -> Result<String, fmt::Error> {
-        let controller = self.0.source.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
-        if let Some(controller) = controller {
-            self.refresh(&controller);
-        }
-        let claims = self.0.claims.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
-        if let Some(claims) = claims {
-            self.refresh_claims(&claims);
-        }
+        self.refresh_jobs();
+        self.refresh_claims();
         self.refresh_pools();
         self.refresh_clusters();
+        self.refresh_spaces();
+        self.refresh_carries();
         let mut out = String::new();
         text::encode(&mut out, &self.0.registry)?;
         Ok(out)
-    }
-
-    /// From now on gauges are read from this controller.
-    pub fn attach(&self, controller: &Arc<Controller>) {
-        *self.0.source.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(controller);
-    }
-
-    /// From now on gauges of ClusterClaims are read from this controller.
-    pub fn attach_claims(&self, controller: &Arc<claims::Controller>) {
-        *self.0.claims.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(controller);
     }
 
     /// This replica is the one that acts, or not.
@@ -287,80 +219,6 @@ impl Metrics {
         self.0.failures.get_or_create(&Failure { action, reason }).inc();
     }
 
-    /// A status was written over that of an object. Counts what happens once in a life.
-    pub fn transition(&self, object: &EphemeralCluster, status: &Status) {
-        let stored = &object.status.value;
-        let created = object.metadata.creation_timestamp.as_ref().map(|time| time.0);
-        let workflow = || Workflow { workflow: self.0.workflows.admit(&workflow(object)) };
-        // The name of the Secret stays once it is there, so this is counted once however often it flaps.
-        if stored.secret_ref.is_empty()
-            && !status.secret_ref.is_empty()
-            && let Some(seconds) = between(created, at(status, CLUSTER_READY))
-        {
-            self.0.provisioning.get_or_create(&workflow()).observe(seconds);
-        }
-        let signalled = at(stored, TEST_COMPLETED).or_else(|| at(status, TEST_COMPLETED));
-        if stored.phase != Some(Phase::Deprovisioned)
-            && status.phase == Some(Phase::Deprovisioned)
-            && let Some(seconds) = between(signalled, at(status, PROW_JOB_COMPLETED))
-        {
-            self.0.deprovisioning.get_or_create(&workflow()).observe(seconds);
-        }
-    }
-
-    /// The finalizer was taken off an object that is being deleted: its end has no status any more that would tell of it.
-    pub fn let_go(&self, object: &EphemeralCluster, now: Timestamp) {
-        let stored = &object.status.value;
-        let over = matches!(stored.phase, Some(Phase::Deprovisioned | Phase::Failed));
-        if object.is_deleted()
-            && !over
-            && let Some(seconds) = between(at(stored, TEST_COMPLETED), Some(now))
-        {
-            let workflow = Workflow { workflow: self.0.workflows.admit(&workflow(object)) };
-            self.0.deprovisioning.get_or_create(&workflow).observe(seconds);
-        }
-    }
-
-    fn refresh(&self, controller: &Controller) {
-        let inner = &*self.0;
-        let objects = controller.caches().ephemeral_clusters.state();
-        let kinds: Vec<[String; 4]> = objects.iter().map(|object| kind_of(object)).collect();
-        let kinds = most_frequent(kinds, MOST);
-        inner.count.clear();
-        for (object, [konflux_cluster, konflux_tenant, cluster_profile, workflow]) in
-            objects.iter().zip(kinds)
-        {
-            let phase = object.status.value.phase.map(|phase| format!("{phase:?}")).unwrap_or_default();
-            let kind = Kind { konflux_cluster, konflux_tenant, cluster_profile, workflow, phase };
-            inner.count.get_or_create(&kind).inc();
-        }
-        let bad = objects.iter().filter(|o| o.spec.error.is_some() || o.status.error.is_some()).count();
-        set(&inner.undecodable, &kind { kind: "EphemeralCluster".into() }, bad);
-        let jobs = controller.caches().prow_jobs.state();
-        let bad = jobs.iter().filter(|o| o.spec.error.is_some() || o.status.error.is_some()).count();
-        set(&inner.undecodable, &kind { kind: "ProwJob".into() }, bad);
-        self.refresh_loops(&controller.queues(), controller.health());
-        inner.up.clear();
-        for (name, error) in controller.build_clusters().states() {
-            inner.up.get_or_create(&cluster { cluster: name }).set(error.is_none().into());
-        }
-    }
-
-    fn refresh_claims(&self, controller: &claims::Controller) {
-        let inner = &*self.0;
-        let claims = controller.caches().claims.state();
-        let claims: Vec<_> = claims.iter().filter(|claim| claim.is_marked()).collect();
-        let pools: Vec<[String; 1]> =
-            claims.iter().map(|claim| [format!("{}/{}", claim.namespace(), claim.pool())]).collect();
-        inner.claimed.clear();
-        for (claim, [pool]) in claims.iter().zip(most_frequent(pools, MOST)) {
-            inner.claimed.get_or_create(&Claimed { pool, state: progress(claim) }).inc();
-        }
-        let bad = claims.iter().filter(|o| o.spec.error.is_some() || o.status.error.is_some()).count();
-        set(&inner.undecodable, &kind { kind: "ClusterClaim".into() }, bad);
-        self.refresh_loops(&controller.queues(), controller.health());
-    }
-
     fn refresh_loops(&self, queues: &[(&'static str, &Queue)], healths: &[Health]) {
         let inner = &*self.0;
         for (name, waiting) in queues {
@@ -375,74 +233,33 @@ impl Metrics {
     }
 }
 
-/// How far a ClusterClaim is.
-fn progress(claim: &ClusterClaim) -> &'static str {
-    let published = claim.annotation(ours::CREDENTIALS_REVISION).is_some();
-    match (claim.is_deleted(), claim.assigned().is_some(), published) {
-        (true, _, _) => "releasing",
-        (false, false, _) => "queued",
-        (false, true, false) => "assigned",
-        (false, true, true) => "published",
-    }
-}
-
 fn set<L: Clone + std::hash::Hash + Eq>(family: &Family<L, Gauge>, labels: &L, value: usize) {
     family.get_or_create(labels).set(i64::try_from(value).unwrap_or(i64::MAX));
-}
-
-/// Konflux cluster, tenant, cluster profile and workflow.
-fn kind_of(object: &EphemeralCluster) -> [String; 4] {
-    let annotation = |key| object.annotation(key).unwrap_or_default().to_owned();
-    let profile = object.spec.value.ci_operator.test.cluster_profile.clone();
-    [annotation(KONFLUX_CLUSTER), annotation(KONFLUX_TENANT), profile, workflow(object)]
-}
-
-/// As upstream names it: with the management cluster where that decides how long it takes.
-fn workflow(object: &EphemeralCluster) -> String {
-    let test = &object.spec.value.ci_operator.test;
-    if test.workflow == "hypershift-hostedcluster-workflow" && !test.management_cluster.is_empty() {
-        return format!("{}_{}", test.workflow, test.management_cluster);
-    }
-    test.workflow.clone()
-}
-
-/// When a condition became True.
-fn at(status: &Status, type_: &str) -> Option<Timestamp> {
-    let condition = status.conditions.iter().find(|c| c.type_ == type_)?;
-    condition.last_transition_time.filter(|_| condition.status == "True")
-}
-
-fn between(from: Option<Timestamp>, to: Option<Timestamp>) -> Option<f64> {
-    Some(to?.duration_since(from?).as_secs_f64().max(0.0))
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
 
+    use jiff::Timestamp;
     use testplatform_apis::hub::Facts;
 
-    use super::*;
-    use crate::cluster_pool::seen::{Looked, Seen, State};
+    use super::{carries::Carrying, cleanups::Teardown, *};
+    use crate::{
+        carry::seen::Standing as Carry,
+        cluster_pool::seen::{Looked, Seen, State},
+        config::Carried,
+        execute::Reason,
+    };
 
     #[test]
     fn what_is_exported_is_what_is_said_to_be() {
         let metrics = Metrics::default();
         let inner = &*metrics.0;
         // A family without a value is not exported.
-        let sort = Kind {
-            konflux_cluster: String::new(),
-            konflux_tenant: String::new(),
-            cluster_profile: String::new(),
-            workflow: String::new(),
-            phase: String::new(),
-        };
-        inner.count.get_or_create(&sort).inc();
-        let workflow = Workflow { workflow: String::new() };
-        inner.provisioning.get_or_create(&workflow).observe(1.0);
-        inner.deprovisioning.get_or_create(&workflow).observe(1.0);
+        inner.jobs.count_one();
         metrics.failed("action", "reason");
-        inner.claimed.get_or_create(&Claimed { pool: String::new(), state: "queued" }).inc();
+        inner.claims.count_one();
         inner.clusters.count_one();
         metrics.looked_at_pool("annotated");
         metrics.told_of_pool("Refreshed");
@@ -452,6 +269,22 @@ mod tests {
             &("ns".into(), "pool".into()),
             Some(Looked { state: State::Refreshing, remaining: Some(3) }),
         );
+        metrics.issued_token();
+        let spaces = Arc::new(crate::spaces::seen::Seen::default());
+        metrics.attach_spaces(&spaces);
+        spaces.saw("space", Some(crate::spaces::seen::Standing::Published));
+        spaces.saw("another", Some(crate::spaces::seen::Standing::Failing));
+        spaces.saw("another", None);
+        let carries = Arc::new(crate::carry::seen::Seen::new(&[Carried::Claims]));
+        metrics.attach_carries(&carries);
+        carries.saw("claim", Some(Carry::Carried));
+        carries.saw("another", Some(Carry::Failing));
+        carries.saw("another", None);
+        metrics.carried(Carry::Carried, Timestamp::UNIX_EPOCH);
+        metrics.not_carried(Reason::Unreachable);
+        metrics.carried_secret(Carrying::Written);
+        metrics.begin_cleanups();
+        metrics.decided_teardown(Teardown::Told);
         inner.queue_age.get_or_create(&queue { queue: String::new() }).set(0.0);
         set(&inner.queue_length, &queue { queue: String::new() }, 0);
         inner.watch_lag.get_or_create(&watch { watch: String::new() }).set(0.0);
@@ -465,8 +298,15 @@ mod tests {
         let samples = text.lines().filter(|line| !line.starts_with('#'));
         let plain = |name| {
             // These end like a part of a histogram and are none.
-            if ["cluster_count", "clusterclaim_count", "clusterpool_count", "ephemeralcluster_count"]
-                .contains(&name)
+            if [
+                "carry_count",
+                "cluster_count",
+                "clusterclaim_count",
+                "clusterpool_count",
+                "ephemeralcluster_count",
+                "space_count",
+            ]
+            .contains(&name)
             {
                 return name;
             }
@@ -482,7 +322,21 @@ mod tests {
             "hub_clusters{backend=\"hypershift\"} 7",
             "hub_clusters_provisioning{backend=\"hypershift\"} 2",
             "hub_healthy{} 1",
+            "space_count{state=\"published\"} 1",
+            "space_count{state=\"failing\"} 0",
+            "space_tokens_total 1",
             "hub_facts_written_timestamp_seconds{} 1767225600.0",
+            "carry_count{state=\"carried\"} 1",
+            "carry_count{state=\"failing\"} 0",
+            "carry_looks_total{outcome=\"carried\"} 1",
+            "carry_looks_total{outcome=\"failing\"} 1",
+            "carry_looks_total{outcome=\"waiting\"} 0",
+            "carry_failures_total{reason=\"unreachable\"} 1",
+            "carry_secrets_total{action=\"written\"} 1",
+            "carry_secrets_total{action=\"removed\"} 0",
+            "carry_success_timestamp_seconds{} 0.0",
+            "cleanup_teardowns_total{outcome=\"told\"} 1",
+            "cleanup_teardowns_total{outcome=\"held\"} 0",
         ] {
             assert!(text.lines().any(|l| l == line), "{line} is missing: {text}");
         }

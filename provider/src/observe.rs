@@ -5,9 +5,8 @@ mod source;
 use std::{sync::Arc, time::Duration};
 
 use jiff::Timestamp;
-use kube::api::ListParams;
 use serde_json::Value;
-use testplatform_apis::names::{ShortName, ephemeral_cluster::LABEL};
+use testplatform_apis::names::ephemeral_cluster::LABEL;
 
 use crate::{
     build_clusters::{BuildClusters, Found, Here},
@@ -102,17 +101,18 @@ impl Observer {
         let decode = |error: serde_json::Error| bug("get_ephemeral_cluster", &error.to_string());
         let whole = serde_json::to_value(whole).map_err(decode)?;
         let object: EphemeralCluster = serde_json::from_value(whole.clone()).map_err(decode)?;
-        // A longer name is no label value, so no job has it there.
-        let mut jobs: Vec<Arc<ProwJob>> = Vec::new();
-        if ShortName::try_from(name).is_ok() {
-            let of_it = ListParams::default().labels(&format!("{LABEL}={name}"));
-            let list = self.call("list_prow_jobs", self.hub.prow_jobs().list(&of_it)).await?;
-            jobs.extend(list.items.into_iter().map(Arc::new));
-        }
-        // Our own, should somebody have taken its label away.
+        // Each by its name: a list by label costs the API server a look at every job that there is. Ours has the name that its
+        // uid makes, whoever made it and whatever became of its label. One of another name is of a controller that was here before,
+        // and was there when the watch of jobs began.
         let own = name_for(object.uid());
-        if !jobs.iter().any(|job| job.name() == own) {
-            jobs.extend(self.call("get_prow_job", self.hub.prow_jobs().get_opt(&own)).await?.map(Arc::new));
+        let mut names = self.caches.names_of_jobs(name);
+        names.insert(own.clone());
+        let mut jobs = Vec::with_capacity(names.len());
+        for job in &names {
+            let found = self.call("get_prow_job", self.hub.prow_jobs().get_opt(job)).await?;
+            jobs.extend(
+                found.filter(|job| job.name() == own || job.label(LABEL) == Some(name)).map(Arc::new),
+            );
         }
         let draft = match &self.draft {
             Some(draft) if is_unbound(&object) => Some(draft(&whole, (self.now)())),

@@ -19,6 +19,6 @@ pub(crate) mod write;
 
 pub use owner::{Labelled, Owner};
 pub use read::Key;
-pub(crate) use read::Reader;
+pub(crate) use read::{Reader, is_as_stamped};
 pub use vault::Vault;
 pub use verdict::{Action, Followed, Source, Told, Verdict, compare, follow};

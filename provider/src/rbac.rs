@@ -1,16 +1,20 @@
 //! What the provider may do: one table of what it calls, from which the manifests are made.
 
+mod carry;
+mod cleanup;
 mod clusters;
+mod grants;
+mod spaces;
 
-use testplatform_apis::{hub::CONFIG_MAP, template::Backend};
+use testplatform_apis::template::Backend;
 
+pub use carry::{CARRY_GRANTS, ON_HUB as CARRIER_ON_HUB};
+pub use cleanup::CLEANUP_GRANTS;
 pub use clusters::CLUSTER_GRANTS;
+pub use grants::{FACT_GRANTS, GRANTS, POOL_GRANTS};
+pub use spaces::SPACE_GRANTS;
 
-use crate::{
-    build_clusters::SECRETS,
-    config::{Config, Mode, Switch},
-    hub_facts::{AGENTS, SUPPORTED},
-};
+use crate::config::{Carried, Cleaned, Config, Mode, Switch};
 
 /// Where something is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +47,20 @@ pub enum Place {
     HyperShift,
     /// In each namespace of an inventory of hosts.
     Inventory,
+    /// On the hub, in every namespace: spaces.
+    Spaces,
+    /// In the namespace of the credentials of spaces.
+    SpaceCredentials,
+    /// Beside the claims: their composites.
+    Claims,
+    /// Beside the claims: composites in the namespaces of tenants.
+    TestClusters,
+    /// Beside the claims: themselves, where they are cleaned up.
+    CleanedClaims,
+    /// The same of composites in the namespaces of tenants.
+    CleanedTestClusters,
+    /// Beside the claims, in every namespace: the runs that own them.
+    Owners,
 }
 
 /// Calls of one kind, and what for.
@@ -66,269 +84,6 @@ pub struct Grant {
 
 /// Stands for the Lease's configured name.
 const LEASE_NAME: &str = "(lease)";
-
-/// Everything that the provider calls.
-pub const GRANTS: &[Grant] = &[
-    Grant {
-        place: Place::EphemeralClusters,
-        group: "ci.openshift.io",
-        resource: "ephemeralclusters",
-        names: &[],
-        verbs: &["get", "list", "watch", "patch"],
-        proxy: true,
-        why: "What is asked for. The finalizer and annotations are patched, the spec never.",
-    },
-    Grant {
-        place: Place::EphemeralClusters,
-        group: "ci.openshift.io",
-        resource: "ephemeralclusters/status",
-        names: &[],
-        verbs: &["patch"],
-        proxy: false,
-        why: "What became of it.",
-    },
-    Grant {
-        place: Place::EphemeralClusters,
-        group: "",
-        resource: "secrets",
-        names: &[],
-        verbs: &["get", "list", "watch", "create", "patch", "delete"],
-        proxy: true,
-        why: "Published credentials. Nothing else that is secret may live in this namespace.",
-    },
-    Grant {
-        place: Place::EphemeralClusters,
-        group: "events.k8s.io",
-        resource: "events",
-        names: &[],
-        verbs: &["create"],
-        proxy: true,
-        why: "Transitions, for whoever watches an EphemeralCluster.",
-    },
-    Grant {
-        place: Place::ProwJobs,
-        group: "prow.k8s.io",
-        resource: "prowjobs",
-        names: &[],
-        verbs: &["get", "list", "watch"],
-        proxy: true,
-        why: "How far the jobs are, and where they run.",
-    },
-    Grant {
-        place: Place::ProwJobs,
-        group: "prow.k8s.io",
-        resource: "prowjobs",
-        names: &[],
-        verbs: &["create", "patch"],
-        proxy: false,
-        why: "Jobs are made, taken over from another controller, and aborted.",
-    },
-    Grant {
-        place: Place::ProwJobs,
-        group: "prow.k8s.io",
-        resource: "prowjobs/status",
-        names: &[],
-        verbs: &["patch"],
-        proxy: false,
-        why: "Aborting, should the definition of ProwJobs ever get a status subresource.",
-    },
-    Grant {
-        place: Place::Lease,
-        group: "coordination.k8s.io",
-        resource: "leases",
-        names: &[],
-        verbs: &["create"],
-        proxy: true,
-        why: "One replica acts. RBAC cannot restrict creation by name.",
-    },
-    Grant {
-        place: Place::Lease,
-        group: "coordination.k8s.io",
-        resource: "leases",
-        names: &[LEASE_NAME],
-        verbs: &["get", "patch"],
-        proxy: true,
-        why: "One replica acts.",
-    },
-    Grant {
-        place: Place::BuildCluster,
-        group: "",
-        resource: "namespaces",
-        names: &[],
-        verbs: &["list", "watch"],
-        proxy: true,
-        why: "Where a job runs: ci-operator labels its namespace with the job's name.",
-    },
-    Grant {
-        place: Place::BuildCluster,
-        group: "",
-        resource: "secrets",
-        names: &SECRETS,
-        verbs: &["get", "list", "watch"],
-        proxy: true,
-        why: "Credentials that a job made, and whether it was told to end. No other Secret can be read.",
-    },
-    Grant {
-        place: Place::BuildCluster,
-        group: "",
-        resource: "secrets",
-        names: &[],
-        verbs: &["create"],
-        proxy: false,
-        why: "Tells a job to end. RBAC cannot restrict creation by name.",
-    },
-    Grant {
-        place: Place::Hive,
-        group: "hive.openshift.io",
-        resource: "clusterclaims",
-        names: &[],
-        verbs: &["get", "list", "watch", "patch"],
-        proxy: true,
-        why: "Who asks for a cluster, and who waits before. Annotations are patched, the spec never.",
-    },
-    Grant {
-        place: Place::Hive,
-        group: "hive.openshift.io",
-        resource: "clusterpools",
-        names: &[],
-        verbs: &["list", "watch"],
-        proxy: true,
-        why: "Why somebody waits.",
-    },
-    Grant {
-        place: Place::Hive,
-        group: "hive.openshift.io",
-        resource: "clusterdeployments",
-        names: &[],
-        verbs: &["get", "list", "watch"],
-        proxy: true,
-        why: "Whose a cluster is, and how it is. Claimed ones Hive opens further, each to the subject that its claim names.",
-    },
-    Grant {
-        place: Place::Hive,
-        group: "events.k8s.io",
-        resource: "events",
-        names: &[],
-        verbs: &["create"],
-        proxy: true,
-        why: "Transitions, for whoever watches a ClusterClaim.",
-    },
-    Grant {
-        place: Place::Credentials,
-        group: "",
-        resource: "secrets",
-        names: &[],
-        verbs: &["get", "list", "watch", "create", "patch", "delete"],
-        proxy: true,
-        why: "Published credentials. Nothing else that is secret may live in this namespace.",
-    },
-];
-
-/// Everything that is called where ClusterPools are looked after, whatever is done about EphemeralClusters.
-pub const POOL_GRANTS: &[Grant] = &[
-    Grant {
-        place: Place::ClusterPools,
-        group: "hive.openshift.io",
-        resource: "clusterpools",
-        names: &[],
-        verbs: &["patch"],
-        proxy: true,
-        why: "One annotation is patched, the spec never.",
-    },
-    Grant {
-        place: Place::ClusterPools,
-        group: "hive.openshift.io",
-        resource: "clusterclaims",
-        names: &[],
-        verbs: &["list"],
-        proxy: true,
-        why: "How many claims wait.",
-    },
-    Grant {
-        place: Place::ClusterPools,
-        group: "events.k8s.io",
-        resource: "events",
-        names: &[],
-        verbs: &["create"],
-        proxy: true,
-        why: "Transitions, for whoever watches a pool.",
-    },
-    Grant {
-        place: Place::PoolsAnywhere,
-        group: "hive.openshift.io",
-        resource: "clusterpools",
-        names: &[],
-        verbs: &["get", "list", "watch"],
-        proxy: true,
-        why: "What is asked for, and pools of the same name elsewhere.",
-    },
-    Grant {
-        place: Place::PoolsAnywhere,
-        group: "hive.openshift.io",
-        resource: "clusterdeployments",
-        names: &[],
-        verbs: &["list", "watch"],
-        proxy: true,
-        why: "The clusters of the pools, each in a namespace of its own. They refer to Secrets and hold none.",
-    },
-    Grant {
-        place: Place::PoolsAnywhere,
-        group: "hive.openshift.io",
-        resource: "clusterimagesets",
-        names: &[],
-        verbs: &["get"],
-        proxy: true,
-        why: "Whether another release is under the name that a pool refers to.",
-    },
-];
-
-/// Everything that is called where the hub tells of itself, whatever else is done.
-pub const FACT_GRANTS: &[Grant] = &[
-    Grant {
-        place: Place::Facts,
-        group: "",
-        resource: "configmaps",
-        names: &[CONFIG_MAP],
-        verbs: &["get", "create", "patch"],
-        proxy: true,
-        why: "What is told of the hub. Creation by server-side apply knows the name, so it can be restricted by it.",
-    },
-    clusters(Backend::HyperShift),
-    clusters(Backend::ClusterApi),
-    clusters(Backend::Caas),
-    clusters(Backend::Osac),
-    Grant {
-        place: Place::HyperShift,
-        group: "",
-        resource: "configmaps",
-        names: &[SUPPORTED],
-        verbs: &["get"],
-        proxy: true,
-        why: "Which versions HyperShift can make.",
-    },
-    Grant {
-        place: Place::Inventory,
-        group: AGENTS.group,
-        resource: AGENTS.plural,
-        names: &[],
-        verbs: &["list"],
-        proxy: true,
-        why: "How many hosts of a class are free.",
-    },
-];
-
-const fn clusters(backend: Backend) -> Grant {
-    let kind = backend.cluster_kind();
-    Grant {
-        place: Place::Clusters(backend),
-        group: kind.group,
-        resource: kind.plural,
-        names: &[],
-        verbs: &["list"],
-        proxy: true,
-        why: "How many clusters there are, and how many of them never were ready.",
-    }
-}
 
 /// Whose the rights are.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -359,7 +114,9 @@ pub fn hub(config: &Config, account: &ServiceAccount) -> String {
     ];
     let (claims, pools) = (config.cluster_claim.mode == Switch::On, config.cluster_pool.is_on());
     let (templated, facts) = (config.clusters.is_on(), config.hub_facts.is_on());
-    if config.ephemeral_cluster.mode != Mode::Off || !(claims || pools || templated || facts) {
+    let (spaces, carry, cleanup) = (config.spaces.is_on(), config.carry.is_on(), config.cleanup.is_on());
+    let beside = claims || pools || templated || facts || spaces || carry || cleanup;
+    if config.ephemeral_cluster.mode != Mode::Off || !beside {
         parts.push(role("", Place::EphemeralClusters, &config.ephemeral_cluster.namespace));
         parts.push(role("-prowjobs", Place::ProwJobs, &config.prow.namespace));
     }
@@ -404,6 +161,31 @@ pub fn hub(config: &Config, account: &ServiceAccount) -> String {
             parts.push(role("-hub-facts-agents", Place::Inventory, namespace));
         }
     }
+    if spaces {
+        let name = format!("{NAME}-spaces");
+        parts.push(self::role(&name, None, Place::Spaces, config, account));
+        parts.push(role("-spaces", Place::SpaceCredentials, &config.spaces.credentials_namespace));
+    }
+    for flavour in config.carry.flavours.iter().filter(|_| carry) {
+        let place = match flavour {
+            Carried::Claims => Place::Claims,
+            Carried::TestClusters => Place::TestClusters,
+        };
+        let name = format!("{NAME}-carry-{}", flavour.kind().1);
+        parts.push(self::role(&name, None, place, config, account));
+    }
+    for flavour in config.cleanup.flavours.iter().filter(|_| cleanup) {
+        let place = match flavour {
+            Cleaned::Claims => Place::CleanedClaims,
+            Cleaned::TestClusters => Place::CleanedTestClusters,
+        };
+        let name = format!("{NAME}-cleanup-{}", flavour.kind().1);
+        parts.push(self::role(&name, None, place, config, account));
+    }
+    if cleanup {
+        let name = format!("{NAME}-cleanup-owners");
+        parts.push(self::role(&name, None, Place::Owners, config, account));
+    }
     parts.push(role("-lease", Place::Lease, config.lease_namespace()));
     parts.concat()
 }
@@ -441,6 +223,9 @@ fn role(
         .chain(POOL_GRANTS)
         .chain(CLUSTER_GRANTS)
         .chain(FACT_GRANTS)
+        .chain(SPACE_GRANTS)
+        .chain(CARRY_GRANTS)
+        .chain(CLEANUP_GRANTS)
         .filter(is_called)
         .map(|grant| rule(grant, config))
         .collect();

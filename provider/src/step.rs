@@ -5,7 +5,10 @@ use std::{collections::BTreeMap, time::Duration};
 use jiff::SignedDuration;
 use serde_json::Value;
 
-use crate::ephemeral_cluster::{credentials::Credentials, status::Status};
+use crate::{
+    account::Issue,
+    ephemeral_cluster::{credentials::Credentials, status::Status},
+};
 
 /// What is to be done about one object now.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -76,6 +79,8 @@ pub enum Action {
     },
     /// Creates or updates `<ec>-credentials`, controlled by the EphemeralCluster. Fails on a Secret of another owner.
     PublishCredentials(Credentials),
+    /// Makes a token in the cluster, and then does the same with it.
+    IssueCredentials(Box<Issue>),
     /// Deletes `<ec>-credentials`, if the EphemeralCluster controls it.
     WithdrawCredentials,
     /// Tells whoever watches the EphemeralCluster.

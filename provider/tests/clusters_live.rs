@@ -66,10 +66,16 @@ async fn clusters_of_every_kind() -> anyhow::Result<()> {
     nest.file("kubeconfig", &own)?;
     // Before any kind is there: said, and waited for.
     let mut provider = start(&nest)?;
-    tokio::time::sleep(Duration::from_secs(2)).await;
-    provider.check()?;
-    let said = log(&provider)?;
-    ensure!(said.contains("this hub has no hostedclusters of hypershift.openshift.io"), "{said}");
+    let missing = "this hub has no hostedclusters of hypershift.openshift.io";
+    let says = async {
+        while !log(&provider)?.contains(missing) {
+            provider.check()?;
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        anyhow::Ok(())
+    };
+    let said = tokio::time::timeout(SOON, says).await;
+    said.with_context(|| format!("it does not say: {missing}\n{}", provider.tail()))??;
     provider.terminate();
 
     for kind in [HOSTED, CAPI, INSTANCE, ORDER] {

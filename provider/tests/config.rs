@@ -249,6 +249,42 @@ fn the_schema_accepts_what_is_accepted_and_nothing_unknown() {
     "hubFacts: { classes: { metal: { agents: { namespace: '' } } } }\n",
     "provider.yaml:1:54: hubFacts.classes.metal.agents.namespace: must be the name of a namespace: lower-case letters, digits and -, at most 63"
 )]
+#[case::spaces_server(
+    "spaces: { mode: 'on' }\n",
+    "provider.yaml:1:1: spaces.apiServer: is missing: name the API server as tenants reach it"
+)]
+#[case::spaces_plain(
+    "spaces: { apiServer: 'http://api.hub:6443' }\n",
+    "provider.yaml:1:22: spaces.apiServer: must be a URL such as https://api.hub.example.com:6443"
+)]
+#[case::spaces_token(
+    "spaces: { tokenLifetime: 5m }\n",
+    "provider.yaml:1:26: spaces.tokenLifetime: must be at least 10m: Kubernetes gives no shorter ones"
+)]
+#[case::carry_hubs(
+    "carry: { mode: 'on' }\n",
+    "provider.yaml:1:1: carry.hubs: is missing: name the hubs by their ProviderConfigs, each with a kubeconfig"
+)]
+#[case::carry_poll(
+    "carry: { poll: 1s }\n",
+    "provider.yaml:1:16: carry.poll: must be at least 10s: each look reads every Secret of every claim"
+)]
+#[case::cleanup_flavours(
+    "cleanup: { mode: 'on', flavours: [] }\n",
+    "provider.yaml:1:34: cleanup.flavours: is empty: name claims, testClusters or both"
+)]
+#[case::cleanup_poll(
+    "cleanup: { poll: 1s }\n",
+    "provider.yaml:1:18: cleanup.poll: must be at least 10s: each look reads every run that owns a claim"
+)]
+#[case::carry_hub(
+    "carry: { hubs: { Hub: { kubeconfig: /k } } }\n",
+    "provider.yaml:1:23: carry.hubs.Hub: must be the name of a ProviderConfig: lower-case letters, digits, - and ., at most 253"
+)]
+#[case::spaces_namespace(
+    "spaces: { credentialsNamespace: a.b }\n",
+    "provider.yaml:1:33: spaces.credentialsNamespace: must be the name of a namespace: lower-case letters, digits and -, at most 63"
+)]
 #[case::timeout(
     "prow: { decoration: { timeout: 4h } }\n",
     "provider.yaml:1:32: prow.decoration.timeout: is set by this provider for each job: leave it out"
@@ -303,5 +339,5 @@ provider.yaml:8:26: ephemeralCluster.privilegedTenants[1]: invalid type: integer
 provider.yaml:8:32: ephemeralCluster.privilegedTenants[3]: must not be empty
 provider.yaml:8:36: ephemeralCluster.privilegedTenants[4]: invalid type: integer `2`, expected a string; put it in quotes
 provider.yaml:10:12: prow.cluster: must not be empty
-provider.yaml:11:1: bogus: unknown field `bogus`, expected one of `ephemeralCluster`, `clusterClaim`, `clusterPool`, `clusters`, `hubFacts`, `prow`, `buildClusters`, `leaderElection`, `http`");
+provider.yaml:11:1: bogus: unknown field `bogus`, expected one of `ephemeralCluster`, `clusterClaim`, `clusterPool`, `clusters`, `hubFacts`, `spaces`, `carry`, `cleanup`, `prow`, `buildClusters`, `leaderElection`, `http`");
 }

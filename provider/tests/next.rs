@@ -6,6 +6,8 @@
     reason = "the lints see helpers of an integration test as production code"
 )]
 
+#[path = "next/account.rs"]
+mod account;
 #[path = "next/differences.rs"]
 mod differences;
 #[path = "next/fixture.rs"]

@@ -36,6 +36,10 @@ pub enum Fulfilled {
     ByHyperShift,
     /// Cluster API, played, likewise.
     ByClusterApi,
+    /// OSAC, played, likewise.
+    ByOsac,
+    /// CaaS and HyperShift behind it, played, likewise.
+    ByCaas,
 }
 
 impl Fulfilled {
@@ -46,7 +50,9 @@ impl Fulfilled {
             | Self::ByActorAlone
             | Self::ByHive
             | Self::ByHyperShift
-            | Self::ByClusterApi => NAMESPACE,
+            | Self::ByClusterApi
+            | Self::ByOsac
+            | Self::ByCaas => NAMESPACE,
             Self::ByActor => ACTED,
         }
     }

@@ -17,8 +17,9 @@ use serde_json::{Value, json};
 
 use crate::kinds::{self, Kind};
 
-/// How long something may take that takes a second or two by itself.
-pub const SOON: Duration = Duration::from_secs(30);
+/// How long something may take that takes a few seconds by itself, on a machine that has much else to do. It promises nothing: where
+/// a time is promised, the scenario says so.
+pub const SOON: Duration = Duration::from_mins(1);
 
 /// A cluster, and who we are to it.
 #[derive(Clone)]

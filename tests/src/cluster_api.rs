@@ -1,26 +1,30 @@
 //! Cluster API, played: Clusters with a topology on a hub, step by step as the real controllers take them.
 //!
-//! Its phase says Provisioned long before anything answers, the kubeconfig is there by then, and nothing is said of each group of nodes:
-//! all as with the real one. Left out is what nobody here looks at: machines, their deployments, classes of clusters.
+//! Its phase says Provisioned long before anything answers, the kubeconfig is there by then, nothing is said of each group of nodes, and
+//! what keeps a cluster from being made is said in the sentence of a condition: all as with the real one. Left out is what nobody here
+//! looks at: machines, their deployments, classes of clusters.
+
+mod objects;
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
 use anyhow::Context as _;
-use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
+pub use objects::{ENDING, LOST_QUORUM};
+
 use crate::{
     cluster::{At, Cluster, at, has},
-    hive::objects::{kubeconfig, text, token},
+    hive::objects::text,
     hypershift::CLUSTERS,
     kinds::{SECRET, TOPOLOGY},
     manifests,
-    player::{Player, Said, Since, play, told},
+    player::{Player, Said, Since, Troubles, play, tenant, told},
 };
 
 /// What the backend is called.
@@ -33,9 +37,8 @@ const FINALIZER: &str = "cluster.cluster.x-k8s.io";
 const MAKING: Duration = Duration::from_millis(500);
 /// From a change that is asked for until it has reached the machines.
 const CHANGING: Duration = Duration::from_millis(700);
-/// From being told to end until it has ended.
-const ENDING: Duration = Duration::from_millis(300);
-const LEAST: &str = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size";
+/// How long each part of a cluster takes to go.
+const GOING: Duration = Duration::from_millis(150);
 
 /// Its kind: the real one where it is there, else what we know of it.
 pub fn definitions() -> anyhow::Result<Vec<Value>> {
@@ -65,9 +68,24 @@ pub fn topology(name: &str) -> At {
     at(TOPOLOGY, CLUSTERS, name)
 }
 
+/// How it behaves. Clusters go by their names, or by their tenants where that is said: they are known before they have names.
+#[derive(Clone, Default)]
+struct Behaviour {
+    /// Those that do not answer for the first time.
+    held: BTreeSet<String>,
+    /// Those whose end goes no further than to one of [`ENDING`].
+    ends_at: BTreeMap<String, usize>,
+    /// Those whose control plane is out of order.
+    degraded: BTreeSet<String>,
+    /// By tenant: why there is no infrastructure.
+    blocked: BTreeMap<String, String>,
+    /// By tenant: why that is given up.
+    given_up: BTreeMap<String, String>,
+}
+
 /// Cluster API on one hub, until it is dropped.
 pub struct ClusterApi {
-    held: Arc<Mutex<BTreeSet<String>>>,
+    behaviour: Arc<Mutex<Behaviour>>,
     playing: JoinHandle<()>,
 }
 
@@ -80,25 +98,66 @@ impl Drop for ClusterApi {
 impl ClusterApi {
     /// Begins to play.
     pub fn start(hub: &Cluster) -> Self {
-        let held = Arc::<Mutex<BTreeSet<String>>>::default();
-        let played = Played { hub: hub.clone(), held: Arc::clone(&held), since: Since::default() };
-        Self { held, playing: play(played) }
+        let behaviour = Arc::<Mutex<Behaviour>>::default();
+        let played = Played { hub: hub.clone(), behaviour: Arc::clone(&behaviour), since: Since::default() };
+        Self { behaviour, playing: play(played) }
     }
 
-    /// Lets a Cluster neither answer for the first time nor end until it is let go.
+    fn behave(&self, change: impl FnOnce(&mut Behaviour)) {
+        change(&mut self.behaviour.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Lets a Cluster not answer for the first time until it is let go.
     pub fn hold(&self, cluster: &str) {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner).insert(cluster.to_owned());
+        self.behave(|b| {
+            b.held.insert(cluster.to_owned());
+        });
+    }
+
+    /// Lets the end of a Cluster go no further than to one of [`ENDING`], until it is let go.
+    pub fn hold_end(&self, cluster: &str, at: usize) {
+        self.behave(|b| {
+            b.ends_at.insert(cluster.to_owned(), at);
+        });
     }
 
     /// Lets it answer or end.
     pub fn let_go(&self, cluster: &str) {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner).remove(cluster);
+        self.behave(|b| {
+            b.held.remove(cluster);
+            b.ends_at.remove(cluster);
+        });
+    }
+
+    /// Takes the control plane of a Cluster out of order, or puts it right.
+    pub fn degrade(&self, cluster: &str, degraded: bool) {
+        self.behave(|b| {
+            if degraded {
+                b.degraded.insert(cluster.to_owned())
+            } else {
+                b.degraded.remove(cluster)
+            };
+        });
+    }
+
+    /// Lets no Cluster of a tenant have any infrastructure, and says why.
+    pub fn block(&self, tenant: &str, why: &str) {
+        self.behave(|b| {
+            b.blocked.insert(tenant.to_owned(), why.to_owned());
+        });
+    }
+
+    /// Gives that infrastructure up, as controllers do that know the words of the API before this one.
+    pub fn give_up(&self, tenant: &str, why: &str) {
+        self.behave(|b| {
+            b.given_up.insert(tenant.to_owned(), why.to_owned());
+        });
     }
 }
 
 struct Played {
     hub: Cluster,
-    held: Arc<Mutex<BTreeSet<String>>>,
+    behaviour: Arc<Mutex<Behaviour>>,
     since: Since,
 }
 
@@ -106,34 +165,41 @@ impl Player for Played {
     const WHO: &'static str = "cluster api";
 
     async fn look(&mut self) -> anyhow::Result<()> {
+        let mut troubles = Troubles::default();
         for cluster in self.hub.list(TOPOLOGY).await? {
             let name = text(&cluster, "/metadata/name");
-            self.look_at(&cluster, name).await.with_context(|| name.to_owned())?;
+            troubles.note(name, self.look_at(&cluster, name).await);
         }
-        Ok(())
+        troubles.told()
     }
 }
 
 impl Played {
     async fn look_at(&mut self, cluster: &Value, name: &str) -> anyhow::Result<()> {
-        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner).contains(name);
+        let behaviour = self.behaviour.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if cluster["metadata"]["deletionTimestamp"].is_string() {
-            return self.end(cluster, name, held).await;
+            return self.end(cluster, name, behaviour.ends_at.get(name).copied()).await;
         }
         if cluster["metadata"]["finalizers"].is_null() {
             let kept = json!({ "metadata": { "finalizers": [FINALIZER] } });
             return Ok(self.hub.merge(&topology(name), &kept).await?);
         }
+        if let Some(why) = behaviour.blocked.get(tenant(cluster)) {
+            let status = objects::blocked(behaviour.given_up.get(tenant(cluster)));
+            return self.say(cluster, status, &objects::begun(why)).await;
+        }
         if !self.since.over("infrastructure", name, MAKING) {
-            return self.say(cluster, json!({ "phase": "Provisioning" }), &begun()).await;
+            return self
+                .say(cluster, json!({ "phase": "Provisioning" }), &objects::begun("waiting for the network"))
+                .await;
         }
         if cluster["spec"]["controlPlaneEndpoint"].is_null() {
-            self.hub.apply(&secret(name)).await?;
+            self.hub.apply(&objects::secret(name)).await?;
             let host = format!("api.{name}.hub.example");
             let endpoint = json!({ "spec": { "controlPlaneEndpoint": { "host": host, "port": 6443 } } });
             return Ok(self.hub.merge(&topology(name), &endpoint).await?);
         }
-        let waits = held && !has(cluster, "ControlPlaneAvailable", "True", "");
+        let waits = behaviour.held.contains(name) && !has(cluster, "ControlPlaneAvailable", "True", "");
         if waits || !self.since.over("installing", name, MAKING) {
             let provisioned = json!({
                 "phase": "Provisioned", "initialization": { "infrastructureProvisioned": true },
@@ -141,33 +207,37 @@ impl Played {
             let infrastructure = ("InfrastructureReady", "True", "Ready", String::new());
             return self.say(cluster, provisioned, &[infrastructure]).await;
         }
-        let there = reached(cluster);
+        let there = objects::reached(cluster);
+        let well = !behaviour.degraded.contains(name);
         let same = |key: &str| cluster["status"][key] == there[key];
         if (same("workers") && same("controlPlane")) || cluster["status"]["controlPlane"].is_null() {
             self.since.ended("changing", name);
-            return self.say(cluster, there, &settled(cluster)).await;
+            return self.say(cluster, there, &objects::settled(cluster, well)).await;
         }
         if self.since.over("changing", name, CHANGING) {
-            return self.say(cluster, there, &settled(cluster)).await;
+            return self.say(cluster, there, &objects::settled(cluster, well)).await;
         }
         let upgrades = !same("controlPlane");
         let seen = json!({ "observedGeneration": cluster["metadata"]["generation"] });
-        self.say(cluster, seen, &changing(upgrades)).await
+        self.say(cluster, seen, &objects::changing(upgrades)).await
     }
 
-    async fn end(&mut self, cluster: &Value, name: &str, held: bool) -> anyhow::Result<()> {
-        let words = "* MachineDeployments: workers are being deleted".to_owned();
-        self.say(
-            cluster,
-            json!({ "phase": "Deleting" }),
-            &[("Deleting", "True", "WaitingForWorkersDeletion", words)],
-        )
-        .await?;
-        if !held && self.since.over("ending", name, ENDING) {
-            self.hub.delete(&at(SECRET, CLUSTERS, &format!("{name}-kubeconfig"))).await?;
-            self.hub.merge(&topology(name), &json!({ "metadata": { "finalizers": null } })).await?;
-            self.since.forget(name);
+    /// One part of it goes after the other. `stop`: the one that does not.
+    async fn end(&mut self, cluster: &Value, name: &str, stop: Option<usize>) -> anyhow::Result<()> {
+        let mut gone = 0;
+        for (part, going) in ["workers", "control plane", "infrastructure"].into_iter().enumerate() {
+            // Each begins to go when the one before is gone.
+            if gone == part && stop != Some(part) && self.since.over(going, name, GOING) {
+                gone = part + 1;
+            }
         }
+        if let Some((reason, words)) = ENDING.get(gone) {
+            let deleting = ("Deleting", "True", *reason, (*words).to_owned());
+            return self.say(cluster, json!({ "phase": "Deleting" }), &[deleting]).await;
+        }
+        self.hub.delete(&at(SECRET, CLUSTERS, &format!("{name}-kubeconfig"))).await?;
+        self.hub.merge(&topology(name), &json!({ "metadata": { "finalizers": null } })).await?;
+        self.since.forget(name);
         Ok(())
     }
 
@@ -180,80 +250,4 @@ impl Played {
             None => Ok(()),
         }
     }
-}
-
-/// What the status says once the machines are what is asked for.
-fn reached(cluster: &Value) -> Value {
-    let topology = &cluster["spec"]["topology"];
-    let groups = topology["workers"]["machineDeployments"].as_array().map_or(&[][..], Vec::as_slice);
-    let least = |group: &Value| group["metadata"]["annotations"][LEAST].as_str().and_then(|n| n.parse().ok());
-    let count = |group: &Value| group["replicas"].as_i64().or_else(|| least(group)).unwrap_or(1);
-    let nodes: i64 = groups.iter().map(count).sum();
-    let replicas = topology["controlPlane"]["replicas"].as_i64().unwrap_or(1);
-    let of = |count: i64| {
-        let mut said = json!({ "desiredReplicas": count, "replicas": count, "readyReplicas": count, "availableReplicas": count });
-        if count > 0 {
-            said["versions"] = json!([{ "version": topology["version"], "replicas": count }]);
-        }
-        said
-    };
-    json!({
-        "workers": of(nodes), "controlPlane": of(replicas), "phase": "Provisioned",
-        "initialization": { "infrastructureProvisioned": true, "controlPlaneInitialized": true },
-        "observedGeneration": cluster["metadata"]["generation"],
-    })
-}
-
-/// The first that is said of one.
-fn begun() -> Vec<Said> {
-    let not = |type_, words: &str| (type_, "False", "NotReady", words.to_owned());
-    vec![
-        not("InfrastructureReady", "waiting for the network"),
-        not("ControlPlaneInitialized", "waiting for the infrastructure"),
-        not("ControlPlaneAvailable", "waiting for the infrastructure"),
-        not("WorkersAvailable", "0 of 1 replicas"),
-        not("Available", "* InfrastructureReady: waiting for the network"),
-        ("TopologyReconciled", "False", "ClusterCreating", "the topology is being created".into()),
-    ]
-}
-
-/// All that was asked for is there.
-fn settled(cluster: &Value) -> Vec<Said> {
-    let groups = cluster["spec"]["topology"]["workers"]["machineDeployments"].as_array().map_or(0, Vec::len);
-    let workers = if groups == 0 { "NoWorkers" } else { "Available" };
-    let yes = [
-        "InfrastructureReady",
-        "ControlPlaneInitialized",
-        "ControlPlaneAvailable",
-        "Available",
-        "TopologyReconciled",
-    ]
-    .map(|type_| (type_, "True", "Available", String::new()));
-    let no =
-        ["RollingOut", "ScalingUp", "ScalingDown"].map(|type_| (type_, "False", "NotRolling", String::new()));
-    let workers = ("WorkersAvailable", "True", workers, String::new());
-    yes.into_iter().chain([workers]).chain(no).collect()
-}
-
-/// A change is on its way to the machines.
-fn changing(upgrades: bool) -> Vec<Said> {
-    if upgrades {
-        return vec![
-            ("TopologyReconciled", "False", "ClusterUpgrading", "the control plane is being upgraded".into()),
-            ("RollingOut", "True", "RollingOut", "Rolling out 1 not up-to-date replicas".into()),
-        ];
-    }
-    vec![("ScalingUp", "True", "ScalingUp", "Scaling up from 1 to 2 replicas".into())]
-}
-
-fn secret(name: &str) -> Value {
-    let kubeconfig = BASE64_STANDARD.encode(kubeconfig(name, &token(name)));
-    json!({
-        "apiVersion": "v1", "kind": "Secret", "type": "cluster.x-k8s.io/secret",
-        "metadata": {
-            "name": format!("{name}-kubeconfig"), "namespace": CLUSTERS,
-            "labels": { "cluster.x-k8s.io/cluster-name": name },
-        },
-        "data": { "value": kubeconfig },
-    })
 }

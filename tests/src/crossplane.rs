@@ -20,21 +20,29 @@ use tokio::sync::OnceCell;
 
 use crate::{
     binaries::Binaries,
+    caas::{self, Caas},
+    carrier, cleaner,
     cluster::{Cluster, SOON, at_root, has},
     cluster_api::{self, ClusterApi},
     control_plane::{ControlPlane, Extras, free_ports},
     exclusive::{only_one, require_port},
+    flavour,
     function::{self, Function},
     hive::offer::Offer,
-    hub::{self, Credential},
+    hub::{
+        self, Credential,
+        another::{AnotherHub, WEST},
+    },
     hypershift::{self, HyperShift},
     kinds::{COMPOSITION_REVISION, CRD, XRD},
     manifests,
     nest::{Nest, Process},
+    osac::{self, Osac},
     pki::Authority,
     program,
     provider::{self, Provider},
     recorder::Recorder,
+    space,
 };
 
 /// Ports that provider-kubernetes v1.2.1 takes and nobody can change: metrics and webhook.
@@ -81,6 +89,12 @@ pub struct Engine {
     pooled: OnceCell<()>,
     hosted: OnceCell<HyperShift>,
     topologies: OnceCell<ClusterApi>,
+    another_hub: OnceCell<AnotherHub>,
+    orders: OnceCell<Osac>,
+    instances: OnceCell<Caas>,
+    spaces: OnceCell<()>,
+    carrier: OnceCell<Process>,
+    cleaner: OnceCell<Process>,
 }
 
 impl Engine {
@@ -122,7 +136,7 @@ impl Engine {
         tell("control planes: konflux and hub");
         let (konflux, hub) = tokio::try_join!(
             ControlPlane::start_with("konflux", &binaries, extras),
-            ControlPlane::start_with("hub", &binaries, extras)
+            ControlPlane::start_with("hub", &binaries, Extras { controllers: space::CONTROLLERS, ..extras })
         )?;
         tell("definitions of Crossplane, provider and hub");
         let prepare_hub = async {
@@ -163,6 +177,12 @@ impl Engine {
             pooled: OnceCell::new(),
             hosted: OnceCell::new(),
             topologies: OnceCell::new(),
+            another_hub: OnceCell::new(),
+            orders: OnceCell::new(),
+            instances: OnceCell::new(),
+            spaces: OnceCell::new(),
+            carrier: OnceCell::new(),
+            cleaner: OnceCell::new(),
         };
         engine.start_provider()?;
         engine.function.register(engine.konflux.cluster()).await?;
@@ -275,13 +295,62 @@ impl Engine {
         self.topologies.get_or_try_init(begin).await
     }
 
+    /// The other hub, which the first to ask for it starts. No ProviderConfig leads to it but those of scenarios' own.
+    pub async fn another_hub(&self) -> anyhow::Result<&AnotherHub> {
+        let begin = async || {
+            let hub = Box::pin(AnotherHub::start(&self.binaries, &self.recorder)).await?;
+            self.use_credential(WEST, &hub.credential).await?;
+            anyhow::Ok(hub)
+        };
+        self.another_hub.get_or_try_init(begin).await
+    }
+
+    /// As [`Self::host`], with OSAC.
+    pub async fn orders(&self) -> anyhow::Result<&Osac> {
+        let begin = async || {
+            self.offer_by_template(osac::BACKEND, &osac::template()?).await?;
+            anyhow::Ok(Osac::start(self.hub.cluster()))
+        };
+        self.orders.get_or_try_init(begin).await
+    }
+
+    /// As [`Self::host`], with CaaS, whose chart makes clusters of HyperShift's.
+    pub async fn instances(&self) -> anyhow::Result<&Caas> {
+        let begin = async || {
+            self.host().await?;
+            self.offer_by_template(caas::BACKEND, &caas::template()?).await?;
+            Caas::start(self.hub.cluster()).await
+        };
+        self.instances.get_or_try_init(begin).await
+    }
+
+    /// Lets spaces be asked for: their definition, Composition, rights on the hub and the way there. Few scenarios need them.
+    pub async fn serve_spaces(&self) -> anyhow::Result<()> {
+        self.spaces.get_or_try_init(|| space::serve(self)).await?;
+        Ok(())
+    }
+
+    /// Lets claims bring their own credentials: the carrier beside them, and its rights on either side. Few scenarios need it.
+    pub async fn carry(&self) -> anyhow::Result<()> {
+        self.carrier.get_or_try_init(|| carrier::start(&self.nest, &self.konflux, &self.hub)).await?;
+        Ok(())
+    }
+
+    /// Lets claims be torn down when the runs that own them are over: Tekton's kinds, and who looks at them. Few scenarios need it.
+    pub async fn clean_up(&self) -> anyhow::Result<()> {
+        self.cleaner.get_or_try_init(|| cleaner::start(&self.nest, &self.konflux)).await?;
+        Ok(())
+    }
+
     async fn offer_by_template(&self, backend: &str, template: &Value) -> anyhow::Result<()> {
         for rights in ["hub-facts", backend] {
             let path = format!("install/hub/konflux-identity-{rights}-rbac.yaml");
             self.hub.cluster().apply_all(&manifests::package(&path)?).await?;
         }
         let konflux = self.konflux.cluster();
-        konflux.apply(&hypershift::provider_config(BEHIND)?).await?;
+        let config = hypershift::provider_config(BEHIND)?;
+        konflux.apply(&flavour::for_namespaces(config.clone())).await?;
+        konflux.apply(&config).await?;
         konflux.apply(template).await.map(|_| ())
     }
 
@@ -303,7 +372,7 @@ impl Engine {
     }
 
     /// Core takes the newest revision of a Composition, and for a moment there is none.
-    async fn until_revised(&self, composition: &str) -> anyhow::Result<()> {
+    pub(crate) async fn until_revised(&self, composition: &str) -> anyhow::Result<()> {
         let wanted = ListParams::default().labels(&format!("crossplane.io/composition-name={composition}"));
         let revisions: Api<DynamicObject> =
             Api::all_with(self.konflux.client(), &COMPOSITION_REVISION.into());
@@ -325,8 +394,10 @@ impl Engine {
             .await?;
         konflux.apply(&xrd()?).await?;
         konflux.apply(&composition()?).await?;
+        flavour::serve(konflux).await?;
         until_offered(konflux).await?;
         self.until_revised("testplatform-ephemeral-cluster").await?;
+        self.until_revised(flavour::COMPOSITION).await?;
         self.check()
     }
 
@@ -338,6 +409,7 @@ impl Engine {
             }
         }
         self.fulfiller.check()?;
+        self.another_hub.get().map_or(Ok(()), AnotherHub::check)?;
         self.function.check()
     }
 

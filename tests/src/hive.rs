@@ -16,7 +16,6 @@ use std::{
     time::Duration,
 };
 
-use anyhow::Context as _;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
@@ -24,7 +23,7 @@ use crate::{
     cluster::{At, Cluster, SOON, at, at_root, has},
     kinds::{CLUSTER_CLAIM, CLUSTER_DEPLOYMENT, CLUSTER_POOL, CRD},
     manifests,
-    player::{Player, Since, play},
+    player::{Player, Since, Troubles, play},
 };
 use objects::{kubeconfig_secret, password_secret, text};
 
@@ -177,19 +176,75 @@ impl Player for Played {
     const WHO: &'static str = "hive";
 
     async fn look(&mut self) -> anyhow::Result<()> {
-        let clusters = self.hub.list(CLUSTER_DEPLOYMENT).await?;
-        for cluster in &clusters {
-            self.look_at_cluster(cluster)
-                .await
-                .with_context(|| text(cluster, "/metadata/name").to_owned())?;
+        let seen = Seen {
+            clusters: self.hub.list(CLUSTER_DEPLOYMENT).await?,
+            pools: self.hub.list(CLUSTER_POOL).await?,
+            claims: self.hub.list(CLUSTER_CLAIM).await?,
+        };
+        let mut troubles = Troubles::default();
+        for cluster in &seen.clusters {
+            troubles.note(text(cluster, "/metadata/name"), self.look_at_cluster(cluster, &seen).await);
         }
-        for pool in self.hub.list(CLUSTER_POOL).await? {
-            self.look_at_pool(&pool).await?;
+        for claim in &seen.claims {
+            troubles.note(text(claim, "/metadata/name"), self.look_at_claim(claim, &seen).await);
         }
-        for claim in self.hub.list(CLUSTER_CLAIM).await? {
-            self.look_at_claim(&claim).await.with_context(|| text(&claim, "/metadata/name").to_owned())?;
+        for pool in &seen.pools {
+            troubles.note(text(pool, "/metadata/name"), self.look_at_pool(pool, &seen).await);
         }
-        Ok(())
+        troubles.told()
+    }
+}
+
+/// What a look sees: as with Hive's caches, it may be behind by a moment.
+struct Seen {
+    clusters: Vec<Value>,
+    pools: Vec<Value>,
+    claims: Vec<Value>,
+}
+
+impl Seen {
+    fn cluster(&self, name: &str) -> Option<&Value> {
+        self.clusters.iter().find(|cluster| cluster["metadata"]["name"] == name)
+    }
+
+    /// Whether a cluster is that of a claim which is not there.
+    fn is_orphan(&self, cluster: &Value) -> bool {
+        let owner = text(cluster, "/spec/clusterPoolRef/claimName");
+        let of_pool =
+            |claim: &Value| claim["metadata"]["namespace"] == cluster["spec"]["clusterPoolRef"]["namespace"];
+        !owner.is_empty() && !self.claims.iter().any(|c| of_pool(c) && c["metadata"]["name"] == owner)
+    }
+
+    /// The pool that a claim is on.
+    fn pool_of(&self, claim: &Value) -> Option<&Value> {
+        self.pools.iter().find(|pool| {
+            pool["metadata"]["namespace"] == claim["metadata"]["namespace"]
+                && pool["metadata"]["name"] == claim["spec"]["clusterPoolName"]
+        })
+    }
+
+    /// The clusters of a pool, oldest first.
+    fn clusters_of(&self, namespace: &str, pool: &str) -> Vec<&Value> {
+        let ours = |cluster: &&Value| {
+            let of = &cluster["spec"]["clusterPoolRef"];
+            of["namespace"] == namespace && of["poolName"] == pool
+        };
+        let mut clusters: Vec<&Value> = self.clusters.iter().filter(ours).collect();
+        clusters.sort_by_key(|cluster| objects::age(cluster));
+        clusters
+    }
+
+    /// The claims of a pool that wait, oldest first.
+    fn waiting(&self, namespace: &str, pool: &str) -> Vec<&Value> {
+        let waits = |claim: &&Value| {
+            claim["metadata"]["namespace"] == namespace
+                && claim["spec"]["clusterPoolName"] == pool
+                && text(claim, "/spec/namespace").is_empty()
+                && claim["metadata"]["deletionTimestamp"].is_null()
+        };
+        let mut waiting: Vec<&Value> = self.claims.iter().filter(waits).collect();
+        waiting.sort_by_key(|claim| objects::age(claim));
+        waiting
     }
 }
 
@@ -198,7 +253,7 @@ impl Played {
         self.behaviour.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    async fn look_at_cluster(&mut self, cluster: &Value) -> anyhow::Result<()> {
+    async fn look_at_cluster(&mut self, cluster: &Value, seen: &Seen) -> anyhow::Result<()> {
         let name = text(cluster, "/metadata/name");
         let behaviour = self.behaviour();
         if cluster["metadata"]["deletionTimestamp"].is_string() {
@@ -212,6 +267,10 @@ impl Played {
             return Ok(());
         }
         if cluster["metadata"]["annotations"]["hive.openshift.io/remove-cluster-from-pool"] == "true" {
+            return self.hub.delete(&deployment(name)).await;
+        }
+        // Given to a claim by a write that came through late, when the claim had been let go. Claims are listed after clusters.
+        if seen.is_orphan(cluster) {
             return self.hub.delete(&deployment(name)).await;
         }
         if cluster["spec"]["installed"] != true {

@@ -1,5 +1,8 @@
 //! The hub as its administrators set it up: kinds, namespaces, and one identity per Konflux cluster. Hive is on it too.
 
+pub mod another;
+pub mod own;
+
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -7,6 +10,7 @@ use serde_json::{Value, json};
 use testplatform_package::hub::token::{Asked, Issued, issue as issue_token};
 
 use crate::{
+    caas,
     cluster::{Cluster, SOON, at, at_root, has},
     cluster_api,
     control_plane::{ControlPlane, Identity, connect},
@@ -16,7 +20,7 @@ use crate::{
     },
     hypershift,
     kinds::{CRD, EPHEMERAL_CLUSTER, SECRET},
-    manifests, prow,
+    manifests, osac, prow, space,
 };
 
 /// Namespace of every EphemeralCluster and of their credentials.
@@ -35,8 +39,12 @@ pub async fn prepare(hub: &Cluster) -> anyhow::Result<()> {
     hive::define(hub, &hive::definitions()?).await?;
     hive::define(hub, &hypershift::definitions()?).await?;
     hive::define(hub, &cluster_api::definitions()?).await?;
+    hive::define(hub, &osac::definitions()?).await?;
+    hive::define(hub, &caas::definitions()?).await?;
     hub.apply_all(&manifests::package("install/hub/namespaces.yaml")?).await?;
-    for name in [ACTED, prow::JOBS, POOLS, CREDENTIALS, hypershift::CLUSTERS] {
+    for name in
+        [ACTED, prow::JOBS, POOLS, CREDENTIALS, hypershift::CLUSTERS, osac::ORDERS, space::CREDENTIALS]
+    {
         let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
         hub.apply(&namespace).await?;
     }
@@ -71,6 +79,16 @@ pub struct Credential {
     pub kubeconfig: Value,
     namespace: String,
     ticket: String,
+}
+
+impl Credential {
+    /// The same by way of a port of this machine, behind which the hub is.
+    #[must_use]
+    pub fn through(&self, port: u16) -> Self {
+        let mut other = self.clone();
+        other.kubeconfig["clusters"][0]["cluster"]["server"] = format!("https://127.0.0.1:{port}").into();
+        other
+    }
 }
 
 /// Issues a token. It is bound to a Secret of its own, so that it can be revoked without the others.

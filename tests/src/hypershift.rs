@@ -8,6 +8,7 @@
 pub mod hosted;
 pub mod objects;
 mod pools;
+mod rollout;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -19,12 +20,14 @@ use anyhow::Context as _;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
+pub(crate) use rollout::roll_out;
+
 use crate::{
     cluster::{At, Cluster, at, has},
     hive::objects::text,
     kinds::{HOSTED_CLUSTER, NODE_POOL},
     manifests,
-    player::{Player, Said, Since, play, told},
+    player::{Player, Said, Since, Troubles, play, told},
 };
 
 /// Its kinds.
@@ -99,10 +102,15 @@ pub fn provider_config(secret: &str) -> anyhow::Result<Value> {
     let documents = manifests::package("install/examples/hub.yaml")?;
     let mut config = documents.into_iter().next().context("no hub among the examples")?;
     config["spec"]["credentials"]["secretRef"]["name"] = secret.into();
-    // Cluster API is there too.
-    config["metadata"]["labels"]["testplatform.ci.openshift.org/backend.cluster-api"] = "true".into();
-    config["metadata"]["annotations"]["testplatform.ci.openshift.org/namespace.cluster-api"] =
-        CLUSTERS.into();
+    // Others are there too.
+    for backend in ["cluster-api", "caas", "osac"] {
+        let label = format!("testplatform.ci.openshift.org/backend.{backend}");
+        config["metadata"]["labels"][label] = "true".into();
+    }
+    for backend in ["cluster-api", "caas"] {
+        let namespace = format!("testplatform.ci.openshift.org/namespace.{backend}");
+        config["metadata"]["annotations"][namespace] = CLUSTERS.into();
+    }
     for bound in ["versions", "classes", "zones", "max-provisioning"] {
         let annotations = config["metadata"]["annotations"].as_object_mut().context("no annotations")?;
         annotations.remove(&format!("testplatform.ci.openshift.org/{bound}"));
@@ -166,21 +174,22 @@ impl Player for Played {
     const WHO: &'static str = "hypershift";
 
     async fn look(&mut self) -> anyhow::Result<()> {
-        let clusters = self.hub.list(HOSTED_CLUSTER).await?;
-        let pools = self.hub.list(NODE_POOL).await?;
+        // Those in other namespaces are OSAC's.
+        let own = |object: &Value| text(object, "/metadata/namespace") == CLUSTERS;
+        let clusters: Vec<Value> = self.hub.list(HOSTED_CLUSTER).await?.into_iter().filter(own).collect();
+        let pools: Vec<Value> = self.hub.list(NODE_POOL).await?.into_iter().filter(own).collect();
+        let mut troubles = Troubles::default();
         for cluster in &clusters {
             let name = text(cluster, "/metadata/name");
             let own: Vec<&Value> = pools.iter().filter(|pool| pool["spec"]["clusterName"] == name).collect();
-            self.look_at_cluster(cluster, &own).await.with_context(|| name.to_owned())?;
+            troubles.note(name, self.look_at_cluster(cluster, &own).await);
         }
         for pool in &pools {
             let of = text(pool, "/spec/clusterName");
             let cluster = clusters.iter().find(|cluster| text(cluster, "/metadata/name") == of);
-            self.look_at_pool(pool, cluster)
-                .await
-                .with_context(|| text(pool, "/metadata/name").to_owned())?;
+            troubles.note(text(pool, "/metadata/name"), self.look_at_pool(pool, cluster).await);
         }
-        Ok(())
+        troubles.told()
     }
 }
 
@@ -218,27 +227,8 @@ impl Played {
         }
         let well = !behaviour.degraded.contains(name);
         self.say(cluster, objects::endpoint(name), &objects::available(well)).await?;
-        self.roll_out(name, pools).await
-    }
-
-    /// The release that is asked for, once there are nodes for it.
-    async fn roll_out(&mut self, name: &str, pools: &[&Value]) -> anyhow::Result<()> {
-        let place = hosted_cluster(name);
-        let Some(mut cluster) = self.hub.get(&place).await? else { return Ok(()) };
-        let image = text(&cluster, "/spec/release/image").to_owned();
-        let newest = &cluster["status"]["version"]["history"][0];
-        if newest["image"] != image.as_str() {
-            self.since.ended("rolling out", name);
-            cluster["status"]["version"] = objects::begins(&cluster, &image);
-            return Ok(self.hub.replace_status(&place, &cluster).await?);
-        }
         let nodes = pools.iter().any(|pool| pool["status"]["replicas"].as_i64().is_some_and(|n| n > 0));
-        let changing = self.behaviour().changing;
-        if newest["state"] == "Partial" && nodes && self.since.over("rolling out", name, changing) {
-            cluster["status"]["version"] = objects::completes(&cluster);
-            self.hub.replace_status(&place, &cluster).await?;
-        }
-        Ok(())
+        roll_out(&self.hub, &mut self.since, &hosted_cluster(name), nodes, behaviour.changing).await
     }
 
     /// NodePools go first, then everything else.

@@ -23,6 +23,14 @@ kinds! {
     CLAIM = "ci.openshift.org/v1alpha1" "TestPlatformCluster";
     /// Composite.
     COMPOSITE = "ci.openshift.org/v1alpha1" "XTestPlatformCluster";
+    /// Claim of a space.
+    SPACE_CLAIM = "eaas.konflux-ci.dev/v1alpha1" "Namespace";
+    /// Composite of a space.
+    SPACE = "eaas.konflux-ci.dev/v1alpha1" "XNamespace";
+    /// Composite in the tenant's namespace.
+    TEST_CLUSTER = "ci.openshift.org/v1alpha1" "TestCluster";
+    /// What provider-kubernetes acts on, in the namespace of a composite.
+    NAMESPACED_OBJECT = "kubernetes.m.crossplane.io/v1alpha1" "Object";
     /// What provider-kubernetes acts on.
     OBJECT = "kubernetes.crossplane.io/v1alpha2" "Object";
     /// Where a hub is and who we are there.
@@ -45,6 +53,16 @@ kinds! {
     NODE_POOL = "hypershift.openshift.io/v1beta1" "NodePool";
     /// One cluster of Cluster API.
     TOPOLOGY = "cluster.x-k8s.io/v1beta2" "Cluster";
+    /// One cluster of OSAC.
+    ORDER = "osac.openshift.io/v1alpha1" "ClusterOrder";
+    /// One cluster of CaaS.
+    INSTANCE = "clustertemplate.openshift.io/v1alpha1" "ClusterTemplateInstance";
+    /// A run of one of Tekton's Pipelines.
+    PIPELINE_RUN = "tekton.dev/v1" "PipelineRun";
+    /// A run of one of Tekton's Tasks.
+    TASK_RUN = "tekton.dev/v1" "TaskRun";
+    /// What an API server itself refuses.
+    ADMISSION_POLICY = "admissionregistration.k8s.io/v1" "ValidatingAdmissionPolicy";
     /// Secret.
     SECRET = "v1" "Secret";
     /// Configuration of anything.
@@ -53,6 +71,10 @@ kinds! {
     NAMESPACE = "v1" "Namespace";
     /// Most that a namespace may have.
     RESOURCE_QUOTA = "v1" "ResourceQuota";
+    /// What containers get that say nothing.
+    LIMIT_RANGE = "v1" "LimitRange";
+    /// Who may reach pods.
+    NETWORK_POLICY = "networking.k8s.io/v1" "NetworkPolicy";
     /// Rights, in every namespace or in those where it is bound.
     CLUSTER_ROLE = "rbac.authorization.k8s.io/v1" "ClusterRole";
     /// Service account.

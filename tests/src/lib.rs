@@ -1,5 +1,6 @@
 //! The testbed: two real control planes, *konflux* and *hub*, as plain processes, with real Crossplane core and real
-//! provider-kubernetes between them, and the real provider on the hub. Prow and the like are played by [`actors`].
+//! provider-kubernetes between them, and the real provider on the hub. Prow and the like are played by [`actors`]. Some scenarios
+//! have a hub more: [`hub::another`].
 //!
 //! ```text
 //! Nest ──▶ ControlPlane ×2 ──▶ Engine (core, provider-kubernetes, function, provider) ──▶ Tenant (a claim and what becomes of it)
@@ -11,7 +12,10 @@
 
 pub mod actors;
 pub mod binaries;
+pub mod caas;
 pub mod campaign;
+pub mod carrier;
+pub mod cleaner;
 pub mod cluster;
 pub mod cluster_api;
 pub mod control_plane;
@@ -20,6 +24,7 @@ pub mod crossplane;
 pub mod definitions;
 pub mod demo;
 pub mod exclusive;
+pub mod flavour;
 pub mod function;
 pub mod gate;
 pub mod hive;
@@ -33,6 +38,7 @@ pub mod manifests;
 pub mod manners;
 pub mod nest;
 pub mod observed;
+pub mod osac;
 pub mod others;
 pub mod pki;
 mod player;
@@ -46,6 +52,7 @@ pub mod scale;
 pub mod search;
 pub mod settings;
 pub mod skew;
+pub mod space;
 pub mod tenant;
 pub mod usage;
 pub mod witness;

@@ -1,6 +1,7 @@
 //! Other functions than ours, played: who was there before, and who comes after. Served as ours is.
 
 pub mod incumbent;
+pub mod incumbent_spaces;
 pub mod next;
 
 use std::{path::PathBuf, process::ExitCode};

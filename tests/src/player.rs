@@ -6,12 +6,18 @@ use std::{
 };
 
 use serde_json::Value;
+use testplatform_apis::names::ephemeral_cluster::KONFLUX_TENANT;
 use tokio::task::JoinHandle;
 
 use crate::{actors, cluster::condition};
 
 /// How often they look.
-const MOMENT: Duration = Duration::from_millis(100);
+const MOMENT: Duration = Duration::from_millis(200);
+/// The longest that they rest. They rest for longer than they looked: there are many of them, and looking for half of the time took
+/// two fifths of the machine from those who are tried; but somebody waits for each of them.
+const REST: Duration = Duration::from_secs(2);
+/// How much longer.
+const LONGER: u32 = 4;
 
 /// Somebody who is played all by himself: he looks at everything every moment, and takes whatever steps are due.
 pub(crate) trait Player: Send + 'static {
@@ -30,6 +36,7 @@ pub(crate) fn play(mut player: impl Player) -> JoinHandle<()> {
 async fn play_on<P: Player>(player: &mut P) {
     let mut said = String::new();
     loop {
+        let begun = Instant::now();
         // Somebody else may have been quicker; the next look sees. A hub that is away is told of once.
         if let Err(error) = player.look().await {
             let error = format!("{error:#}");
@@ -38,7 +45,25 @@ async fn play_on<P: Player>(player: &mut P) {
                 said = error;
             }
         }
-        tokio::time::sleep(MOMENT).await;
+        tokio::time::sleep((begun.elapsed() * LONGER).clamp(MOMENT, REST)).await;
+    }
+}
+
+/// What went wrong in a look: one object's trouble is not that of those that come after it.
+#[derive(Default)]
+pub(crate) struct Troubles(Option<anyhow::Error>);
+
+impl Troubles {
+    /// Notes how a step of somebody's went.
+    pub(crate) fn note(&mut self, whose: &str, step: anyhow::Result<()>) {
+        if let Err(error) = step {
+            self.0.get_or_insert(error.context(whose.to_owned()));
+        }
+    }
+
+    /// The first that went wrong.
+    pub(crate) fn told(self) -> anyhow::Result<()> {
+        self.0.map_or(Ok(()), Err)
     }
 }
 
@@ -61,6 +86,11 @@ impl Since {
     pub(crate) fn forget(&mut self, whose: &str) {
         self.0.retain(|(_, of), _| of != whose);
     }
+}
+
+/// The tenant for whom something was asked of a hub. Who plays may know that before he knows the name of what is asked for.
+pub(crate) fn tenant(object: &Value) -> &str {
+    object["metadata"]["annotations"][KONFLUX_TENANT].as_str().unwrap_or_default()
 }
 
 /// A condition without its time: type, status, reason, message.

@@ -16,7 +16,7 @@ use crate::{
     hub::{self, Credential},
     hypershift, manifests,
     nest::{Nest, Process},
-    program,
+    osac, program, space,
 };
 
 /// Name of the program, of its process and of its ServiceAccount.
@@ -73,10 +73,13 @@ impl Provider {
                 "backends": {
                     "hypershift": { "namespaces": [hypershift::CLUSTERS] },
                     "cluster-api": { "namespaces": [hypershift::CLUSTERS] },
+                    "osac": { "namespaces": [osac::ORDERS] },
+                    "caas": { "namespaces": [hypershift::CLUSTERS] },
                 },
                 "credentialsNamespace": CREDENTIALS,
                 "poll": "2s",
             },
+            "spaces": space::configuration(nest, hub)?,
             "buildClusters": { "directory": directory },
             // Whoever loses it ends, and here nobody starts it again: a hub that is away for a while must not be its end.
             "leaderElection": { "leaseDuration": "60s", "renewDeadline": "50s" },

@@ -22,7 +22,8 @@ use tokio::task::JoinHandle;
 use crate::{
     cluster::{Cluster, condition},
     kinds::{
-        CLAIM, CLUSTER_CLAIM, COMPOSITE, EPHEMERAL_CLUSTER, HOSTED_CLUSTER, Kind, OBJECT, PROW_JOB, TOPOLOGY,
+        CLAIM, CLUSTER_CLAIM, COMPOSITE, EPHEMERAL_CLUSTER, HOSTED_CLUSTER, INSTANCE, Kind, OBJECT, ORDER,
+        PROW_JOB, TEST_CLUSTER, TOPOLOGY,
     },
 };
 
@@ -104,26 +105,8 @@ impl Recorder {
     /// Begins to remember.
     pub fn start(konflux: &Cluster, hub: &Cluster) -> Self {
         let made = Shared::<String, BTreeSet<String>>::default();
-        let [remote, hosted, topologies] = [EPHEMERAL_CLUSTER, HOSTED_CLUSTER, TOPOLOGY].map(|kind| {
-            let made = Arc::clone(&made);
-            watch(hub, kind, move |object| {
-                let Some(tenant) = object.annotations().get(KONFLUX_TENANT).cloned() else { return };
-                let uid = object.metadata.uid.unwrap_or_default();
-                lock(&made).entry(tenant).or_default().insert(uid);
-            })
-        });
         let pooled = Shared::<Key, Bound>::default();
-        let of_pools = {
-            let (made, pooled) = (Arc::clone(&made), Arc::clone(&pooled));
-            watch(hub, CLUSTER_CLAIM, move |object| {
-                let Some(tenant) = object.annotations().get(KONFLUX_TENANT).cloned() else { return };
-                let uid = object.metadata.uid.clone().unwrap_or_default();
-                lock(&made).entry(tenant.clone()).or_default().insert(uid.clone());
-                let bound = object.data["spec"]["namespace"].as_str().is_some_and(|n| !n.is_empty());
-                let mut pooled = lock(&pooled);
-                *pooled.entry((tenant, object.name_any())).or_default().entry(uid).or_default() |= bound;
-            })
-        };
+        let mut tasks = remotes(hub, &made, &pooled);
         let claims = Shared::<Key, Vec<Said>>::default();
         let of_claims = listen(konflux, CLAIM, &claims, |claim| {
             Some((claim.namespace().unwrap_or_default(), claim.name_any()))
@@ -133,6 +116,9 @@ impl Recorder {
             let label = |name: &str| composite.labels().get(name).cloned();
             Some((label("crossplane.io/claim-namespace")?, label("crossplane.io/claim-name")?))
         });
+        // One that is no claim's is both at once.
+        let own = |it: &DynamicObject| Some((it.namespace().unwrap_or_default(), it.name_any()));
+        tasks.extend([&claims, &composites].map(|said| listen(konflux, TEST_CLUSTER, said, own)));
         let writes = Shared::<String, usize>::default();
         let objects = {
             let writes = Arc::clone(&writes);
@@ -142,15 +128,13 @@ impl Recorder {
             })
         };
         let jobs = Jobs::start(hub);
-        Self {
-            jobs,
-            made,
-            pooled,
-            claims,
-            composites,
-            writes,
-            tasks: vec![remote, hosted, topologies, of_pools, of_claims, of_composites, objects],
-        }
+        tasks.extend([of_claims, of_composites, objects]);
+        Self { jobs, made, pooled, claims, composites, writes, tasks }
+    }
+
+    /// Remembers what is made on one more hub, until the tasks are ended.
+    pub fn also(&self, hub: &Cluster) -> Vec<JoinHandle<()>> {
+        remotes(hub, &self.made, &self.pooled)
     }
 
     /// How many remote objects there ever were for a tenant.
@@ -206,6 +190,32 @@ impl Drop for Recorder {
     fn drop(&mut self) {
         self.tasks.iter().for_each(JoinHandle::abort);
     }
+}
+
+/// Remembers every object on a hub that stands for a cluster.
+fn remotes(
+    hub: &Cluster,
+    made: &Shared<String, BTreeSet<String>>,
+    pooled: &Shared<Key, Bound>,
+) -> Vec<JoinHandle<()>> {
+    let single = [EPHEMERAL_CLUSTER, HOSTED_CLUSTER, TOPOLOGY, ORDER, INSTANCE].map(|kind| {
+        let made = Arc::clone(made);
+        watch(hub, kind, move |object| {
+            let Some(tenant) = object.annotations().get(KONFLUX_TENANT).cloned() else { return };
+            let uid = object.metadata.uid.unwrap_or_default();
+            lock(&made).entry(tenant).or_default().insert(uid);
+        })
+    });
+    let (made, pooled) = (Arc::clone(made), Arc::clone(pooled));
+    let of_pools = watch(hub, CLUSTER_CLAIM, move |object| {
+        let Some(tenant) = object.annotations().get(KONFLUX_TENANT).cloned() else { return };
+        let uid = object.metadata.uid.clone().unwrap_or_default();
+        lock(&made).entry(tenant.clone()).or_default().insert(uid.clone());
+        let bound = object.data["spec"]["namespace"].as_str().is_some_and(|n| !n.is_empty());
+        let mut pooled = lock(&pooled);
+        *pooled.entry((tenant, object.name_any())).or_default().entry(uid).or_default() |= bound;
+    });
+    single.into_iter().chain([of_pools]).collect()
 }
 
 /// Remembers what objects of a kind say. What is being deleted has said all that counts.

@@ -67,6 +67,13 @@ impl Marks {
     /// Those that are in bytes.
     pub fn within(&self, bytes: &[u8]) -> BTreeSet<&str> {
         let mut found = BTreeSet::new();
+        for written in written(bytes) {
+            self.look(written, &mut found);
+        }
+        found
+    }
+
+    fn look<'m>(&'m self, bytes: &[u8], found: &mut BTreeSet<&'m str>) {
         for (at, pair) in bytes.windows(2).enumerate() {
             if !self.any[usize::from(u16::from_be_bytes([pair[0], pair[1]]))] {
                 continue;
@@ -78,7 +85,6 @@ impl Marks {
                 }
             }
         }
-        found
     }
 
     fn add(&mut self, needle: Vec<u8>, whose: usize) {
@@ -87,6 +93,21 @@ impl Marks {
         self.begin.entry([first, second]).or_default().push(self.needles.len());
         self.needles.push((needle, whose));
     }
+}
+
+/// What is between blank pages: etcd lays its files out by tens of megabytes, and writes into little of them. No mark has a zero byte in it.
+fn written(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    const BLANK: [u8; 4096] = [0; 4096];
+    let mut rest = bytes;
+    std::iter::from_fn(move || {
+        while let Some(after) = rest.strip_prefix(&BLANK) {
+            rest = after;
+        }
+        let pages = rest.chunks(BLANK.len()).take_while(|page| **page != BLANK).map(<[u8]>::len).sum();
+        let (run, after) = rest.split_at(pages);
+        rest = after;
+        Some(run).filter(|run| !run.is_empty())
+    })
 }
 
 /// A mark that is nowhere else.
@@ -132,6 +153,20 @@ mod tests {
 
     fn marks() -> Marks {
         Marks::new([("one", MARK.to_owned()), ("two", MARK.chars().rev().collect())]).unwrap()
+    }
+
+    #[test]
+    fn a_mark_is_found_wherever_it_lies_in_a_file_of_blank_pages() {
+        let marks = marks();
+        for at in [0, 1, 4090, 4096, 8191, 12_288, 20_000] {
+            let mut file = vec![0; at];
+            file.extend(MARK.as_bytes());
+            for after in [0, 5, 4096, 9000] {
+                file.resize(at + MARK.len() + after, 0);
+                assert_eq!(marks.within(&file), BTreeSet::from(["one"]), "at {at}, before {after} more");
+            }
+        }
+        assert!(marks.within(&vec![0; 20_000]).is_empty());
     }
 
     #[test]

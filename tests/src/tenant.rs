@@ -8,13 +8,16 @@ use serde_json::{Value, json};
 
 use crate::{
     actors::{Controller, Fulfilled},
+    caas,
     cluster::{At, Cluster, SOON, at, at_root, brief, condition, has},
     cluster_api,
     crossplane::Engine,
+    flavour::{self, Flavour},
     hive::{Hive, claimed::Claimed, offer},
     hub::{self, Credential},
     hypershift::{self, HyperShift},
-    kinds::{CLAIM, COMPOSITE, OBJECT, SECRET},
+    kinds::{OBJECT, SECRET},
+    osac,
 };
 
 /// A tenant with one claim, both with names of their own.
@@ -28,6 +31,8 @@ pub struct Tenant<'e> {
     pub name: String,
     /// Who fulfils what it asks for.
     pub fulfilled: Fulfilled,
+    /// How it asks.
+    pub flavour: Flavour,
 }
 
 impl<'e> Tenant<'e> {
@@ -36,14 +41,21 @@ impl<'e> Tenant<'e> {
         Self::named(engine, format!("tenant-{scenario}"), scenario, fulfilled).await
     }
 
+    /// The same, asking in another way.
+    #[must_use]
+    pub fn asking(self, flavour: Flavour) -> Self {
+        Self { flavour, ..self }
+    }
+
     /// Another tenant of the same scenario.
     pub async fn another(&self, name: &str) -> anyhow::Result<Self> {
-        Self::named(self.engine, format!("{}--{name}", self.namespace), name, self.fulfilled).await
+        let other = Self::named(self.engine, format!("{}--{name}", self.namespace), name, self.fulfilled);
+        Ok(other.await?.asking(self.flavour))
     }
 
     /// The same tenant with another claim, which somebody else may fulfil.
     pub async fn also(&self, name: &str, fulfilled: Fulfilled) -> anyhow::Result<Self> {
-        Self::named(self.engine, self.namespace.clone(), name, fulfilled).await
+        Ok(Self::named(self.engine, self.namespace.clone(), name, fulfilled).await?.asking(self.flavour))
     }
 
     /// The pool of its scenario.
@@ -76,8 +88,10 @@ impl<'e> Tenant<'e> {
             Fulfilled::ByHive => engine.offer.admit(pool(&namespace), &namespace).await?,
             Fulfilled::ByHyperShift => engine.host().await.map(|_| ())?,
             Fulfilled::ByClusterApi => engine.topologies().await.map(|_| ())?,
+            Fulfilled::ByOsac => engine.orders().await.map(|_| ())?,
+            Fulfilled::ByCaas => engine.instances().await.map(|_| ())?,
         }
-        Ok(Self { engine, namespace, name: name.to_owned(), fulfilled })
+        Ok(Self { engine, namespace, name: name.to_owned(), fulfilled, flavour: Flavour::Claim })
     }
 
     /// The cluster that it uses.
@@ -85,9 +99,9 @@ impl<'e> Tenant<'e> {
         self.engine.konflux.cluster()
     }
 
-    /// The claim.
+    /// The claim, or what the tenant has in its place.
     pub fn claim(&self) -> At {
-        at(CLAIM, &self.namespace, &self.name)
+        at(self.flavour.kind(), &self.namespace, &self.name)
     }
 
     /// The Secret that the claim names.
@@ -102,22 +116,29 @@ impl<'e> Tenant<'e> {
             | Fulfilled::ByActorAlone
             | Fulfilled::ByHive
             | Fulfilled::ByHyperShift
-            | Fulfilled::ByClusterApi => "testplatform-ephemeral-cluster",
+            | Fulfilled::ByClusterApi
+            | Fulfilled::ByOsac
+            | Fulfilled::ByCaas => "testplatform-ephemeral-cluster",
             Fulfilled::ByActor => hub::ACTED,
         };
+        let composition = match self.flavour {
+            Flavour::Claim => composition,
+            Flavour::TestCluster => flavour::COMPOSITION,
+        };
+        let kind = self.flavour.kind();
         let mut claim = json!({
-            "apiVersion": "ci.openshift.org/v1alpha1", "kind": "TestPlatformCluster",
+            "apiVersion": kind.api_version, "kind": kind.kind,
             "metadata": { "name": self.name, "namespace": self.namespace },
-            "spec": {
-                // Scenarios have Compositions of their own, and without a name core picks any.
-                "compositionRef": { "name": composition },
-                "writeConnectionSecretToRef": { "name": format!("{}-kubeconfig", self.name) },
-            },
+            "spec": { "writeConnectionSecretToRef": { "name": format!("{}-kubeconfig", self.name) } },
         });
+        // Scenarios have Compositions of their own, and without a name core picks any.
+        self.flavour.compose(&mut claim["spec"], composition);
         let (block, asked) = match self.fulfilled {
             Fulfilled::ByHive => ("clusterClaim", offer::block(self.pool())),
             Fulfilled::ByHyperShift => ("template", hypershift::TEMPLATE.into()),
             Fulfilled::ByClusterApi => ("template", cluster_api::TEMPLATE.into()),
+            Fulfilled::ByOsac => ("template", osac::TEMPLATE.into()),
+            Fulfilled::ByCaas => ("template", caas::TEMPLATE.into()),
             Fulfilled::ByProvider | Fulfilled::ByActor | Fulfilled::ByActorAlone => {
                 let release = json!({ "name": "4.20", "namespace": "ocp" });
                 let test = json!({ "workflow": "ipi-aws", "clusterProfile": "aws" });
@@ -193,22 +214,37 @@ impl<'e> Tenant<'e> {
             .await
     }
 
-    /// Waits until the Secret has a kubeconfig, which may be empty.
+    /// Waits until the Secret has a kubeconfig, which may be empty: what is given back. Of a TestCluster the Secret is gone then, and
+    /// counts as empty.
     pub async fn until_secret(
         &self,
         within: Duration,
         kubeconfig: &str,
     ) -> anyhow::Result<BTreeMap<String, String>> {
+        if kubeconfig.is_empty() && self.flavour == Flavour::TestCluster {
+            self.konflux().until_gone(&self.secret(), within).await?;
+            return Ok(["kubeconfig", "kubeAdminPassword"].map(|key| (key.to_owned(), String::new())).into());
+        }
         let is = |secret: &Value| decoded(secret).get("kubeconfig").is_some_and(|k| k == kubeconfig);
         let found = self.konflux().until_is(&self.secret(), within, "with that kubeconfig", is).await?;
         Ok(decoded(&found))
     }
 
-    /// Name of the composite, which is also the EphemeralCluster's, once core has made it.
+    /// The composite.
+    pub async fn composite_at(&self) -> anyhow::Result<At> {
+        Ok(self.flavour.composite(&self.claim(), &self.composite().await?))
+    }
+
+    /// An Object of the composite: `managed` or `credentials`.
+    pub async fn object(&self, which: &str) -> anyhow::Result<At> {
+        Ok(self.flavour.object(&self.namespace, which, &self.composite().await?))
+    }
+
+    /// Name of the composite, or of what is made for it, which is also the EphemeralCluster's, once core has made it.
     pub async fn composite(&self) -> anyhow::Result<String> {
-        let named = |claim: &Value| claim["spec"]["resourceRef"]["name"].is_string();
+        let named = |claim: &Value| self.flavour.composed(claim).is_some();
         let claim = self.until(SOON, "bound to a composite", named).await?;
-        Ok(claim["spec"]["resourceRef"]["name"].as_str().unwrap_or_default().to_owned())
+        Ok(self.flavour.composed(&claim).unwrap_or_default().to_owned())
     }
 
     /// The hand on its EphemeralCluster.
@@ -228,7 +264,7 @@ impl<'e> Tenant<'e> {
 
     /// The Object that carries the remote object.
     pub async fn writer(&self) -> anyhow::Result<At> {
-        Ok(at_root(OBJECT, &format!("managed-{}", self.composite().await?)))
+        self.object("managed").await
     }
 
     /// The Object that carries the EphemeralCluster, by a claim that was read earlier.
@@ -252,7 +288,7 @@ impl<'e> Tenant<'e> {
     /// Makes core run the function now. It does so at least once a minute.
     pub async fn nudge(&self, token: &str) -> anyhow::Result<()> {
         let patch = json!({ "metadata": { "annotations": { "testbed/nudge": token } } });
-        Ok(self.konflux().merge(&at_root(COMPOSITE, &self.composite().await?), &patch).await?)
+        Ok(self.konflux().merge(&self.composite_at().await?, &patch).await?)
     }
 
     /// Changes the claim's spec and waits until core has run the function with that, without an error.
@@ -265,19 +301,19 @@ impl<'e> Tenant<'e> {
             synced
                 && spec.as_object().into_iter().flatten().all(|(key, value)| composite["spec"][key] == *value)
         };
-        let composite = at_root(COMPOSITE, &self.composite().await?);
+        let composite = self.composite_at().await?;
         self.konflux().until_is(&composite, SOON, "looked at as changed", passed).await.map(|_| ())
     }
 
     /// How everything of this claim stands, for a failure's report. Without what could be a secret.
     pub async fn story(&self) -> String {
         let claim = self.konflux().get(&self.claim()).await.ok().flatten();
-        let name = claim.as_ref().and_then(|c| c["spec"]["resourceRef"]["name"].as_str()).unwrap_or_default();
+        let name = claim.as_ref().and_then(|c| self.flavour.composed(c)).unwrap_or_default();
         let mut story = vec![format!("--- {}: {}", self.claim(), brief(claim.as_ref()))];
         let konflux = [
-            at_root(COMPOSITE, name),
-            at_root(OBJECT, &format!("managed-{name}")),
-            at_root(OBJECT, &format!("credentials-{name}")),
+            self.flavour.composite(&self.claim(), name),
+            self.flavour.object(&self.namespace, "managed", name),
+            self.flavour.object(&self.namespace, "credentials", name),
         ];
         for at in konflux.iter().filter(|_| !name.is_empty()) {
             let object = self.konflux().get(at).await.ok().flatten();

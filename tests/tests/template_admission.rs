@@ -13,10 +13,22 @@ use testplatform_tests::{
     manifests, settings,
 };
 
-const EXAMPLES: [&str; 4] =
-    ["cluster-api-asked", "cluster-api-ready", "hypershift-asked", "hypershift-ready"];
-const DEFINITIONS: [&str; 3] = [
+const EXAMPLES: [&str; 10] = [
+    "cluster-api-asked",
+    "cluster-api-ready",
+    "hypershift-agent",
+    "hypershift-asked",
+    "hypershift-aws",
+    "hypershift-ready",
+    "caas-asked",
+    "caas-ready",
+    "osac-asked",
+    "osac-ready",
+];
+const DEFINITIONS: [&str; 5] = [
+    "clusterorders.osac.openshift.io",
     "clusters.cluster.x-k8s.io",
+    "clustertemplateinstances.clustertemplate.openshift.io",
     "hostedclusters.hypershift.openshift.io",
     "nodepools.hypershift.openshift.io",
 ];
@@ -28,8 +40,11 @@ fn carried(example: &str) -> anyhow::Result<Vec<Value>> {
     let carried = objects.filter(|object| object["spec"]["managementPolicies"] != json!(["Observe"]));
     let mut found: Vec<Value> = carried.map(|mut o| o["spec"]["forProvider"]["manifest"].take()).collect();
     for manifest in &mut found {
+        // All are called alike, and what they are of cannot change.
+        let name = format!("{}-{example}", manifest["metadata"]["name"].as_str().unwrap_or_default());
         if let Some(metadata) = manifest["metadata"].as_object_mut() {
             metadata.remove("uid");
+            metadata.insert("name".into(), name.into());
         }
     }
     Ok(found)
@@ -48,8 +63,10 @@ async fn what_examples_ask_for_is_admitted() -> anyhow::Result<()> {
         hub.apply(&crd).await?;
         hub.until_is(&at_root(CRD, name), SOON, "established", |c| has(c, "Established", "True", "")).await?;
     }
-    hub.apply(&json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "clusters" } }))
-        .await?;
+    for name in ["clusters", "osac-orders"] {
+        let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
+        hub.apply(&namespace).await?;
+    }
     let mut kinds = BTreeSet::new();
     for example in EXAMPLES {
         for manifest in carried(example)? {
@@ -57,7 +74,7 @@ async fn what_examples_ask_for_is_admitted() -> anyhow::Result<()> {
             kinds.extend(manifest["kind"].as_str().map(str::to_owned));
         }
     }
-    ensure!(kinds.len() == 3, "of three kinds there are {kinds:?}");
+    ensure!(kinds.len() == DEFINITIONS.len(), "not of all kinds: {kinds:?}");
     // It sees what it is there for.
     let mut wrong = carried(EXAMPLES[0])?.pop().context("an example of nothing")?;
     wrong["spec"]["topology"]["colour"] = json!("blue");

@@ -2,18 +2,20 @@
 
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
+use testplatform_apis::byoc::{BESIDE_CLUSTER_CLAIM, NO_INSTALL_CONFIG, NO_SSH_KEY, ONE_PLATFORM};
 use testplatform_apis::claim::{
     BLOCK_IMMUTABLE, CI_OPERATOR_IMMUTABLE, CLUSTER_CLAIM_IMMUTABLE, COMPANIONS, EXACTLY_ONE_BLOCK,
     LIFETIME_RULE, VERSION_OR_IMAGE,
 };
+use testplatform_apis::cleanup::{KEEP_ALONE, KEEP_RULE};
 use testplatform_apis::template::companions::{
-    AUTOSCALE_RULE, COUNT_OR_AUTOSCALE, REPLICAS_RULE, TIMEOUTS_RULE,
+    AUTOSCALE_RULE, COUNT_OR_AUTOSCALE, FORCE_RULE, REPLICAS_RULE, TIMEOUTS_RULE,
 };
 use testplatform_tests::{
-    cluster::{Cluster, SOON, at, at_root},
+    cluster::{Cluster, SOON, at, at_root, has},
     crossplane::{CLAIMS, composition, until_offered, xrd},
     definitions::Definitions,
-    kinds::{CLAIM, COMPOSITE, COMPOSITION, CRD},
+    kinds::{CLAIM, COMPOSITE, COMPOSITION, CRD, SPACE_CLAIM, XRD},
     manifests, settings,
 };
 
@@ -33,6 +35,45 @@ async fn definitions_and_claims() -> anyhow::Result<()> {
         what_cannot_be_is_refused(konflux).await.context("refused")?;
         what_may_not_change_does_not(konflux).await.context("unchangeable")?;
         undeclared_fields_reach_the_composite(konflux).await.context("undeclared fields")
+    };
+    let outcome: anyhow::Result<()> = steps.await;
+    outcome.with_context(|| definitions.words())
+}
+
+/// The definition of spaces goes over the incumbent's, a claim of its making lives on, and so does one that leaves out all that it can.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_definition_of_spaces() -> anyhow::Result<()> {
+    const NAME: &str = "xnamespaces.eaas.konflux-ci.dev";
+    let definitions = Definitions::start().await?;
+    let konflux = definitions.konflux.cluster();
+    let offered = |xrd: &Value| has(xrd, "Established", "True", "") && has(xrd, "Offered", "True", "");
+    let claims = at_root(CRD, "namespaces.eaas.konflux-ci.dev");
+    let steps = async {
+        let ours = manifests::package_one("install/components/spaces/definition.yaml")?;
+        let mut incumbent = ours.clone();
+        incumbent["spec"]["versions"][0]["additionalPrinterColumns"] = json!([]);
+        incumbent["spec"]["versions"][0]["schema"]["openAPIV3Schema"] =
+            json!({ "type": "object", "properties": {} });
+        if let Some(directory) = settings::upstream("UPSTREAM_XRDS", "xrds") {
+            let all = manifests::read(&directory.join(format!("{NAME}.yaml")))?;
+            incumbent = all.into_iter().next().context("an empty XRD")?;
+        }
+        konflux.apply(&incumbent).await?;
+        konflux.until_is(&at_root(XRD, NAME), SOON, "offered", offered).await?;
+        let established = |crd: &Value| has(crd, "Established", "True", "");
+        konflux.until_is(&claims, SOON, "established", established).await?;
+        let bare = |name: &str| {
+            json!({
+                "apiVersion": SPACE_CLAIM.api_version, "kind": SPACE_CLAIM.kind,
+                "metadata": { "name": name, "namespace": NAMESPACE }, "spec": {},
+            })
+        };
+        created(konflux, &bare("before")).await?;
+        konflux.apply(&ours).await?;
+        let status = "/spec/versions/0/schema/openAPIV3Schema/properties/status/properties/phase";
+        konflux.until_is(&claims, SOON, "ours", |crd| crd.pointer(status).is_some()).await?;
+        konflux.get(&at(SPACE_CLAIM, NAMESPACE, "before")).await?.context("it is gone")?;
+        created(konflux, &bare("after")).await
     };
     let outcome: anyhow::Result<()> = steps.await;
     outcome.with_context(|| definitions.words())
@@ -84,7 +125,7 @@ async fn what_was_accepted_is_accepted(konflux: &Cluster) -> anyhow::Result<()> 
               "taints": [{ "key": "k", "effect": "NoSchedule" }] },
         ],
         "network": { "podCIDR": "10.132.0.0/14", "dnsNameservers": ["10.0.0.1"] },
-        "hub": { "selector": { "matchLabels": { "region": "x" } }, "affinity": "Pack" },
+        "hub": { "name": "x", "force": true, "selector": { "matchLabels": { "region": "x" } }, "affinity": "Pack" },
         "timeouts": { "provision": "1h" },
     });
     for (name, spec) in [("task", task), ("pooled", pooled), ("timed", timed), ("templated", templated)] {
@@ -98,6 +139,18 @@ async fn what_was_accepted_is_accepted(konflux: &Cluster) -> anyhow::Result<()> 
     Ok(())
 }
 
+/// Credentials that are brought along, with other fields.
+fn brought(other: &Value) -> Value {
+    let mut byoc = json!({
+        "platform": { "aws": { "region": "us-east-1" } }, "baseDomain": "ci.example.com",
+        "credentialsSecretRef": { "name": "my-aws" },
+    });
+    for (key, value) in other.as_object().into_iter().flatten() {
+        byoc[key] = value.clone();
+    }
+    byoc
+}
+
 async fn what_cannot_be_is_refused(konflux: &Cluster) -> anyhow::Result<()> {
     let cases = [
         (json!({}), EXACTLY_ONE_BLOCK),
@@ -106,6 +159,7 @@ async fn what_cannot_be_is_refused(konflux: &Cluster) -> anyhow::Result<()> {
         (json!({ "ciOperator": {}, "nodeGroups": [] }), COMPANIONS),
         (json!({ "template": "hosted", "version": "4.20", "releaseImage": "x" }), VERSION_OR_IMAGE),
         (json!({ "template": "hosted", "controlPlane": { "replicas": 2 } }), REPLICAS_RULE),
+        (json!({ "template": "hosted", "hub": { "force": true } }), FORCE_RULE),
         (json!({ "template": "hosted", "timeouts": { "teardown": "5s" } }), TIMEOUTS_RULE),
         (json!({ "template": "hosted", "nodeGroups": [{ "name": "a", "class": "c" }] }), COUNT_OR_AUTOSCALE),
         (
@@ -121,8 +175,30 @@ async fn what_cannot_be_is_refused(konflux: &Cluster) -> anyhow::Result<()> {
             ] }),
             "Duplicate value",
         ),
+        (json!({ "ciOperator": {}, "byoc": brought(&json!({})) }), BESIDE_CLUSTER_CLAIM),
+        (json!({ "template": "hosted", "byoc": brought(&json!({})) }), BESIDE_CLUSTER_CLAIM),
+        (
+            json!({ "clusterClaim": { "version": "4.20" }, "byoc": brought(&json!({ "sshKeySecretRef": { "name": "k" } })) }),
+            NO_SSH_KEY,
+        ),
+        (
+            json!({
+                "clusterClaim": { "version": "4.20" },
+                "byoc": brought(&json!({ "installConfigSecretRef": { "name": "k" } })),
+            }),
+            NO_INSTALL_CONFIG,
+        ),
+        (
+            json!({ "clusterClaim": { "version": "4.20" }, "byoc": brought(&json!({ "platform": {} })) }),
+            ONE_PLATFORM,
+        ),
         (json!({ "ciOperator": {}, "lifetime": "30s" }), LIFETIME_RULE),
         (json!({ "ciOperator": {}, "lifetime": "soon" }), LIFETIME_RULE),
+        (
+            json!({ "ciOperator": {}, "cleanup": { "onOwnerCompletion": true, "keepForDebug": "-5m" } }),
+            KEEP_RULE,
+        ),
+        (json!({ "ciOperator": {}, "cleanup": { "keepForDebug": "5m" } }), KEEP_ALONE),
     ];
     for (spec, words) in cases {
         let answer = konflux.create(&claim("refused", &spec)).await;
@@ -158,9 +234,13 @@ async fn what_may_not_change_does_not(konflux: &Cluster) -> anyhow::Result<()> {
     let change = json!({ "template": "hosted-next", "version": "4.21", "parameters": { "fips": null } });
     konflux.merge(&templated, &json!({ "spec": change })).await?;
     let timed = at(CLAIM, NAMESPACE, "timed");
-    for change in
-        [json!({ "lifetime": "4h" }), json!({ "lifetime": null }), json!({ "tearDownCluster": true })]
-    {
+    for change in [
+        json!({ "lifetime": "4h" }),
+        json!({ "lifetime": null }),
+        json!({ "tearDownCluster": true }),
+        json!({ "cleanup": { "onOwnerCompletion": true, "keepForDebug": "1h30m" } }),
+        json!({ "cleanup": null }),
+    ] {
         konflux.merge(&timed, &json!({ "spec": change })).await?;
     }
     Ok(())

@@ -133,6 +133,8 @@ words! {
         Rejected,
         /// It is asked for once something else is done.
         Queued,
+        /// The job that brings it about failed; it is tried again.
+        JobFailed,
         /// The claim asks for a change of what cannot change; the cluster stays as it is.
         Immutable,
         /// The template is not in the catalogue any more, or cannot be used; the cluster stays as it is.

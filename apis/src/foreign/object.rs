@@ -1,4 +1,5 @@
-//! provider-kubernetes `Object`, `kubernetes.crossplane.io/v1alpha2` (cluster-scoped).
+//! provider-kubernetes `Object`: `kubernetes.crossplane.io/v1alpha2`, cluster-scoped, and `kubernetes.m.crossplane.io/v1alpha1`, in the
+//! namespace of its composite. What is read of them is the same.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -9,6 +10,8 @@ use super::meta::{Metadata, ObservedCondition};
 pub const API_VERSION: &str = "kubernetes.crossplane.io/v1alpha2";
 /// Kind.
 pub const KIND: &str = "Object";
+/// apiVersion of the Objects that composites in a namespace compose.
+pub const NAMESPACED_API_VERSION: &str = "kubernetes.m.crossplane.io/v1alpha1";
 
 /// What is read of an observed Object. `R` is what is read of the object that it observes.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -46,6 +49,8 @@ pub struct ObjectSpec {
     pub provider_config_ref: NameRef,
     /// Whether a change of the remote object makes it look at once.
     pub watch: bool,
+    /// The Secret into which connection details are written.
+    pub write_connection_secret_to_ref: NameRef,
 }
 
 /// `spec.forProvider`.

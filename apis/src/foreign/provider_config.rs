@@ -1,4 +1,5 @@
-//! provider-kubernetes `ProviderConfig`, `kubernetes.crossplane.io/v1alpha1` (cluster-scoped).
+//! provider-kubernetes `ProviderConfig`, `kubernetes.crossplane.io/v1alpha1`, and `ClusterProviderConfig`, by which namespaced Objects
+//! go, `kubernetes.m.crossplane.io/v1alpha1`. Both are cluster-scoped and read alike.
 
 use serde::Deserialize;
 
@@ -9,6 +10,8 @@ use crate::lenient::lenient_integer;
 pub const API_VERSION: &str = "kubernetes.crossplane.io/v1alpha1";
 /// Kind.
 pub const KIND: &str = "ProviderConfig";
+/// Kind of those by which Objects in any namespace go; its apiVersion is [theirs](super::object::NAMESPACED_API_VERSION).
+pub const CLUSTER_KIND: &str = "ClusterProviderConfig";
 
 /// What is read of it. Never its credentials.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]

@@ -51,10 +51,23 @@ impl Backend {
 
     /// Every kind that is written for a cluster; the one above first.
     pub fn kinds(self) -> Vec<Kind> {
-        let node_pool = Kind { kind: "NodePool", plural: "nodepools", ..Self::HyperShift.cluster_kind() };
         match self {
-            Self::HyperShift => vec![self.cluster_kind(), node_pool],
+            Self::HyperShift => hosted(),
             Self::ClusterApi | Self::Caas | Self::Osac => vec![self.cluster_kind()],
         }
     }
+
+    /// The kinds that are only watched beside those, in whichever namespace they are made: they tell what a cluster does.
+    pub fn watched_kinds(self) -> Vec<Kind> {
+        match self {
+            Self::Osac => hosted(),
+            Self::HyperShift | Self::ClusterApi | Self::Caas => vec![],
+        }
+    }
+}
+
+/// What HyperShift makes a cluster of.
+fn hosted() -> Vec<Kind> {
+    let cluster = Backend::HyperShift.cluster_kind();
+    vec![cluster, Kind { kind: "NodePool", plural: "nodepools", ..cluster }]
 }

@@ -32,6 +32,8 @@ pub struct Capabilities {
     pub ipv6: bool,
     /// Whether anything can change after the cluster was asked for.
     pub editable: bool,
+    /// Whether a cluster that is there may come to belong to another template.
+    pub moves: bool,
     /// Whether a version may be several minor ones ahead: the backend goes there step by step.
     pub walks: bool,
 }
@@ -54,6 +56,7 @@ impl Backend {
                 machine_cidr: true,
                 ipv6: true,
                 editable: true,
+                moves: true,
                 walks: false,
             },
             Self::ClusterApi => Capabilities {
@@ -72,6 +75,7 @@ impl Backend {
                 machine_cidr: false,
                 ipv6: true,
                 editable: true,
+                moves: true,
                 walks: true,
             },
             // Everything is a parameter of the chart, and the object is immutable as a whole.
@@ -89,6 +93,7 @@ impl Backend {
                 machine_cidr: false,
                 ipv6: false,
                 editable: false,
+                moves: false,
                 walks: false,
             },
             Self::Osac => Capabilities {
@@ -105,6 +110,8 @@ impl Backend {
                 machine_cidr: false,
                 ipv6: false,
                 editable: true,
+                // Its templateID is fixed.
+                moves: false,
                 walks: false,
             },
         }

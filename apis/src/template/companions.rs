@@ -16,6 +16,8 @@ pub const COUNT_OR_AUTOSCALE: &str = "a node group has either count or autoscale
 pub const AUTOSCALE_RULE: &str = "autoscale.min must not be above autoscale.max";
 /// Refusal of a number of control-plane nodes that no backend knows.
 pub const REPLICAS_RULE: &str = "replicas must be 1, 3 or 5";
+/// Refusal of a full hub that has no name.
+pub const FORCE_RULE: &str = "hub.force goes with hub.name only";
 /// Refusal of a timeout that is no duration, or too short a one.
 pub const TIMEOUTS_RULE: &str = "timeouts must be durations of at least 1m, such as 90m or 1h30m";
 
@@ -190,13 +192,18 @@ pub struct ExternalNetwork {
 }
 
 /// On which hub the cluster is made.
-#[derive(JsonSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(KubeSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[x_kube(validation = Rule::new("!has(self.force) || !self.force || has(self.name)").message(FORCE_RULE))]
 pub struct HubChoice {
     /// Name of the hub. If not set, one is chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 253))]
     pub name: Option<String>,
+    /// Whether the hub of that name is taken even if it is full or makes as many clusters as it may. It must be open, well and able to
+    /// make the cluster all the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub force: Option<bool>,
     /// What the hub must have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selector: Option<Selector>,

@@ -39,7 +39,6 @@ pub struct Entry {
 
 /// What the backend needs, in its own words.
 #[derive(Clone, Debug, PartialEq)]
-#[expect(clippy::large_enum_variant, reason = "there is one at a time, and it is not moved about")]
 pub enum Made {
     /// By HyperShift.
     HyperShift(Kit<HyperShift>),

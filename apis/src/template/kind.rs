@@ -11,7 +11,7 @@ use std::fmt::Debug;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::Backend;
+use super::{Backend, parameter::Type};
 
 pub use caas::{Caas, ChartValue, NoMachine};
 pub use cluster_api::{ClassRef, ClusterApi, ControlPlaneClasses, NetworkVariables, Variable, Worker};
@@ -59,6 +59,10 @@ pub trait Kind: Clone + Debug + PartialEq + DeserializeOwned {
     /// Whether parameters of a cluster that is there can change.
     fn tunable(&self) -> bool {
         Self::BACKEND.capabilities().editable
+    }
+    /// Whether there can be parameters of a type.
+    fn takes(&self, _: Type) -> bool {
+        true
     }
     /// Whether a version can be asked for at all.
     fn takes_versions(&self) -> bool {

@@ -89,6 +89,25 @@ fn what_is_not_set_has_its_default() {
 }
 
 #[test]
+fn what_pools_of_brought_credentials_are_made_like_is_of_a_cloud() {
+    let carrier = json!({ "name": "carrier", "namespace": "hub" });
+    let mut data = json!({ "hubs": [{ "name": "hive-1" }], "pools": [pool("a"), pool("b")] });
+    let hub = data["pools"][0]["hub"].clone();
+    data["hubs"][0]["name"] = hub;
+    for (index, cloud) in ["gcp", "vsphere"].into_iter().enumerate() {
+        data["pools"][index]["labels"]["cloud"] = cloud.into();
+        data["pools"][index]["bringYourOwn"] = json!({ "imageSet": "ocp", "carrier": carrier });
+    }
+    let (catalogue, flaws) = Catalogue::read(&data).unwrap();
+    assert_eq!(catalogue.pools.len(), 1);
+    assert_eq!(catalogue.pools[0].bring_your_own.as_ref().unwrap().image_set.as_str(), "ocp");
+    assert_eq!(
+        flaws[0].to_string(),
+        "pools[1] (b): with bringYourOwn it needs label cloud: aws, azure or gcp"
+    );
+}
+
+#[test]
 fn tenants_are_exact_names_or_everybody() {
     let tenants = |list: &[&str]| -> Pool {
         let mut entry = pool("p");

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use testplatform_apis::duration::GoDuration;
-use testplatform_apis::input::{Input, Settings};
+use testplatform_apis::input::{Input, Settings, Spaces};
 
 fn settings(input: serde_json::Value) -> Settings {
     serde_json::from_value::<Input>(input).unwrap().settings()
@@ -18,6 +18,7 @@ fn empty_means_the_incumbent() {
         connection_secret_namespace: "crossplane-connections".to_owned(),
         pools: "testplatform-pools".to_owned(),
         quotas_for_ci_operator: false,
+        both_flavours: false,
         ttl: None,
         hub_max_lifetime: GoDuration::from_hours(2),
         default_lifetime: None,
@@ -25,12 +26,13 @@ fn empty_means_the_incumbent() {
         told_provision_timeout: None,
         max_lifetime: None,
         max_provision_timeout: None,
+        spaces: Spaces::default(),
     };
     assert_eq!(settings(json!({})), expected);
     assert_eq!(Settings::default(), expected);
     let emptied = json!({
         "apiVersion": "testplatform.fn.crossplane.io/v1beta1", "kind": "Input", "metadata": { "name": "x" },
-        "namespace": "", "providerConfig": " ", "environmentConfig": null, "ttl": "0s", "defaults": {}, "maxima": null, "later": 1,
+        "namespace": "", "providerConfig": " ", "environmentConfig": null, "ttl": "0s", "defaults": {}, "maxima": null, "spaces": {}, "later": 1,
     });
     assert_eq!(settings(emptied), expected);
 }

@@ -4,16 +4,22 @@
 // Clippy knows test functions, but not their helpers.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod byoc;
 mod catalogue;
+mod cleanup;
 mod crd;
+mod credentials;
 mod duration;
 mod hub;
 mod input;
+mod offer;
 mod parity;
 mod pool;
 mod rules;
+mod space;
 mod status;
 mod structural;
 mod support;
 mod template;
+mod test_cluster;
 mod unknown;

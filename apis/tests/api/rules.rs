@@ -8,7 +8,7 @@ use testplatform_apis::claim::{
     LIFETIME_RULE, RESERVED_LABELS, TIMEOUT_RULE, TestPlatformClusterSpec, VERSION_OR_IMAGE, VERSION_OR_POOL,
 };
 use testplatform_apis::template::companions::{
-    AUTOSCALE_RULE, COUNT_OR_AUTOSCALE, REPLICAS_RULE, TIMEOUTS_RULE,
+    AUTOSCALE_RULE, COUNT_OR_AUTOSCALE, FORCE_RULE, REPLICAS_RULE, TIMEOUTS_RULE,
 };
 
 use crate::support::{all_fields, create, konflux_default, pooled, templated, update};
@@ -72,6 +72,7 @@ fn what_templates_have_is_refused_beside_other_blocks() {
 #[case("/nodeGroups/1/count", json!(1), "spec.nodeGroups[1]", COUNT_OR_AUTOSCALE)]
 #[case("/nodeGroups/1/autoscale/min", json!(4), "spec.nodeGroups[1].autoscale", AUTOSCALE_RULE)]
 #[case("/controlPlane/replicas", json!(2), "spec.controlPlane.replicas", REPLICAS_RULE)]
+#[case("/hub/name", json!(null), "spec.hub", FORCE_RULE)]
 #[case("/timeouts/provision", json!("5s"), "spec.timeouts.provision", TIMEOUTS_RULE)]
 #[case("/timeouts/teardown", json!("soon"), "spec.timeouts.teardown", TIMEOUTS_RULE)]
 fn what_cannot_be_of_any_template_is_refused(
@@ -91,6 +92,7 @@ fn what_cannot_be_of_any_template_is_refused(
 #[case("/nodeGroups/0/arch", json!("riscv"))]
 #[case("/nodeGroups/1/taints", json!([{ "key": "k", "effect": "Sometimes" }]))]
 #[case("/hub/affinity", json!("Near"))]
+#[case("/hub/force", json!("yes"))]
 #[case("/parameters", json!([]))]
 #[case("/network/dnsNameservers", json!("10.0.0.1"))]
 fn wrong_shapes_of_companions_are_refused(#[case] pointer: &str, #[case] value: Value) {

@@ -11,7 +11,7 @@ fn full() -> Value {
         "phase": "Ready",
         "message": "The cluster is ready.",
         "backend": { "kind": "EphemeralCluster", "name": "x", "namespace": "ephemeral-cluster", "pool": "p", "uid": "u", "attempt": 1 },
-        "hub": { "name": "app-ci", "reason": "OnlyHub" },
+        "hub": { "name": "app-ci", "reason": "OnlyHub", "excluded": ["away"] },
         "prowJob": { "id": "p", "url": "https://prow.example.org/p" },
         "apiServerURL": "https://api.example.org:6443",
         "consoleURL": "https://console.example.org",
@@ -39,7 +39,7 @@ fn full() -> Value {
                 "internal": { "networkID": "n", "subnetID": "s" }, "external": { "networkID": "e" },
                 "dnsNameservers": ["10.0.0.1"],
             },
-            "hub": { "name": "h", "selector": { "matchLabels": { "region": "x" } }, "affinity": "Pack" },
+            "hub": { "name": "h", "force": true, "selector": { "matchLabels": { "region": "x" } }, "affinity": "Pack" },
             "timeouts": { "provision": "1h0m0s", "teardown": "1h0m0s" },
         },
         "nodes": {

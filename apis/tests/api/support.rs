@@ -177,7 +177,7 @@ nodeGroups:
 - { name: b, class: small, autoscale: { min: 1, max: 3 }, taints: [{ key: k, value: v, effect: NoSchedule }] }
 network:
   { podCIDR: 10.132.0.0/14, serviceCIDR: 172.31.0.0/16, machineCIDR: 10.0.0.0/24, internal: { networkID: net, subnetID: sub }, external: { networkID: net }, dnsNameservers: [10.0.0.1] }
-hub: { name: hub-1, selector: { matchLabels: { region: x } }, affinity: Pack }
+hub: { name: hub-1, force: true, selector: { matchLabels: { region: x } }, affinity: Pack }
 timeouts: { provision: 1h, teardown: 30m }
 lifetime: 2h
 tearDownCluster: false

@@ -120,7 +120,14 @@ fn repeated(writer: &Writer, place: &Place) -> Value {
     let mut spec = json!({ "clusterPoolName": place.pool });
     let remote = match writer.remote() {
         Some(Remote::ClusterClaim(remote)) => Some(&remote.spec.value),
-        Some(Remote::EphemeralCluster(_) | Remote::HostedCluster(_) | Remote::Topology(_)) | None => None,
+        Some(
+            Remote::EphemeralCluster(_)
+            | Remote::HostedCluster(_)
+            | Remote::Topology(_)
+            | Remote::Order(_)
+            | Remote::Instance(_),
+        )
+        | None => None,
     };
     let before = &writer.manifest()["spec"];
     let lifetime = before["lifetime"].as_str().or_else(|| remote?.lifetime.as_deref());

@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value, json};
 use testplatform_apis::{
-    condition::{Condition, ConditionStatus, ConditionType, Mirrored},
+    account::Mode,
+    condition::{Condition, ConditionStatus, ConditionType, Credentials, Mirrored},
     foreign::{
         ephemeral_cluster::{
             API_VERSION, KIND, Status, TERMINAL_CREATE_REASONS, TOO_MANY_PROW_JOBS, TROUBLES, conditions,
@@ -12,7 +13,7 @@ use testplatform_apis::{
     names::{ObjectName, ours},
 };
 
-use super::{Backend, Desired, Ending, Health, Job, Stage, object};
+use super::{Backend, Desired, Ending, Health, Job, Stage, object, published::ADMINS};
 use crate::{
     observed::{EPHEMERAL_CLUSTER, Observed, Remote},
     text::bounded,
@@ -78,6 +79,11 @@ impl Backend for EphemeralClusters {
         health.teardown_arrived = remote.spec.value.tear_down_cluster;
         health.ready_since = ready.and_then(|c| c.last_transition_time);
         health.secret = ObjectName::try_from(status.secret_ref.as_str()).ok();
+        let mode = remote.metadata.annotation(ours::CREDENTIALS_MODE);
+        let admins = request.access.is_some() && mode != Some(Mode::ServiceAccount.as_str());
+        if health.secret.take_if(|_| admins).is_some() {
+            health.blocking = Some((Credentials::SecretMissing, ADMINS.into()));
+        }
         health.revision = remote.metadata.annotation(ours::CREDENTIALS_REVISION).map(str::to_owned);
         health.job = Job { id: bounded(&status.prow_job_id, 253), url: bounded(&status.prow_job_url, 2048) };
         health.mirrored = mirrored(&status.conditions, observed);

@@ -5,15 +5,18 @@
 //!
 //! **Invariant:** a NodePool is asked for only once the HostedCluster was seen, and goes only with its group or with the cluster.
 
+mod behind;
 mod cluster;
 mod document;
-mod facts;
-mod levels;
+pub(super) mod facts;
+pub(super) mod levels;
 mod pool_spec;
-mod pools;
-mod report;
-mod rollout;
-mod trouble;
+pub(super) mod pools;
+pub(super) mod report;
+pub(super) mod rollout;
+pub(super) mod trouble;
+
+pub(super) use behind::Behind;
 
 use serde_json::Map;
 use testplatform_apis::{

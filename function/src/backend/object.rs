@@ -7,10 +7,10 @@ use testplatform_apis::{
     yaml::sorted,
 };
 
-use super::{Desired, Health};
+use super::{Desired, Health, Stage};
 use crate::{
     intent::{Policies, Write},
-    observed::{CREDENTIALS, EPHEMERAL_CLUSTER, Observed, PENDING, Writer},
+    observed::{CREDENTIALS, EPHEMERAL_CLUSTER, Flavour, Observed, PENDING, Writer},
     text::bounded,
     validate::Validated,
 };
@@ -28,6 +28,7 @@ pub(super) fn writer(
     let mut annotate = |key: &str, value: &str| annotations.insert(key.to_owned(), value.into());
     let (policies, watch) = match &intent.write {
         Write::Nothing | Write::Remove | Write::Elsewhere => return None,
+        Write::Create if request.templated().is_some() => (Policies::Make, true),
         Write::Create | Write::Again { .. } => (Policies::Full, true),
         Write::Update(allowed) => (*allowed, true),
         Write::Look { .. } => {
@@ -62,16 +63,23 @@ pub(super) fn writer(
     if watch {
         spec["watch"] = true.into();
     }
-    match policies {
-        Policies::Full => {}
-        Policies::ObserveDelete => spec["managementPolicies"] = json!(["Observe", "Delete"]),
-        Policies::Observe => spec["managementPolicies"] = json!(["Observe"]),
-    }
+    bound(&mut spec, policies);
     let mut object = object(&format!("managed-{}", request.name), annotations, spec);
     if name != EPHEMERAL_CLUSTER {
         object["metadata"]["labels"] = json!({ ours::COMPONENT: name });
     }
     Some(Desired { name: name.into(), object, ready: intent.writer_ready })
+}
+
+/// Writes down what provider-kubernetes may do. If nothing is written down, everything.
+pub(super) fn bound(spec: &mut Value, policies: Policies) {
+    let some: &[&str] = match policies {
+        Policies::Full => return,
+        Policies::Make => &["Observe", "Create", "Delete"],
+        Policies::ObserveDelete => &["Observe", "Delete"],
+        Policies::Observe => &["Observe"],
+    };
+    spec["managementPolicies"] = json!(some);
 }
 
 /// Which try this is, from the second on: on the writer, and on `credentials`, should the writer be lost.
@@ -110,7 +118,7 @@ pub(super) fn credentials(
     }
     let ready = request.intent.credentials_ready;
     let known = known_secret(observed, health);
-    let unpaused = known.is_some()
+    let unpaused = (known.is_some() && may_be_given(request, observed, health))
         || observed.credentials.as_ref().is_some_and(super::super::observed::Credentials::has_finalizer);
     let secret = known.unwrap_or_else(|| format!("{}-credentials", request.name));
     if !unpaused {
@@ -158,6 +166,18 @@ pub(super) fn credentials(
         },
     });
     Some(Desired { name: CREDENTIALS.into(), object: object(&name, annotations, spec), ready })
+}
+
+/// Whether what the Secret on the hub holds may reach the tenant. Of a claim the composite's readiness decides that later. Of a composite
+/// in a namespace this Object itself hands it over: not before all that was asked for is there, and never once that is over.
+fn may_be_given(request: &Validated, observed: &Observed, health: &Health) -> bool {
+    match observed.composite.flavour {
+        Flavour::Claimed | Flavour::Homeless => true,
+        Flavour::Namespaced(_) => {
+            let ends = request.intent.teardown || request.intent.failed.is_some();
+            health.stage == Stage::Ready && !ends
+        }
+    }
 }
 
 /// The Secret that the hub names, or named when it was last heard.
@@ -216,6 +236,9 @@ pub(super) fn notes(request: &Validated, observed: &Observed) -> Map<String, Val
     for (key, name) in &request.run_names {
         note(key, name.as_str());
     }
+    if let Some(wish) = &request.access {
+        note(ours::CREDENTIALS_WISH, &wish.to_string());
+    }
     let life = &request.lifetime;
     // What is only looked for keeps what it was told when it was made.
     if life.lost || matches!(request.intent.write, Write::Look { .. }) {
@@ -244,7 +267,7 @@ pub(crate) fn object(name: &str, annotations: Map<String, Value>, spec: Value) -
 }
 
 /// An object of its parts, which are moved.
-pub(super) fn whole(api_version: &str, kind: &str, metadata: Value, spec: Value) -> Value {
+pub(crate) fn whole(api_version: &str, kind: &str, metadata: Value, spec: Value) -> Value {
     let mut object = json!({ "apiVersion": api_version, "kind": kind });
     object["metadata"] = metadata;
     object["spec"] = spec;

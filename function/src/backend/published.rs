@@ -2,6 +2,7 @@
 //! kind for which it publishes them.
 
 use testplatform_apis::{
+    account::Mode,
     condition::Credentials,
     hive_status::{Blocked, HiveStatus},
     names::ObjectName,
@@ -9,10 +10,20 @@ use testplatform_apis::{
 
 use crate::text::bounded;
 
+/// Said of credentials that are the admin's where those of a ServiceAccount were asked for.
+pub(super) const ADMINS: &str = "the hub publishes the admin's credentials and not those of a ServiceAccount, so they are not read; its provider has to be updated, or to make EphemeralClusters itself";
+
 /// The published Secret, or why there is none; None: nothing is said. Only the Secret that is this claim's by its name, `own`: who can
-/// write on the claim could else have another claim's read.
-pub(super) fn published(report: &HiveStatus, own: &str) -> Option<Result<ObjectName, (Credentials, String)>> {
+/// write on the claim could else have another claim's read. `account`: not the admin's credentials were asked for, and those are never read then.
+pub(super) fn published(
+    report: &HiveStatus,
+    own: &str,
+    account: bool,
+) -> Option<Result<ObjectName, (Credentials, String)>> {
     match (&report.credentials, &report.blocking_reason) {
+        (Some(published), _) if account && published.mode != Some(Mode::ServiceAccount) => {
+            Some(Err((Credentials::SecretMissing, ADMINS.into())))
+        }
         (Some(published), _) if published.secret_name == own => ObjectName::try_from(own).ok().map(Ok),
         (Some(_), _) => Some(Err((
             Credentials::SecretMissing,

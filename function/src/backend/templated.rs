@@ -8,13 +8,17 @@ mod trouble;
 pub(super) use sight::{Sight, unseen};
 pub(super) use trouble::{Trouble, of_the_network};
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value, json};
 use testplatform_apis::{
+    json,
     names::{hub, ours},
     template::kind::Kind,
+    yaml::sorted,
 };
 
-use super::{Backend, Desired, object};
+use super::{Backend, Desired, Health, object};
 use crate::{
     hubs,
     intent::Write,
@@ -69,20 +73,28 @@ pub(super) fn resources(
     compose: impl FnOnce(&Templated, &Site) -> Composed,
 ) -> Vec<Desired> {
     let Some(templated) = request.templated() else { return vec![] };
-    let credentials = || {
-        let health = backend.health(request, observed);
-        object::credentials(request, observed, &health, memory(request, observed))
-    };
-    let Some(site) = &templated.site else {
-        // Without a hub nothing can be asked for. What is there all the same remembers what was given up.
-        return observed.credentials.iter().filter_map(|_| credentials()).collect();
-    };
+    let health = backend.health(request, observed);
+    let Some(site) = &templated.site else { return left(request, observed, &health) };
     let Composed { api_version, spec, notes: own, parts } = compose(templated, site);
+    // What was lost, or is on its way out, says what it said before, and not what the catalogue says by now. It has to say it: an apply
+    // without is refused, and provider-kubernetes neither sees nor deletes what it could not apply.
+    let spec = if writes(request) { spec } else { asked(observed).map_or(spec, Cow::into_owned) };
+    let memory = memory(request, observed, writes(request).then_some(&spec));
     let manifest = manifest((api_version, backend.kind()), request, observed, site, spec);
     let mut notes = notes(request, templated);
     notes.extend(own);
     let writer = object::writer(backend.writer(), request, observed, manifest, cel, notes);
-    writer.into_iter().chain(parts).chain(credentials()).collect()
+    let credentials = object::credentials(request, observed, &health, memory);
+    writer.into_iter().chain(parts).chain(credentials).collect()
+}
+
+/// What there may be without a hub, or without anybody knowing what makes the clusters: nothing can be asked for. What is there all the
+/// same remembers what was given up.
+pub(super) fn left(request: &Validated, observed: &Observed, health: &Health) -> Vec<Desired> {
+    if observed.credentials.is_none() {
+        return vec![];
+    }
+    object::credentials(request, observed, health, memory(request, observed, None)).into_iter().collect()
 }
 
 /// The object that stands for the cluster.
@@ -105,6 +117,51 @@ fn manifest(
     object::whole(api_version, kind, metadata, Value::Object(spec))
 }
 
+/// Whether what is composed is what is asked of the hub.
+fn writes(request: &Validated) -> bool {
+    match request.intent.write {
+        Write::Create | Write::Update(_) | Write::Again { .. } => true,
+        Write::Nothing | Write::Look { .. } | Write::Remove | Write::Elsewhere => false,
+    }
+}
+
+/// The spec that was asked for: as the writer has it, unless that was made anew to look; else as `credentials` remembers it.
+fn asked(observed: &Observed) -> Option<Cow<'_, Map<String, Value>>> {
+    let told =
+        observed.writer.as_ref().filter(|w| w.manifest_annotation(ours::CREDENTIALS_NAMESPACE).is_some());
+    let told = told.and_then(|writer| writer.manifest()["spec"].as_object());
+    let noted = || json::read_text(observed.credentials_note(ours::REMOTE_SPEC)?).ok();
+    told.map(Cow::Borrowed).or_else(|| noted().map(Cow::Owned))
+}
+
+/// The spec that was asked for.
+pub(super) struct Before<'o> {
+    /// As the writer has it or `credentials` remembers it; where both were lost, as the hub has it.
+    pub spec: Cow<'o, Map<String, Value>>,
+    of_hub: bool,
+}
+
+impl<'o> Before<'o> {
+    /// `seen`: the spec on the hub. `complete`: whether a spec is one that was asked for.
+    pub fn of(
+        observed: &'o Observed,
+        seen: Option<&'o Value>,
+        complete: impl Fn(&Map<String, Value>) -> bool,
+    ) -> Option<Self> {
+        observed.writer.as_ref()?;
+        let asked = asked(observed).filter(|spec| complete(spec));
+        let of_hub = asked.is_none();
+        let seen = || seen?.as_object().filter(|spec| complete(spec)).map(Cow::Borrowed);
+        asked.or_else(seen).map(|spec| Self { spec, of_hub })
+    }
+
+    /// What is left of it where others write into what is on the hub.
+    pub fn own(&self, members: &[&str]) -> Map<String, Value> {
+        let own = self.spec.iter().filter(|(member, _)| !self.of_hub || members.contains(&member.as_str()));
+        own.map(|(member, value)| (member.clone(), value.clone())).collect()
+    }
+}
+
 /// Noted on the writer: where the credentials are on the hub, which what only looks does not know, and which hubs were given up.
 fn notes(request: &Validated, templated: &Templated) -> Map<String, Value> {
     let looks = matches!(request.intent.write, Write::Look { .. });
@@ -115,16 +172,19 @@ fn notes(request: &Validated, templated: &Templated) -> Map<String, Value> {
 }
 
 /// What `credentials` remembers: where the cluster is, which one it is, how it is ended, and which hubs were given up.
-fn memory(request: &Validated, observed: &Observed) -> Map<String, Value> {
+fn memory(request: &Validated, observed: &Observed, spec: Option<&Map<String, Value>>) -> Map<String, Value> {
     let Some(templated) = request.templated() else { return Map::new() };
     let leaves = request.intent.write == Write::Elsewhere;
-    let mut excluded = templated.excluded.clone();
-    excluded.extend(templated.site.iter().filter(|_| leaves).map(|site| site.hub.clone()));
+    let excluded = templated.given_up(leaves);
     let asked = observed.writer.is_some() || observed.made_before() || request.intent.write == Write::Create;
     let place = |site: &Site| format!("{}/{}", site.namespace, site.name);
+    // Sorted: the same bytes in every pass.
+    let text = |spec: &Map<String, Value>| sorted(&Value::Object(spec.clone())).to_string();
+    let spec = spec.map(text).or_else(|| Some(text(&*self::asked(observed)?)));
     let uid = observed.writer.as_ref().and_then(Writer::uid).or_else(|| observed.remembered_uid());
     let notes = [
         (ours::REMOTE, templated.site.as_ref().filter(|_| asked && !leaves).map(place)),
+        (ours::REMOTE_SPEC, spec.filter(|_| asked && !leaves)),
         (ours::REMOTE_UID, uid.map(|u| u.0)),
         (ours::ENDING, request.intent.ending.clone()),
         (ours::FAILED, request.intent.failed.map(|f| f.as_str().to_owned())),

@@ -1,18 +1,18 @@
 //! Judged → the conditions of a pool, all of them in every pass that sees it: one that is left out would keep its last value.
 
+mod renewal;
 pub(super) mod words;
 
 use testplatform_apis::{
     condition::{
         Condition, ConditionStatus, Drained, NameUnique, PoolConditionType as Type, PoolCurrency, PoolHealth,
-        PoolRequested, RefreshRecommended, Refreshing, Releasable, Remote,
+        PoolRequested, Refreshing, Remote,
     },
     foreign::{cluster_pool::conditions as hive, meta::ObservedCondition},
-    pool::ScalingMode,
-    pool_report::{RefreshPhase, RotationPhase},
     pool_status::PoolPhase,
 };
 
+use self::renewal::{recommended, refreshing, releasable};
 use super::{Judged, observed::Observed, validate::Remark};
 use crate::{observed::Link, text::bounded, validate::Problem};
 
@@ -223,121 +223,6 @@ fn unique(judged: &Judged) -> Condition {
         bounded(&namesakes.join(", "), 512)
     );
     condition(Type::PoolNameUnique, False, NameUnique::NameTaken.as_str(), &message)
-}
-
-fn refreshing(judged: &Judged) -> Condition {
-    let make = |status, reason: Refreshing, message: &str| {
-        condition(Type::Refreshing, status, reason.as_str(), message)
-    };
-    let wanted = judged.wanted.as_ref().ok();
-    let asked = wanted.and_then(|w| w.spec.refresh.as_ref()?.nonce.as_deref());
-    let external = wanted.is_some_and(|w| w.spec.scaling_mode == Some(ScalingMode::External));
-    let report = judged.observed.report().and_then(|r| r.refresh.as_ref());
-    let report = report.filter(|r| asked.is_none_or(|nonce| r.covers(nonce)));
-    let left = report
-        .and_then(|r| r.remaining)
-        .filter(|r| *r > 0)
-        .map(|r| format!(", {r} left to replace"))
-        .unwrap_or_default();
-    match (report.map(|r| r.phase), asked) {
-        (None, None) => make(False, Refreshing::NotAsked, "no refresh was asked for"),
-        (None, Some(_)) if external => make(
-            False,
-            Refreshing::ExternalScaling,
-            "somebody else decides about the size, so clusters cannot be replaced by scaling",
-        ),
-        (None, Some(nonce)) => {
-            let message = format!(
-                "refresh {nonce} was asked for; the hub-side provider has not taken it up, or does not look after pools"
-            );
-            make(False, Refreshing::NotTakenUp, &message)
-        }
-        (Some(RefreshPhase::Settling), _) => make(
-            True,
-            Refreshing::Settling,
-            &format!("clusters come to rest before the oldest are removed{left}"),
-        ),
-        (Some(RefreshPhase::Down), _) => make(True, Refreshing::Down, &format!("clusters are removed{left}")),
-        (Some(RefreshPhase::Up), _) => {
-            make(True, Refreshing::Up, &format!("new clusters are installed{left}"))
-        }
-        (Some(RefreshPhase::Done), _) if report.is_some_and(|r| r.started_at.is_none()) => make(
-            False,
-            Refreshing::Done,
-            "this nonce was there when the hub-side provider first saw the pool, so nothing was replaced for it",
-        ),
-        (Some(RefreshPhase::Done), _) => {
-            make(False, Refreshing::Done, "every cluster that nobody had claimed was replaced")
-        }
-        (Some(RefreshPhase::Stalled), _) => make(
-            False,
-            Refreshing::Stalled,
-            &format!(
-                "removing clusters did not remove the old ones{left}; ask again with a larger maxUnavailable"
-            ),
-        ),
-    }
-}
-
-fn recommended(judged: &Judged) -> Condition {
-    let make = |status, reason: RefreshRecommended, message: &str| {
-        condition(Type::RefreshRecommended, status, reason.as_str(), message)
-    };
-    match judged.observed.report().and_then(|r| r.artifacts.as_ref()) {
-        None => {
-            make(Unknown, RefreshRecommended::NotWatched, "nobody on the hub watches what the pool refers to")
-        }
-        Some(artifacts) if artifacts.changed => {
-            let message = format!(
-                "ClusterImageSet {} has another release than the one that clusters were made from; a new refresh.nonce replaces them",
-                bounded(&artifacts.image_set, 253)
-            );
-            make(True, RefreshRecommended::ImageSetChanged, &message)
-        }
-        Some(_) => make(False, RefreshRecommended::Unchanged, "what the pool refers to has not changed"),
-    }
-}
-
-fn releasable(judged: &Judged) -> Condition {
-    let make = |status, reason: Releasable, message: &str| {
-        condition(Type::OldCredentialsReleasable, status, reason.as_str(), message)
-    };
-    let Some(rotation) = judged.observed.report().and_then(|r| r.rotation.as_ref()) else {
-        return make(
-            Unknown,
-            Releasable::NotWatched,
-            "nobody on the hub watches which credentials clusters were made with",
-        );
-    };
-    let used = words::used(rotation);
-    let asked = judged.wanted.as_ref().ok().and_then(|w| w.spec.credentials_ref.as_ref());
-    if asked.is_some_and(|a| a.name != rotation.name) {
-        return make(
-            False,
-            Releasable::InUse,
-            "other credentials were asked for, and the hub has not taken them up",
-        );
-    }
-    match rotation.phase {
-        RotationPhase::First => {
-            make(False, Releasable::NoRotation, "no other credentials were seen before these")
-        }
-        RotationPhase::Draining | RotationPhase::Switching => make(
-            False,
-            Releasable::Draining,
-            &format!("the pool is emptied before Secret {} is used{used}", bounded(&rotation.name, 253)),
-        ),
-        RotationPhase::Replacing => make(
-            False,
-            Releasable::InUse,
-            &format!("the old credentials are needed to destroy clusters{used}"),
-        ),
-        RotationPhase::Done => make(
-            True,
-            Releasable::NotInUse,
-            "no cluster that was made with the old credentials is left; they can be deleted",
-        ),
-    }
 }
 
 fn drained(judged: &Judged) -> Condition {

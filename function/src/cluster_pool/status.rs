@@ -5,10 +5,9 @@ use testplatform_apis::{
     foreign::cluster_pool::conditions,
     pool_report::PoolStatus,
     pool_status::{
-        PoolFailure, PoolPhase, PoolPlace, RefreshStatus, Rollout, RotationStatus, ScheduleStatus,
+        PoolFailure, PoolHub, PoolPhase, PoolPlace, RefreshStatus, Rollout, RotationStatus, ScheduleStatus,
         TestPlatformClusterPoolStatus,
     },
-    status::HubStatus,
 };
 
 use super::{
@@ -80,10 +79,10 @@ fn place(judged: &Judged) -> Option<PoolPlace> {
     Some(PoolPlace { name: text("name"), namespace: text("namespace") })
 }
 
-fn hub(judged: &Judged) -> Option<HubStatus> {
+fn hub(judged: &Judged) -> Option<PoolHub> {
     let of_object = || judged.observed.pool.as_ref().map(|p| p.object.spec.provider_config_ref.name.clone());
     let name = judged.wanted.as_ref().ok().map(|w| w.provider_config.clone()).or_else(of_object);
-    name.map(|name| HubStatus { name: Some(name), reason: None })
+    name.map(|name| PoolHub { name: Some(name), reason: None })
 }
 
 /// The sentence: what is wrong or going on, else how many there are.

@@ -18,7 +18,7 @@ use crate::observed::Link;
 
 /// The most hubs that are given up for one claim.
 pub const MOST: usize = 3;
-/// For how long a hub must not have been reached.
+/// For how long a hub must not have been reached, from the making of the writer on.
 pub const AFTER: SignedDuration = SignedDuration::from_mins(5);
 
 /// Whether the hub of an observed writer may be given up.
@@ -59,8 +59,10 @@ pub fn failover<R>(
         | Link::Refused(_)
         | Link::Paused => false,
     };
-    let synced = condition(&writer.status.conditions, "Synced");
-    let since = synced.filter(|c| c.is_false()).and_then(|c: &ObservedCondition| c.last_transition_time);
+    let fails = condition(&writer.status.conditions, "Synced").is_some_and(ObservedCondition::is_false);
+    // Without a trace it was never reached since the writer was made. Synced does not say since when: its time moves with every word
+    // of its message, which quotes the port of each connection that was reset.
+    let since = writer.metadata.creation_timestamp.filter(|_| fails);
     let long = since.is_some_and(|since| now.duration_since(since) >= AFTER);
     if unreachable && long { Failover::Allowed } else { Failover::NotNow }
 }

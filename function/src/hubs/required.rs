@@ -5,16 +5,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 use serde_json::Value;
 use testplatform_apis::{
-    claim::{API_VERSION, COMPOSITE_KIND},
-    foreign::{object, provider_config, provider_config::ProviderConfig},
+    claim::{self, API_VERSION},
+    foreign::{meta::Metadata, object, provider_config, provider_config::ProviderConfig},
     hub::{Flaw, Hub, Mirror, hubs},
+    input::Settings,
     names::hub,
     phase::Phase,
     status::TestPlatformClusterStatus,
+    test_cluster,
 };
 
 use crate::{
-    observed::{Names, fetched, selector},
+    observed::{Composite, Flavour, Names, fetched, selector},
     proto::{MatchLabels, ResourceSelector, Resources, RunFunctionRequest, resource_selector::Match},
     wire,
 };
@@ -25,6 +27,8 @@ const HUBS: Names = Names::new("hubs", None);
 const MIRRORS: Names = Names::new("hub-facts", None);
 /// The other composites of the same tenant.
 const NEIGHBOURS: Names = Names::new("neighbours", None);
+/// Those of the other flavour, where both are served.
+const NEIGHBOURS_BESIDE: Names = Names::new("neighbours-beside", None);
 /// Crossplane's label on composites: namespace of the claim.
 const CLAIM_NAMESPACE: &str = "crossplane.io/claim-namespace";
 
@@ -41,28 +45,47 @@ pub struct Hubs {
     pub neighbours: BTreeSet<String>,
 }
 
-/// What to ask for, by our names: a function of the claim alone. `tenant`: given where the claim has an affinity, which is counted
-/// by the tenant's other claims.
-pub fn requirements(tenant: Option<&str>) -> BTreeMap<String, ResourceSelector> {
+/// What to ask for, by our names: a function of the claim and the input alone. `likes`: whether the claim has an affinity, which is
+/// counted by the tenant's other claims.
+pub fn requirements(
+    composite: &Composite,
+    likes: bool,
+    settings: &Settings,
+) -> BTreeMap<String, ResourceSelector> {
     let labelled = |pairs: &[(&str, &str)]| {
         let labels = pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
         Match::MatchLabels(MatchLabels { labels })
     };
     let mut map = BTreeMap::new();
-    let mut ask = |names: &Names, api_version: &str, kind: &str, matching: Match| {
-        map.insert(names.dynamic().to_owned(), selector(api_version, kind, matching));
+    let mut ask = |names: &Names, selector: ResourceSelector| {
+        map.insert(names.dynamic().to_owned(), selector);
     };
-    ask(&HUBS, provider_config::API_VERSION, provider_config::KIND, labelled(&[(hub::HUB, "true")]));
-    ask(&MIRRORS, object::API_VERSION, object::KIND, labelled(&[(hub::FACTS, "true")]));
-    if let Some(tenant) = tenant {
-        ask(&NEIGHBOURS, API_VERSION, COMPOSITE_KIND, labelled(&[(CLAIM_NAMESPACE, tenant)]));
+    // A hub can be chosen only if the Objects can go by its configuration.
+    let (api_version, kind) = match composite.flavour {
+        Flavour::Claimed | Flavour::Homeless => (provider_config::API_VERSION, provider_config::KIND),
+        Flavour::Namespaced(_) => (object::NAMESPACED_API_VERSION, provider_config::CLUSTER_KIND),
+    };
+    ask(&HUBS, selector(api_version, kind, labelled(&[(hub::HUB, "true")])));
+    ask(&MIRRORS, selector(object::API_VERSION, object::KIND, labelled(&[(hub::FACTS, "true")])));
+    if let Some(tenant) = composite.tenant().filter(|_| likes) {
+        let claimed = selector(API_VERSION, claim::COMPOSITE_KIND, labelled(&[(CLAIM_NAMESPACE, tenant)]));
+        let mut within = selector(API_VERSION, test_cluster::KIND, labelled(&[]));
+        within.namespace = Some(tenant.to_owned());
+        let (own, other) = match composite.flavour {
+            Flavour::Claimed | Flavour::Homeless => (claimed, within),
+            Flavour::Namespaced(_) => (within, claimed),
+        };
+        ask(&NEIGHBOURS, own);
+        if settings.both_flavours {
+            ask(&NEIGHBOURS_BESIDE, other);
+        }
     }
     map
 }
 
 impl Hubs {
-    /// What was fetched. None: it was not, and this answer is not the last one. `own`: name of the composite itself.
-    pub fn decode(request: &RunFunctionRequest, own: &str) -> Option<Self> {
+    /// What was fetched. None: it was not, and this answer is not the last one. `own`: the composite itself.
+    pub fn decode(request: &RunFunctionRequest, own: &Composite) -> Option<Self> {
         let configs = fetched(request, &HUBS)?;
         let mirrors = fetched(request, &MIRRORS)?;
         let mut unreadable = Vec::new();
@@ -82,7 +105,11 @@ impl Hubs {
             flaws: [flaws, unreadable].concat(),
             // One that cannot be read tells nothing, which is what is made of it.
             mirrors: decoded(mirrors),
-            neighbours: fetched(request, &NEIGHBOURS).map(|n| neighbours(n, own)).unwrap_or_default(),
+            neighbours: [NEIGHBOURS, NEIGHBOURS_BESIDE]
+                .iter()
+                .filter_map(|names| fetched(request, names))
+                .flat_map(|resources| neighbours(resources, own))
+                .collect(),
         })
     }
 }
@@ -92,8 +119,8 @@ fn decoded<T: for<'a> Deserialize<'a>>(resources: &Resources) -> Vec<T> {
 }
 
 /// Where the tenant has clusters, or is about to.
-fn neighbours(resources: &Resources, own: &str) -> BTreeSet<String> {
-    let others = decoded::<Neighbour>(resources).into_iter().filter(|n| n.metadata.name != own);
+fn neighbours(resources: &Resources, own: &Composite) -> BTreeSet<String> {
+    let others = decoded::<Neighbour>(resources).into_iter().filter(|n| !own.is(&n.metadata));
     let over = |phase: Option<Phase>| match phase {
         Some(Phase::Deprovisioned | Phase::Failed) => true,
         Some(
@@ -108,7 +135,7 @@ fn neighbours(resources: &Resources, own: &str) -> BTreeSet<String> {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Neighbour {
-    metadata: Name,
+    metadata: Metadata,
     status: Value,
 }
 

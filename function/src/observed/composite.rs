@@ -3,9 +3,10 @@
 use serde::Deserialize;
 use serde_json::Value;
 use testplatform_apis::{
-    claim::TestPlatformClusterStatus,
+    claim::{COMPOSITE_KIND, TestPlatformClusterStatus},
     condition::ConditionType,
     foreign::meta::{Lenient, Metadata, ObservedCondition, condition},
+    test_cluster,
 };
 
 use super::Unusable;
@@ -20,14 +21,29 @@ pub struct Composite {
     pub kind: String,
     /// Metadata.
     pub metadata: Metadata,
-    /// The claim that it belongs to; none for a composite that an administrator made.
+    /// The claim that it belongs to; none for a composite that an administrator made, and for one in a namespace.
     pub claim: Option<ClaimRef>,
+    /// Where it lives, and so its tenant.
+    pub flavour: Flavour,
     /// The spec, not judged yet.
     pub spec: Value,
     /// What an earlier pass of ours wrote; empty after a restore.
     pub status: TestPlatformClusterStatus,
     /// All conditions, core's included.
     pub conditions: Vec<ObservedCondition>,
+}
+
+/// Which of the two ways in a composite came by. They differ in where its Objects live, and in how credentials reach its owner;
+/// nothing else asks for it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Flavour {
+    /// Of an XRD of scope `LegacyCluster`: behind a claim, or an administrator's.
+    #[default]
+    Claimed,
+    /// Of an XRD of scope `Namespaced`: in this namespace, which is the tenant's.
+    Namespaced(String),
+    /// Of an XRD of scope `Cluster`, which has neither claim nor namespace: nothing that we ship.
+    Homeless,
 }
 
 /// `spec.claimRef`.
@@ -63,15 +79,52 @@ impl Composite {
         // Status is a copy: what cannot be read of it is as good as dropped.
         let conditions: Lenient<Vec<ObservedCondition>> = Lenient::read(conditions);
         let claim: Lenient<Option<ClaimRef>> = Lenient::read(raw.spec["claimRef"].clone());
+        // Core writes spec.crossplane of composites that are not legacy before it first calls us.
+        let flavour = match (raw.metadata.namespace.as_str(), raw.spec["crossplane"].is_null()) {
+            ("", true) => Flavour::Claimed,
+            ("", false) => Flavour::Homeless,
+            (namespace, _) => Flavour::Namespaced(namespace.to_owned()),
+        };
         Ok(Self {
             api_version: raw.api_version,
             kind: raw.kind,
             metadata: raw.metadata,
-            claim: claim.value.filter(|c| !c.namespace.is_empty()),
+            claim: claim.value.filter(|c| !c.namespace.is_empty() && flavour == Flavour::Claimed),
+            flavour,
             spec: raw.spec,
             status: TestPlatformClusterStatus::read(raw.status),
             conditions: conditions.value,
         })
+    }
+
+    /// The tenant; none: an administrator's.
+    pub fn tenant(&self) -> Option<&str> {
+        match &self.flavour {
+            Flavour::Claimed => Some(self.claim.as_ref()?.namespace.as_str()),
+            Flavour::Namespaced(namespace) => Some(namespace),
+            Flavour::Homeless => None,
+        }
+    }
+
+    /// Kind of composites of its flavour, and of the other.
+    pub fn kinds(&self) -> (&'static str, &'static str) {
+        match &self.flavour {
+            Flavour::Claimed | Flavour::Homeless => (COMPOSITE_KIND, test_cluster::KIND),
+            Flavour::Namespaced(_) => (test_cluster::KIND, COMPOSITE_KIND),
+        }
+    }
+
+    /// By what it comes before others of the same age: its name, with its namespace where it has one.
+    pub fn ordinal(&self) -> String {
+        match &self.flavour {
+            Flavour::Claimed | Flavour::Homeless => self.metadata.name.clone(),
+            Flavour::Namespaced(namespace) => format!("{namespace}/{}", self.metadata.name),
+        }
+    }
+
+    /// Whether it is the same composite as another. Only of those in namespaces several have one name.
+    pub fn is(&self, other: &Metadata) -> bool {
+        (&self.metadata.namespace, &self.metadata.name) == (&other.namespace, &other.name)
     }
 
     /// Whether core last called it Ready.

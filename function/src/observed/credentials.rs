@@ -42,7 +42,7 @@ impl Credentials {
         synced.is_some_and(ObservedCondition::is_true) && !read
     }
 
-    /// Whether provider-kubernetes looked at the Secret `name` and found no kubeconfig.
+    /// Whether provider-kubernetes looked at the Secret `name` and found no kubeconfig, or has nowhere to write it.
     pub fn looked_in_vain(&self, name: &str) -> bool {
         let Some(synced) = condition(&self.object.status.conditions, "Synced") else { return false };
         let missing =
@@ -50,7 +50,15 @@ impl Credentials {
         self.secret_name() == name
             && !self.details.has_kubeconfig()
             && !self.lost()
-            && (synced.is_true() || missing)
+            && (synced.is_true() || missing || self.refused())
+    }
+
+    /// Whether the Secret into which it is to write is something else's. The words are crossplane-runtime's, of
+    /// `ConnectionSecretMustBeControllableBy`.
+    pub fn refused(&self) -> bool {
+        let Some(synced) = condition(&self.object.status.conditions, "Synced") else { return false };
+        let words = ["refusing to modify uncontrolled secret", "existing secret is not controlled by"];
+        synced.is_false() && words.iter().any(|w| synced.message.contains(w))
     }
 
     /// The kubeconfig and password of the Secret `name`, once they are really that Secret's: provider-kubernetes

@@ -24,6 +24,16 @@ impl Details {
         Self { kubeconfig: get(keys::KUBECONFIG), password: get(keys::KUBEADMIN_PASSWORD) }
     }
 
+    /// The same keys, with a word for what they hold.
+    #[must_use]
+    pub fn presence(&self) -> Self {
+        let word = |value: &Option<Bytes>| {
+            let present = |v: &Bytes| if v.is_empty() { Bytes::new() } else { Bytes::from_static(b"there") };
+            value.as_ref().map(present)
+        };
+        Self { kubeconfig: word(&self.kubeconfig), password: word(&self.password) }
+    }
+
     /// Both keys, present and empty: what takes the credentials back.
     pub fn emptied() -> Self {
         Self { kubeconfig: Some(Bytes::new()), password: Some(Bytes::new()) }
@@ -79,6 +89,13 @@ mod tests {
     fn secrets_are_never_printed() {
         let details = Details { kubeconfig: Some("secret-kubeconfig".into()), password: Some("".into()) };
         assert_eq!(format!("{details:?}"), "Details { kubeconfig: present, password: empty }");
+    }
+
+    #[test]
+    fn presence_holds_no_secret() {
+        let details = Details { kubeconfig: Some("secret-kubeconfig".into()), password: Some("".into()) };
+        let there = Details { kubeconfig: Some("there".into()), password: Some("".into()) };
+        assert_eq!((details.presence(), Details::default().presence()), (there, Details::default()));
     }
 
     #[test]

@@ -23,7 +23,7 @@ impl Observed {
 
     /// Whether a cluster was made for this composite although no writer is observed: then none is made again.
     pub fn made_before(&self) -> bool {
-        self.left_behind() || self.details.has_kubeconfig_key()
+        self.left_behind() || self.details.has_kubeconfig_key() || self.ended.is_some()
     }
 
     /// Whether it may still be there. Emptied keys alone are those of an end, also of one before anything was made.
@@ -44,10 +44,11 @@ impl Observed {
         self.writer.is_none() && !self.made_before() && !over
     }
 
-    /// The uid of the remote object, as status or the `credentials` Object remember it.
+    /// The uid of the remote object, as status, the `credentials` Object or `hosted` remember it.
     pub fn remembered_uid(&self) -> Option<Uid> {
         let told = self.composite.status.backend.as_ref().and_then(|b| b.uid.clone());
-        told.or_else(|| self.credentials_note(ours::REMOTE_UID).map(str::to_owned)).map(Uid)
+        let noted = || self.credentials_note(ours::REMOTE_UID).map(str::to_owned).map(Uid);
+        told.map(Uid).or_else(noted).or_else(|| self.hosted.as_ref()?.uid())
     }
 
     /// The uid to look for while its writer is gone. That of a first try which vanished is none.
@@ -70,13 +71,15 @@ impl Observed {
         self.writer.as_ref().map_or_else(noted, Writer::vanished)
     }
 
-    /// A note of ours, on the writer or, where the writer's removal is the end of the cluster, on `credentials`.
+    /// A note of ours, on the writer or, where the writer's removal is the end of the cluster, on `credentials`; after that end, on
+    /// `ended`.
     pub fn note(&self, key: &str) -> Option<&str> {
         let of_writer = self.writer.as_ref().and_then(|w| w.object.metadata.annotation(key));
-        of_writer.or_else(|| self.credentials_note(key))
+        of_writer.or_else(|| self.credentials_note(key)).or_else(|| self.ended.as_ref()?.annotation(key))
     }
 
-    fn credentials_note(&self, key: &str) -> Option<&str> {
+    /// A note of ours on `credentials`.
+    pub fn credentials_note(&self, key: &str) -> Option<&str> {
         self.credentials.as_ref()?.object.metadata.annotation(key)
     }
 

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde_json::Value;
 use testplatform_apis::{
+    byoc,
     claim::ClusterClaim,
     condition::{ConditionType, Request},
     duration::GoDuration,
@@ -16,14 +17,14 @@ use testplatform_apis::{
 
 use super::{
     Composite,
-    required::{PEERS, fetched},
+    required::{PEERS, PEERS_BESIDE, fetched},
 };
 use crate::proto::RunFunctionRequest;
 
 /// Another composite that has, or wants to have, a cluster.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Peer {
-    /// When it was made, and its name: the order in which peers are served.
+    /// When it was made, and its name, with its namespace where it has one: the order in which peers are served.
     pub age: (Option<Timestamp>, String),
     /// Namespace of its claim.
     pub tenant: Option<String>,
@@ -37,7 +38,12 @@ pub struct Peer {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Wanted {
     /// A cluster out of a pool.
-    Pool(Box<ClusterClaim>),
+    Pool {
+        /// Which.
+        wanted: Box<ClusterClaim>,
+        /// Whether it brings its own credentials.
+        brings: bool,
+    },
     /// A cluster by template, and what it costs.
     Template(u32),
     /// A cluster made by ci-operator, where quotas govern those.
@@ -67,24 +73,27 @@ pub enum Standing {
 /// The composites that matter, by age. What cannot be read of one takes nothing from the others.
 pub(super) fn decode(
     request: &RunFunctionRequest,
-    own: &str,
+    own: &Composite,
     settings: &Settings,
     now: Timestamp,
 ) -> Option<Vec<Peer>> {
     let items = &fetched(request, &PEERS)?.items;
-    let read = items.iter().filter_map(|item| Composite::decode(&item.resource).ok());
-    let others = read.filter(|c| c.metadata.name != own);
-    let mut peers: Vec<Peer> = others.filter_map(|c| peer(c, settings, now)).collect();
+    // Half of them would be a wrong count.
+    let beside = if settings.both_flavours { fetched(request, &PEERS_BESIDE)?.items.as_slice() } else { &[] };
+    let all = items.iter().chain(beside);
+    let read = all.filter_map(|item| Composite::decode(&item.resource).ok());
+    let others = read.filter(|c| !own.is(&c.metadata));
+    let mut peers: Vec<Peer> = others.filter_map(|c| peer(&c, settings, now)).collect();
     peers.sort_by(|a, b| a.age.cmp(&b.age));
     Some(peers)
 }
 
-fn peer(composite: Composite, settings: &Settings, now: Timestamp) -> Option<Peer> {
-    let wanted = wanted(&composite, settings)?;
-    let late = late(&composite, &wanted, settings, now);
-    let standing = standing(&composite, &wanted, late)?;
-    let tenant = composite.claim.map(|c| c.namespace);
-    let age = (composite.metadata.creation_timestamp, composite.metadata.name);
+fn peer(composite: &Composite, settings: &Settings, now: Timestamp) -> Option<Peer> {
+    let wanted = wanted(composite, settings)?;
+    let late = late(composite, &wanted, settings, now);
+    let standing = standing(composite, &wanted, late)?;
+    let tenant = composite.tenant().map(str::to_owned);
+    let age = (composite.metadata.creation_timestamp, composite.ordinal());
     Some(Peer { age, tenant, wanted, standing })
 }
 
@@ -93,8 +102,12 @@ fn wanted(composite: &Composite, settings: &Settings) -> Option<Wanted> {
     let spec = &composite.spec;
     // An API server has checked it; what it does not hold is as good as not asked for.
     if let Some(block) = spec["clusterClaim"].as_object() {
-        let read = Lenient::<ClusterClaim>::read(Value::Object(block.clone()));
-        return Some(Wanted::Pool(Box::new(read.value)));
+        let mut wanted = Lenient::<ClusterClaim>::read(Value::Object(block.clone())).value;
+        let brings = !spec["byoc"].is_null();
+        if let Some((cloud, _)) = byoc::cloud(&spec["byoc"]) {
+            wanted.cloud = Some(cloud.to_owned());
+        }
+        return Some(Wanted::Pool { wanted: Box::new(wanted), brings });
     }
     if spec["template"].is_string() {
         // It was told what it costs with its first answer.
@@ -109,7 +122,7 @@ fn wanted(composite: &Composite, settings: &Settings) -> Option<Wanted> {
 fn late(composite: &Composite, wanted: &Wanted, settings: &Settings, now: Timestamp) -> bool {
     let longest = settings.default_provision_timeout;
     let own = match wanted {
-        Wanted::Pool(wanted) => wanted.timeout,
+        Wanted::Pool { wanted, .. } => wanted.timeout,
         Wanted::Template(_) => {
             composite.spec["timeouts"]["provision"].as_str().and_then(|own| own.parse().ok())
         }
@@ -138,7 +151,7 @@ fn standing(composite: &Composite, wanted: &Wanted, late: bool) -> Option<Standi
     }
     let answered = shown(ConditionType::RequestAccepted);
     let elsewhere = match wanted {
-        Wanted::Pool(_) => false,
+        Wanted::Pool { .. } => false,
         // A hub is named with the first thing that is asked of it.
         Wanted::Template(_) => known.hub.as_ref().is_some_and(|h| h.name.is_some()),
         Wanted::CiOperator => {
@@ -151,7 +164,8 @@ fn standing(composite: &Composite, wanted: &Wanted, late: bool) -> Option<Standi
         return Some(Standing::HoldsElsewhere);
     }
     let backend = known.backend.as_ref().filter(|b| b.kind.as_deref() == Some(cluster_claim::KIND));
-    let hub = known.hub.as_ref().and_then(|h| h.name.clone()).filter(|_| matches!(wanted, Wanted::Pool(_)));
+    let hub =
+        known.hub.as_ref().and_then(|h| h.name.clone()).filter(|_| matches!(wanted, Wanted::Pool { .. }));
     if let Some((hub, backend)) = hub.zip(backend) {
         let text = |field: &Option<String>| field.clone().unwrap_or_default();
         return Some(Standing::Holds { hub, namespace: text(&backend.namespace), pool: text(&backend.pool) });

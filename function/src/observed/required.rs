@@ -2,11 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use testplatform_apis::{
-    claim::{API_VERSION, COMPOSITE_KIND},
-    input::Settings,
-    names::ours,
-};
+use testplatform_apis::{claim::API_VERSION, input::Settings, names::ours};
 
 use super::Observed;
 use crate::proto::{
@@ -45,6 +41,8 @@ pub(super) const POOLS: Names = Names { dynamic: "pools", bootstrap: Some("pool-
 pub(super) const TEMPLATES: Names = Names { dynamic: "templates", bootstrap: Some("template-catalogue") };
 /// All composites. Never bootstrapped: it would be fetched in every pass of every claim.
 pub(super) const PEERS: Names = Names { dynamic: "clusters", bootstrap: None };
+/// All composites of the other flavour, where both are served.
+pub(super) const PEERS_BESIDE: Names = Names { dynamic: "clusters-beside", bootstrap: None };
 
 /// What was fetched. None: it was not, and this answer is not the last one.
 pub(crate) fn fetched<'a>(request: &'a RunFunctionRequest, names: &Names) -> Option<&'a Resources> {
@@ -94,7 +92,12 @@ pub fn requirements(
         ask(&POOLS, environment_config(&settings.pools));
         // No labels: core gives all of them to all cores, which a selector without a match does not.
         let all = Match::MatchLabels(MatchLabels::default());
-        ask(&PEERS, selector(API_VERSION, COMPOSITE_KIND, all));
+        let (own, other) = observed.composite.kinds();
+        ask(&PEERS, selector(API_VERSION, own, all.clone()));
+        // A kind that core does not know fails the whole pass, so it is asked for only where it was said to be there.
+        if settings.both_flavours {
+            ask(&PEERS_BESIDE, selector(API_VERSION, other, all));
+        }
     }
     map.extend(wants.hubs);
     if map.is_empty() {

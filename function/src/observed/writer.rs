@@ -5,12 +5,14 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use testplatform_apis::{
     foreign::{
+        caas::Instance,
         cluster_api::Cluster,
         cluster_claim::ClusterClaim,
         ephemeral_cluster::EphemeralCluster,
         hypershift::HostedCluster,
         meta::{Metadata, condition},
         object::Object,
+        osac::ClusterOrder,
     },
     names::{Uid, crossplane, ours},
 };
@@ -30,9 +32,13 @@ pub const CLUSTER_CLAIM: &str = "claim";
 pub const HOSTED_CLUSTER: &str = "cluster";
 /// Composition resource name of the writer of a Cluster of Cluster API, which has a topology.
 pub const TOPOLOGY: &str = "topology";
+/// Composition resource name of the writer of a ClusterOrder.
+pub const ORDER: &str = "order";
+/// Composition resource name of the writer of a ClusterTemplateInstance.
+pub const INSTANCE: &str = "instance";
 
 /// Those of clusters by template. What another step calls so is its own: ours have our label.
-pub const OF_TEMPLATES: [&str; 2] = [HOSTED_CLUSTER, TOPOLOGY];
+pub const OF_TEMPLATES: [&str; 4] = [HOSTED_CLUSTER, INSTANCE, ORDER, TOPOLOGY];
 
 /// Whether a cluster is ended by taking its writer away.
 pub fn is_taken_away(name: &str) -> bool {
@@ -50,6 +56,10 @@ pub enum Remote {
     HostedCluster(Box<HostedCluster>),
     /// Of `topology`.
     Topology(Box<Cluster>),
+    /// Of `order`.
+    Order(Box<ClusterOrder>),
+    /// Of `instance`.
+    Instance(Box<Instance>),
 }
 
 impl Remote {
@@ -60,6 +70,8 @@ impl Remote {
             Self::ClusterClaim(remote) => &remote.metadata,
             Self::HostedCluster(remote) => &remote.metadata,
             Self::Topology(remote) => &remote.metadata,
+            Self::Order(remote) => &remote.metadata,
+            Self::Instance(remote) => &remote.metadata,
         }
     }
 }
@@ -88,10 +100,11 @@ impl Writer {
 
     /// The Object that carries a cluster by template.
     pub(super) fn of_template(name: &str, bytes: &[u8]) -> Result<Self, Unusable> {
-        let mut writer = if name == TOPOLOGY {
-            Self::read(TOPOLOGY, bytes, |r| Remote::Topology(Box::new(r)))?
-        } else {
-            Self::read(HOSTED_CLUSTER, bytes, |r| Remote::HostedCluster(Box::new(r)))?
+        let mut writer = match name {
+            TOPOLOGY => Self::read(TOPOLOGY, bytes, |r| Remote::Topology(Box::new(r)))?,
+            ORDER => Self::read(ORDER, bytes, |r| Remote::Order(Box::new(r)))?,
+            INSTANCE => Self::read(INSTANCE, bytes, |r| Remote::Instance(Box::new(r)))?,
+            _ => Self::read(HOSTED_CLUSTER, bytes, |r| Remote::HostedCluster(Box::new(r)))?,
         };
         if writer.found_in_place() {
             writer.link = Link::Replaced;

@@ -10,7 +10,7 @@ use testplatform_apis::{
 use super::verdict::{self, Facts};
 use crate::{
     backend::{Health, Stage, known_secret},
-    observed::{Details, Observed, Writer},
+    observed::{Details, Flavour, Observed, Writer},
     validate::Validated,
 };
 
@@ -48,6 +48,8 @@ pub struct Course {
     pub ready_at: Option<Timestamp>,
     /// When its lifetime ends.
     pub expires_at: Option<Timestamp>,
+    /// When it is torn down because nobody needs it any more, if that is before.
+    pub cleanup_at: Option<Timestamp>,
     /// By when nine in ten of its kind are ready.
     pub estimated_ready_at: Option<Timestamp>,
     /// When it will have taken too long; none once that no longer counts.
@@ -95,6 +97,7 @@ pub(super) fn invalid(observed: &Observed) -> Course {
         started_at: observed.composite.metadata.creation_timestamp,
         ready_at: None,
         expires_at: None,
+        cleanup_at: None,
         estimated_ready_at: None,
         provision_deadline: None,
         next_deadline: None,
@@ -191,6 +194,7 @@ pub(super) fn chart(
         started_at,
         ready_at,
         expires_at,
+        cleanup_at: request.cleanup_at.filter(|at| expires_at.is_none_or(|end| *at < end)),
         estimated_ready_at,
         provision_deadline: provision_deadline.filter(|_| waiting),
         next_deadline: deadlines.into_iter().flatten().filter(|d| *d > now).min(),
@@ -231,5 +235,11 @@ fn details(
 fn last(fresh: Option<&Details>, observed: &Observed) -> Option<Details> {
     let credentials = observed.credentials.as_ref().map(|c| &c.details).filter(|d| d.has_kubeconfig());
     let own = Some(&observed.details).filter(|d| d.has_kubeconfig());
-    fresh.or(own).or(credentials).cloned()
+    // What `credentials` writes is the only copy of a composite in a namespace, and the tenant may delete it. It is written anew; the
+    // cluster is no less ready, and keys without a value tell that they are missed.
+    let missed = || match observed.composite.flavour {
+        Flavour::Claimed | Flavour::Homeless => None,
+        Flavour::Namespaced(_) => Some(Details::emptied()),
+    };
+    fresh.or(own).or(credentials).cloned().or_else(missed)
 }

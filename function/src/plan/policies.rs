@@ -117,5 +117,9 @@ fn allowed(writer: &Writer, health: &Health, course: &Course) -> Policies {
             false
         }
     };
-    if done { Policies::ObserveDelete } else { Policies::Full }
+    if done {
+        return Policies::ObserveDelete;
+    }
+    // provider-kubernetes writes over whatever it finds under the name. One that may only create leaves it as it is, and shows it.
+    if writer.is_of_template() && writer.uid().is_none() { Policies::Make } else { Policies::Full }
 }

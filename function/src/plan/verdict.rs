@@ -42,7 +42,12 @@ impl Facts<'_> {
         if note(ours::OVER).is_some() || status.phase == Some(Phase::Deprovisioned) {
             return (Phase::Deprovisioned, None, false);
         }
-        self.judge()
+        match self.judge() {
+            (Phase::Deprovisioned, None, _) if self.health.left.is_some() => {
+                (Phase::Deprovisioning, None, false)
+            }
+            judged => judged,
+        }
     }
 
     fn judge(&self) -> (Phase, Option<Failure>, bool) {
@@ -151,12 +156,15 @@ impl Facts<'_> {
             return Some(same.unwrap_or_else(|| Over { reason: noted.to_owned(), words: String::new() }));
         }
         let gone = match writer.map(|w| &w.link) {
+            _ if phase == Phase::Failed && self.health.left.is_some() => None,
             Some(Link::Deleted) if phase == Phase::Deprovisioned => Some(self.ending_reason()),
             Some(Link::Replaced) if self.taken_away() => Some(self.ending_reason()),
             Some(Link::Deleted) => Some(JobCompleted::RemoteDeleted),
             Some(Link::Replaced) => Some(JobCompleted::RemoteReplaced),
             Some(_) if writer.is_some_and(Writer::may_exist) => None,
-            Some(_) if failure == Some(Failure::WriterLost) => Some(JobCompleted::RemoteDeleted),
+            Some(_) if matches!(failure, Some(Failure::WriterLost | Failure::RemoteDeleted)) => {
+                Some(JobCompleted::RemoteDeleted)
+            }
             Some(_) if self.ever_ready || self.observed.left_behind() => Some(self.ending_reason()),
             // It has to be looked for first.
             None if self.observed.left_behind() => None,
@@ -167,7 +175,12 @@ impl Facts<'_> {
         let shown = self.observed.composite.shown(ConditionType::ProwJobCompleted);
         let shown = shown.filter(|c| c.is_true() && writer.is_none() && final_before(self.observed));
         let shown = shown.map(|c| Over { reason: c.reason.clone(), words: String::new() });
-        ended.or(shown).or_else(|| gone.map(Over::from))
+        // What was made all the same has to be looked for, whatever was remembered.
+        let remembered = self.observed.ended.as_ref().and_then(|e| e.annotation(ours::OVER));
+        let remembered = remembered
+            .filter(|reason| writer.is_none() && !(*reason == nothing && self.observed.left_behind()));
+        let remembered = || remembered.map(|r| Over { reason: r.to_owned(), words: String::new() });
+        ended.or(shown).or_else(remembered).or_else(|| gone.map(Over::from))
     }
 
     /// Whether the writer was taken away, which is how the cluster is ended.

@@ -87,6 +87,10 @@ impl<'a> Load<'a> {
     /// What a peer's cluster costs; one that waits counts with the cheapest that it may get.
     fn cost(&self, peer: &Peer) -> u32 {
         let cost = match &peer.standing {
+            // The pool of one that brings its own credentials is its own, and no entry.
+            Standing::Holds { .. } if matches!(peer.wanted, Wanted::Pool { brings: true, .. }) => {
+                self.cheapest(peer)
+            }
             Standing::Holds { hub, namespace, pool } => {
                 entry(self.catalogue, hub, namespace, pool).map(|(pool, _)| pool.cost)
             }
@@ -96,18 +100,18 @@ impl<'a> Load<'a> {
     }
 
     fn cheapest(&self, peer: &Peer) -> Option<u32> {
-        let wanted = match &peer.wanted {
-            Wanted::Pool(wanted) => wanted,
+        let (wanted, brings) = match &peer.wanted {
+            Wanted::Pool { wanted, brings } => (wanted, *brings),
             Wanted::Template(cost) => return Some(*cost),
             Wanted::CiOperator => return Some(1),
         };
-        let own = candidates(self.catalogue, wanted, peer.tenant.as_deref());
+        let own = candidates(self.catalogue, wanted, brings, peer.tenant.as_deref());
         own.iter().map(|p| p.cost).min()
     }
 
     fn may_go_to(&self, peer: &Peer, hub: &str) -> bool {
-        let Wanted::Pool(wanted) = &peer.wanted else { return false };
-        let own = candidates(self.catalogue, wanted, peer.tenant.as_deref());
+        let Wanted::Pool { wanted, brings } = &peer.wanted else { return false };
+        let own = candidates(self.catalogue, wanted, *brings, peer.tenant.as_deref());
         own.iter().any(|p| self.catalogue.hub(p).is_some_and(|h| h.provider_config() == hub))
     }
 

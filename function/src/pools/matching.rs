@@ -16,10 +16,11 @@ const NAMED: usize = 10;
 pub(super) fn candidates<'a>(
     catalogue: &'a Catalogue,
     wanted: &ClusterClaim,
+    brings: bool,
     tenant: Option<&str>,
 ) -> Vec<&'a Pool> {
     let offered = |architecture: Option<&str>| -> Vec<&Pool> {
-        let fit = catalogue.pools.iter().filter(|p| fits(p, wanted, architecture));
+        let fit = catalogue.pools.iter().filter(|p| fits(p, (wanted, brings), architecture));
         fit.filter(|p| p.allows(tenant) && drawn(p, wanted)).collect()
     };
     let asked = architecture(wanted);
@@ -59,7 +60,10 @@ fn asked<'a>(
     fields.into_iter().filter_map(|(key, value)| Some((key, value?))).chain(own)
 }
 
-fn fits(pool: &Pool, wanted: &ClusterClaim, architecture: Option<&str>) -> bool {
+fn fits(pool: &Pool, (wanted, brings): (&ClusterClaim, bool), architecture: Option<&str>) -> bool {
+    if pool.bring_your_own.is_some() != brings {
+        return false;
+    }
     let named = wanted.pool.as_ref().is_none_or(|named| {
         let namespace = named.namespace.as_deref();
         named.name == pool.name.as_str() && namespace.is_none_or(|n| n == pool.namespace.as_str())
@@ -71,10 +75,10 @@ fn fits(pool: &Pool, wanted: &ClusterClaim, architecture: Option<&str>) -> bool 
 pub(super) fn refusal(
     pools: &Pools,
     catalogue: &Catalogue,
-    wanted: &ClusterClaim,
+    (wanted, brings): (&ClusterClaim, bool),
     tenant: Option<&str>,
 ) -> Remark {
-    let what = described(wanted);
+    let what = described(wanted, brings);
     if let Some(flaw) = broken(pools, wanted) {
         return Remark::new(
             Request::CatalogueInvalid,
@@ -84,8 +88,10 @@ pub(super) fn refusal(
         );
     }
     let asked = architecture(wanted);
-    let fit =
-        |p: &&Pool| fits(p, wanted, asked) || (asked == Some("multi") && fits(p, wanted, Some("amd64")));
+    let fit = |p: &&Pool| {
+        fits(p, (wanted, brings), asked)
+            || (asked == Some("multi") && fits(p, (wanted, brings), Some("amd64")))
+    };
     let named = catalogue.pools.iter().filter(fit).find(|p| p.allows(tenant) && !drawn(p, wanted));
     if let Some(Pool { name, namespace, .. }) = named {
         return Remark::new(
@@ -99,10 +105,10 @@ pub(super) fn refusal(
         let namespace = tenant.unwrap_or_default();
         return Remark::new(
             Request::PoolNotAllowed,
-            format!("{what} is not offered to namespace {namespace}; {}", usable(catalogue, tenant)),
+            format!("{what} is not offered to namespace {namespace}; {}", usable(catalogue, brings, tenant)),
         );
     }
-    Remark::new(Request::PoolNotFound, format!("there is no {what}; {}", usable(catalogue, tenant)))
+    Remark::new(Request::PoolNotFound, format!("there is no {what}; {}", usable(catalogue, brings, tenant)))
 }
 
 /// The broken entry of the pool that the claim names.
@@ -114,23 +120,25 @@ fn broken<'a>(pools: &'a Pools, wanted: &ClusterClaim) -> Option<&'a Flaw> {
     flaws.iter().find(own).filter(|_| !other)
 }
 
-fn described(wanted: &ClusterClaim) -> String {
+fn described(wanted: &ClusterClaim, brings: bool) -> String {
     let labels: Vec<String> =
         asked(wanted, architecture(wanted)).map(|(key, value)| format!("{key} {value}")).collect();
     let with = if labels.is_empty() { String::new() } else { format!(" with {}", labels.join(", ")) };
+    let noun = if brings { "pool for credentials that are brought along" } else { "pool" };
     let pool = match &wanted.pool {
-        None => "pool".to_owned(),
+        None => noun.to_owned(),
         Some(named) => match &named.namespace {
-            None => format!("pool {}", named.name),
-            Some(namespace) => format!("pool {namespace}/{}", named.name),
+            None => format!("{noun} {}", named.name),
+            Some(namespace) => format!("{noun} {namespace}/{}", named.name),
         },
     };
     bounded(&format!("{pool}{with}"), 512)
 }
 
 /// Up to ten pools that the tenant may use, with what they are matched by.
-fn usable(catalogue: &Catalogue, tenant: Option<&str>) -> String {
-    let offered: Vec<&Pool> = catalogue.pools.iter().filter(|p| p.allows(tenant)).collect();
+fn usable(catalogue: &Catalogue, brings: bool, tenant: Option<&str>) -> String {
+    let own = |pool: &&Pool| pool.bring_your_own.is_some() == brings;
+    let offered: Vec<&Pool> = catalogue.pools.iter().filter(|p| p.allows(tenant)).filter(own).collect();
     if offered.is_empty() {
         return "no pool is offered to this namespace; ask the platform team for one".into();
     }

@@ -45,8 +45,7 @@ pub fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
 pub fn documents(path: &Path) -> Result<Vec<Document>, Error> {
     let mut all = Vec::new();
     for file in files(path, &["yaml", "yml"])? {
-        let objects: Vec<Value> = serde_saphyr::from_multiple_with_options(&read(&file)?, options())
-            .map_err(|e| yaml(&file, &e))?;
+        let objects = parse(&file, &read(&file)?)?;
         for object in objects.into_iter().flat_map(items) {
             let document = Document { path: file.clone(), object };
             if document.text("/apiVersion").is_empty() || document.text("/kind").is_empty() {
@@ -56,6 +55,11 @@ pub fn documents(path: &Path) -> Result<Vec<Document>, Error> {
         }
     }
     Ok(all)
+}
+
+/// The documents of a text; `origin` is named in errors.
+pub fn parse(origin: &Path, text: &str) -> Result<Vec<Value>, Error> {
+    serde_saphyr::from_multiple_with_options(text, options()).map_err(|e| yaml(origin, &e))
 }
 
 /// The only object of a file.

@@ -74,7 +74,9 @@ impl Input {
         complete(&mut observed_composite.object, &definition, &composition, now);
 
         let observed = observed(composed, &secrets)?;
-        let own = pool::connection_secret(&secrets, &observed_composite.object);
+        // One in a namespace has no connection Secret: that of its spec is ours to fill.
+        let namespaced = !observed_composite.text("/metadata/namespace").is_empty();
+        let own = pool::connection_secret(&secrets, &observed_composite.object).filter(|_| !namespaced);
         for secret in &secrets {
             let is = |other: Option<&Document>| other.is_some_and(|o| std::ptr::eq(o, secret));
             let used =

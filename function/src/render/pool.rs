@@ -65,11 +65,12 @@ pub fn secret<'a>(secrets: &'a [Document], namespace: &str, name: &str) -> Optio
     secrets.iter().find(named).filter(|_| !name.is_empty())
 }
 
-/// The Secret that an object writes its connection details to.
+/// The Secret that an object writes its connection details to: of one in a namespace, there.
 pub fn connection_secret<'a>(secrets: &'a [Document], object: &Value) -> Option<&'a Document> {
     let reference = &object["spec"]["writeConnectionSecretToRef"];
     let part = |field: &str| reference[field].as_str().unwrap_or_default();
-    secret(secrets, part("namespace"), part("name"))
+    let own = object["metadata"]["namespace"].as_str().filter(|own| !own.is_empty());
+    secret(secrets, own.unwrap_or(part("namespace")), part("name"))
 }
 
 /// What a Secret holds, by key: `data` is base64, `stringData` is text and wins. An error names the key only.

@@ -1,7 +1,7 @@
 //! What the XRD says about the composite: names, defaults, connection keys; and schemas that a function asks for.
 
 use serde_json::{Map, Value};
-use testplatform_apis::claim;
+use testplatform_apis::{claim, space};
 
 use super::{
     Error,
@@ -20,12 +20,16 @@ pub struct Definition {
 }
 
 impl Definition {
-    /// Of the composite `api_version`, `kind`: as the XRD says, else as this product's own XRD says.
+    /// Of the composite `api_version`, `kind`: as the XRD says, else as this product's own XRDs say.
     pub fn of(xrd: Option<&Document>, api_version: &str, kind: &str) -> Result<Self, Error> {
         let Some(xrd) = xrd else {
-            let ours = kind == claim::COMPOSITE_KIND && api_version == claim::API_VERSION;
+            let claim_kind = match (api_version, kind) {
+                (claim::API_VERSION, claim::COMPOSITE_KIND) => claim::CLAIM_KIND,
+                (space::API_VERSION, space::SPACE_KIND) => space::SPACE_CLAIM_KIND,
+                _ => "",
+            };
             return Ok(Self {
-                claim_kind: if ours { claim::CLAIM_KIND.to_owned() } else { String::new() },
+                claim_kind: claim_kind.to_owned(),
                 connection_keys: vec![],
                 schema: Value::Null,
             });

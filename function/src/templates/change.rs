@@ -60,10 +60,10 @@ pub(super) fn changes(entry: &Entry, old: &Effective, new: &Effective) -> Vec<Ch
         fixed(&path, true);
     }
     let moves = old.template != new.template;
-    let editable = offer.backend().capabilities().editable;
-    if moves && (!editable || !upgrades_from(entry, old)) {
+    let movable = offer.backend().capabilities().moves;
+    if moves && (!movable || !upgrades_from(entry, old)) {
         let sentence = "does not name the template by which the cluster was made in its upgradesFrom";
-        refuse(SpecLevel::Immutable, "spec.template", if editable { sentence } else { ONCE });
+        refuse(SpecLevel::Immutable, "spec.template", if movable { sentence } else { ONCE });
     }
     let path = if new.version.is_some() { "spec.version" } else { "spec.releaseImage" };
     if (&old.version, &old.release_image) != (&new.version, &new.release_image) {

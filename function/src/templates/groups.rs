@@ -53,6 +53,13 @@ pub(super) fn groups(
             refusals.add(Request::InvalidNodeGroups, path, format!("has more than {most} groups"));
         }
         totals(asked, limits.min_nodes, limits.max_nodes, refusals);
+        if asked.is_empty() && offer.backend().capabilities().min_count > 0 {
+            let sentence = format!(
+                "must have a group: {} gives a cluster without any what its own template has; leave the field out for that",
+                offer.backend()
+            );
+            refusals.add(Request::InvalidNodeGroups, path, sentence);
+        }
     }
     let moved = memory.is_some_and(|m| m.template.as_ref() != Some(&entry.name));
     let rules = offer.node_parameters();

@@ -71,7 +71,6 @@ impl From<&Release> for Chosen {
 
 /// An order in the words of its backend.
 #[derive(Clone, Debug, PartialEq)]
-#[expect(clippy::large_enum_variant, reason = "there is one at a time, within a box")]
 pub enum Asked {
     /// For HyperShift.
     HyperShift(Order<HyperShift>),

@@ -23,8 +23,15 @@ use crate::{
 const NAMESPACE: usize = 63;
 /// The longest name of what becomes a label.
 const LABEL: usize = 63;
+/// The longest name of a ClusterTemplateInstance: what charts add to it has to fit too.
+const INSTANCE: usize = 40;
 /// Where the objects of a backend go, if neither the catalogue nor the hub says so: what its own tools do.
-const DEFAULT_NAMESPACE: &str = "clusters";
+const fn default_namespace(backend: Backend) -> &'static str {
+    match backend {
+        Backend::HyperShift | Backend::ClusterApi | Backend::Caas => "clusters",
+        Backend::Osac => "osac-orders",
+    }
+}
 
 /// Where a cluster is made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,6 +54,9 @@ impl Templated {
     /// Finds what was chosen before, and whether that is to be given up. Nothing is asked anew here.
     pub(crate) fn look_back(&mut self, observed: &Observed, settings: &Settings) {
         self.excluded = hubs::excluded(observed.note(hub::EXCLUDED));
+        // A copy, for where writer and `credentials` are both lost.
+        let told = observed.composite.status.hub.as_ref().map(|told| told.excluded.iter().cloned());
+        self.excluded.extend(told.into_iter().flatten());
         self.site = kept(observed, settings, &self.excluded);
         let named = self.effective.as_ref().and_then(|e| e.hub.as_ref()).is_some_and(|h| h.name.is_some());
         self.gives_up = observed.writer.as_ref().is_some_and(|writer| {
@@ -78,6 +88,12 @@ impl Templated {
         Ok(())
     }
 
+    /// The hubs that were given up for it. `leaves`: with the one that is given up now.
+    pub(crate) fn given_up(&self, leaves: bool) -> BTreeSet<String> {
+        let now = self.site.iter().filter(|_| leaves).map(|site| site.hub.clone());
+        self.excluded.iter().cloned().chain(now).collect()
+    }
+
     /// Whether the hubs are asked for: of a claim that has none yet. A function of what is observed alone.
     pub fn wants_hubs(&self, observed: &Observed) -> bool {
         observed.pool_is_open() && !self.site.as_ref().is_some_and(|site| site.kept)
@@ -107,7 +123,7 @@ fn wish(
         backend,
         tenant: tenant.map(str::to_owned),
         uid: metadata.uid.as_ref().map_or_else(|| metadata.name.clone(), |uid| uid.as_str().to_owned()),
-        pin: whole.hub.name.clone().map(|name| Pin { name, force: false }),
+        pin: whole.hub.name.clone().map(|name| Pin { name, force: whole.hub.force == Some(true) }),
         required: whole.hub_selector.match_labels.clone(),
         selector: whole.hub.selector.clone().unwrap_or_default().match_labels,
         affinity: whole.hub.affinity.map(|affinity| match affinity {
@@ -132,7 +148,7 @@ fn site(
     let of_entry = whole.namespace.as_ref().map(|n| Ok(n.to_string()));
     let namespace = of_entry
         .or_else(|| hub.namespace(backend, tenant))
-        .unwrap_or_else(|| Ok(DEFAULT_NAMESPACE.to_owned()))
+        .unwrap_or_else(|| Ok(default_namespace(backend).to_owned()))
         .map_err(|why| {
             Remark::new(Request::NoHubMatches, format!("hub {}: {why}; ask the platform team", hub.name))
         })?;
@@ -163,7 +179,12 @@ fn fitted(backend: Backend, namespace: &str, name: &str) -> Option<String> {
         }
         // It becomes a label.
         Backend::ClusterApi => shortened(&name.replace('.', "-"), name, LABEL),
-        Backend::Caas | Backend::Osac => Some(name.to_owned()),
+        // Its control plane is in a namespace of its own, `<namespace>-<name>-<name>`.
+        Backend::Osac => {
+            shortened(&name.replace('.', "-"), name, NAMESPACE.checked_sub(namespace.len() + 2)? / 2)
+        }
+        // It becomes a label, and charts make names of it.
+        Backend::Caas => shortened(&name.replace('.', "-"), name, INSTANCE),
     }
 }
 
@@ -233,5 +254,14 @@ mod tests {
         assert_eq!(fits(&"n".repeat(60), "demo"), None);
         let cut = fitted(Backend::ClusterApi, &"n".repeat(60), &"a".repeat(70)).unwrap();
         assert_eq!(cut.len(), 63, "{cut}");
+        let order = |name: &str| fitted(Backend::Osac, "osac-orders", name);
+        assert_eq!(order("demo-x7k2p").as_deref(), Some("demo-x7k2p"));
+        assert_eq!(order(&"a".repeat(25)), Some("a".repeat(25)));
+        let cut = order(&"a".repeat(26)).unwrap();
+        assert_eq!(format!("osac-orders-{cut}-{cut}").len(), 63, "{cut}");
+        assert_eq!(fitted(Backend::Osac, &"n".repeat(45), "demo-x7k2p-and-more"), None);
+        let cut = fitted(Backend::Caas, "clusters", &"a".repeat(41)).unwrap();
+        assert_eq!(cut.len(), 40, "{cut}");
+        assert_eq!(fitted(Backend::Caas, "clusters", "demo-x7k2p").as_deref(), Some("demo-x7k2p"));
     }
 }

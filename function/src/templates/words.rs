@@ -6,8 +6,8 @@ use testplatform_apis::{
     claim::VERSION_OR_IMAGE,
     duration::GoDuration,
     template::companions::{
-        AUTOSCALE_RULE, COUNT_OR_AUTOSCALE, ControlPlane, HubChoice, Network, NodeGroup, TIMEOUTS_RULE,
-        Timeouts, Values,
+        AUTOSCALE_RULE, COUNT_OR_AUTOSCALE, ControlPlane, FORCE_RULE, HubChoice, Network, NodeGroup,
+        TIMEOUTS_RULE, Timeouts, Values,
     },
 };
 
@@ -76,6 +76,9 @@ impl Words {
             if span.is_some_and(|span| span < minute) {
                 problem(format!("spec.timeouts.{name}"), TIMEOUTS_RULE);
             }
+        }
+        if self.hub.as_ref().is_some_and(|hub| hub.force == Some(true) && hub.name.is_none()) {
+            problem("spec.hub".into(), FORCE_RULE);
         }
         for (i, group) in self.node_groups.iter().flatten().enumerate() {
             if group.count.is_some() == group.autoscale.is_some() {

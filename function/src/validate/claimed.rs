@@ -1,24 +1,32 @@
 //! `spec.clusterClaim` → [`Claimed`]: what is wanted, and from which pool.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use testplatform_apis::{
+    byoc,
     claim::{ClusterClaim, RESERVED_LABELS, TIMEOUT_RULE, VERSION_OR_POOL},
     condition::{Chosen, Request},
     duration::GoDuration,
     input::Settings,
-    names::ours,
+    names::{Uid, ours},
 };
 
 use super::{Problem, Remark};
 use crate::{
-    observed::{Observed, Pools, Writer},
+    backend,
+    observed::{
+        Observed, Pools, Writer,
+        brought::{self, Home},
+    },
     pools::{self, Place},
+    templates::shortened,
     text::bounded,
     wire,
 };
 
 /// Why a place that was chosen before is taken.
 const PINNED: &str = Chosen::Pinned.as_str();
+/// The longest name of a namespace.
+const NAMESPACE_MAX: usize = 63;
 
 /// What is asked of Hive.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,6 +37,10 @@ pub struct Claimed {
     pub place: Option<Place>,
     /// Whether the cluster is started again when it is found hibernating.
     pub resume: bool,
+    /// `spec.byoc`, of a claim that brings its own credentials.
+    pub brings: Option<Value>,
+    /// Where it brings them, if that was decided in this pass.
+    pub home: Option<Home>,
 }
 
 impl Claimed {
@@ -66,12 +78,45 @@ impl Claimed {
             resume: wanted.resume.unwrap_or(true),
             wanted,
             place: None,
+            brings: None,
+            home: None,
         })
+    }
+
+    /// The same with what it brings along: everything that is wrong with that is a problem.
+    pub(super) fn bringing(
+        mut self,
+        block: &Value,
+        tenant: Option<&str>,
+        problems: &mut Vec<Problem>,
+    ) -> Self {
+        let before = problems.len();
+        let mut problem = |field: String, sentence: String| {
+            problems.push(Problem { field: bounded(&field, 256), sentence: bounded(&sentence, 256) });
+        };
+        for (path, sentence) in byoc::problems(block) {
+            let dot = if path.is_empty() { "" } else { "." };
+            problem(format!("spec.byoc{dot}{path}"), sentence);
+        }
+        if tenant.is_none() {
+            let sentence =
+                "needs a claim: a composite without one has no namespace with Secrets to bring along";
+            problem("spec.byoc".into(), sentence.into());
+        }
+        if let Some((cloud, _)) = byoc::cloud(block) {
+            let asked = self.wanted.cloud.get_or_insert_with(|| cloud.to_owned());
+            if asked != cloud {
+                let sentence = format!("is not {cloud}, of which spec.byoc.platform is");
+                problem("spec.clusterClaim.cloud".into(), sentence);
+            }
+        }
+        self.brings = (problems.len() == before).then(|| block.clone());
+        self
     }
 
     /// One of which nothing is known but that it was made.
     pub(super) fn unknown() -> Self {
-        Self { wanted: ClusterClaim::default(), place: None, resume: true }
+        Self { wanted: ClusterClaim::default(), place: None, resume: true, brings: None, home: None }
     }
 
     /// The block of a claim for which a ClusterClaim was made: whatever the claim says by now, the cluster comes from where it was
@@ -85,8 +130,10 @@ impl Claimed {
         let asked = Self::asked(&observed.composite.spec["clusterClaim"], &mut vec![]);
         let resume = writer.manifest_annotation(ours::RESUME) != Some("false");
         let place = of_writer(writer, observed, settings);
+        let brought = brought::home(&observed.brought);
         let same = |asked: &Self| {
-            let named = asked.wanted.pool.as_ref();
+            // The pool that it names is an entry of the catalogue, and not the one that was made for it.
+            let named = asked.wanted.pool.as_ref().filter(|_| brought.is_none());
             asked.resume == resume && named.zip(place.as_ref()).is_none_or(|(n, p)| n.name == p.pool)
         };
         if !asked.as_ref().is_some_and(same) {
@@ -95,18 +142,30 @@ impl Claimed {
                 "spec.clusterClaim cannot change once a cluster was asked for; the cluster stays as it was asked for",
             ));
         }
-        Self { wanted: asked.map(|a| a.wanted).unwrap_or_default(), place, resume }
+        let known = brought.filter(|home| home.asked.is_object());
+        if known.is_some_and(|home| home.asked["byoc"] != observed.composite.spec["byoc"]) {
+            remarks.push(Remark::new(
+                Request::ChangeIgnored,
+                "spec.byoc cannot change once it was asked for; the cluster stays as it was asked for",
+            ));
+        }
+        remarks.extend(backend::brought::outdated(observed));
+        Self { wanted: asked.map(|a| a.wanted).unwrap_or_default(), place, resume, brings: None, home: None }
     }
 
     /// Finds the place. An error is a refusal that an administrator can lift, or that ends with the end of another claim.
     pub(super) fn place(
         &mut self,
+        name: &str,
         tenant: Option<&str>,
         observed: &Observed,
         settings: &Settings,
     ) -> Result<(), Remark> {
         if self.place.is_some() {
             return Ok(());
+        }
+        if let Some(brings) = self.brings.clone().filter(|_| observed.pool_is_open()) {
+            return self.bring(brings, name, tenant, observed, settings);
         }
         // Whatever keeps the claim waiting now, it does not move what may be on its way.
         self.place = remembered(observed, settings);
@@ -116,7 +175,7 @@ impl Claimed {
         // The hub knows the claim by the name of this Konflux cluster.
         super::missing_environment(&observed.environment, settings).map_or(Ok(()), Err)?;
         let Some(place) = self.place.take() else {
-            self.place = Some(pools::choose(&self.wanted, tenant, observed, settings)?);
+            self.place = Some(pools::choose(&self.wanted, false, tenant, observed, settings)?);
             return Ok(());
         };
         let entry = match &observed.pools {
@@ -132,6 +191,91 @@ impl Claimed {
         self.place = now.or(Some(place));
         if gone { Err(Remark::new(Request::PoolNotFound, refusal)) } else { Ok(()) }
     }
+
+    /// Finds the place of a claim that brings its own credentials: a pool of its own, in a namespace of its own. It is chosen once, and asked for
+    /// once everything else is there.
+    fn bring(
+        &mut self,
+        brings: Value,
+        name: &str,
+        tenant: Option<&str>,
+        observed: &Observed,
+        settings: &Settings,
+    ) -> Result<(), Remark> {
+        let own = |place: Place, home: &Home| Place {
+            namespace: home.namespace.clone(),
+            pool: name.to_owned(),
+            ..place
+        };
+        let Some(home) = brought::home(&observed.brought) else {
+            super::missing_environment(&observed.environment, settings).map_or(Ok(()), Err)?;
+            let place = pools::choose(&self.wanted, true, tenant, observed, settings)?;
+            let home = new_home(&place, brings, name, observed);
+            self.place = Some(own(place, &home));
+            let gate = backend::brought::gate(observed, &home);
+            self.home = Some(home);
+            return gate;
+        };
+        let last = || Place {
+            hub: home.hub.clone(),
+            namespace: String::new(),
+            pool: String::new(),
+            credentials_namespace: settings.credentials_namespace.clone(),
+            subject: None,
+            reason: PINNED,
+            own: None,
+            default_lifetime: None,
+            max_lifetime: None,
+        };
+        if !home.asked.is_object() {
+            // Another home would be a second one, and Secrets are in the first.
+            let words = format!(
+                "what was asked for in namespace {} on {} is not known any more; restore annotation {} of its Objects, or delete the claim",
+                home.namespace,
+                home.hub,
+                ours::BYOC
+            );
+            self.place = Some(own(last(), &home));
+            return Err(Remark::new(Request::SecretsNotCarried, words));
+        }
+        let text = home.asked["entry"].as_str().unwrap_or_default();
+        let (namespace, pool) = text.split_once('/').unwrap_or_default();
+        let entry = match &observed.pools {
+            Pools::Found(catalogue, _) => pools::entry(catalogue, &home.hub, namespace, pool),
+            Pools::NotFetched | Pools::Missing | Pools::Invalid(_) => None,
+        };
+        let now = entry.map(|(pool, hub)| Place::of(pool, hub, settings, PINNED));
+        let gone = now.is_none();
+        self.place = Some(own(now.unwrap_or_else(last), &home));
+        backend::brought::gate(observed, &home)?;
+        // The hub knows the claim by the name of this Konflux cluster.
+        super::missing_environment(&observed.environment, settings).map_or(Ok(()), Err)?;
+        if gone {
+            let words = format!(
+                "pool {text}, like which one was to be made, is not in the catalogue any more; ask the platform team"
+            );
+            return Err(Remark::new(Request::PoolNotFound, words));
+        }
+        Ok(())
+    }
+}
+
+/// Called by the composite's uid, so that no other claim of any Konflux cluster has the same namespace. A composite in a file has none.
+fn new_home(place: &Place, brings: Value, name: &str, observed: &Observed) -> Home {
+    let uid = observed.composite.metadata.uid.as_ref().map(Uid::as_str).filter(|uid| !uid.is_empty());
+    let of_file = || {
+        // There is always room for a hash in it.
+        shortened(&format!("byoc-{}", name.replace('.', "-")), name, NAMESPACE_MAX).unwrap_or_default()
+    };
+    let namespace = uid.map_or_else(of_file, |uid| format!("byoc-{uid}"));
+    let own = place.own.as_ref();
+    let mut asked = json!({
+        "entry": format!("{}/{}", place.namespace, place.pool),
+        "image": own.map(|own| own.image_set.as_str()),
+    });
+    asked["carrier"] = json!(own.map(|own| &own.carrier));
+    asked["byoc"] = brings;
+    Home { hub: place.hub.clone(), namespace, asked }
 }
 
 fn of_writer(writer: &Writer, observed: &Observed, settings: &Settings) -> Option<Place> {
@@ -146,6 +290,7 @@ fn of_writer(writer: &Writer, observed: &Observed, settings: &Settings) -> Optio
         credentials_namespace: namespace.unwrap_or(&settings.credentials_namespace).to_owned(),
         subject: None,
         reason: PINNED,
+        own: None,
         default_lifetime: None,
         max_lifetime: None,
     })
@@ -173,6 +318,7 @@ fn remembered(observed: &Observed, settings: &Settings) -> Option<Place> {
         credentials_namespace: own.to_owned(),
         subject: None,
         reason: PINNED,
+        own: None,
         default_lifetime: None,
         max_lifetime: None,
     })

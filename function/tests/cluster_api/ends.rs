@@ -3,8 +3,8 @@
 use rstest::rstest;
 use serde_json::json;
 
-use crate::support::{cluster_api::hub, world::World};
-use crate::{asked, is, minutes, topology};
+use crate::support::world::World;
+use crate::{is, minutes};
 
 #[test]
 fn a_teardown_says_what_it_waits_for_and_nothing_is_left() {
@@ -58,57 +58,4 @@ fn a_teardown_that_does_not_come_about_is_blocked(
     assert_eq!(world.condition("TearDownComplete"), is("False", "Blocked"));
     assert!(world.said("TearDownComplete").contains(part), "{}", world.said("TearDownComplete"));
     assert_eq!(world.phase(), "Deprovisioning", "it goes on all the same");
-}
-
-#[test]
-fn what_vanished_is_not_made_again() {
-    let mut world = World::topology_ready();
-    world.remote = None;
-    world.settle();
-    assert_eq!((world.phase().as_str(), world.made), ("Failed", 1));
-}
-
-#[test]
-fn what_another_made_is_not_taken_over() {
-    let mut world = World::topology();
-    world.pass();
-    world.remote = Some(json!({
-        "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster",
-        "metadata": { "name": "demo-x7k2p", "namespace": "clusters", "uid": "somebody-elses", "annotations": {} },
-        "spec": {}, "status": {},
-    }));
-    world.settle();
-    assert_eq!(world.phase(), "Failed");
-    assert_eq!(world.condition("RemoteConsistent"), is("False", "RemoteReplaced"));
-    assert_eq!(world.policies(), json!(["Observe"]));
-    assert!(world.status["backend"]["uid"].is_null());
-}
-
-#[test]
-fn a_writer_that_is_lost_is_made_anew_to_look_and_finds_the_cluster() {
-    let mut world = World::topology_ready();
-    let before = topology(&world).clone();
-    world.drop_status();
-    world.objects.remove("topology");
-    world.refs.remove("topology");
-    world.hubs = Some(vec![hub("hub-0")]);
-    world.settle();
-    assert_eq!((world.phase().as_str(), world.made), ("Ready", 1));
-    assert_eq!(world.status["hub"]["name"], "hub-1");
-    assert_eq!(topology(&world), &before);
-    assert!(asked(&world)["spec"]["controlPlaneEndpoint"].is_null(), "what controllers write stays theirs");
-    world.spec["tearDownCluster"] = json!(true);
-    world.settle();
-    world.hive_is_done();
-    world.settle();
-    assert_eq!(world.phase(), "Deprovisioned");
-}
-
-#[test]
-fn a_hub_that_makes_no_such_clusters_is_not_chosen() {
-    let mut world = World::topology();
-    world.hubs = Some(vec![crate::support::hypershift::hub("hub-1")]);
-    world.settle();
-    assert_eq!(world.phase(), "Pending");
-    assert!(world.refusal().contains("it makes no clusters with cluster-api"), "{}", world.refusal());
 }

@@ -2,6 +2,7 @@
 //! wrong and comes right again.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test that cannot go on says so")]
 
+mod brought;
 mod choice;
 mod ends;
 mod life;

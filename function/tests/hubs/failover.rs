@@ -12,14 +12,17 @@ use crate::now;
 
 const UNREACHABLE: Link = Link::Unreachable("it does not answer");
 
-/// A writer whose hub was never reached, since noon minus so many minutes.
+/// A writer that was made so many minutes ago, whose hub was never reached; why not was told just now in other words.
 fn writer(minutes: i64) -> Value {
-    let since = now() - jiff::SignedDuration::from_mins(minutes);
+    let made = now() - jiff::SignedDuration::from_mins(minutes);
     json!({
-        "metadata": { "name": "managed-x", "annotations": { "crossplane.io/external-name": "managed-x" } },
+        "metadata": {
+            "name": "managed-x", "creationTimestamp": made.to_string(),
+            "annotations": { "crossplane.io/external-name": "managed-x" },
+        },
         "spec": { "forProvider": { "manifest": { "metadata": { "name": "x" } } } },
         "status": { "conditions": [
-            { "type": "Synced", "status": "False", "lastTransitionTime": since.to_string(), "message": "dial tcp" },
+            { "type": "Synced", "status": "False", "lastTransitionTime": now().to_string(), "message": "dial tcp" },
         ] },
     })
 }
@@ -68,10 +71,11 @@ fn a_hub_that_answers_is_not_given_up() {
         assert_eq!(judged(&writer(60), &link, false, 0), Failover::NotNow, "{link:?}");
     }
     let mut timeless = writer(60);
-    timeless["status"]["conditions"][0]["lastTransitionTime"] = json!("long ago");
+    timeless["metadata"]["creationTimestamp"] = json!("long ago");
     assert_eq!(judged(&timeless, &UNREACHABLE, false, 0), Failover::NotNow);
-    timeless["status"]["conditions"][0]["status"] = json!("True");
-    assert_eq!(judged(&timeless, &UNREACHABLE, false, 0), Failover::NotNow);
+    let mut synced = writer(60);
+    synced["status"]["conditions"][0]["status"] = json!("True");
+    assert_eq!(judged(&synced, &UNREACHABLE, false, 0), Failover::NotNow);
 }
 
 #[test]

@@ -2,14 +2,31 @@
 
 use function_testplatform::{
     hubs::{Hubs, requirements},
+    observed::{ClaimRef, Composite, Flavour},
     proto::resource_selector::Match,
 };
 use serde_json::{Value, json};
+use testplatform_apis::{foreign::meta::Metadata, input::Input, status::TestPlatformClusterStatus};
 
 use crate::{chosen, config, loaded, mirror, name, support, wish};
 
+/// The composite `own` of a tenant.
+fn composite(flavour: Flavour) -> Composite {
+    Composite {
+        api_version: String::new(),
+        kind: String::new(),
+        metadata: Metadata { name: "own".to_owned(), ..Metadata::default() },
+        claim: Some(ClaimRef { name: "own".to_owned(), namespace: "team-a".to_owned() }),
+        flavour,
+        spec: Value::Null,
+        status: TestPlatformClusterStatus::default(),
+        conditions: vec![],
+    }
+}
+
 fn decode(required: &Value) -> Option<Hubs> {
-    Hubs::decode(&support::request(&json!({ "requiredResources": required })), "own")
+    let own = composite(Flavour::Claimed);
+    Hubs::decode(&support::request(&json!({ "requiredResources": required })), &own)
 }
 
 /// Our name, the kind, and its labels.
@@ -21,12 +38,14 @@ fn items(all: &[Value]) -> Value {
 
 #[test]
 fn hubs_and_facts_are_asked_for_by_label_and_neighbours_only_where_they_count() {
-    let asked = |tenant: Option<&str>| -> Vec<Asked> {
+    let asked = |flavour: Flavour, likes: bool, both: bool| -> Vec<Asked> {
+        let settings = Input { both_flavours: Some(both), ..Input::default() }.settings();
         let labels = |matching: Option<Match>| match matching {
             Some(Match::MatchLabels(labels)) => labels.labels.into_iter().collect(),
             other => panic!("{other:?}"),
         };
-        requirements(tenant).into_iter().map(|(name, s)| (name, s.kind, labels(s.r#match))).collect()
+        let map = requirements(&composite(flavour), likes, &settings);
+        map.into_iter().map(|(name, s)| (name, s.kind, labels(s.r#match))).collect()
     };
     let labelled = |name: &str, kind: &str, key: &str, value: &str| {
         (name.to_owned(), kind.to_owned(), vec![(key.to_owned(), value.to_owned())])
@@ -35,10 +54,23 @@ fn hubs_and_facts_are_asked_for_by_label_and_neighbours_only_where_they_count() 
         labelled("hub-facts", "Object", "testplatform.ci.openshift.org/hub-facts", "true"),
         labelled("hubs", "ProviderConfig", "testplatform.ci.openshift.org/hub", "true"),
     ];
-    assert_eq!(asked(None), both);
+    assert_eq!(asked(Flavour::Claimed, false, true), both);
     let neighbours =
         labelled("neighbours", "XTestPlatformCluster", "crossplane.io/claim-namespace", "team-a");
-    assert_eq!(asked(Some("team-a")), [both.as_slice(), &[neighbours]].concat());
+    assert_eq!(asked(Flavour::Claimed, true, false), [both.as_slice(), &[neighbours]].concat());
+    // A hub can be chosen only if Objects in namespaces can go by its configuration.
+    let kinds = |both: bool| -> Vec<(String, String)> {
+        let all = asked(Flavour::Namespaced("team-a".to_owned()), true, both);
+        all.into_iter().map(|(name, kind, _)| (name, kind)).collect()
+    };
+    let kind = |name: &str, kind: &str| (name.to_owned(), kind.to_owned());
+    let own = [
+        kind("hub-facts", "Object"),
+        kind("hubs", "ClusterProviderConfig"),
+        kind("neighbours", "TestCluster"),
+    ];
+    assert_eq!(kinds(false), own);
+    assert_eq!(kinds(true), [own.as_slice(), &[kind("neighbours-beside", "XTestPlatformCluster")]].concat());
 }
 
 #[test]

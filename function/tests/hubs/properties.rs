@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use function_testplatform::hubs::{Hubs, Wish, choose, kept};
+use function_testplatform::hubs::{Hubs, Pin, Wish, choose, kept};
 use proptest::{prelude::*, test_runner::RngSeed};
 use serde_json::Value;
-use testplatform_apis::hub::Hub;
+use testplatform_apis::hub::{Hub, NoHub};
 
 use crate::{config, known, loaded, mirror, now, wish};
 
@@ -75,6 +75,35 @@ proptest! {
         let weighty = |name: &Option<String>| name.as_ref().is_none_or(|name| fleet.0[name].1 > 0);
         prop_assert!(after == before || after.as_deref() == Some("another"), "{:?} {:?}", before, after);
         prop_assert!(weighty(&after));
+    }
+
+    /// A claim that names its hub gets that one or none. One that insists gets it however full it is.
+    #[test]
+    fn a_named_hub_or_none_and_never_none_for_who_insists(
+        fleet in Fleet::any(6), which in 0_usize..6, number in 0_u32..1000,
+    ) {
+        let hubs = fleet.hubs();
+        let name = fleet.0.keys().nth(which % fleet.0.len()).unwrap().clone();
+        let named = |force| Wish { pin: Some(Pin { name: name.clone(), force }), ..claim(number) };
+        prop_assert_eq!(place(&named(true), None, &hubs), Some(name.clone()));
+        match choose(&named(false), Some(&hubs), now()) {
+            Ok(choice) => prop_assert_eq!(&choice.hub.name, &name),
+            Err(refusal) => prop_assert_eq!(refusal.reason, NoHub::NoCapacity),
+        }
+    }
+
+    /// Hubs that were given up are as good as gone, whatever there is beside them.
+    #[test]
+    fn hubs_that_were_given_up_are_as_good_as_gone(
+        fleet in Fleet::any(8), kept in proptest::collection::vec(proptest::bool::ANY, 8), number in 0_u32..1000,
+    ) {
+        let (mut hubs, mut wish) = (fleet.hubs(), claim(number));
+        let given_up = fleet.0.keys().zip(&kept).filter(|(_, kept)| !**kept).map(|(name, _)| name.clone());
+        wish.excluded = given_up.collect();
+        let place_beside = place(&wish, None, &hubs);
+        prop_assert!(place_beside.as_ref().is_none_or(|name| !wish.excluded.contains(name)));
+        hubs.hubs.retain(|hub| !wish.excluded.contains(&hub.name));
+        prop_assert_eq!(place_beside, place(&claim(number), None, &hubs));
     }
 
     /// The order in which hubs and mirrors come, and how often it is asked, changes nothing.

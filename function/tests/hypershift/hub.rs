@@ -1,6 +1,6 @@
 //! On which hub it is made.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::{hypershift::hub, world::World};
 use crate::{is, level, minutes};
@@ -66,17 +66,65 @@ fn a_hub_that_was_never_reached_is_given_up_for_another() {
     world.pass();
     assert_eq!(level(&world, "RemoteConsistent"), is("False", "HubUnreachable"));
     world.hubs = Some(vec![hub("hub-1"), hub("hub-2")]);
-    world.later(minutes(6));
+    world.later(minutes(4));
+    unreachable(&mut world);
+    world.pass();
+    assert!(world.objects.contains_key("cluster"), "too soon");
+    world.later(minutes(2));
+    // In other words than before, so that Synced has only just become what it is.
+    unreachable(&mut world);
     world.pass();
     assert!(!world.objects.contains_key("cluster"), "left out once");
-    assert!(world.status["hub"].is_null());
+    assert_eq!(world.status["hub"], json!({ "excluded": ["hub-1"] }));
     world.reachable = true;
-    world.place = None;
     world.settle();
-    assert_eq!(world.status["hub"]["name"], "hub-2");
+    let chosen = json!({ "name": "hub-2", "reason": "OnlyHubWithRoom", "excluded": ["hub-1"] });
+    assert_eq!(world.status["hub"], chosen);
     assert_eq!(world.made, 1);
+    world.drop_status();
+    world.settle();
+    assert_eq!(world.status["hub"]["excluded"], json!(["hub-1"]), "the writer remembers");
     let annotations = &world.objects["cluster"].object["metadata"]["annotations"];
     assert_eq!(annotations["testplatform.ci.openshift.org/excluded-hubs"], "hub-1");
+}
+
+/// Between two hubs nothing but `credentials` and the status know which was given up; either will do.
+#[test]
+fn a_hub_that_was_given_up_is_not_chosen_again_while_any_witness_is_left() {
+    let given_up = |lose: fn(&mut World)| {
+        let mut world = World::hosted();
+        world.hubs = Some(vec![hub("hub-1")]);
+        world.status = json!({ "hub": { "excluded": ["hub-1"] } });
+        lose(&mut world);
+        world.settle();
+        (world.objects.contains_key("cluster"), world.refusal().to_owned())
+    };
+    let (asked, words) = given_up(|_| ());
+    assert!(!asked && words.contains("hub-1: it could not be reached for this claim before"), "{words}");
+    assert!(given_up(World::drop_status).0, "nobody knows of it");
+}
+
+/// A full hub takes a claim that names it and insists, and no other.
+#[test]
+fn a_full_hub_takes_who_insists() {
+    let mut full = hub("hub-1");
+    full["metadata"]["annotations"]["testplatform.ci.openshift.org/max-clusters"] = json!("0");
+    let with = |hub: Value| {
+        let mut world = World::hosted();
+        world.hubs = Some(vec![full.clone()]);
+        world.spec["hub"] = hub;
+        world.settle();
+        world
+    };
+    for waits in [json!({ "name": "hub-1" }), json!({ "name": "hub-1", "force": false })] {
+        assert_eq!(level(&with(waits), "HubSelected"), is("False", "NoCapacity"));
+    }
+    let forced = with(json!({ "name": "hub-1", "force": true }));
+    assert_eq!(forced.status["hub"], json!({ "name": "hub-1", "reason": "HubNamed" }));
+    assert_eq!(forced.status["effective"]["hub"]["force"], true);
+    assert!(forced.objects.contains_key("cluster"));
+    let nobody = with(json!({ "force": true }));
+    assert_eq!(level(&nobody, "RequestAccepted"), is("False", "InvalidClaim"));
 }
 
 #[test]

@@ -18,7 +18,9 @@ use super::times::move_times;
 /// When every example is looked at.
 pub const MADE: &str = "2026-03-02T12:00:00Z";
 const COMPOSITION: &str = "package/compositions/testplatform-ephemeral-cluster.yaml";
+const TEST_CLUSTER_COMPOSITION: &str = "package/compositions/testplatform-test-cluster.yaml";
 const POOL_COMPOSITION: &str = "package/compositions/testplatform-cluster-pool.yaml";
+const SPACE_COMPOSITION: &str = "package/install/components/spaces/composition.yaml";
 
 /// Each example with its name, as if it were looked at `now`.
 pub fn requests(now: Timestamp) -> Vec<(String, RunFunctionRequest)> {
@@ -39,9 +41,16 @@ fn last_pass(top: &Path, directory: &Path) -> RunFunctionRequest {
     let made: Timestamp = MADE.parse().unwrap();
     let file = |name: &str| Some(directory.join(name)).filter(|path| path.is_file());
     let pool = file("pool.yaml");
-    let otherwise = if pool.is_some() { POOL_COMPOSITION } else { COMPOSITION };
+    let is_space = directory.file_name().is_some_and(|name| name.to_string_lossy().starts_with("space-"));
+    let cluster = file("testcluster.yaml");
+    let otherwise = match (&pool, &cluster) {
+        (Some(_), _) => POOL_COMPOSITION,
+        (None, Some(_)) => TEST_CLUSTER_COMPOSITION,
+        (None, None) if is_space => SPACE_COMPOSITION,
+        (None, None) => COMPOSITION,
+    };
     let arguments = RenderArgs {
-        xr: pool.unwrap_or_else(|| directory.join("claim.yaml")),
+        xr: pool.or(cluster).unwrap_or_else(|| directory.join("claim.yaml")),
         composition: file("composition.yaml").unwrap_or_else(|| top.join(otherwise)),
         observed_resources: file("observed.yaml").into_iter().collect(),
         required_resources: file("environment.yaml").into_iter().collect(),

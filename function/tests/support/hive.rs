@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use testplatform_apis::names::ours;
 
-use super::world::{KUBECONFIG, NAME, PASSWORD, World, synced};
+use super::world::{KUBECONFIG, PASSWORD, World, refused, synced};
 
 /// Two pools on two hubs, of which only the first has version 4.20.
 pub fn catalogue() -> Value {
@@ -97,7 +97,7 @@ impl World {
     /// The cluster runs, and its credentials are published.
     pub fn hive_publishes(&mut self) {
         self.hive_runs();
-        let name = format!("{NAME}-credentials");
+        let name = self.published_name();
         let there = self.remote.as_ref().is_some_and(|r| !r["spec"]["namespace"].is_null());
         if there {
             self.secrets.insert(name.clone(), (KUBECONFIG.into(), PASSWORD.into()));
@@ -168,10 +168,17 @@ impl World {
         let deletes = object["spec"]["managementPolicies"] != json!(["Observe"]);
         let now = self.now;
         let Some(remote) = self.remote.as_mut().filter(|_| deletes) else { return false };
+        if let Some(words) = refused(object) {
+            synced(object, Some(&words));
+            return true;
+        }
         // Hive lets go of what it never assigned at once, and of a cluster once it is destroyed.
-        let hosted = ["HostedCluster", "Cluster"].iter().any(|kind| remote["kind"] == *kind);
+        let hosted = ["HostedCluster", "Cluster", "ClusterOrder", "ClusterTemplateInstance"]
+            .iter()
+            .any(|kind| remote["kind"] == *kind);
         // What depends on the Object keeps it from deleting anything.
-        if hosted && self.objects.keys().any(|name| name.starts_with("pool-")) {
+        let depends = |of: &super::world::Composed| !of.object["spec"]["references"].is_null();
+        if hosted && self.objects.values().any(depends) {
             synced(object, None);
             return true;
         }

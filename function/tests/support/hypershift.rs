@@ -106,10 +106,14 @@ impl World {
             conditions
                 .is_some_and(|all| all.iter().any(|c| c["type"] == "Available" && c["status"] == "True"))
         };
-        if !self.remote.as_ref().is_some_and(available) {
-            return;
+        if self.remote.as_ref().is_some_and(available) {
+            self.publishes();
         }
-        let name = format!("{NAME}-credentials");
+    }
+
+    /// The provider publishes credentials.
+    pub fn publishes(&mut self) {
+        let name = self.published_name();
         self.secrets.insert(name.clone(), (KUBECONFIG.into(), PASSWORD.into()));
         self.reports(&json!({ "credentials": { "secretName": name, "passwordAvailable": true } }));
         if let Some(remote) = &mut self.remote {
@@ -122,9 +126,10 @@ impl World {
         &self.objects[&format!("pool-{group}")].object["spec"]["forProvider"]["manifest"]
     }
 
-    /// One round of provider-kubernetes over the Objects of NodePools.
+    /// One round of provider-kubernetes over the Objects of NodePools, and over one that watches a HostedCluster.
     pub(super) fn provide_node_pools(&mut self) {
-        let names: Vec<String> = self.objects.keys().filter(|n| n.starts_with("pool-")).cloned().collect();
+        let part = |name: &&String| name.starts_with("pool-") || *name == "hosted";
+        let names: Vec<String> = self.objects.keys().filter(part).cloned().collect();
         for name in names {
             let Some(mut composed) = self.objects.remove(&name) else { continue };
             let object = &mut composed.object;
@@ -137,12 +142,14 @@ impl World {
                     object,
                     Some("observe failed: cannot get object: dial tcp: connect: connection refused"),
                 );
+            } else if deleting && self.nodes_stay {
+                synced(object, None);
             } else if deleting {
                 if policies != json!(["Observe"]) {
                     self.node_pools.remove(&remote);
                 }
                 continue;
-            } else if !self.objects.contains_key("cluster") {
+            } else if !object["spec"]["references"].is_null() && !self.objects.contains_key("cluster") {
                 synced(object, Some("cannot resolve resource references: cannot get referenced resource"));
             } else {
                 object["metadata"]["finalizers"] = json!(["finalizer.managedresource.crossplane.io"]);
@@ -157,8 +164,11 @@ impl World {
                 }
                 if let Some(there) = self.node_pools.get(&remote) {
                     object["status"]["atProvider"]["manifest"] = there.clone();
+                    synced(object, None);
+                } else {
+                    let gone = policies == json!(["Observe"]);
+                    synced(object, gone.then_some("observe failed: external resource does not exist"));
                 }
-                synced(object, None);
             }
             self.objects.insert(name, composed);
         }

@@ -9,10 +9,13 @@
     reason = "test support: a test that cannot go on says so"
 )]
 
+pub mod brought;
+pub mod caas;
 pub mod cluster_api;
 pub mod examples;
 pub mod hive;
 pub mod hypershift;
+pub mod osac;
 pub mod pool;
 pub mod requests;
 pub mod templates;
@@ -20,6 +23,7 @@ pub mod times;
 pub mod tools;
 pub mod trouble;
 pub mod view;
+pub mod walks;
 pub mod world;
 
 use std::{collections::BTreeMap, path::PathBuf};

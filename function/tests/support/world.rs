@@ -11,7 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 use prost::Message as _;
 use serde_json::{Value, json};
 
-pub use provider_kubernetes::synced;
+pub use provider_kubernetes::{refused, synced};
 
 pub const NAME: &str = "demo-x7k2p";
 pub const KUBECONFIG: &str = "apiVersion: v1 # kubeconfig of the cluster, secret";
@@ -31,6 +31,8 @@ pub struct World {
     pub spec: Value,
     pub annotations: Value,
     pub claim: bool,
+    /// Whether it is a TestCluster in the tenant's namespace, and no claim's composite.
+    pub namespaced: bool,
     pub input: Value,
     pub environment: Option<Value>,
     /// The catalogue of pools.
@@ -39,10 +41,16 @@ pub struct World {
     pub templates: Vec<Value>,
     /// The other composites.
     pub peers: Vec<Value>,
+    /// Those of the other flavour, where the input says that both are served.
+    pub peers_beside: Vec<Value>,
     /// The ProviderConfigs of hubs; none: not fetched.
     pub hubs: Option<Vec<Value>>,
-    /// NodePools on the hub, by name.
+    /// NodePools on the hub, by name; a HostedCluster that another object has become is among them.
     pub node_pools: BTreeMap<String, Value>,
+    /// What a claim that brings its own credentials has on the hub beside the remote object, by composition resource name.
+    pub brought: BTreeMap<String, Value>,
+    /// Whether their nodes do not go.
+    pub nodes_stay: bool,
     pub status: Value,
     pub conditions: BTreeMap<String, Value>,
     /// The composite's connection Secret.
@@ -56,6 +64,8 @@ pub struct World {
     pub refs: BTreeSet<String>,
     /// The remote object on the hub.
     pub remote: Option<Value>,
+    /// The HostedCluster behind the remote object, where that has one.
+    pub hosted: Option<Value>,
     /// Where the remote object was first made: hub, namespace and name. It never moves.
     pub place: Option<(String, String, String)>,
     pub secrets: BTreeMap<String, (String, String)>,
@@ -78,13 +88,17 @@ impl Default for World {
             spec: json!({ "ciOperator": { "test": { "workflow": "ipi-aws", "clusterProfile": "aws" } } }),
             annotations: json!({}),
             claim: true,
+            namespaced: false,
             input: json!({ "apiVersion": "testplatform.fn.crossplane.io/v1beta1", "kind": "Input" }),
             environment: Some(json!({ "clusterName": "stone-prd" })),
             catalogue: None,
             templates: vec![],
             peers: vec![],
+            peers_beside: vec![],
             hubs: None,
             node_pools: BTreeMap::new(),
+            brought: BTreeMap::new(),
+            nodes_stay: false,
             status: json!({}),
             conditions: BTreeMap::new(),
             details: BTreeMap::new(),
@@ -92,6 +106,7 @@ impl Default for World {
             objects: BTreeMap::new(),
             refs: BTreeSet::new(),
             remote: None,
+            hosted: None,
             place: None,
             secrets: BTreeMap::new(),
             reachable: true,
@@ -106,9 +121,13 @@ impl Default for World {
 impl World {
     /// Composition resource name of the writer.
     pub fn writer(&self) -> &'static str {
-        let topology = self.spec["template"].as_str().is_some_and(|name| name.starts_with("topology"));
-        if self.objects.contains_key("topology") || topology {
+        let of = |word: &str| self.spec["template"].as_str().is_some_and(|name| name.starts_with(word));
+        if self.objects.contains_key("topology") || of("topology") {
             "topology"
+        } else if self.objects.contains_key("order") || of("order") {
+            "order"
+        } else if self.objects.contains_key("instance") || self.spec["template"] == "chart" {
+            "instance"
         } else if self.objects.contains_key("cluster") || !self.spec["template"].is_null() {
             "cluster"
         } else if self.objects.contains_key("claim") || !self.spec["clusterClaim"].is_null() {
@@ -116,6 +135,20 @@ impl World {
         } else {
             "ec"
         }
+    }
+
+    /// The same world, for a composite in the tenant's namespace.
+    #[must_use]
+    pub fn in_namespace(mut self) -> Self {
+        self.namespaced = true;
+        self.spec["writeConnectionSecretToRef"] = json!({ "name": "demo-secret" });
+        self
+    }
+
+    /// Under what name the hub-side provider publishes credentials of the remote object.
+    pub fn published_name(&self) -> String {
+        let name = self.remote.as_ref().and_then(|r| r["metadata"]["name"].as_str()).unwrap_or(NAME);
+        format!("{name}-credentials")
     }
 
     /// Passes and rounds until nothing changes. At rest the same bytes come again, and no event.

@@ -316,12 +316,56 @@ const POOL_REQUESTS: &[(Change, &str, &str, Request, &str)] = &[
     ),
 ];
 
+/// The same of a claim that brings its own credentials, once the carrier may do its work.
+const BROUGHT_REQUESTS: &[(Change, &str, &str, Request, &str)] = &[
+    (
+        |_| {},
+        "Pending",
+        "False",
+        Request::SecretsNotCarried,
+        "the carrier of the Secrets has not said anything",
+    ),
+    (
+        |w| w.answers(false, "Forbidden", "Carried"),
+        "Pending",
+        "False",
+        Request::SecretForbidden,
+        "package/install/examples/byoc-role.yaml",
+    ),
+    (
+        |w| w.answers(false, "NotFound", "Carried"),
+        "Pending",
+        "False",
+        Request::SecretNotFound,
+        "there is no Secret my-aws",
+    ),
+    (
+        |w| w.answers(false, "Carried", "KeyMissing"),
+        "Pending",
+        "False",
+        Request::SecretIncomplete,
+        "Secret my-pull (spec.byoc.pullSecretRef) needs the keys .dockerconfigjson",
+    ),
+    (
+        |w| {
+            w.answers(true, "Carried", "Carried");
+            w.settle();
+            w.answers(true, "Carried", "Forbidden");
+        },
+        "Pending",
+        "True",
+        Request::SecretsOutdated,
+        "the hub keeps the Secrets as they were carried",
+    ),
+];
+
 #[test]
 fn every_request_is_accepted_or_refused_in_words_that_name_the_field() {
     let mut seen = BTreeSet::new();
     let with = |start: fn() -> World| move |case| (start, case);
     let pools = POOL_REQUESTS.iter().map(with(World::hive));
-    let cases = REQUESTS.iter().map(with(World::default)).chain(pools);
+    let brought = BROUGHT_REQUESTS.iter().map(with(World::awaited));
+    let cases = REQUESTS.iter().map(with(World::default)).chain(pools).chain(brought);
     for (i, (start, (change, phase, status, reason, part))) in cases.enumerate() {
         let mut world = start();
         change(&mut world);

@@ -54,14 +54,12 @@ pub const REQUESTS: &[(Change, Request, &[&str])] = &[
         &["is too long a name"],
     ),
     (
-        |w| w.spec["template"] = json!("order"),
-        Request::BackendNotAvailable,
-        &["template order is made by backend osac"],
-    ),
-    (
-        |w| w.spec = json!({ "template": "chart", "parameters": { "instanceType": "m5.large" } }),
-        Request::BackendNotAvailable,
-        &["caas"],
+        |w| {
+            w.hubs = Some(vec![hub("hub-1")]);
+            w.spec = json!({ "template": "chart", "parameters": { "instanceType": "m5.large" } });
+        },
+        Request::NoHubMatches,
+        &["hub-1: it makes no clusters with caas"],
     ),
     (|w| w.environment = None, Request::EnvironmentConfigMissing, &["EnvironmentConfig envcfg"]),
     // The entry.
@@ -216,6 +214,11 @@ pub const REQUESTS: &[(Change, Request, &[&str])] = &[
         },
         Request::InvalidNodeGroups,
         &["count must be at least 1: osac"],
+    ),
+    (
+        |w| w.spec = json!({ "template": "order", "nodeGroups": [] }),
+        Request::InvalidNodeGroups,
+        &["spec.nodeGroups must have a group: osac"],
     ),
     // What a backend cannot honour is refused by its name.
     (

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test that cannot go on says so")]
 
 mod changes;
+mod every;
 mod first;
 mod hostile;
 mod quota;
@@ -19,6 +20,10 @@ use testplatform_apis::{ci_operator, names::ours};
 
 /// Something that happens to a world.
 type Change = fn(&mut World);
+
+fn is(status: &str, reason: &str) -> (String, String) {
+    (status.to_owned(), reason.to_owned())
+}
 
 fn judged(world: &World) -> Judged {
     judge(&world.request(), world.now, ci_operator::schema()).unwrap()

@@ -8,11 +8,12 @@ use super::{CONFIGURATION, FUNCTION};
 
 /// The function runs wherever core knows `FunctionRunnerService` v1; the suffix lets release candidates match.
 const FUNCTION_NEEDS: &str = ">=v1.17.0-0";
-/// From there on `dependsOn` has a kind and takes digests.
-const CONFIGURATION_NEEDS: &str = ">=v1.20.0-0";
+/// From there on there are definitions of composites in namespaces.
+const CONFIGURATION_NEEDS: &str = ">=v2.0.0-0";
 
 const README: &str = "\
-Serves claims of the kind TestPlatformCluster: a throw-away OpenShift cluster for tests, asked for with one small object.
+Serves claims of the kind TestPlatformCluster, and composites of the kind TestCluster in the tenant's namespace: a throw-away
+OpenShift cluster for tests, asked for with one small object.
 
 The function turns a claim into remote objects, and their state into status, conditions and connection details. It never
 drops what it finds running, pays for a cluster once, and gives the same answer to the same request.
@@ -44,7 +45,7 @@ pub fn configuration() -> Value {
         "kind": "Configuration",
         "metadata": {
             "name": CONFIGURATION,
-            "annotations": annotations("XRD and Composition of TestPlatformCluster; needs provider-kubernetes 1.2 or newer"),
+            "annotations": annotations("XRDs and Compositions of TestPlatformCluster and TestCluster; needs provider-kubernetes 1.2 or newer"),
         },
         "spec": { "crossplane": { "version": CONFIGURATION_NEEDS } },
     })

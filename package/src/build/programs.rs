@@ -111,6 +111,9 @@ impl Workspace {
             }
         }
         let executable = executable.with_context(|| format!("cargo does not say where {program} is"))?;
+        if architecture.is_here() {
+            starts(executable.as_std_path())?;
+        }
         let bytes = fs::read(&executable).with_context(|| format!("cannot read {executable}"))?;
         Ok(Program { bytes, sbom: self.bill(program, architecture)? })
     }
@@ -151,7 +154,10 @@ impl Workspace {
             prefixes.extend(sources.flatten().map(|source| (source.path(), "/cargo")));
         }
         prefixes.push((self.target.clone(), "/target"));
-        let mut flags = OsString::from("-Ctarget-feature=+crt-static");
+        // Where a program is loaded is for the kernel to choose, so it has thousands of addresses to put right when it starts: written as
+        // ranges they take 3 % less of it. C libraries know that from glibc 2.36 on.
+        let mut flags =
+            OsString::from("-Ctarget-feature=+crt-static\x1f-Clink-arg=-Wl,-z,pack-relative-relocs");
         for (path, name) in prefixes {
             flags.push("\x1f--remap-path-prefix=");
             flags.push(path);
@@ -160,6 +166,19 @@ impl Workspace {
         }
         flags
     }
+}
+
+/// A static program has this machine's C library in it, which may be too old for how it is linked: then it ends before it has begun.
+fn starts(program: &Path) -> anyhow::Result<()> {
+    let output = Command::new(program).arg("--version").env_clear().stdin(Stdio::null()).output();
+    let output = output.with_context(|| format!("{} cannot be run", program.display()))?;
+    ensure!(
+        output.status.success(),
+        "{} was built and does not start ({}): it takes a static C library of glibc 2.36 or newer",
+        program.display(),
+        output.status
+    );
+    Ok(())
 }
 
 /// What cargo is asked to build, wherever that is done.

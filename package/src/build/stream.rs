@@ -5,8 +5,10 @@
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
+use testplatform_apis::test_cluster;
+
 use super::{FUNCTION, meta};
-use crate::{oci::Digest, to_yaml};
+use crate::{modern, oci::Digest, to_yaml};
 
 /// The function's package: what it says about itself, then the CRDs of its inputs, which are never installed but read by tools.
 ///
@@ -39,6 +41,10 @@ pub fn configuration(
     }]);
     let name = dependency_name(function_repository);
     let mut compositions = compositions.to_vec();
+    // Both are there as soon as this package is.
+    if xrds.iter().any(|xrd| xrd["spec"]["names"]["kind"] == test_cluster::KIND) {
+        compositions.iter_mut().for_each(modern::count_both);
+    }
     let mut used = false;
     for composition in &mut compositions {
         let steps = composition.pointer_mut("/spec/pipeline").and_then(Value::as_array_mut);

@@ -3,7 +3,7 @@
 //!
 //! Input: names and texts. Output: what was found, and problems.
 
-mod lines;
+pub(crate) mod lines;
 
 use std::collections::BTreeMap;
 
@@ -61,6 +61,35 @@ pub fn check(files: &[(String, String)]) -> Report {
     report
 }
 
+/// Which part of the catalogue a document is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// An entry of the catalogue of templates.
+    Template,
+    /// The catalogue of pools.
+    Pools,
+    /// Another EnvironmentConfig.
+    Neither,
+}
+
+impl Part {
+    /// None: it is no EnvironmentConfig.
+    pub fn of(document: &Value) -> Option<Self> {
+        let text = |pointer: &str| document.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+        if text("/kind") != "EnvironmentConfig"
+            || !text("/apiVersion").starts_with("apiextensions.crossplane.io/")
+        {
+            return None;
+        }
+        let is_pools = ["pools", "hubs", "quotas"].iter().any(|list| !document["data"][list].is_null());
+        Some(match document["metadata"]["labels"][ours::CATALOGUE].as_str() {
+            Some("true") => Self::Template,
+            _ if is_pools => Self::Pools,
+            _ => Self::Neither,
+        })
+    }
+}
+
 fn one(file: &str, line: usize, document: &str, seen: &mut Seen, report: &mut Report) {
     let value = match serde_saphyr::from_str::<Value>(document) {
         Ok(value) => value,
@@ -74,11 +103,7 @@ fn one(file: &str, line: usize, document: &str, seen: &mut Seen, report: &mut Re
         }
     };
     let text = |pointer: &str| value.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-    if text("/kind") != "EnvironmentConfig"
-        || !text("/apiVersion").starts_with("apiextensions.crossplane.io/")
-    {
-        return;
-    }
+    let Some(part) = Part::of(&value) else { return };
     let lines = Lines::of(document);
     let place = |path: &str| format!("{file}:{}", line + lines.line(path).saturating_sub(1));
     let mut problem = |path: &str, sentence: &str| {
@@ -86,8 +111,7 @@ fn one(file: &str, line: usize, document: &str, seen: &mut Seen, report: &mut Re
     };
     let labels = &value["metadata"]["labels"];
     let (label, data) = (&labels[ours::CATALOGUE], &value["data"]);
-    let is_pools = ["pools", "hubs", "quotas"].iter().any(|list| !data[list].is_null());
-    if label == "true" {
+    if part == Part::Template {
         let name = text("/metadata/name");
         if name.is_empty() {
             problem("metadata.name", "is missing: it is what claims write in spec.template");
@@ -103,7 +127,7 @@ fn one(file: &str, line: usize, document: &str, seen: &mut Seen, report: &mut Re
             problem("metadata.name", &format!("is that of another template too, at {other}"));
         }
         report.templates += 1;
-    } else if is_pools {
+    } else if part == Part::Pools {
         report.pools += 1;
         match Catalogue::read(data) {
             Ok((_, flaws)) => {

@@ -53,7 +53,8 @@ enum Subject {
     Hub {
         #[command(flatten)]
         access: Access,
-        /// What the hub is for [default: whatever it serves]. May be given several times.
+        /// What the hub is for [default: whatever it serves, but for byoc and space, which nothing tells of]. May be given several
+        /// times.
         #[arg(long, value_name = "BACKEND", value_parser = Backend::parse)]
         backend: Vec<Backend>,
         /// Namespace of a backend's objects on the hub, where it is another than usual. May be given several times.
@@ -107,7 +108,7 @@ pub fn run(arguments: &Arguments, out: &mut impl Write, now: Timestamp) -> anyho
         Subject::Hub { access, backend, namespace, credentials_namespace, facts_namespace } => {
             let named = !backend.is_empty();
             let plan = Plan {
-                subjects: if named { backend.clone() } else { Backend::EVERY.into() },
+                subjects: if named { backend.clone() } else { Backend::unnamed() },
                 named,
                 elsewhere: namespace.iter().cloned().collect(),
                 credentials: credentials_namespace.clone(),

@@ -91,7 +91,9 @@ pub fn report(plan: &Plan, seen: &Seen, token: &End, now: Timestamp) -> Report {
     let there: Vec<Subject> =
         plan.subjects.iter().copied().filter(|subject| plan.named || is_served(*subject, seen)).collect();
     if there.is_empty() {
-        let kinds: Vec<&str> = plan.subjects.iter().map(|subject| subject.kinds()[0].plural).collect();
+        let kinds =
+            plan.subjects.iter().filter_map(|subject| subject.kinds().first().map(|kind| kind.plural));
+        let kinds: Vec<&str> = kinds.collect();
         lines.push(line(Verdict::Gap, "hub", format!("it serves none of {}", kinds.join(", "))));
     }
     for subject in there {
@@ -121,7 +123,7 @@ fn line(verdict: Verdict, subject: &str, text: String) -> Line {
 
 /// Whether the first of its kinds is served in any version of ours.
 fn is_served(subject: Subject, seen: &Seen) -> bool {
-    served(&subject.kinds()[0], seen).is_some()
+    subject.kinds().first().is_some_and(|kind| served(kind, seen).is_some())
 }
 
 /// The best version in which a kind is served.

@@ -135,6 +135,13 @@ pub const HUB: &[Alert] = &[
         summary: "This hub has not told of itself for more than ten minutes; whoever chooses among hubs knows nothing of it.",
     },
     Alert {
+        name: "SpaceCredentialsFailing",
+        expression: "sum(space_count{state=~\"failing|blocked\"}) > 0",
+        lasts: "15m",
+        severity: Severity::Critical,
+        summary: "Credentials of {{ $value }} spaces cannot be published or replaced; tokens end.",
+    },
+    Alert {
         name: "UndecodableObjects",
         expression: "max by (kind) (provider_undecodable_objects) > 0",
         lasts: "5m",

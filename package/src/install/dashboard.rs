@@ -103,6 +103,14 @@ pub const PANELS: &[Panel] = &[
         queries: &[("sum by (phase) (ephemeralcluster_count)", "{{phase}}")],
     },
     Panel {
+        title: "Hub: clusters by template, and ClusterClaims",
+        unit: "short",
+        queries: &[
+            ("sum by (backend, state) (cluster_count)", "{{backend}}: {{state}}"),
+            ("sum by (state) (clusterclaim_count)", "hive: {{state}}"),
+        ],
+    },
+    Panel {
         title: "Hub: provisioning and deprovisioning, median by workflow",
         unit: "s",
         queries: &[

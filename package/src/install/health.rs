@@ -1,6 +1,7 @@
 //! How Argo CD is told what health is: the same Lua as fragment of its `ConfigMap` and of the operator's resource.
 
 use serde_json::{Map, Value, json};
+use testplatform_apis::space::{GROUP as SPACES, SPACE_CLAIM_KIND, SPACE_KIND};
 
 /// A kind and the Lua that judges it.
 #[derive(Clone, Copy, Debug)]
@@ -15,6 +16,7 @@ pub struct Check {
 
 const CLAIM: &str = include_str!("../../install/argocd/health/claim.lua");
 const POOL: &str = include_str!("../../install/argocd/health/pool.lua");
+const SPACE: &str = include_str!("../../install/argocd/health/space.lua");
 const OBJECT: &str = include_str!("../../install/argocd/health/object.lua");
 const DEFINITION: &str = include_str!("../../install/argocd/health/definition.lua");
 const PACKAGE: &str = include_str!("../../install/argocd/health/package.lua");
@@ -23,13 +25,18 @@ const STATIC: &str = include_str!("../../install/argocd/health/static.lua");
 const EXTENSIONS: &str = "apiextensions.crossplane.io";
 const PACKAGES: &str = "pkg.crossplane.io";
 const KUBERNETES: &str = "kubernetes.crossplane.io";
+const NAMESPACED: &str = "kubernetes.m.crossplane.io";
 
 /// Every kind that is installed here or comes of it.
-pub const CHECKS: [Check; 16] = [
+pub const CHECKS: [Check; 22] = [
     Check { group: "ci.openshift.org", kind: "TestPlatformCluster", lua: CLAIM },
     Check { group: "ci.openshift.org", kind: "XTestPlatformCluster", lua: CLAIM },
+    Check { group: "ci.openshift.org", kind: "TestCluster", lua: CLAIM },
     Check { group: "ci.openshift.org", kind: "XTestPlatformClusterPool", lua: POOL },
+    Check { group: SPACES, kind: SPACE_CLAIM_KIND, lua: SPACE },
+    Check { group: SPACES, kind: SPACE_KIND, lua: SPACE },
     Check { group: KUBERNETES, kind: "Object", lua: OBJECT },
+    Check { group: NAMESPACED, kind: "Object", lua: OBJECT },
     Check { group: EXTENSIONS, kind: "CompositeResourceDefinition", lua: DEFINITION },
     Check { group: PACKAGES, kind: "Function", lua: PACKAGE },
     Check { group: PACKAGES, kind: "Provider", lua: PACKAGE },
@@ -42,6 +49,8 @@ pub const CHECKS: [Check; 16] = [
     Check { group: EXTENSIONS, kind: "EnvironmentConfig", lua: STATIC },
     Check { group: PACKAGES, kind: "DeploymentRuntimeConfig", lua: STATIC },
     Check { group: KUBERNETES, kind: "ProviderConfig", lua: STATIC },
+    Check { group: NAMESPACED, kind: "ProviderConfig", lua: STATIC },
+    Check { group: NAMESPACED, kind: "ClusterProviderConfig", lua: STATIC },
 ];
 
 const REVISION: &str = include_str!("../../install/argocd/health/revision.lua");

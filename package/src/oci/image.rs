@@ -38,6 +38,14 @@ impl Architecture {
         }
     }
 
+    /// Whether programs for it run on this machine.
+    pub const fn is_here(self) -> bool {
+        match self {
+            Self::Amd64 => cfg!(all(target_os = "linux", target_arch = "x86_64")),
+            Self::Arm64 => cfg!(all(target_os = "linux", target_arch = "aarch64")),
+        }
+    }
+
     /// What a program for Linux is built for, from the header of its file.
     ///
     /// # Errors

@@ -8,15 +8,17 @@ use std::{
 use crate::text::{anchors, links, read, root};
 
 /// Beside the guides of `package/install`, which are found.
-const DOCUMENTS: [&str; 8] = [
+const DOCUMENTS: [&str; 10] = [
     "README.md",
     "RUNBOOK.md",
     "SECURITY.md",
     "CHANGELOG.md",
     "examples/README.md",
+    "examples/conformance/README.md",
     "examples/tekton/README.md",
     "fuzz/README.md",
     "package/POOLS.md",
+    "package/TEMPLATES.md",
 ];
 const GUIDES: &str = "package/install";
 /// What paths begin with that are meant from the root.

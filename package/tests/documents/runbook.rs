@@ -25,7 +25,8 @@ const READERS: [&str; 4] = [
 /// The heading of which each section below is what somebody is called for.
 const CALLS: &str = "Alerts";
 /// Enums of words that are no reasons.
-const OTHERS: [(&str, &str); 9] = [
+const OTHERS: [(&str, &str); 16] = [
+    ("apis/src/byoc.rs", "Fate"),
     ("apis/src/condition.rs", "ConditionType"),
     ("apis/src/condition/template.rs", "TemplateConditionType"),
     ("apis/src/condition.rs", "ConditionStatus"),
@@ -34,7 +35,13 @@ const OTHERS: [(&str, &str); 9] = [
     ("apis/src/pool/schedule.rs", "Day"),
     ("apis/src/pool_status.rs", "PoolPhase"),
     ("apis/src/template.rs", "Backend"),
+    ("function/src/ctl/claim.rs", "Flavour"),
+    ("function/src/ctl/exit.rs", "Exit"),
     ("provider/src/cluster_pool/seen.rs", "State"),
+    ("provider/src/account/next.rs", "Thing"),
+    ("provider/src/carry/seen.rs", "Standing"),
+    ("provider/src/metrics/cleanups.rs", "Teardown"),
+    ("provider/src/spaces/seen.rs", "Standing"),
 ];
 /// Where a word in quotes is a reason, should anybody write one there.
 const MARKS: [&str; 8] = [
@@ -72,6 +79,7 @@ fn known() -> Vec<Reasons> {
         "apis/src/condition/pool.rs": condition::PoolConditionType, condition::PoolRequested,
             condition::PoolHealth, condition::PoolCurrency, condition::NameUnique, condition::Refreshing,
             condition::RefreshRecommended, condition::Releasable, condition::Drained;
+        "apis/src/condition/space.rs": condition::SpaceReady;
         "apis/src/condition/template.rs": condition::HubSelection, condition::Infrastructure,
             condition::ControlPlaneLevel, condition::NodesLevel, condition::SetupLevel, condition::SpecLevel,
             condition::TearDown;

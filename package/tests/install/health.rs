@@ -4,7 +4,7 @@ use std::fs;
 
 use mlua::{Lua, LuaSerdeExt as _};
 use serde_json::{Value, json};
-use testplatform_apis::pool_status::PoolPhase;
+use testplatform_apis::{condition::SpaceReady, pool_status::PoolPhase};
 use testplatform_package::install::health::CHECKS;
 
 use crate::{documents, repository};
@@ -32,7 +32,7 @@ fn composites_of_every_phase() {
         let path = entry.unwrap().path();
         for object in documents(&path.join("desired.yaml")) {
             let Some(phase) = object["status"]["phase"].as_str() else { continue };
-            if object["kind"] != "XTestPlatformCluster" {
+            if object["kind"] != "XTestPlatformCluster" && object["kind"] != "TestCluster" {
                 continue;
             }
             let expected = match phase {
@@ -76,6 +76,52 @@ fn pools_of_every_phase() {
     assert_eq!(pool("Ready", paused).0, "Healthy");
     let bare = json!({ "apiVersion": "ci.openshift.org/v1alpha1", "kind": "XTestPlatformClusterPool" });
     assert_eq!(health(&bare), ("Progressing".into(), "waiting".into()));
+}
+
+/// A space is judged by its phase, and by whether somebody has to do something; that of the incumbent, which has no phase, by core's words.
+#[test]
+fn spaces_of_every_phase() {
+    let space = |kind: &str, phase: Option<&str>, conditions: Value| {
+        let mut space = object("eaas.konflux-ci.dev/v1alpha1", kind, &conditions);
+        if let Some(phase) = phase {
+            space["status"]["phase"] = phase.into();
+            space["status"]["message"] = "in words".into();
+        }
+        health(&space)
+    };
+    let is = |status: &str, message: &str| (status.to_owned(), message.to_owned());
+    let of = |reason: SpaceReady, ready: &str| {
+        let told = if reason == SpaceReady::SpaceAvailable { "True" } else { "False" };
+        json!([condition("SpaceReady", told, reason.as_str(), "in words"), condition("Ready", ready, "", "")])
+    };
+    for kind in ["Namespace", "XNamespace"] {
+        for reason in SpaceReady::ALL.iter().copied() {
+            let expected = match reason {
+                SpaceReady::SpaceAvailable
+                | SpaceReady::SpaceNamespacePending
+                | SpaceReady::SpaceContentPending
+                | SpaceReady::SpaceCredentialsPending
+                | SpaceReady::SpaceHubUnreachable
+                | SpaceReady::SpacePaused
+                | SpaceReady::SpaceTerminating => "Progressing",
+                SpaceReady::SpaceNameInvalid | SpaceReady::SpaceRefused => "Degraded",
+            };
+            assert_eq!(
+                space(kind, Some("Pending"), of(reason, "False")),
+                is(expected, "in words"),
+                "{reason:?}"
+            );
+            // It was there before, so something happened to it.
+            assert_eq!(space(kind, Some("Degraded"), of(reason, "True")), is("Degraded", "in words"));
+        }
+        let ready = of(SpaceReady::SpaceAvailable, "True");
+        assert_eq!(space(kind, Some("Ready"), ready), is("Healthy", "space ready"));
+        let stuck = json!([condition("Synced", "False", "ReconcileError", "no function")]);
+        assert_eq!(space(kind, Some("Ready"), stuck), is("Degraded", "no function"));
+        let of_incumbent = |ready: &str| space(kind, None, json!([condition("Ready", ready, "", "")]));
+        assert_eq!(of_incumbent("True"), is("Healthy", "space ready"));
+        assert_eq!(of_incumbent("False"), is("Progressing", "waiting"));
+    }
 }
 
 /// Objects of the examples: a paused one is on its way, which is how credentials begin.

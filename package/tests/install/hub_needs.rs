@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::{SignedDuration, Timestamp};
 use rstest::rstest;
 use serde_json::Value;
+use testplatform_apis::byoc::CARRIER_ROLE;
 use testplatform_package::check::hub::{
     Report, Seen, Verdict,
     needs::{Need, Plan, Subject},
@@ -19,18 +20,20 @@ use crate::{documents, repository};
 type Flat = (String, String, String, Option<String>, Option<String>);
 
 /// The rights in shipped roles that are bound.
-fn shipped(file: &str) -> BTreeSet<Flat> {
+fn shipped(file: &str, account: &str) -> BTreeSet<Flat> {
     let all = documents(&repository().join("package/install/hub").join(file));
     let text = |value: &Value| value.as_str().map(str::to_owned);
     let texts =
         |value: &Value| -> Vec<String> { value.as_array().into_iter().flatten().filter_map(text).collect() };
     let mut rights = BTreeSet::new();
-    for role in all.iter().filter(|o| o["kind"] == "Role" || o["kind"] == "ClusterRole") {
+    // Another's, who is let in claim by claim.
+    let is_ours = |o: &&Value| o["metadata"]["name"] != CARRIER_ROLE;
+    for role in all.iter().filter(|o| o["kind"] == "Role" || o["kind"] == "ClusterRole").filter(is_ours) {
         let binds = |o: &&Value| {
             o["roleRef"]["name"] == role["metadata"]["name"]
                 && o["roleRef"]["kind"] == role["kind"]
                 && o["metadata"]["namespace"] == role["metadata"]["namespace"]
-                && o["subjects"][0]["name"] == "konflux"
+                && o["subjects"][0]["name"] == account
         };
         assert!(all.iter().any(|o| binds(&o)), "{file}: nobody has {}", role["metadata"]["name"]);
         for rule in role["rules"].as_array().unwrap() {
@@ -66,15 +69,25 @@ fn needed(subject: Subject) -> BTreeSet<Flat> {
 #[test]
 fn shipped_rights_are_what_is_needed_and_no_more() {
     for subject in Subject::EVERY {
+        let of_claims = "konflux-identity-clusterclaims-rbac.yaml";
         let file = match subject {
             Subject::EphemeralCluster => "konflux-identity-rbac.yaml".to_owned(),
-            Subject::ClusterClaim => "konflux-identity-clusterclaims-rbac.yaml".to_owned(),
+            Subject::ClusterClaim => of_claims.to_owned(),
+            Subject::Byoc => "byoc-rbac.yaml".to_owned(),
+            Subject::Space => "konflux-identity-spaces-rbac.yaml".to_owned(),
             Subject::Template(backend) => format!("konflux-identity-{backend}-rbac.yaml"),
         };
-        let mut rights = shipped(&file);
+        let account = if subject == Subject::Space { "konflux-spaces" } else { "konflux" };
+        let mut rights = shipped(&file, account);
+        if subject == Subject::Byoc {
+            // Such a hub has those of others too, of which these need all but what is in the namespace of pools.
+            let pools = Subject::ClusterClaim.namespace();
+            rights
+                .extend(shipped(of_claims, account).into_iter().filter(|right| right.3.as_deref() != pools));
+        }
         if let Subject::Template(_) = subject {
             // Once for each hub, whatever is made on it.
-            let facts = shipped("konflux-identity-hub-facts-rbac.yaml");
+            let facts = shipped("konflux-identity-hub-facts-rbac.yaml", account);
             assert_eq!(facts.len(), 2);
             rights.extend(facts);
         }
@@ -87,7 +100,7 @@ fn the_table_in_the_guide_is_of_today() {
     let guide = std::fs::read_to_string(repository().join("package/install/README.md")).unwrap();
     assert_eq!(spliced(&guide).unwrap(), guide, "run `cargo xpkg generate`");
     for subject in Subject::EVERY {
-        assert!(guide.contains(&format!("| {} | `{}` |", subject.as_str(), subject.block())), "{guide}");
+        assert!(guide.contains(&format!("| {} | {} |", subject.as_str(), subject.claims())), "{guide}");
         assert_eq!(Subject::parse(subject.as_str()), Ok(subject));
     }
     assert_eq!(table().lines().count(), 2 + Subject::EVERY.len());
@@ -179,6 +192,8 @@ fn of_what_is_not_named_only_what_is_there_is_looked_at() {
     let report_of = |seen: &Seen| report(&all, seen, &days(90), now());
     let report = report_of(&whole(&here));
     assert!(report.is_clean() && !report.to_string().contains("hypershift"), "{report}");
+    // Every hub serves namespaces, and one with Hive need not take what tenants bring.
+    assert!(!report.0.iter().any(|line| ["space", "byoc"].contains(&line.subject.as_str())), "{report}");
     let nothing = report_of(&Seen::default());
     assert!(
         !nothing.is_clean() && nothing.to_string().contains("it serves none of ephemeralclusters"),

@@ -1,11 +1,12 @@
 //! Rules and panels name metrics that are exported, and parse; what kube-state-metrics reads is declared.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, fs, path::Path};
 
 use promql_parser::{
     label::MatchOp,
     parser::{self, Expr, VectorSelector},
 };
+use provider_testplatform::carry::seen::Standing;
 use serde_json::Value;
 use testplatform_apis::condition::{ClusterReady, ConditionType, Remote, Request};
 use testplatform_package::install::{
@@ -64,6 +65,22 @@ fn every_metric_is_exported_by_somebody() {
     let all: String = expressions().concat();
     for name in metrics::ALL {
         assert!(all.contains(name), "{name} is in no rule and no panel");
+    }
+}
+
+/// What roles beside the claims export is in the guide, with the words that it has for them.
+#[test]
+fn the_guide_has_the_metrics_beside_the_claims() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("install/README.md");
+    let guide = fs::read_to_string(&path).unwrap();
+    let rows: Vec<&str> = guide.lines().filter(|line| line.starts_with("| `c")).collect();
+    let exported = provider_testplatform::metrics::EXPORTED;
+    for name in exported.iter().filter(|name| name.starts_with("carry_") || name.starts_with("cleanup_")) {
+        assert!(rows.iter().any(|row| row.starts_with(&format!("| `{name}"))), "{name} has no row");
+    }
+    let count = rows.iter().find(|row| row.starts_with("| `carry_count{")).unwrap();
+    for standing in Standing::ALL {
+        assert!(count.contains(&format!("`{}`", standing.as_str())), "{standing:?} is not in: {count}");
     }
 }
 

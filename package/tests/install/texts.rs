@@ -63,6 +63,55 @@ fn the_sample_catalogue_names_what_is_shipped_for_a_hub() {
     }
 }
 
+/// Who carries what is brought along is named in five places on three sides: the component, its configuration, the hub, the tenant and the
+/// catalogue.
+#[test]
+fn the_carrier_is_the_same_everywhere() {
+    let install = repository().join("package/install");
+    let component = |file: &str| documents(&install.join("components/carrier").join(file));
+    let account = |objects: &[Value]| {
+        let found = objects.iter().find(|object| object["kind"] == "ServiceAccount").unwrap();
+        (found["metadata"]["name"].clone(), found["metadata"]["namespace"].clone())
+    };
+    let of = |subject: &Value| (subject["name"].clone(), subject["namespace"].clone());
+    let beside = account(&component("rbac.yaml"));
+    let binding = documents(&install.join("examples/byoc-role.yaml")).remove(1);
+    assert_eq!(of(&binding["subjects"][0]), beside);
+    let deployment = component("deployment.yaml").remove(0);
+    assert_eq!(deployment["spec"]["template"]["spec"]["serviceAccountName"], beside.0);
+    assert_eq!(deployment["metadata"]["namespace"], beside.1);
+    assert_eq!(component("namespace.yaml")[0]["metadata"]["name"], beside.1);
+    let catalogue = documents(&install.join("examples/pool-catalogue.yaml")).remove(0)["data"].clone();
+    let hubs = component("config.yaml").remove(0)["carry"]["hubs"].clone();
+    let hub = &catalogue["hubs"][0]["providerConfig"];
+    assert!(hubs[hub.as_str().unwrap()]["kubeconfig"].is_string(), "{hubs}");
+    let there = account(&documents(&install.join("hub/byoc-rbac.yaml")));
+    for example in ["byoc-asked", "byoc-forbidden"] {
+        let path = repository().join("examples").join(example).join("environment.yaml");
+        for config in documents(&path).iter().filter(|config| !config["data"]["pools"].is_null()) {
+            assert_eq!(of(&config["data"]["pools"][0]["bringYourOwn"]["carrier"]), there, "{example}");
+        }
+    }
+}
+
+/// Who cleans up is named in four files, and by the words of who reads its events: the runbook has what to look at.
+#[test]
+fn the_cleaner_is_the_same_everywhere() {
+    let folder = repository().join("package/install/components/cleanup");
+    let one = |file: &str| documents(&folder.join(file)).remove(0);
+    let (account, deployment) = (one("rbac.yaml"), one("deployment.yaml"));
+    let name = account["metadata"]["name"].clone();
+    assert_eq!(account["metadata"]["namespace"], one("namespace.yaml")["metadata"]["name"]);
+    assert_eq!(deployment["metadata"]["namespace"], account["metadata"]["namespace"]);
+    assert_eq!(deployment["spec"]["template"]["spec"]["serviceAccountName"], name);
+    assert_eq!(one("config.yaml")["leaderElection"]["namespace"], account["metadata"]["namespace"]);
+    let config = &deployment["spec"]["template"]["spec"]["volumes"][0]["configMap"]["name"];
+    assert_eq!(one("kustomization.yaml")["configMapGenerator"][0]["name"], *config);
+    let runbook = fs::read_to_string(repository().join("RUNBOOK.md")).unwrap();
+    let log = format!("kubectl -n {0} logs deploy/{0}", name.as_str().unwrap());
+    assert!(runbook.contains(&log), "{log}");
+}
+
 /// The namespaces whose Roles are about a kind.
 fn namespaces<'a>(rights: &'a [Value], resource: &str) -> Vec<&'a str> {
     let is_about = |role: &&Value| {

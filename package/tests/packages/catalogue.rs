@@ -76,11 +76,17 @@ fn clusters_move_between_templates_of_one_backend() {
         .replace("name: hosted", "name: chart")
         .replace("osac\n", "caas\n")
         .replace("templateID: osac.templates.small", "clusterTemplate: hypershift-aws");
-    let next = format!("{ENTRY}  upgradesFrom: [chart, gone]\n");
+    let from = "  upgradesFrom: [chart, gone]\n";
+    let fixed = said(&format!("{ENTRY}{from}"));
+    assert!(fixed[0].contains("osac cannot bring a cluster to another template"), "{fixed:?}");
+    let next = ENTRY
+        .replace("osac\n", "cluster-api\n")
+        .replace("templateID: osac.templates.small", "classRef: { name: openstack-v3 }");
+    let next = format!("{next}  version: 1.31.2\n{from}");
     assert_eq!(
         said(&format!("{other}---\n{next}")),
         [
-            "error: a.yaml:24: data.upgradesFrom: hosted and chart have different backends, so no cluster can move"
+            "error: a.yaml:25: data.upgradesFrom: hosted and chart have different backends, so no cluster can move"
         ]
     );
 }
@@ -101,12 +107,18 @@ fn the_catalogue_of_pools_is_read_as_well() {
 #[test]
 fn the_sample_entries_can_be_used() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("install/examples");
-    let names = ["template-hypershift-kubevirt.yaml", "template-cluster-api.yaml", "pool-catalogue.yaml"];
+    let names = [
+        "template-hypershift-kubevirt.yaml",
+        "template-cluster-api.yaml",
+        "template-osac.yaml",
+        "template-caas.yaml",
+        "pool-catalogue.yaml",
+    ];
     let paths: Vec<String> = names.iter().map(|name| folder.join(name).display().to_string()).collect();
     let words: Vec<&str> =
         ["check", "catalogue"].into_iter().chain(paths.iter().map(String::as_str)).collect();
     let output = run(&mut tool(&words));
-    assert_eq!(stdout(&output), "2 templates, 1 catalogue of pools: nothing is wrong\n");
+    assert_eq!(stdout(&output), "4 templates, 1 catalogue of pools: nothing is wrong\n");
     assert_eq!(output.status.code(), Some(0));
 }
 

@@ -7,6 +7,7 @@ mod build;
 mod catalogue;
 mod check;
 mod containerfile;
+mod offers;
 mod online;
 mod program;
 mod proxy;

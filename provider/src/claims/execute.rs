@@ -9,6 +9,7 @@ use testplatform_apis::{foreign::cluster_claim::KIND, names::ours};
 
 use super::hub::Hub;
 use crate::{
+    account::PATIENCE as ISSUING,
     cluster_claim::{
         deployment::RUNNING,
         object::{ClusterClaim, GROUP},
@@ -16,7 +17,7 @@ use crate::{
     },
     execute::{Cause, Error, Reason, error::is_not_found, event, limited},
     hub::patching,
-    publish::write::{annotate, publish, sweep, withdraw},
+    publish::write::{annotate, issue, publish, sweep, withdraw},
 };
 
 /// Does what a step says.
@@ -47,12 +48,18 @@ impl Executor {
         let mut forgone = Vec::new();
         let mut late = None;
         for action in &step.actions {
-            match (action, limited(name(action), self.patience, self.act(claim, action)).await) {
+            // Nothing is told on top of what could not be done; a cluster that sleeps could not be asked, and has to be started.
+            if late.is_some() && !matches!(action, Action::Resume { .. }) {
+                continue;
+            }
+            let patience = if matches!(action, Action::Issue(_)) { ISSUING } else { self.patience };
+            match (action, limited(name(action), patience, self.act(claim, action)).await) {
                 (_, Ok(())) => say(claim, name(action)),
                 // Somebody may miss it, but nothing depends on it.
                 (Action::Emit(_), Err(error)) => forgone.push(error),
+                (Action::Issue(_), Err(error)) => late = Some(Failure { action: Some(action), error }),
                 (Action::Resume { .. }, Err(error)) => {
-                    late = Some(Failure { action: Some(action), error });
+                    late = late.or(Some(Failure { action: Some(action), error }));
                     break;
                 }
                 (Action::Publish(_) | Action::Withdraw, Err(error)) => {
@@ -60,7 +67,8 @@ impl Executor {
                 }
             }
         }
-        if let Some(notes) = &step.status {
+        let unissued = late.as_ref().is_some_and(|late| matches!(late.action, Some(Action::Issue(_))));
+        if let Some(notes) = step.status.as_ref().filter(|_| !unissued) {
             self.notes(claim, notes).await.map_err(|error| Failure { action: None, error })?;
         }
         late.map_or(Ok(forgone), Err)
@@ -69,6 +77,7 @@ impl Executor {
     async fn act(&self, claim: &ClusterClaim, action: &Action) -> Result<(), Cause> {
         match action {
             Action::Publish(credentials) => publish(self.hub.vault(), &claim.owner(), credentials).await,
+            Action::Issue(wanted) => issue(self.hub.vault(), &claim.owner(), wanted, (self.now)()).await,
             Action::Withdraw => withdraw(self.hub.vault(), &claim.owner()).await,
             Action::Resume { cluster_deployment, version } => self.resume(cluster_deployment, version).await,
             Action::Emit(event) => {
@@ -126,6 +135,7 @@ fn say(claim: &ClusterClaim, action: &'static str) {
 pub const fn name(action: &Action) -> &'static str {
     match action {
         Action::Publish(_) => "publish_credentials",
+        Action::Issue(_) => "issue_credentials",
         Action::Withdraw => "withdraw_credentials",
         Action::Resume { .. } => "resume",
         Action::Emit(_) => "emit",

@@ -7,8 +7,9 @@ use testplatform_apis::hive_status::Blocked;
 
 use super::{caches::Caches, hub::Hub};
 use crate::{
+    account::{self, Issue, Whose, admin::AdminKubeconfig, whose},
     cluster_claim::{
-        deployment::SecretRef,
+        deployment::{Metadata, SecretRef},
         next::may_read,
         object::{ClusterClaim, ClusterDeployment},
         world::{Deployment, Settings, Source, World},
@@ -100,10 +101,14 @@ impl Observer {
         published: &mut Published,
     ) -> Result<Source, Error> {
         let reader = Reader { vault: self.hub.vault(), patience: self.patience };
-        let source = match read(&reader, cluster).await? {
-            Ok(credentials) => Source::Complete(credentials),
-            Err((reason, message)) => Source::Blocked(reason, message),
+        let source = match whose(claim.annotation(account::WISH), published) {
+            Whose::Admin => read(&reader, cluster).await?.map(Source::Complete),
+            Whose::Account(wish) => admin(&reader, cluster).await?.map(|(admin, revision)| {
+                Source::Account(Box::new(Issue { admin, wish, uid: claim.uid().to_owned(), revision }))
+            }),
+            Whose::Nobody(why) => Err((Blocked::SecretMissing, why.to_owned())),
         };
+        let source = source.unwrap_or_else(|(reason, message)| Source::Blocked(reason, message));
         let announced = claim.annotation(ours::CREDENTIALS_REVISION);
         reader.verify(&claim.owner(), announced, &source, published).await?;
         Ok(source)
@@ -124,14 +129,32 @@ impl Observer {
     }
 }
 
+/// The cluster's metadata, if they name the Secret with its kubeconfig.
+fn metadata(cluster: &ClusterDeployment) -> Result<&Metadata, (Blocked, String)> {
+    let metadata = cluster.spec.value.cluster_metadata.as_ref();
+    metadata.filter(|m| !m.kubeconfig.name.is_empty()).ok_or_else(|| {
+        let message = "the ClusterDeployment does not name the Secret with its kubeconfig yet".to_owned();
+        (Blocked::MetadataMissing, message)
+    })
+}
+
+async fn admin(
+    reader: &Reader<'_>,
+    cluster: &ClusterDeployment,
+) -> Result<Result<(AdminKubeconfig, String), (Blocked, String)>, Error> {
+    match metadata(cluster) {
+        Ok(metadata) => reader.admin(cluster.name(), &Key::new(&metadata.kubeconfig.name, KUBECONFIG)).await,
+        Err(blocked) => Ok(Err(blocked)),
+    }
+}
+
 async fn read(
     reader: &Reader<'_>,
     cluster: &ClusterDeployment,
 ) -> Result<Result<Credentials, (Blocked, String)>, Error> {
-    let metadata = cluster.spec.value.cluster_metadata.as_ref();
-    let Some(metadata) = metadata.filter(|m| !m.kubeconfig.name.is_empty()) else {
-        let message = "the ClusterDeployment does not name the Secret with its kubeconfig yet".to_owned();
-        return Ok(Err((Blocked::MetadataMissing, message)));
+    let metadata = match metadata(cluster) {
+        Ok(metadata) => metadata,
+        Err(blocked) => return Ok(Err(blocked)),
     };
     let namespace = cluster.name();
     let at = Key::new(&metadata.kubeconfig.name, KUBECONFIG);

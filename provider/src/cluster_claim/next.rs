@@ -54,7 +54,7 @@ pub fn next(claim: &ClusterClaim, world: &World, now: Timestamp) -> Step {
     };
     let mut pass = Pass { claim, world, stored: report::stored(claim), step: Step::default() };
     let mut status = report::of(claim, world, ownership);
-    let told = pass.credentials(verdict(claim, world, ownership), &mut status);
+    let told = pass.credentials(verdict(claim, world, ownership, now), &mut status);
     if ownership == Some(Ownership::Mismatch) && pass.stored.ownership != ownership {
         pass.emit(Reason::OwnershipMismatch, sentence(Blocked::OwnershipMismatch));
     }
@@ -100,7 +100,7 @@ fn is_readable(deployment: &Deployment) -> bool {
     }
 }
 
-fn verdict(claim: &ClusterClaim, world: &World, ownership: Option<Ownership>) -> Verdict {
+fn verdict(claim: &ClusterClaim, world: &World, ownership: Option<Ownership>, now: Timestamp) -> Verdict {
     let withdraw = |reason: Blocked, message: &str| Verdict::Withdraw(reason, message.to_owned());
     let plain = |reason: Blocked| withdraw(reason, sentence(reason));
     if claim.is_deleted() {
@@ -130,7 +130,7 @@ fn verdict(claim: &ClusterClaim, world: &World, ownership: Option<Ownership>) ->
         return Verdict::Leave(reason, sentence(reason).to_owned());
     }
     let unread = || Verdict::Leave(Blocked::NotRunning, sentence(Blocked::NotRunning).to_owned());
-    compare(&world.source, &world.published).unwrap_or_else(unread)
+    compare(&world.source, &world.published, now).unwrap_or_else(unread)
 }
 
 /// Whether Hive cannot let the provider in, because the cluster does not say yet which Secrets are its own. Then the claim stays
@@ -250,7 +250,7 @@ impl Pass<'_> {
 /// try to try, and quotes no secret.
 pub fn failed(claim: &ClusterClaim, action: &Action, said: &str) -> Option<Notes> {
     match action {
-        Action::Publish(_) => {}
+        Action::Publish(_) | Action::Issue(_) => {}
         Action::Withdraw | Action::Resume { .. } | Action::Emit(_) => return None,
     }
     let mut status = report::stored(claim);

@@ -6,14 +6,10 @@ use std::borrow::Cow;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::{Resource, core::NamespaceResourceScope};
-use serde::{Deserialize, Deserializer};
-use testplatform_apis::{
-    foreign::{cluster_claim, meta::Lenient},
-    names::ours,
-};
+use testplatform_apis::{foreign::cluster_claim, names::ours};
 
 use super::{deployment, pool};
-use crate::publish::Owner;
+use crate::{held::held, publish::Owner};
 
 /// API group of Hive.
 pub const GROUP: &str = "hive.openshift.io";
@@ -22,58 +18,9 @@ const VERSION: &str = "v1";
 
 macro_rules! kind {
     ($(#[$doc:meta])* $name:ident, $plural:literal, $spec:ty, $status:ty) => {
-        $(#[$doc])*
-        #[derive(Clone, Debug, Default)]
-        pub struct $name {
-            /// Metadata, without managedFields.
-            pub metadata: ObjectMeta,
-            /// Parts of the spec.
-            pub spec: Lenient<$spec>,
-            /// Parts of the status.
-            pub status: Lenient<$status>,
-        }
-
-        impl $name {
-            /// Its name; empty on what is no object of an API server.
-            pub fn name(&self) -> &str {
-                self.metadata.name.as_deref().unwrap_or_default()
-            }
-
-            /// Its namespace; empty on what is no object of an API server.
-            pub fn namespace(&self) -> &str {
-                self.metadata.namespace.as_deref().unwrap_or_default()
-            }
-
-            /// Its uid; empty on what is no object of an API server.
-            pub fn uid(&self) -> &str {
-                self.metadata.uid.as_deref().unwrap_or_default()
-            }
-
-            /// Whether it is being deleted.
-            pub fn is_deleted(&self) -> bool {
-                self.metadata.deletion_timestamp.is_some()
-            }
-
-            /// The value of an annotation.
-            pub fn annotation(&self, key: &str) -> Option<&str> {
-                self.metadata.annotations.as_ref()?.get(key).map(String::as_str)
-            }
-        }
-
-        impl<'de> Deserialize<'de> for $name {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                #[derive(Deserialize)]
-                struct Whole {
-                    metadata: ObjectMeta,
-                    #[serde(default)]
-                    spec: Lenient<$spec>,
-                    #[serde(default)]
-                    status: Lenient<$status>,
-                }
-                let Whole { mut metadata, spec, status } = Whole::deserialize(deserializer)?;
-                metadata.managed_fields = None;
-                Ok(Self { metadata, spec, status })
-            }
+        held! {
+            $(#[$doc])*
+            $name, $spec, $status
         }
 
         impl Resource for $name {

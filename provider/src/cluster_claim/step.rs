@@ -3,6 +3,7 @@
 use testplatform_apis::hive_status::HiveStatus;
 
 use crate::{
+    account::Issue,
     ephemeral_cluster::credentials::Credentials,
     publish,
     step::{Event, Requeue},
@@ -35,6 +36,8 @@ pub struct Notes {
 pub enum Action {
     /// Creates or updates `<claim>-credentials`, labelled as the claim's. Fails on a Secret of another owner.
     Publish(Credentials),
+    /// Makes a token in the cluster, and then does the same with it.
+    Issue(Box<Issue>),
     /// Deletes `<claim>-credentials`, if it is labelled as the claim's.
     Withdraw,
     /// Lets the claimed cluster run again. Carries what was read, so that a decision on an old copy fails.
@@ -52,6 +55,7 @@ impl From<publish::Action> for Action {
     fn from(action: publish::Action) -> Self {
         match action {
             publish::Action::Publish(credentials) => Self::Publish(credentials),
+            publish::Action::Issue(issue) => Self::Issue(issue),
             publish::Action::Withdraw => Self::Withdraw,
             publish::Action::Emit(event) => Self::Emit(event),
         }

@@ -13,10 +13,11 @@ use super::{
     observe::api,
 };
 use crate::{
+    account::PATIENCE as ISSUING,
     execute::{Cause, Error, Reason, event, limited},
     publish::{
         Action, Vault,
-        write::{annotate, publish, sweep, withdraw},
+        write::{annotate, issue, publish, sweep, withdraw},
     },
 };
 
@@ -51,11 +52,12 @@ impl Executor {
     pub async fn run<'a>(&self, object: &Cluster, step: &'a Step) -> Result<Vec<Error>, Failure<'a>> {
         let mut forgone = Vec::new();
         for action in &step.actions {
-            match (action, limited(name(action), self.patience, self.act(object, action)).await) {
+            let patience = if matches!(action, Action::Issue(_)) { ISSUING } else { self.patience };
+            match (action, limited(name(action), patience, self.act(object, action)).await) {
                 (_, Ok(())) => self.say(object, name(action)),
                 // Somebody may miss it, but nothing depends on it.
                 (Action::Emit(_), Err(error)) => forgone.push(error),
-                (Action::Publish(_) | Action::Withdraw, Err(error)) => {
+                (Action::Publish(_) | Action::Issue(_) | Action::Withdraw, Err(error)) => {
                     return Err(Failure { action: Some(action), error });
                 }
             }
@@ -70,6 +72,7 @@ impl Executor {
         let owner = owner(self.backend, object);
         match action {
             Action::Publish(credentials) => publish(&self.vault, &owner, credentials).await,
+            Action::Issue(wanted) => issue(&self.vault, &owner, wanted, (self.now)()).await,
             Action::Withdraw => withdraw(&self.vault, &owner).await,
             Action::Emit(event) => {
                 let events = self.vault.events(object.namespace());
@@ -114,6 +117,7 @@ impl Executor {
 const fn name(action: &Action) -> &'static str {
     match action {
         Action::Publish(_) => "publish_credentials",
+        Action::Issue(_) => "issue_credentials",
         Action::Withdraw => "withdraw_credentials",
         Action::Emit(_) => "emit",
     }

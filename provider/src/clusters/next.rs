@@ -65,7 +65,7 @@ pub fn next(kind: &dyn Kind, object: &Cluster, world: &World, now: Timestamp) ->
     }
     let stored = stored(object);
     let (source, waits) = source(kind, object, world, &stored, now);
-    let (verdict, again) = judge(kind, object, world, &source);
+    let (verdict, again) = judge(kind, object, world, &source, now);
     let followed = follow(object.name(), verdict, &source, &world.published, &stored);
     let mut step = Step { actions: followed.actions, status: None, requeue: sooner(waits, again) };
     if let Some(told) = followed.told {
@@ -128,7 +128,13 @@ fn stored(object: &Cluster) -> HiveStatus {
 }
 
 /// What is to be done, and when that would be something else although nothing happened.
-fn judge(kind: &dyn Kind, object: &Cluster, world: &World, source: &Source) -> (Verdict, Requeue) {
+fn judge(
+    kind: &dyn Kind,
+    object: &Cluster,
+    world: &World,
+    source: &Source,
+    now: Timestamp,
+) -> (Verdict, Requeue) {
     let withdraw = |what: &str| Verdict::Withdraw(Blocked::NotRunning, what.into());
     // What it has become tells nobody by itself.
     let soon = Requeue::after(SOON);
@@ -159,7 +165,7 @@ fn judge(kind: &dyn Kind, object: &Cluster, world: &World, source: &Source) -> (
         return leave(Blocked::MetadataMissing, why);
     }
     let unread = || Verdict::Leave(Blocked::NotRunning, "it was not looked at".to_owned());
-    (compare(source, &world.published).unwrap_or_else(unread), Requeue::OnChange)
+    (compare(source, &world.published, now).unwrap_or_else(unread), Requeue::OnChange)
 }
 
 /// The credentials as far as they count, and until when: while a password is waited for, they are not complete.
@@ -202,7 +208,7 @@ fn sooner(one: Requeue, other: Requeue) -> Requeue {
 /// try to try, and quotes no secret.
 pub fn failed(object: &Cluster, action: &Action, said: &str) -> Option<Notes> {
     match action {
-        Action::Publish(_) => {}
+        Action::Publish(_) | Action::Issue(_) => {}
         Action::Withdraw | Action::Emit(_) => return None,
     }
     let mut status = stored(object);

@@ -7,21 +7,17 @@ use kube::{
     Resource,
     core::{ApiResource, DynamicResourceScope},
 };
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 use testplatform_apis::{
-    foreign::meta::{Lenient, ObservedCondition, condition},
+    foreign::meta::{ObservedCondition, condition},
     names::ours,
 };
 
-/// The object that stands for a cluster, or that has its credentials.
-#[derive(Clone, Debug, Default)]
-pub struct Cluster {
-    /// Metadata, without managedFields.
-    pub metadata: ObjectMeta,
-    /// Parts of the spec.
-    pub spec: Lenient<Spec>,
-    /// Parts of the status.
-    pub status: Lenient<Status>,
+use crate::held::held;
+
+held! {
+    /// The object that stands for a cluster, or that has its credentials.
+    Cluster, Spec, Status
 }
 
 /// Parts of the spec of any kind.
@@ -52,9 +48,6 @@ pub struct Status {
     pub phase: String,
     /// What holds of it.
     pub conditions: Vec<ObservedCondition>,
-    /// Of a Cluster in `v1beta1`: what it says in the words of `v1beta2`.
-    #[serde(rename = "v1beta2")]
-    pub later: Option<Later>,
     /// The Secret with the kubeconfig.
     pub kubeconfig: Option<Reference>,
     /// Of a HostedCluster whose API has a name of its own: the Secret with a kubeconfig for that name.
@@ -65,14 +58,6 @@ pub struct Status {
     pub admin_password: Option<Reference>,
     /// Of a ClusterOrder: the HostedCluster that it has become.
     pub cluster_reference: Option<ClusterReference>,
-}
-
-/// `status.v1beta2` of a Cluster.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
-pub struct Later {
-    /// What holds of it.
-    pub conditions: Vec<ObservedCondition>,
 }
 
 /// An object beside it, by its name.
@@ -97,31 +82,6 @@ pub struct ClusterReference {
 const PREFIX: &str = "testplatform.ci.openshift.org/";
 
 impl Cluster {
-    /// Its name; empty on what is no object of an API server.
-    pub fn name(&self) -> &str {
-        self.metadata.name.as_deref().unwrap_or_default()
-    }
-
-    /// Its namespace; empty on what is no object of an API server.
-    pub fn namespace(&self) -> &str {
-        self.metadata.namespace.as_deref().unwrap_or_default()
-    }
-
-    /// Its uid; empty on what is no object of an API server.
-    pub fn uid(&self) -> &str {
-        self.metadata.uid.as_deref().unwrap_or_default()
-    }
-
-    /// Whether it is being deleted.
-    pub fn is_deleted(&self) -> bool {
-        self.metadata.deletion_timestamp.is_some()
-    }
-
-    /// The value of an annotation.
-    pub fn annotation(&self, key: &str) -> Option<&str> {
-        self.metadata.annotations.as_ref()?.get(key).map(String::as_str)
-    }
-
     /// A condition of it.
     pub fn condition(&self, type_: &str) -> Option<&ObservedCondition> {
         condition(&self.status.value.conditions, type_)
@@ -144,14 +104,11 @@ impl Cluster {
         if let Some(annotations) = &mut self.metadata.annotations {
             annotations.retain(|key, _| key.starts_with(PREFIX));
         }
-        let status = &mut self.status.value;
-        for of in [Some(&mut status.conditions), status.later.as_mut().map(|l| &mut l.conditions)] {
-            let Some(of) = of else { continue };
-            of.retain(|c| conditions.contains(&c.type_.as_str()));
-            for one in of {
-                one.message.clear();
-                one.reason.clear();
-            }
+        let said = &mut self.status.value.conditions;
+        said.retain(|c| conditions.contains(&c.type_.as_str()));
+        for one in said {
+            one.message.clear();
+            one.reason.clear();
         }
     }
 
@@ -161,22 +118,6 @@ impl Cluster {
             (c.metadata.uid.clone(), c.metadata.deletion_timestamp.clone(), c.metadata.annotations.clone())
         };
         read(self) == read(other) && self.spec == other.spec && self.status == other.status
-    }
-}
-
-impl<'de> Deserialize<'de> for Cluster {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        struct Whole {
-            metadata: ObjectMeta,
-            #[serde(default)]
-            spec: Lenient<Spec>,
-            #[serde(default)]
-            status: Lenient<Status>,
-        }
-        let Whole { mut metadata, spec, status } = Whole::deserialize(deserializer)?;
-        metadata.managed_fields = None;
-        Ok(Self { metadata, spec, status })
     }
 }
 

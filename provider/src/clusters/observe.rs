@@ -21,7 +21,8 @@ use super::{
     world::{Holder, Settings, World},
 };
 use crate::{
-    ephemeral_cluster::credentials::Credentials,
+    account::{self, Issue, Whose, whose},
+    ephemeral_cluster::credentials::{Credentials, Published},
     execute::{Cause, Error, limited},
     publish::{Reader, Source, Vault},
     redacted::Redacted,
@@ -73,7 +74,7 @@ impl Observer {
         let mut world = World { settings, holder, source: Source::Unread, lacks: None, published };
         if let Some(holder) = may_read(self.kind, &object, &world) {
             let reader = Reader { vault: &self.vault, patience: self.patience };
-            let found = self.read(&reader, holder).await?;
+            let found = self.read(&reader, &object, holder, &world.published).await?;
             let announced = object.annotation(ours::CREDENTIALS_REVISION);
             let owner = owner(self.kind.backend(), &object);
             let mut published = world.published.clone();
@@ -108,13 +109,31 @@ impl Observer {
     }
 
     /// The credentials, from where they are.
-    async fn read(&self, reader: &Reader<'_>, holder: &Cluster) -> Result<Found, Error> {
+    async fn read(
+        &self,
+        reader: &Reader<'_>,
+        object: &Cluster,
+        holder: &Cluster,
+        published: &Published,
+    ) -> Result<Found, Error> {
         let blocked = |(reason, message)| Ok(Found { source: Source::Blocked(reason, message), lacks: None });
         let place = match self.kind.place(holder) {
             Ok(place) => place,
             Err(why) => return blocked((Blocked::MetadataMissing, why.to_owned())),
         };
         let namespace = holder.namespace();
+        match whose(object.annotation(account::WISH), published) {
+            Whose::Admin => {}
+            Whose::Account(wish) => {
+                let (admin, revision) = match reader.admin(namespace, &place.kubeconfig).await? {
+                    Ok(found) => found,
+                    Err(why) => return blocked(why),
+                };
+                let issue = Issue { admin, wish, uid: object.uid().to_owned(), revision };
+                return Ok(Found { source: Source::Account(Box::new(issue)), lacks: None });
+            }
+            Whose::Nobody(why) => return blocked((Blocked::SecretMissing, why.to_owned())),
+        }
         let (config, config_version) = match reader.kubeconfig(namespace, &place.kubeconfig).await? {
             Ok(found) => found,
             Err(why) => return blocked(why),

@@ -3,13 +3,22 @@
 use testplatform_apis::{duration::GoDuration, names::ObjectName};
 
 use super::{
-    ClusterClaims, ClusterProfiles, Clusters, Config, EphemeralClusters, HubFacts, LeaderElection, Mode,
-    Prow, ephemeral_cluster::MAX_CONFIG_BYTES, source::Finding,
+    Carry, Cleanups, ClusterClaims, ClusterProfiles, Clusters, Config, EphemeralClusters, HubFacts,
+    LeaderElection, Mode, Prow, Spaces, ephemeral_cluster::MAX_CONFIG_BYTES, source::Finding,
 };
 use crate::ephemeral_cluster::{ci_operator_config::WAIT_IMAGE, profiles::Profiles};
 
 /// More often would be nothing but load.
 const SHORTEST_POLL: GoDuration = GoDuration::from_secs(1);
+
+/// Each look is a call for each Secret.
+const SHORTEST_CARRY: GoDuration = GoDuration::from_secs(10);
+
+/// Each look is a call for each run.
+const SHORTEST_CLEANUP: GoDuration = GoDuration::from_secs(10);
+
+/// An API server refuses to give a token for less.
+const SHORTEST_TOKEN: GoDuration = GoDuration::from_mins(10);
 
 /// Facts are written no more often.
 const SHORTEST_LOOK: GoDuration = GoDuration::from_secs(10);
@@ -26,6 +35,9 @@ pub fn findings(config: &Config) -> Vec<Finding> {
     }
     found.clusters(&config.clusters);
     found.hub_facts(&config.hub_facts);
+    found.spaces(&config.spaces);
+    found.carry(&config.carry);
+    found.cleanup(&config.cleanup);
     found.prow(&config.prow);
     found.positive("buildClusters.requestTimeout", config.build_clusters.request_timeout);
     if config.ephemeral_cluster.mode != Mode::Off && config.build_clusters.directory.is_none() {
@@ -171,6 +183,59 @@ impl Found {
             if let Some(agents) = &how.agents {
                 self.namespace(&format!("hubFacts.classes.{class}.agents.namespace"), &agents.namespace);
             }
+        }
+    }
+
+    fn spaces(&mut self, section: &Spaces) {
+        self.namespace("spaces.credentialsNamespace", &section.credentials_namespace);
+        let url = |url: &str| {
+            let rest = url.strip_prefix("https://").unwrap_or_default();
+            !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_graphic()) && !rest.contains('@')
+        };
+        match section.api_server.as_deref() {
+            None if section.is_on() => {
+                self.add("spaces.apiServer", "is missing: name the API server as tenants reach it");
+            }
+            Some(given) if !url(given) => {
+                self.add("spaces.apiServer", "must be a URL such as https://api.hub.example.com:6443");
+            }
+            None | Some(_) => {}
+        }
+        if section.token_lifetime < SHORTEST_TOKEN {
+            self.add("spaces.tokenLifetime", "must be at least 10m: Kubernetes gives no shorter ones");
+        }
+    }
+
+    fn carry(&mut self, section: &Carry) {
+        if section.is_on() && section.hubs.is_empty() {
+            self.add(
+                "carry.hubs",
+                "is missing: name the hubs by their ProviderConfigs, each with a kubeconfig",
+            );
+        }
+        if section.is_on() && section.flavours.is_empty() {
+            self.add("carry.flavours", "is empty: name claims, testClusters or both");
+        }
+        for (hub, of) in &section.hubs {
+            if ObjectName::try_from(hub.as_str()).is_err() {
+                self.add(
+                    &format!("carry.hubs.{hub}"),
+                    "must be the name of a ProviderConfig: lower-case letters, digits, - and ., at most 253",
+                );
+            }
+            self.not_empty(&format!("carry.hubs.{hub}.kubeconfig"), &of.kubeconfig.to_string_lossy());
+        }
+        if section.poll < SHORTEST_CARRY {
+            self.add("carry.poll", "must be at least 10s: each look reads every Secret of every claim");
+        }
+    }
+
+    fn cleanup(&mut self, section: &Cleanups) {
+        if section.is_on() && section.flavours.is_empty() {
+            self.add("cleanup.flavours", "is empty: name claims, testClusters or both");
+        }
+        if section.poll < SHORTEST_CLEANUP {
+            self.add("cleanup.poll", "must be at least 10s: each look reads every run that owns a claim");
         }
     }
 

@@ -1,6 +1,6 @@
 //! The credentials of a cluster, between the Secret that ci-operator fills and the one that is published.
 
-use crate::redacted::Redacted;
+use crate::{account::Issue, redacted::Redacted};
 
 /// What is published.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +23,8 @@ pub enum Source {
     Unchanged,
     /// Complete.
     Complete(Credentials),
+    /// Not those of the cluster's admin are published, but those of a ServiceAccount that he makes; it is time for a token.
+    Account(Box<Issue>),
     /// It could not be read. Not the same as not being there.
     Unreadable(String),
 }

@@ -132,7 +132,7 @@ pub fn failed(object: &EphemeralCluster, action: &Action, said: &str, now: Times
             status.phase = status.phase.or(Some(Phase::Provisioning));
             (PROW_JOB_CREATING, Reason::ProwJobCreateFailed)
         }
-        Action::PublishCredentials(_) => {
+        Action::PublishCredentials(_) | Action::IssueCredentials(_) => {
             let ready = conditions::find(&status.conditions, CLUSTER_READY).is_some_and(Condition::is_true);
             (if ready { CREDENTIALS_IN_SYNC } else { CLUSTER_READY }, Reason::PublishFailed)
         }

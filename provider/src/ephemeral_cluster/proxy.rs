@@ -44,7 +44,9 @@ pub fn next(object: &EphemeralCluster, world: &World, _now: Timestamp) -> Step {
         Publication::NotNow(reason, _) if cannot_be_watched(reason) => {
             step.requeue = Requeue::after(RETRY);
         }
-        Publication::InSync | Publication::NotNow(..) => {}
+        // What the upstream controller publishes is the admin's, whatever was asked for, and never said to be anything else: nobody
+        // takes it up.
+        Publication::Issue(_) | Publication::InSync | Publication::NotNow(..) => {}
     }
     if let Published::Ours { revision, .. } = &world.published
         && object.annotation(ours::CREDENTIALS_REVISION) != Some(revision)

@@ -5,6 +5,7 @@ use super::{
     credentials::{Credentials, Published, Source},
     world::Site,
 };
+use crate::account::Issue;
 
 /// What is to be done about `<ec>-credentials`.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,6 +14,8 @@ pub enum Publication {
     InSync,
     /// It is written.
     Publish(Credentials),
+    /// A token is made, and it is written.
+    Issue(Box<Issue>),
     /// Nothing can be done, and why.
     NotNow(Reason, String),
 }
@@ -37,7 +40,7 @@ pub fn compare(site: &Site, published: &Published) -> Publication {
     };
     match (source, published) {
         // Said only once the credentials are complete: before that the other reason is the news.
-        (Source::Complete(_) | Source::Unchanged, Published::Foreign(whose)) => {
+        (Source::Complete(_) | Source::Account(_) | Source::Unchanged, Published::Foreign(whose)) => {
             not_now(Reason::CredentialsNotOwned, whose.clone())
         }
         (Source::Complete(found), Published::Ours { source_revision: Some(made_from), .. })
@@ -47,6 +50,9 @@ pub fn compare(site: &Site, published: &Published) -> Publication {
         }
         (Source::Complete(found), Published::Ours { .. } | Published::Absent) => {
             Publication::Publish(found.clone())
+        }
+        (Source::Account(issue), Published::Ours { .. } | Published::Absent) => {
+            Publication::Issue(issue.clone())
         }
         (Source::Unchanged, Published::Ours { .. }) => Publication::InSync,
         // The Secret vanished after it was compared: the next look reads the source.

@@ -30,7 +30,7 @@ impl Error {
             Reason::Bug => "a bug in the provider; an administrator has to look".to_owned(),
             Reason::Unreachable => "a build cluster cannot be reached".to_owned(),
             Reason::Refused => format!("the API server refuses it: {}", self.message),
-            Reason::Foreign => self.message.clone(),
+            Reason::Foreign | Reason::Delivered => self.message.clone(),
         };
         Some(text)
     }
@@ -51,6 +51,8 @@ pub enum Reason {
     Refused,
     /// It belongs to somebody else.
     Foreign,
+    /// A cluster that was delivered does not answer, or does not do what is asked of it.
+    Delivered,
     /// The build cluster cannot be reached, or is not known.
     Unreachable,
     /// Too little is known for the moment, and soon it will be more: nothing is wrong.
@@ -73,6 +75,7 @@ impl Reason {
             Self::NotFound => "not_found",
             Self::Refused => "refused",
             Self::Foreign => "foreign",
+            Self::Delivered => "delivered",
             Self::Unreachable => "unreachable",
             Self::NotYet => "not_yet",
             Self::Server => "server",
@@ -108,6 +111,13 @@ impl Cause {
     /// A cause of our own.
     pub fn new(reason: Reason, message: impl Into<String>) -> Self {
         Self { reason, message: message.into() }
+    }
+
+    /// The same, with the place where it was.
+    #[must_use]
+    pub fn at(mut self, place: &str) -> Self {
+        self.message = format!("{place}: {}", self.message);
+        self
     }
 
     /// From a call that has a secret in its request or its answer: of the error only what cannot repeat it.
@@ -147,6 +157,11 @@ pub fn plain(error: &Kube) -> String {
             innermost.to_string()
         }
     }
+}
+
+/// Whether the API server knows who asks, and does not let them. A credential that it does not take (401) is not that.
+pub fn is_forbidden(error: &Kube) -> bool {
+    matches!(error, Kube::Api(status) if status.code == 403)
 }
 
 /// Whether the API server said that there is no such thing.

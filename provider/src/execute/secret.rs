@@ -16,6 +16,7 @@ use super::{
     error::{already_exists, is_not_found},
 };
 use crate::{
+    account::revoke,
     ephemeral_cluster::{credentials::Credentials, object::EphemeralCluster},
     hub::{creation, patching},
 };
@@ -31,11 +32,13 @@ impl Executor {
             owner_references: object.controller_owner_ref(&()).map(|owner| vec![owner]),
             ..ObjectMeta::default()
         };
-        write(&self.hub.secrets(), owned, credentials, |secret| ours(secret, object)).await
+        write(&self.hub.secrets(), owned, &Content::of(credentials), |secret| ours(secret, object)).await
     }
 
     pub(super) async fn withdraw(&self, object: &EphemeralCluster) -> Result<(), Cause> {
         let name = object.secret_name();
+        let uid = |secret: &ObjectMeta| ours(secret, object).is_ok().then(|| object.uid().to_owned());
+        revoke(&self.hub.secrets(), &name, uid).await;
         remove(&self.hub.secrets_metadata(), &name, |secret| ours(secret, object).is_ok()).await
     }
 
@@ -58,17 +61,32 @@ impl Executor {
     }
 }
 
+/// What a Secret is to hold.
+pub(crate) struct Content<'a> {
+    /// By their keys.
+    pub data: BTreeMap<String, ByteString>,
+    /// Which state of its source this is, as it is noted on the Secret.
+    pub revision: &'a str,
+}
+
+impl<'a> Content<'a> {
+    /// The credentials of a cluster.
+    pub fn of(credentials: &'a Credentials) -> Self {
+        Self { data: data(credentials), revision: &credentials.source_revision }
+    }
+}
+
 /// Creates a Secret with credentials, or updates it if `ours` says so. `owned` is its metadata, which says whose it is.
 pub(crate) async fn write(
     secrets: &Api<Secret>,
     owned: ObjectMeta,
-    credentials: &Credentials,
+    content: &Content<'_>,
     ours: impl Fn(&ObjectMeta) -> Result<(), String>,
 ) -> Result<(), Cause> {
     let name = owned.name.clone().unwrap_or_default();
     let stored = secrets.get_opt(&name).await.map_err(|error| Cause::about_secret(&error))?;
     let Some(stored) = stored else {
-        return match secrets.create(&creation(), &published(owned, credentials)).await {
+        return match secrets.create(&creation(), &published(owned, content)).await {
             // Somebody was quicker: whose it is, the next pass will see.
             Err(error) if already_exists(&error) => {
                 Err(Cause::new(Reason::Conflict, "a Secret of that name has just been made"))
@@ -77,7 +95,7 @@ pub(crate) async fn write(
         };
     };
     ours(&stored.metadata).map_err(|whose| Cause::new(Reason::Foreign, whose))?;
-    let Some(patch) = difference(&stored, credentials) else { return Ok(()) };
+    let Some(patch) = difference(&stored, content) else { return Ok(()) };
     let patched = secrets.patch(&name, &patching(), &Patch::Merge(patch)).await;
     patched.map(|_| ()).map_err(|error| Cause::about_secret(&error))
 }
@@ -112,12 +130,12 @@ pub fn ours(secret: &ObjectMeta, object: &EphemeralCluster) -> Result<(), String
     }
 }
 
-fn published(owned: ObjectMeta, credentials: &Credentials) -> Secret {
-    let annotation = (ours::SOURCE_REVISION.to_owned(), credentials.source_revision.clone());
+fn published(owned: ObjectMeta, content: &Content<'_>) -> Secret {
+    let annotation = (ours::SOURCE_REVISION.to_owned(), content.revision.to_owned());
     Secret {
         metadata: ObjectMeta { annotations: Some(BTreeMap::from([annotation])), ..owned },
         type_: Some("Opaque".into()),
-        data: Some(data(credentials)),
+        data: Some(content.data.clone()),
         ..Secret::default()
     }
 }
@@ -131,21 +149,21 @@ pub fn data(credentials: &Credentials) -> BTreeMap<String, ByteString> {
 }
 
 /// What has to be merged into the published Secret; None if nothing.
-fn difference(stored: &Secret, credentials: &Credentials) -> Option<Value> {
-    let wanted = data(credentials);
+fn difference(stored: &Secret, content: &Content<'_>) -> Option<Value> {
+    let wanted = &content.data;
     let has = stored.data.as_ref();
     let revision = stored.metadata.annotations.as_ref().and_then(|a| a.get(ours::SOURCE_REVISION));
-    if has == Some(&wanted) && revision == Some(&credentials.source_revision) {
+    if has == Some(wanted) && revision.map(String::as_str) == Some(content.revision) {
         return None;
     }
-    // Only these two keys: whatever else is in there was not put there by us.
+    // Only these keys: whatever else is in there was not put there by us.
     let mut data: Map<String, Value> =
         has.into_iter().flatten().map(|(key, _)| (key.clone(), Value::Null)).collect();
-    data.extend(wanted.into_iter().map(|(key, value)| (key, json!(value))));
+    data.extend(wanted.iter().map(|(key, value)| (key.clone(), json!(value))));
     Some(json!({
         "metadata": {
             "resourceVersion": stored.metadata.resource_version,
-            "annotations": { ours::SOURCE_REVISION: credentials.source_revision },
+            "annotations": { ours::SOURCE_REVISION: content.revision },
         },
         "data": data,
     }))

@@ -5,11 +5,21 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::Secret;
 use kube::Api;
 use serde::{Deserialize, de::IgnoredAny};
-use testplatform_apis::names::{ci_operator, ours};
+use testplatform_apis::{
+    account::Wish,
+    names::{ci_operator, ours},
+};
 use tokio::time::timeout;
 
 use super::{Observer, not_yet};
 use crate::{
+    account::{
+        self, Issue, Whose,
+        admin::AdminKubeconfig,
+        next::{Due, due},
+        stamp::{Stamp, origin},
+        whose,
+    },
     build_clusters::{BuildCluster, Here},
     caches::source_revision,
     ephemeral_cluster::{
@@ -18,6 +28,7 @@ use crate::{
         prow_job::ProwJob,
     },
     execute::{Cause, Error, limited, secret},
+    publish::is_as_stamped,
     redacted::Redacted,
 };
 
@@ -42,8 +53,17 @@ impl Observer {
         here: &Here,
         published: &mut Published,
     ) -> Result<Source, Error> {
+        let wish = match whose(object.annotation(account::WISH), published) {
+            Whose::Admin => None,
+            Whose::Account(wish) => Some(wish),
+            Whose::Nobody(why) => return Ok(Source::Pending(why.to_owned())),
+        };
         let from_hive = object.spec.value.ci_operator.test.from_hive;
-        let [kubeconfig, password] = if from_hive { FROM_HIVE } else { INSTALLED };
+        let [kubeconfig, mut password] = if from_hive { FROM_HIVE } else { INSTALLED };
+        if wish.is_some() {
+            // The password is not even read.
+            password = kubeconfig;
+        }
         for (name, _) in [kubeconfig, password] {
             if !here.secrets.contains_key(name) {
                 return Ok(Source::Pending(format!("Secret {name} is not there yet")));
@@ -57,6 +77,11 @@ impl Observer {
             if untouched && source_revision.as_ref() == Some(&revision) {
                 return Ok(Source::Unchanged);
             }
+        }
+        if let Some(wish) = &wish
+            && self.keeps(object, wish, &revision, published).await?
+        {
+            return Ok(Source::Unchanged);
         }
         if object.is_deleted() || job.state().is_final() || here.terminating {
             return Ok(Source::Pending(
@@ -83,6 +108,11 @@ impl Observer {
             let (name, key) = kubeconfig;
             return Ok(Source::Pending(format!("what Secret {name} has as {key} is no kubeconfig yet")));
         }
+        if let Some(wish) = wish {
+            let admin = AdminKubeconfig::new(kubeconfig_value);
+            let issue = Issue { admin, wish, uid: object.uid().to_owned(), revision };
+            return Ok(Source::Account(Box::new(issue)));
+        }
         if from_hive && password_value.is_none() {
             let (name, key) = password;
             return Ok(Source::Pending(format!("Secret {name} has no {key} yet")));
@@ -95,6 +125,35 @@ impl Observer {
         self.compare(object, credentials, published).await
     }
 
+    /// Whether the token that is published stays. `revision`: the state of the admin's kubeconfig.
+    async fn keeps(
+        &self,
+        object: &EphemeralCluster,
+        wish: &Wish,
+        revision: &str,
+        published: &mut Published,
+    ) -> Result<bool, Error> {
+        let origin = origin(wish, object.uid(), revision);
+        if due(published, wish.generation, &origin, (self.now)()) == Due::Renew {
+            return Ok(false);
+        }
+        let Published::Ours { revision: stored, .. } = &*published else { return Ok(false) };
+        if object.annotation(ours::CREDENTIALS_REVISION) == Some(stored) {
+            return Ok(true);
+        }
+        let stored = self.stored(object).await?;
+        *published = crate::caches::judge(stored.as_ref().map(|secret| &secret.metadata), object);
+        Ok(Stamp::of(published).is_some() && stored.as_ref().is_some_and(is_as_stamped))
+    }
+
+    /// What is published, as the API server has it.
+    async fn stored(&self, object: &EphemeralCluster) -> Result<Option<Secret>, Error> {
+        let name = object.secret_name();
+        let call =
+            async { self.hub.secrets().get_opt(&name).await.map_err(|error| Cause::about_secret(&error)) };
+        limited("get_credentials", self.patience, call).await
+    }
+
     /// Reads what is published, because neither the cache nor the annotation is a proof.
     async fn compare(
         &self,
@@ -103,11 +162,7 @@ impl Observer {
         published: &mut Published,
     ) -> Result<Source, Error> {
         if matches!(published, Published::Ours { .. }) {
-            let name = object.secret_name();
-            let call = async {
-                self.hub.secrets().get_opt(&name).await.map_err(|error| Cause::about_secret(&error))
-            };
-            let stored = limited("get_credentials", self.patience, call).await?;
+            let stored = self.stored(object).await?;
             *published = crate::caches::judge(stored.as_ref().map(|secret| &secret.metadata), object);
             if let (Some(stored), Published::Ours { source_revision: said, .. }) = (stored, published) {
                 let same = stored.data.as_ref() == Some(&secret::data(&credentials));

@@ -3,10 +3,17 @@
 use std::{borrow::Cow, time::Duration};
 
 use k8s_openapi::api::core::v1::Secret;
-use testplatform_apis::{hive_status::Blocked, names::ObjectName};
+use testplatform_apis::{
+    hive_status::Blocked,
+    names::{ObjectName, keys},
+};
 
 use super::{Owner, Source, Vault, kubeconfig};
 use crate::{
+    account::{
+        admin::AdminKubeconfig,
+        stamp::{Stamp, digest},
+    },
     caches::source_revision,
     ephemeral_cluster::credentials::Published,
     execute::{Cause, Error, Reason, limited, secret},
@@ -31,6 +38,20 @@ impl<'a> Key<'a> {
 /// A value, and which state of which Secret it is from; or why there is none.
 type Value = Result<(Vec<u8>, String), (Blocked, String)>;
 
+/// The kubeconfig of a cluster's admin, and which state of which Secret it is from; or why there is none.
+type Admin = Result<(AdminKubeconfig, String), (Blocked, String)>;
+
+/// Whether what a Secret holds is what it was when a token was published in it.
+pub(crate) fn is_as_stamped(secret: &Secret) -> bool {
+    let stamp = source_revision(&secret.metadata).and_then(|text| text.parse::<Stamp>().ok());
+    let data = secret.data.as_ref();
+    let config = data.and_then(|data| data.get(keys::KUBECONFIG));
+    let alone = data.is_some_and(|data| {
+        data.len() == 2 && data.get(keys::KUBEADMIN_PASSWORD).is_some_and(|p| p.0.is_empty())
+    });
+    alone && stamp.zip(config).is_some_and(|(stamp, config)| stamp.digest == digest(&config.0))
+}
+
 /// Reads Secrets.
 pub(crate) struct Reader<'a> {
     /// Where they are.
@@ -50,6 +71,12 @@ impl Reader<'_> {
             return Ok(Err((Blocked::KubeconfigRejected, message)));
         }
         Ok(found)
+    }
+
+    /// The kubeconfig of a cluster's admin, and which state of which Secret it is from. Whether it can be used is seen when it is.
+    pub async fn admin(&self, namespace: &str, at: &Key<'_>) -> Result<Admin, Error> {
+        let found = self.value(namespace, at).await?;
+        Ok(found.map(|(config, version)| (AdminKubeconfig::new(config), format!("{namespace}:{version}"))))
     }
 
     /// One value.
@@ -91,17 +118,25 @@ impl Reader<'_> {
         source: &Source,
         published: &mut Published,
     ) -> Result<(), Error> {
-        let Source::Complete(credentials) = source else { return Ok(()) };
         let Published::Ours { revision, source_revision: made_from } = &*published else { return Ok(()) };
+        let says_so = match source {
+            Source::Complete(credentials) => made_from.as_ref() == Some(&credentials.source_revision),
+            Source::Account(_) => Stamp::of(published).is_some(),
+            Source::Unread | Source::Blocked(..) => false,
+        };
         // What somebody changed by hand has another resourceVersion than the one that was announced.
         let untouched = announced == Some(revision);
-        if untouched || made_from.as_ref() != Some(&credentials.source_revision) {
+        if untouched || !says_so {
             return Ok(());
         }
         let stored = self.secret(self.vault.secrets().get_opt(&owner.secret_name())).await?;
         *published = owner.judge(stored.as_ref().map(|secret| &secret.metadata));
         if let (Some(stored), Published::Ours { source_revision: said, .. }) = (stored, published) {
-            let same = stored.data.as_ref() == Some(&secret::data(credentials));
+            let same = match source {
+                Source::Complete(credentials) => stored.data.as_ref() == Some(&secret::data(credentials)),
+                Source::Account(_) => is_as_stamped(&stored),
+                Source::Unread | Source::Blocked(..) => true,
+            };
             *said = source_revision(&stored.metadata).filter(|_| same).cloned();
         }
         Ok(())

@@ -1,8 +1,17 @@
 //! What is to be done and told about the credentials of one object. Pure.
 
-use testplatform_apis::hive_status::{Blocked, BlockingReason, CredentialsReport, HiveStatus};
+use jiff::Timestamp;
+use testplatform_apis::{
+    account::Mode,
+    hive_status::{Blocked, BlockingReason, CredentialsReport, HiveStatus},
+};
 
 use crate::{
+    account::{
+        Issue,
+        next::{Due, due},
+        stamp::Stamp,
+    },
     cluster_claim::reason::Reason,
     ephemeral_cluster::credentials::{Credentials, Published, published_name},
     step::Event,
@@ -17,6 +26,8 @@ pub enum Source {
     Blocked(Blocked, String),
     /// They are complete.
     Complete(Credentials),
+    /// Not those of the cluster's admin are published, but those of a ServiceAccount that he makes.
+    Account(Box<Issue>),
 }
 
 /// What is to be done about the credentials.
@@ -24,6 +35,8 @@ pub enum Source {
 pub enum Verdict {
     /// They are written.
     Publish(Credentials),
+    /// A token is made, and they are written.
+    Issue(Box<Issue>),
     /// They are what the cluster has.
     InSync,
     /// Nothing is done, and why: what is published stays.
@@ -37,6 +50,8 @@ pub enum Verdict {
 pub enum Action {
     /// Creates or updates the object's Secret, labelled as the object's. Fails on a Secret of another owner.
     Publish(Credentials),
+    /// Makes a token in the cluster, and then does the same with it.
+    Issue(Box<Issue>),
     /// Deletes the object's Secret, if it is labelled as the object's.
     Withdraw,
     /// Tells whoever watches the object.
@@ -62,11 +77,11 @@ pub struct Told {
 }
 
 /// What is to be done about what may be published, by what is there and what is published. None: it was not looked at.
-pub fn compare(source: &Source, published: &Published) -> Option<Verdict> {
+pub fn compare(source: &Source, published: &Published, now: Timestamp) -> Option<Verdict> {
     let verdict = match (source, published) {
         (Source::Unread, _) => return None,
         (Source::Blocked(reason, message), _) => Verdict::Leave(*reason, message.clone()),
-        (Source::Complete(_), Published::Foreign(whose)) => {
+        (Source::Complete(_) | Source::Account(_), Published::Foreign(whose)) => {
             Verdict::Leave(Blocked::OwnershipMismatch, whose.clone())
         }
         (Source::Complete(found), Published::Ours { source_revision: Some(made_from), .. })
@@ -76,6 +91,12 @@ pub fn compare(source: &Source, published: &Published) -> Option<Verdict> {
         }
         (Source::Complete(found), Published::Ours { .. } | Published::Absent) => {
             Verdict::Publish(found.clone())
+        }
+        (Source::Account(issue), Published::Ours { .. } | Published::Absent) => {
+            match due(published, issue.wish.generation, &issue.origin(), now) {
+                Due::Keep(_) => Verdict::InSync,
+                Due::Renew => Verdict::Issue(issue.clone()),
+            }
         }
     };
     Some(verdict)
@@ -96,16 +117,24 @@ pub fn follow(
             secret_name: published_name(object),
             password_available: match source {
                 Source::Complete(found) => !found.password.0.is_empty(),
+                Source::Account(_) => false,
                 Source::Unread | Source::Blocked(..) => {
                     stored.credentials.as_ref().is_some_and(|c| c.password_available)
                 }
             },
+            mode: Stamp::of(published).map(|_| Mode::ServiceAccount),
         }),
         blocked: None,
     };
     match verdict {
         Verdict::Publish(credentials) => {
             actions.push(Action::Publish(credentials));
+            if !is_published {
+                return Followed { actions, told: None };
+            }
+        }
+        Verdict::Issue(issue) => {
+            actions.push(Action::Issue(issue));
             if !is_published {
                 return Followed { actions, told: None };
             }

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, fmt::Debug};
 
+use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::{Api, Resource, api::Patch};
 use serde::de::DeserializeOwned;
@@ -9,11 +10,12 @@ use serde_json::json;
 
 use super::{Labelled, Owner, Vault};
 use crate::{
+    account::{Issue, revoke},
     ephemeral_cluster::credentials::Credentials,
     execute::{
         Cause,
         error::is_not_found,
-        secret::{remove, write},
+        secret::{Content, remove, write},
     },
     hub::patching,
 };
@@ -24,13 +26,34 @@ pub(crate) async fn publish(
     owner: &Owner<'_>,
     credentials: &Credentials,
 ) -> Result<(), Cause> {
+    publish_content(vault, owner, &Content::of(credentials)).await
+}
+
+/// Makes a token in the cluster, and then does the same with it.
+pub(crate) async fn issue(
+    vault: &Vault,
+    owner: &Owner<'_>,
+    issue: &Issue,
+    now: Timestamp,
+) -> Result<(), Cause> {
+    publish(vault, owner, &issue.fulfil(now).await?).await
+}
+
+/// The same, whatever is in it.
+pub(crate) async fn publish_content(
+    vault: &Vault,
+    owner: &Owner<'_>,
+    content: &Content<'_>,
+) -> Result<(), Cause> {
     let metadata =
         ObjectMeta { name: Some(owner.secret_name()), labels: Some(owner.labels()), ..ObjectMeta::default() };
-    write(&vault.secrets(), metadata, credentials, |secret| owner.owns(secret)).await
+    write(&vault.secrets(), metadata, content, |secret| owner.owns(secret)).await
 }
 
 /// Deletes the Secret of an object.
 pub(crate) async fn withdraw(vault: &Vault, owner: &Owner<'_>) -> Result<(), Cause> {
+    let uid = |secret: &ObjectMeta| owner.owns(secret).is_ok().then(|| owner.uid.to_owned());
+    revoke(&vault.secrets(), &owner.secret_name(), uid).await;
     remove(&vault.secrets_metadata(), &owner.secret_name(), |secret| owner.owns(secret).is_ok()).await
 }
 
@@ -41,9 +64,12 @@ pub(crate) async fn sweep(
     (group, kind): (&str, &str),
     uid: Option<&str>,
 ) -> Result<(), Cause> {
-    let is_left = |secret: &ObjectMeta| {
-        Labelled::of(secret, group, kind).is_some_and(|owner| owner.is_left_behind(uid))
+    let left = |secret: &ObjectMeta| {
+        let owner = Labelled::of(secret, group, kind).filter(|owner| owner.is_left_behind(uid))?;
+        Some(owner.uid.to_owned())
     };
+    revoke(&vault.secrets(), name, left).await;
+    let is_left = |secret: &ObjectMeta| left(secret).is_some();
     remove(&vault.secrets_metadata(), name, is_left).await
 }
 

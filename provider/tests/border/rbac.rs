@@ -2,7 +2,10 @@
 
 use provider_testplatform::{
     config::Config,
-    rbac::{self, CLUSTER_GRANTS, FACT_GRANTS, GRANTS, POOL_GRANTS, Place, ServiceAccount},
+    rbac::{
+        self, CARRIER_ON_HUB, CARRY_GRANTS, CLEANUP_GRANTS, CLUSTER_GRANTS, FACT_GRANTS, GRANTS, POOL_GRANTS,
+        Place, SPACE_GRANTS, ServiceAccount,
+    },
 };
 
 #[test]
@@ -12,11 +15,90 @@ fn the_shipped_manifests_are_up_to_date() {
         ("install/hub/provider-rbac.yaml", rbac::hub(&Config::default(), &account)),
         ("install/build-cluster/provider-rbac.yaml", rbac::build_cluster(&Config::default(), &account)),
         ("install/hub/provider-rbac-clusterclaims.yaml", rbac::hub(&claims("off"), &account)),
+        ("install/components/carrier/rbac.yaml", rbac::hub(&carrier(), &carriers_account())),
+        ("install/components/cleanup/rbac.yaml", rbac::hub(&cleaner(), &cleaners_account())),
     ] {
         let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../package").join(file);
         let shipped = std::fs::read_to_string(path).unwrap_or_default();
         assert_eq!(shipped, made, "run `provider-testplatform rbac` and write package/{file}");
     }
+}
+
+/// The configuration of the carrier that is shipped.
+fn carrier() -> Config {
+    let file = "../package/install/components/carrier/config.yaml";
+    Config::load(&std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap()
+}
+
+fn carriers_account() -> ServiceAccount {
+    let name = "testplatform-carrier".to_owned();
+    ServiceAccount { namespace: name.clone(), name }
+}
+
+/// Beside the claims it may watch composites, and read no Secret but those that tenants name; on a hub it may write three Secrets by their
+/// names, and read none.
+#[test]
+fn the_carrier_takes_little() {
+    let made = rbac::hub(&carrier(), &carriers_account());
+    for part in ["secrets", "configmaps", "namespaces", "testclusters"] {
+        assert!(!made.contains(part), "{part} is in it:\n{made}");
+    }
+    assert!(CARRY_GRANTS.iter().all(|g| g.verbs.iter().all(|verb| ["list", "watch"].contains(verb))));
+    let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../package/install/hub/byoc-rbac.yaml");
+    let shipped: Vec<serde_json::Value> =
+        serde_saphyr::from_multiple(&std::fs::read_to_string(file).unwrap()).unwrap();
+    let carrier = shipped.iter().find(|o| o["metadata"]["name"] == "testplatform-byoc-carrier").unwrap();
+    let rules: Vec<serde_json::Value> = CARRIER_ON_HUB
+        .iter()
+        .map(|(resource, names, verbs)| {
+            let mut rule = serde_json::json!({ "apiGroups": [""], "resources": [resource], "verbs": verbs });
+            if !names.is_empty() {
+                rule["resourceNames"] = serde_json::json!(names);
+            }
+            rule
+        })
+        .collect();
+    assert_eq!(carrier["rules"], serde_json::json!(rules));
+    for (_, names, verbs) in CARRIER_ON_HUB.iter().filter(|(resource, ..)| *resource == "secrets") {
+        assert!(
+            !verbs.iter().any(|verb| ["get", "list", "watch", "patch"].contains(verb)),
+            "it could be read back"
+        );
+        assert!(verbs == &["create"] || !names.is_empty());
+    }
+}
+
+/// The configuration of the cleaner that is shipped.
+fn cleaner() -> Config {
+    let file = "../package/install/components/cleanup/config.yaml";
+    Config::load(&std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap()
+}
+
+fn cleaners_account() -> ServiceAccount {
+    let name = "testplatform-cleanup".to_owned();
+    ServiceAccount { namespace: name.clone(), name }
+}
+
+/// It may change claims and neither make nor delete one, read runs by their names and change none, and reads no Secret.
+#[test]
+fn the_cleaner_takes_little() {
+    let made = rbac::hub(&cleaner(), &cleaners_account());
+    for part in
+        ["secrets", "configmaps", "namespaces", "testclusters", "xtestplatformclusters", "delete", "/status"]
+    {
+        assert!(!made.contains(part), "{part} is in it:\n{made}");
+    }
+    for grant in CLEANUP_GRANTS {
+        let verbs: &[&str] = match grant.group {
+            "tekton.dev" => &["get", "watch"],
+            "ci.openshift.org" => &["list", "watch", "patch"],
+            _ => &["create"],
+        };
+        assert_eq!(grant.verbs, verbs, "{grant:?}");
+    }
+    let text = "cleanup: { mode: 'on', flavours: [testClusters] }\nephemeralCluster: { mode: 'off' }";
+    let made = rbac::hub(&Config::parse("test", text).unwrap(), &cleaners_account());
+    assert!(made.contains("[testclusters]") && !made.contains("[testplatformclusters]"), "{made}");
 }
 
 /// A configuration that has ClusterClaims switched on.
@@ -61,11 +143,15 @@ fn on_build_clusters_secrets_are_read_by_name_only() {
         assert_eq!(reads, !grant.names.is_empty(), "{grant:?}");
     }
     assert!(
-        GRANTS.iter().chain(POOL_GRANTS).chain(CLUSTER_GRANTS).chain(FACT_GRANTS).all(|g| !g
-            .verbs
-            .contains(&"*")
-            && g.group != "*"
-            && g.resource != "*")
+        GRANTS
+            .iter()
+            .chain(POOL_GRANTS)
+            .chain(CLUSTER_GRANTS)
+            .chain(FACT_GRANTS)
+            .chain(SPACE_GRANTS)
+            .chain(CARRY_GRANTS)
+            .chain(CLEANUP_GRANTS)
+            .all(|g| !g.verbs.contains(&"*") && g.group != "*" && g.resource != "*")
     );
 }
 
@@ -129,4 +215,33 @@ fn clusters_take_little() {
         assert!(!writes || matches!(grant.place, Place::ClustersServed(_)), "{grant:?}");
     }
     assert!(!rbac::hub(&Config::default(), &ServiceAccount::default()).contains("hostedclusters"));
+}
+
+/// Everywhere namespaces are watched and annotated, and tokens of one account are asked for; Secrets are reached in one namespace alone.
+#[test]
+fn spaces_take_little() {
+    let text = "spaces: {mode: 'on', apiServer: 'https://api.hub:6443', credentialsNamespace: published}";
+    let made = rbac::hub(&Config::parse("test", text).unwrap(), &ServiceAccount::default());
+    for part in ["ephemeralclusters", "hive", "prowjobs", "rolebindings"] {
+        assert!(!made.contains(part), "{part} is in it:\n{made}");
+    }
+    let roles: Vec<serde_json::Value> = serde_saphyr::from_multiple(&made).unwrap();
+    for role in &roles {
+        for rule in role["rules"].as_array().into_iter().flatten() {
+            let (resource, verbs) = (rule["resources"][0].as_str().unwrap(), rule["verbs"].to_string());
+            let here = role["metadata"]["namespace"] == "published";
+            match resource {
+                "secrets" => assert!(here, "{rule}"),
+                "configmaps" => assert!(here && rule["resourceNames"][0] == "kube-root-ca.crt", "{rule}"),
+                "namespaces" => assert_eq!(verbs, r#"["get","list","watch","patch"]"#),
+                "serviceaccounts/token" => {
+                    assert_eq!(rule["resourceNames"], serde_json::json!(["namespace-manager"]));
+                    assert_eq!(verbs, r#"["create"]"#);
+                }
+                "leases" => {}
+                other => panic!("{other}"),
+            }
+        }
+    }
+    assert!(!rbac::hub(&Config::default(), &ServiceAccount::default()).contains("serviceaccounts"));
 }

@@ -207,6 +207,7 @@ impl Case {
                 self.published =
                     Published::Ours { revision: "17".into(), source_revision: Some(made.source_revision) };
             }
+            Action::Issue(_) => panic!("nobody wished for a ServiceAccount"),
             Action::Withdraw => self.published = Published::Absent,
             Action::Resume { .. } => self.cluster.as_mut().unwrap()["spec"]["powerState"] = "Running".into(),
             Action::Emit(_) => {}
@@ -273,7 +274,7 @@ impl Case {
     pub fn events(&self) -> Vec<String> {
         let reason = |action: Action| match action {
             Action::Emit(event) => Some(event.reason),
-            Action::Publish(_) | Action::Withdraw | Action::Resume { .. } => None,
+            Action::Publish(_) | Action::Issue(_) | Action::Withdraw | Action::Resume { .. } => None,
         };
         self.step().actions.into_iter().filter_map(reason).collect()
     }

@@ -158,6 +158,7 @@ impl Case {
                         let source_revision = Some(made.source_revision);
                         self.published = Published::Ours { revision: "17".into(), source_revision };
                     }
+                    Action::Issue(_) => panic!("nobody wished for a ServiceAccount"),
                     Action::Withdraw => self.published = Published::Absent,
                     Action::Emit(_) => {}
                 }
@@ -246,7 +247,7 @@ impl Case {
     pub fn events(&self) -> Vec<String> {
         let reason = |action: Action| match action {
             Action::Emit(event) => Some(event.reason),
-            Action::Publish(_) | Action::Withdraw => None,
+            Action::Publish(_) | Action::Issue(_) | Action::Withdraw => None,
         };
         self.step().actions.into_iter().filter_map(reason).collect()
     }

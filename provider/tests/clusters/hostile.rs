@@ -34,7 +34,6 @@ fn anything() -> impl Strategy<Value = Value> {
         "namespace",
         "hostedClusterName",
         "name",
-        "v1beta2",
         "configuration",
         "oauth",
     ];

@@ -27,10 +27,6 @@ fn with(backend: Backend, status: Value) -> Cluster {
 #[case::capi_is_initialized_only(ClusterApi, json!({ "conditions": [
     condition("ControlPlaneInitialized", "True"), condition("ControlPlaneAvailable", "False"),
 ] }))]
-// What it says in the words of v1beta2 counts before what it said in those of old.
-#[case::capi_of_old(ClusterApi, json!({
-    "conditions": [condition("ControlPlaneReady", "True")], "v1beta2": { "conditions": [condition("ControlPlaneAvailable", "False")] },
-}))]
 #[case::caas_installs(Caas, json!({ "phase": "ClusterInstalling", "kubeconfig": { "name": "k" } }))]
 #[case::caas_sets_up(Caas, json!({ "phase": "ClusterSetupRunning", "kubeconfig": { "name": "k" } }))]
 // It is stamped so again and again.
@@ -46,8 +42,6 @@ fn it_cannot_be_used_yet(#[case] backend: Backend, #[case] status: Value) {
 #[rstest]
 #[case::hypershift(HyperShift, running(HyperShift).object["status"].clone())]
 #[case::capi(ClusterApi, running(ClusterApi).object["status"].clone())]
-#[case::capi_in_later_words(ClusterApi, json!({ "v1beta2": { "conditions": [condition("ControlPlaneAvailable", "True")] } }))]
-#[case::capi_of_old(ClusterApi, json!({ "conditions": [condition("ControlPlaneReady", "True")] }))]
 #[case::caas(Caas, running(Caas).object["status"].clone())]
 #[case::caas_that_says_little(Caas, json!({ "phase": "Ready" }))]
 fn it_can_be_used(#[case] backend: Backend, #[case] status: Value) {

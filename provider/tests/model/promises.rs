@@ -47,6 +47,7 @@ impl Lab {
             | Action::ClaimProwJob { .. }
             | Action::AbortProwJob { .. }
             | Action::Signal { .. }
+            | Action::IssueCredentials(_)
             | Action::WithdrawCredentials
             | Action::Emit(_) => false,
         });

@@ -144,6 +144,7 @@ fn act(state: &mut State, process: usize, of: u8, action: &Action, owned: bool) 
         Action::PublishCredentials(credentials) => {
             return publish(state, of, &credentials.source_revision);
         }
+        Action::IssueCredentials(_) => return Err("nobody wished for a ServiceAccount".into()),
         Action::WithdrawCredentials => {
             if state.published.as_ref().is_some_and(|p| p.owner == of) {
                 state.published = None;

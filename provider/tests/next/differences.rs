@@ -22,6 +22,7 @@ fn part(action: &Action) -> Option<&'static str> {
         | Action::AbortProwJob { .. }
         | Action::Signal { .. }
         | Action::PublishCredentials(_)
+        | Action::IssueCredentials(_)
         | Action::WithdrawCredentials
         | Action::Emit(_) => None,
     }

@@ -232,6 +232,7 @@ impl Case {
                     source_revision: Some(credentials.source_revision),
                 };
             }
+            Action::IssueCredentials(_) => panic!("nobody wished for a ServiceAccount"),
             Action::WithdrawCredentials => self.world.published = Published::Absent,
             Action::Emit(_) => {}
         }

@@ -32,6 +32,7 @@ fn kinds(step: &Step) -> Vec<&'static str> {
             Action::AbortProwJob { .. } => "AbortProwJob",
             Action::Signal { .. } => "Signal",
             Action::PublishCredentials(_) => "PublishCredentials",
+            Action::IssueCredentials(_) => "IssueCredentials",
             Action::WithdrawCredentials => "WithdrawCredentials",
             Action::Emit(_) => "Emit",
         })

@@ -283,6 +283,7 @@ fn events_are_for_transitions() {
             | Action::AbortProwJob { .. }
             | Action::Signal { .. }
             | Action::PublishCredentials(_)
+            | Action::IssueCredentials(_)
             | Action::WithdrawCredentials => None,
         };
         step.actions.iter().filter_map(reason).collect::<Vec<_>>()

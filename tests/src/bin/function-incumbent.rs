@@ -3,11 +3,13 @@
 use std::process::ExitCode;
 
 use function_testplatform::proto::{Result, RunFunctionResponse, Severity};
-use testplatform_tests::others::{incumbent, serve};
+use testplatform_tests::others::{incumbent, incumbent_spaces, serve};
 
 fn main() -> ExitCode {
     serve(|request, _| {
-        incumbent::run(request).unwrap_or_else(|error| RunFunctionResponse {
+        let space = function_testplatform::space::is_meant(request);
+        let answer = if space { incumbent_spaces::run(request) } else { incumbent::run(request) };
+        answer.unwrap_or_else(|error| RunFunctionResponse {
             results: vec![Result {
                 severity: Severity::Fatal.into(),
                 message: format!("{error:#}"),

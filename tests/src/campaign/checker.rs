@@ -148,7 +148,9 @@ fn judge_alive(judgement: &mut Judgement, world: &World, life: &Expected, compos
         | Fulfilled::ByActor
         | Fulfilled::ByActorAlone
         | Fulfilled::ByHyperShift
-        | Fulfilled::ByClusterApi => {
+        | Fulfilled::ByClusterApi
+        | Fulfilled::ByOsac
+        | Fulfilled::ByCaas => {
             let job = world.job(composite);
             let runs = job.is_some_and(|job| job["status"]["state"] == "pending");
             runs && find(&world.ephemeral_clusters, hub::NAMESPACE, composite)
@@ -170,7 +172,9 @@ pub fn expected_token(world: &World, life: &Expected, composite: &str) -> String
         | Fulfilled::ByActor
         | Fulfilled::ByActorAlone
         | Fulfilled::ByHyperShift
-        | Fulfilled::ByClusterApi => life.token.clone(),
+        | Fulfilled::ByClusterApi
+        | Fulfilled::ByOsac
+        | Fulfilled::ByCaas => life.token.clone(),
     }
 }
 

@@ -80,7 +80,9 @@ fn delivered(world: &World, life: &Expected) -> Option<(String, Vec<Place>)> {
         | Fulfilled::ByActor
         | Fulfilled::ByActorAlone
         | Fulfilled::ByHyperShift
-        | Fulfilled::ByClusterApi => {
+        | Fulfilled::ByClusterApi
+        | Fulfilled::ByOsac
+        | Fulfilled::ByCaas => {
             on_hub(&published(hub::NAMESPACE));
             let job = world.job(called)?;
             on_hub(&at(SECRET, &format!("ci-op-{:.8}", name(job)), ci_operator::TEST));

@@ -89,7 +89,9 @@ fn wish(n: usize, random: &mut Random) -> Wish {
         | Fulfilled::ByActor
         | Fulfilled::ByActorAlone
         | Fulfilled::ByHyperShift
-        | Fulfilled::ByClusterApi => {
+        | Fulfilled::ByClusterApi
+        | Fulfilled::ByOsac
+        | Fulfilled::ByCaas => {
             &[End::Stays, End::TornDown, End::Deleted, End::TornDownAndDeleted, End::Fails]
         }
     };

@@ -5,34 +5,26 @@ use serde_json::{Value, json};
 use testplatform_apis::duration::GoDuration;
 
 use super::{
-    FINALIZERS, Played, deployment,
+    FINALIZERS, Played, Seen, deployment,
     objects::{self, text},
 };
 use crate::{
     actors::now,
     cluster::{At, at, condition, has},
-    kinds::{CLUSTER_CLAIM, CLUSTER_POOL, ROLE, ROLE_BINDING},
+    kinds::{CLUSTER_CLAIM, ROLE, ROLE_BINDING},
 };
 
 /// Name of the role in a cluster's namespace, and of its binding.
 const OWNER: &str = "hive-claim-owner";
 
 impl Played {
-    /// The claims of a pool that wait, oldest first.
-    pub(super) async fn waiting(&self, namespace: &str, pool: &str) -> anyhow::Result<Vec<Value>> {
-        let waits = |claim: &Value| {
-            claim["metadata"]["namespace"] == namespace
-                && claim["spec"]["clusterPoolName"] == pool
-                && text(claim, "/spec/namespace").is_empty()
-                && claim["metadata"]["deletionTimestamp"].is_null()
-        };
-        let mut waiting: Vec<Value> = self.hub.list(CLUSTER_CLAIM).await?.into_iter().filter(waits).collect();
-        waiting.sort_by_key(objects::age);
-        Ok(waiting)
-    }
-
     /// Gives the oldest running clusters to the oldest claims: the claim is written first.
-    pub(super) async fn assign(&self, pool: &str, waiting: &[Value], ready: &[&Value]) -> anyhow::Result<()> {
+    pub(super) async fn assign(
+        &self,
+        pool: &str,
+        waiting: &[&Value],
+        ready: &[&Value],
+    ) -> anyhow::Result<()> {
         let conflicts = self.behaviour().conflicts.contains(pool);
         for (n, claim) in waiting.iter().enumerate() {
             let given = ready.get(n).or_else(|| ready.last().filter(|_| conflicts));
@@ -58,9 +50,9 @@ impl Played {
         Ok(self.hub.merge(&deployment(cluster), &claimed).await?)
     }
 
-    pub(super) async fn look_at_claim(&mut self, claim: &Value) -> anyhow::Result<()> {
+    pub(super) async fn look_at_claim(&mut self, claim: &Value, seen: &Seen) -> anyhow::Result<()> {
         if claim["metadata"]["deletionTimestamp"].is_string() {
-            return self.release(claim).await;
+            return self.release(claim, seen).await;
         }
         if condition(claim, "Pending").is_none() {
             self.say(claim, "Pending", "Unknown", "Initialized").await?;
@@ -74,10 +66,10 @@ impl Played {
         if name.is_empty() {
             return Ok(());
         }
-        let Some(cluster) = self.hub.get(&deployment(name)).await? else {
+        let Some(cluster) = seen.cluster(name) else {
             return self.say(claim, "ClusterRunning", "False", "ClusterDeleted").await;
         };
-        let owner = text(&cluster, "/spec/clusterPoolRef/claimName");
+        let owner = text(cluster, "/spec/clusterPoolRef/claimName");
         // Between the two writes of an assignment the hub was away.
         if owner.is_empty() {
             return self.take(claim, name).await;
@@ -92,15 +84,17 @@ impl Played {
         if cluster["metadata"]["deletionTimestamp"].is_string() {
             return self.say(claim, "ClusterRunning", "False", "ClusterDeleting").await;
         }
-        if !self.let_in(claim, &cluster).await? {
-            return Ok(());
+        if !has(claim, "Pending", "False", "ClusterClaimed") {
+            if !self.let_in(claim, cluster).await? {
+                return Ok(());
+            }
+            self.say(claim, "Pending", "False", "ClusterClaimed").await?;
         }
-        self.say(claim, "Pending", "False", "ClusterClaimed").await?;
-        match text(&cluster, "/status/powerState") {
+        match text(cluster, "/status/powerState") {
             "Running" => self.say(claim, "ClusterRunning", "True", "Running").await?,
             _ => self.say(claim, "ClusterRunning", "False", "Resuming").await?,
         }
-        self.expire(claim).await
+        self.expire(claim, seen.pool_of(claim)).await
     }
 
     /// Lets the claim's subjects into the cluster's namespace, if it is known to which Secrets.
@@ -138,8 +132,8 @@ impl Played {
     }
 
     /// Deletes a claim at the end of its lifetime, which counts from the assignment.
-    async fn expire(&self, claim: &Value) -> anyhow::Result<()> {
-        let Some(lifetime) = self.lifetime(claim).await? else { return Ok(()) };
+    async fn expire(&self, claim: &Value, pool: Option<&Value>) -> anyhow::Result<()> {
+        let Some(lifetime) = lifetime(claim, pool) else { return Ok(()) };
         let Some(since) = condition(claim, "Pending").filter(|c| c["status"] == "False") else {
             return Ok(());
         };
@@ -154,27 +148,17 @@ impl Played {
         Ok(())
     }
 
-    /// The claim's own or its pool's default, and never more than its pool's maximum.
-    async fn lifetime(&self, claim: &Value) -> anyhow::Result<Option<GoDuration>> {
-        let pool = at(CLUSTER_POOL, text(claim, "/metadata/namespace"), text(claim, "/spec/clusterPoolName"));
-        let pool = self.hub.get(&pool).await?.unwrap_or_default();
-        let read = |object: &Value, pointer: &str| text(object, pointer).parse::<GoDuration>().ok();
-        let own = read(claim, "/spec/lifetime").or_else(|| read(&pool, "/spec/claimLifetime/default"));
-        let most = read(&pool, "/spec/claimLifetime/maximum");
-        Ok([own, most].into_iter().flatten().min())
-    }
-
     /// Ends its cluster, and lets a deleted claim go when that is gone.
-    async fn release(&mut self, claim: &Value) -> anyhow::Result<()> {
-        let name = text(claim, "/spec/namespace").to_owned();
-        let cluster = if name.is_empty() { None } else { self.hub.get(&deployment(&name)).await? };
-        let own = cluster.filter(|c| c["spec"]["clusterPoolRef"]["claimName"] == claim["metadata"]["name"]);
-        if let Some(cluster) = own {
-            self.hub.delete(&at(ROLE_BINDING, &name, OWNER)).await?;
-            self.hub.delete(&at(ROLE, &name, OWNER)).await?;
+    async fn release(&mut self, claim: &Value, seen: &Seen) -> anyhow::Result<()> {
+        let name = text(claim, "/spec/namespace");
+        let of =
+            |cluster: &&Value| cluster["spec"]["clusterPoolRef"]["claimName"] == claim["metadata"]["name"];
+        if let Some(cluster) = seen.cluster(name).filter(of) {
             if cluster["metadata"]["annotations"]["hive.openshift.io/remove-cluster-from-pool"] != "true" {
                 let marked = json!({ "metadata": { "annotations": { "hive.openshift.io/remove-cluster-from-pool": "true" } } });
-                self.hub.merge(&deployment(&name), &marked).await?;
+                self.hub.delete(&at(ROLE_BINDING, name, OWNER)).await?;
+                self.hub.delete(&at(ROLE, name, OWNER)).await?;
+                self.hub.merge(&deployment(name), &marked).await?;
             }
             return Ok(());
         }
@@ -183,6 +167,10 @@ impl Played {
 
     /// Sets a condition. Its time moves with its status only.
     async fn say(&self, claim: &Value, type_: &str, status: &str, reason: &str) -> anyhow::Result<()> {
+        if has(claim, type_, status, reason) {
+            return Ok(());
+        }
+        // The conditions go in whole, and some may have been said in this very look.
         let Some(claim) = self.hub.get(&place(claim)).await? else { return Ok(()) };
         if has(&claim, type_, status, reason) {
             return Ok(());
@@ -196,6 +184,14 @@ impl Played {
         }));
         Ok(self.hub.merge_status(&place(&claim), &json!({ "conditions": conditions })).await?)
     }
+}
+
+/// The claim's own or its pool's default, and never more than its pool's maximum.
+fn lifetime(claim: &Value, pool: Option<&Value>) -> Option<GoDuration> {
+    let read = |object: &Value, pointer: &str| text(object, pointer).parse::<GoDuration>().ok();
+    let of_pool = |pointer: &str| pool.and_then(|pool| read(pool, pointer));
+    let own = read(claim, "/spec/lifetime").or_else(|| of_pool("/spec/claimLifetime/default"));
+    [own, of_pool("/spec/claimLifetime/maximum")].into_iter().flatten().min()
 }
 
 fn place(claim: &Value) -> At {

@@ -137,7 +137,7 @@ pub(super) fn refused(cluster: &Value) -> Value {
 }
 
 /// What a pool says that goes and that clusters hold.
-pub(super) fn held(clusters: &[Value]) -> Value {
+pub(super) fn held(clusters: &[&Value]) -> Value {
     let names: Vec<&str> = clusters.iter().map(|c| text(c, "/metadata/name")).collect();
     let message = format!("The following ClusterDeployments are pending cleanup: {}", names.join(", "));
     json!({ "conditions": [{

@@ -14,6 +14,7 @@ use super::{
     objects::{cluster_pool, text},
 };
 use crate::{
+    carrier,
     cluster::{Cluster, SOON, at},
     kinds::{CLUSTER_DEPLOYMENT, CLUSTER_POOL},
     manifests,
@@ -38,8 +39,24 @@ pub struct Offer {
 struct Offered {
     /// Who may use which pool.
     tenants: BTreeMap<String, BTreeSet<String>>,
-    /// How many clusters they may have.
-    quotas: BTreeMap<String, u32>,
+    /// What they may have at once: the member of a quota that says so, and how much.
+    quotas: BTreeMap<String, (&'static str, u32)>,
+    elsewhere: Vec<Elsewhere>,
+    /// Who may bring their own credentials, by the owner of the entry.
+    brought: BTreeMap<String, String>,
+}
+
+/// A pool on a hub of a scenario's own, which somebody else makes.
+#[derive(Clone, Debug)]
+pub struct Elsewhere {
+    /// Name of the ProviderConfig that leads to the hub.
+    pub hub: String,
+    /// The most clusters that the hub may hold.
+    pub most: u32,
+    /// Name of the pool.
+    pub pool: String,
+    /// Its label `owner`.
+    pub owner: String,
 }
 
 impl Offer {
@@ -67,6 +84,21 @@ impl Offer {
         self.let_in(&mut *self.offered.lock().await, pool, tenant).await
     }
 
+    /// Lists pools on other hubs, for everybody who asks for their owner.
+    pub async fn list_elsewhere(&self, pools: &[Elsewhere]) -> anyhow::Result<()> {
+        let mut offered = self.offered.lock().await;
+        offered.elsewhere.extend_from_slice(pools);
+        self.publish(&offered).await
+    }
+
+    /// Lets a tenant bring its own credentials, in claims that ask for this owner.
+    pub async fn bring(&self, owner: &str, tenant: &str) -> anyhow::Result<()> {
+        self.start().await;
+        let mut offered = self.offered.lock().await;
+        offered.brought.insert(owner.to_owned(), tenant.to_owned());
+        self.publish(&offered).await
+    }
+
     /// Hive begins to play.
     pub async fn start(&self) {
         self.hive.get_or_init(async || Hive::start(&self.hub, Behaviour::default())).await;
@@ -87,8 +119,17 @@ impl Offer {
 
     /// The most clusters out of pools that a tenant may have.
     pub async fn limit(&self, tenant: &str, most: u32) -> anyhow::Result<()> {
+        self.quota(tenant, "maxConcurrent", most).await
+    }
+
+    /// The most that the clusters of a tenant may cost at once, whatever makes them.
+    pub async fn budget(&self, tenant: &str, most: u32) -> anyhow::Result<()> {
+        self.quota(tenant, "budget", most).await
+    }
+
+    async fn quota(&self, tenant: &str, member: &'static str, most: u32) -> anyhow::Result<()> {
         let mut offered = self.offered.lock().await;
-        offered.quotas.insert(tenant.to_owned(), most);
+        offered.quotas.insert(tenant.to_owned(), (member, most));
         self.publish(&offered).await
     }
 
@@ -124,12 +165,48 @@ impl Offer {
             entry["allowedTenants"] = json!(tenants);
             entry
         };
-        let quota = |(tenant, most): (&String, &u32)| json!({ "tenant": tenant, "maxConcurrent": most });
+        let quota = |(tenant, (member, most)): (&String, &(&str, u32))| {
+            let mut quota = json!({ "tenant": tenant });
+            quota[*member] = json!(most);
+            quota
+        };
+        let elsewhere = |pool: &Elsewhere| {
+            let mut entry = example.clone();
+            entry["name"] = pool.pool.as_str().into();
+            entry["hub"] = pool.hub.as_str().into();
+            entry["labels"]["owner"] = pool.owner.as_str().into();
+            entry
+        };
+        let hub_elsewhere = |pool: &Elsewhere| {
+            let mut hub = catalogue["data"]["hubs"][0].clone();
+            hub["name"] = pool.hub.as_str().into();
+            hub["providerConfig"] = pool.hub.as_str().into();
+            hub["maxClusters"] = pool.most.into();
+            hub
+        };
+        let brought = |(owner, tenant): (&String, &String)| {
+            let mut entry = example.clone();
+            entry["name"] = format!("{owner}-brought").into();
+            entry["labels"]["owner"] = owner.as_str().into();
+            entry["allowedTenants"] = json!([tenant]);
+            let carrier = json!({ "name": carrier::NAME, "namespace": carrier::ON_HUB });
+            entry["bringYourOwn"] = json!({ "imageSet": "ocp-4.20", "carrier": carrier });
+            entry
+        };
+        let pools = offered
+            .tenants
+            .iter()
+            .map(entry)
+            .chain(offered.elsewhere.iter().map(elsewhere))
+            .chain(offered.brought.iter().map(brought))
+            .collect();
+        let hubs: Vec<Value> = offered.elsewhere.iter().map(hub_elsewhere).collect();
         let data = &mut catalogue["data"];
-        data["pools"] = offered.tenants.iter().map(entry).collect();
+        data["pools"] = pools;
         data["quotas"] = offered.quotas.iter().map(quota).collect();
         // The hub is the one that EphemeralClusters are on.
         data["hubs"][0]["providerConfig"] = "testplatform-kubernetes-provider-config".into();
+        data["hubs"].as_array_mut().context("no hubs")?.extend(hubs);
         self.konflux.apply(&catalogue).await.map(|_| ())
     }
 }

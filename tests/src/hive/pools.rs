@@ -3,25 +3,16 @@
 use serde_json::{Value, json};
 
 use super::{
-    FINALIZERS, Played, deployment,
+    FINALIZERS, Played, Seen, deployment,
     objects::{self, cluster_deployment, text},
 };
-use crate::{
-    cluster::at,
-    kinds::{CLUSTER_DEPLOYMENT, CLUSTER_POOL},
-};
+use crate::{cluster::at, kinds::CLUSTER_POOL};
 
 impl Played {
     /// Assigns, wakes, makes and counts.
-    pub(super) async fn look_at_pool(&mut self, pool: &Value) -> anyhow::Result<()> {
+    pub(super) async fn look_at_pool(&mut self, pool: &Value, seen: &Seen) -> anyhow::Result<()> {
         let (namespace, name) = (text(pool, "/metadata/namespace"), text(pool, "/metadata/name"));
-        let ours = |cluster: &Value| {
-            let of = &cluster["spec"]["clusterPoolRef"];
-            of["namespace"] == namespace && of["poolName"] == name
-        };
-        let mut clusters: Vec<Value> =
-            self.hub.list(CLUSTER_DEPLOYMENT).await?.into_iter().filter(ours).collect();
-        clusters.sort_by_key(objects::age);
+        let mut clusters = seen.clusters_of(namespace, name);
         if pool["metadata"]["deletionTimestamp"].is_string() {
             return self.empty_pool(pool, &clusters).await;
         }
@@ -32,12 +23,15 @@ impl Played {
         }
         clusters.retain(|cluster| cluster["metadata"]["deletionTimestamp"].is_null());
         let total = clusters.len();
-        clusters.retain(|cluster| text(cluster, "/spec/clusterPoolRef/claimName").is_empty());
-        let waiting = self.waiting(namespace, name).await?;
-        let running = |c: &&Value| c["spec"]["installed"] == true && c["status"]["powerState"] == "Running";
-        let ready: Vec<&Value> = clusters.iter().filter(running).collect();
-        let standby: Vec<&Value> =
-            clusters.iter().filter(|c| c["spec"]["installed"] == true && !running(c)).collect();
+        // What a claim names is that claim's, whether or not it says so itself by now.
+        let named = |cluster: &&Value| {
+            seen.claims.iter().any(|claim| claim["spec"]["namespace"] == cluster["metadata"]["name"])
+        };
+        clusters.retain(|c| text(c, "/spec/clusterPoolRef/claimName").is_empty() && !named(c));
+        let waiting = seen.waiting(namespace, name);
+        let running = |c: &Value| c["spec"]["installed"] == true && c["status"]["powerState"] == "Running";
+        let (ready, others): (Vec<&Value>, Vec<&Value>) = clusters.iter().partition(|c| running(c));
+        let standby: Vec<&Value> = others.into_iter().filter(|c| c["spec"]["installed"] == true).collect();
         let counts = json!({ "size": clusters.len(), "ready": ready.len(), "standby": standby.len() });
         if objects::differs(&pool["status"], &counts) {
             self.hub.merge_status(&here, &counts).await?;
@@ -62,12 +56,12 @@ impl Played {
     }
 
     /// A pool that goes: what nobody has goes first, and what somebody has holds it.
-    async fn empty_pool(&self, pool: &Value, clusters: &[Value]) -> anyhow::Result<()> {
+    async fn empty_pool(&self, pool: &Value, clusters: &[&Value]) -> anyhow::Result<()> {
         let here = at(CLUSTER_POOL, text(pool, "/metadata/namespace"), text(pool, "/metadata/name"));
         if clusters.is_empty() {
             return Ok(self.hub.merge(&here, &json!({ "metadata": { "finalizers": null } })).await?);
         }
-        let unclaimed = |c: &&Value| text(c, "/spec/clusterPoolRef/claimName").is_empty();
+        let unclaimed = |c: &&&Value| text(c, "/spec/clusterPoolRef/claimName").is_empty();
         for cluster in clusters.iter().filter(unclaimed) {
             self.hub.delete(&deployment(text(cluster, "/metadata/name"))).await?;
         }

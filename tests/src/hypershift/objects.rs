@@ -12,6 +12,9 @@ use crate::{
 /// The password of every cluster.
 pub const PASSWORD: &str = "h0sted-p4ssw0rd";
 
+/// What is the matter with a control plane that is out of order.
+pub const UNAVAILABLE: &str = "etcd deployment has 1 unavailable replica";
+
 fn secret(name: &str, data: &Value) -> Value {
     json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": name, "namespace": CLUSTERS }, "data": data })
 }
@@ -32,7 +35,7 @@ pub(super) fn secrets(cluster: &str) -> [Value; 2] {
 }
 
 /// How the status names them.
-pub(super) fn named(cluster: &str) -> Value {
+pub(crate) fn named(cluster: &str) -> Value {
     json!({
         "kubeconfig": { "name": format!("{cluster}-admin-kubeconfig") },
         "kubeadminPassword": { "name": format!("{cluster}-kubeadmin-password") },
@@ -40,12 +43,12 @@ pub(super) fn named(cluster: &str) -> Value {
 }
 
 /// Where its API is.
-pub(super) fn endpoint(cluster: &str) -> Value {
+pub(crate) fn endpoint(cluster: &str) -> Value {
     json!({ "controlPlaneEndpoint": { "host": format!("api.{cluster}.hub.example"), "port": 6443 } })
 }
 
 /// The first that is said of one.
-pub(super) fn begun() -> Vec<Said> {
+pub(crate) fn begun() -> Vec<Said> {
     vec![
         ("ValidConfiguration", "True", "AsExpected", String::new()),
         ("ValidReleaseImage", "True", "AsExpected", String::new()),
@@ -62,18 +65,14 @@ pub(super) fn invalid(wrong: &str) -> Vec<Said> {
 }
 
 /// What the control plane runs on is there.
-pub(super) fn infrastructure() -> Vec<Said> {
+pub(crate) fn infrastructure() -> Vec<Said> {
     ["InfrastructureReady", "EtcdAvailable"].map(|type_| (type_, "True", "AsExpected", String::new())).into()
 }
 
 /// The control plane answers, or has ceased to.
-pub(super) fn available(well: bool) -> Vec<Said> {
+pub(crate) fn available(well: bool) -> Vec<Said> {
     let (answers, broken) = if well { ("True", "False") } else { ("False", "True") };
-    let (reason, words) = if well {
-        ("AsExpected", "")
-    } else {
-        ("UnavailableReplicas", "etcd deployment has 1 unavailable replica")
-    };
+    let (reason, words) = if well { ("AsExpected", "") } else { ("UnavailableReplicas", UNAVAILABLE) };
     vec![
         ("KubeAPIServerAvailable", answers, reason, words.to_owned()),
         ("Available", answers, reason, words.to_owned()),
@@ -92,13 +91,13 @@ pub(super) fn destroying() -> Vec<Said> {
 }
 
 /// The version that an image's tag tells.
-pub(super) fn version(image: &str) -> &str {
+pub(crate) fn version(image: &str) -> &str {
     let tag = image.rsplit_once(':').map_or("", |(_, tag)| tag);
     tag.split_once('-').map_or(tag, |(version, _)| version)
 }
 
 /// A release begins to be rolled out.
-pub(super) fn begins(cluster: &Value, image: &str) -> Value {
+pub(crate) fn begins(cluster: &Value, image: &str) -> Value {
     let before = cluster["status"]["version"]["history"].as_array().cloned().unwrap_or_default();
     let new = json!({
         "state": "Partial", "image": image, "version": version(image), "verified": true,
@@ -112,7 +111,7 @@ pub(super) fn begins(cluster: &Value, image: &str) -> Value {
 }
 
 /// The newest release is there.
-pub(super) fn completes(cluster: &Value) -> Value {
+pub(crate) fn completes(cluster: &Value) -> Value {
     let mut version = cluster["status"]["version"].clone();
     version["history"][0]["state"] = "Completed".into();
     version["history"][0]["completionTime"] = seconds().into();

@@ -29,6 +29,7 @@ async fn what_is_installed() -> anyhow::Result<()> {
         kubeconfig::a_kubeconfig_for_the_hub(konflux).await.context("hub-kubeconfig")?;
         rights::tenants_with_kubernetes_roles(konflux.cluster()).await.context("Kubernetes' roles")?;
         rights::tenants_with_konflux_roles(konflux, kubectl).await.context("Konflux' roles")?;
+        rights::everybody_reads_what_is_offered(konflux, kubectl).await.context("offers")?;
         quota::no_more_claims_than_the_quota_allows(konflux.cluster()).await.context("quota")?;
         // Last, because it adds kinds, which keeps the controller of quotas busy.
         hub::what_a_hub_lacks_is_told(konflux).await.context("check hub")

@@ -6,10 +6,12 @@ use anyhow::{Context as _, ensure};
 use k8s_openapi::api::authorization::v1::{ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec};
 use kube::{Api, api::PostParams};
 use serde_json::{Value, json};
+use testplatform_apis::offer;
 use testplatform_tests::{
     cluster::{Cluster, SOON, at_root},
     control_plane::ControlPlane,
     kinds::CLUSTER_ROLE,
+    manifests,
 };
 
 use crate::overlays::{apply, render};
@@ -130,6 +132,54 @@ pub async fn tenants_with_konflux_roles(plane: &ControlPlane, kubectl: &Path) ->
                 "{role} may {verb} Secrets"
             );
         }
+    }
+    Ok(())
+}
+
+/// What is offered may be read by whoever is logged in, and nothing beside it.
+pub async fn everybody_reads_what_is_offered(plane: &ControlPlane, kubectl: &Path) -> anyhow::Result<()> {
+    let cluster = plane.cluster();
+    let mut objects = manifests::package("install/components/offers/rbac.yaml")?;
+    objects.extend(manifests::package("install/examples/offers.yaml")?);
+    apply(plane, kubectl, &objects).context("offers are refused")?;
+    let reviews: Api<SubjectAccessReview> = Api::all(cluster.client());
+    let may = async |group: &str, verb: &str, resource: &str, name: Option<&str>| {
+        let attributes = ResourceAttributes {
+            namespace: Some(offer::NAMESPACE.to_owned()),
+            verb: Some(verb.to_owned()),
+            resource: Some(resource.to_owned()),
+            name: name.map(str::to_owned),
+            ..ResourceAttributes::default()
+        };
+        let spec = SubjectAccessReviewSpec {
+            resource_attributes: Some(attributes),
+            user: Some("somebody".to_owned()),
+            groups: Some(vec![group.to_owned()]),
+            ..SubjectAccessReviewSpec::default()
+        };
+        let review = SubjectAccessReview { spec, ..SubjectAccessReview::default() };
+        let answer = reviews.create(&PostParams::default(), &review).await?;
+        anyhow::Ok(answer.status.is_some_and(|status| status.allowed))
+    };
+    let own = Some(offer::CONFIG_MAP);
+    let heard = async {
+        while !may("system:authenticated", "get", "configmaps", own).await? {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        anyhow::Ok(())
+    };
+    tokio::time::timeout(SOON, heard).await.context("nobody may ever read what is offered")??;
+    for (group, verb, resource, name) in [
+        ("system:unauthenticated", "get", "configmaps", own),
+        ("system:authenticated", "get", "configmaps", Some("another")),
+        ("system:authenticated", "list", "configmaps", None),
+        ("system:authenticated", "watch", "configmaps", own),
+        ("system:authenticated", "update", "configmaps", own),
+        ("system:authenticated", "patch", "configmaps", own),
+        ("system:authenticated", "delete", "configmaps", own),
+        ("system:authenticated", "get", "secrets", own),
+    ] {
+        ensure!(!may(group, verb, resource, name).await?, "{group} may {verb} {resource} {name:?}");
     }
     Ok(())
 }

@@ -20,25 +20,29 @@ use testplatform_tests::{
 };
 
 /// What they are called in what is told.
-const KUBECONFIG: &str = "the kubeconfig";
-const PASSWORD: &str = "the password";
+pub(super) const KUBECONFIG: &str = "the kubeconfig";
+pub(super) const PASSWORD: &str = "the password";
 /// In which key of those Secrets that the design has.
 const KEYS: [(&str, &str); 2] = [(KUBECONFIG, "kubeconfig"), (PASSWORD, "kubeAdminPassword")];
 /// The garbage collector hears of new kinds every half a minute, and provider-kubernetes looks as often.
-const GONE: Duration = Duration::from_secs(150);
+pub(super) const GONE: Duration = Duration::from_secs(150);
 /// Whoever reads what cannot be read has said so by then.
 const NOTICED: Duration = Duration::from_secs(3);
 
 /// What is unique, and what to look for.
-struct Canary {
+pub(super) struct Canary {
     token: String,
-    password: String,
+    pub(super) password: String,
     marks: Marks,
 }
 
 impl Canary {
     fn new() -> anyhow::Result<Self> {
-        let [token, password] = [unique(), unique()];
+        Self::of(unique(), unique())
+    }
+
+    /// Two that somebody else made.
+    pub(super) fn of(token: String, password: String) -> anyhow::Result<Self> {
         let marks = Marks::new([(KUBECONFIG, token.clone()), (PASSWORD, password.clone())])?;
         Ok(Self { token, password, marks })
     }
@@ -56,7 +60,7 @@ impl Canary {
 
     /// Looks everywhere, and compares. What etcd has on its disks is exempt, and is told: Secrets are kept there, and what was
     /// overwritten too until it is compacted.
-    async fn lies_in(
+    pub(super) async fn lies_in(
         &self,
         tenant: &Tenant<'_>,
         moment: &str,

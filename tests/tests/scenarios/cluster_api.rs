@@ -4,18 +4,39 @@
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 use testplatform_tests::{
-    cluster::{SOON, at, at_root, has},
-    cluster_api::topology,
+    cluster::{At, SOON, at, has},
+    cluster_api::{ENDING, LOST_QUORUM, topology},
+    flavour::Flavour,
     hive::{
         objects::{kubeconfig, text, token},
         offer::CREDENTIALS,
     },
-    kinds::{COMPOSITE, SECRET},
+    hypershift::CLUSTERS,
+    kinds::SECRET,
     tenant::{Tenant, decoded},
     witness::Witness,
 };
 
-use super::{hive::GONE, hypershift::stays_ready};
+use super::{
+    by_template::{LASTS, Wired, degraded_and_recovered, deleted_behind_our_back, until_event},
+    hive::GONE,
+    hypershift::stays_ready,
+};
+
+/// The Secret that the provider publishes for a Cluster.
+fn published(name: &str) -> At {
+    at(SECRET, CREDENTIALS, &format!("{name}-credentials"))
+}
+
+/// Of a Cluster on the hub, its own kubeconfig included.
+async fn nothing_left(tenant: &Tenant<'_>, name: &str) -> anyhow::Result<()> {
+    let hub = tenant.engine.hub.cluster();
+    let own = at(SECRET, CLUSTERS, &format!("{name}-kubeconfig"));
+    for at in [topology(name), own, published(name)] {
+        hub.until_gone(&at, GONE).await?;
+    }
+    Ok(())
+}
 
 /// Makes the claim, and waits through to Ready. The name of its Cluster.
 async fn got(tenant: &Tenant<'_>, more: &Value) -> anyhow::Result<String> {
@@ -27,19 +48,18 @@ async fn got(tenant: &Tenant<'_>, more: &Value) -> anyhow::Result<String> {
 }
 
 pub async fn cluster_api_happy_path(tenant: &Tenant<'_>) -> anyhow::Result<()> {
-    let (konflux, hub) = (tenant.konflux(), tenant.engine.hub.cluster());
+    let hub = tenant.engine.hub.cluster();
     let player = tenant.engine.topologies().await?;
     tenant.ask(&json!({})).await?;
     let name = tenant.composite().await?;
     player.hold(&name);
-    let published = at(SECRET, CREDENTIALS, &format!("{name}-credentials"));
     // That says less than it seems to: nothing answers yet.
     let provisioned = |cluster: &Value| cluster["status"]["phase"] == "Provisioned";
     hub.until_is(&topology(&name), SOON, "Provisioned", provisioned).await?;
     tenant.until_condition("InfrastructureReady", "True", "Available").await?;
     tenant.until_condition("CredentialsPublished", "False", "NotRunning").await?;
     tenant.until_phase("Provisioning").await?;
-    ensure!(hub.get(&published).await?.is_none(), "published before its API answers");
+    ensure!(hub.get(&published(&name)).await?.is_none(), "published before its API answers");
     player.let_go(&name);
 
     tenant.until_phase("Ready").await?;
@@ -60,22 +80,119 @@ pub async fn cluster_api_happy_path(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     ensure!(text(&claim, "/status/version").ends_with("1.31.2"), "{status}");
     ensure!(text(&claim, "/status/apiServerURL").contains(&name), "{status}");
     ensure!(status["consoleURL"].is_null(), "Kubernetes has no console: {status}");
+    ensure!(tenant.remotes_made() == 1, "a second Cluster was asked for");
+    Ok(())
+}
 
-    player.hold(&name);
+/// Its parts go one after the other, and the claim says which of them is waited for. It is over when the last is gone.
+pub async fn cluster_api_torn_down(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    let name = got(tenant, &json!({})).await?;
+    let (konflux, hub) = (tenant.konflux(), tenant.engine.hub.cluster());
+    let player = tenant.engine.topologies().await?;
+    let objects = [tenant.object("managed").await?, tenant.object("credentials").await?];
+    let composite = tenant.composite_at().await?;
+    player.hold_end(&name, 0);
     tenant.change(&json!({ "tearDownCluster": true })).await?;
     let released = |c: Option<&Value>| c.is_some_and(|c| c["metadata"]["deletionTimestamp"].is_string());
     hub.until(&topology(&name), GONE, "being deleted", released).await?;
-    hub.until_gone(&published, SOON).await?;
-    tenant.until_phase("Deprovisioning").await?;
+    // What opens it goes before it does.
+    hub.until_gone(&published(&name), SOON).await?;
+    for (part, (step, _)) in ENDING.iter().enumerate() {
+        player.hold_end(&name, part);
+        let waits = |claim: &Value| {
+            claim["status"]["phase"] == "Deprovisioning"
+                && text(claim, "/status/progress/step") == *step
+                && has(claim, "TearDownComplete", "False", "InProgress")
+                && has(claim, "ProwJobCompleted", "False", "TearingDown")
+        };
+        tenant.until(GONE, step, waits).await?;
+        ensure!(hub.get(&topology(&name)).await?.is_some(), "it went before its parts");
+    }
+    // The recorder that core has lets 25 events of an object through at once, and one in five minutes. All of a TestCluster's are of one.
+    let told = tenant.flavour == Flavour::Claim;
+    if told {
+        until_event(tenant, "TearingDown").await?;
+    }
     player.let_go(&name);
     tenant.until(GONE, "over", |claim| claim["status"]["phase"] == "Deprovisioned").await?;
+    tenant.until_condition("TearDownComplete", "True", "TornDown").await?;
     tenant.until_condition("ProwJobCompleted", "True", "TornDown").await?;
+    tenant.until_condition("ClusterReady", "False", "Deprovisioned").await?;
     tenant.until_secret(SOON, "").await?;
-    ensure!(hub.get(&topology(&name)).await?.is_none(), "it is still there");
+    if told {
+        until_event(tenant, "TornDown").await?;
+    }
+    nothing_left(tenant, &name).await?;
     ensure!(tenant.remotes_made() == 1, "a second Cluster was asked for");
     konflux.delete(&tenant.claim()).await?;
     konflux.until_gone(&tenant.claim(), SOON).await?;
-    konflux.until_gone(&at_root(COMPOSITE, &name), GONE).await
+    konflux.until_gone(&composite, GONE).await?;
+    for object in objects {
+        konflux.until_gone(&object, GONE).await?;
+    }
+    Ok(())
+}
+
+pub async fn cluster_api_degraded_and_recovered(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    let name = got(tenant, &json!({})).await?;
+    let player = tenant.engine.topologies().await?;
+    let degrade = |degraded| player.degrade(&name, degraded);
+    degraded_and_recovered(tenant, &kubeconfig(&name, &token(&name)), LOST_QUORUM, degrade).await
+}
+
+/// Cluster API calls nothing final. What only somebody who changes something would heal is taken for that once it has lasted; what others
+/// may free is waited for, however long it lasts. The API before this one had a word for what is final, which counts at once.
+pub async fn cluster_api_refused(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    let player = tenant.engine.topologies().await?;
+    let waits = tenant.another("waits").await?;
+    player.block(&waits.namespace, "Quota exceeded for cores: requested 4, but already used 20 of 20");
+    player.block(&tenant.namespace, "flavor m1.huge could not be found; password=hunter2");
+    waits.ask(&json!({})).await?;
+    waits.until_condition("InfrastructureReady", "False", "QuotaExceeded").await?;
+    tenant.ask(&json!({})).await?;
+    let told = |claim: &Value| text(claim, "/status/lastError/message").contains("m1.huge");
+    let claim = tenant.until(SOON, "with its error", told).await?;
+    ensure!(claim["status"]["phase"] == "Provisioning", "it may heal: {}", claim["status"]);
+    ensure!(claim["status"]["lastError"]["terminal"] == true, "{}", claim["status"]["lastError"]);
+    let claim = tenant.until(LASTS, "Failed", |claim| claim["status"]["phase"] == "Failed").await?;
+    ensure!(text(&claim, "/status/message").contains("m1.huge"), "{}", claim["status"]);
+    ensure!(!claim["status"].to_string().contains("hunter2"), "a secret is in {}", claim["status"]);
+
+    // It has lasted longer, and nobody took it for final.
+    waits.nudge("older").await?;
+    let claim = waits.until_phase("Provisioning").await?;
+    let error = &claim["status"]["lastError"];
+    ensure!(error["reason"] == "QuotaExceeded" && error["terminal"] == false, "{error}");
+    ensure!(!waits.phases().iter().any(|phase| phase == "Failed"), "{:?}", waits.phases());
+    player.give_up(&waits.namespace, "the project of the cloud is gone");
+    let claim = waits.until(SOON, "given up", |claim| claim["status"]["phase"] == "Failed").await?;
+    let error = &claim["status"]["lastError"];
+    ensure!(error["reason"] == "CreateError" && error["terminal"] == true, "{error}");
+    ensure!(text(&claim, "/status/message").contains("the project of the cloud is gone"), "{claim}");
+    for claim in [tenant, &waits] {
+        until_event(claim, "ProvisioningFailed").await?;
+        claim.until_condition("ClusterReady", "False", "Failed").await?;
+        claim.until(GONE, "over", |claim| has(claim, "ProwJobCompleted", "True", "")).await?;
+        nothing_left(claim, &claim.composite().await?).await?;
+        let secret = claim.konflux().get(&claim.secret()).await?;
+        let empty = secret.is_none_or(|secret| decoded(&secret).values().all(String::is_empty));
+        ensure!(empty, "there are credentials");
+        ensure!(claim.remotes_made() == 1, "a second Cluster was asked for");
+    }
+    Ok(())
+}
+
+pub async fn cluster_api_deleted_behind_our_back(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    let name = got(tenant, &json!({})).await?;
+    deleted_behind_our_back(tenant, &topology(&name), &published(&name)).await
+}
+
+pub async fn cluster_api_hub_away(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    let wired = Wired::got(tenant).await?;
+    let name = tenant.composite().await?;
+    let grown = json!({ "nodeGroups": [{ "name": "default-worker", "class": "default", "count": 3 }] });
+    let arrived = |claim: &Value| claim["status"]["nodes"]["ready"] == 3;
+    wired.away(&kubeconfig(&name, &token(&name)), &grown, arrived).await
 }
 
 /// A group grows, another one comes whose size the load makes, and goes again.

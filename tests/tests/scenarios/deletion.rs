@@ -6,8 +6,7 @@ use anyhow::ensure;
 use serde_json::{Value, json};
 use testplatform_tests::{
     actors::Controller,
-    cluster::{At, SOON, at_root},
-    kinds::{COMPOSITE, OBJECT},
+    cluster::{At, SOON},
     tenant::Tenant,
 };
 
@@ -96,12 +95,7 @@ async fn ended(tenant: &Tenant<'_>, controller: &Controller) -> anyhow::Result<(
 
 /// What there is of the claim beside the claim.
 async fn left(tenant: &Tenant<'_>) -> anyhow::Result<[At; 3]> {
-    let name = tenant.composite().await?;
-    Ok([
-        at_root(COMPOSITE, &name),
-        at_root(OBJECT, &format!("managed-{name}")),
-        at_root(OBJECT, &format!("credentials-{name}")),
-    ])
+    Ok([tenant.composite_at().await?, tenant.object("managed").await?, tenant.object("credentials").await?])
 }
 
 async fn nothing(tenant: &Tenant<'_>, controller: &Controller, left: &[At]) -> anyhow::Result<()> {

@@ -6,13 +6,11 @@ use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 use testplatform_tests::{
     actors::Fulfilled,
-    cluster::{SOON, at_root, condition, has},
+    cluster::{SOON, condition, has},
     hive::{
         claimed::{Claimed, kubeconfig},
-        deployment,
-        objects::{self, text},
+        deployment, objects,
     },
-    kinds::{COMPOSITE, OBJECT},
     tenant::{KUBECONFIG, Tenant, decoded},
     witness::Witness,
 };
@@ -58,10 +56,10 @@ pub async fn hive_happy_path(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     tenant.until(SOON, "with version and addresses", addressed).await?;
     ended(tenant, &claimed, &cluster).await?;
 
-    let name = tenant.composite().await?;
+    let composite = tenant.composite_at().await?;
     tenant.konflux().delete(&tenant.claim()).await?;
     tenant.konflux().until_gone(&tenant.claim(), SOON).await?;
-    tenant.konflux().until_gone(&at_root(COMPOSITE, &name), GONE).await
+    tenant.konflux().until_gone(&composite, GONE).await
 }
 
 /// It is over when Hive has destroyed the cluster, and not when it was told to.
@@ -104,7 +102,7 @@ pub async fn hive_torn_down(tenant: &Tenant<'_>) -> anyhow::Result<()> {
 /// Everything goes, and the cluster first.
 pub async fn hive_claim_deleted_when_ready(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let (claimed, cluster) = got(tenant).await?;
-    let composite = at_root(COMPOSITE, &tenant.composite().await?);
+    let composite = tenant.composite_at().await?;
     let writer = tenant.writer().await?;
     tenant.hive()?.hold(&cluster);
     tenant.konflux().delete(&tenant.claim()).await?;
@@ -261,8 +259,8 @@ pub async fn over(tenant: &Tenant<'_>, claimed: &Claimed, cluster: &str, why: &s
     let emptied = tenant.until_secret(SOON, "").await?;
     ensure!(emptied.get("kubeAdminPassword").is_some_and(String::is_empty), "the password is still there");
     // The writer stays as one that only looks, until the claim goes.
-    let credentials = format!("credentials-{}", text(&claim, "/spec/resourceRef/name"));
-    tenant.konflux().until_gone(&at_root(OBJECT, &credentials), GONE).await
+    let name = tenant.flavour.composed(&claim).unwrap_or_default();
+    tenant.konflux().until_gone(&tenant.flavour.object(&tenant.namespace, "credentials", name), GONE).await
 }
 
 async fn nothing_left(claimed: &Claimed, cluster: &str) -> anyhow::Result<()> {

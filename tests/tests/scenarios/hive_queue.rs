@@ -7,10 +7,13 @@ use serde_json::{Value, json};
 use testplatform_tests::{
     actors::Fulfilled,
     cluster::{SOON, at},
+    crossplane::BEHIND,
     hive::{
         claimed::{Claimed, kubeconfig},
-        offer::POOLS,
+        objects::{cluster_pool, text},
+        offer::{Elsewhere, POOLS},
     },
+    hub::{another::WEST, own::OwnHubs},
     kinds::CLUSTER_POOL,
     tenant::{Tenant, decoded},
     witness::Witness,
@@ -130,4 +133,52 @@ pub async fn queued(tenant: &Tenant<'_>) -> anyhow::Result<Claimed> {
     claimed.until_asked(SOON).await?;
     tenant.until(SOON, "in the queue", |claim| claim["status"]["queue"]["position"] == 1).await?;
     Ok(claimed)
+}
+
+/// Pools on two hubs that may hold one cluster each: a full hub is passed over, and who finds all of them full waits for the first that
+/// is not any more.
+pub async fn hive_full_hub_passed_over(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    let engine = tenant.engine;
+    let (here, there) = (engine.hub.cluster(), engine.another_hub().await?);
+    there.hive().await;
+    let hubs = OwnHubs::of(tenant, &[]);
+    let (none, owner) = (json!({}), format!("{}-anywhere", tenant.pool()));
+    let mut pools = Vec::new();
+    for (name, secret, plane) in [("east", BEHIND, here), ("west", WEST, there.cluster())] {
+        hubs.add(name, secret, &none, &none).await?;
+        let pool = Elsewhere { hub: hubs.name(name), most: 1, pool: hubs.name(name), owner: owner.clone() };
+        plane.apply(&cluster_pool(POOLS, &pool.pool, 1, 1, 3)).await?;
+        pools.push(pool);
+    }
+    engine.offer.list_elsewhere(&pools).await?;
+    hubs.settled().await?;
+    let block = json!({ "clusterClaim": { "version": "4.20", "cloud": "aws", "owner": owner } });
+    let ask = async |name: &str| {
+        let claim = tenant.also(name, Fulfilled::ByHive).await?;
+        claim.ask(&block).await?;
+        anyhow::Ok(claim)
+    };
+    let on = |claim: &Value| text(claim, "/status/hub/name").to_owned();
+    let mut taken = Vec::new();
+    for name in ["first", "second"] {
+        let claim = ask(name).await?;
+        let ready = claim.until(SOON, "Ready", |claim| claim["status"]["phase"] == "Ready").await?;
+        taken.push((on(&ready), claim));
+    }
+    let [(one, first), (other, second)] = taken.as_slice() else { anyhow::bail!("not two") };
+    ensure!(one != other, "both are on {one}, which may hold one");
+    for (hub, claim) in [(one, first), (other, second)] {
+        let plane = if *hub == hubs.name("east") { here } else { there.cluster() };
+        let cluster = Claimed::new(plane, &claim.composite().await?).cluster().await?;
+        claim.until_secret(SOON, &kubeconfig(&cluster)).await?;
+    }
+    let third = ask("third").await?;
+    third.until_condition("RequestAccepted", "False", "HubFull").await?;
+    let claim = third.until_phase("Pending").await?;
+    ensure!(claim["status"]["hub"]["reason"] == "HubFull", "{}", claim["status"]["hub"]);
+    second.konflux().delete(&second.claim()).await?;
+    second.konflux().until_gone(&second.claim(), SOON).await?;
+    let served = third.until(GONE, "served", |claim| claim["status"]["phase"] == "Ready").await?;
+    ensure!(on(&served) == *other, "{} was free, and it is on {}", other, on(&served));
+    Ok(())
 }

@@ -1,5 +1,7 @@
 //! What can go wrong with clusters out of pools, and the way back to ci-operator's own.
 
+use std::time::Duration;
+
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 use testplatform_tests::{
@@ -15,6 +17,8 @@ use crate::{
     hive_queue::queued,
 };
 
+/// By then core knows the catalogue as it is, also with much else to do.
+const KNOWN: Duration = Duration::from_secs(5);
 /// What Hive quotes in its sentences and nobody may read.
 const SECRET_WORD: &str = "hunter2";
 
@@ -23,7 +27,7 @@ pub async fn hive_assignment_conflict(tenant: &Tenant<'_>) -> anyhow::Result<()>
     let (pool, hive) = (tenant.pool(), tenant.hive()?);
     let claimed = queued(tenant).await?;
     // Hive serves by age, in whole seconds.
-    tokio::time::sleep(std::time::Duration::from_millis(1500)).await;
+    tokio::time::sleep(Duration::from_millis(1500)).await;
     let other = tenant.another("other").await?;
     other.ask(&json!({})).await?;
     let second = |claim: &Value| claim["status"]["queue"]["position"] == 2;
@@ -129,7 +133,8 @@ pub async fn hive_back_to_ci_operator(tenant: &Tenant<'_>) -> anyhow::Result<()>
     let ready = |claim: Option<&Value>| claim.is_some_and(|claim| claim["status"]["phase"] == "Ready");
     let claim = Witness::of(tenant.konflux(), &tenant.claim(), ready).await?;
     tenant.engine.offer.retire(tenant.pool()).await?;
-
+    // Core reads the catalogue from its cache, which may be behind: who comes at once may be served by the old one.
+    tokio::time::sleep(KNOWN).await;
     late.ask(&json!({})).await?;
     late.until_condition("RequestAccepted", "False", "PoolNotFound").await?;
     late.until_phase("Pending").await?;

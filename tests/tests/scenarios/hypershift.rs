@@ -6,10 +6,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 use testplatform_tests::{
-    cluster::{SOON, at_root, condition, has},
+    cluster::{SOON, condition, has},
     hive::objects::{kubeconfig, text},
     hypershift::{hosted::Hosted, node_pools, objects::PASSWORD},
-    kinds::COMPOSITE,
     tenant::{Tenant, decoded},
     witness::Witness,
 };
@@ -124,17 +123,14 @@ pub async fn hypershift_torn_down(tenant: &Tenant<'_>) -> anyhow::Result<()> {
 }
 
 /// Everything goes, the nodes first, and the claim not before the cluster.
-pub async fn hypershift_claim_deleted_when_ready(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+pub async fn hypershift_claim_deleted(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let hosted = got(tenant, &json!({})).await?;
     tenant.hypershift().await?.hold(hosted.name());
-    let composite = at_root(COMPOSITE, hosted.name());
+    let (composite, writer) = (tenant.composite_at().await?, tenant.object("managed").await?);
     tenant.konflux().delete(&tenant.claim()).await?;
     hosted.until_released(GONE).await?;
     tokio::time::sleep(DESTROYING).await;
-    let writer = tenant
-        .konflux()
-        .get(&at_root(testplatform_tests::kinds::OBJECT, &format!("managed-{}", hosted.name())))
-        .await?;
+    let writer = tenant.konflux().get(&writer).await?;
     ensure!(writer.is_some(), "the Object went before the cluster that it stands for");
     tenant.hypershift().await?.let_go(hosted.name());
     for at in [&tenant.claim(), &tenant.secret(), &composite] {
@@ -294,7 +290,7 @@ async fn nothing_left(tenant: &Tenant<'_>, hosted: &Hosted) -> anyhow::Result<()
 }
 
 async fn deleted(tenant: &Tenant<'_>) -> anyhow::Result<()> {
-    let composite = at_root(COMPOSITE, &tenant.composite().await?);
+    let composite = tenant.composite_at().await?;
     tenant.konflux().delete(&tenant.claim()).await?;
     tenant.konflux().until_gone(&tenant.claim(), SOON).await?;
     tenant.konflux().until_gone(&composite, GONE).await

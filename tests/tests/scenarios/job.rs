@@ -27,7 +27,9 @@ pub async fn job_fails_after_ready(tenant: &Tenant<'_>) -> anyhow::Result<()> {
         | Fulfilled::ByActorAlone
         | Fulfilled::ByHive
         | Fulfilled::ByHyperShift
-        | Fulfilled::ByClusterApi => "ProwJobFailure",
+        | Fulfilled::ByClusterApi
+        | Fulfilled::ByOsac
+        | Fulfilled::ByCaas => "ProwJobFailure",
     };
     tenant.until_condition("ProwJobCompleted", "True", reason).await?;
     tenant.until_condition("ClusterReady", "False", "Failed").await?;

@@ -4,11 +4,18 @@
 //! runs those whose name contains NAME, and with `--ignored` those that take a quarter of an hour. On the hub the real
 //! provider fulfils what is asked for; in those whose name ends in `_acted` an actor does, as the upstream controller
 //! would, and by halves where that is the point. Where it begins with `hive_`, Hive gives clusters out of a pool; where it
-//! begins with `hypershift_` or `cluster_api_`, HyperShift or Cluster API make them by a template.
+//! begins with `hypershift_`, `cluster_api_`, `osac_` or `caas_`, HyperShift, Cluster API, OSAC or CaaS make them by a template. Those of
+//! several hubs share one more, which the first of them starts. In those whose name ends in `_in_namespace` the tenant asks by a
+//! TestCluster in place of a claim.
 
+mod by_template;
+mod byoc;
+mod caas;
 mod canary;
+mod cleanup;
 mod cluster_api;
 mod credentials;
+mod ctl;
 mod cut_off;
 mod deletion;
 mod engine;
@@ -20,15 +27,23 @@ mod hive_pools;
 mod hive_queue;
 mod hive_rights;
 mod hive_trouble;
+mod hub_away;
 mod hub_facts;
+mod hubs;
 mod hypershift;
 mod impostor;
 mod job;
 mod life;
+mod lost;
 mod manners;
+mod namespaced;
+mod osac;
 mod our_definition;
 mod remote;
+mod service_account;
+mod space;
 mod teardown;
+mod templates;
 mod unwatched;
 mod versions;
 
@@ -40,14 +55,16 @@ use std::{
 };
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use testplatform_tests::{actors::Fulfilled, crossplane::Engine, invariants, tenant::Tenant};
+use testplatform_tests::{
+    actors::Fulfilled, crossplane::Engine, flavour::Flavour, invariants, tenant::Tenant,
+};
 use tokio::{
     runtime::Runtime,
     sync::{OnceCell, RwLock},
 };
 
 /// They mostly wait.
-const AT_ONCE: usize = 12;
+const AT_ONCE: usize = 8;
 /// How long one may take before it counts as hung.
 const PATIENCE: Duration = Duration::from_mins(10);
 
@@ -65,6 +82,8 @@ struct Scenario {
     by: &'static [Fulfilled],
     /// Whether it takes a quarter of an hour, and runs only where that is asked for.
     long: bool,
+    /// How its tenant asks. It runs once with each.
+    asking: &'static [Flavour],
 }
 
 macro_rules! scenario {
@@ -76,6 +95,7 @@ macro_rules! scenario {
             alone: false,
             by: &[Fulfilled::ByProvider],
             long: false,
+            asking: &[Flavour::Claim],
         }
     };
 }
@@ -104,8 +124,25 @@ const fn topology(scenario: Scenario) -> Scenario {
     Scenario { by: &[Fulfilled::ByClusterApi], ..scenario }
 }
 
+const fn order(scenario: Scenario) -> Scenario {
+    Scenario { by: &[Fulfilled::ByOsac], ..scenario }
+}
+
+const fn charted(scenario: Scenario) -> Scenario {
+    Scenario { by: &[Fulfilled::ByCaas], ..scenario }
+}
+
 const fn alone(scenario: Scenario) -> Scenario {
     Scenario { alone: true, ..scenario }
+}
+
+/// Where an actor fulfils it, only a claim asks: the Composition for actors is one of claims.
+const fn everywhere(scenario: Scenario) -> Scenario {
+    Scenario { asking: &[Flavour::Claim, Flavour::TestCluster], ..scenario }
+}
+
+const fn in_namespace(scenario: Scenario) -> Scenario {
+    Scenario { asking: &[Flavour::TestCluster], ..scenario }
 }
 
 const fn long(scenario: Scenario) -> Scenario {
@@ -114,11 +151,12 @@ const fn long(scenario: Scenario) -> Scenario {
 
 /// First those that want to be alone, then those that wait longest, so that all end together.
 const SCENARIOS: &[Scenario] = &[
+    // First because nobody's time is taken in it: what has only just been started answers late.
+    alone(everywhere(scenario!(environment::environment_config_deleted_while_live))),
     // Alone because its time is taken.
-    alone(both(scenario!(happy::happy_path))),
-    alone(pooled(scenario!(hive::hive_happy_path))),
-    alone(hosted(scenario!(hypershift::hypershift_happy_path))),
-    alone(scenario!(environment::environment_config_deleted_while_live)),
+    alone(everywhere(both(scenario!(happy::happy_path)))),
+    alone(everywhere(pooled(scenario!(hive::hive_happy_path)))),
+    alone(everywhere(hosted(scenario!(hypershift::hypershift_happy_path)))),
     alone(scenario!(environment::environment_config_changed_while_live)),
     alone(scenario!(engine::function_down_for_a_while)),
     alone(scenario!(engine::hub_unreachable_then_back)),
@@ -126,9 +164,17 @@ const SCENARIOS: &[Scenario] = &[
     alone(scenario!(our_definition::happy_path_on_our_definition)),
     alone(scenario!(our_definition::teardown_on_our_definition)),
     alone(scenario!(our_definition::failure_on_our_definition)),
+    // Short, because it may begin before those do, which wait until it has ended.
+    everywhere(scenario!(happy::two_claims_of_one_name)),
+    remotes(2, hosted(scenario!(hub_away::hub_away_before_first_try))),
+    remotes(3, hosted(scenario!(hub_away::hub_away_when_ready))),
+    remotes(4, hosted(scenario!(hubs::hub_tells_its_limits))),
+    remotes(10, hosted(scenario!(hubs::hubs_chosen_by_capacity_and_labels))),
+    remotes(4, hosted(scenario!(hubs::hub_added_then_cordoned))),
     scenario!(canary::canary_planted),
     scenario!(canary::canary_of_a_job),
     pooled(scenario!(canary::canary_of_a_pool)),
+    scenario!(service_account::service_account_mode),
     scenario!(manners::build_cluster_away),
     scenario!(impostor::impostor_of_the_hub),
     scenario!(impostor::impostor_of_the_hub_to_the_provider),
@@ -136,24 +182,58 @@ const SCENARIOS: &[Scenario] = &[
     long(acted(scenario!(unwatched::watches_refused_and_the_hub_acts_alone))),
     scenario!(unwatched::watches_refused_and_lifetime_reached),
     scenario!(hub_facts::mirrored_facts_follow_the_hub),
+    remotes(0, scenario!(space::space_switched_over)),
+    remotes(0, scenario!(space::space_token_replaced)),
+    remotes(0, scenario!(space::space_deleted_in_order)),
+    remotes(0, scenario!(space::space_happy_path)),
     scenario!(unwatched::watches_refused),
     hosted(scenario!(hypershift::hypershift_refused)),
     remotes(2, pooled(scenario!(hive_queue::hive_quota_reached))),
+    remotes(3, pooled(scenario!(hive_queue::hive_full_hub_passed_over))),
     pooled(scenario!(hive_queue::hive_two_tenants_of_one_pool)),
-    topology(scenario!(cluster_api::cluster_api_happy_path)),
+    topology(scenario!(cluster_api::cluster_api_refused)),
+    charted(scenario!(caas::caas_failed)),
+    topology(scenario!(cluster_api::cluster_api_degraded_and_recovered)),
+    charted(scenario!(caas::caas_degraded_and_recovered)),
+    order(scenario!(osac::osac_degraded_and_recovered)),
+    topology(scenario!(cluster_api::cluster_api_hub_away)),
+    charted(scenario!(caas::caas_hub_away)),
+    order(scenario!(osac::osac_hub_away)),
+    everywhere(topology(scenario!(cluster_api::cluster_api_happy_path))),
+    everywhere(topology(scenario!(cluster_api::cluster_api_torn_down))),
+    topology(scenario!(cluster_api::cluster_api_deleted_behind_our_back)),
     topology(scenario!(cluster_api::cluster_api_resized)),
     topology(scenario!(cluster_api::cluster_api_upgraded)),
-    hosted(scenario!(hypershift::hypershift_torn_down)),
-    hosted(scenario!(hypershift::hypershift_claim_deleted_when_ready)),
+    everywhere(order(scenario!(osac::osac_happy_path))),
+    order(scenario!(osac::osac_job_failed)),
+    order(scenario!(osac::osac_resized)),
+    order(scenario!(osac::osac_upgraded)),
+    order(scenario!(osac::osac_deleted_behind_our_back)),
+    everywhere(charted(scenario!(caas::caas_happy_path))),
+    charted(scenario!(caas::caas_neither_upgraded_nor_resized)),
+    charted(scenario!(caas::caas_refused)),
+    charted(scenario!(caas::caas_torn_down)),
+    charted(scenario!(caas::caas_deleted_behind_our_back)),
+    everywhere(hosted(scenario!(hypershift::hypershift_torn_down))),
+    everywhere(hosted(scenario!(hypershift::hypershift_claim_deleted))),
     hosted(scenario!(hypershift::hypershift_deleted_behind_our_back)),
     hosted(scenario!(hypershift::hypershift_degraded_and_recovered)),
     hosted(scenario!(hypershift::hypershift_resized)),
     hosted(scenario!(hypershift::hypershift_upgraded)),
     hosted(scenario!(hypershift::hypershift_kubeconfig_rotated)),
-    pooled(scenario!(hive::hive_torn_down)),
+    remotes(2, hosted(scenario!(templates::hypershift_catalogue))),
+    remotes(2, hosted(scenario!(templates::hypershift_quota_reached))),
+    hosted(scenario!(templates::hypershift_version_retired)),
+    remotes(0, hosted(scenario!(templates::hypershift_name_taken))),
+    topology(scenario!(templates::cluster_api_template_moved)),
+    everywhere(hosted(scenario!(lost::hypershift_writer_lost))),
+    topology(scenario!(lost::cluster_api_writer_lost)),
+    charted(scenario!(lost::caas_writer_lost)),
+    order(scenario!(lost::osac_writer_lost)),
+    everywhere(pooled(scenario!(hive::hive_torn_down))),
     pooled(scenario!(hive::hive_lifetime_ended_by_hive)),
     pooled(scenario!(hive::hive_cluster_deleted_underneath)),
-    pooled(scenario!(hive::hive_claim_deleted_when_ready)),
+    everywhere(pooled(scenario!(hive::hive_claim_deleted_when_ready))),
     remotes(2, pooled(scenario!(hive::hive_beside_ci_operator))),
     pooled(scenario!(hive_queue::hive_pool_deleted)),
     scenario!(hive_pools::hive_pool_by_the_clock),
@@ -167,31 +247,36 @@ const SCENARIOS: &[Scenario] = &[
     remotes(2, pooled(scenario!(hive_queue::hive_claim_vanished_in_the_queue))),
     pooled(scenario!(hive::hive_claim_deleted_on_the_hub)),
     pooled(scenario!(hive_queue::hive_torn_down_in_the_queue)),
+    pooled(scenario!(byoc::byoc_happy_path)),
+    pooled(scenario!(byoc::byoc_claim_deleted_in_order)),
     pooled(scenario!(hive::hive_hibernated_and_resumed)),
     pooled(scenario!(hive::hive_kubeconfig_rotated)),
     pooled(scenario!(hive_rights::hive_secrets_out_of_reach)),
     remotes(2, acted(scenario!(remote::deleted_twice_before_it_is_bound))),
-    both(scenario!(life::lifetime_reached)),
+    everywhere(both(scenario!(life::lifetime_reached))),
+    scenario!(cleanup::cleanup_after_owner_completes),
     scenario!(engine::hub_credential_rotated),
     scenario!(versions::switch_over),
     scenario!(versions::rolled_back_and_forward),
     acted(scenario!(credentials::secret_late)),
     remotes(2, acted(scenario!(remote::deleted_before_it_is_bound))),
     scenario!(remote::deleted_while_provisioning),
-    scenario!(remote::deleted_behind_our_back),
+    everywhere(scenario!(remote::deleted_behind_our_back)),
     scenario!(remote::deleted_while_deprovisioning),
     scenario!(deletion::claim_deleted_when_deprovisioned),
     scenario!(deletion::claim_deleted_before_the_hub_is_asked),
     acted(scenario!(deletion::claim_deleted_before_the_hub_takes_it_up)),
-    both(scenario!(deletion::claim_deleted_while_provisioning)),
-    both(scenario!(deletion::claim_deleted_when_ready)),
+    everywhere(both(scenario!(deletion::claim_deleted_while_provisioning))),
+    everywhere(both(scenario!(deletion::claim_deleted_when_ready))),
     both(scenario!(deletion::claim_deleted_while_deprovisioning)),
     scenario!(deletion::claim_deleted_when_failed),
+    scenario!(ctl::ctl_whole_life),
+    scenario!(ctl::ctl_trouble),
     scenario!(teardown::teardown_before_anything_exists),
     scenario!(teardown::teardown_before_the_hub_is_asked),
     acted(scenario!(teardown::teardown_before_the_hub_takes_it_up)),
-    both(scenario!(teardown::teardown_while_provisioning)),
-    both(scenario!(teardown::teardown_when_ready)),
+    everywhere(both(scenario!(teardown::teardown_while_provisioning))),
+    everywhere(both(scenario!(teardown::teardown_when_ready))),
     acted(scenario!(teardown::teardown_while_deprovisioning)),
     both(scenario!(teardown::teardown_after_the_job_failed)),
     scenario!(teardown::teardown_after_the_provision_timeout),
@@ -200,7 +285,7 @@ const SCENARIOS: &[Scenario] = &[
     acted(scenario!(remote::replaced_behind_our_back)),
     acted(scenario!(remote::replaced_while_deprovisioning)),
     both(scenario!(job::job_fails_before_ready)),
-    both(scenario!(job::job_fails_after_ready)),
+    everywhere(both(scenario!(job::job_fails_after_ready))),
     scenario!(manners::signal_ignored),
     scenario!(manners::job_scheduled_late),
     scenario!(manners::namespace_late),
@@ -212,13 +297,15 @@ const SCENARIOS: &[Scenario] = &[
     scenario!(manners::job_deleted_by_others),
     scenario!(manners::job_deleted_by_others_when_ready),
     acted(scenario!(credentials::secret_half_filled)),
-    both(scenario!(credentials::secret_rotated)),
+    everywhere(both(scenario!(credentials::secret_rotated))),
     scenario!(life::lifetime_extended),
-    both(scenario!(life::status_dropped)),
-    scenario!(life::writer_lost),
-    both(scenario!(happy::consumer_contract)),
-    scenario!(happy::two_claims_of_one_name),
+    everywhere(both(scenario!(life::status_dropped))),
+    everywhere(scenario!(life::writer_lost)),
+    everywhere(both(scenario!(happy::consumer_contract))),
     scenario!(happy::long_names),
+    in_namespace(scenario!(namespaced::rules_hold)),
+    in_namespace(scenario!(namespaced::secret_taken)),
+    in_namespace(scenario!(namespaced::secret_deleted_by_the_tenant)),
 ];
 
 /// Started by the first scenario that runs. An error is kept as its text, for all that come after.
@@ -229,7 +316,7 @@ struct Session {
 }
 
 impl Session {
-    async fn run(&self, scenario: &Scenario, by: Fulfilled) -> Result<(), Failed> {
+    async fn run(&self, scenario: &Scenario, by: Fulfilled, asking: Flavour) -> Result<(), Failed> {
         let start = async || {
             let begun = Instant::now();
             let engine = Engine::start().await.map_err(|error| format!("{error:#}"));
@@ -243,8 +330,9 @@ impl Session {
             (None, Some(self.quiet.read().await))
         };
         let begun = Instant::now();
-        let name = trial(scenario, by);
+        let name = trial(scenario, by, asking);
         let tenant = Tenant::new(engine, &name.replace('_', "-"), by).await.map_err(|error| said(&error))?;
+        let tenant = tenant.asking(asking);
         let patience = if scenario.long { 4 * PATIENCE } else { PATIENCE };
         let outcome = tokio::time::timeout(patience, (scenario.run)(&tenant)).await;
         let outcome = outcome.unwrap_or_else(|_| Err(anyhow::anyhow!("did not end within {patience:?}")));
@@ -260,13 +348,17 @@ impl Session {
     }
 }
 
-fn trial(scenario: &Scenario, by: Fulfilled) -> String {
-    match by {
-        Fulfilled::ByProvider | Fulfilled::ByHive | Fulfilled::ByHyperShift | Fulfilled::ByClusterApi => {
-            scenario.name.to_owned()
-        }
+fn trial(scenario: &Scenario, by: Fulfilled, asking: Flavour) -> String {
+    let name = match by {
+        Fulfilled::ByProvider
+        | Fulfilled::ByHive
+        | Fulfilled::ByHyperShift
+        | Fulfilled::ByClusterApi
+        | Fulfilled::ByOsac
+        | Fulfilled::ByCaas => scenario.name.to_owned(),
         Fulfilled::ByActor | Fulfilled::ByActorAlone => format!("{}_acted", scenario.name),
-    }
+    };
+    name + asking.suffix()
 }
 
 fn said(error: &anyhow::Error) -> Failed {
@@ -284,11 +376,15 @@ fn main() -> ExitCode {
         }
     };
     let session = Arc::new(Session { runtime, engine: OnceCell::new(), quiet: RwLock::new(()) });
-    let all = SCENARIOS.iter().flat_map(|scenario| scenario.by.iter().map(move |by| (scenario, *by)));
-    let trials = all.map(|(scenario, by)| {
+    let ways = |scenario: &'static Scenario| {
+        let all = scenario.by.iter().flat_map(|by| scenario.asking.iter().map(move |asking| (*by, *asking)));
+        all.filter(|way| !matches!(way, (Fulfilled::ByActor | Fulfilled::ByActorAlone, Flavour::TestCluster)))
+    };
+    let all = SCENARIOS.iter().flat_map(|scenario| ways(scenario).map(move |way| (scenario, way)));
+    let trials = all.map(|(scenario, (by, asking))| {
         let session = Arc::clone(&session);
-        let run = move || session.runtime.block_on(session.run(scenario, by));
-        Trial::test(trial(scenario, by), run).with_ignored_flag(scenario.long)
+        let run = move || session.runtime.block_on(session.run(scenario, by, asking));
+        Trial::test(trial(scenario, by, asking), run).with_ignored_flag(scenario.long)
     });
     let conclusion = libtest_mimic::run(&arguments, trials.collect());
     conclusion.exit_code()

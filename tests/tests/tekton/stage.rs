@@ -18,7 +18,7 @@ use testplatform_tests::{
     cluster::{At, Cluster, SOON, at, at_root, has},
     control_plane::Identity,
     crossplane::Engine,
-    kinds::{CRD, Kind, SECRET},
+    kinds::{CRD, SECRET},
     nest::Nest,
     tenant::Tenant,
 };
@@ -28,7 +28,7 @@ use crate::call::Call;
 const ACCOUNT: &str = "pipelines-runner";
 const RBAC: &str = "rbac.authorization.k8s.io";
 /// Kind of the owners.
-pub const PIPELINE_RUN: Kind = Kind { api_version: "tekton.dev/v1", kind: "PipelineRun" };
+pub use testplatform_tests::kinds::PIPELINE_RUN;
 /// What the scripts use, and nothing else is in their PATH.
 const TOOLS: [&str; 16] = [
     "base64", "bash", "cat", "chmod", "cp", "date", "env", "grep", "jq", "mktemp", "mv", "rm", "sleep",

@@ -54,6 +54,12 @@ pub(super) fn entry(name: &str, document: Document, flaws: &mut Vec<Flaw>) -> Op
         flaws.add("backend", format!("is missing: one of {known}"));
         return None;
     };
+    if !document.upgrades_from.is_empty() && !backend.capabilities().moves {
+        flaws.add(
+            "upgradesFrom",
+            format!("is for others: {backend} cannot bring a cluster to another template"),
+        );
+    }
     if document.observes.is_some() && backend != Backend::Caas {
         flaws.add("observes", format!("is for caas: {backend} tells by itself how a cluster does"));
     }
@@ -105,6 +111,10 @@ fn kit<K: Kind>(document: &Document, releases: &mut Vec<Release>, flaws: &mut Fl
     *releases = releases::releases(document, needs, flaws);
     let classes = classes(document, &base, flaws);
     let parameters = parameters("parameters", &document.parameters, flaws, |words| base.target(words));
+    for (name, _) in document.parameters.iter().filter(|(_, rule)| !base.takes(rule.type_)) {
+        let sentence = format!("must be string, integer, number or boolean: {} takes no other", K::BACKEND);
+        flaws.add(&format!("{}.type", under("parameters", name)), sentence);
+    }
     let of_nodes =
         self::parameters("nodeParameters", &document.node_parameters, flaws, |words| base.node_target(words));
     limits(document, K::BACKEND, &base.networks(), flaws);

@@ -89,7 +89,7 @@ pub struct Document {
     pub max_lifetime: Option<GoDuration>,
     /// How long things may take where claims do not say.
     pub timeouts: Timeouts,
-    /// Whose object tells how the cluster does, where the backend's own tells little. Only with caas.
+    /// Whose object tells how the cluster does, where the backend's own tells little, and goes before the cluster does. Only with caas.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub observes: Option<Observes>,
     /// Whether clusters have a password for kubeadmin. If not set, true where the backend has any.
@@ -100,11 +100,7 @@ pub struct Document {
 /// `backendRef` of whichever backend; only for the schema.
 #[derive(JsonSchema)]
 #[serde(untagged)]
-#[expect(
-    dead_code,
-    clippy::large_enum_variant,
-    reason = "only an editor's view; values are read as their backend's"
-)]
+#[expect(dead_code, reason = "only an editor's view; values are read as their backend's")]
 enum Reference {
     HyperShift(HyperShift),
     ClusterApi(ClusterApi),

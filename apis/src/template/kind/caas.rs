@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Kind, word};
 use crate::names::ObjectName;
-use crate::template::Backend;
+use crate::template::{Backend, parameter::Type};
 
 /// What is the same for all ClusterTemplateInstances of an entry.
 #[derive(JsonSchema, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,6 +20,11 @@ pub struct Caas {
     /// The parameter of the chart that takes the image of a release, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image_parameter: Option<String>,
+    /// Namespace of the HostedCluster that the chart makes, whose name is the uid of the ClusterTemplateInstance. Looked at where
+    /// `observes` says so. If not set, `clusters`.
+    #[schemars(with = "Option<String>", length(max = 63))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hosted_cluster_namespace: Option<ObjectName>,
 }
 
 /// There are no classes of nodes: what nodes a cluster has is a parameter of the chart.
@@ -41,7 +46,17 @@ impl Kind for Caas {
     type Target = ChartValue;
 
     fn flaws(&self) -> Vec<(String, String)> {
-        vec![]
+        let mut found = Vec::new();
+        let own = [("versionParameter", &self.version_parameter), ("imageParameter", &self.image_parameter)];
+        for (member, name) in own {
+            found.extend(
+                name.as_deref().and_then(|name| word(name).err()).map(|why| (member.to_owned(), why)),
+            );
+        }
+        if self.version_parameter.is_some() && self.version_parameter == self.image_parameter {
+            found.push(("imageParameter".into(), "is that of the version too".into()));
+        }
+        found
     }
 
     fn machine_flaw(&self, machine: &NoMachine) -> Option<String> {
@@ -68,6 +83,11 @@ impl Kind for Caas {
 
     fn may_become(&self, old: &NoMachine, _: &NoMachine) -> bool {
         match *old {}
+    }
+
+    /// A value of a chart goes by as a text, in which a list or an object has no form that every chart reads.
+    fn takes(&self, type_: Type) -> bool {
+        !matches!(type_, Type::Array | Type::Object)
     }
 
     fn takes_versions(&self) -> bool {

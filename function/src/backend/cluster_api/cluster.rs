@@ -13,7 +13,10 @@ use super::{
     workers,
 };
 use crate::{
-    backend::templated::members::{default, set},
+    backend::templated::{
+        Before,
+        members::{default, set},
+    },
     observed::Observed,
     templates::Chosen,
 };
@@ -32,18 +35,11 @@ pub(super) fn spec(observed: &Observed, planned: Option<(Wanted<'_>, &Plan)>) ->
     }
 }
 
-/// What was asked for: as the writer has it; where that was lost and made anew to look, as the hub has it.
+/// What was asked for before.
 pub(super) fn before(observed: &Observed) -> Option<Map<String, Value>> {
-    let writer = observed.writer.as_ref()?;
-    let complete =
-        |spec: &&Map<String, Value>| spec.get("topology").is_some_and(|t| t["version"].is_string());
-    let of_manifest = writer.manifest()["spec"].as_object().filter(complete);
-    let of_hub = || {
-        let seen = facts::remote(observed)?.spec.as_object().filter(complete)?;
-        let own = seen.iter().filter(|(member, _)| OURS.contains(&member.as_str()));
-        Some(own.map(|(member, value)| (member.clone(), value.clone())).collect())
-    };
-    of_manifest.cloned().or_else(of_hub)
+    let seen = facts::remote(observed).map(|remote| &remote.spec);
+    let complete = |spec: &Map<String, Value>| spec.get("topology").is_some_and(|t| t["version"].is_string());
+    Some(Before::of(observed, seen, complete)?.own(&OURS))
 }
 
 /// At birth.

@@ -15,7 +15,11 @@ use crate::observed::{Observed, Remote};
 pub(super) fn remote(observed: &Observed) -> Option<&Cluster> {
     match observed.writer.as_ref()?.remote()? {
         Remote::Topology(remote) => Some(remote),
-        Remote::EphemeralCluster(_) | Remote::ClusterClaim(_) | Remote::HostedCluster(_) => None,
+        Remote::EphemeralCluster(_)
+        | Remote::ClusterClaim(_)
+        | Remote::HostedCluster(_)
+        | Remote::Order(_)
+        | Remote::Instance(_) => None,
     }
 }
 

@@ -67,7 +67,14 @@ pub(super) fn health(claimed: &Claimed, request: &Validated, observed: &Observed
     };
     let remote = match observed.writer.as_ref().and_then(|w| w.remote()) {
         Some(Remote::ClusterClaim(remote)) => remote,
-        Some(Remote::EphemeralCluster(_) | Remote::HostedCluster(_) | Remote::Topology(_)) | None => {
+        Some(
+            Remote::EphemeralCluster(_)
+            | Remote::HostedCluster(_)
+            | Remote::Topology(_)
+            | Remote::Order(_)
+            | Remote::Instance(_),
+        )
+        | None => {
             health.mirrored = unseen(request, observed);
             return health;
         }
@@ -83,7 +90,7 @@ pub(super) fn health(claimed: &Claimed, request: &Validated, observed: &Observed
     };
     let place = claimed.place.as_ref().map(|p| format!("{}/{}", p.namespace, p.pool)).unwrap_or_default();
     let report = &seen.report;
-    let (secret, blocking) = credentials(&seen);
+    let (secret, blocking) = credentials(&seen, request.access.is_some());
     health.secret = secret;
     health.blocking = blocking;
     health.stage = stage(&seen, health.secret.is_some(), observed.ever_ready());
@@ -140,7 +147,7 @@ fn stage(seen: &Seen<'_>, published: bool, ever_ready: bool) -> Stage {
 }
 
 /// The published Secret, or why there is none.
-fn credentials(seen: &Seen<'_>) -> (Option<ObjectName>, Option<(Credentials, String)>) {
+fn credentials(seen: &Seen<'_>, account: bool) -> (Option<ObjectName>, Option<(Credentials, String)>) {
     let own = format!("{}-credentials", seen.remote.metadata.name);
     let blocked = |reason: Credentials, message: &str| (None, Some((reason, message.to_owned())));
     if seen.foreign() {
@@ -149,7 +156,7 @@ fn credentials(seen: &Seen<'_>) -> (Option<ObjectName>, Option<(Credentials, Str
             "the cluster that the hub assigned belongs to another claim",
         );
     }
-    match published(&seen.report, &own) {
+    match published(&seen.report, &own, account) {
         Some(Ok(secret)) => (Some(secret), None),
         Some(Err(why)) => (None, Some(why)),
         None if !seen.bound() => {

@@ -3,12 +3,17 @@
 //! Nearly nothing of a HostedCluster can change. So it is composed once, from the catalogue and the claim, and from then on repeated as it
 //! was asked for, with the release and the parameters of the claim in it: a catalogue that changes changes no cluster.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value, json};
 use testplatform_apis::template::kind::{Document, Platform};
 
 use super::{Wanted, document, facts, rollout};
 use crate::{
-    backend::templated::members::{default, set as set_member},
+    backend::templated::{
+        Before,
+        members::{default, set as set_member},
+    },
     observed::Observed,
 };
 
@@ -16,23 +21,21 @@ use crate::{
 pub(super) fn spec(observed: &Observed, wanted: Option<Wanted<'_>>) -> Map<String, Value> {
     match (before(observed), wanted) {
         (Some(before), Some(wanted)) => {
-            let mut spec = before.clone();
+            let mut spec = before.into_owned();
             set(&mut spec, wanted, &rollout::cluster_image(observed, wanted));
             spec
         }
-        (Some(before), None) => before.clone(),
+        (Some(before), None) => before.into_owned(),
         (None, Some(wanted)) => asked(wanted),
         // Of what is only looked for nothing is known.
         (None, None) => Map::new(),
     }
 }
 
-/// What was asked for: as the writer has it; where that was lost and made anew to look, as the hub has it.
-pub(super) fn before(observed: &Observed) -> Option<&Map<String, Value>> {
-    let writer = observed.writer.as_ref()?;
-    let complete = |spec: &&Map<String, Value>| spec.contains_key("release");
-    let of_manifest = writer.manifest()["spec"].as_object().filter(complete);
-    of_manifest.or_else(|| facts::remote(observed)?.spec.as_object().filter(complete))
+/// What was asked for before.
+pub(super) fn before(observed: &Observed) -> Option<Cow<'_, Map<String, Value>>> {
+    let seen = facts::remote(observed).map(|remote| &remote.spec);
+    Some(Before::of(observed, seen, |spec| spec.contains_key("release"))?.spec)
 }
 
 /// What may change, in what there is.

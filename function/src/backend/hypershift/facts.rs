@@ -20,19 +20,23 @@ use crate::{
 pub(super) fn remote(observed: &Observed) -> Option<&HostedCluster> {
     match observed.writer.as_ref()?.remote()? {
         Remote::HostedCluster(remote) => Some(remote),
-        Remote::EphemeralCluster(_) | Remote::ClusterClaim(_) | Remote::Topology(_) => None,
+        Remote::EphemeralCluster(_)
+        | Remote::ClusterClaim(_)
+        | Remote::Topology(_)
+        | Remote::Order(_)
+        | Remote::Instance(_) => None,
     }
 }
 
 /// The whole picture.
-pub(super) struct Facts<'a> {
+pub(in crate::backend) struct Facts<'a> {
     pub remote: &'a HostedCluster,
     pub status: &'a HostedClusterStatus,
     pub pools: Vec<Pool<'a>>,
 }
 
 /// A group of nodes.
-pub(super) struct Pool<'a> {
+pub(in crate::backend) struct Pool<'a> {
     pub name: String,
     pub class: Option<String>,
     /// The fewest that there are to be.

@@ -37,7 +37,7 @@ pub(super) fn levels(
     }
 }
 
-fn infrastructure(facts: &Facts<'_>) -> Option<Level<Infrastructure>> {
+pub(in crate::backend) fn infrastructure(facts: &Facts<'_>) -> Option<Level<Infrastructure>> {
     use ConditionStatus::{False, True};
     if let Some(wrong) = facts.lacks(conditions::PLATFORM_CREDENTIALS_FOUND) {
         return Some(Level::of(False, Infrastructure::CredentialsInvalid, wrong.message.clone()));
@@ -53,7 +53,10 @@ fn infrastructure(facts: &Facts<'_>) -> Option<Level<Infrastructure>> {
     Some(Level::of(False, Infrastructure::Provisioning, words))
 }
 
-fn control_plane(facts: &Facts<'_>, ever_ready: bool) -> Option<Level<ControlPlaneLevel>> {
+pub(in crate::backend) fn control_plane(
+    facts: &Facts<'_>,
+    ever_ready: bool,
+) -> Option<Level<ControlPlaneLevel>> {
     use ConditionStatus::{False, True};
     let available = facts.condition(conditions::AVAILABLE)?;
     if available.is_true() {
@@ -68,7 +71,7 @@ fn control_plane(facts: &Facts<'_>, ever_ready: bool) -> Option<Level<ControlPla
     Some(Level::of(False, reason, words))
 }
 
-fn nodes_ready(facts: &Facts<'_>, ever_ready: bool) -> Level<NodesLevel> {
+pub(in crate::backend) fn nodes_ready(facts: &Facts<'_>, ever_ready: bool) -> Level<NodesLevel> {
     use ConditionStatus::{False, True};
     if !facts.nodes_asked() {
         return Level::of(True, NodesLevel::NoNodesRequested, "no nodes were asked for");
@@ -90,7 +93,7 @@ fn unhealthy(pool: &Pool<'_>) -> bool {
     pool.condition(conditions::ALL_NODES_HEALTHY).is_some_and(ObservedCondition::is_false)
 }
 
-fn pool_words(pool: &Pool<'_>) -> String {
+pub(in crate::backend) fn pool_words(pool: &Pool<'_>) -> String {
     let (name, least) = (&pool.name, pool.least);
     match (pool.part, pool.available()) {
         (Some(part), _) if part.link == Link::Replaced => {
@@ -169,7 +172,7 @@ fn resizes(pool: &Pool<'_>) -> bool {
     !size || part.object.metadata.annotation(ours::NODE_CLASS) != pool.class.as_deref()
 }
 
-fn nodes(facts: &Facts<'_>) -> NodesStatus {
+pub(in crate::backend) fn nodes(facts: &Facts<'_>) -> NodesStatus {
     let pools = &facts.pools;
     let each = pools.iter().map(|pool| NodePoolStatus {
         name: Some(bounded(&pool.name, 63)),
@@ -186,7 +189,7 @@ fn nodes(facts: &Facts<'_>) -> NodesStatus {
     }
 }
 
-fn progress(facts: &Facts<'_>) -> ProgressStatus {
+pub(super) fn progress(facts: &Facts<'_>) -> ProgressStatus {
     if facts.remote.metadata.deletion_timestamp.is_some() {
         let gone = [conditions::HOSTED_CLUSTER_DESTROYED, conditions::CLOUD_RESOURCES_DESTROYED];
         let words = gone.iter().find_map(|type_| facts.condition(type_)).map(|c| c.message.clone());

@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// Readiness of their Objects, which governs the 30 s poll.
-const CEL: &str = "!has(object.metadata.deletionTimestamp) && has(object.status) && has(object.status.conditions) && \
+pub(in crate::backend) const CEL: &str = "!has(object.metadata.deletionTimestamp) && has(object.status) && has(object.status.conditions) && \
 object.status.conditions.exists(c, c.type == 'Ready' && c.status == 'True')";
 /// The longest name of one: it becomes a label.
 const NAME: usize = 63;
@@ -82,7 +82,7 @@ pub(super) fn sorted(wanted: Wanted<'_>) -> Vec<&Group<HyperShift>> {
 }
 
 /// Whether they go: with the cluster, or because there is none any more.
-fn ends(request: &Validated) -> bool {
+pub(in crate::backend) fn ends(request: &Validated) -> bool {
     let intent = &request.intent;
     match intent.write {
         Write::Remove | Write::Nothing | Write::Elsewhere => true,
@@ -120,11 +120,7 @@ fn composed(
         "watch": true,
     });
     spec["forProvider"]["manifest"] = manifest;
-    match policies {
-        Policies::Full => {}
-        Policies::ObserveDelete => spec["managementPolicies"] = json!(["Observe", "Delete"]),
-        Policies::Observe => spec["managementPolicies"] = json!(["Observe"]),
-    }
+    composing::bound(&mut spec, policies);
     let annotations = class.map(|class| (ours::NODE_CLASS.to_owned(), class.into()));
     let name = part_name(group);
     // A group's name has no dot, so no two of any composites have the same.

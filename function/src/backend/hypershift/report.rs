@@ -11,7 +11,7 @@ use crate::{
     text::bounded,
     validate::Validated,
 };
-use testplatform_apis::foreign::hypershift::{HOSTED_CLUSTER, conditions};
+use testplatform_apis::foreign::hypershift::{HOSTED_CLUSTER, HostedCluster, conditions};
 
 pub(super) fn health(templated: &Templated, request: &Validated, observed: &Observed) -> Health {
     let mut health = unseen(templated);
@@ -32,18 +32,23 @@ pub(super) fn health(templated: &Templated, request: &Validated, observed: &Obse
     health.unreadable.clone_from(&remote.status.error);
     health.version = rollout::completed(status).map(|update| bounded(&update.version, 64));
     health.api_server_url = status.control_plane_endpoint.value.url().map(|url| bounded(&url, 2048));
-    health.console_url = console(&facts);
+    health.console_url = console(&facts).filter(|_| facts.nodes_asked());
     health.levels = levels::levels(&facts, templated, observed, &sight.grown(observed.now));
     sight.tell(health, templated, request, observed)
 }
 
-/// Known once the console is there. The domain is in the spec as the hub has it: where it is that of the hub, HyperShift fills it in.
-fn console(facts: &Facts<'_>) -> Option<String> {
-    rollout::completed(facts.status).filter(|_| facts.nodes_asked())?;
-    let spec = &facts.remote.spec;
+/// Known once the console is there, for which there have to be nodes.
+pub(in crate::backend) fn console(facts: &Facts<'_>) -> Option<String> {
+    rollout::completed(facts.status)?;
+    address_of_console(facts.remote)
+}
+
+/// The domain is in the spec as the hub has it: where it is that of the hub, HyperShift fills it in.
+pub(super) fn address_of_console(remote: &HostedCluster) -> Option<String> {
+    let spec = &remote.spec;
     let ingress = spec["configuration"]["ingress"]["domain"].as_str().filter(|d| !d.is_empty());
     let base = spec["dns"]["baseDomain"].as_str().filter(|d| !d.is_empty());
-    let name = facts.remote.metadata.name.as_str();
+    let name = remote.metadata.name.as_str();
     let own = |base: &str| match spec["dns"]["baseDomainPrefix"].as_str() {
         Some("") => format!("apps.{base}"),
         prefix => format!("apps.{}.{base}", prefix.unwrap_or(name)),
@@ -53,7 +58,7 @@ fn console(facts: &Facts<'_>) -> Option<String> {
 }
 
 /// The component of the control plane that is not there.
-pub(super) fn component(facts: &Facts<'_>) -> Option<String> {
+pub(in crate::backend) fn component(facts: &Facts<'_>) -> Option<String> {
     let parts =
         [(conditions::ETCD_AVAILABLE, "etcd"), (conditions::KUBE_API_SERVER_AVAILABLE, "kube-apiserver")];
     parts.into_iter().find_map(|(type_, what)| {

@@ -15,15 +15,15 @@ pub(super) fn image(wanted: Wanted<'_>) -> &str {
 }
 
 /// What the HostedCluster was last asked to run.
-pub(super) fn asked_image(observed: &Observed) -> Option<&str> {
-    cluster::before(observed)?.get("release")?["image"].as_str()
+pub(super) fn asked_image(observed: &Observed) -> Option<String> {
+    cluster::before(observed)?.get("release")?["image"].as_str().map(str::to_owned)
 }
 
 /// What it is asked to run now.
 pub(super) fn cluster_image(observed: &Observed, wanted: Wanted<'_>) -> String {
     let next = image(wanted);
     let asked = asked_image(observed).filter(|asked| *asked != next && busy(observed, asked));
-    asked.unwrap_or(next).to_owned()
+    asked.unwrap_or_else(|| next.to_owned())
 }
 
 /// Whether the release that was last asked for is still on its way. One that HyperShift never began with can be taken back.
@@ -38,7 +38,7 @@ pub(super) fn newest(status: &HostedClusterStatus) -> Option<&Update> {
 }
 
 /// The newest release that is there.
-pub(super) fn completed(status: &HostedClusterStatus) -> Option<&Update> {
+pub(in crate::backend) fn completed(status: &HostedClusterStatus) -> Option<&Update> {
     status.version.value.history.iter().find(|update| update.is_completed())
 }
 

@@ -6,7 +6,7 @@ use super::facts::Facts;
 use crate::backend::templated::{Trouble, of_the_network};
 
 /// What will not pass by itself.
-pub(super) fn terminal(facts: &Facts<'_>) -> Vec<Trouble> {
+pub(in crate::backend) fn terminal(facts: &Facts<'_>) -> Vec<Trouble> {
     let mut found = Vec::new();
     let conflict = facts.condition(conditions::CLUSTER_NETWORK_CIDR_CONFLICT).filter(|c| c.is_true());
     let image = facts
@@ -25,7 +25,7 @@ pub(super) fn terminal(facts: &Facts<'_>) -> Vec<Trouble> {
 }
 
 /// What may pass: the weightiest first.
-pub(super) fn passing(facts: &Facts<'_>) -> Vec<Trouble> {
+pub(in crate::backend) fn passing(facts: &Facts<'_>) -> Vec<Trouble> {
     let degraded = facts.condition(conditions::DEGRADED).filter(|c| c.is_true());
     let blocked = facts.lacks(conditions::PROGRESSING).filter(|c| c.reason == conditions::BLOCKED);
     let succeeding = |type_: &str| {
@@ -44,7 +44,7 @@ pub(super) fn passing(facts: &Facts<'_>) -> Vec<Trouble> {
 }
 
 /// What keeps a cluster that was ready from being so.
-pub(super) fn degrading(facts: &Facts<'_>) -> Vec<Trouble> {
+pub(in crate::backend) fn degrading(facts: &Facts<'_>) -> Vec<Trouble> {
     let down = facts.lacks(conditions::AVAILABLE);
     let degraded = facts.condition(conditions::DEGRADED).filter(|c| c.is_true());
     let version = facts.lacks(conditions::CLUSTER_VERSION_SUCCEEDING).filter(|_| facts.nodes_asked());

@@ -57,7 +57,8 @@ impl Sight<'_> {
         let (metadata, now, ever_ready) = (self.metadata, observed.now, observed.ever_ready());
         let annotation = metadata.annotation(ours::STATUS).map(HiveStatus::read).transpose();
         let unreadable = annotation.as_ref().err().map(|e| format!("annotation {}: {e}", ours::STATUS));
-        let (secret, blocking) = self.credentials(&annotation.unwrap_or_default().unwrap_or_default());
+        let (secret, blocking) =
+            self.credentials(&annotation.unwrap_or_default().unwrap_or_default(), request.access.is_some());
         health.unreadable = health.unreadable.or(unreadable);
         health.revision = metadata.annotation(ours::CREDENTIALS_REVISION).map(str::to_owned);
         health.diagnostics = metadata.annotation(ours::DIAGNOSTICS).map(|d| bounded(d, MAX_DIAGNOSTICS));
@@ -71,13 +72,16 @@ impl Sight<'_> {
         let waiting = if goes { worst() } else { message.clone() };
         health.waiting = waiting.filter(|_| !self.up).unwrap_or_default();
         let patience = templated.effective.as_ref().and_then(|e| e.timeouts?.teardown);
-        let blocked_at = metadata
-            .deletion_timestamp
-            .zip(patience)
-            .and_then(|(at, patience)| at.checked_add(patience.get()).ok());
+        // Its Object waits for those that depend on it before the hub is told.
+        let left = observed.writer.as_ref().and_then(|writer| writer.object.metadata.deletion_timestamp);
+        let since = metadata.deletion_timestamp.into_iter().chain(left).min();
+        let blocked_at = since.zip(patience).and_then(|(at, patience)| at.checked_add(patience.get()).ok());
         health.teardown_arrived = goes;
-        health.ending_fails =
-            health.ending_fails.or(message.filter(|_| blocked_at.is_some_and(|b| b <= now)));
+        if health.ending_fails.is_none() && blocked_at.is_some_and(|b| b <= now) {
+            // What it waits for is not seen any more.
+            let held = || format!("the hub was not told yet to delete the {}: its nodes go first", self.kind);
+            health.ending_fails = if goes { message } else { Some(held()) };
+        }
 
         let awaited = if ever_ready { &self.degrading } else { &self.hard };
         let counting = awaited.iter().filter(|wrong| !wrong.has_lasted(now)).filter_map(Trouble::until);
@@ -132,9 +136,13 @@ impl Sight<'_> {
     }
 
     /// The published Secret, or why there is none.
-    fn credentials(&self, report: &HiveStatus) -> (Option<ObjectName>, Option<(Credentials, String)>) {
+    fn credentials(
+        &self,
+        report: &HiveStatus,
+        account: bool,
+    ) -> (Option<ObjectName>, Option<(Credentials, String)>) {
         let own = format!("{}-credentials", self.metadata.name);
-        match published(report, &own) {
+        match published(report, &own, account) {
             Some(Ok(secret)) => (Some(secret), None),
             Some(Err(why)) => (None, Some(why)),
             None if !self.answers => {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use function_testplatform::{
     Options, check, judge,
-    proto::{Ready, Resource, RunFunctionRequest, RunFunctionResponse, Severity, Status},
+    proto::{Ready, Resource, RunFunctionRequest, RunFunctionResponse, Severity, Status, Target},
     run, wire,
 };
 use prost::Message as _;
@@ -18,7 +18,15 @@ impl World {
     /// The request that core would send.
     pub fn request(&self) -> RunFunctionRequest {
         let mut spec = self.spec.clone();
-        if self.claim {
+        let mut metadata = json!({
+            "name": NAME, "uid": "xr-uid", "creationTimestamp": "2026-11-21T10:00:00Z",
+            "annotations": self.annotations,
+        });
+        let kind = if self.namespaced { "TestCluster" } else { "XTestPlatformCluster" };
+        if self.namespaced {
+            metadata["namespace"] = json!("tenant-a");
+            spec["crossplane"] = json!({ "compositionRef": { "name": "c" } });
+        } else if self.claim {
             spec["claimRef"] = json!({ "name": "demo", "namespace": "tenant-a" });
         }
         let mut status = self.status.clone();
@@ -49,6 +57,11 @@ impl World {
         if !self.spec["clusterClaim"].is_null() || !self.spec["template"].is_null() || governed {
             required["pools"] = json!({ "items": config(&self.catalogue) });
             required["clusters"] = json!({ "items": peers });
+            if self.input["bothFlavours"] == true {
+                let items: Vec<_> =
+                    self.peers_beside.iter().map(|peer| json!({ "resource": peer })).collect();
+                required["clusters-beside"] = json!({ "items": items });
+            }
         }
         request(&json!({
             "meta": { "tag": "t" },
@@ -56,11 +69,7 @@ impl World {
             "observed": {
                 "composite": {
                     "resource": {
-                        "apiVersion": "ci.openshift.org/v1alpha1", "kind": "XTestPlatformCluster",
-                        "metadata": {
-                            "name": NAME, "uid": "xr-uid", "creationTimestamp": "2026-11-21T10:00:00Z",
-                            "annotations": self.annotations,
-                        },
+                        "apiVersion": "ci.openshift.org/v1alpha1", "kind": kind, "metadata": metadata,
                         "spec": spec, "status": status,
                     },
                     "connectionDetails": encoded(&self.details),
@@ -94,7 +103,10 @@ impl World {
         if was == "Deprovisioned" {
             assert_eq!(self.phase(), "Deprovisioned", "the end is final");
         }
-        if self.condition("ClusterReady").0 == "True" {
+        // The only copy that a composite in a namespace has can be lost; it is then said, and written anew.
+        let told =
+            if self.namespaced && was == self.phase() { "CredentialsPublished" } else { "ClusterReady" };
+        if self.condition(told).0 == "True" {
             assert_eq!(self.tenant.get("kubeconfig").map(String::as_str), Some(KUBECONFIG), "{self:#?}");
         }
         assert!(self.made <= 2, "asked for more than twice");
@@ -106,7 +118,37 @@ impl World {
         }
     }
 
+    /// What differs for a composite in a namespace: core refuses an Object that is in no namespace, and has no connection Secret.
+    fn admits(&self, response: &RunFunctionResponse) {
+        let desired = response.desired.as_ref().unwrap();
+        let details = &desired.composite.as_ref().unwrap().connection_details;
+        assert!(!self.namespaced || details.is_empty(), "{details:?}");
+        let claimed =
+            if self.claim && !self.namespaced { Target::CompositeAndClaim } else { Target::Composite };
+        assert!(response.conditions.iter().all(|c| c.target() == claimed));
+        assert!(response.results.iter().all(|r| r.target() == claimed));
+        for (name, bytes) in &desired.resources {
+            let object = wire::to_value(&Resource::decode(bytes.clone()).unwrap().resource).unwrap();
+            let (version, namespace, config) = if self.namespaced {
+                ("kubernetes.m.crossplane.io/v1alpha1", json!("tenant-a"), json!("ClusterProviderConfig"))
+            } else {
+                ("kubernetes.crossplane.io/v1alpha2", Value::Null, Value::Null)
+            };
+            assert_eq!(object["apiVersion"], version, "{name}");
+            assert_eq!(object["metadata"]["namespace"], namespace, "{name}");
+            assert_eq!(object["spec"]["providerConfigRef"]["kind"], config, "{name}");
+        }
+    }
+
+    /// The Secret of a tenant with a composite in their namespace is the one that `credentials` writes, and goes with it.
+    pub(super) fn deliver(&mut self) {
+        if self.namespaced {
+            self.tenant = self.objects.get("credentials").map(|c| c.details.clone()).unwrap_or_default();
+        }
+    }
+
     fn apply(&mut self, response: &RunFunctionResponse) {
+        self.admits(response);
         let desired = response.desired.as_ref().unwrap();
         for name in std::mem::take(&mut self.refs) {
             if !desired.resources.contains_key(&name) {
@@ -117,8 +159,9 @@ impl World {
         for (name, bytes) in &desired.resources {
             let resource = Resource::decode(bytes.clone()).unwrap();
             let wanted = wire::to_value(&resource.resource).unwrap();
+            let metadata = json!({ "generation": 0, "annotations": {}, "creationTimestamp": self.now });
             let composed = self.objects.entry(name.clone()).or_insert_with(|| Composed {
-                object: json!({ "metadata": { "generation": 0, "annotations": {} }, "spec": {} }),
+                object: json!({ "metadata": metadata, "spec": {} }),
                 details: BTreeMap::new(),
             });
             merge(&mut composed.object, &wanted);
@@ -145,9 +188,10 @@ impl World {
         }
         let ready = composite.ready == i32::from(Ready::True);
         self.show("Ready", if ready { "True" } else { "False" }, "", "");
-        if ready {
+        if ready && !self.namespaced {
             self.tenant = self.details.clone();
         }
+        self.deliver();
         self.events.extend(response.results.iter().map(|r| r.reason.clone().unwrap()));
     }
 
@@ -158,6 +202,10 @@ impl World {
         // Nothing keeps one that provider-kubernetes did not set its finalizer on, or that only observes.
         if name == "credentials" || metadata["finalizers"].is_null() {
             self.objects.remove(name);
+            if self.made == 0 {
+                // Nothing is left behind there.
+                self.place = None;
+            }
             return;
         }
         if metadata["deletionTimestamp"].is_null() {

@@ -4,13 +4,15 @@ use serde_json::{Value, json};
 use testplatform_apis::names::ours;
 
 use super::{Composed, NAME, World};
-use crate::support::cluster_api::admits;
+use crate::support::{caas, cluster_api, osac};
 
 impl World {
     /// One round of provider-kubernetes over both Objects.
     pub fn provider(&mut self) {
         self.provide_node_pools();
-        for name in ["ec", "claim", "cluster", "topology"] {
+        self.look_at_hosted();
+        self.provide_brought();
+        for name in ["ec", "claim", "cluster", "topology", "order", "instance"] {
             let Some(mut writer) = self.objects.remove(name) else { continue };
             let deleting = !writer.object["metadata"]["deletionTimestamp"].is_null();
             if !deleting {
@@ -24,12 +26,14 @@ impl World {
             self.reconcile_credentials(&mut credentials);
             self.objects.insert("credentials".into(), credentials);
         }
+        self.deliver();
     }
 
     fn reconcile_writer(&mut self, object: &mut Value) {
         let manifest = object["spec"]["forProvider"]["manifest"].clone();
         let policies = &object["spec"]["managementPolicies"];
         let full = *policies == json!(["*"]);
+        let creates = full || *policies == json!(["Observe", "Create", "Delete"]);
         let pin = manifest["metadata"]["uid"].clone();
         self.stays_in_place(object);
         if !self.reachable {
@@ -43,7 +47,7 @@ impl World {
                 return synced(object, Some("observe failed: external resource does not exist"));
             }
             finalize(object);
-            if !full {
+            if !creates {
                 return synced(object, None);
             }
             object["metadata"]["annotations"]["crossplane.io/external-create-pending"] = json!(self.now);
@@ -72,28 +76,36 @@ impl World {
             );
             return synced(object, Some(&words));
         }
+        if let Some(words) = refused(object) {
+            return synced(object, Some(&words));
+        }
         finalize(object);
         if !full {
             return synced(object, None);
         }
         let uid = remote["metadata"]["uid"].clone();
         // Server-side apply leaves to others what is theirs.
-        let written = ["namespace", "dns", "controlPlaneEndpoint"]
+        let written = ["namespace", "dns", "controlPlaneEndpoint", "others"]
             .map(|member| (member, remote["spec"][member].clone()));
         let generation = remote["metadata"]["generation"].as_i64().unwrap_or(1);
         let before = std::mem::replace(&mut remote["spec"], manifest["spec"].clone());
         for (member, value) in written.into_iter().filter(|(_, value)| !value.is_null()) {
             remote["spec"][member] = value;
         }
-        let theirs = [ours::CREDENTIALS_REVISION, ours::DIAGNOSTICS, ours::STATUS]
+        let theirs = [ours::CREDENTIALS_MODE, ours::CREDENTIALS_REVISION, ours::DIAGNOSTICS, ours::STATUS]
             .map(|key| (key, remote["metadata"]["annotations"][key].clone()));
         let deleted = remote["metadata"]["deletionTimestamp"].clone();
+        let written = remote["metadata"]["managedFields"].clone();
         remote["metadata"] = manifest["metadata"].clone();
         remote["metadata"]["uid"] = uid;
-        admits(&before, &remote["spec"]);
+        cluster_api::admits(&before, &remote["spec"]);
+        osac::admits(&before, &remote["spec"]);
+        caas::admits(remote, &before, &remote["spec"]);
         remote["metadata"]["generation"] = json!(generation + i64::from(before != remote["spec"]));
-        if !deleted.is_null() {
-            remote["metadata"]["deletionTimestamp"] = deleted;
+        for (field, value) in [("deletionTimestamp", deleted), ("managedFields", written)] {
+            if !value.is_null() {
+                remote["metadata"][field] = value;
+            }
         }
         for (key, value) in theirs.into_iter().filter(|(_, value)| !value.is_null()) {
             remote["metadata"]["annotations"][key] = value;
@@ -136,6 +148,15 @@ impl World {
         credentials.details.insert("kubeAdminPassword".into(), password.clone());
         synced(object, None);
     }
+}
+
+/// An apply takes away what the manifest does not name any more, and nothing that we make can be without all of its spec.
+pub fn refused(object: &Value) -> Option<String> {
+    let bare =
+        object["spec"]["forProvider"]["manifest"]["spec"].as_object().is_none_or(serde_json::Map::is_empty);
+    bare.then(|| {
+        format!("observe failed: cannot get desired state: cannot dry run SSA: X \"{NAME}\" is invalid: spec: Required value")
+    })
 }
 
 /// Setting its finalizer makes provider-kubernetes forget what it has observed in the same round.

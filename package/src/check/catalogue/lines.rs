@@ -7,7 +7,7 @@ use serde_saphyr::Spanned;
 use testplatform_apis::template::parameter::under;
 
 /// The lines of a document.
-pub(super) struct Lines(Option<Node>);
+pub(crate) struct Lines(Option<Node>);
 
 enum Node {
     Map(Vec<(String, u64, Node)>),

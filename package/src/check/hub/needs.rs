@@ -7,13 +7,19 @@ use testplatform_apis::{
     template::Backend,
 };
 
-/// What clusters are made of on a hub.
+mod inside;
+
+/// What a hub is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Subject {
     /// Claims with `ciOperator`.
     EphemeralCluster,
     /// Claims with `clusterClaim`.
     ClusterClaim,
+    /// Claims with `clusterClaim` that bring their own credentials.
+    Byoc,
+    /// `Namespace` claims.
+    Space,
     /// Claims with `template`.
     Template(Backend),
 }
@@ -26,23 +32,34 @@ const EPHEMERAL_CLUSTER: Kind = Kind {
 };
 const CLUSTER_CLAIM: Kind =
     Kind { group: "hive.openshift.io", versions: &["v1"], kind: "ClusterClaim", plural: "clusterclaims" };
+const CLUSTER_POOL: Kind =
+    Kind { group: "hive.openshift.io", versions: &["v1"], kind: "ClusterPool", plural: "clusterpools" };
 
 impl Subject {
     /// All of them.
-    pub const EVERY: [Self; 6] = [
+    pub const EVERY: [Self; 8] = [
         Self::EphemeralCluster,
         Self::ClusterClaim,
+        Self::Byoc,
+        Self::Space,
         Self::Template(Backend::HyperShift),
         Self::Template(Backend::ClusterApi),
         Self::Template(Backend::Caas),
         Self::Template(Backend::Osac),
     ];
 
+    /// Those that are looked at although nobody names them: what a hub serves tells whether they concern it.
+    pub fn unnamed() -> Vec<Self> {
+        Self::EVERY.into_iter().filter(|subject| !subject.must_be_named()).collect()
+    }
+
     /// The word for it on the command line.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::EphemeralCluster => "ephemeral-cluster",
             Self::ClusterClaim => "cluster-claim",
+            Self::Byoc => "byoc",
+            Self::Space => "space",
             Self::Template(backend) => backend.as_str(),
         }
     }
@@ -57,12 +74,22 @@ impl Subject {
         found.ok_or_else(|| format!("expected one of {words}"))
     }
 
-    /// The block of the claim.
-    pub const fn block(self) -> &'static str {
+    /// Whether what a hub serves does not tell that it is meant to be for this.
+    pub const fn must_be_named(self) -> bool {
         match self {
-            Self::EphemeralCluster => "ciOperator",
-            Self::ClusterClaim => "clusterClaim",
-            Self::Template(_) => "template",
+            Self::Byoc | Self::Space => true,
+            Self::EphemeralCluster | Self::ClusterClaim | Self::Template(_) => false,
+        }
+    }
+
+    /// The claims that it is for: by their block, or their kind.
+    pub const fn claims(self) -> &'static str {
+        match self {
+            Self::EphemeralCluster => "`ciOperator`",
+            Self::ClusterClaim => "`clusterClaim`",
+            Self::Byoc => "`clusterClaim` and `byoc`",
+            Self::Space => "kind `Namespace`",
+            Self::Template(_) => "`template`",
         }
     }
 
@@ -71,17 +98,28 @@ impl Subject {
         match self {
             Self::EphemeralCluster => vec![EPHEMERAL_CLUSTER],
             Self::ClusterClaim => vec![CLUSTER_CLAIM],
+            Self::Byoc => vec![CLUSTER_CLAIM, CLUSTER_POOL],
+            Self::Space => vec![],
             Self::Template(backend) => backend.kinds(),
         }
     }
 
-    /// The namespace in which they are written, unless somebody says otherwise.
-    pub const fn namespace(self) -> &'static str {
+    /// The kinds that are only watched beside those.
+    pub fn watched_kinds(self) -> Vec<Kind> {
         match self {
-            Self::EphemeralCluster => "ephemeral-cluster",
-            Self::ClusterClaim => "cluster-pools",
-            Self::Template(Backend::HyperShift | Backend::ClusterApi | Backend::Caas) => "clusters",
-            Self::Template(Backend::Osac) => "osac-orders",
+            Self::EphemeralCluster | Self::ClusterClaim | Self::Byoc | Self::Space => vec![],
+            Self::Template(backend) => backend.watched_kinds(),
+        }
+    }
+
+    /// The namespace in which they are written, unless somebody says otherwise. None: each claim has one of its own.
+    pub const fn namespace(self) -> Option<&'static str> {
+        match self {
+            Self::EphemeralCluster => Some("ephemeral-cluster"),
+            Self::ClusterClaim => Some("cluster-pools"),
+            Self::Byoc | Self::Space => None,
+            Self::Template(Backend::HyperShift | Backend::ClusterApi | Backend::Caas) => Some("clusters"),
+            Self::Template(Backend::Osac) => Some("osac-orders"),
         }
     }
 
@@ -89,7 +127,8 @@ impl Subject {
     pub const fn credentials(self) -> &'static str {
         match self {
             Self::EphemeralCluster => "ephemeral-cluster",
-            Self::ClusterClaim | Self::Template(_) => "testplatform-credentials",
+            Self::Space => "testplatform-spaces",
+            Self::ClusterClaim | Self::Byoc | Self::Template(_) => "testplatform-credentials",
         }
     }
 }
@@ -103,7 +142,7 @@ pub struct Right {
     pub group: &'static str,
     /// The resource.
     pub resource: &'static str,
-    /// The namespace; none: in every one.
+    /// The namespace; none: in every one, or in none.
     pub namespace: Option<String>,
     /// Only the object of this name.
     pub name: Option<&'static str>,
@@ -119,6 +158,7 @@ impl fmt::Display for Right {
         }
         match namespace {
             Some(namespace) => write!(f, " in {namespace}"),
+            None if matches!(*resource, "namespaces" | "clusterroles") => Ok(()),
             None => f.write_str(" in every namespace"),
         }
     }
@@ -153,7 +193,7 @@ pub struct Plan {
 impl Default for Plan {
     fn default() -> Self {
         Self {
-            subjects: Subject::EVERY.into(),
+            subjects: Subject::unnamed(),
             named: false,
             elsewhere: BTreeMap::new(),
             credentials: None,
@@ -169,10 +209,20 @@ pub const READS: [&str; 2] = ["get", "patch"];
 /// What a watch takes.
 pub const WATCHES: [&str; 2] = ["list", "watch"];
 
+fn right(
+    verb: &'static str,
+    group: &'static str,
+    resource: &'static str,
+    namespace: Option<&str>,
+    name: Option<&'static str>,
+) -> Right {
+    Right { verb, group, resource, namespace: namespace.map(str::to_owned), name }
+}
+
 impl Plan {
     /// Where objects of a subject go.
-    pub fn namespace(&self, subject: Subject) -> &str {
-        self.elsewhere.get(&subject).map_or_else(|| subject.namespace(), String::as_str)
+    pub fn namespace(&self, subject: Subject) -> Option<&str> {
+        self.elsewhere.get(&subject).map(String::as_str).or(subject.namespace())
     }
 
     /// Where credentials of a subject are published.
@@ -182,7 +232,8 @@ impl Plan {
 
     /// The namespaces that have to be there.
     pub fn namespaces(&self, subject: Subject) -> Vec<&str> {
-        let mut all = vec![self.namespace(subject), self.credentials(subject)];
+        let mut all: Vec<&str> = self.namespace(subject).into_iter().collect();
+        all.push(self.credentials(subject));
         all.extend(matches!(subject, Subject::Template(_)).then_some(self.facts.as_str()));
         all.dedup();
         all
@@ -190,25 +241,31 @@ impl Plan {
 
     /// The rights that are needed.
     pub fn needs(&self, subject: Subject) -> Vec<Need> {
-        let right = |verb, group, resource, namespace: Option<&str>, name| Right {
-            verb,
-            group,
-            resource,
-            namespace: namespace.map(str::to_owned),
-            name,
+        let mut needs = match subject {
+            Subject::Byoc => inside::byoc(),
+            Subject::Space => inside::spaces(),
+            Subject::EphemeralCluster | Subject::ClusterClaim | Subject::Template(_) => vec![],
         };
-        let mut needs = Vec::new();
         for kind in subject.kinds() {
-            let namespace = Some(self.namespace(subject));
+            let namespace = self.namespace(subject);
             needs.extend(WRITES.map(|verb| Need {
                 right: right(verb, kind.group, kind.plural, namespace, None),
                 advised: false,
                 why: "clusters are asked for, followed and taken away by it",
             }));
-            needs.extend(WATCHES.map(|verb| Need {
+            // A pool for one cluster does not change after it was made.
+            let watches = WATCHES.into_iter().filter(|_| kind.plural != CLUSTER_POOL.plural);
+            needs.extend(watches.map(|verb| Need {
                 right: right(verb, kind.group, kind.plural, None, None),
                 advised: true,
                 why: "without it provider-kubernetes polls, every 30 seconds to 10 minutes",
+            }));
+        }
+        for kind in subject.watched_kinds() {
+            needs.extend(READS.into_iter().chain(WATCHES).map(|verb| Need {
+                right: right(verb, kind.group, kind.plural, None, None),
+                advised: true,
+                why: "without it the addresses, version and nodes of clusters are unknown, and whether they are degraded",
             }));
         }
         let credentials = Some(self.credentials(subject));
@@ -217,6 +274,17 @@ impl Plan {
             advised: false,
             why: "credentials are read, by a dry run of a patch",
         }));
+        if subject == Subject::Template(Backend::Caas) {
+            let behind = Backend::HyperShift.cluster_kind();
+            let namespace = self.namespace(Subject::Template(Backend::HyperShift));
+            let reads = READS.map(|verb| right(verb, behind.group, behind.plural, namespace, None));
+            let watches = WATCHES.map(|verb| right(verb, behind.group, behind.plural, None, None));
+            needs.extend(reads.into_iter().chain(watches).map(|right| Need {
+                right,
+                advised: true,
+                why: "templates with `observes` look at the HostedCluster of their chart",
+            }));
+        }
         if let Subject::Template(_) = subject {
             needs.extend(READS.map(|verb| Need {
                 right: right(verb, "", "configmaps", Some(&self.facts), Some(CONFIG_MAP)),

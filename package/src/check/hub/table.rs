@@ -1,7 +1,6 @@
 //! The table of what hubs need, in the guide to installing.
 
-use super::needs::{Plan, READS, Subject, WATCHES, WRITES};
-use testplatform_apis::hub::CONFIG_MAP;
+use super::needs::{Plan, Right, Subject};
 
 /// The lines between which the table stands.
 const MARKS: [&str; 2] = [
@@ -17,31 +16,63 @@ pub fn table() -> String {
          | --- | --- | --- | --- | --- |\n",
     );
     for subject in Subject::EVERY {
-        let kinds = subject.kinds();
-        let all = |of: &dyn Fn(&testplatform_apis::hub::Kind) -> String| {
-            kinds.iter().map(of).collect::<Vec<_>>().join(", ")
+        let served = subject.kinds().into_iter();
+        let served: Vec<String> = served
+            .map(|kind| format!("`{}.{}` {}", kind.plural, kind.group, kind.versions.join(" or ")))
+            .collect();
+        let needs = plan.needs(subject);
+        let of = |advised: bool, somewhere: &dyn Fn(&Right) -> bool| {
+            rights(needs.iter().filter(|n| n.advised == advised && somewhere(&n.right)).map(|n| &n.right))
         };
-        let served = all(&|kind| format!("`{}.{}` {}", kind.plural, kind.group, kind.versions.join(" or ")));
-        let plurals = all(&|kind| kind.plural.to_owned());
-        let mut rights = vec![
-            format!("{} {plurals} in `{}`", WRITES.join(", "), plan.namespace(subject)),
-            format!("{} secrets in `{}`", READS.join(", "), plan.credentials(subject)),
+        let mut here = of(false, &|_| true);
+        here.extend(
+            of(true, &|right| right.namespace.is_some()).into_iter().map(|text| format!("advised: {text}")),
+        );
+        let everywhere = of(true, &|right| right.namespace.is_none());
+        let cells = [
+            subject.as_str().to_owned(),
+            subject.claims().to_owned(),
+            served.join(", "),
+            here.join("; "),
+            everywhere.join("; "),
         ];
-        if let Subject::Template(_) = subject {
-            rights.push(format!(
-                "advised: {} configmap `{CONFIG_MAP}` in `{}`",
-                READS.join(", "),
-                plan.facts
-            ));
-        }
-        let (word, block) = (subject.as_str(), subject.block());
-        let watched = format!("{} {plurals}", WATCHES.join(", "));
-        let cells = [word.to_owned(), format!("`{block}`"), served, rights.join("; "), watched];
         out.push_str("| ");
         out.push_str(&cells.join(" | "));
         out.push_str(" |\n");
     }
     out
+}
+
+/// In words, what takes the same verbs in the same place together.
+fn rights<'r>(rights: impl Iterator<Item = &'r Right>) -> Vec<String> {
+    let mut verbs: Vec<(&Right, Vec<&str>)> = Vec::new();
+    for right in rights {
+        match verbs.iter_mut().find(|(known, _)| is_same_thing(known, right)) {
+            Some((_, verbs)) => verbs.push(right.verb),
+            None => verbs.push((right, vec![right.verb])),
+        }
+    }
+    let mut places: Vec<(Vec<&str>, &Option<String>, Vec<String>)> = Vec::new();
+    for (Right { resource, namespace, name, .. }, verbs) in verbs {
+        let what = match name {
+            Some(name) => format!("{} `{name}`", resource.trim_end_matches('s')),
+            None => (*resource).to_owned(),
+        };
+        match places.iter_mut().find(|(known, place, _)| *known == verbs && *place == namespace) {
+            Some((_, _, all)) => all.push(what),
+            None => places.push((verbs, namespace, vec![what])),
+        }
+    }
+    let words = |(verbs, namespace, all): (Vec<&str>, &Option<String>, Vec<String>)| {
+        let place = namespace.as_ref().map(|namespace| format!(" in `{namespace}`")).unwrap_or_default();
+        format!("{} {}{place}", verbs.join(", "), all.join(", "))
+    };
+    places.into_iter().map(words).collect()
+}
+
+fn is_same_thing(one: &Right, other: &Right) -> bool {
+    let key = |right: &Right| (right.group, right.resource, right.name);
+    key(one) == key(other) && one.namespace == other.namespace
 }
 
 /// A guide with the table of today. None: it has no place for one.

@@ -1,10 +1,7 @@
 //! `Cluster`, `cluster.x-k8s.io`. Its kubeconfig is there as soon as its endpoint is known, long before anything answers. There is no
 //! password.
 
-use testplatform_apis::{
-    foreign::meta::{ObservedCondition, condition},
-    template::Backend,
-};
+use testplatform_apis::{foreign::meta::ObservedCondition, template::Backend};
 
 use super::{Kind, Password, Place};
 use crate::{clusters::object, publish::Key};
@@ -12,10 +9,8 @@ use crate::{clusters::object, publish::Key};
 /// The table.
 pub(super) struct Cluster;
 
-/// `v1beta2`: its API answers.
+/// Its API answers.
 const CONTROL_PLANE_AVAILABLE: &str = "ControlPlaneAvailable";
-/// `v1beta1`, where it does not say the other.
-const CONTROL_PLANE_READY: &str = "ControlPlaneReady";
 
 impl Kind for Cluster {
     fn backend(&self) -> Backend {
@@ -23,14 +18,11 @@ impl Kind for Cluster {
     }
 
     fn conditions(&self) -> &'static [&'static str] {
-        &[CONTROL_PLANE_AVAILABLE, CONTROL_PLANE_READY]
+        &[CONTROL_PLANE_AVAILABLE]
     }
 
     fn runs(&self, holder: &object::Cluster) -> Result<(), &'static str> {
-        let later = holder.status.value.later.as_ref();
-        let later = later.and_then(|later| condition(&later.conditions, CONTROL_PLANE_AVAILABLE));
-        let said = holder.condition(CONTROL_PLANE_AVAILABLE).or(later);
-        let said = said.or_else(|| holder.condition(CONTROL_PLANE_READY));
+        let said = holder.condition(CONTROL_PLANE_AVAILABLE);
         said.is_some_and(ObservedCondition::is_true)
             .then_some(())
             .ok_or("the Cluster does not say yet that its control plane is available")

@@ -1,7 +1,10 @@
 //! `ClusterOrder`, `osac.openshift.io`. It becomes a HostedCluster in a namespace of its own, which has the credentials; what it says of
 //! that itself is never taken back.
 
-use testplatform_apis::template::Backend;
+use testplatform_apis::{
+    foreign::osac::conditions::{CLUSTER_AVAILABLE, CONTROL_PLANE_AVAILABLE},
+    template::Backend,
+};
 
 use super::{Holder, Kind, Place, hypershift::HostedCluster};
 use crate::clusters::object::Cluster;
@@ -14,8 +17,9 @@ impl Kind for ClusterOrder {
         Backend::Osac
     }
 
+    /// Not believed: but when they turn, what is behind the order, which is not watched, is worth a look.
     fn conditions(&self) -> &'static [&'static str] {
-        &[]
+        &[CONTROL_PLANE_AVAILABLE, CLUSTER_AVAILABLE]
     }
 
     fn holder<'a>(&self, object: &'a Cluster) -> Holder<'a> {

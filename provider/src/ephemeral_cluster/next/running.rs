@@ -1,7 +1,7 @@
 //! A job under way whose end has not begun: its credentials, and the deadlines that begin it.
 
 use jiff::SignedDuration;
-use testplatform_apis::names::ours;
+use testplatform_apis::{account::Mode, names::ours};
 
 use super::{
     Ending, duration,
@@ -12,6 +12,7 @@ use super::{
     provision_deadline,
 };
 use crate::{
+    account::stamp::Stamp,
     ephemeral_cluster::{
         conditions::{CLUSTER_READY, CREDENTIALS_IN_SYNC, Is, Reason, find, whole_seconds},
         credentials::Published,
@@ -24,11 +25,20 @@ use crate::{
     step::Action,
 };
 
+/// A token that became due between two looks at the clock.
+const SOON: SignedDuration = SignedDuration::from_secs(1);
 /// How long the Secret may take to be written, where that is all that is missing at the deadline.
 const PUBLISHING: SignedDuration = SignedDuration::from_mins(1);
 
 /// Looks at the job. The end, if it begins now.
 pub fn next(pass: &mut Pass<'_>, job: &Job) -> Option<Ending> {
+    let ending = ending(pass, job)?;
+    // A cluster that does not answer must not keep its own end from being begun.
+    pass.actions.retain(|action| !matches!(action, Action::IssueCredentials(_)));
+    Some(ending)
+}
+
+fn ending(pass: &mut Pass<'_>, job: &Job) -> Option<Ending> {
     let mut patience = SignedDuration::ZERO;
     if is_for_another(pass.object, &job.prow_job) {
         mismatched(pass);
@@ -70,10 +80,17 @@ fn mismatched(pass: &mut Pass<'_>) {
 /// Whether the first credentials are being published in this pass.
 fn observe(pass: &mut Pass<'_>, job: &Job) -> bool {
     let mut publishing = false;
-    match compare(&job.site, &pass.world.published) {
+    let publication = compare(&job.site, &pass.world.published);
+    // A token goes stale although nothing happens.
+    if let (Publication::InSync, Some(stamp)) = (&publication, Stamp::of(&pass.world.published))
+        && pass.due(stamp.due())
+    {
+        pass.again_in(SOON);
+    }
+    match publication {
         Publication::InSync => ready(pass),
-        Publication::Publish(credentials) => {
-            pass.actions.push(Action::PublishCredentials(credentials));
+        publication @ (Publication::Publish(_) | Publication::Issue(_)) => {
+            pass.actions.extend(written(publication));
             if was_ready(pass) {
                 ready(pass);
             } else {
@@ -97,8 +114,21 @@ fn observe(pass: &mut Pass<'_>, job: &Job) -> bool {
         && published
     {
         pass.annotate(ours::CREDENTIALS_REVISION, revision);
+        // Whoever asked for it takes nothing up before this is said.
+        if Stamp::of(&pass.world.published).is_some() {
+            pass.annotate(ours::CREDENTIALS_MODE, Mode::ServiceAccount.as_str());
+        }
     }
     publishing
+}
+
+/// The action that writes them.
+fn written(publication: Publication) -> Option<Action> {
+    match publication {
+        Publication::Publish(credentials) => Some(Action::PublishCredentials(credentials)),
+        Publication::Issue(issue) => Some(Action::IssueCredentials(issue)),
+        Publication::InSync | Publication::NotNow(..) => None,
+    }
 }
 
 fn ready(pass: &mut Pass<'_>) {

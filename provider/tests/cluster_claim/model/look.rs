@@ -65,6 +65,7 @@ pub(super) fn decide(state: &mut State) {
                     kubeconfig: kubeconfig.parse().unwrap(),
                 })
             }
+            Action::Issue(_) => panic!("nobody wished for a ServiceAccount"),
             Action::Withdraw => Some(Write::Withdraw),
             Action::Resume { .. } | Action::Emit(_) => None,
         })

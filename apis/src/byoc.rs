@@ -1,0 +1,332 @@
+//! Bring your own credentials: a cluster in the tenant's own cloud account, made by a hub's Hive with Secrets of the tenant's namespace.
+//!
+//! What both ends know of it: the function writes the [`Parcel`]s into a ConfigMap of the claim's own namespace on the hub, the provider that
+//! carries the Secrets there reads them, and answers with a [`Report`] in an annotation of that ConfigMap. Nothing here ever holds what is in
+//! a Secret.
+
+use std::collections::BTreeMap;
+
+use kube::KubeSchema;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::names::ObjectName;
+
+/// Refusal of it beside another block.
+pub const BESIDE_CLUSTER_CLAIM: &str =
+    "byoc is served beside clusterClaim alone; remove it, or ask by clusterClaim";
+/// Refusal of a change.
+pub const BYOC_IMMUTABLE: &str =
+    "byoc cannot be changed, since the cluster is made with it once; create a new claim for another cluster";
+/// Refusal of a key of SSH.
+pub const NO_SSH_KEY: &str = "sshKeySecretRef is not served: Hive's pools take no SSH key";
+/// Refusal of an install-config: the installer runs on the hub, and goes wherever such a text sends it.
+pub const NO_INSTALL_CONFIG: &str = "installConfigSecretRef is not served: Hive's installer would run on the hub with whatever it says; leave it out";
+/// Refusal of no platform, or of several.
+pub const ONE_PLATFORM: &str = "set exactly one of aws, azure and gcp";
+/// Refusal of what is no region.
+pub const REGION_RULE: &str =
+    "region must be of lower-case letters, digits and -, at most 63, such as us-east-1";
+/// Refusal of what is no resource group.
+pub const RESOURCE_GROUP_RULE: &str =
+    "baseDomainResourceGroupName must be of letters, digits, - . _ ( and ), at most 90";
+/// Refusal of what is no domain.
+pub const DOMAIN_RULE: &str = "baseDomain must be a DNS domain such as ci.example.com";
+/// Refusal of what is no name of a Secret.
+pub const SECRET_RULE: &str = "name must be an RFC 1123 subdomain of at most 253 characters";
+
+/// Label on the claim's namespace on the hub: `true`.
+pub const LABEL: &str = "testplatform.ci.openshift.org/byoc";
+/// The ConfigMap in the claim's namespace on the hub which says what is to be carried there.
+pub const REQUEST: &str = "testplatform-byoc";
+/// The ClusterRole on the hub with which the carrier is let into that namespace.
+pub const CARRIER_ROLE: &str = "testplatform-byoc-carrier";
+/// Key of the ConfigMap: namespace of the claim, from which the Secrets come.
+pub const TENANT: &str = "tenant";
+/// Key of the ConfigMap: name of the composite.
+pub const COMPOSITE: &str = "composite";
+/// Key of the ConfigMap: the [`Parcel`]s, JSON.
+pub const PARCELS: &str = "parcels";
+
+/// A cluster in the tenant's own cloud account, made with Secrets of this namespace.
+#[derive(KubeSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[x_kube(validation = Rule::new("!has(self.sshKeySecretRef)").message(NO_SSH_KEY))]
+#[x_kube(validation = Rule::new("!has(self.installConfigSecretRef)").message(NO_INSTALL_CONFIG))]
+pub struct Byoc {
+    /// Where the cluster is made: exactly one of the clouds.
+    pub platform: Platform,
+
+    /// DNS domain below which the cluster is, in the tenant's own account.
+    #[schemars(length(min = 1, max = 253))]
+    pub base_domain: String,
+
+    /// Secret of this namespace with the credentials for the cloud: keys `aws_access_key_id` and `aws_secret_access_key` for aws,
+    /// osServicePrincipal.json for azure, osServiceAccount.json (a key of a service account) for gcp. No other key is carried to the hub. The
+    /// cluster is destroyed with them too: they must stay valid until the claim is Deprovisioned.
+    pub credentials_secret_ref: SecretRef,
+
+    /// Secret of this namespace with a pull secret, key .dockerconfigjson. If not set, the hub's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pull_secret_ref: Option<SecretRef>,
+
+    /// Not served, and refused: Hive's pools take no SSH key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ssh_key_secret_ref: Option<SecretRef>,
+
+    /// Not served, and refused: Hive's installer would run on the hub with whatever it says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub install_config_secret_ref: Option<SecretRef>,
+}
+
+/// The cloud of a cluster that is made with credentials of its tenant.
+#[derive(KubeSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[x_kube(validation = Rule::new("[has(self.aws), has(self.azure), has(self.gcp)].exists_one(set, set)").message(ONE_PLATFORM))]
+pub struct Platform {
+    /// Amazon, in one of its regions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aws: Option<Region>,
+    /// Azure, in one of its regions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub azure: Option<Azure>,
+    /// Google, in one of its regions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gcp: Option<Region>,
+}
+
+/// A region of a cloud.
+#[derive(KubeSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Region {
+    /// The region, such as us-east-1.
+    #[schemars(length(min = 1, max = 63))]
+    #[x_kube(validation = Rule::new("self.matches('^[-a-z0-9]+$')").message(REGION_RULE))]
+    pub region: String,
+}
+
+/// A region of Azure.
+#[derive(KubeSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Azure {
+    /// The region, such as eastus.
+    #[schemars(length(min = 1, max = 63))]
+    #[x_kube(validation = Rule::new("self.matches('^[-a-z0-9]+$')").message(REGION_RULE))]
+    pub region: String,
+    /// Resource group with the DNS zone of the domain.
+    #[schemars(length(min = 1, max = 90))]
+    #[x_kube(validation = Rule::new("self.matches('^[-A-Za-z0-9._()]+$')").message(RESOURCE_GROUP_RULE))]
+    pub base_domain_resource_group_name: String,
+}
+
+/// A Secret by name.
+#[derive(JsonSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SecretRef {
+    /// Name of a Secret in the claim's namespace.
+    #[schemars(length(min = 1, max = 253))]
+    pub name: String,
+}
+
+/// One Secret on its way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Parcel {
+    /// The field of `byoc` that names it.
+    pub field: String,
+    /// Name of the Secret in the claim's namespace.
+    pub from: String,
+    /// Name of the Secret on the hub.
+    pub to: String,
+    /// The keys that are carried: all of them, and nothing else.
+    pub keys: Vec<String>,
+}
+
+/// What became of a Secret on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Fate {
+    /// It is on the hub as it is in the claim's namespace.
+    Carried,
+    /// The carrier may not read it.
+    Forbidden,
+    /// There is none of its name.
+    NotFound,
+    /// It lacks a key, or what is in one is not what may be carried.
+    KeyMissing,
+}
+
+impl Fate {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Carried, Self::Forbidden, Self::NotFound, Self::KeyMissing];
+
+    /// The word, as it is on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Carried => "Carried",
+            Self::Forbidden => "Forbidden",
+            Self::NotFound => "NotFound",
+            Self::KeyMissing => "KeyMissing",
+        }
+    }
+}
+
+/// What the carrier tells, in annotation [`ours::BYOC_REPORT`](crate::names::ours::BYOC_REPORT) of the ConfigMap. Equal values are equal text.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Report {
+    /// Whether every Secret was carried at least once: the cluster can be made.
+    pub carried: bool,
+    /// How each stands now, by the field that names it.
+    pub secrets: BTreeMap<String, Fate>,
+    /// What is wrong with what is in them, by the same field, where more is to be said than that a key is missing. Never what is in them.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub words: BTreeMap<String, String>,
+    /// Why nothing at all is carried.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
+}
+
+impl Report {
+    /// Reads the annotation, forgivingly: a word that is not known counts as not said. None: it is no report.
+    pub fn read(annotation: &str) -> Option<Self> {
+        let value: Value = serde_json::from_str(annotation).ok()?;
+        let said = value["secrets"].as_object()?;
+        let fate = |word: &Value| Fate::ALL.into_iter().find(|fate| word == fate.as_str());
+        let secrets = said.iter().filter_map(|(field, word)| Some((field.clone(), fate(word)?))).collect();
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        let words = value["words"].as_object().into_iter().flatten();
+        let words = words.filter_map(|(field, said)| Some((field.clone(), text(said)?))).collect();
+        Some(Self { carried: value["carried"] == true, secrets, words, refused: text(&value["refused"]) })
+    }
+
+    /// The text of the annotation.
+    ///
+    /// # Errors
+    /// None that is known: every field has a form in JSON.
+    pub fn write(&self) -> Result<String, serde_json::Error> {
+        serde_json::to_string(self)
+    }
+}
+
+/// A Secret that may be brought: the field, its name on the hub, and its keys where they do not depend on the cloud.
+const SECRETS: [(&str, &str, &str); 2] = [
+    ("credentialsSecretRef", "byoc-credentials", ""),
+    ("pullSecretRef", "byoc-pull-secret", ".dockerconfigjson"),
+];
+
+/// The fields that are refused, and why.
+const NOT_SERVED: [(&str, &str); 2] =
+    [("sshKeySecretRef", NO_SSH_KEY), ("installConfigSecretRef", NO_INSTALL_CONFIG)];
+
+/// The names of the Secrets on the hub.
+pub const ON_THE_HUB: [&str; 2] = [SECRETS[0].1, SECRETS[1].1];
+
+/// The clouds, and the keys of their credentials. Source: Hive's documentation, "Cloud credentials". What else Hive would read of such a
+/// Secret, such as `aws_config`, could make it run a program, and is never carried. Nor is a value as it is: the carrier judges it first.
+const CLOUDS: [(&str, &[&str]); 3] = [
+    ("aws", &["aws_access_key_id", "aws_secret_access_key"]),
+    ("azure", &["osServicePrincipal.json"]),
+    ("gcp", &["osServiceAccount.json"]),
+];
+
+/// Whether clusters can be made in a cloud with credentials that are brought along.
+pub fn is_cloud(name: &str) -> bool {
+    CLOUDS.iter().any(|(cloud, _)| *cloud == name)
+}
+
+/// The cloud that a block names, and what is in it.
+pub fn cloud(block: &Value) -> Option<(&'static str, &Value)> {
+    let (cloud, _) = CLOUDS.into_iter().find(|(cloud, _)| !block["platform"][*cloud].is_null())?;
+    Some((cloud, &block["platform"][cloud]))
+}
+
+/// The name on the hub of the Secret that a field names; none if the block does not set the field.
+pub fn on_the_hub(block: &Value, field: &str) -> Option<&'static str> {
+    block[field]["name"].as_str()?;
+    SECRETS.into_iter().find(|(known, ..)| *known == field).map(|(_, to, _)| to)
+}
+
+/// What is to be carried for a block without problems.
+pub fn parcels(block: &Value) -> Vec<Parcel> {
+    let of_cloud = CLOUDS.into_iter().find(|(cloud, _)| !block["platform"][*cloud].is_null());
+    let mut parcels = Vec::new();
+    for (field, to, key) in SECRETS {
+        let Some(from) = block[field]["name"].as_str() else { continue };
+        let keys = if key.is_empty() { of_cloud.map_or(&[][..], |(_, keys)| keys) } else { &[key][..] };
+        parcels.push(Parcel {
+            field: field.to_owned(),
+            from: from.to_owned(),
+            to: to.to_owned(),
+            keys: keys.iter().map(|key| (*key).to_owned()).collect(),
+        });
+    }
+    parcels
+}
+
+/// Everything that is wrong with a block, each with its path inside the block. The rules are those of the schema, which a file has not passed.
+pub fn problems(block: &Value) -> Vec<(String, String)> {
+    let mut found: Vec<(String, String)> = Vec::new();
+    let mut wrong = |path: &str, why: &str| found.push((path.to_owned(), why.to_owned()));
+    let Some(fields) = block.as_object() else {
+        wrong("", "is not an object");
+        return found;
+    };
+    let known = |field: &str| {
+        ["platform", "baseDomain"].contains(&field)
+            || NOT_SERVED.iter().any(|(f, _)| *f == field)
+            || SECRETS.iter().any(|(f, ..)| *f == field)
+    };
+    for field in fields.keys().filter(|field| !known(field)) {
+        wrong(field, "is not a field of byoc");
+    }
+    let set: Vec<&str> =
+        ["aws", "azure", "gcp"].into_iter().filter(|cloud| !block["platform"][*cloud].is_null()).collect();
+    match set.as_slice() {
+        [cloud] => {
+            let inside = &block["platform"][*cloud];
+            let text = |field: &str, max: usize, legal: fn(u8) -> bool| {
+                inside[field]
+                    .as_str()
+                    .is_some_and(|t| !t.is_empty() && t.len() <= max && t.bytes().all(legal))
+            };
+            let lower = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+            if !text("region", 63, lower) {
+                wrong(&format!("platform.{cloud}.region"), REGION_RULE);
+            }
+            let group = "baseDomainResourceGroupName";
+            let legal = |b: u8| b.is_ascii_alphanumeric() || b"-._()".contains(&b);
+            if *cloud == "azure" && !text(group, 90, legal) {
+                wrong("platform.azure.baseDomainResourceGroupName", RESOURCE_GROUP_RULE);
+            }
+            let more = inside.as_object().into_iter().flatten().map(|(field, _)| field.as_str());
+            for field in more.filter(|f| *f != "region" && !(*cloud == "azure" && *f == group)) {
+                wrong(&format!("platform.{cloud}.{field}"), "is not a field of it");
+            }
+        }
+        _ => wrong("platform", ONE_PLATFORM),
+    }
+    for cloud in block["platform"].as_object().into_iter().flatten().map(|(cloud, _)| cloud) {
+        if !is_cloud(cloud) {
+            wrong(&format!("platform.{cloud}"), "is not served; set exactly one of aws, azure and gcp");
+        }
+    }
+    if block["baseDomain"].as_str().is_none_or(|domain| ObjectName::try_from(domain).is_err()) {
+        wrong("baseDomain", DOMAIN_RULE);
+    }
+    for (field, why) in NOT_SERVED {
+        if !block[field].is_null() {
+            wrong(field, why);
+        }
+    }
+    for (field, ..) in SECRETS {
+        match &block[field] {
+            Value::Null if field == SECRETS[0].0 => {
+                wrong(field, "is missing: name the Secret with the credentials");
+            }
+            Value::Null => {}
+            reference => {
+                if reference["name"].as_str().is_none_or(|name| ObjectName::try_from(name).is_err()) {
+                    wrong(&format!("{field}.name"), SECRET_RULE);
+                }
+            }
+        }
+    }
+    found
+}

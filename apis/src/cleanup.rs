@@ -1,0 +1,71 @@
+//! `spec.cleanup`: a cluster that nobody needs any more, because the runs that it was made for are over.
+//!
+//! What both ends know of it. The provider beside the claims sees the runs, notes on the claim since when nobody needs its cluster
+//! ([`CLEANUP_SINCE`](crate::names::ours::CLEANUP_SINCE)), and when it is time sets `spec.tearDownCluster`; the function and the plugin only show
+//! that. The note is an annotation of the tenant's object, so it is data: it can make a cluster look as if it ended sooner, and never later.
+
+use jiff::Timestamp;
+use kube::KubeSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::duration::{DurationError, GoDuration};
+
+/// Refusal of a time that is no duration.
+pub const KEEP_RULE: &str = "keepForDebug must be a duration such as 30m or 1h30m; 0s keeps nothing";
+/// Refusal of a time for something that is not asked for.
+pub const KEEP_ALONE: &str =
+    "keepForDebug belongs to onOwnerCompletion; set that too, or remove keepForDebug";
+
+/// When a cluster counts as no longer needed.
+#[derive(KubeSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[x_kube(validation = Rule::new("!has(self.keepForDebug) || has(self.onOwnerCompletion)").message(KEEP_ALONE))]
+pub struct Cleanup {
+    /// Whether the cluster is destroyed once it is no longer needed: when every PipelineRun and TaskRun of Tekton that owns this object (by
+    /// metadata.ownerReferences) has completed or is gone, or when the claim has Failed. This object is not deleted; tearDownCluster is set on it.
+    /// One with tearDownCluster: false is left as it is. Without a PipelineRun or TaskRun among its owners only Failed counts. If not set, false.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_owner_completion: Option<bool>,
+
+    /// How long the cluster is kept after that, as a duration such as 30m, so that somebody can look at it. It makes no lifetime longer, and does
+    /// not keep what Failed, which the hub destroys by itself. May be changed at any time. If not set, 0s.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[x_kube(validation = Rule::new(NOT_NEGATIVE).message(KEEP_RULE))]
+    pub keep_for_debug: Option<GoDuration>,
+}
+
+/// Go's syntax first, without a sign; then `duration()` has to take it, too.
+const NOT_NEGATIVE: &str = "self.matches('^(([0-9]+([.][0-9]*)?|[.][0-9]+)(ns|us|µs|μs|ms|s|m|h))+$') && duration(self) >= duration('0s')";
+
+/// How long a cluster is kept that is no longer needed, by its claim's `spec`. None: this was not asked for.
+///
+/// # Errors
+/// If `spec.cleanup.keepForDebug` is no duration, or below zero: a file has passed no API server. Then nothing may be ended by it.
+pub fn kept(spec: &Value) -> Option<Result<GoDuration, DurationError>> {
+    let cleanup = &spec["cleanup"];
+    (cleanup["onOwnerCompletion"] == true).then(|| match &cleanup["keepForDebug"] {
+        Value::Null => Ok(GoDuration::ZERO),
+        Value::String(text) => match text.parse()? {
+            kept if kept < GoDuration::ZERO => Err(DurationError::Syntax(text.chars().take(40).collect())),
+            kept => Ok(kept),
+        },
+        other => Err(DurationError::Syntax(other.to_string().chars().take(40).collect())),
+    })
+}
+
+/// Reads a note. Only what [`note`] writes is taken.
+pub fn since(text: &str) -> Option<Timestamp> {
+    text.parse().ok().filter(|at| note(*at) == text)
+}
+
+/// A note: whole seconds, as Kubernetes has times.
+pub fn note(since: Timestamp) -> String {
+    Timestamp::from_second(since.as_second()).unwrap_or(since).to_string()
+}
+
+/// When a cluster ends because it is no longer needed; none while that is not so, or not known. `noted` is the annotation.
+pub fn due(spec: &Value, noted: Option<&str>) -> Option<Timestamp> {
+    let kept = kept(spec)?.ok()?;
+    since(noted?)?.checked_add(kept.get()).ok()
+}

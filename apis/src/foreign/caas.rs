@@ -1,0 +1,136 @@
+//! `ClusterTemplateInstance`, `clustertemplate.openshift.io/v1alpha1`. Source: stolostron/cluster-templates-operator, `api/v1alpha1`.
+
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{
+    meta::{Lenient, Metadata, ObservedCondition},
+    object::NameRef,
+};
+use crate::json;
+
+/// apiVersion.
+pub const API_VERSION: &str = "clustertemplate.openshift.io/v1alpha1";
+/// Kind.
+pub const KIND: &str = "ClusterTemplateInstance";
+
+/// What is read of a ClusterTemplateInstance.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(try_from = "Raw")]
+pub struct Instance {
+    /// Metadata.
+    pub metadata: Metadata,
+    /// When its status was last changed, as the API server notes it. The times of its conditions move with their status alone, and all
+    /// of them are False from birth on.
+    pub said_at: Option<Timestamp>,
+    /// Spec, whole: what it was made with is nowhere else once the writer is lost.
+    pub spec: Value,
+    /// Status.
+    pub status: Lenient<Status>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Raw {
+    metadata: Value,
+    spec: Value,
+    status: Lenient<Status>,
+}
+
+impl TryFrom<Raw> for Instance {
+    type Error = serde_json::Error;
+
+    fn try_from(Raw { metadata, spec, status }: Raw) -> Result<Self, serde_json::Error> {
+        let writes = metadata["managedFields"].as_array().into_iter().flatten();
+        let of_status = writes.filter(|write| write["subresource"] == "status");
+        let said_at = of_status.filter_map(|write| write["time"].as_str()?.parse().ok()).max();
+        let metadata = json::read::<Option<Metadata>>(metadata)?.unwrap_or_default();
+        Ok(Self { metadata, said_at, spec, status })
+    }
+}
+
+/// Parts of its `status`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Status {
+    /// How far it is, one of [`phases`]. Once it was `Ready`, it says so again and again, whatever has become of the cluster.
+    pub phase: String,
+    /// The same in a sentence.
+    pub message: String,
+    /// Conditions.
+    pub conditions: Vec<ObservedCondition>,
+    /// The Secret with the kubeconfig, beside it; named once all is there.
+    pub kubeconfig: Lenient<Option<NameRef>>,
+    /// Where its API is.
+    #[serde(rename = "apiServerURL")]
+    pub api_server_url: String,
+    /// Where its console is; only of a cluster that is registered.
+    #[serde(rename = "consoleURL")]
+    pub console_url: String,
+    /// What is set up in the cluster: name, status and message of each.
+    pub cluster_setup: Value,
+}
+
+/// Words of `status.phase` that tell more than the conditions.
+pub mod phases {
+    /// All is there, or was once.
+    pub const READY: &str = "Ready";
+    /// The Application of the cluster could not be asked for.
+    pub const DEFINITION_FAILED: &str = "ClusterDefinitionFailed";
+    /// The cluster is not there, and something is in the way.
+    pub const INSTALL_FAILED: &str = "ClusterInstallFailed";
+    /// Its API is not reached yet.
+    pub const LOGIN_PENDING: &str = "ClusterLoginPending";
+    /// Argo CD could not be told of it, for longer than a login is waited for.
+    pub const ARGO_FAILED: &str = "ArgoClusterFailed";
+    /// What is to be set up could not be asked for.
+    pub const SETUP_CREATE_FAILED: &str = "ClusterSetupCreateFailed";
+    /// What is to be set up has failed.
+    pub const SETUP_FAILED: &str = "ClusterSetupFailed";
+    /// What is to be set up is not well.
+    pub const SETUP_DEGRADED: &str = "ClusterSetupDegraded";
+    /// The cluster is there, and its Secrets could not be made.
+    pub const CREDENTIALS_FAILED: &str = "CredentialsFailed";
+    /// Whatever else failed.
+    pub const FAILED: &str = "Failed";
+    /// What failed in the registration of the cluster, which is tried again.
+    pub const REGISTRATION_FAILED: [&str; 3] =
+        ["ManagedClusterFailed", "ManagedClusterImportFailed", "KlusterletCreateFailed"];
+}
+
+/// Condition types, and the reasons of them that matter. All are False from birth on.
+pub mod conditions {
+    /// The cluster is there.
+    pub const INSTALLED: &str = "ClusterInstallSucceeded";
+    /// Reasons of `ClusterInstallSucceeded=False`: Argo CD cannot make what the template's chart asks for.
+    pub const APPLICATION_FAILS: [&str; 2] = ["ApplicationDegraded", "ApplicationError"];
+    /// So is what is set up in it. It is not looked at again once it was True.
+    pub const SET_UP: &str = "ClusterSetupSucceeded";
+    /// Reason of `ClusterSetupSucceeded=True`: nothing is to be set up.
+    pub const NOTHING_TO_SET_UP: &str = "ClusterSetupNotDefined";
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn it_is_known_when_its_status_changed() {
+        let write = |time: &str, subresource: &str| json!({ "time": time, "subresource": subresource });
+        let read = |fields: Value| -> Instance {
+            json::read(json!({ "metadata": { "name": "demo", "managedFields": fields } })).unwrap()
+        };
+        let instance = read(json!([
+            write("2026-11-21T10:00:00Z", "status"),
+            write("2026-11-21T10:05:00Z", "status"),
+            write("2026-11-21T10:09:00Z", ""),
+        ]));
+        assert_eq!(instance.said_at, Some("2026-11-21T10:05:00Z".parse().unwrap()));
+        assert_eq!(instance.metadata.name, "demo");
+        assert_eq!(read(json!([write("now", "status"), 7])).said_at, None);
+        assert_eq!(json::read::<Instance>(json!({})).unwrap().metadata, Metadata::default());
+    }
+}

@@ -1,0 +1,93 @@
+//! When nobody needs a cluster: what the schema refuses, and what both ends make of a claim.
+
+use rstest::rstest;
+use serde_json::{Value, json};
+use testplatform_apis::{
+    cleanup::{KEEP_ALONE, KEEP_RULE, due, kept, note, since},
+    duration::GoDuration,
+};
+
+use crate::support::{create, pooled, templated, update};
+
+fn claim(cleanup: &Value) -> Value {
+    json!({ "ciOperator": {}, "cleanup": cleanup })
+}
+
+fn says(answer: Result<(), Vec<String>>, wanted: &str) {
+    let complaints = answer.expect_err("accepted");
+    assert!(complaints.iter().any(|c| c == wanted), "none says {wanted:?}, but: {complaints:#?}");
+}
+
+#[test]
+fn it_may_be_asked_for_of_every_claim_at_any_time() {
+    for spec in [json!({ "ciOperator": {} }), pooled(), templated()] {
+        let mut asking = spec.clone();
+        asking["cleanup"] = json!({ "onOwnerCompletion": true, "keepForDebug": "45m" });
+        assert_eq!(create(&asking), Ok(()), "{spec}");
+        assert_eq!(update(&spec, &asking), Ok(()), "{spec}");
+        assert_eq!(update(&asking, &spec), Ok(()), "{spec}");
+    }
+    for cleanup in [json!({}), json!(null), json!({ "onOwnerCompletion": false, "keepForDebug": "1h" })] {
+        assert_eq!(create(&claim(&cleanup)), Ok(()), "{cleanup}");
+        assert_eq!(kept(&claim(&cleanup)), None);
+    }
+}
+
+/// What an API server refuses is not understood either, whoever wrote it.
+#[rstest]
+#[case(json!("soon"))]
+#[case(json!("-5m"))]
+#[case(json!("5"))]
+#[case(json!("1d"))]
+#[case(json!(""))]
+fn a_time_that_is_none_is_refused(#[case] wrong: Value) {
+    let spec = claim(&json!({ "onOwnerCompletion": true, "keepForDebug": wrong }));
+    says(create(&spec), &format!("spec.cleanup.keepForDebug: {KEEP_RULE}"));
+    assert!(kept(&spec).is_some_and(|kept| kept.is_err()), "{spec}");
+    assert_eq!(due(&spec, Some("2026-03-02T12:00:00Z")), None);
+}
+
+#[test]
+fn a_time_for_nothing_is_refused() {
+    says(create(&claim(&json!({ "keepForDebug": "5m" }))), &format!("spec.cleanup: {KEEP_ALONE}"));
+    assert!(create(&claim(&json!({ "onOwnerCompletion": "yes" }))).is_err());
+    assert_eq!(kept(&claim(&json!({ "onOwnerCompletion": "yes" }))), None);
+    assert!(
+        kept(&claim(&json!({ "onOwnerCompletion": true, "keepForDebug": 5 })))
+            .is_some_and(|kept| kept.is_err())
+    );
+}
+
+#[rstest]
+#[case("0s", 0)]
+#[case("90s", 90)]
+#[case("1.5h", 5400)]
+fn a_time_is_a_go_duration(#[case] text: &str, #[case] seconds: i64) {
+    let spec = claim(&json!({ "onOwnerCompletion": true, "keepForDebug": text }));
+    assert_eq!(create(&spec), Ok(()));
+    assert_eq!(kept(&spec), Some(Ok(GoDuration::from_secs(seconds))));
+}
+
+#[test]
+fn a_note_is_taken_as_it_is_written_and_no_other_way() {
+    let at = "2026-03-02T12:00:00.75Z".parse().unwrap();
+    assert_eq!(note(at), "2026-03-02T12:00:00Z");
+    assert_eq!(since(&note(at)).map(note), Some(note(at)));
+    for wrong in [
+        "",
+        "now",
+        "2026-03-02",
+        "2026-03-02 12:00:00Z",
+        "2026-03-02T12:00:00+00:00",
+        "2026-03-02T12:00:00.5Z",
+        " 2026-03-02T12:00:00Z",
+    ] {
+        assert_eq!(since(wrong), None, "{wrong}");
+    }
+    let spec = claim(&json!({ "onOwnerCompletion": true, "keepForDebug": "30m" }));
+    assert_eq!(due(&spec, Some(&note(at))), "2026-03-02T12:30:00Z".parse().ok());
+    assert_eq!(due(&spec, None), None);
+    assert_eq!(due(&json!({ "ciOperator": {} }), Some(&note(at))), None, "nobody asked");
+    let endless = claim(&json!({ "onOwnerCompletion": true, "keepForDebug": "2540400h" }));
+    assert_eq!(due(&endless, Some("9999-12-30T22:00:00Z")), None);
+}

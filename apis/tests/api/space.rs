@@ -1,0 +1,49 @@
+//! The definition of spaces: the incumbent's, and a status.
+
+use serde_json::{Value, json};
+use testplatform_apis::{
+    space::{self, SpacePhase, SpaceStatus},
+    xrd,
+};
+
+use super::support::{read_yaml, upstream};
+
+const XRD: &str = "xrds/xnamespaces.eaas.konflux-ci.dev.yaml";
+
+/// What cannot change on a definition that is in use is as it was; and what was accepted is accepted.
+#[test]
+fn the_definition_is_the_incumbents_with_a_status() {
+    let ours = xrd::space().unwrap();
+    let schema = ours.pointer("/spec/versions/0/schema/openAPIV3Schema").unwrap();
+    assert_eq!(schema["properties"].as_object().unwrap().keys().collect::<Vec<_>>(), ["status"]);
+    assert!(schema.get("required").is_none(), "a claim may leave out its spec");
+    assert!(ours["spec"].get("connectionSecretKeys").is_none(), "all keys pass");
+    let Some(directory) = upstream("comparison with the incumbent's definition of spaces") else { return };
+    let theirs = read_yaml(&directory.join(XRD));
+    assert_eq!(ours["metadata"], theirs["metadata"]);
+    for field in ["group", "names", "claimNames", "connectionSecretKeys"] {
+        assert_eq!(ours["spec"][field], theirs["spec"][field], "{field}");
+    }
+    let version =
+        |xrd: &Value| ["name", "served", "referenceable"].map(|f| xrd["spec"]["versions"][0][f].clone());
+    assert_eq!(version(&ours), version(&theirs));
+    assert_eq!(ours["spec"]["versions"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn every_field_of_the_status_is_declared() {
+    let status = SpaceStatus {
+        phase: Some(SpacePhase::Degraded),
+        message: Some("in words".into()),
+        namespace: Some("space".into()),
+    };
+    let xrd = xrd::space().unwrap();
+    let declared = xrd.pointer("/spec/versions/0/schema/openAPIV3Schema/properties/status").unwrap();
+    let written = serde_json::to_value(&status).unwrap();
+    let fields = |of: &Value| of.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    assert_eq!(fields(&written), fields(&declared["properties"]));
+    assert_eq!(declared["type"], "object");
+    assert_eq!(declared["properties"]["phase"]["enum"], json!(["Pending", "Ready", "Degraded"]));
+    assert_eq!(format!("{}.{}", space::SPACE_PLURAL, space::GROUP), "xnamespaces.eaas.konflux-ci.dev");
+    assert_eq!(space::API_VERSION, format!("{}/{}", space::GROUP, space::VERSION));
+}

@@ -1,0 +1,256 @@
+//! What is made on a hub for a claim that brings its own credentials, beside its ClusterClaim: a namespace of its own, a RoleBinding that lets
+//! the carrier in, a ConfigMap that tells the carrier what to bring and takes its answer, and a ClusterPool of size 0 that makes the one cluster.
+//!
+//! In this order: the namespace; once the hub has it, what the carrier needs; once the carrier has said that the Secrets are there, the pool; and
+//! once that is there the ClusterClaim. Going it is the reverse. The cluster ends with its ClusterClaim, and all of this leaves the desired state
+//! when nothing is left that costs money. The pool's Object depends on the namespace's, so provider-kubernetes deletes the namespace, and with it
+//! the Secrets, only once the pool is gone, which Hive holds until its last cluster is; also where the claim itself is deleted and nobody asks
+//! this function. What is in the namespace beside the pool is never deleted alone.
+//!
+//! Nothing of it changes once it was asked for: what is observed is repeated.
+
+use serde_json::{Map, Value, json};
+use testplatform_apis::{
+    byoc::{self, CARRIER_ROLE, COMPOSITE, Fate, LABEL, PARCELS, Report, TENANT},
+    condition::Request,
+    foreign::{cluster_pool, object},
+    names::{
+        ephemeral_cluster::{KONFLUX_CLUSTER, KONFLUX_TENANT},
+        ours,
+    },
+};
+
+use super::{Desired, object as composing};
+use crate::{
+    observed::{
+        Link, Observed,
+        brought::{ACCESS, BROUGHT, Home, NAMESPACE, POOL, REQUEST, home, report},
+    },
+    text::bounded,
+    validate::{Block, Remark, Validated},
+};
+
+const RBAC: &str = "rbac.authorization.k8s.io";
+
+/// Everything that is to exist now.
+pub(crate) fn resources(request: &Validated, observed: &Observed) -> Vec<Desired> {
+    let chosen = match &request.block {
+        Block::ClusterClaim(claimed) => claimed.home.clone(),
+        Block::CiOperator(_) | Block::Template(_) => None,
+    };
+    let Some(home) = home(&observed.brought).or(chosen).filter(|_| request.intent.over.is_none()) else {
+        return vec![];
+    };
+    let wanted = |name: &str| {
+        let is_there = observed.brought.get(NAMESPACE).is_some_and(|part| part.there().is_some());
+        match name {
+            NAMESPACE => true,
+            POOL => observed.writer.is_some() || report(&observed.brought).is_some_and(|r| r.carried),
+            _ => is_there,
+        }
+    };
+    let make = |name: &'static str| {
+        let before = observed.brought.get(name);
+        let manifest = match before {
+            Some(part) => part.manifest().clone(),
+            None if wanted(name) => manifest(name, request, observed, &home)?,
+            None => return None,
+        };
+        let ready = request.intent.writer_ready
+            || before.is_some_and(super::super::observed::brought::Brought::is_settled);
+        Some(Desired { name: name.into(), object: composed(name, request, &home, manifest), ready })
+    };
+    BROUGHT.into_iter().filter_map(make).collect()
+}
+
+/// What is asked of the hub for the first time.
+fn manifest(name: &str, request: &Validated, observed: &Observed, home: &Home) -> Option<Value> {
+    let asked = &home.asked;
+    let of = |api_version: &str, kind: &str, name: &str, more: &[(&str, Value)]| {
+        let mut object = json!({ "apiVersion": api_version, "kind": kind });
+        object["metadata"] = json!({ "name": name, "namespace": home.namespace });
+        object.as_object_mut()?.extend(more.iter().map(|(key, value)| ((*key).to_owned(), value.clone())));
+        Some(object)
+    };
+    if name == NAMESPACE {
+        // Whose it is. What may change, and what a tenant wrote, has no place in what is never written again.
+        let mut notes = composing::notes(request, observed);
+        notes.retain(|key, _| [KONFLUX_CLUSTER, KONFLUX_TENANT].contains(&key.as_str()));
+        let metadata = json!({ "name": home.namespace, "labels": { LABEL: "true" }, "annotations": notes });
+        return Some(json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": metadata }));
+    }
+    // Nothing half known: without what was asked for there is nothing to ask for.
+    asked.as_object()?;
+    match name {
+        ACCESS => {
+            let role = json!({ "apiGroup": RBAC, "kind": "ClusterRole", "name": CARRIER_ROLE });
+            let carrier = &asked["carrier"];
+            let subjects = json!([{
+                "kind": "ServiceAccount", "name": carrier["name"], "namespace": carrier["namespace"],
+            }]);
+            of(
+                &format!("{RBAC}/v1"),
+                "RoleBinding",
+                CARRIER_ROLE,
+                &[("roleRef", role), ("subjects", subjects)],
+            )
+        }
+        REQUEST => {
+            let parcels = json!(byoc::parcels(&asked["byoc"])).to_string();
+            let data = json!({
+                TENANT: request.tenant, COMPOSITE: observed.composite.metadata.name, PARCELS: parcels,
+            });
+            of("v1", "ConfigMap", byoc::REQUEST, &[("data", data)])
+        }
+        POOL => of(
+            cluster_pool::API_VERSION,
+            cluster_pool::KIND,
+            request.name.as_str(),
+            &[("spec", pool(asked)?)],
+        ),
+        _ => None,
+    }
+}
+
+/// A pool that makes a cluster only when it is claimed, and never a second one.
+fn pool(asked: &Value) -> Option<Value> {
+    let byoc = &asked["byoc"];
+    let (cloud, inside) = byoc::cloud(byoc)?;
+    let named = |field: &str| byoc::on_the_hub(byoc, field).map(|name| json!({ "name": name }));
+    let mut inside = inside.clone();
+    inside["credentialsSecretRef"] = named("credentialsSecretRef")?;
+    let mut spec = json!({
+        "baseDomain": byoc["baseDomain"], "imageSetRef": { "name": asked["image"] },
+        // A cluster whose installation fails is replaced, so one try is enough.
+        "size": 0, "maxSize": 1, "installAttemptsLimit": 1,
+    });
+    spec["platform"] = json!({ cloud: inside });
+    if let Some(name) = named("pullSecretRef") {
+        spec["pullSecretRef"] = name;
+    }
+    Some(spec)
+}
+
+/// Name of the Object of a part. The name of a part has no dot, so no two of any composites have the same.
+fn object_name(part: &str, request: &Validated) -> String {
+    format!("{part}.{}", request.name)
+}
+
+fn composed(name: &'static str, request: &Validated, home: &Home, manifest: Value) -> Value {
+    let mut spec = json!({ "forProvider": {}, "providerConfigRef": { "name": home.hub } });
+    match name {
+        NAMESPACE => {}
+        POOL => {
+            spec["references"] = json!([{ "dependsOn": {
+                "apiVersion": object::API_VERSION, "kind": object::KIND, "name": object_name(NAMESPACE, request),
+            } }]);
+        }
+        // They go with the namespace.
+        _ => spec["managementPolicies"] = json!(["Observe", "Create", "Update"]),
+    }
+    if name == REQUEST {
+        // The carrier's answer is to be seen by the poll of those that are not ready: nobody may watch all ConfigMaps of a hub.
+        let answer = ours::BYOC_REPORT;
+        spec["readiness"] = json!({
+            "policy": "DeriveFromCelQuery",
+            "celQuery": format!(
+                "has(object.metadata.annotations) && '{answer}' in object.metadata.annotations && \
+                 object.metadata.annotations['{answer}'].contains('\"carried\":true')"
+            ),
+        });
+    }
+    spec["forProvider"]["manifest"] = manifest;
+    let note = home.asked.as_object().map(|asked| (ours::BYOC.to_owned(), json!(asked).to_string().into()));
+    let mut object =
+        composing::object(&object_name(name, request), note.into_iter().collect::<Map<_, _>>(), spec);
+    object["metadata"]["labels"] = json!({ ours::COMPONENT: name });
+    object
+}
+
+/// Why no cluster can be asked for yet.
+pub(crate) fn gate(observed: &Observed, home: &Home) -> Result<(), Remark> {
+    let waits = |words: String| Err(Remark::new(Request::SecretsNotCarried, words));
+    let (parts, namespace) = (&observed.brought, &home.namespace);
+    if let Some((name, words)) = parts.iter().find_map(|(name, part)| Some((name, trouble(&part.link)?))) {
+        return waits(format!("{name} on {}: {words}", home.hub));
+    }
+    let settled =
+        |name: &str| parts.get(name).is_some_and(super::super::observed::brought::Brought::is_settled);
+    if !settled(NAMESPACE) {
+        return waits(format!(
+            "namespace {namespace} is being made on {} for the Secrets of this claim",
+            home.hub
+        ));
+    }
+    if !(settled(ACCESS) && settled(REQUEST)) {
+        return waits(format!("namespace {namespace} is there; the hub lets the carrier of the Secrets in"));
+    }
+    let Some(report) = report(parts) else {
+        return waits(format!(
+            "namespace {namespace} is there; the carrier of the Secrets has not said anything yet"
+        ));
+    };
+    if let Some(words) = report.refused.as_ref().filter(|_| !report.carried) {
+        return waits(format!("the carrier refuses: {}", bounded(words, 256)));
+    }
+    if let Some(remark) = missing(&report, &home.asked).filter(|_| !report.carried) {
+        return Err(remark);
+    }
+    if !report.carried {
+        return waits(format!("the carrier brings the Secrets to namespace {namespace}"));
+    }
+    if !settled(POOL) {
+        return waits("the Secrets are on the hub, which makes the pool for the cluster".into());
+    }
+    Ok(())
+}
+
+/// What the carrier cannot bring, the weightiest reason first.
+fn missing(report: &Report, asked: &Value) -> Option<Remark> {
+    let parcels = byoc::parcels(&asked["byoc"]);
+    let mut found: Vec<(Request, String)> = Vec::new();
+    for parcel in &parcels {
+        let (field, from) = (&parcel.field, &parcel.from);
+        found.push(match report.secrets.get(field)? {
+            Fate::Carried => continue,
+            Fate::Forbidden => (
+                Request::SecretForbidden,
+                format!(
+                    "the carrier may not get Secret {from} (spec.byoc.{field}); create the Role and RoleBinding of package/install/examples/byoc-role.yaml with its name"
+                ),
+            ),
+            Fate::NotFound => (
+                Request::SecretNotFound,
+                format!("there is no Secret {from} (spec.byoc.{field}) in the claim's namespace; create it"),
+            ),
+            Fate::KeyMissing => {
+                let keys = || format!("needs the keys {}, none of them empty", parcel.keys.join(" and "));
+                let words = report.words.get(field).map_or_else(keys, |words| bounded(words, 256));
+                (Request::SecretIncomplete, format!("Secret {from} (spec.byoc.{field}) {words}"))
+            }
+        });
+    }
+    let reason = found.iter().map(|(reason, _)| *reason).min()?;
+    let words: Vec<String> = found.into_iter().map(|(_, words)| words).collect();
+    Some(Remark::new(reason, words.join("; ")))
+}
+
+/// What the owner should know of Secrets that the hub has, and the claim's namespace has no more.
+pub(crate) fn outdated(observed: &Observed) -> Option<Remark> {
+    let (home, report) = (home(&observed.brought)?, report(&observed.brought)?);
+    let missing = missing(&report, &home.asked)?;
+    let words = format!("the hub keeps the Secrets as they were carried, but: {}", missing.message);
+    Some(Remark::new(Request::SecretsOutdated, words))
+}
+
+/// What somebody has to look at.
+fn trouble(link: &Link) -> Option<String> {
+    Some(match link {
+        Link::Unknown | Link::InSync => return None,
+        Link::Deleted | Link::Replaced => "another object has its name".into(),
+        Link::UnknownField(path) => format!("the hub does not know the field {path}"),
+        Link::Refused(words) => format!("the hub refuses: {words}"),
+        Link::Unreachable(how) => format!("the hub: {how}"),
+        Link::Paused => "an administrator paused its Object".into(),
+    })
+}

@@ -1,0 +1,55 @@
+//! Values of charts as texts.
+//!
+//! **Invariant:** what a tenant says is one value, and never more. It goes through the template of an ApplicationSet (`{{`), through Argo
+//! CD's environment (`$`) and through Helm's `--set`, where `,` begins the next value, `{` a list, and `\` says that neither does. Without
+//! that, a value could set others, those too which the template's administrators have fixed.
+
+use serde_json::Value;
+
+/// A value as the text by which it gets there. Helm makes numbers and booleans of those again.
+pub(super) fn text(value: &Value) -> String {
+    match value {
+        Value::String(text) => escaped(text),
+        // The catalogue has no others.
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+            escaped(&value.to_string())
+        }
+    }
+}
+
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\\' | ',' | '{' => escaped.push('\\'),
+            '$' => escaped.push('$'),
+            _ => {}
+        }
+        escaped.push(c);
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+
+    #[rstest]
+    #[case(json!("m5.large"), "m5.large")]
+    #[case(json!("45m"), "45m")]
+    #[case(json!(true), "true")]
+    #[case(json!(3), "3")]
+    #[case(json!(2.5), "2.5")]
+    #[case(json!("a,region=b"), "a\\,region=b")]
+    #[case(json!("a\\,region=b"), "a\\\\\\,region=b")]
+    #[case(json!("{a}region=b"), "\\{a}region=b")]
+    #[case(json!("{{ url }}"), "\\{\\{ url }}")]
+    #[case(json!("$HOME"), "$$HOME")]
+    #[case(json!("- mirrors:\n  - a\n"), "- mirrors:\n  - a\n")]
+    fn a_value_sets_no_other(#[case] value: Value, #[case] expected: &str) {
+        assert_eq!(text(&value), expected);
+    }
+}

@@ -1,0 +1,57 @@
+//! The ClusterTemplateInstance as we ask for it: composed once, and from then on repeated as it was asked for, because a webhook refuses
+//! every change.
+
+use std::{borrow::Cow, collections::BTreeMap};
+
+use serde_json::{Map, Value, json};
+use testplatform_apis::template::kind::ChartValue;
+
+use super::{Wanted, chart, facts};
+use crate::{backend::templated::Before, observed::Observed};
+
+/// Its spec.
+pub(super) fn spec(observed: &Observed, wanted: Option<Wanted<'_>>) -> Map<String, Value> {
+    match (before(observed), wanted) {
+        (Some(before), _) => before.into_owned(),
+        (None, Some(wanted)) => asked(wanted),
+        // Of what is only looked for nothing is known.
+        (None, None) => Map::new(),
+    }
+}
+
+/// What was asked for before.
+fn before(observed: &Observed) -> Option<Cow<'_, Map<String, Value>>> {
+    let seen = facts::remote(observed).map(|remote| &remote.spec);
+    Some(Before::of(observed, seen, |spec| spec.contains_key("clusterTemplateRef"))?.spec)
+}
+
+/// At birth. Parameters are in the order of their charts and names, so that it is the same in every pass.
+fn asked(wanted: Wanted<'_>) -> Map<String, Value> {
+    let Wanted { whole, order } = wanted;
+    let base = &order.base;
+    let own = |name: &Option<String>, value: Option<String>| Some(((None, name.clone()?), value?));
+    let version = whole.release.version.as_ref().map(ToString::to_string);
+    let settings = order.parameters.iter().map(|setting| {
+        let ChartValue { name, setup } = setting.target.clone();
+        ((setup, name), chart::text(&setting.value))
+    });
+    let mut values: BTreeMap<(Option<String>, String), String> = settings.collect();
+    values.extend(own(&base.version_parameter, version));
+    values.extend(own(&base.image_parameter, whole.release.image.clone()));
+    let parameters: Vec<Value> = values
+        .into_iter()
+        .map(|((setup, name), value)| {
+            let mut parameter = json!({ "name": name, "value": value });
+            if let Some(setup) = setup {
+                parameter["clusterSetup"] = setup.into();
+            }
+            parameter
+        })
+        .collect();
+    let mut spec = Map::new();
+    spec.insert("clusterTemplateRef".into(), base.cluster_template.to_string().into());
+    if !parameters.is_empty() {
+        spec.insert("parameters".into(), parameters.into());
+    }
+    spec
+}

@@ -1,0 +1,69 @@
+//! The Object that looks at the HostedCluster of the chart, which has the uid of the ClusterTemplateInstance for its name.
+
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+use testplatform_apis::{
+    foreign::hypershift::{API_VERSION, HOSTED_CLUSTER},
+    names::{ObjectName, ours},
+    template::entry::Observes,
+};
+
+use super::Wanted;
+use crate::{
+    backend::{Desired, object},
+    intent::Write,
+    observed::{HOSTED, Observed},
+    templates::Templated,
+    validate::Validated,
+};
+
+/// Where the HostedClusters are, if the catalogue does not say.
+const NAMESPACE: &str = "clusters";
+/// Readiness of the Object, which governs the 30 s poll.
+const CEL: &str = "!has(object.metadata.deletionTimestamp) && has(object.status) && has(object.status.conditions) && \
+object.status.conditions.exists(c, c.type == 'Available' && c.status == 'True')";
+
+/// The Object, from the moment on at which the uid is known until nothing is left.
+pub(super) fn reader(
+    request: &Validated,
+    observed: &Observed,
+    wanted: Option<Wanted<'_>>,
+) -> Option<Desired> {
+    let intent = &request.intent;
+    if intent.over.is_some() || matches!(intent.write, Write::Nothing | Write::Elsewhere) {
+        return None;
+    }
+    let before = observed.hosted.as_ref();
+    let asked = wanted.filter(|w| matches!(w.whole.observes, Some(Observes::HyperShift)));
+    before.map(|_| ()).or(asked.map(|_| ()))?;
+    let uid = observed.sought_uid().or_else(|| before?.uid())?;
+    let name = ObjectName::try_from(uid.as_str()).ok()?;
+    let of_entry = || asked.and_then(|w| w.order.base.hosted_cluster_namespace.as_ref());
+    let namespace = match before.map(|hosted| hosted.place().0).filter(|known| !known.is_empty()) {
+        Some(known) => known.to_owned(),
+        None => of_entry().map_or_else(|| NAMESPACE.to_owned(), ToString::to_string),
+    };
+    let known = before.map(|hosted| hosted.object.spec.provider_config_ref.name.as_str());
+    let hub =
+        known.filter(|hub| !hub.is_empty()).unwrap_or_else(|| object::provider_config(request, observed));
+    let metadata = json!({ "name": name.as_str(), "namespace": namespace });
+    let mut spec = json!({
+        "managementPolicies": ["Observe"],
+        "forProvider": {},
+        "providerConfigRef": { "name": hub },
+        "readiness": { "policy": "DeriveFromCelQuery", "celQuery": CEL },
+        "watch": true,
+    });
+    spec["forProvider"]["manifest"] =
+        json!({ "apiVersion": API_VERSION, "kind": HOSTED_CLUSTER, "metadata": metadata });
+    let annotations = Map::from_iter([(ours::REMOTE_UID.to_owned(), uid.as_str().into())]);
+    let mut object = object::object(&format!("{HOSTED}-{}", request.name), annotations, spec);
+    object["metadata"]["labels"] = Value::from_iter([(ours::COMPONENT, HOSTED)]);
+    Some(Desired { name: HOSTED.into(), object, ready: intent.writer_ready })
+}
+
+/// Until when what goes since then is waited for.
+pub(super) fn patience(templated: &Templated, since: Option<Timestamp>) -> Option<Timestamp> {
+    let patience = templated.effective.as_ref().and_then(|e| e.timeouts?.teardown)?;
+    since?.checked_add(patience.get()).ok()
+}

@@ -1,0 +1,76 @@
+//! What a ClusterTemplateInstance shows → [`Health`].
+
+use testplatform_apis::{foreign::caas::KIND, template::entry::Observes};
+
+use super::{Wanted, facts::Facts, levels, reader, trouble};
+use crate::{
+    backend::{
+        Health,
+        hypershift::Behind,
+        levels::step,
+        templated::{Sight, unseen},
+    },
+    observed::Observed,
+    templates::Templated,
+    text::bounded,
+    validate::Validated,
+};
+
+pub(super) fn health(templated: &Templated, request: &Validated, observed: &Observed) -> Health {
+    let mut health = unseen(templated);
+    let Some(facts) = Facts::of(observed) else {
+        left(&mut health, templated, observed);
+        health.levels.progress = health.left.as_ref().map(|words| step("Deleting", words));
+        return health;
+    };
+    let (remote, status) = (facts.remote, facts.status);
+    let sight = Sight {
+        kind: KIND,
+        metadata: &remote.metadata,
+        answers: facts.answers(),
+        up: facts.is_up(),
+        begun: !status.phase.is_empty(),
+        hard: trouble::terminal(&facts),
+        degrading: trouble::degrading(&facts),
+        passing: trouble::passing(&facts),
+    };
+    health.bound = !status.conditions.is_empty() || !status.phase.is_empty() || remote.status.error.is_some();
+    health.ready_since = facts.up_since().filter(|_| sight.up);
+    health.unreadable.clone_from(&remote.status.error);
+    let behind = facts.behind.as_ref();
+    health.version = behind.and_then(Behind::version);
+    let url = |told: &str| told.starts_with("https://").then(|| bounded(told, 2048));
+    health.api_server_url = url(&status.api_server_url).or_else(|| behind.and_then(Behind::api_server_url));
+    health.console_url = url(&status.console_url).or_else(|| behind.and_then(Behind::console_url));
+    health.levels = levels::levels(&facts, templated, observed, &sight.grown(observed.now));
+    let mut health = sight.tell(health, templated, request, observed);
+    left(&mut health, templated, observed);
+    health
+}
+
+/// What is left of the cluster once its ClusterTemplateInstance is gone, which goes first, and why that does not go.
+fn left(health: &mut Health, templated: &Templated, observed: &Observed) {
+    let Some(hosted) = &observed.hosted else {
+        let behind = Wanted::of(templated).and_then(|wanted| wanted.whole.observes);
+        let asked = matches!(behind, Some(Observes::HyperShift)) && observed.sought_uid().is_some();
+        // It is looked for first.
+        health.left = asked.then(|| "whether its HostedCluster is gone is not known yet".to_owned());
+        return;
+    };
+    if hosted.is_gone() {
+        return;
+    }
+    let (namespace, name) = hosted.place();
+    let which = format!("HostedCluster {}", bounded(&format!("{namespace}/{name}"), 320));
+    health.left = Some(match hosted.remote() {
+        Some(_) => format!("{which} is being destroyed"),
+        None => format!("whether {which} is gone is not known yet"),
+    });
+    let unseen = hosted.unreachable().map(|how| format!("{which} cannot be looked at: {how}"));
+    let since = hosted.remote().and_then(|remote| remote.metadata.deletion_timestamp);
+    let blocked_at = reader::patience(templated, since);
+    let lasts = blocked_at.filter(|at| *at <= observed.now).map(|_| format!("{which} is still there"));
+    health.ending_fails = health.ending_fails.take().or(unseen).or(lasts);
+    let later = blocked_at.filter(|at| *at > observed.now);
+    health.changes_at = health.changes_at.into_iter().chain(later).min();
+}

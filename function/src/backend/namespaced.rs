@@ -1,0 +1,88 @@
+//! The Object writer of composites in a namespace. Backends write every Object as that of a claim's composite; here it becomes one of
+//! the namespaced group. Nothing but what the two groups differ in is touched, so both flavours ask a hub for the same.
+
+use serde_json::{Value, json};
+use testplatform_apis::{
+    foreign::{object::NAMESPACED_API_VERSION, provider_config::CLUSTER_KIND},
+    names::{ObjectName, crossplane, ours},
+    test_cluster::default_secret,
+};
+
+use super::{Desired, object, provider_config};
+use crate::{
+    observed::{ENDED, Flavour, OURS, Observed},
+    validate::Validated,
+};
+
+/// The same resources, where the composite can have them: core takes nothing for a composite in a namespace that is not in it too.
+pub(crate) fn placed(mut resources: Vec<Desired>, request: &Validated, observed: &Observed) -> Vec<Desired> {
+    match &observed.composite.flavour {
+        Flavour::Claimed | Flavour::Homeless => {}
+        Flavour::Namespaced(namespace) => {
+            let secret = secret(observed);
+            let remembered = resources.iter().any(|desired| OURS.contains(&desired.name.as_ref()));
+            if observed.ended.is_some() || (request.intent.over.is_some() && !remembered) {
+                resources.push(ended(request, observed));
+            }
+            for desired in &mut resources {
+                place(&mut desired.object, namespace, &secret);
+            }
+        }
+    }
+    resources
+}
+
+/// Into which Secret the credentials are written: where they were first, whatever the spec says by now.
+pub(crate) fn secret(observed: &Observed) -> String {
+    let composite = &observed.composite;
+    let before = observed.credentials.as_ref();
+    let before = before.map(|c| c.object.spec.write_connection_secret_to_ref.name.as_str());
+    let asked = || composite.spec["writeConnectionSecretToRef"]["name"].as_str();
+    let named = before.filter(|name| !name.is_empty()).or_else(asked);
+    // The schema holds what is no name; a file has not passed it.
+    let legal = named.and_then(|name| ObjectName::try_from(name).ok());
+    legal.map_or_else(|| default_secret(&composite.metadata.name), String::from)
+}
+
+/// What remembers an end after which nothing else of ours is left. Status alone would not do: a restore drops it, and the composite of
+/// a claim has its emptied keys besides. It does nothing: paused from birth, it is never looked at by provider-kubernetes, and goes with
+/// the composite.
+fn ended(request: &Validated, observed: &Observed) -> Desired {
+    let intent = &request.intent;
+    let kept = |key: &str, now: Option<String>| now.or_else(|| observed.note(key).map(str::to_owned));
+    let notes = [
+        (crossplane::PAUSED, Some("true".to_owned())),
+        (ours::OVER, kept(ours::OVER, intent.over.clone())),
+        (ours::FAILED, kept(ours::FAILED, intent.failed.map(|f| f.as_str().to_owned()))),
+        (ours::READY_AT, kept(ours::READY_AT, intent.ready_at.map(|at| at.to_string()))),
+    ];
+    let notes = notes.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?.into()))).collect();
+    let spec = json!({
+        "managementPolicies": ["Observe"],
+        "forProvider": { "manifest": {
+            "apiVersion": "v1", "kind": "Secret", "metadata": {
+                "name": format!("{}-credentials", request.name),
+                "namespace": request.settings.credentials_namespace,
+            },
+        } },
+        "providerConfigRef": { "name": provider_config(request, observed) },
+    });
+    let mut object = object(&format!("{ENDED}-{}", request.name), notes, spec);
+    object["metadata"]["labels"] = json!({ ours::COMPONENT: ENDED });
+    Desired { name: ENDED.into(), object, ready: true }
+}
+
+fn place(object: &mut Value, namespace: &str, secret: &str) {
+    object["apiVersion"] = NAMESPACED_API_VERSION.into();
+    object["metadata"]["namespace"] = namespace.into();
+    let spec = &mut object["spec"];
+    spec["providerConfigRef"]["kind"] = CLUSTER_KIND.into();
+    // A Secret of the Object's own namespace, always.
+    if !spec["writeConnectionSecretToRef"].is_null() {
+        spec["writeConnectionSecretToRef"] = json!({ "name": secret });
+    }
+    for reference in spec.get_mut("references").and_then(Value::as_array_mut).into_iter().flatten() {
+        reference["dependsOn"]["apiVersion"] = NAMESPACED_API_VERSION.into();
+        reference["dependsOn"]["namespace"] = namespace.into();
+    }
+}

@@ -1,0 +1,93 @@
+//! OSAC on a hub: a ClusterOrder, of which automation makes a HostedCluster in a namespace of its own.
+//!
+//! What an order says of itself turns True and never back, and `Ready` says that a job has done its work. So the HostedCluster and its
+//! NodePools are watched beside it, each through an Object that only looks: they are the truth of how the cluster does.
+//!
+//! **Invariant:** what is watched is never made, changed or deleted, and what cannot be watched keeps nobody from a cluster.
+
+mod facts;
+mod levels;
+mod order;
+mod readers;
+mod report;
+mod trouble;
+
+use serde_json::Value;
+use testplatform_apis::{
+    foreign::osac::{API_VERSION, KIND, TENANT},
+    template::kind,
+};
+
+use super::{
+    Backend, Desired, Ending, Health,
+    templated::{self, Composed},
+};
+use crate::{
+    observed::{ORDER, Observed},
+    templates::{Asked, Templated},
+    validate::Validated,
+};
+
+/// The backend of templates for OSAC.
+pub struct Osac;
+
+/// Readiness of the writer, which governs the 30 s poll where watches are dead: true while its job has done its work, the cluster was
+/// there, and its credentials are published.
+const CEL: &str = "!has(object.metadata.deletionTimestamp) && has(object.status) && has(object.status.phase) && \
+object.status.phase == 'Ready' && has(object.status.conditions) && \
+object.status.conditions.exists(c, c.type == 'ClusterAvailable' && c.status == 'True') && has(object.metadata.annotations) && \
+'testplatform.ci.openshift.org/credentials-revision' in object.metadata.annotations";
+
+/// What is asked of OSAC, where all is known.
+type Wanted<'a> = templated::Wanted<'a, kind::Osac>;
+
+impl<'a> Wanted<'a> {
+    fn of(templated: &'a Templated) -> Option<Self> {
+        Self::within(templated, |asked| match asked {
+            Asked::Osac(order) => Some(order),
+            Asked::HyperShift(_) | Asked::ClusterApi(_) | Asked::Caas(_) => None,
+        })
+    }
+}
+
+impl Backend for Osac {
+    fn kind(&self) -> &'static str {
+        KIND
+    }
+
+    fn writer(&self) -> &'static str {
+        ORDER
+    }
+
+    fn ending(&self) -> Ending {
+        Ending::Removed
+    }
+
+    fn resources(&self, request: &Validated, observed: &Observed) -> Vec<Desired> {
+        let mut all = templated::resources(self, CEL, request, observed, |templated, site| {
+            let wanted = Wanted::of(templated);
+            let mut notes = order::notes(observed, wanted);
+            notes.extend(trouble::note(observed));
+            Composed {
+                api_version: API_VERSION,
+                spec: order::spec(observed, wanted),
+                notes,
+                parts: readers::resources(request, observed, wanted, site),
+            }
+        });
+        // All orders of a hub are in one namespace: that tells them apart for OSAC.
+        if let Some((writer, tenant)) = all.iter_mut().find(|d| d.name == ORDER).zip(request.tenant.as_ref())
+        {
+            writer.object["spec"]["forProvider"]["manifest"]["metadata"]["annotations"][TENANT] =
+                Value::String(tenant.clone());
+        }
+        all
+    }
+
+    fn health(&self, request: &Validated, observed: &Observed) -> Health {
+        match request.templated() {
+            Some(templated) => report::health(templated, request, observed),
+            None => Health::default(),
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! The ClusterOrder as we ask for it.
+//!
+//! It is composed once, from the catalogue and the claim, and from then on repeated as it was asked for, with what the claim may change in
+//! it: a catalogue that changes changes no cluster.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+use testplatform_apis::{json, names::ours, yaml::sorted};
+
+use super::{Wanted, facts};
+use crate::{
+    backend::templated::{Before, members::set},
+    observed::Observed,
+};
+
+/// What is left of the spec as the hub has it, should the writer be lost: the rest is others'.
+const OURS: [&str; 5] = ["network", "nodeRequests", "releaseImage", "templateID", "templateParameters"];
+
+/// Its spec.
+pub(super) fn spec(observed: &Observed, wanted: Option<Wanted<'_>>) -> Map<String, Value> {
+    match (before(observed), wanted) {
+        (Some(before), Some(wanted)) if waits(observed) => resized(before, observed, wanted),
+        (Some(before), Some(wanted)) => resized(tuned(before, wanted), observed, wanted),
+        (Some(before), None) => before,
+        (None, Some(wanted)) => resized(begun(wanted), observed, wanted),
+        // Of what is only looked for nothing is known.
+        (None, None) => Map::new(),
+    }
+}
+
+/// Whether a change waits for the job that runs: jobs of one order hold the same lock, and numbers of nodes alone may overtake.
+pub(super) fn holds_back(observed: &Observed, wanted: Wanted<'_>) -> bool {
+    waits(observed) && before(observed).is_some_and(|before| tuned(before.clone(), wanted) != before)
+}
+
+fn waits(observed: &Observed) -> bool {
+    let job = facts::remote(observed).and_then(|remote| facts::newest(&remote.status.value));
+    job.is_some_and(|job| !job.is_done() && !job.has_failed())
+}
+
+/// What was asked for before.
+fn before(observed: &Observed) -> Option<Map<String, Value>> {
+    let seen = facts::remote(observed).map(|remote| &remote.spec);
+    Some(Before::of(observed, seen, |spec| spec.contains_key("templateID"))?.own(&OURS))
+}
+
+/// At birth, but for the nodes.
+fn begun(wanted: Wanted<'_>) -> Map<String, Value> {
+    let mut spec = Map::new();
+    spec.insert("templateID".into(), wanted.order.base.template_id.as_str().into());
+    let network = &wanted.whole.network;
+    for (member, cidr) in [("podCIDR", &network.pod_cidr), ("serviceCIDR", &network.service_cidr)] {
+        if let Some(cidr) = cidr {
+            set(&mut spec, &["network", member], cidr.as_str().into());
+        }
+    }
+    settings(&mut spec, wanted);
+    spec
+}
+
+/// With the release and the parameters that are wanted, where OSAC's template can change them.
+fn tuned(mut spec: Map<String, Value>, wanted: Wanted<'_>) -> Map<String, Value> {
+    if wanted.order.base.upgradeable {
+        settings(&mut spec, wanted);
+    }
+    spec
+}
+
+fn settings(spec: &mut Map<String, Value>, wanted: Wanted<'_>) {
+    if let Some(image) = &wanted.whole.release.image {
+        spec.insert("releaseImage".into(), image.as_str().into());
+    }
+    let before = spec.get("templateParameters").and_then(Value::as_str);
+    let mut parameters: Map<String, Value> =
+        before.and_then(|text| json::read_text(text).ok()).unwrap_or_default();
+    parameters.extend(wanted.order.parameters.iter().map(|s| (s.target.0.clone(), s.value.clone())));
+    // The automation reads it whether there is anything in it or not. Sorted: the same bytes in every pass.
+    let text = sorted(&Value::Object(parameters)).to_string();
+    spec.insert("templateParameters".into(), text.into());
+}
+
+/// With the nodes that are wanted. Of two entries for one class OSAC drops one without a word, so they are one. Without any it takes the
+/// template's own.
+fn resized(mut spec: Map<String, Value>, observed: &Observed, wanted: Wanted<'_>) -> Map<String, Value> {
+    let classes = classes(observed, wanted);
+    let mut nodes: BTreeMap<&str, u32> = BTreeMap::new();
+    for group in &wanted.order.groups {
+        let class = classes.get(&group.class).unwrap_or(&group.machine.resource_class);
+        let count = nodes.entry(class).or_default();
+        *count = count.saturating_add(group.size.least());
+    }
+    if !nodes.is_empty() {
+        let request = |(class, count)| json!({ "resourceClass": class, "numberOfNodes": count });
+        spec.insert("nodeRequests".into(), nodes.into_iter().map(request).collect());
+    }
+    spec
+}
+
+/// What OSAC calls each class of nodes that is wanted: as it was when the class was first asked for.
+pub(super) fn classes(observed: &Observed, wanted: Wanted<'_>) -> BTreeMap<String, String> {
+    let mut noted = noted(observed);
+    let groups = wanted.order.groups.iter();
+    let of = |(class, own): (&String, &String)| {
+        (class.clone(), noted.remove(class).unwrap_or_else(|| own.clone()))
+    };
+    let own: BTreeMap<&String, &String> = groups.map(|g| (&g.class, &g.machine.resource_class)).collect();
+    own.into_iter().map(of).collect()
+}
+
+fn noted(observed: &Observed) -> BTreeMap<String, String> {
+    observed.note(ours::NODE_CLASSES).and_then(|note| json::read_text(note).ok()).unwrap_or_default()
+}
+
+/// Noted on the writer: what the classes are.
+pub(super) fn notes(observed: &Observed, wanted: Option<Wanted<'_>>) -> Map<String, Value> {
+    let classes = wanted.map_or_else(|| noted(observed), |wanted| classes(observed, wanted));
+    let note =
+        (!classes.is_empty()).then(|| (ours::NODE_CLASSES.to_owned(), json!(classes).to_string().into()));
+    note.into_iter().collect()
+}

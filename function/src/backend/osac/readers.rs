@@ -1,0 +1,99 @@
+//! What is watched behind an order: its HostedCluster, and the NodePool of each group of nodes. The Objects only look.
+
+use serde_json::{Map, Value, json};
+use testplatform_apis::{
+    foreign::{
+        hypershift::{API_VERSION, HOSTED_CLUSTER, NODE_POOL},
+        osac::ClusterReference,
+    },
+    names::{ObjectName, ours},
+};
+
+use super::{Wanted, facts, order};
+use crate::{
+    backend::{Desired, hypershift::pools, object},
+    intent::{Policies, Write},
+    observed::{HOSTED, Observed, part_name},
+    templates::Site,
+    validate::Validated,
+};
+
+/// Readiness of the one for the HostedCluster, which governs the 30 s poll.
+const CEL: &str = "!has(object.metadata.deletionTimestamp) && has(object.status) && has(object.status.conditions) && \
+object.status.conditions.exists(c, c.type == 'Available' && c.status == 'True')";
+
+/// What OSAC calls the NodePool of a class of nodes. None: that is no name, and there can be none.
+pub(super) fn node_pool(order: &str, class: &str) -> Option<String> {
+    ObjectName::try_from(format!("nodepool-{order}-{class}")).ok().map(Into::into)
+}
+
+/// All that are to exist.
+pub(super) fn resources(
+    request: &Validated,
+    observed: &Observed,
+    wanted: Option<Wanted<'_>>,
+    site: &Site,
+) -> Vec<Desired> {
+    if pools::ends(request) {
+        return vec![];
+    }
+    let reference = reference(request, observed);
+    let hosted = reference.map(|of| manifest(HOSTED_CLUSTER, &of.namespace, &of.hosted_cluster_name));
+    let hosted = hosted.or_else(|| Some(observed.hosted.as_ref()?.manifest().clone()));
+    let hosted = hosted.map(|manifest| composed(request, observed, HOSTED.to_owned(), None, manifest));
+    let Some(wanted) = wanted else {
+        let parts = observed.node_pools.0.values().map(|part| {
+            let class = part.object.metadata.annotation(ours::NODE_CLASS);
+            composed(request, observed, part_name(&part.group), class, part.manifest().clone())
+        });
+        return hosted.into_iter().chain(parts).collect();
+    };
+    let classes = order::classes(observed, wanted);
+    let mut groups: Vec<_> = wanted.order.groups.iter().collect();
+    groups.sort_by(|a, b| a.name.cmp(&b.name));
+    let of_groups = groups.into_iter().filter_map(|group| {
+        let name = node_pool(&site.name, classes.get(&group.class)?);
+        let seen = reference.zip(name).map(|(of, name)| manifest(NODE_POOL, &of.namespace, &name));
+        let before = || Some(observed.node_pools.of(&group.name)?.manifest().clone());
+        let manifest = seen.or_else(before)?;
+        Some(composed(request, observed, part_name(&group.name), Some(&group.class), manifest))
+    });
+    hosted.into_iter().chain(of_groups).collect()
+}
+
+/// Where the HostedCluster is, of an order that is known to be ours.
+fn reference<'a>(request: &Validated, observed: &'a Observed) -> Option<&'a ClusterReference> {
+    let ours = observed.writer.as_ref().is_some_and(|writer| writer.uid().is_some());
+    let may_begin = ours && request.intent.write == Write::Update(Policies::Full);
+    let of = &facts::remote(observed)?.status.value.cluster_reference.value;
+    let legal = [&of.namespace, &of.hosted_cluster_name].map(|name| ObjectName::try_from(name.as_str()));
+    (may_begin && legal.iter().all(Result::is_ok)).then_some(of)
+}
+
+fn manifest(kind: &str, namespace: &str, name: &str) -> Value {
+    json!({ "apiVersion": API_VERSION, "kind": kind, "metadata": { "name": name, "namespace": namespace } })
+}
+
+/// The Object that watches. `class`: of a group of nodes.
+fn composed(
+    request: &Validated,
+    observed: &Observed,
+    name: String,
+    class: Option<&str>,
+    manifest: Value,
+) -> Desired {
+    let group = name != HOSTED;
+    let mut spec = json!({
+        "managementPolicies": ["Observe"],
+        "forProvider": {},
+        "providerConfigRef": { "name": object::provider_config(request, observed) },
+        "readiness": { "policy": "DeriveFromCelQuery", "celQuery": if group { pools::CEL } else { CEL } },
+        "watch": true,
+    });
+    spec["forProvider"]["manifest"] = manifest;
+    let annotations: Map<String, Value> =
+        class.map(|class| (ours::NODE_CLASS.to_owned(), class.into())).into_iter().collect();
+    let mut object = object::object(&format!("{name}.{}", request.name), annotations, spec);
+    object["metadata"]["labels"] = json!({ ours::COMPONENT: if group { "pool" } else { HOSTED } });
+    Desired { name: name.into(), object, ready: request.intent.writer_ready }
+}

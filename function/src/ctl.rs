@@ -1,0 +1,99 @@
+//! The kubectl plugin: what owners of claims do with them, in a terminal and in scripts.
+//!
+//! ```text
+//! command line ──args──▶ Ask ──commands──▶ kubectl … ──▶ JSON ──claim, facts──▶ chain, wait, estimate, table ──▶ lines, exit code
+//! ```
+//!
+//! It speaks to clusters only by running kubectl, so that it has all of kubectl's ways to get there. What is made of the answers is pure:
+//! `claim`, `facts`, `chain`, `wait`, `advice`, `estimate`, `offers`, `table` and `config`. The border is `kubectl`, `follow`, `session` and the commands.
+//!
+//! **Invariant:** no value of a Secret is read but by `kubeconfig`, which hands it out and prints it nowhere else.
+
+pub mod advice;
+pub mod args;
+pub mod chain;
+pub mod claim;
+pub mod commands;
+pub mod config;
+pub mod estimate;
+pub mod exit;
+pub mod facts;
+pub mod follow;
+pub mod kubectl;
+pub mod offers;
+pub mod screen;
+pub mod session;
+pub mod span;
+pub mod table;
+pub mod wait;
+
+use std::{ffi::OsString, io::Write, path::Path};
+
+use exit::{Exit, Stop};
+use kubectl::Kubectl;
+use session::{Session, Surroundings};
+
+/// Name of the program when kubectl finds it as a plugin.
+pub const PLUGIN: &str = "kubectl-testplatform";
+/// What it is called in a command line of kubectl's.
+const OF_KUBECTL: &str = "kubectl testplatform";
+/// The command of the function's program that is the same.
+const OF_FUNCTION: &str = "function-testplatform ctl";
+
+/// Whether a command line is one of the plugin: then what it calls itself, and the line that it reads.
+pub fn called(line: &[OsString]) -> Option<(&'static str, Vec<OsString>)> {
+    let name = Path::new(line.first()?).file_name()?;
+    if name == PLUGIN {
+        return Some((OF_KUBECTL, line.to_vec()));
+    }
+    (line.get(1)? == "ctl").then(|| (OF_FUNCTION, line[1..].to_vec()))
+}
+
+/// Runs a command line of the plugin to its exit code.
+pub fn run(
+    called: &'static str,
+    line: Vec<OsString>,
+    around: Surroundings,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> u8 {
+    let line = match args::read(called, line) {
+        Ok(line) => line,
+        Err(error) => {
+            // Help is an answer, and no error.
+            let _ = error.print();
+            return u8::try_from(error.exit_code()).unwrap_or(Exit::Usage.code());
+        }
+    };
+    let ended = line.and_then(|line| {
+        let program =
+            (around.variable)("KUBECTL").filter(|p| !p.is_empty()).unwrap_or_else(|| "kubectl".into());
+        let kubectl = Kubectl { program, flags: line.flags };
+        let mut session = Session {
+            kubectl,
+            around,
+            out,
+            err: &mut *err,
+            namespace: line.namespace,
+            kubeconfig: line.kubeconfig,
+        };
+        commands::run(&line.ask, &mut session)?;
+        Ok(session.out.flush()?)
+    });
+    match ended {
+        Ok(()) => Exit::Done.code(),
+        Err(stop) => {
+            // Ctrl-C meets kubectl too, which then has not done what it was run for.
+            let own = stop.exit != Exit::Interrupted && (around.interrupted)();
+            let stop = if own { Stop::new(Exit::Interrupted, "interrupted", "") } else { stop };
+            let _ = writeln!(err, "{stop}");
+            stop.exit.code()
+        }
+    }
+}
+
+/// As [`run`], for what comes after `ctl` on a line that began with other flags.
+pub fn run_after(line: Vec<OsString>, around: Surroundings, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
+    let whole = std::iter::once(OsString::from("ctl")).chain(line).collect();
+    run(OF_FUNCTION, whole, around, out, err)
+}

@@ -1,0 +1,87 @@
+//! Reasons → what to do, in one line. RUNBOOK.md has an entry of the same name for each, with more.
+
+use testplatform_apis::condition::{Credentials, Remote, Request};
+
+/// What to do while a request is refused or held.
+pub fn request(reason: Request) -> &'static str {
+    use Request as R;
+    match reason {
+        R::InvalidClaim | R::UnknownField => "correct it in a new claim; this one is final",
+        R::HubRefused => "do what the hub says, or ask the administrators of the hub",
+        R::EnvironmentConfigMissing | R::EnvironmentConfigInvalid | R::PoolsMissing | R::CatalogueInvalid => {
+            "ask the platform's administrators; it goes on by itself once that is mended"
+        }
+        R::TemplateNotFound
+        | R::TemplateNotAllowed
+        | R::VersionUnsupported
+        | R::FieldRefused
+        | R::InvalidParameter
+        | R::InvalidNodeGroups
+        | R::PoolNotFound
+        | R::PoolNotAllowed => {
+            "choose what is offered, which the message names, or ask the administrators for it"
+        }
+        R::PinnedHubMissing | R::NoHubMatches | R::TenantNotAllowed => {
+            "leave spec.hub out in a new claim, or ask the administrators for a hub"
+        }
+        R::SecretForbidden => {
+            "let the carrier get the Secret: package/install/examples/byoc-role.yaml has the Role"
+        }
+        R::SecretNotFound => "create the Secret that the message names, in the claim's namespace",
+        R::SecretIncomplete => "put the keys that the message names into the Secret",
+        R::PoolDeleting => "take another pool in a new claim",
+        R::NoCapacity | R::HubFull => "wait; or end clusters that nobody needs",
+        R::HubsNotRead | R::SecretsNotCarried => "wait a minute; if it stays, ask the administrators",
+        R::QuotaExceeded => {
+            "end clusters of this namespace that nobody needs: `kubectl testplatform get` lists them"
+        }
+        R::ChangeIgnored
+        | R::LifetimeIgnored
+        | R::LifetimeClamped
+        | R::LifetimeBeyondHub
+        | R::SecretsOutdated
+        | R::TemplateDeprecated
+        | R::AnnotationIgnored
+        | R::UnknownFieldForwarded
+        | R::NoTenant
+        | R::Accepted => "nothing",
+    }
+}
+
+/// What to do while the hub does not have what was asked for.
+pub fn remote(reason: Remote) -> &'static str {
+    use Remote as R;
+    match reason {
+        R::InSync | R::NotObserved | R::Recreating => "wait a minute; if it stays, ask the administrators",
+        R::PlaceUnknown => "ask the administrators: the message says what they have to restore",
+        R::RemoteDeleted | R::RemoteReplaced => {
+            "ask for a new cluster; who took this one, only the hub knows"
+        }
+        R::UnknownField => "take the field out, or ask the administrators why the hub does not know it",
+        R::HubRefused => "do what the hub says, or ask the administrators of the hub",
+        R::HubUnreachable => "ask the administrators; a cluster that runs goes on running meanwhile",
+        R::Paused => "ask who paused it; taking annotation crossplane.io/paused away lets it go on",
+        R::Unreadable => "ask the administrators",
+    }
+}
+
+/// What to do while there are no credentials although the hub is ready.
+pub fn credentials(reason: Credentials) -> &'static str {
+    use Credentials as R;
+    match reason {
+        R::Published | R::PublishedWithoutPassword => "nothing",
+        R::NotAssigned | R::NotRunning => "wait",
+        R::SecretMissing | R::KeyMissing | R::MetadataMissing => {
+            "wait a minute; if it stays, the hub's administrators see why provider-testplatform does not publish it"
+        }
+        R::KubeconfigRejected | R::OwnershipMismatch => "ask the hub's administrators",
+        R::SecretTaken => {
+            "delete the Secret of that name, if nothing needs it; else ask for a cluster with another one"
+        }
+    }
+}
+
+/// An advice with the entry in which there is more.
+pub fn with_entry(advice: &str, reason: &str) -> String {
+    format!("{advice} (RUNBOOK.md, {reason})")
+}

@@ -1,0 +1,65 @@
+//! What the plugin can do, one module for each command.
+
+pub mod down;
+pub mod extend;
+pub mod get;
+pub mod kubeconfig;
+pub mod offers;
+pub mod up;
+pub mod why;
+
+use super::{
+    args::Ask,
+    claim::{Claim, Stand},
+    exit::{Exit, Stop},
+    facts::Facts,
+    session::Session,
+    wait::wait,
+};
+
+/// Does what was asked for.
+pub fn run(ask: &Ask, session: &mut Session<'_>) -> Result<(), Stop> {
+    match ask {
+        Ask::Up { file, name, timeout, force } => up::run(session, file, name.as_deref(), *timeout, *force),
+        Ask::Get { name, output, everywhere, selector } => {
+            let asked = get::Asked {
+                name: name.as_deref(),
+                output: output.as_deref(),
+                everywhere: *everywhere,
+                selector: selector.as_deref(),
+            };
+            get::run(session, &asked)
+        }
+        Ask::Offers { offer, output, claim, name, from } => {
+            let asked = offers::Asked {
+                offer: offer.as_deref(),
+                output: output.as_deref(),
+                claim: *claim,
+                name: name.as_deref(),
+                from,
+            };
+            offers::run(session, &asked)
+        }
+        Ask::Why { name } => why::run(session, name),
+        Ask::Kubeconfig { name, out, merge } => kubeconfig::run(session, name, out.as_deref(), *merge),
+        Ask::Extend { name, span } => extend::run(session, name, *span),
+        Ask::Down { name, wait, delete, timeout } => down::run(session, name, *wait, *delete, *timeout),
+    }
+}
+
+/// Why a claim has no cluster to use; none if it has one.
+fn without_cluster(session: &Session<'_>, claim: &Claim) -> Option<Stop> {
+    let exit = match claim.stand() {
+        Stand::Ready => return None,
+        Stand::Waiting => Exit::NotYet,
+        Stand::Failed => Exit::Failed,
+        Stand::Over => Exit::Over,
+    };
+    let waits = wait(&Facts::new(claim.clone()), session.now());
+    let message = match exit {
+        Exit::NotYet => format!("{} is not ready; it waits for {}", claim.label(), waits.what),
+        _ => format!("{} is {}: {}", claim.label(), claim.phase_word(), claim.message()),
+    };
+    let more = session.next("why", claim.name());
+    Some(Stop::new(exit, message, format!("To do: {}\nMore:  {more}", waits.todo)))
+}

@@ -1,0 +1,108 @@
+//! `extend`: another lifetime, and what became of it.
+
+use std::{thread, time::Duration};
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::json;
+use testplatform_apis::{condition::ConditionType, duration::GoDuration};
+
+use super::super::{
+    args::Span,
+    claim::{Claim, Said, Stand, text},
+    exit::{Exit, Stop},
+    session::Session,
+    span::human,
+};
+
+/// How long the function may take to look at it.
+const SOON: SignedDuration = SignedDuration::from_secs(20);
+const GLANCE: Duration = Duration::from_millis(500);
+/// What keeps a cluster that nobody needs.
+const KEPT: &str = "the runs that own it are over; a longer spec.cleanup.keepForDebug keeps it";
+
+/// Runs it.
+pub fn run(session: &mut Session<'_>, name: &str, span: Span) -> Result<(), Stop> {
+    let claim = session.find(name)?;
+    if matches!(claim.stand(), Stand::Over | Stand::Failed) {
+        return super::without_cluster(session, &claim).map_or(Ok(()), Err);
+    }
+    let lifetime = lifetime(&claim, span, session.now())?;
+    let patch = json!({
+        "metadata": { "uid": claim.object["metadata"]["uid"] },
+        "spec": { "lifetime": lifetime.short() },
+    });
+    let patch = format!("--patch={patch}");
+    let arguments = ["patch", claim.flavour.resource(), claim.name(), "--type=merge", &patch, "-oname"];
+    session.kubectl.run(&arguments, None)?;
+    let begun = session.now();
+    let get = ["get", claim.flavour.resource(), claim.name(), "-ojson"];
+    loop {
+        let now = session.now();
+        let claim = session.kubectl.json(&get)?.and_then(Claim::read).unwrap_or_else(|| claim.clone());
+        let late = now.duration_since(begun) > SOON;
+        if let Some(outcome) = outcome(&claim, lifetime, late, now) {
+            return session.say(&outcome);
+        }
+        thread::sleep(GLANCE);
+    }
+}
+
+/// The lifetime to ask for.
+pub fn lifetime(claim: &Claim, span: Span, now: Timestamp) -> Result<GoDuration, Stop> {
+    let effective = || {
+        // What ends because nobody needs it says nothing of its lifetime.
+        let end = claim.expires_at().filter(|_| claim.cleanup_at().is_none())?;
+        let held = end.duration_since(claim.ready_at()?);
+        GoDuration::try_from(held).ok()
+    };
+    let own = || text(&claim.object, "/spec/lifetime").parse::<GoDuration>().ok();
+    let lifetime = match span {
+        Span::To(whole) => whole,
+        Span::By(more) => {
+            let held = effective().or_else(own).ok_or_else(|| {
+                let message = format!("{} has no lifetime that could be made longer", claim.label());
+                Stop::new(Exit::Usage, message, "It lives until it is torn down; --to gives it an end.")
+            })?;
+            held.saturating_add(more)
+        }
+    };
+    let end = claim.ready_at().and_then(|ready| ready.checked_add(lifetime.get()).ok());
+    if end.is_some_and(|end| end <= now) {
+        let message = format!("with a lifetime of {} {} would end at once", lifetime.short(), claim.label());
+        return Err(Stop::new(
+            Exit::Usage,
+            message,
+            "The lifetime counts from when it was ready. To end it, use down.",
+        ));
+    }
+    Ok(lifetime)
+}
+
+/// What became of it; none while the function has not looked at it.
+pub fn outcome(claim: &Claim, lifetime: GoDuration, late: bool, now: Timestamp) -> Option<String> {
+    let label = claim.label();
+    let said = claim.said(ConditionType::RequestAccepted).filter(|c| c.holds());
+    let said = said.filter(|c| c.message().contains("spec.lifetime")).map(Said::message);
+    let remark = said.map(|words| format!("\nnote: {words}")).unwrap_or_default();
+    let Some(ready) = claim.ready_at() else {
+        let waits = remark.is_empty() && !late;
+        return (!waits)
+            .then(|| format!("{label} will live {} from when it is ready{remark}", lifetime.short()));
+    };
+    let expected = ready.checked_add(lifetime.get()).ok();
+    let end = claim.expires_at();
+    let ends = |end: Timestamp| format!("{label} ends in {}, at {end}", human(end.duration_since(now)));
+    match end {
+        Some(end) if claim.cleanup_at().is_some() && Some(end) <= expected => {
+            Some(format!("{} all the same: {KEPT}{remark}", ends(end)))
+        }
+        Some(end) if Some(end) == expected => Some(format!("{}{remark}", ends(end))),
+        // Clamped, which may have been so before: then nothing shows that it was looked at.
+        Some(end) if !remark.is_empty() && end < expected? => Some(format!("{}{remark}", ends(end))),
+        Some(end) if late => {
+            Some(format!("{}; the new lifetime of {} is not looked at yet", ends(end), lifetime.short()))
+        }
+        None if late => Some(format!("{label} has no end yet; the new lifetime is not looked at yet")),
+        Some(_) | None => None,
+    }
+}

@@ -1,0 +1,80 @@
+//! `get`: claims of both flavours, as a table or however kubectl prints them.
+
+use super::super::{
+    claim::{Claim, Flavour},
+    exit::Stop,
+    kubectl::Trouble,
+    session::Session,
+    table::{Columns, table},
+};
+
+/// What was asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// Only this one.
+    pub name: Option<&'a str>,
+    /// How to print.
+    pub output: Option<&'a str>,
+    /// Of all namespaces.
+    pub everywhere: bool,
+    /// Only those with these labels.
+    pub selector: Option<&'a str>,
+}
+
+/// Runs it.
+pub fn run(session: &mut Session<'_>, asked: &Asked<'_>) -> Result<(), Stop> {
+    if let Some(name) = asked.name {
+        let claim = session.find(name)?;
+        return match asked.output.filter(|o| *o != "wide") {
+            Some(output) => {
+                hand_over(session, &["get", claim.flavour.resource(), claim.name(), "-o", output])
+            }
+            None => print(session, asked, &[claim]),
+        };
+    }
+    let mut common = vec![];
+    common.extend(asked.everywhere.then_some("--all-namespaces"));
+    common.extend(asked.selector.into_iter().flat_map(|s| ["--selector", s]));
+    let mut claims = vec![];
+    let mut readable: Vec<Flavour> = vec![];
+    let mut refused = None;
+    for flavour in session.served()? {
+        let list = [&["get", flavour.resource(), "-ojson"], common.as_slice()].concat();
+        match session.kubectl.items(&list) {
+            Ok(items) => {
+                readable.push(flavour);
+                claims.extend(items.into_iter().filter_map(Claim::read));
+            }
+            Err(trouble @ Trouble::Forbidden(_)) => refused = Some(trouble),
+            Err(trouble) => return Err(trouble.into()),
+        }
+    }
+    if let Some(trouble) = refused.filter(|_| readable.is_empty()) {
+        return Err(trouble.into());
+    }
+    if let Some(output) = asked.output.filter(|o| *o != "wide") {
+        let kinds: Vec<&str> = readable.into_iter().map(Flavour::resource).collect();
+        let kinds = kinds.join(",");
+        return hand_over(session, &[&["get", kinds.as_str(), "-o", output], common.as_slice()].concat());
+    }
+    if claims.is_empty() {
+        session.note("No claims found.");
+        return Ok(());
+    }
+    claims.sort_by(|a, b| (a.namespace(), a.name()).cmp(&(b.namespace(), b.name())));
+    print(session, asked, &claims)
+}
+
+fn print(session: &mut Session<'_>, asked: &Asked<'_>, claims: &[Claim]) -> Result<(), Stop> {
+    let columns = Columns {
+        namespace: asked.everywhere,
+        kind: Flavour::ALL.into_iter().all(|f| claims.iter().any(|c| c.flavour == f)),
+        wide: asked.output == Some("wide"),
+    };
+    table(claims, columns, session.now()).iter().try_for_each(|line| session.say(line))
+}
+
+fn hand_over(session: &mut Session<'_>, arguments: &[&str]) -> Result<(), Stop> {
+    let printed = session.kubectl.run(arguments, None)?;
+    Ok(session.out.write_all(printed.as_bytes())?)
+}

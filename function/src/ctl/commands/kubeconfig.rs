@@ -1,0 +1,128 @@
+//! `kubeconfig`: hands out what the Secret of a ready claim holds.
+
+use std::{
+    fs::{self, OpenOptions, Permissions},
+    io::Write as _,
+    os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _},
+    path::{Path, PathBuf},
+};
+
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use serde_json::Value;
+
+use super::super::{
+    claim::Claim,
+    config::{entry, merged, only},
+    exit::{Exit, Stop},
+    kubectl::Trouble,
+    session::Session,
+};
+use crate::render::files;
+
+/// Runs it.
+pub fn run(session: &mut Session<'_>, name: &str, out: Option<&str>, merge: bool) -> Result<(), Stop> {
+    let claim = session.find(name)?;
+    if let Some(stop) = super::without_cluster(session, &claim) {
+        return Err(stop);
+    }
+    let kubeconfig = fetch(session, &claim)?;
+    if merge {
+        return into_own(session, &claim, &kubeconfig);
+    }
+    match out.filter(|out| *out != "-") {
+        None => Ok(session.out.write_all(kubeconfig.as_bytes())?),
+        Some(out) => {
+            write(Path::new(out), &kubeconfig)?;
+            session.note(&format!("Written to {out}: export KUBECONFIG={out}"));
+            Ok(())
+        }
+    }
+}
+
+fn fetch(session: &Session<'_>, claim: &Claim) -> Result<String, Stop> {
+    let secret = claim.secret();
+    if secret.is_empty() {
+        let message = format!("{} names no Secret for its kubeconfig", claim.label());
+        return Err(Stop::new(Exit::Usage, message, "Set spec.writeConnectionSecretToRef.name."));
+    }
+    let why = session.next("why", claim.name());
+    let missing =
+        |what: &str| Stop::new(Exit::NotYet, format!("Secret {secret} {what}"), format!("More: {why}"));
+    let got = session.kubectl.run(&["get", "secret", secret, "-ojsonpath={.data.kubeconfig}"], None);
+    let encoded = match got {
+        Ok(encoded) if encoded.trim().is_empty() => return Err(missing("has no kubeconfig yet")),
+        Ok(encoded) => encoded,
+        Err(Trouble::NotFound(_)) => return Err(missing("is not there yet")),
+        Err(trouble) => return Err(trouble.into()),
+    };
+    let decoded = BASE64_STANDARD.decode(encoded.trim()).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    decoded.ok_or_else(|| Stop::error(format!("the kubeconfig in Secret {secret} is no text")))
+}
+
+/// Puts it beside what is in the caller's own kubeconfig, as kubectl would: under its lock, and whole or not at all.
+fn into_own(session: &mut Session<'_>, claim: &Claim, kubeconfig: &str) -> Result<(), Stop> {
+    let name = entry(claim.namespace(), claim.name());
+    let secret = format!("the kubeconfig in Secret {}", claim.secret());
+    let parsed = files::parse_one(Path::new(&secret), kubeconfig).map_err(|e| Stop::error(e.to_string()))?;
+    let new = only(&parsed, &name).map_err(|why| Stop::error(format!("{secret} cannot be used: {why}")))?;
+    let path = own(session)?;
+    let lock = path.with_extension("lock");
+    if let Some(directory) = path.parent() {
+        fs::create_dir_all(directory).map_err(|e| cannot("make", directory, &e))?;
+    }
+    OpenOptions::new().write(true).create_new(true).open(&lock).map_err(|e| {
+        let advice = "Another kubectl changes the kubeconfig; if none runs, remove that file.";
+        Stop { advice: advice.to_owned(), ..cannot("make", &lock, &e) }
+    })?;
+    let changed = change(&path, &new);
+    let _ = fs::remove_file(&lock);
+    changed?;
+    session
+        .say(&format!("Added to {} as context {name}:\n  kubectl --context {name} get nodes", path.display()))
+}
+
+fn change(path: &Path, new: &Value) -> Result<(), Stop> {
+    let own = match fs::read_to_string(path) {
+        Ok(text) => files::parse_one(path, &text).map_err(|e| Stop::error(e.to_string()))?,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Value::Null,
+        Err(error) => return Err(cannot("read", path, &error)),
+    };
+    let text = serde_saphyr::to_string(&merged(own, new));
+    write(path, &text.map_err(|e| Stop::error(format!("{}: {e}", path.display())))?)
+}
+
+/// The kubeconfig that kubectl would change: the one that was given, else the first of KUBECONFIG, else that at home.
+fn own(session: &Session<'_>) -> Result<PathBuf, Stop> {
+    if let Some(given) = &session.kubeconfig {
+        return Ok(given.into());
+    }
+    let list = (session.around.variable)("KUBECONFIG");
+    if let Some(first) = list.iter().flat_map(std::env::split_paths).find(|p| !p.as_os_str().is_empty()) {
+        return Ok(first);
+    }
+    let home = (session.around.variable)("HOME").filter(|home| !home.is_empty());
+    let home = home
+        .ok_or_else(|| Stop::error("there is no HOME in which the kubeconfig could be: give --kubeconfig"))?;
+    Ok(Path::new(&home).join(".kube/config"))
+}
+
+/// Writes a file that nobody else may read, whole or not at all.
+fn write(path: &Path, text: &str) -> Result<(), Stop> {
+    // Where a link leads is what is meant.
+    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".new");
+    let beside = PathBuf::from(beside);
+    let written = || {
+        let mut file =
+            OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
+        file.set_permissions(Permissions::from_mode(0o600))?;
+        file.write_all(text.as_bytes())?;
+        fs::rename(&beside, path)
+    };
+    written().map_err(|error| cannot("write", path, &error))
+}
+
+fn cannot(what: &str, path: &Path, error: &std::io::Error) -> Stop {
+    Stop::error(format!("cannot {what} {}: {error}", path.display()))
+}

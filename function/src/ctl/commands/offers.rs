@@ -1,0 +1,105 @@
+//! `offers`: what may be asked for, and claims to begin with.
+
+use serde_json::Value;
+use testplatform_apis::{offer::CONFIG_MAP, yaml::to_yaml};
+
+use super::super::{
+    claim::Flavour,
+    exit::{Exit, Stop},
+    kubectl::Trouble,
+    offers::{claim, details, fill_in, find, label, read, table},
+    session::Session,
+};
+
+/// What was asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// Only this one.
+    pub offer: Option<&'a str>,
+    /// How to print.
+    pub output: Option<&'a str>,
+    /// Whether to write a claim.
+    pub claim: bool,
+    /// The claim's name, with its kind before it or without.
+    pub name: Option<&'a str>,
+    /// Namespace of the ConfigMap.
+    pub from: &'a str,
+}
+
+/// Runs it.
+pub fn run(session: &mut Session<'_>, asked: &Asked<'_>) -> Result<(), Stop> {
+    let all = published(session, asked.from)?;
+    let Some(name) = asked.offer else {
+        return match asked.output.unwrap_or("wide") {
+            "wide" if all.is_empty() => {
+                session.note("Nothing is offered.");
+                Ok(())
+            }
+            "wide" => table(&all).iter().try_for_each(|line| session.say(line)),
+            "name" => all.iter().try_for_each(|offer| session.say(&label(offer))),
+            other => print(session, &Value::Array(all), other),
+        };
+    };
+    let offer = find(all, name)?;
+    if asked.claim {
+        return write(session, &offer, asked.name);
+    }
+    match asked.output.unwrap_or("wide") {
+        "wide" => details(&offer).iter().try_for_each(|line| session.say(line)),
+        "name" => session.say(&label(&offer)),
+        other => print(session, &offer, other),
+    }
+}
+
+/// What is in the ConfigMap, which is not in the namespace of the claims.
+fn published(session: &Session<'_>, from: &str) -> Result<Vec<Value>, Stop> {
+    let mut kubectl = session.kubectl.clone();
+    kubectl.flags.retain(|flag| !flag.starts_with("--namespace="));
+    match kubectl.json(&["get", "configmap", CONFIG_MAP, "--namespace", from, "-ojson"]) {
+        Ok(found) => read(&found.unwrap_or_default()),
+        Err(Trouble::NotFound(_)) => Err(Stop::new(
+            Exit::NotFound,
+            format!("there is no ConfigMap {CONFIG_MAP} in namespace {from}: no offers are published there"),
+            "The platform team may have put it elsewhere: say where with --from.",
+        )),
+        Err(trouble @ Trouble::Forbidden(_)) => Err(Stop::new(
+            Exit::Error,
+            trouble.words(),
+            "Everybody who is logged in should be able to read it: ask the platform team for component offers, or say with --from where else it is.",
+        )),
+        Err(trouble) => Err(trouble.into()),
+    }
+}
+
+fn print(session: &mut Session<'_>, value: &Value, output: &str) -> Result<(), Stop> {
+    let text = match output {
+        "json" => format!("{value:#}\n"),
+        "yaml" => yaml(value)?,
+        other => {
+            let message = format!("-o {other}: offers are printed as wide, name, yaml or json");
+            return Err(Stop::new(Exit::Usage, message, "See --help."));
+        }
+    };
+    Ok(session.out.write_all(text.as_bytes())?)
+}
+
+/// Writes a claim to stdout, with what is left to do beside it.
+fn write(session: &mut Session<'_>, offer: &Value, name: Option<&str>) -> Result<(), Stop> {
+    let (flavour, name) = match name.map(|name| name.split_once('/').ok_or(name)) {
+        Some(Ok((kind, name))) => (Flavour::parse(kind).ok_or_else(|| Session::no_kind(kind))?, Some(name)),
+        // Of those that the cluster serves the one that is there longer.
+        Some(Err(name)) => (session.served()?[0], Some(name)),
+        None => (session.served()?[0], None),
+    };
+    let claim = claim(offer, flavour, name, session.namespace.as_deref());
+    for path in fill_in(offer) {
+        session.say(&format!("# Fill in {path}."))?;
+        session.note(&format!("note: {path} is left to you"));
+    }
+    let text = yaml(&claim)?;
+    Ok(session.out.write_all(text.as_bytes())?)
+}
+
+fn yaml(value: &Value) -> Result<String, Stop> {
+    to_yaml(value).map_err(|error| Stop::error(format!("cannot write YAML: {error}")))
+}

@@ -1,0 +1,239 @@
+//! `up`: applies a claim, and waits until its cluster can be used.
+
+use std::{
+    fs, io,
+    io::Read as _,
+    path::{Path, PathBuf},
+    thread,
+    time::Duration,
+};
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+
+use super::super::{
+    claim::{Claim, Stand, text},
+    estimate::{Estimate, remembered},
+    exit::{Exit, Stop},
+    facts::{Look, has_kubeconfig},
+    follow::{Follower, Seen},
+    kubectl::Trouble,
+    screen::{Screen, remark},
+    session::Session,
+    span::human,
+};
+use crate::render::files;
+
+/// How long Crossplane may take to write the Secret of a cluster that is ready.
+const WRITTEN: SignedDuration = SignedDuration::from_mins(1);
+const GLANCE: Duration = Duration::from_millis(500);
+
+/// Runs it.
+pub fn run(
+    session: &mut Session<'_>,
+    file: &str,
+    name: Option<&str>,
+    timeout: Option<SignedDuration>,
+    force: bool,
+) -> Result<(), Stop> {
+    let manifest = manifest(&read(file)?, file, name)?;
+    let claim = apply(session, &manifest, force)?;
+    let history = history(session);
+    let past = history.as_ref().and_then(|path| fs::read_to_string(path).ok()).unwrap_or_default();
+    let beside = session.kubectl.items(&["get", claim.flavour.resource(), "-ojson"]).unwrap_or_default();
+    let begun = session.now();
+    let mut screen = Screen::default();
+    let ended = until_ready(session, &mut screen, &claim, &beside, &past, timeout);
+    screen.clear(session);
+    let claim = ended?;
+    if let (Some(path), Some(text)) = (history, remembered(&past, &claim)) {
+        // Nobody's cluster is the worse for it.
+        let _ = path.parent().map(fs::create_dir_all);
+        let _ = fs::write(path, text);
+    }
+    until_secret(session, &claim)?;
+    ready(session, &claim, begun)
+}
+
+fn read(file: &str) -> Result<String, Stop> {
+    let mut text = String::new();
+    let read = if file == "-" {
+        io::stdin().read_to_string(&mut text).map(|_| text)
+    } else {
+        fs::read_to_string(file)
+    };
+    read.map_err(|error| Stop::new(Exit::Usage, format!("cannot read {file}: {error}"), ""))
+}
+
+/// The one claim of a manifest, by the name that was asked for.
+pub fn manifest(read: &str, file: &str, name: Option<&str>) -> Result<Value, Stop> {
+    let wrong = |message: String| {
+        Stop::new(Exit::Usage, message, "It should hold one TestPlatformCluster or TestCluster.")
+    };
+    let mut documents = files::parse(Path::new(file), read).map_err(|e| wrong(e.to_string()))?;
+    documents.retain(|document| !document.is_null());
+    let found = documents.len();
+    let Some(mut object) = documents.pop().filter(|_| found == 1) else {
+        return Err(wrong(format!("{file} holds {found} objects")));
+    };
+    if Claim::read(object.clone()).is_none() {
+        let [version, kind] = [text_of(&object, "/apiVersion"), text_of(&object, "/kind")];
+        return Err(wrong(format!("{file} holds a {kind} of {version}")));
+    }
+    if let Some(name) = name {
+        object["metadata"]["name"] = name.into();
+        object["spec"]["writeConnectionSecretToRef"] = json!({ "name": format!("{name}-kubeconfig") });
+    }
+    let own = text_of(&object, "/metadata/name");
+    if own.is_empty() {
+        return Err(Stop::new(
+            Exit::Usage,
+            format!("the claim in {file} has no name"),
+            "Give it one with --name.",
+        ));
+    }
+    if text(&object, "/spec/writeConnectionSecretToRef/name").is_empty() {
+        object["spec"]["writeConnectionSecretToRef"]["name"] = format!("{own}-kubeconfig").into();
+    }
+    Ok(object)
+}
+
+fn text_of(object: &Value, pointer: &str) -> String {
+    crate::text::bounded(text(object, pointer), 253)
+}
+
+fn apply(session: &mut Session<'_>, manifest: &Value, force: bool) -> Result<Claim, Stop> {
+    let mut arguments =
+        vec!["apply", "--server-side", "--field-manager=kubectl-testplatform", "-f-", "-ojson"];
+    arguments.extend(force.then_some("--force-conflicts"));
+    let applied = match session.kubectl.run(&arguments, Some(&manifest.to_string())) {
+        Ok(applied) => applied,
+        Err(trouble @ Trouble::Conflict(_)) => {
+            let advice = "Somebody else, such as extend, set that since. Take it out of the manifest, or set it back with --force-conflicts.";
+            return Err(Stop::new(Exit::Error, trouble.words(), advice));
+        }
+        Err(trouble) => return Err(trouble.into()),
+    };
+    let claim = serde_json::from_str(&applied).ok().and_then(Claim::read);
+    claim.ok_or_else(|| Stop::error("kubectl applied the claim and did not print it"))
+}
+
+fn until_ready(
+    session: &mut Session<'_>,
+    screen: &mut Screen,
+    claim: &Claim,
+    beside: &[Value],
+    past: &str,
+    timeout: Option<SignedDuration>,
+) -> Result<Claim, Stop> {
+    let begun = session.now();
+    let kubectl = session.kubectl.clone();
+    let mut follower = Follower::new(&kubectl, session.around, claim, timeout);
+    let mut last = claim.clone();
+    let mut noted = None;
+    loop {
+        match follower.next(session.now()) {
+            Ok(Seen::There(now)) => last = now,
+            Ok(Seen::Same) => {}
+            Ok(Seen::Lost(why)) => {
+                screen.note(session, &format!("it cannot be followed for now, trying again: {why}"));
+            }
+            Err(stop) if stop.exit == Exit::NotYet => {
+                let stop = super::without_cluster(session, &last).unwrap_or(stop);
+                return Err(Stop { message: format!("not in time: {}", stop.message), ..stop });
+            }
+            Err(stop) if stop.exit == Exit::Interrupted => return Err(interrupted(session, &last)),
+            Err(stop) => return Err(stop),
+        }
+        let note = remark(&last);
+        if note != noted {
+            if let Some(note) = &note {
+                screen.note(session, note);
+            }
+            noted = note;
+        }
+        match last.stand() {
+            Stand::Ready => return Ok(last),
+            Stand::Failed | Stand::Over => {
+                screen.clear(session);
+                return super::without_cluster(session, &last).map_or(Ok(last), Err);
+            }
+            Stand::Waiting => {}
+        }
+        let estimate = Estimate::of(&last, beside, past);
+        screen.show(session, &last, last.started().unwrap_or(begun), estimate.as_ref());
+    }
+}
+
+/// Who no longer waits may not want it any more either, and it costs money.
+fn interrupted(session: &Session<'_>, claim: &Claim) -> Stop {
+    let message = format!("interrupted; {} is {}, and goes on", claim.label(), claim.phase_word());
+    let down = session.next("down", claim.name());
+    let why = session.next("why", claim.name());
+    Stop::new(Exit::Interrupted, message, format!("Give it back: {down}\nMore:         {why}"))
+}
+
+/// `ClusterReady` means that the kubeconfig is there; Crossplane writes it into the claim's Secret a moment later.
+fn until_secret(session: &mut Session<'_>, claim: &Claim) -> Result<(), Stop> {
+    let begun = session.now();
+    loop {
+        match session.keys(claim)? {
+            Look::Found(keys) if has_kubeconfig(&keys) => return Ok(()),
+            Look::Forbidden => {
+                session.note(&format!(
+                    "note: Secret {} is not yours to read, so it was not looked for",
+                    claim.secret()
+                ));
+                return Ok(());
+            }
+            Look::NotAsked => return Ok(()),
+            Look::Found(_) | Look::Missing => {}
+        }
+        if (session.around.interrupted)() {
+            return Err(interrupted(session, claim));
+        }
+        if session.now().duration_since(begun) > WRITTEN {
+            let message =
+                format!("{} is ready, and Secret {} has no kubeconfig", claim.label(), claim.secret());
+            return Err(Stop::new(Exit::NotYet, message, session.next("why", claim.name())));
+        }
+        thread::sleep(GLANCE);
+    }
+}
+
+fn ready(session: &mut Session<'_>, claim: &Claim, begun: Timestamp) -> Result<(), Stop> {
+    let now = session.now();
+    let took = claim.started().unwrap_or(begun);
+    let took = human(claim.ready_at().unwrap_or(now).duration_since(took));
+    let version = match text(&claim.object, "/status/version") {
+        "" => String::new(),
+        version => format!(", version {}", crate::text::bounded(version, 63)),
+    };
+    session.say(&format!("{} is ready after {took}{version}", claim.label()))?;
+    match claim.expires_at() {
+        Some(end) => {
+            let left = human(end.duration_since(now));
+            let more = session.next("extend", claim.name());
+            session.say(&format!("  it ends in {left}, at {end}   longer: {more} --by 2h"))?;
+        }
+        None => session.say("  it lives until it is given back")?,
+    }
+    let use_it = session.next("kubeconfig", claim.name());
+    session.say(&format!("  use it:        {use_it} --merge"))?;
+    let end_it = session.next("down", claim.name());
+    session.say(&format!("  give it back:  {end_it}"))?;
+    for (what, at) in [("console", "/status/consoleURL"), ("job", "/status/prowJob/url")] {
+        let url = text(&claim.object, at);
+        if !url.is_empty() {
+            session.say(&format!("  {:<13}  {}", format!("{what}:"), crate::text::bounded(url, 600)))?;
+        }
+    }
+    Ok(())
+}
+
+/// Where past runs are remembered.
+fn history(session: &Session<'_>) -> Option<PathBuf> {
+    let set = |name: &str| (session.around.variable)(name).filter(|v| !v.is_empty()).map(PathBuf::from);
+    let state = set("XDG_STATE_HOME").or_else(|| Some(set("HOME")?.join(".local/state")))?;
+    Some(state.join("testplatform").join("history"))
+}

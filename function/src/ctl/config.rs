@@ -1,0 +1,58 @@
+//! Kubeconfigs: one cluster's own, put beside those that a person has.
+
+use serde_json::{Value, json};
+
+use super::claim::text;
+
+/// What a kubeconfig is named in a person's own: everything of a claim has this name.
+pub fn entry(namespace: &str, name: &str) -> String {
+    format!("testplatform-{namespace}-{name}")
+}
+
+/// What would run a program, or read a file, of whoever uses a kubeconfig.
+const ALIVE: [&str; 6] =
+    ["exec", "auth-provider", "tokenFile", "client-certificate", "client-key", "certificate-authority"];
+
+/// A kubeconfig with nothing but its current context, that by another name. An error says what is missing.
+pub fn only(config: &Value, name: &str) -> Result<Value, String> {
+    let of = |list: &str, inner: &str, wanted: &str| -> Result<Value, String> {
+        let found = config[list].as_array().into_iter().flatten().find(|e| text(e, "/name") == wanted);
+        found.map(|e| e[inner].clone()).ok_or_else(|| format!("it has no entry {wanted:?} among its {list}"))
+    };
+    let mut context = match text(config, "/current-context") {
+        // As kubectl has it: a single one needs no choice.
+        "" if config["contexts"].as_array().is_some_and(|c| c.len() == 1) => {
+            config["contexts"][0]["context"].clone()
+        }
+        "" => return Err("it has no current context".to_owned()),
+        current => of("contexts", "context", current)?,
+    };
+    let cluster = of("clusters", "cluster", text(&context, "/cluster"))?;
+    let user = of("users", "user", text(&context, "/user"))?;
+    if let Some(field) = ALIVE.iter().find(|field| !cluster[**field].is_null() || !user[**field].is_null()) {
+        return Err(format!("its {field} would run a program or read a file of yours"));
+    }
+    context["cluster"] = name.into();
+    context["user"] = name.into();
+    Ok(json!({
+        "apiVersion": "v1", "kind": "Config",
+        "clusters": [{ "name": name, "cluster": cluster }],
+        "users": [{ "name": name, "user": user }],
+        "contexts": [{ "name": name, "context": context }],
+    }))
+}
+
+/// A person's kubeconfig with the entries of another. What has the same names is replaced; the current context stays.
+pub fn merged(mut own: Value, new: &Value) -> Value {
+    if !own.is_object() {
+        own = json!({ "apiVersion": "v1", "kind": "Config" });
+    }
+    for list in ["clusters", "users", "contexts"] {
+        let added = new[list].as_array().cloned().unwrap_or_default();
+        let mut entries = own[list].as_array().cloned().unwrap_or_default();
+        entries.retain(|entry| !added.iter().any(|a| a["name"] == entry["name"]));
+        entries.extend(added);
+        own[list] = Value::Array(entries);
+    }
+    own
+}

@@ -1,0 +1,123 @@
+//! What `why` looks at: a claim and everything that hangs on it, as far as the caller may read it.
+
+use serde_json::Value;
+
+use super::claim::{Claim, Flavour, text};
+
+/// What became of looking at something.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Look<T> {
+    /// It is there.
+    Found(T),
+    /// It is not there.
+    Missing,
+    /// The caller may not read it.
+    Forbidden,
+    /// There was no reason to look: nothing says what it is called, or it could not be asked for.
+    #[default]
+    NotAsked,
+}
+
+impl<T> Look<T> {
+    /// What was found.
+    pub fn found(&self) -> Option<&T> {
+        match self {
+            Self::Found(it) => Some(it),
+            Self::Missing | Self::Forbidden | Self::NotAsked => None,
+        }
+    }
+}
+
+/// Key of a Secret, and how many characters its value has. The value itself is not fetched.
+pub type Key = (String, usize);
+
+/// A claim and everything that hangs on it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Facts {
+    /// The claim.
+    pub claim: Claim,
+    /// The composite; for a composite in the tenant's namespace, itself.
+    pub composite: Look<Value>,
+    /// The Objects that it composed.
+    pub objects: Look<Vec<Value>>,
+    /// The keys of the Secret that the claim names.
+    pub secret: Look<Vec<Key>>,
+    /// The last warning about the claim.
+    pub warning: Option<String>,
+}
+
+impl Facts {
+    /// Nothing but the claim yet.
+    pub fn new(claim: Claim) -> Self {
+        let composite = match claim.flavour {
+            Flavour::Claim => Look::NotAsked,
+            Flavour::Cluster => Look::Found(claim.object.clone()),
+        };
+        Self { claim, composite, objects: Look::NotAsked, secret: Look::NotAsked, warning: None }
+    }
+
+    /// The Object that carries what stands for the cluster on the hub.
+    pub fn writer(&self) -> Option<&Value> {
+        self.named("managed-")
+    }
+
+    /// The Object that reads the credentials.
+    pub fn credentials(&self) -> Option<&Value> {
+        self.named("credentials-")
+    }
+
+    /// The Objects beside those two.
+    pub fn others(&self) -> impl Iterator<Item = &Value> {
+        let known = |object: &&Value| {
+            let name = text(object, "/metadata/name");
+            !name.starts_with("managed-") && !name.starts_with("credentials-")
+        };
+        self.objects.found().into_iter().flatten().filter(known)
+    }
+
+    fn named(&self, prefix: &str) -> Option<&Value> {
+        let is = |object: &&Value| text(object, "/metadata/name").starts_with(prefix);
+        self.objects.found()?.iter().find(is)
+    }
+
+    /// Whether the Secret has a kubeconfig.
+    pub fn has_kubeconfig(&self) -> bool {
+        self.secret.found().is_some_and(|keys| has_kubeconfig(keys))
+    }
+}
+
+/// Whether there is a kubeconfig among the keys of a Secret. Empty is as good as none.
+pub fn has_kubeconfig(keys: &[Key]) -> bool {
+    keys.iter().any(|(key, length)| key == testplatform_apis::names::keys::KUBECONFIG && *length > 0)
+}
+
+/// The composite that a claim is bound to; empty before there is one.
+pub fn composite_name(claim: &Claim) -> &str {
+    text(&claim.object, "/spec/resourceRef/name")
+}
+
+/// The Objects that a composite composed: resource with its group, and name.
+pub fn composed(composite: &Value) -> Vec<(String, String)> {
+    // The second is where composites of Crossplane 2 have it.
+    let lists = ["/spec/resourceRefs", "/spec/crossplane/resourceRefs"];
+    let refs = lists.iter().filter_map(|p| composite.pointer(p)).filter_map(Value::as_array).flatten();
+    let object = |reference: &Value| {
+        let group = text(reference, "/apiVersion").split_once('/')?.0;
+        let name = text(reference, "/name");
+        let is = text(reference, "/kind") == "Object" && !name.is_empty();
+        is.then(|| (format!("objects.{group}"), name.to_owned()))
+    };
+    refs.filter_map(object).collect()
+}
+
+/// The keys of a Secret, as the template of [`KEYS`] prints them.
+pub fn keys(printed: &str) -> Vec<Key> {
+    let key = |word: &str| {
+        let (key, length) = word.split_once('=')?;
+        Some((key.to_owned(), length.parse().ok()?))
+    };
+    printed.split_whitespace().filter_map(key).collect()
+}
+
+/// Has kubectl print the keys of a Secret and how long their values are, and no value.
+pub const KEYS: &str = "go-template={{range $k, $v := .data}}{{$k}}={{len $v}} {{end}}";

@@ -1,0 +1,118 @@
+//! The edge: a claim, followed over watches that end.
+
+use std::{thread, time::Duration};
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::{
+    claim::{Claim, Flavour},
+    exit::{Exit, Stop},
+    kubectl::{Kubectl, Told, Trouble, Watch},
+    session::Surroundings,
+};
+
+/// How often a person sees that time goes on.
+const TICK: Duration = Duration::from_millis(500);
+/// How often in a row the right to watch may be denied: an API server that just came up does not know yet who may what.
+const PATIENCE: u8 = 3;
+
+/// What there is of a claim.
+pub enum Seen {
+    /// It changed, or is seen for the first time.
+    There(Claim),
+    /// Nothing new.
+    Same,
+    /// It cannot be followed for now, and why.
+    Lost(String),
+}
+
+/// A claim that is followed.
+pub struct Follower<'k> {
+    kubectl: &'k Kubectl,
+    flavour: Flavour,
+    name: String,
+    watch: Option<Watch>,
+    /// When to give up.
+    deadline: Option<Timestamp>,
+    /// When to look again.
+    again: Timestamp,
+    pause: i64,
+    refused: u8,
+    interrupted: fn() -> bool,
+}
+
+impl<'k> Follower<'k> {
+    /// Follows a claim, for as long as is said.
+    pub fn new(
+        kubectl: &'k Kubectl,
+        around: Surroundings,
+        claim: &Claim,
+        timeout: Option<SignedDuration>,
+    ) -> Self {
+        let now = (around.now)();
+        let deadline = timeout.and_then(|t| now.checked_add(t).ok());
+        let name = claim.name().to_owned();
+        let flavour = claim.flavour;
+        let interrupted = around.interrupted;
+        Self { kubectl, flavour, name, watch: None, deadline, again: now, pause: 1, refused: 0, interrupted }
+    }
+
+    /// Waits a moment for what comes next. An error ends it: the time is over, somebody does not want to wait any more, the claim is gone,
+    /// or out of reach for good.
+    pub fn next(&mut self, now: Timestamp) -> Result<Seen, Stop> {
+        let seen = self.look(now);
+        // Ctrl-C ends kubectl too, which is no news then.
+        if (self.interrupted)() {
+            return Err(Stop::new(Exit::Interrupted, "interrupted", ""));
+        }
+        seen
+    }
+
+    fn look(&mut self, now: Timestamp) -> Result<Seen, Stop> {
+        if self.deadline.is_some_and(|deadline| now >= deadline) {
+            return Err(Stop::new(Exit::NotYet, "the time is over", ""));
+        }
+        let Some(watch) = &mut self.watch else {
+            if now < self.again {
+                thread::sleep(TICK);
+                return Ok(Seen::Same);
+            }
+            let arguments =
+                ["get", self.flavour.resource(), &self.name, "--watch", "--output-watch-events", "-ojson"];
+            self.watch = Some(self.kubectl.watch(&arguments)?);
+            return Ok(Seen::Same);
+        };
+        match watch.next(TICK) {
+            Told::Nothing => Ok(Seen::Same),
+            Told::Object(object) => {
+                (self.pause, self.refused) = (1, 0);
+                Ok(Claim::read(object).map_or(Seen::Same, Seen::There))
+            }
+            Told::Deleted => Err(self.gone()),
+            Told::Ended(said) => self.ended(&said, now),
+        }
+    }
+
+    fn ended(&mut self, said: &str, now: Timestamp) -> Result<Seen, Stop> {
+        self.watch = None;
+        self.again = now + SignedDuration::from_secs(self.pause);
+        // Each that told something begins anew; an end after that is no news.
+        let quiet = self.pause == 1 && (said.is_empty() || said.contains("Client.Timeout"));
+        self.pause = (self.pause * 2).min(15);
+        match Trouble::of(said) {
+            Trouble::NotFound(_) => Err(self.gone()),
+            trouble @ (Trouble::Forbidden(_) | Trouble::NoKind(_)) => {
+                self.refused += 1;
+                if self.refused >= PATIENCE { Err(trouble.into()) } else { Ok(Seen::Same) }
+            }
+            _ if quiet => Ok(Seen::Same),
+            other => Ok(Seen::Lost(other.words().to_owned())),
+        }
+    }
+
+    fn gone(&self) -> Stop {
+        let message =
+            format!("{}/{} was deleted, and its cluster goes with it", self.flavour.word(), self.name);
+        Stop::new(Exit::NotFound, message, "")
+    }
+}

@@ -1,0 +1,211 @@
+//! What every command has: kubectl, a clock, and where to print.
+
+use std::{
+    ffi::OsString,
+    io::{self, Write},
+};
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::{
+    claim::{Claim, Flavour, GROUP},
+    exit::{Exit, Stop},
+    facts::{Facts, KEYS, Look, composed, composite_name, keys},
+    kubectl::{Kubectl, Trouble},
+};
+
+/// Where the program is: the clock, the environment, the terminal. Given by `main`, which alone reads them.
+#[derive(Clone, Copy)]
+pub struct Surroundings {
+    /// The clock.
+    pub now: fn() -> Timestamp,
+    /// A variable of the environment.
+    pub variable: fn(&str) -> Option<OsString>,
+    /// Whether stderr is a terminal, on which a line can be written over.
+    pub terminal: bool,
+    /// Whether somebody pressed Ctrl-C. From when it is asked first that no longer ends the program by itself.
+    pub interrupted: fn() -> bool,
+}
+
+/// A command at work.
+pub struct Session<'a> {
+    /// kubectl, with the flags of this command line.
+    pub kubectl: Kubectl,
+    /// Where it is.
+    pub around: Surroundings,
+    /// What was asked for goes here.
+    pub out: &'a mut dyn Write,
+    /// What happens meanwhile goes here.
+    pub err: &'a mut dyn Write,
+    /// The namespace, if one was given.
+    pub namespace: Option<String>,
+    /// The kubeconfig, if one was given.
+    pub kubeconfig: Option<String>,
+}
+
+impl From<io::Error> for Stop {
+    fn from(error: io::Error) -> Self {
+        Self::error(format!("cannot write the output: {error}"))
+    }
+}
+
+impl Session<'_> {
+    /// The clock.
+    pub fn now(&self) -> Timestamp {
+        (self.around.now)()
+    }
+
+    /// A line of the answer.
+    pub fn say(&mut self, line: &str) -> Result<(), Stop> {
+        Ok(writeln!(self.out, "{line}")?)
+    }
+
+    /// A line beside the answer. It is no matter whether anybody reads it.
+    pub fn note(&mut self, line: &str) {
+        let _ = writeln!(self.err, "{line}");
+    }
+
+    /// A command of this plugin, to be typed next.
+    pub fn next(&self, command: &str, name: &str) -> String {
+        let of = self.namespace.as_ref().map(|n| format!(" -n {n}")).unwrap_or_default();
+        format!("kubectl testplatform {command} {name}{of}")
+    }
+
+    /// The flavours that the cluster serves.
+    pub fn served(&self) -> Result<Vec<Flavour>, Stop> {
+        let group = format!("--api-group={GROUP}");
+        let asked = self.kubectl.run(&["api-resources", &group, "-oname"], None);
+        let printed = asked.as_ref().map_or("", String::as_str);
+        let served = |f: &Flavour| printed.lines().any(|line| line.trim() == f.resource());
+        let found: Vec<Flavour> = Flavour::ALL.into_iter().filter(served).collect();
+        match asked {
+            Err(trouble) => Err(trouble.into()),
+            Ok(_) if found.is_empty() => Err(Stop::new(
+                Exit::Error,
+                "this cluster serves neither testplatformclusters nor testclusters of ci.openshift.org",
+                "Is it the right one? `kubectl config current-context` tells which it is, --context names another.",
+            )),
+            Ok(_) => Ok(found),
+        }
+    }
+
+    /// What a word before the slash of a name is not.
+    pub fn no_kind(word: &str) -> Stop {
+        let message = format!("{word} is no kind of claim");
+        Stop::new(Exit::Usage, message, "There are testplatformcluster/NAME and testcluster/NAME.")
+    }
+
+    /// A claim, by a name that may say which kind is meant.
+    pub fn find(&self, name: &str) -> Result<Claim, Stop> {
+        let (wanted, name) = match name.split_once('/') {
+            None => (None, name),
+            Some((kind, name)) => (Some(Flavour::parse(kind).ok_or_else(|| Self::no_kind(kind))?), name),
+        };
+        let (mut found, mut missed) = (vec![], false);
+        let mut refused = None;
+        for flavour in self.served()?.into_iter().filter(|f| wanted.is_none_or(|w| w == *f)) {
+            match self.kubectl.json(&["get", flavour.resource(), name, "-ojson", "--ignore-not-found"]) {
+                Ok(None) => missed = true,
+                Ok(Some(object)) => found.extend(Claim::read(object)),
+                Err(trouble @ Trouble::Forbidden(_)) => refused = Some((flavour, trouble)),
+                Err(trouble) => return Err(trouble.into()),
+            }
+        }
+        match (found.pop(), found.is_empty(), refused) {
+            (Some(claim), true, _) => Ok(claim),
+            (Some(_), false, _) => {
+                let advice = format!("Say testplatformcluster/{name} or testcluster/{name}.");
+                Err(Stop::new(Exit::Usage, format!("there are claims of both kinds named {name}"), advice))
+            }
+            // Who has a right on one of the kinds alone uses that one.
+            (None, _, Some((_, trouble))) if !missed => Err(trouble.into()),
+            (None, _, refused) => {
+                let place = self.namespace.as_ref().map_or_else(
+                    || "in the namespace of your context".to_owned(),
+                    |namespace| format!("in namespace {namespace}"),
+                );
+                let unseen = refused.map_or_else(String::new, |(flavour, _)| {
+                    format!("; you may not see whether there is a {} of that name", flavour.kind())
+                });
+                let advice = "`kubectl testplatform get -A` lists those of all namespaces.";
+                Err(Stop::new(Exit::NotFound, format!("there is no claim {name} {place}{unseen}"), advice))
+            }
+        }
+    }
+
+    /// The keys of the Secret that a claim names.
+    pub fn keys(&self, claim: &Claim) -> Result<Look<Vec<super::facts::Key>>, Trouble> {
+        if claim.secret().is_empty() {
+            return Ok(Look::NotAsked);
+        }
+        match self.kubectl.run(&["get", "secret", claim.secret(), "-o", KEYS], None) {
+            Ok(printed) => Ok(Look::Found(keys(&printed))),
+            Err(Trouble::NotFound(_)) => Ok(Look::Missing),
+            Err(Trouble::Forbidden(_)) => Ok(Look::Forbidden),
+            Err(trouble) => Err(trouble),
+        }
+    }
+
+    /// Everything that hangs on a claim, as far as it may be read. What may not is told as such and stops nothing.
+    pub fn facts(&mut self, claim: Claim) -> Result<Facts, Stop> {
+        let mut facts = Facts::new(claim);
+        let name = composite_name(&facts.claim).to_owned();
+        if facts.claim.flavour == Flavour::Claim && !name.is_empty() {
+            let found =
+                self.kubectl.json(&["get", "xtestplatformclusters.ci.openshift.org", &name, "-ojson"]);
+            facts.composite = self.look(found.map(Option::unwrap_or_default))?;
+        }
+        if let Look::Found(composite) = &facts.composite {
+            let composed = composed(composite);
+            facts.objects = match composed.first() {
+                None => Look::Found(vec![]),
+                Some((resource, _)) => {
+                    let mut arguments = vec!["get", resource];
+                    arguments.extend(
+                        composed.iter().filter(|(r, _)| r == resource).map(|(_, name)| name.as_str()),
+                    );
+                    arguments.extend(["-ojson", "--ignore-not-found"]);
+                    let found = self.kubectl.items(&arguments);
+                    self.look(found)?
+                }
+            };
+        }
+        let found = self.keys(&facts.claim);
+        facts.secret = match found {
+            Ok(look) => look,
+            Err(trouble) => self.look(Err(trouble))?,
+        };
+        facts.warning = self.warning(&facts.claim);
+        Ok(facts)
+    }
+
+    fn look<T>(&mut self, found: Result<T, Trouble>) -> Result<Look<T>, Stop> {
+        Ok(match found {
+            Ok(it) => Look::Found(it),
+            Err(Trouble::NotFound(_)) => Look::Missing,
+            Err(Trouble::Forbidden(_)) => Look::Forbidden,
+            Err(Trouble::NotRun(words)) => return Err(Trouble::NotRun(words).into()),
+            Err(trouble) => {
+                self.note(&format!("note: {}", trouble.words()));
+                Look::NotAsked
+            }
+        })
+    }
+
+    /// The last warning about a claim. Events are for people, and not everybody may read them.
+    fn warning(&self, claim: &Claim) -> Option<String> {
+        let uid = super::claim::text(&claim.object, "/metadata/uid");
+        let wanted = format!("--field-selector=type=Warning,involvedObject.uid={uid}");
+        let events = self.kubectl.items(&["get", "events", &wanted, "-ojson"]).ok()?;
+        last(&events)
+    }
+}
+
+/// The last of some events, as one line.
+fn last(events: &[Value]) -> Option<String> {
+    use super::claim::text;
+    let time = |e: &&Value| text(e, "/lastTimestamp").to_owned();
+    let event = events.iter().max_by_key(time)?;
+    Some(crate::text::bounded(&format!("{}: {}", text(event, "/reason"), text(event, "/message")), 400))
+}

@@ -1,0 +1,247 @@
+//! The one thing that a claim waits for, and what to do about it.
+//!
+//! What is nearest to the beginning of the chain comes first: what lies behind it cannot move before.
+
+use jiff::Timestamp;
+use testplatform_apis::{
+    condition::{ClusterReady, ConditionType, Credentials, JobCompleted, Remote, Request},
+    phase::Phase,
+};
+
+use super::{
+    advice::{self, with_entry},
+    chain::{Mark, object_label, paused, synced},
+    claim::{Flavour, Said, Stand, text},
+    facts::{Facts, Look, composite_name},
+    span::human,
+};
+
+/// The answer of `why`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wait {
+    /// What it waits for.
+    pub what: String,
+    /// What to do.
+    pub todo: String,
+}
+
+impl Wait {
+    fn new(what: impl Into<String>, todo: impl Into<String>) -> Self {
+        Self { what: what.into(), todo: todo.into() }
+    }
+}
+
+/// What a claim waits for.
+pub fn wait(facts: &Facts, now: Timestamp) -> Wait {
+    let claim = &facts.claim;
+    match (claim.stand(), claim.phase()) {
+        (Stand::Failed, _) => failed(facts),
+        (Stand::Over, Some(Phase::Deprovisioned)) => {
+            let how = end(facts).unwrap_or_default();
+            let todo = format!(
+                "nothing; `kubectl testplatform down {} --delete` takes the claim away too",
+                claim.name()
+            );
+            Wait::new(format!("nothing: {}{how}", claim.message()), todo)
+        }
+        (Stand::Over, _) => ending(facts),
+        (Stand::Ready, Some(Phase::Degraded)) => {
+            let todo = with_entry("wait; if it does not recover, ask for a new cluster", "Degraded");
+            Wait::new(format!("the hub to report the cluster healthy again: {}", claim.message()), todo)
+        }
+        (Stand::Ready, _) => ready(facts, now),
+        (Stand::Waiting, _) => linked(facts).unwrap_or_else(|| waiting(facts)),
+    }
+}
+
+fn failed(facts: &Facts) -> Wait {
+    let claim = &facts.claim;
+    let refusal = claim.said(ConditionType::RequestAccepted).filter(|c| c.denied());
+    if let Some((said, reason)) = refusal.and_then(|s| Some((s, Request::parse(s.reason())?))) {
+        let todo = with_entry(advice::request(reason), reason.as_str());
+        return Wait::new(format!("nothing any more, Failed is final: {}", said.message()), todo);
+    }
+    let left = match claim.said(ConditionType::ProwJobCompleted) {
+        Some(said) if said.holds() && claim.message().contains(&said.message()) => String::new(),
+        Some(said) if said.holds() => end(facts).unwrap_or_default(),
+        Some(said) => format!("; {}", said.message()),
+        None => String::new(),
+    };
+    let what = format!("nothing any more, Failed is final: {}{left}", claim.message());
+    Wait::new(what, with_entry("ask for a new cluster under another name", "Failed"))
+}
+
+/// How a teardown ended, where it did not end well.
+fn end(facts: &Facts) -> Option<String> {
+    let said = facts.claim.said(ConditionType::ProwJobCompleted)?;
+    left_behind(said).then(|| format!("; {}: {}", said.reason(), said.message()))
+}
+
+/// Whether a teardown that is over may have left something: its job ended badly, or nobody knows what became of it.
+pub fn left_behind(over: Said<'_>) -> bool {
+    over.holds() && matches!(over.reason(), "ProwJobFailure" | "DeprovisionFailed" | "RemoteReplaced")
+}
+
+fn ending(facts: &Facts) -> Wait {
+    let claim = &facts.claim;
+    if let Some(wait) = unreached(facts) {
+        return wait;
+    }
+    let said = claim.said(ConditionType::ProwJobCompleted).filter(|c| !c.message().is_empty());
+    let words = said.map_or_else(|| claim.message(), Said::message);
+    let words = if words.is_empty() { String::new() } else { format!(": {words}") };
+    let todo = with_entry(
+        "wait; it often takes longer than making the cluster did",
+        JobCompleted::TearingDown.as_str(),
+    );
+    Wait::new(format!("the hub to tear the cluster down{words}"), todo)
+}
+
+fn ready(facts: &Facts, now: Timestamp) -> Wait {
+    let claim = &facts.claim;
+    if claim.secret().is_empty() {
+        let todo = "set spec.writeConnectionSecretToRef.name";
+        return Wait::new("a name for the Secret with the kubeconfig, which the claim does not give", todo);
+    }
+    if matches!(facts.secret, Look::Missing) || facts.secret.found().is_some_and(|_| !facts.has_kubeconfig())
+    {
+        let what = format!("Crossplane to write the kubeconfig into Secret {}", claim.secret());
+        return Wait::new(
+            what,
+            "wait a few seconds; if it stays, ask the administrators whether Crossplane runs",
+        );
+    }
+    let end = match claim.expires_at() {
+        Some(end) => format!("; it ends in {}", human(end.duration_since(now))),
+        None => "; it lives until it is torn down".to_owned(),
+    };
+    let expiring = ClusterReady::Expiring.as_str();
+    let todo = if claim.cleanup_at().is_some() {
+        "set a longer spec.cleanup.keepForDebug, if it is still needed: the runs that own it are over"
+            .to_owned()
+    } else if claim.said(ConditionType::ClusterReady).is_some_and(|c| c.reason() == expiring) {
+        format!("`kubectl testplatform extend {} --by 1h`, if it is still needed", claim.name())
+    } else {
+        format!("use it: `kubectl testplatform kubeconfig {} --merge`", claim.name())
+    };
+    // It can be used all the same.
+    let (but, also) = unreached(facts).map_or_else(Default::default, |trouble| {
+        (format!("; {}", trouble.what), format!("; and {}", trouble.todo))
+    });
+    Wait::new(format!("nothing, the cluster is ready{end}{but}"), format!("{todo}{also}"))
+}
+
+/// What breaks the chain between the claim and what was asked of the hub.
+fn linked(facts: &Facts) -> Option<Wait> {
+    let claim = &facts.claim;
+    let admin = "ask the administrators";
+    if paused(&claim.object) {
+        return Some(Wait::new(
+            format!("annotation crossplane.io/paused to be taken away from {}", claim.label()),
+            format!("kubectl annotate {} crossplane.io/paused-", claim.label()),
+        ));
+    }
+    let own = Said::of(&claim.object, "Synced").filter(|s| s.denied());
+    if claim.flavour == Flavour::Claim && composite_name(claim).is_empty() {
+        let words = own.map_or_else(
+            || "Crossplane does not run, or there is no definition or no Composition for it".to_owned(),
+            Said::message,
+        );
+        let todo = "wait a few seconds; if it stays, ask the administrators, who see it in `kubectl get xrd,composition`";
+        return Some(Wait::new(format!("Crossplane to make a composite: {words}"), todo));
+    }
+    if matches!(facts.composite, Look::Missing) {
+        let what = format!("composite {}, which is gone", composite_name(claim));
+        return Some(Wait::new(
+            what,
+            "ask for a new cluster; who deleted it, the administrators see in their audit log",
+        ));
+    }
+    if let Some(composite) = facts.composite.found() {
+        if paused(composite) {
+            let what = format!("composite {}, which somebody paused", text(composite, "/metadata/name"));
+            return Some(Wait::new(what, advice::remote(Remote::Paused)));
+        }
+        if let (Mark::Bad, words, _) = synced(composite) {
+            let what = format!("Crossplane to get through a pass over the composite: {words}");
+            return Some(Wait::new(what, with_entry(admin, "FunctionErrors")));
+        }
+        if claim.phase().is_none() {
+            let todo = "wait a few seconds; if it stays, ask the administrators whether the function runs";
+            return Some(Wait::new("Crossplane to look at the composite for the first time", todo));
+        }
+    }
+    let fatal = claim.said(ConditionType::ClusterReady).filter(|c| c.reason() == "FatalError");
+    if let Some(said) = fatal.or(own) {
+        let what = format!("Crossplane to get through a pass over the composite: {}", said.message());
+        return Some(Wait::new(what, with_entry(admin, "FunctionErrors")));
+    }
+    let refusal = claim.said(ConditionType::RequestAccepted).filter(|c| c.denied());
+    if let Some((said, reason)) = refusal.and_then(|s| Some((s, Request::parse(s.reason())?))) {
+        let todo = with_entry(advice::request(reason), reason.as_str());
+        return Some(Wait::new(format!("{}: {}", reason.as_str(), said.message()), todo));
+    }
+    unreached(facts)
+}
+
+/// What keeps what was asked for from the hub.
+fn unreached(facts: &Facts) -> Option<Wait> {
+    if let Some(writer) = facts.writer() {
+        let label = object_label(writer);
+        if paused(writer) {
+            let what = format!("{label}, which an administrator paused");
+            return Some(Wait::new(what, with_entry(advice::remote(Remote::Paused), "Paused")));
+        }
+    }
+    let said = facts.claim.said(ConditionType::RemoteConsistent).filter(|c| !c.holds());
+    let (said, reason) = said.and_then(|s| Some((s, Remote::parse(s.reason())?)))?;
+    if reason == Remote::NotObserved {
+        return None;
+    }
+    let todo = with_entry(advice::remote(reason), reason.as_str());
+    // The Object has the words of the hub itself.
+    let words = match facts.writer().map(synced) {
+        Some((Mark::Bad, words, _)) => format!("{} ({words})", said.message()),
+        _ => said.message(),
+    };
+    Some(Wait::new(format!("{}: {words}", reason.as_str()), todo))
+}
+
+/// What the hub is at.
+fn waiting(facts: &Facts) -> Wait {
+    let claim = &facts.claim;
+    let word = claim.said(ConditionType::ClusterReady).map_or("", Said::reason);
+    let patience = |reason: &str| with_entry("wait; nothing is wrong", reason);
+    if word == ClusterReady::WaitingForCredentials.as_str() {
+        let said = claim.said(ConditionType::CredentialsPublished);
+        let reason = said.and_then(|s| Credentials::parse(s.reason())).unwrap_or(Credentials::SecretMissing);
+        let words = said.map(Said::message).unwrap_or_default();
+        // Once it is read, provider-kubernetes has the words.
+        let read = facts.credentials().filter(|o| !paused(o)).map(synced);
+        let words = match read {
+            Some((Mark::Bad, trouble, _)) => format!("{words} ({trouble})"),
+            _ => words,
+        };
+        let todo = with_entry(advice::credentials(reason), reason.as_str());
+        return Wait::new(format!("the kubeconfig: {words}"), todo);
+    }
+    let writer = facts.writer().map(synced);
+    if let (Look::Found(_), Some((Mark::Waits, ..))) = (&facts.objects, &writer) {
+        let todo = "wait a few seconds; if it stays, ask the administrators whether provider-kubernetes runs";
+        return Wait::new("provider-kubernetes to ask the hub for the cluster", todo);
+    }
+    let queue = claim.object["status"]["queue"]["position"].as_i64();
+    match (claim.phase(), queue) {
+        (Some(Phase::Pending) | None, Some(_)) => {
+            Wait::new(format!("its turn: {}", claim.message()), "wait; or end clusters that nobody needs")
+        }
+        (Some(Phase::Pending) | None, None) => {
+            Wait::new(format!("the hub to take up the request: {}", claim.message()), patience("Pending"))
+        }
+        _ if word == ClusterReady::Late.as_str() => {
+            let todo = with_entry("look at the job; it may still become ready", word);
+            Wait::new(format!("the hub to make the cluster: {}", claim.message()), todo)
+        }
+        _ => Wait::new(format!("the hub to make the cluster: {}", claim.message()), patience("Provisioning")),
+    }
+}

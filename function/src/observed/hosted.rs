@@ -1,0 +1,82 @@
+//! The Object that looks at the HostedCluster behind what a backend makes: `hosted`. It changes nothing on the hub.
+
+use serde_json::Value;
+use testplatform_apis::{
+    foreign::{
+        hypershift::HostedCluster,
+        meta::{ObservedCondition, condition},
+        object::Object,
+    },
+    names::{Uid, ours},
+};
+
+use super::{
+    Unusable,
+    link::{Link, link},
+};
+use crate::wire;
+
+/// Its composition resource name.
+pub const HOSTED: &str = "hosted";
+
+/// The observed Object.
+#[derive(Debug)]
+pub struct Hosted {
+    /// The Object.
+    pub object: Object<HostedCluster>,
+    /// Whether what it saw is of now.
+    link: Link,
+}
+
+impl Hosted {
+    pub(super) fn decode(bytes: &[u8]) -> Result<Self, Unusable> {
+        let object: Object<HostedCluster> =
+            wire::from_struct(bytes).map_err(|e| super::unreadable(HOSTED, e))?;
+        let link = link(&object, object.status.at_provider.manifest.as_ref().map(|r| &r.metadata));
+        Ok(Self { object, link })
+    }
+
+    /// What it looks for.
+    pub fn manifest(&self) -> &Value {
+        &self.object.spec.for_provider.manifest
+    }
+
+    /// Namespace and name of what it looks for.
+    pub fn place(&self) -> (&str, &str) {
+        let metadata = &self.manifest()["metadata"];
+        let text = |field: &str| metadata[field].as_str().unwrap_or_default();
+        (text("namespace"), text("name"))
+    }
+
+    /// The uid of what stands for the cluster, where the HostedCluster is found by it.
+    pub fn uid(&self) -> Option<Uid> {
+        self.object.metadata.annotation(ours::REMOTE_UID).map(|uid| Uid(uid.to_owned()))
+    }
+
+    /// The HostedCluster as it was last observed, unless it is gone.
+    pub fn remote(&self) -> Option<&HostedCluster> {
+        let remote = self.object.status.at_provider.manifest.as_ref()?;
+        (remote.metadata.name == self.place().1 && !self.is_gone()).then_some(remote)
+    }
+
+    /// The HostedCluster as it is. What was seen before stays when the hub is away, and tells nothing of now.
+    pub fn current(&self) -> Option<&HostedCluster> {
+        self.object.status.at_provider.manifest.as_ref().filter(|_| self.link == Link::InSync)
+    }
+
+    /// Whether there is none now: provider-kubernetes looked for it. What it saw before, it keeps.
+    pub fn is_gone(&self) -> bool {
+        let synced = condition(&self.object.status.conditions, "Synced").filter(|c| c.is_false());
+        let generation = self.object.metadata.generation;
+        let current = |c: &&ObservedCondition| c.observed_generation.is_none_or(|seen| seen == generation);
+        synced.filter(current).is_some_and(|c| c.message.ends_with("external resource does not exist"))
+    }
+
+    /// Why it cannot be looked at.
+    pub fn unreachable(&self) -> Option<&'static str> {
+        match self.link {
+            Link::Unreachable(how) => Some(how),
+            _ => None,
+        }
+    }
+}

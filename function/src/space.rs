@@ -1,0 +1,179 @@
+//! The third composite: a space. A `Namespace` claim in; a namespace on a hub, what limits it, and credentials for it, out.
+//!
+//! ```text
+//! request ──decode──▶ Observed ──resources──▶ desired ──respond──▶ response ──check──▶ out
+//! ```
+//!
+//! What differs from a cluster, and why:
+//! - **Nothing is pinned by uid.** A namespace that somebody deletes on the hub costs nothing to make anew, and the hub-side provider publishes
+//!   credentials for the new one.
+//! - **In this order:** the namespace; once the hub has it, what limits it; once all of that is there, the rights; then credentials. So nothing
+//!   is asked of the hub that it would refuse, and nobody has rights without quota. Going it is the reverse: only the namespace is deleted,
+//!   and everything else goes with it.
+//! - **A space of the incumbent stays what it is.** Its Object `secret`, with the token that running pipelines have, is repeated as it was
+//!   observed for as long as the space lives.
+//!
+//! **Invariant:** pure, like the rest of the core. An OK response repeats every observed resource of ours. Connection details are all five keys
+//! or none, and the composite is ready only in a response that has them.
+
+mod check;
+mod legacy;
+mod observed;
+mod resources;
+mod respond;
+mod state;
+
+use serde::Deserialize;
+use testplatform_apis::{
+    input::Settings,
+    space::{GROUP, SPACE_KIND},
+};
+
+pub use check::violation;
+pub use observed::{Item, Keys, Observed};
+pub use state::State;
+
+use crate::{
+    Options,
+    backend::Desired,
+    fatal,
+    observed::Unusable,
+    proto::{RunFunctionRequest, RunFunctionResponse},
+    wire,
+};
+
+/// Composition resource name of the Object that carries the namespace.
+pub const NAMESPACE: &str = "namespace";
+/// Of the one that carries the quota of everything.
+pub const QUOTA: &str = "quota";
+/// Of the one that carries the quota of containers without an end.
+pub const QUOTA_NOT_TERMINATING: &str = "quota-not-terminating";
+/// Of the one that carries the quota of containers that end by themselves.
+pub const QUOTA_TERMINATING: &str = "quota-terminating";
+/// Of the one that carries the limits of containers.
+pub const LIMITS: &str = "resource-limits";
+/// Of the one that lets pods of the space reach each other.
+pub const SAME_NAMESPACE: &str = "allow-same-namespace";
+/// Of the one that lets OpenShift reach them.
+pub const FROM_OPENSHIFT: &str = "allow-from-openshift";
+/// Of the one that carries the ServiceAccount.
+pub const SERVICE_ACCOUNT: &str = "serviceaccount";
+/// Of the one that carries its rights.
+pub const ROLE_BINDING: &str = "rolebinding";
+/// Of the incumbent's, which carries a token that does not expire. Never made here.
+pub const SECRET: &str = "secret";
+/// Of the one that observes the published credentials.
+pub const CREDENTIALS: &str = "credentials";
+
+/// What is made as soon as there is a namespace: all of it before anybody gets rights.
+pub const CONTENT: [&str; 7] = [
+    FROM_OPENSHIFT,
+    SAME_NAMESPACE,
+    QUOTA,
+    QUOTA_NOT_TERMINATING,
+    QUOTA_TERMINATING,
+    LIMITS,
+    SERVICE_ACCOUNT,
+];
+
+/// Composition resource names of ours, in the order of names.
+pub const OURS: [&str; 11] = [
+    FROM_OPENSHIFT,
+    SAME_NAMESPACE,
+    CREDENTIALS,
+    NAMESPACE,
+    QUOTA,
+    QUOTA_NOT_TERMINATING,
+    QUOTA_TERMINATING,
+    LIMITS,
+    ROLE_BINDING,
+    SECRET,
+    SERVICE_ACCOUNT,
+];
+
+/// A request for a space, understood and planned.
+#[derive(Debug)]
+pub struct Judged {
+    /// The step's input with every default filled in.
+    pub settings: Settings,
+    /// What is there.
+    pub observed: Observed,
+    /// Name of the namespace on the hub; none: the composite's name makes none.
+    pub namespace: Option<String>,
+    /// What is to exist.
+    pub resources: Vec<Desired>,
+    /// The credentials, all of them or none.
+    pub details: Option<Keys>,
+    /// Where it stands.
+    pub state: State,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Kind<'a> {
+    api_version: &'a str,
+    kind: &'a str,
+}
+
+/// Whether a request is for a space.
+pub fn is_meant(request: &RunFunctionRequest) -> bool {
+    let composite = request.observed.as_ref().and_then(|o| o.composite.as_ref());
+    let is = |k: Kind<'_>| k.kind == SPACE_KIND && k.api_version.split('/').next() == Some(GROUP);
+    composite.is_some_and(|c| wire::from_struct::<Kind<'_>>(&c.resource).is_ok_and(is))
+}
+
+/// Runs the function once for a space.
+pub fn run(request: &RunFunctionRequest, options: &Options) -> RunFunctionResponse {
+    match judge(request) {
+        Ok(judged) => {
+            let response = respond::respond(request, &judged, options);
+            let violated = check::violation(&response, request, &judged);
+            crate::check::unless(violated, response, request)
+        }
+        Err(unusable) => {
+            fatal::fatal(request, unusable.reason(), unusable.to_string(), fatal::shown(request))
+        }
+    }
+}
+
+/// Everything but the words. Nothing of a space has a deadline, so the time does not matter.
+pub fn judge(request: &RunFunctionRequest) -> Result<Judged, Unusable> {
+    let settings = crate::settings(request)?;
+    let observed = Observed::decode(request)?;
+    let namespace = observed.namespace();
+    let resources = namespace
+        .as_ref()
+        .map_or_else(Vec::new, |namespace| resources::resources(namespace, &settings, &observed));
+    let details = namespace.as_ref().and_then(|namespace| observed.credentials(namespace));
+    let state = state::state(namespace.as_deref(), &resources, details.is_some(), &observed);
+    Ok(Judged { settings, observed, namespace, resources, details, state })
+}
+
+/// The reasons behind a response, most important first.
+pub fn explain(judged: &Judged, response: &RunFunctionResponse) -> Vec<String> {
+    use crate::proto::Severity;
+    if let Some(fatal) = response.results.iter().find(|r| r.severity == i32::from(Severity::Fatal)) {
+        return vec![format!("fatal: {}", fatal.message)];
+    }
+    let mut lines = vec![format!("phase {}: {}", judged.phase(), judged.state.message)];
+    lines.push(format!("reason: {}", judged.state.reason));
+    for name in OURS {
+        let wanted = judged.resources.iter().any(|r| r.name == name);
+        let what = match (judged.observed.objects.get(name), wanted) {
+            (None, false) => continue,
+            (None, true) => "asked for now",
+            (Some(item), true) if item.is_there() => "is there",
+            (Some(_), true) => "asked for",
+            (Some(_), false) => "taken away: it never was on the hub",
+        };
+        lines.push(format!("{name}: {what}"));
+    }
+    let given = if judged.details.is_some() { "given" } else { "not given: not all of them are known" };
+    lines.push(format!("credentials: {given}"));
+    lines
+}
+
+/// The last segment of what a composite is called on the hub: dots are no part of a namespace's name.
+pub(crate) fn namespace_of(composite: &str) -> String {
+    composite.replace('.', "-")
+}

@@ -1,0 +1,61 @@
+//! The invariants of any response for a space, checked on every one.
+
+use memchr::memmem::Finder;
+use prost::{Message as _, bytes::Bytes};
+use testplatform_apis::space::keys;
+
+use super::{Judged, Keys, OURS, SECRET};
+use crate::{
+    check::{foreign, missing, repeated},
+    proto::{Ready, Resource, RunFunctionRequest, RunFunctionResponse},
+};
+
+/// What the response violates.
+pub fn violation(
+    response: &RunFunctionResponse,
+    request: &RunFunctionRequest,
+    judged: &Judged,
+) -> Option<String> {
+    // What carries nothing, because its name is none, does not exist.
+    let nothing = |name: &str| name == SECRET && !judged.observed.is_legacy();
+    missing(OURS.map(|name| (name, nothing(name))), response, request)
+        .or_else(|| half_given(response))
+        .or_else(|| leaked(response, request, judged))
+        .or_else(|| foreign(response, request, &OURS))
+        .or_else(|| repeated(response))
+}
+
+/// All keys or none; and ready with all of them alone.
+fn half_given(response: &RunFunctionResponse) -> Option<String> {
+    let composite = response.desired.as_ref()?.composite.as_ref()?;
+    let details = &composite.connection_details;
+    let whole = Keys::new(details).is_complete() && details.len() == keys::EVERY.len();
+    let ready = composite.ready == i32::from(Ready::True);
+    let given = ready || !details.is_empty();
+    (given && !whole).then(|| "a space would be given a part of its credentials".to_owned())
+}
+
+/// Secrets travel as connection details only. What the request itself shows in the open is none.
+fn leaked(response: &RunFunctionResponse, request: &RunFunctionRequest, judged: &Judged) -> Option<String> {
+    let items = judged.observed.objects.values().map(|item| &item.details);
+    let known = items.chain([&judged.observed.details]).chain(&judged.details);
+    let secrets: Vec<&Bytes> =
+        known.flat_map(|k| [k.get(keys::KUBECONFIG), k.get(keys::TOKEN)]).flatten().collect();
+    let objects = |resources: &std::collections::BTreeMap<String, Bytes>| -> Vec<Bytes> {
+        let ours = resources.iter().filter(|(name, _)| OURS.contains(&name.as_str()));
+        ours.filter_map(|(_, bytes)| Resource::decode(bytes.clone()).ok()).map(|r| r.resource).collect()
+    };
+    let desired = response.desired.as_ref()?;
+    let mut open = objects(&desired.resources);
+    open.extend(desired.composite.iter().map(|c| c.resource.clone()));
+    open.extend(response.results.iter().map(|r| Bytes::from(r.message.clone())));
+    open.extend(response.conditions.iter().filter_map(|c| c.message.clone()).map(Bytes::from));
+    let shown = objects(&request.observed.as_ref()?.resources);
+    let within = |texts: &[Bytes], secret: &Finder<'_>| texts.iter().any(|t| secret.find(t).is_some());
+    // Shorter ones occur by chance in any text.
+    let secrets = secrets.into_iter().filter(|secret| secret.len() >= 8).map(Finder::new);
+    secrets
+        .into_iter()
+        .any(|secret| within(&open, &secret) && !within(&shown, &secret))
+        .then(|| "a secret would leave through something other than connection details".to_owned())
+}

@@ -1,0 +1,211 @@
+//! Request → [`Observed`]: everything that may be known of a space, decoded once. An error here is FATAL.
+
+use std::{collections::BTreeMap, fmt};
+
+use prost::bytes::Bytes;
+use serde::Deserialize;
+use serde_json::Value;
+use testplatform_apis::{
+    foreign::{
+        meta::Metadata,
+        object::{AnyRemote, Object},
+    },
+    names::{ShortName, ours},
+    space::keys,
+};
+
+use super::{CREDENTIALS, NAMESPACE, OURS, SECRET, legacy, namespace_of};
+use crate::{
+    observed::{Composite, Link, Unusable, link, refuse_newer, resource_of, unreadable},
+    proto::{RunFunctionRequest, resource::ConnectionDetailsEntry},
+    wire,
+};
+
+/// The picture of one space.
+#[derive(Debug)]
+pub struct Observed {
+    /// The composite itself.
+    pub composite: Composite,
+    /// What its connection Secret holds.
+    pub details: Keys,
+    /// The Objects of ours, by composition resource name.
+    pub objects: BTreeMap<&'static str, Item>,
+    /// The whole `spec` of the incumbent's Object with the token, where it carries something.
+    pub secret: Option<Value>,
+}
+
+/// An observed Object.
+#[derive(Debug)]
+pub struct Item {
+    /// The Object.
+    pub object: Object<AnyRemote>,
+    /// How the remote object stands to it.
+    pub link: Link,
+    /// What its connection Secret holds.
+    pub details: Keys,
+}
+
+impl Item {
+    /// The remote object as it was last observed.
+    pub fn remote(&self) -> Option<&Metadata> {
+        self.object.status.at_provider.manifest.as_ref().map(|m| &m.metadata)
+    }
+
+    /// What was last asked for.
+    pub fn manifest(&self) -> &Value {
+        &self.object.spec.for_provider.manifest
+    }
+
+    /// Whether the remote object was seen on the hub and is not going.
+    pub fn is_there(&self) -> bool {
+        self.remote().is_some_and(|m| m.deletion_timestamp.is_none())
+    }
+
+    /// Whether it is there as asked for.
+    pub fn is_settled(&self) -> bool {
+        self.is_there() && self.link == Link::InSync
+    }
+}
+
+/// The five keys of the credentials of a space, as far as they are known. The only place here that holds secrets; never printed.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Keys(BTreeMap<&'static str, Bytes>);
+
+impl Keys {
+    /// Those of a resource on the wire. An empty value is none.
+    pub fn new(entries: &[ConnectionDetailsEntry]) -> Self {
+        let known = |entry: &ConnectionDetailsEntry| {
+            let key = keys::EVERY.into_iter().find(|key| *key == entry.key)?;
+            Some((key, entry.value.clone().filter(|value| !value.is_empty())?))
+        };
+        Self(entries.iter().filter_map(known).collect())
+    }
+
+    pub(super) fn of(values: [(&'static str, Bytes); 5]) -> Self {
+        Self(values.into())
+    }
+
+    /// The value of a key.
+    pub fn get(&self, key: &str) -> Option<&Bytes> {
+        self.0.get(key)
+    }
+
+    /// Whether all five are known.
+    pub fn is_complete(&self) -> bool {
+        self.0.len() == keys::EVERY.len()
+    }
+
+    /// On the wire, in the order of names.
+    pub fn entries(&self) -> impl Iterator<Item = ConnectionDetailsEntry> {
+        self.0
+            .iter()
+            .map(|(key, value)| ConnectionDetailsEntry { key: (*key).to_owned(), value: Some(value.clone()) })
+    }
+}
+
+impl fmt::Debug for Keys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0.keys()).finish()
+    }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Whole {
+    spec: Value,
+}
+
+impl Observed {
+    /// Decodes what concerns us. Resources of other steps are left alone.
+    pub fn decode(request: &RunFunctionRequest) -> Result<Self, Unusable> {
+        let state = request.observed.as_ref().ok_or(Unusable::NoComposite)?;
+        let resource = state.composite.as_ref().ok_or(Unusable::NoComposite)?;
+        let composite = Composite::decode(&resource.resource)?;
+        let details = Keys::new(&resource.connection_details);
+        let mut observed = Self { composite, details, objects: BTreeMap::new(), secret: None };
+        for (name, bytes) in &state.resources {
+            let Some(own) = OURS.into_iter().find(|own| own == name) else {
+                refuse_newer(name, bytes)?;
+                continue;
+            };
+            let resource = resource_of(name, bytes)?;
+            let object: Object<AnyRemote> =
+                wire::from_struct(&resource.resource).map_err(|e| unreadable(name, e))?;
+            if own == SECRET && legacy::is_made(&object) {
+                let whole: Whole = wire::from_struct(&resource.resource).map_err(|e| unreadable(name, e))?;
+                observed.secret = Some(whole.spec);
+            }
+            let link = link(&object, object.status.at_provider.manifest.as_ref().map(|m| &m.metadata));
+            let details = Keys::new(&resource.connection_details);
+            observed.objects.insert(own, Item { object, link, details });
+        }
+        Ok(observed)
+    }
+
+    /// Whether the incumbent made its token: then it is the one of the space, for as long as that lives.
+    pub fn is_legacy(&self) -> bool {
+        self.secret.is_some()
+    }
+
+    /// The namespace's Object.
+    pub fn home(&self) -> Option<&Item> {
+        self.objects.get(NAMESPACE)
+    }
+
+    /// Name of the namespace on the hub. A space does not move: what was asked for before wins.
+    pub fn namespace(&self) -> Option<String> {
+        let named = |item: &Item| item.manifest()["metadata"]["name"].as_str().map(str::to_owned);
+        let inside = |item: &Item| item.manifest()["metadata"]["namespace"].as_str().map(str::to_owned);
+        let legal = |name: &String| !name.contains('.') && ShortName::try_from(name.as_str()).is_ok();
+        let before = || {
+            let others = self.objects.iter().filter(|(name, _)| ![NAMESPACE, CREDENTIALS].contains(name));
+            others.filter_map(|(_, item)| inside(item)).find(legal)
+        };
+        let known = self.home().and_then(named).filter(legal).or_else(before);
+        known.or_else(|| Some(namespace_of(&self.composite.metadata.name)).filter(legal))
+    }
+
+    /// Revision of the published credentials, as the hub-side provider noted it on the namespace.
+    pub fn revision(&self) -> Option<&str> {
+        self.home()?.remote()?.annotation(ours::CREDENTIALS_REVISION)
+    }
+
+    /// The credentials of the space, all of them or none: those that are published, those of the incumbent's token, or those that the
+    /// tenant has already.
+    pub fn credentials(&self, namespace: &str) -> Option<Keys> {
+        self.published(namespace)
+            .cloned()
+            .or_else(|| legacy::details(self, namespace))
+            .or_else(|| Some(self.details.clone()).filter(Keys::is_complete))
+    }
+
+    /// What was read of the published Secret: of this very namespace. provider-kubernetes writes connection details before status, so
+    /// what it last observed must be what it was to observe.
+    fn published(&self, namespace: &str) -> Option<&Keys> {
+        let item = self.objects.get(CREDENTIALS)?;
+        let remote = item.remote()?;
+        let is_it = item.manifest()["metadata"]["name"] == remote.name.as_str();
+        let of = item.details.get(keys::NAMESPACE).is_some_and(|n| n == namespace.as_bytes());
+        let owner = remote.labels.get(ours::OWNER_UID);
+        let home = self.home().and_then(Item::remote).and_then(|m| m.uid.as_ref());
+        // Of one that was made anew the old credentials may still be there.
+        let same = owner.zip(home).is_none_or(|(owner, home)| owner == home.as_str());
+        (is_it && of && same && item.details.is_complete()).then_some(&item.details)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_never_printed() {
+        let entry = |key: &str, value: &'static str| ConnectionDetailsEntry {
+            key: key.into(),
+            value: Some(Bytes::from_static(value.as_bytes())),
+        };
+        let keys = Keys::new(&[entry("token", "hunter2"), entry("namespace", ""), entry("other", "x")]);
+        assert_eq!(format!("{keys:?}"), r#"["token"]"#);
+        assert!(!keys.is_complete() && keys.get("namespace").is_none());
+    }
+}

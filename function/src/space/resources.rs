@@ -1,0 +1,258 @@
+//! Observed → the Objects that are to exist. What was observed keeps its name; what is new is named by core, as the incumbent's are.
+//!
+//! Everything but the namespace lacks the policy Delete: with the claim only the namespace is deleted on the hub, its Object stays until it
+//! is gone, and nothing in it goes before. So there is no moment in which an account has rights and no quota.
+
+use serde_json::{Map, Value, json};
+use testplatform_apis::{
+    foreign::object::{API_VERSION, KIND},
+    input::{Settings, Spaces},
+    names::{crossplane, ours},
+    space::{self, keys},
+};
+
+use super::{
+    CONTENT, CREDENTIALS, FROM_OPENSHIFT, Item, LIMITS, NAMESPACE, Observed, QUOTA, QUOTA_NOT_TERMINATING,
+    QUOTA_TERMINATING, ROLE_BINDING, SAME_NAMESPACE, SECRET, SERVICE_ACCOUNT,
+};
+use crate::{
+    backend::{Desired, whole},
+    text::bounded,
+};
+
+/// The API group of rights.
+const RBAC: &str = "rbac.authorization.k8s.io";
+/// Name of the RoleBinding.
+const BINDING: &str = "namespace-manager-rb";
+
+/// Everything that is to exist.
+pub(super) fn resources(namespace: &str, settings: &Settings, observed: &Observed) -> Vec<Desired> {
+    let spaces = &settings.spaces;
+    let provider_config = observed.home().map(|item| item.object.spec.provider_config_ref.name.clone());
+    let provider_config =
+        provider_config.filter(|name| !name.is_empty()).unwrap_or_else(|| spaces.provider_config());
+    let make = Maker { namespace, provider_config: &provider_config, spaces, observed };
+    let mut all = vec![make.home()];
+    let is_home = observed.home().is_some_and(Item::is_there);
+    let content: Vec<Desired> = CONTENT.into_iter().filter_map(|name| make.content(name, is_home)).collect();
+    let limited = content.iter().all(|r| r.ready) && is_home;
+    all.extend(content);
+    if limited || observed.objects.contains_key(ROLE_BINDING) {
+        all.push(make.inner(ROLE_BINDING, make.role_binding()));
+    }
+    all.extend(make.incumbents());
+    all.extend(make.credentials(settings));
+    all
+}
+
+/// What the Objects of one space have in common.
+struct Maker<'a> {
+    namespace: &'a str,
+    provider_config: &'a str,
+    spaces: &'a Spaces,
+    observed: &'a Observed,
+}
+
+impl Maker<'_> {
+    /// The namespace.
+    fn home(&self) -> Desired {
+        let mut metadata = json!({ "name": self.namespace, "labels": { space::NAMESPACE_TYPE: space::NAMESPACE_TYPE_VALUE } });
+        let mut spec = json!({ "forProvider": {} });
+        if !self.observed.is_legacy() {
+            if self.is_whole() {
+                metadata["labels"][ours::SPACE_ACCOUNT] = space::SERVICE_ACCOUNT.into();
+            }
+            // The hub-side provider's note is to be seen at once, and where nobody may watch, by the poll of those that are not ready.
+            spec["watch"] = true.into();
+            let noted = ours::CREDENTIALS_REVISION;
+            spec["readiness"] = json!({
+                "policy": "DeriveFromCelQuery",
+                "celQuery":
+                    format!("has(object.metadata.annotations) && '{noted}' in object.metadata.annotations"),
+            });
+        }
+        spec["forProvider"]["manifest"] =
+            json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": metadata });
+        let mut desired = self.object(NAMESPACE, spec);
+        desired.object["metadata"]["annotations"] = json!({ crossplane::EXTERNAL_NAME: self.namespace });
+        desired
+    }
+
+    /// Whether everything is there that has to be before credentials make sense. Once that was so, it stays: a label that comes and goes
+    /// would make credentials come and go.
+    fn is_whole(&self) -> bool {
+        let is = |name: &str| self.observed.objects.get(name).is_some_and(Item::is_there);
+        let before = self
+            .observed
+            .home()
+            .is_some_and(|item| !item.manifest()["metadata"]["labels"][ours::SPACE_ACCOUNT].is_null());
+        before || (is(ROLE_BINDING) && is(SERVICE_ACCOUNT))
+    }
+
+    /// What is made once there is a namespace. What the input names no more stays as it was last asked for.
+    fn content(&self, name: &'static str, is_home: bool) -> Option<Desired> {
+        let before = self.observed.objects.get(name);
+        let wanted = self.manifest(name);
+        if before.is_none() && !is_home {
+            return None;
+        }
+        wanted
+            .or_else(|| before.map(|item| item.manifest().clone()))
+            .map(|manifest| self.inner(name, manifest))
+    }
+
+    fn manifest(&self, name: &str) -> Option<Value> {
+        let spaces = self.spaces;
+        match name {
+            QUOTA => self.quota(QUOTA, None, spaces.all()),
+            QUOTA_NOT_TERMINATING => {
+                self.quota(QUOTA_NOT_TERMINATING, Some("NotTerminating"), spaces.not_terminating())
+            }
+            QUOTA_TERMINATING => self.quota(QUOTA_TERMINATING, Some("Terminating"), spaces.terminating()),
+            LIMITS => self.limits(),
+            SAME_NAMESPACE => {
+                let same = json!({ "podSelector": {}, "ingress": [{ "from": [{ "podSelector": {} }] }] });
+                Some(self.of("networking.k8s.io/v1", "NetworkPolicy", SAME_NAMESPACE, Some(same)))
+            }
+            FROM_OPENSHIFT => {
+                let group = "network.openshift.io/policy-group";
+                let of = |(key, value): (&str, &str)| json!({ "namespaceSelector": { "matchLabels": { key: value } } });
+                let from: Vec<Value> = [
+                    (group, "console"),
+                    (group, "monitoring"),
+                    (group, "ingress"),
+                    ("openshift.io/scc", "anyuid"),
+                ]
+                .map(of)
+                .into();
+                let from = json!({
+                    "podSelector": {}, "policyTypes": ["Ingress"], "ingress": [{ "from": from }],
+                });
+                Some(self.of("networking.k8s.io/v1", "NetworkPolicy", FROM_OPENSHIFT, Some(from)))
+            }
+            SERVICE_ACCOUNT => Some(self.of("v1", "ServiceAccount", space::SERVICE_ACCOUNT, None)),
+            _ => None,
+        }
+    }
+
+    /// Empty ones are none.
+    fn quota(&self, name: &str, scope: Option<&str>, hard: Value) -> Option<Value> {
+        let mut spec = Map::new();
+        if hard.as_object().is_none_or(Map::is_empty) {
+            return None;
+        }
+        spec.insert("hard".into(), hard);
+        if let Some(scope) = scope {
+            spec.insert("scopes".into(), json!([scope]));
+        }
+        Some(self.of("v1", "ResourceQuota", name, Some(spec.into())))
+    }
+
+    fn limits(&self) -> Option<Value> {
+        let mut limit = json!({ "type": "Container" });
+        for (key, amounts) in
+            [("default", self.spaces.default_limits()), ("defaultRequest", self.spaces.default_requests())]
+        {
+            if amounts.as_object().is_some_and(|a| !a.is_empty()) {
+                limit[key] = amounts;
+            }
+        }
+        let some = limit.as_object().is_some_and(|l| l.len() > 1);
+        some.then(|| self.of("v1", "LimitRange", LIMITS, Some(json!({ "limits": [limit] }))))
+    }
+
+    /// A role that was given cannot be changed for another: the API server refuses that of a RoleBinding.
+    fn role_binding(&self) -> Value {
+        let before = self.observed.objects.get(ROLE_BINDING);
+        let before = before.map(|item| &item.manifest()["roleRef"]).filter(|r| r.is_object()).cloned();
+        let role = before.unwrap_or_else(
+            || json!({ "apiGroup": RBAC, "kind": "ClusterRole", "name": self.spaces.cluster_role() }),
+        );
+        let mut binding = self.of(&format!("{RBAC}/v1"), "RoleBinding", BINDING, None);
+        binding["roleRef"] = role;
+        binding["subjects"] = json!([{
+            "kind": "ServiceAccount", "name": space::SERVICE_ACCOUNT, "namespace": self.namespace,
+        }]);
+        binding
+    }
+
+    fn of(&self, api_version: &str, kind: &str, name: &str, spec: Option<Value>) -> Value {
+        let mut object = json!({ "apiVersion": api_version, "kind": kind });
+        object["metadata"] = json!({ "name": name, "namespace": self.namespace });
+        if let Some(spec) = spec {
+            object["spec"] = spec;
+        }
+        object
+    }
+
+    /// An Object of something in the namespace.
+    fn inner(&self, name: &'static str, manifest: Value) -> Desired {
+        let mut spec = json!({ "forProvider": {}, "managementPolicies": ["Observe", "Create", "Update"] });
+        spec["forProvider"]["manifest"] = manifest;
+        self.object(name, spec)
+    }
+
+    /// The incumbent's token, as it was observed: the whole spec, or what this version does not know of it would be taken away.
+    fn incumbents(&self) -> Option<Desired> {
+        let spec = self.observed.secret.clone()?;
+        let item = self.observed.objects.get(SECRET)?;
+        let metadata = json!({ "name": item.object.metadata.name });
+        Some(Desired {
+            name: SECRET.into(),
+            object: whole(API_VERSION, KIND, metadata, spec),
+            ready: item.is_settled(),
+        })
+    }
+
+    /// What reads the published credentials. Made once they are published: what looks for a Secret that is not there fails once a minute.
+    fn credentials(&self, settings: &Settings) -> Option<Desired> {
+        let before = self.observed.objects.get(CREDENTIALS);
+        let revision = self.observed.revision();
+        if before.is_none() && (revision.is_none() || self.observed.is_legacy()) {
+            return None;
+        }
+        let place = |item: &Item| item.manifest()["metadata"]["namespace"].as_str().map(str::to_owned);
+        let place = before.and_then(place).unwrap_or_else(|| self.spaces.credentials_namespace());
+        let secret = format!("{}-credentials", self.namespace);
+        let detail = |key: &str| {
+            json!({
+                "apiVersion": "v1", "kind": "Secret", "namespace": place, "name": secret,
+                "fieldPath": format!("data.{key}"), "toConnectionSecretKey": key,
+            })
+        };
+        let own = format!("space-credentials-{}", self.observed.composite.metadata.name);
+        let spec = json!({
+            "managementPolicies": ["Observe"],
+            "forProvider": { "manifest": {
+                "apiVersion": "v1", "kind": "Secret", "metadata": { "name": secret, "namespace": place },
+            } },
+            "connectionDetails": keys::EVERY.map(detail),
+            "writeConnectionSecretToRef": { "name": own, "namespace": settings.connection_secret_namespace },
+        });
+        let mut desired = self.object(CREDENTIALS, spec);
+        desired.object["metadata"]["name"] = own.into();
+        desired.object["metadata"]["labels"] = json!({ ours::COMPONENT: CREDENTIALS });
+        let last = || before?.object.metadata.annotation(ours::CREDENTIALS_REVISION);
+        if let Some(revision) = revision.or_else(last) {
+            // A change of an annotation makes provider-kubernetes read the Secret again at once.
+            let revision = bounded(revision, 256);
+            desired.object["metadata"]["annotations"] = json!({ ours::CREDENTIALS_REVISION: revision });
+        }
+        desired.ready &= before.is_some_and(|item| item.details.is_complete());
+        Some(desired)
+    }
+
+    /// An Object around what it carries, on the hub on which it is.
+    fn object(&self, name: &'static str, mut spec: Value) -> Desired {
+        let before = self.observed.objects.get(name);
+        let hub = before.map(|item| item.object.spec.provider_config_ref.name.as_str());
+        let hub = hub.filter(|hub| !hub.is_empty()).unwrap_or(self.provider_config);
+        spec["providerConfigRef"] = json!({ "name": hub });
+        let mut metadata = json!({});
+        if let Some(named) = before.map(|item| &item.object.metadata.name).filter(|named| !named.is_empty()) {
+            metadata["name"] = named.as_str().into();
+        }
+        let ready = before.is_some_and(Item::is_settled);
+        Desired { name: name.into(), object: whole(API_VERSION, KIND, metadata, spec), ready }
+    }
+}

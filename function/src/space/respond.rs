@@ -1,0 +1,117 @@
+//! Judged → response: the wire form of what was decided, and what is news in it.
+
+use prost::{Message as _, bytes::Bytes};
+use serde_json::json;
+use testplatform_apis::{
+    condition::{Condition, ConditionStatus, FatalReason, SPACE_READY, SpaceReady},
+    foreign::meta::condition,
+    space::SpaceStatus,
+};
+
+use super::{Judged, Keys};
+use crate::{
+    Options,
+    events::Event,
+    fatal::{fatal, shown},
+    proto::{Ready, Resource, RunFunctionRequest, RunFunctionResponse, State, Target},
+    respond as wires,
+    text::bounded,
+    wire,
+};
+
+/// The full response. What earlier steps want passes through byte for byte. Nothing is asked for: all that is needed is observed or set.
+pub(super) fn respond(
+    request: &RunFunctionRequest,
+    judged: &Judged,
+    options: &Options,
+) -> RunFunctionResponse {
+    let target = match judged.observed.composite.claim {
+        Some(_) => Target::CompositeAndClaim,
+        None => Target::Composite,
+    };
+    let desired = match desired(request, judged) {
+        Ok(desired) => desired,
+        Err(error) => {
+            let why = format!("cannot encode the desired state: {error}; nothing is changed");
+            return fatal(request, FatalReason::InternalError.as_str(), why, shown(request));
+        }
+    };
+    let ready = ready(judged);
+    let event = event(judged, &ready);
+    let ttl = judged.settings.ttl.map_or(options.ttl, testplatform_apis::duration::GoDuration::get);
+    RunFunctionResponse {
+        meta: Some(wires::meta(request, Some(ttl))),
+        desired: Some(desired),
+        results: event.into_iter().map(|e| wires::result(e, target)).collect(),
+        context: request.context.clone(),
+        requirements: None,
+        conditions: vec![wires::condition(ready, target)],
+        output: None,
+    }
+}
+
+fn desired(request: &RunFunctionRequest, judged: &Judged) -> Result<State, wire::Error> {
+    let mut desired = request.desired.clone().unwrap_or_default();
+    for resource in &judged.resources {
+        let message = wires::composed(resource)?;
+        desired.resources.insert(resource.name.clone().into_owned(), Bytes::from(message.encode_to_vec()));
+    }
+    let composite = &judged.observed.composite;
+    let status = SpaceStatus {
+        phase: Some(judged.phase()),
+        message: Some(bounded(&judged.state.message, 1024)),
+        namespace: judged.namespace.clone(),
+    };
+    let body =
+        json!({ "apiVersion": composite.api_version, "kind": composite.kind, "status": json!(status) });
+    // Whoever is ready has its Secret replaced as a whole: never by less than everything.
+    let ready = if judged.details.is_some() { Ready::True } else { Ready::False };
+    desired.composite = Some(Resource {
+        resource: wire::json_to_struct(&body)?,
+        connection_details: judged.details.iter().flat_map(Keys::entries).collect(),
+        ready: ready.into(),
+    });
+    Ok(desired)
+}
+
+fn ready(judged: &Judged) -> Condition {
+    let status = match judged.state.reason {
+        SpaceReady::SpaceAvailable => ConditionStatus::True,
+        SpaceReady::SpaceNameInvalid
+        | SpaceReady::SpaceNamespacePending
+        | SpaceReady::SpaceContentPending
+        | SpaceReady::SpaceCredentialsPending
+        | SpaceReady::SpaceRefused
+        | SpaceReady::SpaceHubUnreachable
+        | SpaceReady::SpacePaused
+        | SpaceReady::SpaceTerminating => ConditionStatus::False,
+    };
+    Condition {
+        type_: SPACE_READY.into(),
+        status,
+        reason: judged.state.reason.as_str().into(),
+        message: bounded(&judged.state.message, 1024),
+    }
+}
+
+/// A transition to something that somebody wants to know. A failed pass says nothing of what was shown before it.
+fn event(judged: &Judged, new: &Condition) -> Option<Event> {
+    let waits = match judged.state.reason {
+        SpaceReady::SpaceNamespacePending
+        | SpaceReady::SpaceContentPending
+        | SpaceReady::SpaceCredentialsPending => true,
+        SpaceReady::SpaceAvailable
+        | SpaceReady::SpaceNameInvalid
+        | SpaceReady::SpaceRefused
+        | SpaceReady::SpaceHubUnreachable
+        | SpaceReady::SpacePaused
+        | SpaceReady::SpaceTerminating => false,
+    };
+    let old = condition(&judged.observed.composite.conditions, SPACE_READY);
+    let news = old.is_none_or(|old| old.reason != new.reason && old.reason != "FatalError");
+    (news && !waits).then(|| Event {
+        warning: new.status != ConditionStatus::True,
+        reason: judged.state.reason.as_str(),
+        message: new.message.clone(),
+    })
+}

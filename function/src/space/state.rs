@@ -1,0 +1,89 @@
+//! Observed × desired → where the space stands, and the one sentence.
+
+use testplatform_apis::{condition::SpaceReady, space::SpacePhase};
+
+use super::{CREDENTIALS, Item, Judged, Observed, ROLE_BINDING};
+use crate::{backend::Desired, observed::Link};
+
+/// Where the space stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct State {
+    /// Why.
+    pub reason: SpaceReady,
+    /// The same in a sentence.
+    pub message: String,
+}
+
+impl Judged {
+    /// How far it is.
+    pub fn phase(&self) -> SpacePhase {
+        match (self.details.is_some(), self.state.reason) {
+            (false, _) => SpacePhase::Pending,
+            (true, SpaceReady::SpaceAvailable) => SpacePhase::Ready,
+            (true, _) => SpacePhase::Degraded,
+        }
+    }
+}
+
+/// Where the space stands: the first thing that is not as it should be.
+pub(super) fn state(
+    namespace: Option<&str>,
+    resources: &[Desired],
+    given: bool,
+    observed: &Observed,
+) -> State {
+    let is = |reason, message: String| State { reason, message };
+    let Some(namespace) = namespace else {
+        let name = &observed.composite.metadata.name;
+        let message = format!(
+            "{name} with dashes for dots is no name of a namespace: it must be of lower-case letters, digits and inner dashes, at most 63"
+        );
+        return is(SpaceReady::SpaceNameInvalid, message);
+    };
+    if observed.home().and_then(Item::remote).is_some_and(|m| m.deletion_timestamp.is_some()) {
+        let message =
+            format!("namespace {namespace} is being deleted on the hub; it is made anew once it is gone");
+        return is(SpaceReady::SpaceTerminating, message);
+    }
+    let trouble = observed.objects.iter().find_map(|(name, item)| Some((name, trouble(&item.link)?)));
+    if let Some((name, (reason, words))) = trouble {
+        return is(reason, format!("{name}: {words}"));
+    }
+    if !observed.home().is_some_and(Item::is_there) {
+        return is(SpaceReady::SpaceNamespacePending, format!("the hub makes namespace {namespace}"));
+    }
+    let unready = |r: &&Desired| r.name != CREDENTIALS && !r.ready;
+    let mut waits: Vec<&str> = resources.iter().filter(unready).map(|r| &*r.name).collect();
+    if !resources.iter().any(|r| r.name == ROLE_BINDING) {
+        waits.push(ROLE_BINDING);
+    }
+    if !waits.is_empty() {
+        let message = format!("namespace {namespace} is there; the hub makes {}", waits.join(", "));
+        return is(SpaceReady::SpaceContentPending, message);
+    }
+    if !given {
+        let message = if observed.is_legacy() {
+            "everything is there; the hub makes the token"
+        } else if observed.revision().is_none() {
+            "everything is there; the provider on the hub has not published the credentials yet"
+        } else {
+            "everything is there; the published credentials are being read"
+        };
+        return is(SpaceReady::SpaceCredentialsPending, message.into());
+    }
+    is(SpaceReady::SpaceAvailable, format!("namespace {namespace} is there, with its credentials"))
+}
+
+/// What an administrator has to look at.
+fn trouble(link: &Link) -> Option<(SpaceReady, String)> {
+    Some(match link {
+        Link::Unknown | Link::InSync => return None,
+        Link::Deleted | Link::Replaced => (SpaceReady::SpaceRefused, "another object has its name".into()),
+        Link::UnknownField(path) => {
+            (SpaceReady::SpaceRefused, format!("the hub does not know the field {path}"))
+        }
+        Link::Refused(words) => (SpaceReady::SpaceRefused, format!("the hub refuses: {words}")),
+        Link::Unreachable(how) => (SpaceReady::SpaceHubUnreachable, format!("the hub: {how}")),
+        Link::Paused => (SpaceReady::SpacePaused, "an administrator paused its Object".into()),
+    })
+}

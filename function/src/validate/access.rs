@@ -1,0 +1,47 @@
+//! What the cluster is reached with. It is settled with what is asked for first: what was handed out stays in use.
+
+use testplatform_apis::{
+    account::{DEFAULT_ROLE, Wish},
+    condition::Request,
+    names::ours,
+};
+
+use super::{Problem, Remark};
+use crate::observed::Observed;
+
+/// The ServiceAccount that is wished for; none where the admin's credentials are.
+pub(super) fn access(
+    observed: &Observed,
+    problems: &mut Vec<Problem>,
+    remarks: &mut Vec<Remark>,
+) -> Option<Wish> {
+    let asked = Wish::of_spec(&observed.composite.spec["credentials"]);
+    let mut ignored = || {
+        let words = "mode and clusterRole of spec.credentials cannot change once a cluster was asked for, and stay as they were";
+        remarks.push(Remark::new(Request::ChangeIgnored, words));
+    };
+    let Some(writer) = &observed.writer else {
+        return asked.unwrap_or_else(|(path, sentence)| {
+            if observed.left_behind() {
+                // It has to be looked for all the same, and what nobody understands is no wish for the admin's.
+                ignored();
+                return Some(Wish { cluster_role: DEFAULT_ROLE.to_owned(), generation: 0 });
+            }
+            let dot = if path.is_empty() { "" } else { "." };
+            problems.push(Problem { field: format!("spec.credentials{dot}{path}"), sentence });
+            None
+        });
+    };
+    let before = writer.manifest_annotation(ours::CREDENTIALS_WISH).map(Wish::read);
+    match (before, asked) {
+        (None, Ok(None)) => None,
+        (Some(Ok(before)), Ok(Some(asked))) if before.cluster_role == asked.cluster_role => Some(asked),
+        (before, asked) => {
+            ignored();
+            let unread = || {
+                asked.ok().flatten().unwrap_or(Wish { cluster_role: DEFAULT_ROLE.to_owned(), generation: 0 })
+            };
+            before.map(|before| before.unwrap_or_else(|_| unread()))
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! `credentials.mode: ServiceAccount` from the tenant's side, against a model of core, provider-kubernetes and the hub.
+
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test that cannot go on says so")]
+
+mod support;
+
+use serde_json::{Value, json};
+use support::world::{KUBECONFIG, PASSWORD, World};
+use testplatform_apis::names::ours;
+
+/// Whether anything of what the hub's Secret holds is on this side.
+fn is_taken_up(world: &World) -> bool {
+    let detailed =
+        world.objects.values().any(|object| object.details.values().any(|value| !value.is_empty()));
+    let given = world.details.values().chain(world.tenant.values()).any(|value| !value.is_empty());
+    detailed || given
+}
+
+fn wishing(credentials: Value) -> World {
+    let mut world = World::default();
+    world.spec["credentials"] = credentials;
+    world.settle();
+    world.hub("Provisioning", &[]);
+    world.settle();
+    world
+}
+
+fn wish(world: &World) -> Value {
+    let manifest = &world.objects[world.writer()].object["spec"]["forProvider"]["manifest"];
+    manifest["metadata"]["annotations"][ours::CREDENTIALS_WISH].clone()
+}
+
+/// The provider says whose credentials it published.
+fn says(world: &mut World, mode: &str) {
+    let annotations = &mut world.remote.as_mut().unwrap()["metadata"]["annotations"];
+    annotations[ours::CREDENTIALS_MODE] = json!(mode);
+}
+
+#[test]
+fn what_the_provider_does_not_say_to_be_a_service_accounts_is_never_taken_up() {
+    let mut world = wishing(json!({ "mode": "ServiceAccount", "clusterRole": "view" }));
+    assert_eq!(wish(&world), r#"{"clusterRole":"view","generation":0,"mode":"ServiceAccount"}"#);
+    world.hub_ready();
+    for mode in ["", "Admin", "serviceaccount"] {
+        says(&mut world, mode);
+        world.settle();
+        assert_eq!(world.condition("ClusterReady"), ("False".into(), "WaitingForCredentials".into()));
+        assert_eq!(world.condition("CredentialsPublished"), ("False".into(), "SecretMissing".into()));
+        assert!(!is_taken_up(&world), "{mode}: the admin's credentials were taken up");
+        assert_eq!(
+            world.objects["credentials"].object["metadata"]["annotations"]["crossplane.io/paused"],
+            "true"
+        );
+    }
+    says(&mut world, "ServiceAccount");
+    world.settle();
+    assert_eq!(world.condition("ClusterReady"), ("True".into(), "Ready".into()));
+    assert_eq!(world.status["credentials"]["mode"], "ServiceAccount");
+    assert_eq!(world.tenant["kubeconfig"], KUBECONFIG);
+    let said = world.conditions["CredentialsPublished"]["message"].as_str().unwrap();
+    assert!(said.contains("token of a ServiceAccount"), "{said}");
+}
+
+#[test]
+fn by_default_it_is_the_admins() {
+    for credentials in [json!(null), json!({}), json!({ "mode": "Admin" })] {
+        let mut world = wishing(credentials);
+        assert_eq!(wish(&world), Value::Null);
+        world.hub_ready();
+        world.settle();
+        assert_eq!(world.tenant["kubeAdminPassword"], PASSWORD);
+        assert_eq!(world.status["credentials"]["mode"], Value::Null);
+    }
+}
+
+#[test]
+fn only_the_generation_follows_the_claim() {
+    let mut world = wishing(json!({ "mode": "ServiceAccount", "clusterRole": "view" }));
+    let asked = wish(&world);
+    world.spec["credentials"]["generation"] = json!(2);
+    world.settle();
+    assert_eq!(wish(&world), r#"{"clusterRole":"view","generation":2,"mode":"ServiceAccount"}"#);
+    assert_eq!(world.condition("RequestAccepted"), ("True".into(), "Accepted".into()));
+    for changed in [
+        json!(null),
+        json!({ "mode": "Admin" }),
+        json!({ "mode": "ServiceAccount" }),
+        json!({ "mode": "ServiceAccount", "clusterRole": "edit" }),
+        json!({ "mode": "Nobody" }),
+        json!("Admin"),
+    ] {
+        world.spec["credentials"] = changed.clone();
+        world.settle();
+        let now = wish(&world);
+        assert!(now.as_str().unwrap().contains(r#""clusterRole":"view""#), "{changed}: {asked} became {now}");
+        assert_eq!(world.condition("RequestAccepted"), ("True".into(), "ChangeIgnored".into()), "{changed}");
+    }
+    // Nor is one that has the admin's given others, as if those were not known any more.
+    let mut world = wishing(json!(null));
+    world.spec["credentials"] = json!({ "mode": "ServiceAccount" });
+    world.settle();
+    assert_eq!(wish(&world), Value::Null);
+    assert_eq!(world.condition("RequestAccepted"), ("True".into(), "ChangeIgnored".into()));
+}
+
+#[test]
+fn what_cannot_be_fulfilled_is_refused_by_its_path() {
+    for (credentials, path) in [
+        (json!("ServiceAccount"), "spec.credentials"),
+        (json!({ "mode": "Token" }), "spec.credentials.mode"),
+        (json!({ "generation": 1 }), "spec.credentials"),
+        (json!({ "mode": "ServiceAccount", "clusterRole": "../x" }), "spec.credentials.clusterRole"),
+        (json!({ "mode": "ServiceAccount", "generation": 0.5 }), "spec.credentials.generation"),
+    ] {
+        let mut world = World::default();
+        world.spec["credentials"] = credentials.clone();
+        world.settle();
+        assert_eq!(
+            world.condition("RequestAccepted"),
+            ("False".into(), "InvalidClaim".into()),
+            "{credentials}"
+        );
+        let said = world.conditions["RequestAccepted"]["message"].as_str().unwrap();
+        assert!(said.contains(path), "{credentials}: {said}");
+        assert_eq!(world.made, 0);
+    }
+}
+
+/// The same of a cluster out of a pool, which tells in its report.
+#[test]
+fn of_a_pool_only_a_service_accounts_are_taken_up() {
+    let mut world = World::hive();
+    world.spec["credentials"] = json!({ "mode": "ServiceAccount" });
+    world.settle();
+    assert_eq!(wish(&world), r#"{"clusterRole":"cluster-admin","generation":0,"mode":"ServiceAccount"}"#);
+    world.hive_publishes();
+    world.settle();
+    assert_eq!(world.condition("CredentialsPublished"), ("False".into(), "SecretMissing".into()));
+    assert!(!is_taken_up(&world), "the admin's credentials were taken up");
+    let name = world.published_name();
+    let report = json!({
+        "powerState": "Running", "ownership": "Confirmed", "clusterDeployment": { "name": "aws-420-x7k2p" },
+        "credentials": { "secretName": name, "passwordAvailable": false, "mode": "ServiceAccount" },
+    });
+    world.reports(&report);
+    world.settle();
+    assert_eq!(world.condition("ClusterReady"), ("True".into(), "Ready".into()));
+    assert_eq!(world.tenant["kubeconfig"], KUBECONFIG);
+}

@@ -1,0 +1,105 @@
+//! Teardown, and what is lost. A ClusterTemplateInstance goes before its cluster does.
+
+use serde_json::json;
+
+use crate::support::world::World;
+use crate::{is, minutes};
+
+#[test]
+fn a_teardown_without_anything_to_look_at_ends_with_its_object() {
+    let mut world = World::chart_ready();
+    world.spec["tearDownCluster"] = json!(true);
+    world.settle();
+    assert_eq!(world.phase(), "Deprovisioning");
+    assert!(!world.remote.as_ref().unwrap()["metadata"]["deletionTimestamp"].is_null());
+    world.hive_is_done();
+    world.settle();
+    assert_eq!(world.phase(), "Deprovisioned");
+    assert_eq!(world.condition("TearDownComplete"), is("True", "TornDown"));
+    assert_eq!(world.made, 1);
+}
+
+#[test]
+fn a_teardown_ends_with_the_hosted_cluster() {
+    let mut world = World::chart_observed_ready();
+    world.spec["tearDownCluster"] = json!(true);
+    world.settle();
+    world.hive_is_done();
+    world.settle();
+    assert!(world.remote.is_none(), "the ClusterTemplateInstance is gone");
+    assert_eq!(world.phase(), "Deprovisioning", "and its cluster is not");
+    assert_eq!(world.condition("TearDownComplete"), is("False", "InProgress"));
+    let said = world.status["progress"]["message"].as_str().unwrap();
+    assert!(said.contains("clusters/remote-1 is being destroyed"), "{said}");
+    world.later(minutes(90));
+    world.settle();
+    assert_eq!(world.condition("ProwJobCompleted").0, "False", "however long it takes");
+    world.hosted = None;
+    world.settle();
+    assert_eq!(world.phase(), "Deprovisioned");
+    assert_eq!(world.condition("TearDownComplete"), is("True", "TornDown"));
+    assert!(!world.objects.contains_key("hosted"), "nothing is left to be looked at");
+    assert_eq!(world.made, 1);
+}
+
+/// What cannot be looked at is not gone, and who keeps it from being known is told.
+#[test]
+fn a_hosted_cluster_that_does_not_go_blocks() {
+    let mut world = World::chart_observed();
+    world.spec["timeouts"] = json!({ "teardown": "1h" });
+    world.settle();
+    world.caas_installs();
+    world.caas_publishes();
+    world.settle();
+    world.spec["tearDownCluster"] = json!(true);
+    world.settle();
+    world.hive_is_done();
+    let now = world.now;
+    world.hosted.as_mut().unwrap()["metadata"]["deletionTimestamp"] = json!(now);
+    world.settle();
+    assert_eq!(world.condition("TearDownComplete"), is("False", "InProgress"));
+    world.later(minutes(61));
+    world.settle();
+    assert_eq!(world.condition("TearDownComplete"), is("False", "Blocked"));
+    assert!(world.said("TearDownComplete").contains("is still there"), "{}", world.said("TearDownComplete"));
+    world.hosted = None;
+    world.reachable = false;
+    world.settle();
+    assert_eq!(world.condition("TearDownComplete"), is("False", "Blocked"));
+    assert!(world.said("TearDownComplete").contains("cannot be looked at"));
+    world.reachable = true;
+    world.settle();
+    assert_eq!(world.phase(), "Deprovisioned");
+}
+
+/// Such as by a quota of CaaS' own, of whatever namespace.
+#[test]
+fn what_vanished_is_not_made_again_and_is_over_with_its_cluster() {
+    let mut world = World::chart_observed_ready();
+    world.remote = None;
+    world.settle();
+    assert_eq!((world.phase().as_str(), world.made), ("Failed", 1));
+    assert_eq!(world.condition("RemoteConsistent"), is("False", "RemoteDeleted"));
+    assert_eq!(world.condition("ProwJobCompleted").0, "False", "its cluster costs money still");
+    world.hosted = None;
+    world.settle();
+    assert_eq!(world.condition("ProwJobCompleted"), is("True", "RemoteDeleted"));
+    assert_eq!((world.phase().as_str(), world.made), ("Failed", 1));
+    assert!(!world.objects.contains_key("hosted"));
+}
+
+#[test]
+fn with_the_credentials_lost_too_nothing_is_made_and_who_can_help_is_told() {
+    let mut world = World::chart_observed_ready();
+    world.drop_status();
+    for name in ["instance", "credentials"] {
+        world.objects.remove(name);
+        world.refs.remove(name);
+    }
+    // What is looked at remembers that there is one, and nothing else does: nothing is made, and who can help is told how.
+    world.settle();
+    assert_eq!(world.made, 1);
+    assert!(world.objects.contains_key("hosted"));
+    let said = world.status["message"].as_str().unwrap();
+    assert!(said.contains("nothing is left that tells on which hub the cluster is"), "{said}");
+}

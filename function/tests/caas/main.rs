@@ -1,0 +1,25 @@
+//! Clusters of CaaS by template: a ClusterTemplateInstance, and the HostedCluster behind it.
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test that cannot go on says so")]
+
+mod ends;
+mod life;
+mod status;
+#[path = "../support/mod.rs"]
+mod support;
+
+use jiff::SignedDuration;
+use serde_json::Value;
+use support::world::World;
+
+fn minutes(count: i64) -> SignedDuration {
+    SignedDuration::from_mins(count)
+}
+
+/// What the writer asks for.
+fn asked(world: &World) -> &Value {
+    &world.objects["instance"].object["spec"]["forProvider"]["manifest"]
+}
+
+fn is(status: &str, reason: &str) -> (String, String) {
+    (status.to_owned(), reason.to_owned())
+}

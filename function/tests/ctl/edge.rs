@@ -1,0 +1,179 @@
+//! The plugin as a program: what it asks of kubectl, and how it ends.
+
+use std::process::Command;
+
+use crate::fake::{FORBIDDEN, Fake, NOT_FOUND, claim, ended, ready};
+
+/// Prints the claim that is in file `claim`, and the keys of its Secret.
+const READS: &str = r#"
+  "get testplatformclusters.ci.openshift.org demo -ojson"*) cat "$room/claim" ;;
+  "get secret demo-kubeconfig -o go-template"*) echo "kubeconfig=8 kubeAdminPassword=4" ;;
+  "get secret demo-kubeconfig -ojsonpath"*) cat "$room/kubeconfig" ;;
+"#;
+
+#[test]
+fn help_is_an_answer_and_tells_the_exit_codes() {
+    let fake = Fake::new("");
+    let help = fake.run("--help");
+    help.is(0, "Exit codes:").is(0, "kubectl testplatform up claim.yaml");
+    assert_eq!((help.err.as_str(), fake.calls().as_str()), ("", ""));
+    fake.run("up --help").is(0, "Usage: kubectl testplatform up [OPTIONS] <FILE>");
+    fake.run("").is(2, "Usage: kubectl testplatform");
+    fake.run("fly").is(2, "unrecognized subcommand 'fly'");
+    fake.run("extend demo --by soon").is(2, "error: --by soon: expected a duration");
+}
+
+/// By its own name, as a command of the function's program, and after other flags.
+#[test]
+fn it_has_three_ways_in() {
+    let fake = Fake::new(READS);
+    fake.object("claim", &ready());
+    let says = "✓ testplatformcluster/demo";
+    fake.run("why demo").is(0, says);
+    for before in [&["ctl"][..], &["--debug", "ctl"]] {
+        let mut program = Command::new(env!("CARGO_BIN_EXE_function-testplatform"));
+        program.env_clear().env("PATH", "/usr/bin:/bin").env("KUBECTL", fake.path("kubectl"));
+        ended(program.args(before).args(["why", "demo"])).is(0, says);
+    }
+    let mut program = Command::new(env!("CARGO_BIN_EXE_function-testplatform"));
+    ended(program.args(["ctl", "--help"])).is(0, "Usage: function-testplatform ctl");
+}
+
+#[test]
+fn flags_of_kubectl_go_with_each_call() {
+    let fake = Fake::new(READS);
+    fake.object("claim", &ready());
+    fake.run("why demo -n team-a --context east --as someone").is(0, "ready");
+    let calls = fake.calls();
+    assert!(calls.lines().count() > 2, "{calls}");
+    for call in calls.lines() {
+        assert!(call.ends_with("--namespace=team-a --context=east --as=someone"), "{call}");
+    }
+}
+
+#[test]
+fn without_kubectl_or_the_right_cluster() {
+    let fake = Fake::new("");
+    let missing = ended(fake.command().env("KUBECTL", "/nowhere/kubectl").args(["why", "demo"]));
+    missing.is(1, "cannot run /nowhere/kubectl").is(1, "Set KUBECTL");
+    fake.write("served", "");
+    fake.run("get").is(1, "this cluster serves neither testplatformclusters nor testclusters");
+}
+
+#[test]
+fn what_is_not_there_and_what_may_not_be_read() {
+    let fake = Fake::new("");
+    fake.run("why demo -n team-a").is(5, "there is no claim demo in namespace team-a");
+    fake.run("why pod/demo").is(2, "pod is no kind of claim");
+    let fake = Fake::new(&format!("  get*demo*) echo '{FORBIDDEN}' >&2; exit 1 ;;"));
+    fake.run("down demo").is(1, "it is forbidden").is(1, "ask its administrators");
+}
+
+#[test]
+fn of_two_kinds_the_one_that_is_meant() {
+    let arms = r#"
+  "get testplatformclusters.ci.openshift.org demo"*) cat "$room/claim" ;;
+  "get testclusters.ci.openshift.org demo"*) cat "$room/other" ;;
+  "get testplatformclusters.ci.openshift.org -ojson"*) printf '{"items":[%s]}' "$(cat "$room/claim")" ;;
+  "get testclusters.ci.openshift.org -ojson"*) printf '{"items":[%s]}' "$(cat "$room/other")" ;;
+  "get testplatformclusters.ci.openshift.org,testclusters.ci.openshift.org -o name"*) echo handed over ;;
+  "get secret"*) echo ;;"#;
+    let fake = Fake::new(arms);
+    fake.write("served", "testplatformclusters.ci.openshift.org\ntestclusters.ci.openshift.org\n");
+    fake.object("claim", &ready());
+    let mut other = claim("Provisioning", &[]);
+    other["kind"] = "TestCluster".into();
+    fake.object("other", &other);
+    fake.run("why demo").is(2, "there are claims of both kinds named demo").is(2, "testcluster/demo");
+    fake.run("why testcluster/demo").is(0, "testcluster/demo ").is(0, "  Provisioning");
+    fake.run("get").is(0, "testcluster/demo").is(0, "testplatformcluster/demo");
+    fake.run("get -o name").is(0, "handed over");
+    fake.run("get testplatformclusters/demo -o wide").is(0, "it is Ready");
+    // Whoever may read one kind only is served with that.
+    let one = format!("  get*testclusters.ci*) echo '{FORBIDDEN}' >&2; exit 1 ;;\n{READS}");
+    let fake = Fake::new(&one.replace("get*testclusters", "\"get testclusters\"*"));
+    fake.write("served", "testplatformclusters.ci.openshift.org\ntestclusters.ci.openshift.org\n");
+    fake.object("claim", &ready());
+    fake.run("why demo").is(0, "✓ testplatformcluster/demo");
+    let gone = Fake::new(&format!("  \"get testclusters\"*) echo '{FORBIDDEN}' >&2; exit 1 ;;"));
+    gone.write("served", "testplatformclusters.ci.openshift.org\ntestclusters.ci.openshift.org\n");
+    gone.run("why demo").is(5, "there is no claim demo").is(5, "whether there is a TestCluster of that name");
+    gone.run("why testcluster/demo").is(1, "it is forbidden");
+}
+
+/// Tenants may often read neither composites nor Objects nor events.
+#[test]
+fn why_goes_by_what_may_be_read() {
+    let arms = format!("{READS}\n  get*xtest*|\"get events\"*) echo '{FORBIDDEN}' >&2; exit 1 ;;");
+    let fake = Fake::new(&arms);
+    let message = "EnvironmentConfig envcfg does not exist";
+    fake.object(
+        "claim",
+        &claim("Pending", &[["RequestAccepted", "False", "EnvironmentConfigMissing", message]]),
+    );
+    let said = fake.run("why demo");
+    said.is(0, "? xtestplatformcluster/demo-x").is(0, "not yours to read").is(0, message);
+    assert!(!fake.calls().contains("objects.kubernetes"), "{}", fake.calls());
+}
+
+#[test]
+fn down_asks_with_the_uid_and_tells_how_it_ended() {
+    let arms = format!(
+        "{READS}\n  patch*|delete*) ;;\n  *--watch*) cat \"$room/watch\" ;;",
+        READS = READS.replace("demo -ojson\"*)", "demo -ojson --ignore\"*)")
+    );
+    let fake = Fake::new(&arms);
+    fake.object("claim", &ready());
+    fake.run("down demo").is(0, "testplatformcluster/demo is being torn down");
+    let patch = r#"--patch={"metadata":{"uid":"of-demo"},"spec":{"tearDownCluster":true}}"#;
+    assert!(fake.calls().contains(patch), "{}", fake.calls());
+
+    let over =
+        |reason: &str| claim("Deprovisioned", &[["ProwJobCompleted", "True", reason, "in the job's words"]]);
+    fake.write("watch", &crate::fake::event("MODIFIED", &over("TornDown")));
+    fake.run("down demo --wait --delete").is(0, "is gone (TornDown)").is(0, "is deleted");
+    assert!(fake.calls().contains("delete testplatformclusters.ci.openshift.org demo --wait=true"));
+    for reason in ["ProwJobFailure", "RemoteReplaced"] {
+        fake.write("watch", &crate::fake::event("MODIFIED", &over(reason)));
+        fake.run("down demo --wait --delete").is(6, reason).is(6, "what it left behind");
+    }
+    let tearing = claim("Deprovisioning", &[["ProwJobCompleted", "False", "TearingDown", ""]]);
+    fake.write("watch", &crate::fake::event("MODIFIED", &tearing));
+    fake.run("down demo --wait --timeout 2s").is(3, "is not gone in time").is(3, "The teardown goes on");
+    fake.write("watch", &crate::fake::event("DELETED", &tearing));
+    fake.run("down demo --wait").is(5, "was deleted, and its cluster goes with it");
+    // Deleted at once, it does not have to be told before.
+    let fake = Fake::new(&arms);
+    fake.object("claim", &ready());
+    fake.run("down demo --delete").is(0, "is deleted, and its cluster goes with it");
+    assert!(!fake.calls().contains("patch"), "{}", fake.calls());
+}
+
+#[test]
+fn extend_tells_the_new_end() {
+    let patched = r#"  patch*) cp "$room/after" "$room/claim" ;;"#;
+    let fake = Fake::new(&format!("{READS}{patched}"));
+    let mut before = ready();
+    before["status"]["readyAt"] = "2090-01-01T00:00:00Z".into();
+    before["status"]["expiresAt"] = "2090-01-01T03:00:00Z".into();
+    let mut after = before.clone();
+    after["status"]["expiresAt"] = "2090-01-01T05:00:00Z".into();
+    fake.object("claim", &before);
+    fake.object("after", &after);
+    fake.run("extend demo --by 2h").is(0, "at 2090-01-01T05:00:00Z");
+    assert!(fake.calls().contains(r#""spec":{"lifetime":"5h"}"#), "{}", fake.calls());
+    fake.object("claim", &claim("Failed", &[]));
+    fake.run("extend demo --by 2h").is(4, "is Failed");
+    fake.object("claim", &ready());
+    fake.run("extend demo --by 2h").is(2, "has no lifetime that could be made longer");
+    fake.run("extend demo --to 1h").is(2, "would end at once");
+}
+
+#[test]
+fn a_secret_that_is_not_there_is_waited_for() {
+    let arms = format!("  \"get secret\"*) echo '{NOT_FOUND}' >&2; exit 1 ;;\n{READS}");
+    let fake = Fake::new(&arms);
+    fake.object("claim", &ready());
+    fake.run("why demo").is(0, "… secret/demo-kubeconfig").is(0, "Crossplane to write the kubeconfig");
+    fake.run("kubeconfig demo").is(3, "Secret demo-kubeconfig is not there yet");
+}

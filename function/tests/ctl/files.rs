@@ -1,0 +1,120 @@
+//! What the plugin writes: kubeconfigs for their owner alone, and its own history.
+
+use std::{fs, os::unix::fs::PermissionsExt as _};
+
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use serde_json::Value;
+
+use crate::fake::{Fake, claim, ended, event, ready};
+
+const ARMS: &str = r#"
+  "get testplatformclusters.ci.openshift.org demo -ojson"*) cat "$room/claim" ;;
+  "get secret demo-kubeconfig -ojsonpath"*) cat "$room/kubeconfig" ;;
+"#;
+const KUBECONFIG: &str = "\
+apiVersion: v1
+kind: Config
+current-context: admin
+clusters: [{ name: made, cluster: { server: 'https://api.demo.example:6443' } }]
+users: [{ name: u, user: { token: of-demo } }]
+contexts: [{ name: admin, context: { cluster: made, user: u } }]
+";
+
+fn delivered() -> Fake {
+    let fake = Fake::new(ARMS);
+    fake.object("claim", &ready());
+    fake.write("kubeconfig", &BASE64_STANDARD.encode(KUBECONFIG));
+    fake
+}
+
+#[test]
+fn a_kubeconfig_goes_to_stdout_or_to_a_file_for_its_owner_alone() {
+    let fake = delivered();
+    let printed = fake.run("kubeconfig demo");
+    printed.is(0, "of-demo");
+    assert_eq!((printed.out.as_str(), printed.err.as_str()), (KUBECONFIG, ""));
+    // A file that others could read becomes one that they cannot.
+    fake.write("out", "old");
+    fs::set_permissions(fake.path("out"), fs::Permissions::from_mode(0o644)).unwrap();
+    let written = fake.run("kubeconfig demo --out out");
+    written.is(0, "export KUBECONFIG=out");
+    assert!(!written.out.contains("of-demo") && !written.err.contains("of-demo"));
+    assert_eq!(fs::read_to_string(fake.path("out")).unwrap(), KUBECONFIG);
+    assert_eq!(fs::metadata(fake.path("out")).unwrap().permissions().mode() & 0o777, 0o600);
+    fake.run("kubeconfig demo --out nowhere/out").is(1, "cannot write nowhere/out");
+}
+
+#[test]
+fn a_kubeconfig_is_merged_under_kubectls_own_lock() {
+    let fake = delivered();
+    fake.run("kubeconfig demo --merge").is(0, "kubectl --context testplatform-team-a-demo get nodes");
+    let config = || -> Value {
+        serde_saphyr::from_str(&fs::read_to_string(fake.path(".kube/config")).unwrap()).unwrap()
+    };
+    assert_eq!(config()["users"][0]["user"]["token"], "of-demo");
+    assert_eq!(config()["current-context"], Value::Null);
+    assert_eq!(fs::metadata(fake.path(".kube/config")).unwrap().permissions().mode() & 0o777, 0o600);
+    // Where KUBECONFIG or --kubeconfig says so, there; and what is in there stays.
+    let own = "current-context: mine\nusers: [{ name: me, user: { token: mine } }]\n";
+    fake.write("own", own);
+    let said =
+        ended(fake.command().env("KUBECONFIG", fake.path("own")).args(["kubeconfig", "demo", "--merge"]));
+    said.is(0, "own as context");
+    let merged: Value = serde_saphyr::from_str(&fs::read_to_string(fake.path("own")).unwrap()).unwrap();
+    assert_eq!(
+        (&merged["current-context"], &merged["users"][0]["user"]["token"]),
+        (&"mine".into(), &"mine".into())
+    );
+    assert_eq!(merged["users"][1]["name"], "testplatform-team-a-demo");
+    fake.write("own.lock", "");
+    fake.run("kubeconfig demo --merge --kubeconfig own").is(1, "own.lock").is(1, "Another kubectl");
+    fs::remove_file(fake.path("own.lock")).unwrap();
+    fake.write("own", "{ broken");
+    fake.run("kubeconfig demo --merge --kubeconfig own").is(1, "own:");
+    assert_eq!(fs::read_to_string(fake.path("own")).unwrap(), "{ broken");
+    assert!(!fake.path("own.lock").exists(), "the lock is left behind");
+}
+
+#[test]
+fn what_is_missing_is_said() {
+    let fake = delivered();
+    for (phase, code) in
+        [("Pending", 3), ("Provisioning", 3), ("Failed", 4), ("Deprovisioning", 7), ("Deprovisioned", 7)]
+    {
+        fake.object("claim", &claim(phase, &[]));
+        fake.run("kubeconfig demo").is(code, "it is ").is(code, "kubectl testplatform why demo");
+    }
+    fake.object("claim", &ready());
+    fake.write("kubeconfig", "");
+    fake.run("kubeconfig demo").is(3, "Secret demo-kubeconfig has no kubeconfig yet");
+    fake.write("kubeconfig", "%%%");
+    fake.run("kubeconfig demo").is(1, "is no text");
+    fake.write("kubeconfig", &BASE64_STANDARD.encode("current-context: gone"));
+    let said = fake.run("kubeconfig demo --merge");
+    said.is(1, "cannot be used: it has no entry \"gone\" among its contexts");
+}
+
+#[test]
+fn a_run_is_remembered_where_that_can_be() {
+    let arms = r#"
+  apply*) cat "$room/claim" ;;
+  *--watch*) cat "$room/watch" ;;
+  "get secret"*) echo "kubeconfig=8" ;;"#;
+    let fake = Fake::new(arms);
+    fake.object("claim", &claim("Pending", &[]));
+    fake.write("watch", &event("ADDED", &ready()));
+    fake.object("claim.yaml", &claim("", &[]));
+    fake.run("up claim.yaml").is(0, "testplatformcluster/demo is ready after 40m");
+    let history = fake.path(".local/state/testplatform/history");
+    let line = "2026-03-02T10:40:00Z\t2400\tipi-aws/aws\n";
+    assert_eq!(fs::read_to_string(&history).unwrap(), line);
+    // Broken or not to be written, it fails nobody.
+    fs::write(&history, [0xff, 0xfe, 0]).unwrap();
+    fake.run("up claim.yaml").is(0, "is ready");
+    let blocked = fake.path("claim.yaml");
+    ended(fake.command().env("XDG_STATE_HOME", &blocked).args(["up", "claim.yaml"])).is(0, "is ready");
+    ended(fake.command().env_remove("HOME").args(["up", "claim.yaml"])).is(0, "is ready");
+    ended(fake.command().env("XDG_STATE_HOME", fake.path("state")).args(["up", "claim.yaml"]))
+        .is(0, "is ready");
+    assert_eq!(fs::read_to_string(fake.path("state/testplatform/history")).unwrap(), line);
+}

@@ -1,0 +1,19 @@
+//! The kubectl plugin: what it says of each state, and how it ends.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "the lints see helpers of an integration test as production code"
+)]
+
+mod documented;
+mod edge;
+mod estimate;
+mod examples;
+mod fake;
+mod files;
+mod follow;
+mod model;
+mod offers;
+mod pty;
+mod terminal;

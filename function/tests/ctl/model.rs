@@ -1,0 +1,283 @@
+//! What `why` says where no example gets: before Crossplane, without it, and when somebody meddles.
+
+use function_testplatform::ctl::{
+    args::Span,
+    chain::{Mark, chain},
+    claim::{Claim, Flavour, Stand},
+    commands::extend::{lifetime, outcome},
+    config::{entry, merged, only},
+    facts::{Facts, Look, composed, has_kubeconfig, keys},
+    table::{Columns, table},
+    wait::wait,
+};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use testplatform_apis::duration::GoDuration;
+
+fn now() -> Timestamp {
+    "2026-03-02T12:00:00Z".parse().unwrap()
+}
+
+fn bound() -> Value {
+    json!({
+        "apiVersion": "ci.openshift.org/v1alpha1", "kind": "TestPlatformCluster",
+        "metadata": { "name": "demo", "namespace": "team-a", "creationTimestamp": "2026-03-02T11:00:00Z" },
+        "spec": { "resourceRef": { "name": "demo-x" }, "writeConnectionSecretToRef": { "name": "demo-kubeconfig" } },
+        "status": {},
+    })
+}
+
+fn with(mut claim: Value, changes: &[(&str, Value)]) -> Facts {
+    for (pointer, value) in changes {
+        let (parent, key) = pointer.rsplit_once('/').unwrap();
+        claim.pointer_mut(parent).unwrap()[key] = value.clone();
+    }
+    Facts::new(Claim::read(claim).unwrap())
+}
+
+fn condition(type_: &str, status: &str, reason: &str, message: &str) -> Value {
+    json!({ "type": type_, "status": status, "reason": reason, "message": message, "lastTransitionTime": "2026-03-02T11:30:00Z" })
+}
+
+fn object(name: &str, synced: &[Value]) -> Value {
+    json!({
+        "apiVersion": "kubernetes.crossplane.io/v1alpha2", "kind": "Object",
+        "metadata": { "name": name }, "status": { "conditions": synced },
+    })
+}
+
+fn says(facts: &Facts, words: &str) {
+    let wait = wait(facts, now());
+    let said = format!("{} | {}", wait.what, wait.todo);
+    assert!(said.contains(words), "{said}");
+}
+
+#[test]
+fn a_claim_that_nobody_takes_up() {
+    let facts = with(bound(), &[("/spec/resourceRef", Value::Null)]);
+    says(&facts, "Crossplane to make a composite: Crossplane does not run");
+    let refused =
+        condition("Synced", "False", "ReconcileError", "cannot select composition: no compatible one");
+    let facts =
+        with(bound(), &[("/spec/resourceRef", Value::Null), ("/status/conditions", json!([refused]))]);
+    says(&facts, "cannot select composition");
+}
+
+#[test]
+fn a_composite_that_does_not_get_on() {
+    let mut facts = with(bound(), &[]);
+    facts.composite = Look::Missing;
+    says(&facts, "composite demo-x, which is gone");
+    facts.composite = Look::Found(json!({ "metadata": { "name": "demo-x" } }));
+    says(&facts, "to look at the composite for the first time");
+    let fatal = condition("Synced", "False", "ReconcileError", "pipeline step returned a fatal result");
+    facts.composite = Look::Found(json!({ "status": { "conditions": [fatal] } }));
+    says(&facts, "a fatal result | ask the administrators (RUNBOOK.md, FunctionErrors)");
+    let paused =
+        json!({ "metadata": { "name": "demo-x", "annotations": { "crossplane.io/paused": "true" } } });
+    facts.composite = Look::Found(paused);
+    says(&facts, "composite demo-x, which somebody paused");
+    // A tenant sees what core makes of the claim's conditions then.
+    let unknown = condition("ClusterReady", "Unknown", "FatalError", "the function answered: no");
+    let facts =
+        with(bound(), &[("/status/conditions", json!([unknown])), ("/status/phase", "Pending".into())]);
+    says(&facts, "the function answered: no");
+}
+
+#[test]
+fn objects_that_do_not_get_on() {
+    let phase = ("/status/phase", "Pending".into());
+    let mut facts = with(bound(), &[phase]);
+    let synced = condition("Synced", "True", "ReconcileSuccess", "");
+    facts.composite = Look::Found(json!({ "status": { "conditions": [synced] } }));
+    facts.objects = Look::Found(vec![object("managed-demo-x", &[])]);
+    says(&facts, "provider-kubernetes to ask the hub for the cluster");
+    let mut paused = object("managed-demo-x", &[]);
+    paused["metadata"]["annotations"] = json!({ "crossplane.io/paused": "true" });
+    facts.objects = Look::Found(vec![paused]);
+    says(&facts, "object/managed-demo-x, which an administrator paused");
+    // What the Object says is said as well.
+    let away = condition("RemoteConsistent", "False", "HubUnreachable", "the hub cannot be reached");
+    facts.claim.object["status"]["conditions"] = json!([away]);
+    let error = condition("Synced", "False", "ReconcileError", "dial tcp: connection refused");
+    let other = object("pool-demo-x", &[condition("Synced", "False", "ReconcileError", "no such class")]);
+    facts.objects = Look::Found(vec![object("managed-demo-x", &[error]), other]);
+    says(&facts, "the hub cannot be reached (dial tcp: connection refused)");
+    let links = chain(&facts);
+    assert!(links.iter().any(|l| l.what == "object/pool-demo-x" && l.mark == Mark::Bad), "{links:?}");
+}
+
+#[test]
+fn a_cluster_that_is_ready_and_cannot_be_used() {
+    let ready = json!([condition("ClusterReady", "True", "Ready", "the cluster is ready")]);
+    let mut facts =
+        with(bound(), &[("/status/phase", "Ready".into()), ("/status/conditions", ready.clone())]);
+    facts.secret = Look::Missing;
+    says(&facts, "Crossplane to write the kubeconfig into Secret demo-kubeconfig");
+    facts.secret = Look::Found(keys("kubeconfig=12 kubeAdminPassword=0 \n"));
+    says(&facts, "nothing, the cluster is ready; it lives until it is torn down");
+    facts.claim.object["status"]["expiresAt"] = "2026-03-02T13:30:00Z".into();
+    says(&facts, "it ends in 1h30m");
+    let nameless = [("/spec/writeConnectionSecretToRef", Value::Null), ("/status/phase", "Ready".into())];
+    let facts = with(bound(), &[nameless.as_slice(), &[("/status/conditions", ready)]].concat());
+    says(&facts, "set spec.writeConnectionSecretToRef.name");
+}
+
+#[test]
+fn a_composite_in_the_tenants_namespace_is_its_own_chain() {
+    let mut own = bound();
+    own["kind"] = "TestCluster".into();
+    own["spec"]["resourceRef"] = Value::Null;
+    own["spec"]["crossplane"] = json!({ "resourceRefs": [
+        { "apiVersion": "kubernetes.m.crossplane.io/v1alpha1", "kind": "Object", "name": "managed-demo" },
+        { "apiVersion": "v1", "kind": "Secret", "name": "demo-kubeconfig" },
+    ]});
+    own["status"] = json!({ "phase": "Provisioning", "conditions": [condition("Synced", "True", "ReconcileSuccess", "")] });
+    assert_eq!(
+        composed(&own),
+        [("objects.kubernetes.m.crossplane.io".to_owned(), "managed-demo".to_owned())]
+    );
+    let mut facts = Facts::new(Claim::read(own).unwrap());
+    assert_eq!(facts.claim.flavour, Flavour::Cluster);
+    facts.objects = Look::Found(vec![]);
+    says(&facts, "the hub to make the cluster");
+    let kinds: Vec<_> = chain(&facts).into_iter().map(|l| l.what).collect();
+    assert_eq!(kinds[0], "testcluster/demo");
+    assert!(!kinds.iter().any(|k| k.starts_with("xtestplatformcluster")), "{kinds:?}");
+}
+
+/// Another function gives no status, and tasks go by conditions.
+#[test]
+fn claims_of_the_incumbent_have_a_phase_too() {
+    let conditions = json!([
+        condition("_EphemeralClusterPhase", "True", "", "Ready"),
+        condition("ClusterReady", "True", "x", ""),
+    ]);
+    let claim = with(bound(), &[("/status/conditions", conditions)]).claim;
+    assert_eq!((claim.phase_word(), claim.stand()), ("Ready", Stand::Ready));
+}
+
+#[test]
+fn the_table_has_both_flavours() {
+    let mut other = bound();
+    other["kind"] = "TestCluster".into();
+    other["metadata"]["name"] = "new".into();
+    other["status"] = json!({
+        "phase": "Ready", "version": "4.20.3", "expiresAt": "2026-03-02T14:00:00Z",
+        "backend": { "kind": "HostedCluster" }, "hub": { "name": "east" },
+    });
+    let claims = [bound(), other].map(|o| Claim::read(o).unwrap());
+    let columns = Columns { namespace: true, kind: true, wide: false };
+    let printed = table(&claims, columns, now()).join("\n");
+    let expected = "\
+NAMESPACE   NAME                       PHASE     BACKEND         VERSION   EXPIRES IN   HUB    AGE
+team-a      testplatformcluster/demo   Pending                                                 1h
+team-a      testcluster/new            Ready     HostedCluster   4.20.3    2h           east   1h";
+    assert_eq!(printed, expected);
+}
+
+#[test]
+fn keys_of_a_secret_are_counted_not_read() {
+    assert!(has_kubeconfig(&keys("kubeconfig=4 x=1")));
+    assert!(!has_kubeconfig(&keys("kubeconfig=0")));
+    assert!(!has_kubeconfig(&keys("")));
+    assert!(!has_kubeconfig(&keys("kubeconfig=many")));
+}
+
+fn hours(hours: i64) -> GoDuration {
+    GoDuration::from_hours(hours)
+}
+
+#[test]
+fn a_lifetime_is_added_to_what_is_held() {
+    let of = |status: Value, spec: Value| {
+        let facts = with(bound(), &[("/status", status), ("/spec/lifetime", spec)]);
+        facts.claim
+    };
+    // What was clamped counts, not what was asked for.
+    let held =
+        of(json!({ "readyAt": "2026-03-02T11:00:00Z", "expiresAt": "2026-03-02T15:00:00Z" }), "99h".into());
+    assert_eq!(lifetime(&held, Span::By(hours(2)), now()), Ok(hours(6)));
+    assert_eq!(lifetime(&held, Span::To(hours(3)), now()), Ok(hours(3)));
+    assert!(lifetime(&held, Span::To(hours(1)), now()).is_err(), "it would end at once");
+    let waiting = of(json!({}), "3h".into());
+    assert_eq!(lifetime(&waiting, Span::By(hours(2)), now()), Ok(hours(5)));
+    let endless = of(json!({}), Value::Null);
+    assert!(lifetime(&endless, Span::By(hours(2)), now()).is_err());
+    assert_eq!(lifetime(&endless, Span::To(hours(2)), now()), Ok(hours(2)));
+}
+
+#[test]
+fn what_became_of_a_lifetime_is_told_once_it_was_looked_at() {
+    let status = |end: &str| json!({ "readyAt": "2026-03-02T11:00:00Z", "expiresAt": end });
+    let claim = |status: Value| with(bound(), &[("/status", status)]).claim;
+    let before = claim(status("2026-03-02T13:00:00Z"));
+    assert_eq!(outcome(&before, hours(6), false, now()), None);
+    assert!(outcome(&before, hours(6), true, now()).unwrap().contains("not looked at yet"));
+    let after = claim(status("2026-03-02T17:00:00Z"));
+    let said = "testplatformcluster/demo ends in 5h, at 2026-03-02T17:00:00Z";
+    assert_eq!(outcome(&after, hours(6), false, now()).as_deref(), Some(said));
+    let mut clamped = status("2026-03-02T15:00:00Z");
+    let words = "spec.lifetime is clamped to 4h, the longest allowed";
+    clamped["conditions"] = json!([condition("RequestAccepted", "True", "LifetimeClamped", words)]);
+    let said = outcome(&claim(clamped), hours(6), false, now()).unwrap();
+    assert!(said.starts_with("testplatformcluster/demo ends in 3h") && said.ends_with(words), "{said}");
+}
+
+/// A longer lifetime does not keep what nobody needs, and what ends by that tells nothing of the lifetime.
+#[test]
+fn what_nobody_needs_is_not_extended() {
+    let hours = GoDuration::from_hours;
+    let spec = json!({ "lifetime": "4h", "cleanup": { "onOwnerCompletion": true, "keepForDebug": "1h" } });
+    let note = json!({ "testplatform.ci.openshift.org/cleanup-since": "2026-03-02T11:30:00Z" });
+    let status = json!({ "readyAt": "2026-03-02T11:00:00Z", "expiresAt": "2026-03-02T12:30:00Z" });
+    let changes = [("/spec", spec), ("/status", status), ("/metadata/annotations", note)];
+    let claim = with(bound(), &changes).claim;
+    assert_eq!(lifetime(&claim, Span::By(hours(2)), now()).unwrap(), hours(6));
+    let said = outcome(&claim, hours(6), false, now()).unwrap();
+    assert!(
+        said.starts_with("testplatformcluster/demo ends in 30m") && said.contains("keepForDebug"),
+        "{said}"
+    );
+    let otherwise = [("/status/expiresAt", json!("2026-03-02T15:00:00Z"))];
+    let otherwise = with(claim.object.clone(), &otherwise).claim;
+    assert_eq!(
+        lifetime(&otherwise, Span::By(hours(2)), now()).unwrap(),
+        hours(6),
+        "it is the lifetime that ends it"
+    );
+    assert_eq!(outcome(&otherwise, hours(6), false, now()), None);
+}
+
+#[test]
+fn a_kubeconfig_is_put_beside_others() {
+    let delivered = json!({
+        "current-context": "admin",
+        "clusters": [{ "name": "c", "cluster": { "server": "https://api" } }, { "name": "other", "cluster": {} }],
+        "users": [{ "name": "u", "user": { "token": "t" } }],
+        "contexts": [{ "name": "admin", "context": { "cluster": "c", "user": "u", "namespace": "n" } }],
+    });
+    let name = entry("team-a", "demo");
+    let new = only(&delivered, &name).unwrap();
+    assert_eq!(new["contexts"][0]["context"], json!({ "cluster": name, "user": name, "namespace": "n" }));
+    assert_eq!(new["clusters"], json!([{ "name": name, "cluster": { "server": "https://api" } }]));
+    let own = json!({
+        "current-context": "mine", "preferences": { "colors": true },
+        "clusters": [{ "name": "mine", "cluster": {} }, { "name": name, "cluster": { "server": "https://old" } }],
+    });
+    let both = merged(own, &new);
+    assert_eq!(both["current-context"], "mine");
+    assert_eq!(both["preferences"]["colors"], true);
+    let names: Vec<_> = both["clusters"].as_array().unwrap().iter().map(|c| c["name"].clone()).collect();
+    assert_eq!(names, [json!("mine"), json!(name)]);
+    assert_eq!(merged(both.clone(), &new), both);
+    assert_eq!(merged(Value::Null, &new)["kind"], "Config");
+    assert!(only(&json!({}), "x").unwrap_err().contains("no current context"));
+    for alive in ["exec", "tokenFile"] {
+        let mut alien = delivered.clone();
+        alien["users"][0]["user"][alive] = "rm".into();
+        assert!(only(&alien, "x").unwrap_err().contains(alive));
+    }
+    let broken = json!({ "current-context": "gone" });
+    assert!(only(&broken, "x").unwrap_err().contains("no entry \"gone\" among its contexts"));
+}

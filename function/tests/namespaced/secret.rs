@@ -1,0 +1,132 @@
+//! The Secret in the tenant's namespace, which the Object `credentials` writes.
+
+use jiff::SignedDuration;
+use prost::Message as _;
+use serde_json::{Value, json};
+
+use crate::support::world::{KUBECONFIG, PASSWORD, World, synced};
+
+fn reference(world: &World) -> &Value {
+    &world.objects["credentials"].object["spec"]["writeConnectionSecretToRef"]
+}
+
+#[test]
+fn it_has_the_name_that_was_first_asked_for() {
+    let mut world = World::default().in_namespace();
+    world.settle();
+    assert_eq!(reference(&world), &json!({ "name": "demo-secret" }));
+    world.spec["writeConnectionSecretToRef"]["name"] = json!("another");
+    world.settle();
+    assert_eq!(
+        reference(&world),
+        &json!({ "name": "demo-secret" }),
+        "the first one would stay with a kubeconfig"
+    );
+    let mut silent = World::default().in_namespace();
+    silent.spec.as_object_mut().unwrap().remove("writeConnectionSecretToRef");
+    silent.settle();
+    assert_eq!(reference(&silent), &json!({ "name": "demo-x7k2p-kubeconfig" }));
+}
+
+/// Core reads whatever Secret has the name. What somebody else wrote into it is no cluster of this composite.
+#[test]
+fn what_was_in_it_before_is_no_credential() {
+    let mut world = World::default().in_namespace();
+    world.pass();
+    let before = [("kubeconfig", "of an old cluster"), ("kubeAdminPassword", "old")];
+    let details = before.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
+    world.objects.get_mut("credentials").unwrap().details = details;
+    world.pass();
+    assert_eq!(world.phase(), "Pending");
+    assert!(world.objects.contains_key("ec"), "a cluster is asked for");
+    assert_eq!(world.condition("ClusterReady").0, "False");
+    assert_eq!(world.condition("CredentialsPublished").0, "False");
+}
+
+/// Nobody gets a kubeconfig of a cluster of which more is to come, and nobody of one that Failed.
+#[test]
+fn it_is_written_when_the_cluster_is_ready_and_not_after_the_end() {
+    let paused = |world: &World| {
+        world.objects["credentials"].object["metadata"]["annotations"]["crossplane.io/paused"] == "true"
+    };
+    let mut world = World::default().in_namespace();
+    world.settle();
+    let name = world.published_name();
+    world.secrets.insert(name.clone(), (KUBECONFIG.into(), PASSWORD.into()));
+    world.hub("Provisioning", &[]);
+    world.remote.as_mut().unwrap()["status"]["secretRef"] = json!(name);
+    world.settle();
+    assert!(paused(&world) && world.tenant.is_empty(), "{:#?}", world.conditions);
+    world.later(SignedDuration::from_hours(5));
+    world.settle();
+    assert_eq!(world.phase(), "Failed");
+    world.hub_ready();
+    world.settle();
+    assert!(world.tenant.is_empty(), "{:#?}", world.conditions);
+}
+
+/// provider-kubernetes writes into no Secret that is somebody else's. What crossplane-runtime says then.
+#[test]
+fn one_that_is_somebody_elses_is_said_and_ends_with_the_timeout() {
+    for words in [
+        "refusing to modify uncontrolled secret of type \"Opaque\"",
+        "existing secret is not controlled by UID \"1\"",
+    ] {
+        let mut world = World::default().in_namespace();
+        world.settle();
+        world.hub_ready();
+        world.pass();
+        world.provider();
+        world.pass();
+        let refused = |world: &mut World| {
+            let credentials = world.objects.get_mut("credentials").unwrap();
+            credentials.details = [("kubeconfig".to_owned(), "theirs".to_owned())].into();
+            credentials.object["metadata"].as_object_mut().unwrap().remove("finalizers");
+            let message = format!("cannot create or update connection secret: {words}");
+            synced(&mut credentials.object, Some(&message));
+            world.pass();
+        };
+        refused(&mut world);
+        assert_eq!(world.condition("CredentialsPublished"), ("False".into(), "SecretTaken".into()));
+        assert_eq!(world.condition("ClusterReady"), ("False".into(), "WaitingForCredentials".into()));
+        let said = world.conditions["CredentialsPublished"]["message"].as_str().unwrap().to_owned();
+        assert!(said.contains("Secret demo-secret") && !said.contains("theirs"), "{said}");
+        // It is paid for meanwhile: not for ever.
+        world.later(SignedDuration::from_hours(5));
+        refused(&mut world);
+        assert_eq!(world.phase(), "Failed");
+        world.pass();
+        assert_eq!(
+            world.objects["ec"].object["spec"]["forProvider"]["manifest"]["spec"]["tearDownCluster"],
+            true
+        );
+    }
+}
+
+/// It is the tenant's own: they may delete it, and write what they like into it.
+#[test]
+fn whatever_the_tenant_writes_into_it_the_answer_holds() {
+    let mut world = World::default().in_namespace();
+    world.settle();
+    world.hub_ready();
+    world.settle();
+    for text in ["Deprovisioning", "ipi-aws", "the hub has what was asked for", ""] {
+        let credentials = world.objects.get_mut("credentials").unwrap();
+        credentials.details.insert("kubeAdminPassword".into(), text.into());
+        let answer = world.pass();
+        assert_eq!(world.phase(), "Ready");
+        assert!(!String::from_utf8_lossy(&answer.encode_to_vec()).contains(KUBECONFIG));
+    }
+    world.objects.get_mut("credentials").unwrap().details.clear();
+    world.pass();
+    assert_eq!(world.condition("CredentialsPublished"), ("False".into(), "SecretMissing".into()));
+    assert_eq!(
+        world.condition("ClusterReady"),
+        ("True".into(), "Ready".into()),
+        "the cluster is no less ready"
+    );
+    assert_eq!(world.status["credentials"]["state"], "Pending");
+    world.settle();
+    assert_eq!(world.tenant["kubeconfig"], KUBECONFIG, "it is written anew");
+    assert_eq!(world.condition("CredentialsPublished"), ("True".into(), "Published".into()));
+}

@@ -1,0 +1,32 @@
+//! Clusters of OSAC's by template: a ClusterOrder, and what is watched behind it.
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test that cannot go on says so")]
+
+mod behind;
+mod ends;
+mod life;
+mod status;
+#[path = "../support/mod.rs"]
+mod support;
+mod updates;
+
+use jiff::SignedDuration;
+use serde_json::Value;
+use support::world::World;
+
+fn minutes(count: i64) -> SignedDuration {
+    SignedDuration::from_mins(count)
+}
+
+/// What the writer asks for.
+fn asked(world: &World) -> &Value {
+    &world.objects["order"].object["spec"]["forProvider"]["manifest"]
+}
+
+/// An annotation of the writer.
+fn noted<'a>(world: &'a World, key: &str) -> &'a Value {
+    &world.objects["order"].object["metadata"]["annotations"][format!("testplatform.ci.openshift.org/{key}")]
+}
+
+fn is(status: &str, reason: &str) -> (String, String) {
+    (status.to_owned(), reason.to_owned())
+}

@@ -1,0 +1,170 @@
+//! What changes of a cluster that is there.
+
+use serde_json::json;
+
+use crate::support::{osac::catalogue, world::World};
+use crate::{asked, is};
+
+#[test]
+fn nodes_come_and_go() {
+    let mut world = World::order_ready();
+    world.spec["nodeGroups"] = json!([
+        { "name": "workers", "class": "metal", "count": 5 }, { "name": "more", "class": "large", "count": 1 },
+    ]);
+    world.settle();
+    assert_eq!(
+        asked(&world)["spec"]["nodeRequests"],
+        json!([
+            { "resourceClass": "fc430", "numberOfNodes": 5 }, { "resourceClass": "fc640", "numberOfNodes": 1 },
+        ])
+    );
+    assert_eq!(world.condition("SpecApplied"), is("False", "Applying"));
+    world.osac_runs("job-2");
+    world.settle();
+    assert_eq!(world.condition("SpecApplied"), is("False", "Applying"));
+    assert_eq!(world.phase(), "Ready");
+    // The job has ended, and the nodes are still the old ones.
+    world.osac_job("job-2", "provision", "Succeeded", "");
+    world.settle();
+    assert_eq!(world.condition("SpecApplied"), is("False", "Applying"));
+    assert!(world.said("SpecApplied").contains("node group workers changes its size"));
+    world.osac_makes();
+    world.settle();
+    assert_eq!(world.condition("SpecApplied"), is("True", "UpToDate"));
+    assert_eq!(world.status["nodes"]["ready"], 6);
+    world.spec["nodeGroups"] = json!([{ "name": "more", "class": "large", "count": 1 }]);
+    world.settle();
+    assert_eq!(
+        asked(&world)["spec"]["nodeRequests"],
+        json!([{ "resourceClass": "fc640", "numberOfNodes": 1 }])
+    );
+    assert!(!world.objects.contains_key("pool-workers"));
+    assert_eq!((world.phase().as_str(), world.made), ("Ready", 1));
+}
+
+#[test]
+fn a_job_that_fails_at_a_change_leaves_the_cluster_ready() {
+    let mut world = World::order_ready();
+    world.spec["nodeGroups"] = json!([{ "name": "workers", "class": "metal", "count": 3 }]);
+    world.settle();
+    for id in ["a", "b", "c", "d"] {
+        world.osac_says("Ready", &[]);
+        world.osac_job(id, "provision", "Failed", "no host is free");
+        world.settle();
+        assert_eq!(world.phase(), "Ready");
+        assert_eq!(world.condition("SpecApplied"), is("False", "JobFailed"));
+    }
+    assert!(world.said("SpecApplied").contains("no host is free"));
+    assert_eq!(world.condition("TemplateApplied").0, "True", "what was set up stays so");
+}
+
+/// Release and parameters change only where the entry says that OSAC's template can.
+#[test]
+fn what_the_template_cannot_change_is_named_and_nothing_changes() {
+    let mut world =
+        World { spec: json!({ "template": "order-fixed", "version": "4.20.3" }), ..World::order() };
+    world.settle();
+    world.osac_makes();
+    world.publishes();
+    world.settle();
+    let before = asked(&world)["spec"].clone();
+    world.spec["version"] = json!("4.20.9");
+    world.spec["parameters"] = json!({ "tier": "gold" });
+    world.settle();
+    assert_eq!(world.condition("SpecApplied"), is("False", "Immutable"));
+    for path in ["spec.version", "spec.parameters.tier"] {
+        assert!(world.said("SpecApplied").contains(path), "{}", world.said("SpecApplied"));
+    }
+    assert_eq!(asked(&world)["spec"], before);
+    assert_eq!(world.phase(), "Ready");
+    // Nor can it become one of another template: whose it is is fixed.
+    world.spec = json!({ "template": "order-tuned" });
+    world.settle();
+    assert_eq!(world.condition("SpecApplied"), is("False", "Immutable"));
+    assert!(
+        world.said("SpecApplied").contains("spec.template cannot change"),
+        "{}",
+        world.said("SpecApplied")
+    );
+    assert_eq!(asked(&world)["spec"], before);
+}
+
+#[test]
+fn where_it_can_a_change_waits_for_the_job_that_runs() {
+    let mut world = World::order_ready();
+    world.osac_job("job-2", "provision", "Running", "");
+    world.settle();
+    world.spec["version"] = json!("4.20.9");
+    world.spec["parameters"] = json!({ "tier": "gold" });
+    world.spec["nodeGroups"] = json!([{ "name": "workers", "class": "metal", "count": 3 }]);
+    world.settle();
+    let spec = &asked(&world)["spec"];
+    assert_eq!(world.condition("SpecApplied"), is("False", "Queued"));
+    assert_eq!(spec["releaseImage"], "quay.io/x:4.20.3-x86_64");
+    assert_eq!(spec["nodeRequests"][0]["numberOfNodes"], 3, "numbers do not wait");
+    world.osac_job("job-2", "provision", "Succeeded", "");
+    world.settle();
+    let spec = &asked(&world)["spec"];
+    assert_eq!(spec["releaseImage"], "quay.io/x:4.20.9-x86_64");
+    assert_eq!(spec["templateParameters"], "{\"service_tier\":\"gold\"}");
+    assert_eq!(world.condition("SpecApplied"), is("False", "Applying"));
+    world.osac_makes();
+    world.settle();
+    assert_eq!(world.condition("SpecApplied"), is("True", "UpToDate"));
+    assert_eq!(world.status["version"], "4.20.9");
+}
+
+/// The job has done its work as soon as the release is asked for, and the cluster does not have it by then.
+#[test]
+fn a_version_is_applied_once_the_cluster_has_it() {
+    let mut world = World::order_ready();
+    world.spec["version"] = json!("4.20.9");
+    world.settle();
+    world.osac_runs("job-2");
+    world.osac_job("job-2", "provision", "Succeeded", "");
+    world.settle();
+    assert_eq!(world.condition("SpecApplied"), is("False", "Applying"));
+    assert!(world.said("SpecApplied").contains("version 4.20.9 is being rolled out"));
+    assert_eq!((world.phase().as_str(), &world.status["version"]), ("Ready", &json!("4.20.3")));
+    world.osac_serves();
+    world.settle();
+    assert_eq!(world.condition("SpecApplied"), is("True", "UpToDate"));
+    assert_eq!(world.status["version"], "4.20.9");
+}
+
+#[test]
+fn a_catalogue_that_changes_changes_no_cluster() {
+    let mut world = World::order_ready();
+    let before = asked(&world)["spec"].clone();
+    let entry = world.entry("order-tuned");
+    entry["backendRef"]["templateID"] = json!("osac.templates.other");
+    entry["allowedNodeClasses"]["metal"]["machine"]["resourceClass"] = json!("fc999");
+    entry["releases"][0]["image"] = json!("quay.io/x:4.20.3-s390x");
+    entry["parameters"]["tier"]["default"] = json!("gold");
+    entry["defaultNodeGroups"] = json!([{ "name": "workers", "class": "large", "count": 9 }]);
+    world.settle();
+    assert_eq!(asked(&world)["spec"], before);
+    assert_eq!(world.condition("SpecApplied"), is("True", "UpToDate"));
+    // Also while the entry is gone.
+    world.templates.clear();
+    world.settle();
+    assert_eq!(asked(&world)["spec"], before);
+    assert_eq!(world.condition("SpecApplied"), is("False", "TemplateNotFound"));
+    assert_eq!(world.status["nodes"]["pools"][0]["name"], "workers");
+    world.templates = catalogue();
+    world.settle();
+    assert_eq!(world.condition("SpecApplied"), is("True", "UpToDate"));
+}
+
+#[test]
+fn what_the_hub_refuses_is_told_and_nothing_is_lost() {
+    let mut world = World::order_ready();
+    world.spec["nodeGroups"] = json!([{ "name": "workers", "class": "metal", "count": 3 }]);
+    world.pass();
+    let words = "update failed: cannot update object: admission webhook \"x\" denied the request: no";
+    let object = &mut world.objects.get_mut("order").unwrap().object;
+    crate::support::world::synced(object, Some(words));
+    world.pass();
+    assert_eq!(world.condition("SpecApplied"), is("False", "Rejected"));
+    assert_eq!(world.phase(), "Ready");
+}

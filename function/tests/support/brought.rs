@@ -1,0 +1,130 @@
+//! A claim that brings its own credentials, in the model: its namespace on the hub, what is in it, and the carrier.
+
+use serde_json::{Value, json};
+use testplatform_apis::names::ours;
+
+use super::world::{World, synced};
+
+/// Composition resource names, in the order in which they are made.
+pub const PARTS: [&str; 4] = ["byoc-namespace", "byoc-access", "byoc-request", "byoc-pool"];
+
+/// What the claim brings.
+pub fn byoc() -> Value {
+    json!({
+        "platform": { "aws": { "region": "us-east-1" } }, "baseDomain": "ci.tenant.example",
+        "credentialsSecretRef": { "name": "my-aws" }, "pullSecretRef": { "name": "my-pull" },
+    })
+}
+
+/// An entry of the catalogue after which pools are made.
+pub fn offer(name: &str) -> Value {
+    json!({
+        "name": name, "namespace": "offers", "hub": "hive-a", "allowedTenants": ["tenant-a"], "maxLifetime": "6h",
+        "labels": { "product": "ocp", "version": "4.20", "architecture": "amd64", "cloud": "aws" },
+        "subject": { "name": "testplatform-provider", "namespace": "testplatform" },
+        "bringYourOwn": {
+            "imageSet": "ocp-4.20.3", "carrier": { "name": "carrier", "namespace": "testplatform" },
+        },
+    })
+}
+
+impl World {
+    /// A claim that brings its own credentials.
+    pub fn brought() -> Self {
+        let mut world = Self::hive();
+        world.spec["byoc"] = byoc();
+        world.catalogue.as_mut().unwrap()["pools"].as_array_mut().unwrap().push(offer("own-420"));
+        world
+    }
+
+    /// The same, once the carrier may do its work.
+    pub fn awaited() -> Self {
+        let mut world = Self::brought();
+        world.settle();
+        world
+    }
+
+    /// Whether the hub has a part.
+    pub fn has(&self, part: &str) -> bool {
+        self.brought.contains_key(part)
+    }
+
+    /// The carrier answers: whether it has brought everything, and how each Secret stands. What was brought once, was.
+    pub fn answers(&mut self, carried: bool, credentials: &str, pull: &str) {
+        let secrets = json!({ "credentialsSecretRef": credentials, "pullSecretRef": pull });
+        // Nobody lets the carrier in once the namespace is gone.
+        let Some(request) = self.brought.get_mut("byoc-request") else { return };
+        let note = &mut request["metadata"]["annotations"][ours::BYOC_REPORT];
+        let before = note.as_str().is_some_and(|report| report.contains("\"carried\":true"));
+        *note = json!(json!({ "carried": carried || before, "secrets": secrets }).to_string());
+    }
+
+    /// One round of provider-kubernetes over all of them.
+    pub(super) fn provide_brought(&mut self) {
+        for name in PARTS {
+            let Some(mut part) = self.objects.remove(name) else { continue };
+            let object = &mut part.object;
+            let policies = object["spec"]["managementPolicies"].clone();
+            let stays = if object["metadata"]["deletionTimestamp"].is_null() {
+                self.reconcile_part(name, object);
+                true
+            } else if !policies.to_string().contains(['*']) {
+                // May not delete: the Object goes, and what it carries stays.
+                false
+            } else if !self.reachable {
+                synced(
+                    object,
+                    Some("observe failed: cannot get object: dial tcp: connect: connection refused"),
+                );
+                true
+            } else if name == "byoc-namespace" {
+                // The pool's Object depends on it.
+                let held = self.objects.contains_key("byoc-pool");
+                if !held {
+                    assert!(!self.has("byoc-pool"), "the Secrets went before the pool");
+                    self.brought.clear();
+                }
+                held
+            } else {
+                // Hive keeps a pool until its last cluster is destroyed.
+                let held = self.remote.as_ref().is_some_and(|r| r["spec"]["namespace"].is_string());
+                if !held {
+                    self.brought.remove(name);
+                }
+                held
+            };
+            if stays {
+                self.objects.insert(name.into(), part);
+            }
+        }
+        assert!(self.brought.is_empty() || self.has("byoc-namespace"), "something is in no namespace");
+    }
+
+    fn reconcile_part(&mut self, name: &str, object: &mut Value) {
+        if !self.reachable {
+            return synced(
+                object,
+                Some("observe failed: cannot get object: dial tcp: connect: connection refused"),
+            );
+        }
+        assert!(
+            name == "byoc-namespace" || self.has("byoc-namespace"),
+            "{name} is asked for in no namespace"
+        );
+        if name == "byoc-pool" && !self.has("byoc-pool") {
+            let request = self.brought.get("byoc-request").cloned().unwrap_or_default();
+            let report = request["metadata"]["annotations"][ours::BYOC_REPORT].as_str().unwrap_or_default();
+            assert!(report.contains("\"carried\":true"), "a pool without its Secrets: {request}");
+        }
+        object["metadata"]["finalizers"] = json!(["finalizer.managedresource.crossplane.io"]);
+        let mut remote = object["spec"]["forProvider"]["manifest"].clone();
+        let report = self.brought.get(name).map(|r| r["metadata"]["annotations"][ours::BYOC_REPORT].clone());
+        if let Some(report) = report.filter(Value::is_string) {
+            remote["metadata"]["annotations"][ours::BYOC_REPORT] = report;
+        }
+        remote["metadata"]["uid"] = json!(format!("uid-{name}"));
+        object["status"]["atProvider"]["manifest"] = remote.clone();
+        self.brought.insert(name.to_owned(), remote);
+        synced(object, None);
+    }
+}

@@ -1,0 +1,184 @@
+//! CaaS in the model: what its webhook takes, and what its operator says of a ClusterTemplateInstance and Argo CD makes of it.
+
+use serde_json::{Value, json};
+use testplatform_apis::names::ours;
+
+use super::{
+    hypershift::hub_for,
+    world::{KUBECONFIG, NAME, PASSWORD, World, synced},
+};
+
+/// The ProviderConfig of a hub that makes clusters with CaaS.
+pub fn hub(name: &str) -> Value {
+    hub_for("caas", name)
+}
+
+/// What its webhook refuses of a change: all of it. Somebody else's may be asked to change before it is known for that.
+pub fn admits(there: &Value, before: &Value, after: &Value) {
+    if there["kind"] == "ClusterTemplateInstance" && there["metadata"]["uid"] != "somebody-elses" {
+        assert_eq!(before, after, "spec is immutable");
+    }
+}
+
+/// The conditions that every ClusterTemplateInstance has from birth on.
+const BORN: [(&str, &str); 4] = [
+    ("ClusterDefinitionCreated", "ClusterDefinitionPending"),
+    ("ClusterInstallSucceeded", "ClusterDefinitionNotCreated"),
+    ("ArgoClusterAdded", "ArgoClusterPending"),
+    ("ClusterSetupSucceeded", "ClusterSetupNotCreated"),
+];
+
+impl World {
+    /// A claim for a cluster of CaaS', and a hub that makes them.
+    pub fn chart() -> Self {
+        let spec = json!({ "template": "chart", "parameters": { "instanceType": "m5.large" } });
+        Self { spec, hubs: Some(vec![hub("hub-1")]), ..Self::templated("chart") }
+    }
+
+    /// The same, where the HostedCluster of the chart is looked at.
+    pub fn chart_observed() -> Self {
+        let mut world = Self::chart();
+        world.entry("chart")["observes"] = json!("hypershift");
+        world
+    }
+
+    /// Ready, credentials and all.
+    pub fn chart_ready() -> Self {
+        Self::chart().until_ready()
+    }
+
+    /// Ready, credentials, HostedCluster and all.
+    pub fn chart_observed_ready() -> Self {
+        Self::chart_observed().until_ready()
+    }
+
+    fn until_ready(mut self) -> Self {
+        self.settle();
+        self.caas_installs();
+        self.caas_publishes();
+        self.settle();
+        assert_eq!(self.phase(), "Ready", "{:#?}", self.conditions);
+        self
+    }
+
+    /// Its operator says so, and counts the ClusterTemplateInstance as taken. The time at which it last said something else is noted.
+    pub fn caas_says(&mut self, phase: &str, message: &str, conditions: &[(&str, &str, &str, &str)]) {
+        let now = self.now;
+        let Some(remote) = &mut self.remote else { return };
+        let before = remote["status"].clone();
+        remote["status"]["phase"] = json!(phase);
+        remote["status"]["message"] = json!(message);
+        // Counts it as taken.
+        self.hypershift_says(&[]);
+        let born = BORN.map(|(type_, reason)| (type_, "False", reason, ""));
+        let known = |type_: &str, of: &Value| {
+            of["conditions"].as_array().is_some_and(|all| all.iter().any(|c| c["type"] == type_))
+        };
+        let said: Vec<Value> = born
+            .iter()
+            .filter(|(type_, ..)| !known(type_, &before))
+            .chain(conditions)
+            .map(|(type_, status, reason, message)| {
+                json!({ "type": type_, "status": status, "reason": reason, "message": message, "lastTransitionTime": now })
+            })
+            .collect();
+        // Of a type that is told twice the later one counts.
+        for one in said {
+            self.hive_says(&[one]);
+        }
+        let Some(remote) = &mut self.remote else { return };
+        if remote["status"] != before {
+            remote["metadata"]["managedFields"] = json!([
+                { "manager": "manager", "operation": "Update", "subresource": "status", "time": now },
+            ]);
+        }
+    }
+
+    /// Argo CD has made the cluster: the HostedCluster that is called by the uid is there.
+    pub fn argo_makes(&mut self) {
+        let Some(uid) = self.remote.as_ref().map(|r| r["metadata"]["uid"].clone()) else { return };
+        if self.hosted.is_none() {
+            self.hosted = Some(json!({
+                "apiVersion": "hypershift.openshift.io/v1beta1", "kind": "HostedCluster",
+                "metadata": { "name": uid, "namespace": "clusters", "uid": "of-the-hosted-cluster" },
+                "spec": { "dns": { "baseDomain": "hub.example" } }, "status": { "conditions": [] },
+            }));
+        }
+    }
+
+    /// A condition of the HostedCluster.
+    pub fn hosted_says(&mut self, type_: &str, status: &str, reason: &str, message: &str) {
+        let now = self.now;
+        let Some(hosted) = &mut self.hosted else { return };
+        let conditions = hosted["status"]["conditions"].as_array_mut().unwrap();
+        conditions.retain(|c| c["type"] != type_);
+        conditions.push(json!({
+            "type": type_, "status": status, "reason": reason, "message": message, "lastTransitionTime": now,
+        }));
+    }
+
+    /// All of it is there.
+    pub fn caas_installs(&mut self) {
+        self.argo_makes();
+        self.hosted_says("Available", "True", "AsExpected", "");
+        self.hosted_says("InfrastructureReady", "True", "AsExpected", "");
+        let now = self.now;
+        if let Some(hosted) = &mut self.hosted {
+            hosted["status"]["version"] = json!({ "history": [
+                { "state": "Completed", "version": "4.20.3", "image": "x", "completionTime": now },
+            ] });
+        }
+        self.caas_says(
+            "Ready",
+            "Cluster is ready",
+            &[
+                ("ClusterDefinitionCreated", "True", "ApplicationCreated", ""),
+                ("ClusterInstallSucceeded", "True", "ClusterInstalled", ""),
+                ("ArgoClusterAdded", "True", "ArgoClusterCreated", ""),
+                ("ClusterSetupSucceeded", "True", "ClusterSetupNotDefined", ""),
+            ],
+        );
+        let Some(remote) = &mut self.remote else { return };
+        remote["status"]["kubeconfig"] = json!({ "name": format!("{NAME}-admin-kubeconfig") });
+        remote["status"]["adminPassword"] = json!({ "name": format!("{NAME}-admin-password") });
+        remote["status"]["apiServerURL"] = json!("https://api.demo.example:6443");
+    }
+
+    /// The hub-side provider publishes its credentials, once the cluster is there.
+    pub fn caas_publishes(&mut self) {
+        if self.remote.as_ref().is_none_or(|remote| remote["status"]["phase"] != "Ready") {
+            return;
+        }
+        let name = self.published_name();
+        self.secrets.insert(name.clone(), (KUBECONFIG.into(), PASSWORD.into()));
+        self.reports(&json!({ "credentials": { "secretName": name, "passwordAvailable": true } }));
+        if let Some(remote) = &mut self.remote {
+            remote["metadata"]["annotations"][ours::CREDENTIALS_REVISION] = json!("1");
+        }
+    }
+
+    /// One round of provider-kubernetes over the Object that looks at the HostedCluster. What it saw, it keeps.
+    pub(super) fn look_at_hosted(&mut self) {
+        let Some(composed) = self.objects.get_mut("hosted") else { return };
+        let object = &mut composed.object;
+        assert_eq!(object["spec"]["managementPolicies"], json!(["Observe"]), "it only looks");
+        let wanted = &object["spec"]["forProvider"]["manifest"]["metadata"]["name"];
+        if wanted.as_str().is_some_and(|name| self.node_pools.contains_key(name)) {
+            return;
+        }
+        let found = self.hosted.as_ref().filter(|hosted| hosted["metadata"]["name"] == *wanted);
+        match found {
+            _ if !self.reachable => {
+                synced(
+                    object,
+                    Some("observe failed: cannot get object: dial tcp: connect: connection refused"),
+                );
+            }
+            Some(hosted) => {
+                object["status"]["atProvider"]["manifest"] = hosted.clone();
+                synced(object, None);
+            }
+            None => synced(object, Some("observe failed: external resource does not exist")),
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! OSAC in the model: what it takes, what its jobs make of an order, and what HyperShift makes of that.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::{hive::condition, hypershift::hub_for, world::NAME, world::World};
+
+const ENTRIES: &str = r#"
+metadata: { name: order-tuned }
+data:
+  backend: osac
+  backendRef: { templateID: osac.templates.tuned, upgradeable: true }
+  allowedTenants: ["*"]
+  releases:
+  - { version: 4.20.3, image: "quay.io/x:4.20.3-x86_64" }
+  - { version: 4.20.9, image: "quay.io/x:4.20.9-x86_64" }
+  parameters:
+    tier: { enum: [gold, silver], default: silver, target: service_tier }
+    sizes: { type: array, items: { type: integer } }
+  allowedNodeClasses:
+    metal: { machine: { resourceClass: fc430 } }
+    bare: { machine: { resourceClass: fc430 } }
+    large: { machine: { resourceClass: fc640 } }
+  defaultNodeGroups: [{ name: workers, class: metal, count: 2 }]
+  limits: { network: [podCIDR, serviceCIDR] }
+---
+metadata: { name: order-fixed }
+data:
+  backend: osac
+  backendRef: { templateID: osac.templates.fixed }
+  allowedTenants: ["*"]
+  releases:
+  - { version: 4.20.3, image: "quay.io/x:4.20.3-x86_64" }
+  - { version: 4.20.9, image: "quay.io/x:4.20.9-x86_64" }
+  parameters:
+    tier: { enum: [gold, silver], default: silver }
+  allowedNodeClasses:
+    metal: { machine: { resourceClass: fc430 } }
+"#;
+
+/// The catalogue, with entries for orders that may change and that may not.
+pub fn catalogue() -> Vec<Value> {
+    let more: Vec<Value> = serde_saphyr::from_multiple(ENTRIES).unwrap();
+    super::templates::catalogue().into_iter().chain(more).collect()
+}
+
+/// The namespace that OSAC makes for the HostedCluster.
+pub const BEHIND: &str = "clusters-demo-x7k2p";
+
+/// The ProviderConfig of a hub that makes clusters with OSAC.
+pub fn hub(name: &str) -> Value {
+    hub_for("osac", name)
+}
+
+/// What its definition refuses of a change, and what it drops without a word.
+pub fn admits(before: &Value, after: &Value) {
+    if before["templateID"].is_null() {
+        return;
+    }
+    assert_eq!(before["templateID"], after["templateID"], "templateID is immutable");
+    let requests = after["nodeRequests"].as_array().cloned().unwrap_or_default();
+    let mut seen = BTreeSet::new();
+    for request in requests {
+        assert!(seen.insert(request["resourceClass"].to_string()), "{request} is there twice");
+        assert!(request["numberOfNodes"].as_i64().unwrap() > 0, "{request} is empty");
+    }
+}
+
+impl World {
+    /// A claim for a cluster of OSAC's, and a hub that makes them.
+    pub fn order() -> Self {
+        Self { hubs: Some(vec![hub("hub-1")]), templates: catalogue(), ..Self::templated("order-tuned") }
+    }
+
+    /// Ready, credentials and all.
+    pub fn order_ready() -> Self {
+        let mut world = Self::order();
+        world.settle();
+        world.osac_makes();
+        world.publishes();
+        world.settle();
+        assert_eq!(world.phase(), "Ready", "{:#?}", world.conditions);
+        world
+    }
+
+    /// What the spec is known by, of the order as it is.
+    fn config(&self) -> Value {
+        self.remote.as_ref().map(|remote| json!(remote["spec"].to_string())).unwrap_or_default()
+    }
+
+    /// OSAC has looked at it, and counts it as taken.
+    pub fn osac_says(&mut self, phase: &str, conditions: &[&str]) {
+        let said: Vec<Value> = conditions.iter().map(|t| condition(self, t, "True", "Done")).collect();
+        let config = self.config();
+        let Some(remote) = &mut self.remote else { return };
+        let uid = remote["metadata"]["uid"].as_str().unwrap();
+        if uid.starts_with("remote-") {
+            self.taken.insert(uid.to_owned());
+        }
+        if !remote["status"].is_object() {
+            remote["status"] = json!({});
+        }
+        remote["status"]["phase"] = json!(phase);
+        remote["status"]["desiredConfigVersion"] = config;
+        self.hive_says(&said);
+    }
+
+    /// A job for the spec as it is: one of this id changes its state, or a new one begins.
+    pub fn osac_job(&mut self, id: &str, type_: &str, state: &str, message: &str) {
+        let (config, now) = (self.config(), self.now);
+        let Some(remote) = self.remote.as_mut().filter(|r| r["status"].is_object()) else { return };
+        let mut jobs = remote["status"]["provisioningJobs"].as_array().cloned().unwrap_or_default();
+        jobs.retain(|job| job["jobID"] != id);
+        jobs.push(json!({
+            "jobID": id, "type": type_, "state": state, "message": message, "timestamp": now,
+            "configVersion": config, "blockDeletionOnFailure": type_ == "deprovision",
+        }));
+        remote["status"]["provisioningJobs"] = json!(jobs);
+    }
+
+    /// The job runs for the first time, or for what was asked for since.
+    pub fn osac_runs(&mut self, id: &str) {
+        let ready = self.remote.as_ref().is_some_and(|r| r["status"]["phase"] == "Ready");
+        self.osac_says(if ready { "Ready" } else { "Progressing" }, &["Accepted", "Progressing"]);
+        self.osac_job(id, "provision", "Running", "");
+    }
+
+    /// The HostedCluster is named, and not there yet.
+    pub fn osac_names(&mut self) {
+        self.osac_says("Progressing", &["Accepted", "NamespaceCreated", "ControlPlaneCreated"]);
+        if let Some(remote) = &mut self.remote {
+            remote["status"]["clusterReference"] = json!({
+                "namespace": BEHIND, "hostedClusterName": NAME, "serviceAccountName": "a", "roleBindingName": "b",
+            });
+        }
+    }
+
+    /// The job has done its work, and the cluster behind the order is there.
+    pub fn osac_makes(&mut self) {
+        self.osac_names();
+        let all = ["Accepted", "NamespaceCreated", "ControlPlaneCreated", "ControlPlaneAvailable"];
+        self.osac_says("Ready", &all);
+        self.osac_says("Ready", &["ClusterAvailable"]);
+        let count = self.config().to_string().len();
+        self.osac_job(&format!("job-{count}"), "provision", "Succeeded", "");
+        self.osac_serves();
+    }
+
+    /// What is behind the order is what it asks for.
+    pub fn osac_serves(&mut self) {
+        let yes = ["Available", "InfrastructureReady"].map(|t| condition(self, t, "True", "AsExpected"));
+        let ready = condition(self, "Ready", "True", "AsExpected");
+        let Some(remote) = self.remote.as_ref().filter(|r| !r["status"]["clusterReference"].is_null()) else {
+            return;
+        };
+        let image = remote["spec"]["releaseImage"].as_str().unwrap_or("quay.io/x:4.19.1-x86_64").to_owned();
+        let version = image.rsplit(':').next().unwrap().replace("-x86_64", "");
+        let requests = remote["spec"]["nodeRequests"].as_array().cloned().unwrap_or_default();
+        let update =
+            json!({ "state": "Completed", "version": version, "image": image, "completionTime": self.now });
+        let hosted = json!({
+            "metadata": { "name": NAME, "namespace": BEHIND, "uid": "hosted" },
+            "spec": { "release": { "image": image }, "dns": { "baseDomain": "hub.example" } },
+            "status": {
+                "conditions": yes, "version": { "history": [update] },
+                "controlPlaneEndpoint": { "host": "api.demo.example", "port": 6443 },
+            },
+        });
+        self.node_pools = [(NAME.to_owned(), hosted)].into();
+        for request in requests {
+            let name = format!("nodepool-{NAME}-{}", request["resourceClass"].as_str().unwrap());
+            let count = &request["numberOfNodes"];
+            let pool = json!({
+                "metadata": { "name": name, "namespace": BEHIND, "uid": name }, "spec": { "replicas": count },
+                "status": { "replicas": count, "version": version, "conditions": [ready] },
+            });
+            self.node_pools.insert(name, pool);
+        }
+    }
+
+    /// A condition of the HostedCluster behind the order.
+    pub fn behind(&mut self, type_: &str, status: &str, message: &str) {
+        let mut said = condition(self, type_, status, "X");
+        said["message"] = json!(message);
+        let Some(hosted) = self.node_pools.get_mut(NAME) else { return };
+        let all = hosted["status"]["conditions"].as_array_mut().unwrap();
+        all.retain(|c| c["type"] != type_);
+        all.push(said);
+    }
+}

@@ -1,0 +1,51 @@
+//! What is needed where each claim has a namespace of its own on the hub, and something in it.
+
+use testplatform_apis::{
+    byoc::{CARRIER_ROLE, REQUEST},
+    space::CLUSTER_ROLE,
+};
+
+use super::{Need, WATCHES, WRITES, right};
+
+const RBAC: &str = "rbac.authorization.k8s.io";
+/// What goes with its namespace is never deleted.
+const MAKES: [&str; 3] = ["get", "create", "patch"];
+
+fn need(verb: &'static str, group: &'static str, resource: &'static str, name: Option<&'static str>) -> Need {
+    let why = match (verb, resource) {
+        ("bind", _) => "without it the role can be given to nobody",
+        (_, "namespaces") => "every claim has a namespace of its own",
+        _ => "it is made in the namespace of every claim",
+    };
+    Need { right: right(verb, group, resource, None, name), advised: false, why }
+}
+
+/// For claims that bring their own credentials, beside their kinds.
+pub(super) fn byoc() -> Vec<Need> {
+    let mut needs: Vec<Need> = WRITES.map(|verb| need(verb, "", "namespaces", None)).into();
+    needs.extend(MAKES.map(|verb| need(verb, "", "configmaps", Some(REQUEST))));
+    needs.extend(MAKES.map(|verb| need(verb, RBAC, "rolebindings", Some(CARRIER_ROLE))));
+    needs.push(need("bind", RBAC, "clusterroles", Some(CARRIER_ROLE)));
+    needs
+}
+
+/// For spaces.
+pub(super) fn spaces() -> Vec<Need> {
+    let mut needs: Vec<Need> = WRITES.map(|verb| need(verb, "", "namespaces", None)).into();
+    needs.extend(WATCHES.map(|verb| Need {
+        right: right(verb, "", "namespaces", None, None),
+        advised: true,
+        why: "without it provider-kubernetes polls, and sees late that credentials are published",
+    }));
+    for (group, resource) in [
+        ("", "resourcequotas"),
+        ("", "limitranges"),
+        ("", "serviceaccounts"),
+        ("networking.k8s.io", "networkpolicies"),
+        (RBAC, "rolebindings"),
+    ] {
+        needs.extend(MAKES.map(|verb| need(verb, group, resource, None)));
+    }
+    needs.push(need("bind", RBAC, "clusterroles", Some(CLUSTER_ROLE)));
+    needs
+}

@@ -1,0 +1,159 @@
+//! `cargo xpkg generate offers`: the catalogues of templates and pools → ConfigMap `testplatform-offers`, which everybody may read.
+//!
+//! Input: names and texts of files. Output: the offers, or everything that is in the way of them. Only [`command`] touches the disk.
+//!
+//! **Invariant:** a catalogue with a flaw gives no offers at all. **Invariant:** no name of a hub or of a tenant that the files tell of is
+//! a word in what is offered, whoever wrote it there.
+
+pub mod command;
+mod pool;
+mod starter;
+mod template;
+mod words;
+
+use std::collections::BTreeSet;
+
+use anyhow::Context as _;
+use serde_json::{Value, json};
+use testplatform_apis::{
+    catalogue::Catalogue,
+    offer::{CONFIG_MAP, FORMAT, KEY, MAX_SIZE, Offer, Offers},
+    template::entry::Entry,
+};
+
+use crate::{
+    check::{
+        Problem,
+        catalogue::{self, Part},
+        stream::split,
+    },
+    to_yaml,
+};
+use words::{Place, Secretive};
+
+/// What is offered, and what is not.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Made {
+    /// What is offered.
+    pub offers: Offers,
+    /// What the catalogues have and nobody may ask for: what it is, and why not.
+    pub left_out: Vec<String>,
+}
+
+/// Everything that may be asked for by the catalogues in these files, or everything that is wrong with them.
+///
+/// `sayable`: names of hubs and tenants that are words of everyday language too, and may be said.
+///
+/// # Errors
+/// What `cargo xpkg check catalogue` finds; otherwise each place where a hub or a tenant is named.
+pub fn made(files: &[(String, String)], sayable: &BTreeSet<String>) -> Result<Made, Vec<Problem>> {
+    let checked = catalogue::check(files);
+    if !checked.problems.is_empty() {
+        return Err(checked.problems);
+    }
+    let mut secretive = Secretive::default();
+    let mut offers: Vec<(Offer, Place)> = Vec::new();
+    let mut left_out = Vec::new();
+    for (file, text) in files {
+        for (line, document) in split(text) {
+            // Whatever is no YAML was a problem above.
+            let Ok(value) = serde_saphyr::from_str::<Value>(document) else { continue };
+            secretive.hear(&value);
+            let place = || Place::of(file, line, document);
+            match Part::of(&value) {
+                Some(Part::Template) => {
+                    let name = value["metadata"]["name"].as_str().unwrap_or_default();
+                    let Ok(entry) = Entry::read(name, &value["data"]) else { continue };
+                    match template::offer(&entry) {
+                        Ok(offer) => offers.push((offer, place())),
+                        Err(why) => left_out.push(format!("template {name}: {why}")),
+                    }
+                }
+                Some(Part::Pools) => {
+                    let Ok((read, _)) = Catalogue::read(&value["data"]) else { continue };
+                    let (own, without) = pool::offers(&read);
+                    offers.extend(own.into_iter().map(|offer| (offer, place())));
+                    left_out.extend(without);
+                }
+                Some(Part::Neither) | None => {}
+            }
+        }
+    }
+    offers.sort_by(|(one, _), (other, _)| (one.block, &one.name).cmp(&(other.block, &other.name)));
+    let mut problems = Vec::new();
+    for pair in offers.windows(2) {
+        if let [(one, _), (other, place)] = pair
+            && (one.block, &one.name) == (other.block, &other.name)
+        {
+            let text = format!("data: {} is offered by another catalogue of pools too", other.name);
+            problems.push(Problem::error(place.at("data"), text));
+        }
+    }
+    for (offer, place) in &offers {
+        problems.extend(secretive.named(offer, place, sayable));
+    }
+    left_out.sort();
+    let offers = Offers { format: FORMAT, offers: offers.into_iter().map(|(offer, _)| offer).collect() };
+    if problems.is_empty() { Ok(Made { offers, left_out }) } else { Err(problems) }
+}
+
+/// The ConfigMap as YAML. Equal offers are equal bytes.
+///
+/// # Errors
+/// If it is larger than what can be applied.
+pub fn config_map(offers: &Offers, namespace: &str) -> anyhow::Result<String> {
+    let mut text = serde_json::to_value(offers).context("offers have no form in JSON")?;
+    text["offers"].as_array_mut().into_iter().flatten().for_each(tidy);
+    let text = to_yaml(&whole(text))?;
+    let object = json!({
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {
+            "name": CONFIG_MAP,
+            "namespace": namespace,
+            "annotations": { "argocd.argoproj.io/sync-wave": "4" },
+        },
+        "data": { KEY: text },
+    });
+    let size = object.to_string().len();
+    anyhow::ensure!(
+        size <= MAX_SIZE,
+        "the ConfigMap has {size} bytes, and `kubectl apply` takes {MAX_SIZE} at most: shorten descriptions, or leave files out"
+    );
+    Ok(format!(
+        "# Generated by `cargo xpkg generate offers` from the catalogues of templates and pools. Do not edit.\n{}",
+        to_yaml(&object)?
+    ))
+}
+
+/// An offer as people write one: `2h` for `2h0m0s`, and nothing of what a parameter is not.
+fn tidy(offer: &mut Value) {
+    for path in ["/defaultLifetime", "/maxLifetime", "/timeouts/provision", "/timeouts/teardown"] {
+        if let Some(Value::String(text)) = offer.pointer_mut(path) {
+            *text = starter::short(text);
+        }
+    }
+    for list in ["parameters", "nodeParameters"] {
+        let rules = offer.get_mut(list).and_then(Value::as_object_mut);
+        for rule in rules.into_iter().flatten().filter_map(|(_, rule)| rule.as_object_mut()) {
+            rule.retain(|key, value| key == "default" || *value != Value::Bool(false));
+        }
+    }
+}
+
+/// Whole numbers without a fraction: 3, and not 3.0.
+fn whole(value: Value) -> Value {
+    match value {
+        Value::Number(number) => {
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "within 2^53, where doubles are whole numbers"
+            )]
+            let short = number.as_f64().filter(|n| n.fract() == 0.0 && n.abs() < 9e15).map(|n| n as i64);
+            short.map_or(Value::Number(number), Value::from)
+        }
+        Value::Array(items) => Value::Array(items.into_iter().map(whole).collect()),
+        Value::Object(members) => Value::Object(members.into_iter().map(|(k, v)| (k, whole(v))).collect()),
+        other => other,
+    }
+}

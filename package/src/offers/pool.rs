@@ -1,0 +1,142 @@
+//! The catalogue of pools → what is told of it: which words of a claim a pool answers to, and not which pool, nor where it is.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+use testplatform_apis::{
+    catalogue::{Catalogue, EVERYBODY, Pool},
+    offer::{Block, Offer, OfferedVersion},
+};
+
+/// The labels with a field of their own in a claim, in the order of names.
+const WORDS: [&str; 5] = ["product", "version", "architecture", "cloud", "owner"];
+/// Those without which only claims that name the pool get it: where a claim does not say, they are the defaults, or required.
+const NEEDED: [&str; 3] = ["product", "version", "architecture"];
+
+/// How claims get a pool.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Way {
+    /// By these labels. All pools that have them are one offer.
+    Labels(BTreeMap<String, String>),
+    /// By namespace and name.
+    Name(String, String),
+}
+
+/// Everything that may be asked for, and what may not.
+pub(super) fn offers(catalogue: &Catalogue) -> (Vec<Offer>, Vec<String>) {
+    let mut ways: BTreeMap<Way, Vec<&Pool>> = BTreeMap::new();
+    let mut left_out = Vec::new();
+    for pool in &catalogue.pools {
+        if pool.allowed_tenants.is_empty() {
+            left_out.push(format!("pool {}: no namespace may use it", pool.name));
+        } else if pool.bring_your_own.is_some() {
+            // It is no pool, and what a claim needs for it no starter can fill in: an account in a cloud, and Secrets of the tenant's.
+            left_out.push(format!("pool {}: only claims with spec.byoc may use it", pool.name));
+        } else {
+            ways.entry(way(pool)).or_default().push(pool);
+        }
+    }
+    let mut offers: Vec<Offer> = Vec::new();
+    for (way, pools) in ways {
+        let mut offer = offer(catalogue, &way, &pools);
+        // Two ways of writing a label can come to one name.
+        let plain = offer.name.clone();
+        let mut others = 1;
+        while offers.iter().any(|other| other.name == offer.name) {
+            others += 1;
+            offer.name = format!("{plain}-{others}");
+        }
+        offers.push(offer);
+    }
+    (offers, left_out)
+}
+
+fn way(pool: &Pool) -> Way {
+    let sayable = |value: &String| (1..=63).contains(&value.chars().count());
+    let labelled = NEEDED.iter().all(|word| pool.labels.contains_key(*word));
+    if pool.weight > 0 && labelled && pool.labels.values().all(sayable) {
+        Way::Labels(pool.labels.clone())
+    } else {
+        Way::Name(pool.namespace.to_string(), pool.name.to_string())
+    }
+}
+
+/// What a claim can count on, whichever of the pools it gets. Pools of some namespaces say nothing about those of everybody.
+fn offer(catalogue: &Catalogue, way: &Way, pools: &[&Pool]) -> Offer {
+    let open = |pool: &&&Pool| pool.allowed_tenants.iter().any(|tenant| tenant == EVERYBODY);
+    let restricted = !pools.iter().any(|pool| open(&pool));
+    let counted = || pools.iter().filter(|pool| restricted || open(pool));
+    let defaults: Vec<_> = counted().map(|pool| pool.default_lifetime).collect();
+    let default_lifetime =
+        defaults.first().copied().flatten().filter(|own| defaults.iter().all(|d| *d == Some(*own)));
+    let version =
+        pools.iter().find_map(|pool| pool.labels.get("version")).filter(|version| !version.is_empty());
+    let (name, title, cluster_claim) = match way {
+        Way::Labels(labels) => (named(labels), "Out of a pool, installed in advance", by_labels(labels)),
+        Way::Name(namespace, name) => {
+            let of_name = |pool: &&Pool| pool.name.as_str() == name;
+            let elsewhere =
+                catalogue.pools.iter().filter(of_name).any(|pool| pool.namespace.as_str() != namespace);
+            let (mut own, mut claim) = (name.clone(), json!({ "pool": { "name": name } }));
+            if elsewhere {
+                own = format!("{namespace}.{name}");
+                claim["pool"]["namespace"] = namespace.as_str().into();
+            }
+            (own, "Out of a pool that claims name", claim)
+        }
+    };
+    let mut starter = Map::from_iter([("clusterClaim".to_owned(), cluster_claim)]);
+    if let Some(lifetime) = default_lifetime {
+        starter.insert("lifetime".into(), super::starter::short(&lifetime.to_string()).into());
+    }
+    Offer {
+        name,
+        block: Block::ClusterClaim,
+        title: Some(title.to_owned()),
+        description: None,
+        deprecated: None,
+        restricted,
+        versions: version
+            .map(|version| OfferedVersion { version: version.clone(), deprecated: None })
+            .into_iter()
+            .collect(),
+        default_version: None,
+        node_classes: BTreeMap::new(),
+        control_plane_classes: vec![],
+        parameters: BTreeMap::new(),
+        node_parameters: BTreeMap::new(),
+        default_node_groups: vec![],
+        default_control_plane_replicas: None,
+        limits: testplatform_apis::template::entry::Limits::default(),
+        default_lifetime,
+        max_lifetime: counted().filter_map(|pool| pool.max_lifetime).min(),
+        timeouts: testplatform_apis::template::companions::Timeouts::default(),
+        cost: counted().map(|pool| pool.cost).max().unwrap_or(1),
+        starter,
+        fill_in: vec![],
+    }
+}
+
+/// `clusterClaim` of a claim that gets a pool with these labels.
+fn by_labels(labels: &BTreeMap<String, String>) -> Value {
+    let mut claim = Map::new();
+    let mut others = Map::new();
+    for (key, value) in labels {
+        let place = if WORDS.contains(&key.as_str()) { &mut claim } else { &mut others };
+        place.insert(key.clone(), value.as_str().into());
+    }
+    if !others.is_empty() {
+        claim.insert("labels".into(), others.into());
+    }
+    claim.into()
+}
+
+/// A name out of labels, such as `ocp-4.20-amd64-aws`: that of a pool may tell where it is.
+fn named(labels: &BTreeMap<String, String>) -> String {
+    let words = WORDS.iter().filter_map(|word| labels.get(*word)).cloned();
+    let others = labels.iter().filter(|(key, _)| !WORDS.contains(&key.as_str()));
+    let others = others.map(|(key, value)| format!("{key}-{value}"));
+    let all: Vec<String> = words.chain(others).collect();
+    let plain = |c: char| if c.is_ascii_lowercase() || c.is_ascii_digit() || c == '.' { c } else { '-' };
+    all.join("-").to_ascii_lowercase().chars().map(plain).collect()
+}

@@ -1,0 +1,180 @@
+//! The kubeconfig of a cluster's admin, and the one that is published in its place.
+
+use std::fmt;
+
+use serde_json::{Value, json};
+use testplatform_apis::yaml::to_yaml;
+
+use crate::{publish::kubeconfig::judge, redacted::Redacted};
+
+/// The kubeconfig of a cluster's admin, where it must not leave the hub: whoever has one can open a client and learn the cluster's address, and
+/// nothing gives back what is in it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct AdminKubeconfig(Redacted<Vec<u8>>);
+
+impl AdminKubeconfig {
+    /// Takes one, as it was read.
+    pub fn new(bytes: Vec<u8>) -> Self {
+        Self(Redacted(bytes))
+    }
+
+    /// What a client needs of it.
+    ///
+    /// # Errors
+    /// If it is none, or one that would run something, read files, or trust anybody: the end of a sentence, without a word of what is in it.
+    pub(super) fn parts(&self) -> Result<Parts, &'static str> {
+        Parts::of(&self.0.0)
+    }
+}
+
+impl fmt::Debug for AdminKubeconfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Where a cluster is, and by what it is trusted. Nothing of it is secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Address {
+    /// URL of its API server.
+    pub server: String,
+    /// Certificates of its authorities, in base64; none where well-known ones vouch.
+    pub authority: Option<String>,
+    /// The name that its certificate has, where that is not the URL's.
+    pub name: Option<String>,
+}
+
+impl Address {
+    fn value(&self) -> Value {
+        let mut cluster = json!({ "server": self.server });
+        if let Some(authority) = &self.authority {
+            cluster["certificate-authority-data"] = authority.as_str().into();
+        }
+        if let Some(name) = &self.name {
+            cluster["tls-server-name"] = name.as_str().into();
+        }
+        cluster
+    }
+}
+
+/// What a client needs of a kubeconfig.
+pub(super) struct Parts {
+    /// Where the cluster is.
+    pub address: Address,
+    user: Redacted<Value>,
+}
+
+impl Parts {
+    /// Of the current context. What is not understood is refused: nothing of it is guessed, and nothing is left to another parser.
+    pub(super) fn of(bytes: &[u8]) -> Result<Self, &'static str> {
+        const NONE: &str = "is no kubeconfig with a current context";
+        judge(bytes)?;
+        let text = std::str::from_utf8(bytes).map_err(|_| NONE)?;
+        let whole: Value = serde_saphyr::from_str(text).map_err(|_| NONE)?;
+        let named = |list: &str, name: &Value, key: &str| {
+            let all = whole[list].as_array().filter(|_| name.is_string())?;
+            all.iter().find(|entry| entry["name"] == *name).map(|entry| entry[key].clone())
+        };
+        let context = named("contexts", &whole["current-context"], "context").ok_or(NONE)?;
+        let cluster = named("clusters", &context["cluster"], "cluster").ok_or(NONE)?;
+        let user = named("users", &context["user"], "user").ok_or(NONE)?;
+        let text = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+        if cluster["insecure-skip-tls-verify"].as_bool() == Some(true) {
+            return Err("trusts whoever answers");
+        }
+        if !cluster["proxy-url"].is_null() {
+            return Err("leads through a proxy");
+        }
+        let server = text(&cluster["server"]).filter(|url| url.starts_with("https://"));
+        let address = Address {
+            server: server.ok_or("has no https URL of an API server")?,
+            authority: text(&cluster["certificate-authority-data"]),
+            name: text(&cluster["tls-server-name"]),
+        };
+        let pair = [&user["client-certificate-data"], &user["client-key-data"]].map(text);
+        let user = match (text(&user["token"]), pair) {
+            (Some(token), _) => json!({ "token": token }),
+            (None, [Some(certificate), Some(key)]) => {
+                json!({ "client-certificate-data": certificate, "client-key-data": key })
+            }
+            (None, _) => return Err("has neither a certificate with its key nor a token"),
+        };
+        Ok(Self { address, user: Redacted(user) })
+    }
+
+    /// The same as a kubeconfig, with nothing else in it.
+    pub(super) fn value(&self) -> Value {
+        around(&self.address, "admin", &self.user.0)
+    }
+}
+
+/// The kubeconfig that is published: an address and a token.
+pub(super) fn kubeconfig(address: &Address, account: &str, token: &str) -> String {
+    let whole = around(address, account, &json!({ "token": token }));
+    // JSON is YAML too; that the other cannot be written nothing in it brings about.
+    to_yaml(&whole).unwrap_or_else(|_| whole.to_string())
+}
+
+fn around(address: &Address, user: &str, credential: &Value) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Config", "current-context": "default",
+        "clusters": [{ "name": "cluster", "cluster": address.value() }],
+        "contexts": [{
+            "name": "default", "context": { "cluster": "cluster", "namespace": "default", "user": user },
+        }],
+        "users": [{ "name": user, "user": credential }],
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const USER: &str = "client-certificate-data: Y2VydA==, client-key-data: c2VjcmV0";
+
+    fn config(cluster: &str, user: &str) -> Vec<u8> {
+        format!(
+            "apiVersion: v1\nkind: Config\ncurrent-context: admin\nclusters: [{{name: c, cluster: {{{cluster}}}}}]\n\
+             contexts: [{{name: admin, context: {{cluster: c, user: admin}}}}]\nusers: [{{name: admin, user: {{{user}}}}}]\n"
+        )
+        .into_bytes()
+    }
+
+    #[test]
+    fn an_address_is_all_that_leaves() {
+        let cluster = "server: 'https://api.c:6443', certificate-authority-data: UEVN";
+        let admin = AdminKubeconfig::new(config(cluster, USER));
+        assert_eq!(format!("{admin:?}"), "[redacted]");
+        let parts = admin.parts().unwrap();
+        let text = kubeconfig(&parts.address, "tpc-u", "t0k3n");
+        assert!(!text.contains("c2VjcmV0") && !text.contains("Y2VydA"), "{text}");
+        assert_eq!(judge(text.as_bytes()), Ok(()));
+        // What is published can be opened again, to end it.
+        let again = Parts::of(text.as_bytes()).unwrap();
+        assert_eq!(again.address, parts.address);
+        assert_eq!(again.value()["users"][0]["user"], json!({ "token": "t0k3n" }));
+        assert_eq!(parts.value()["users"][0]["user"]["client-key-data"], "c2VjcmV0");
+    }
+
+    #[test]
+    fn what_would_trust_run_or_read_anything_is_not_used() {
+        let https = "server: 'https://c'";
+        for (cluster, user, why) in [
+            ("server: 'http://c'", USER, "https"),
+            ("server: 'https://c', insecure-skip-tls-verify: true", USER, "trusts"),
+            ("server: 'https://c', proxy-url: 'http://p'", USER, "proxy"),
+            ("server: 'https://c', certificate-authority: /etc/ca", USER, "files"),
+            (https, "exec: {command: rm}", "run a program"),
+            (https, "auth-provider: {name: gcp}", "run a program"),
+            (https, "tokenFile: /token", "files"),
+            (https, "username: admin, password: s3cret", "neither"),
+            (https, "client-certificate-data: Y2VydA==", "neither"),
+        ] {
+            let error = AdminKubeconfig::new(config(cluster, user)).parts().err().unwrap();
+            assert!(error.contains(why), "{cluster} {user}: {error}");
+        }
+        for text in ["", "not ready", "clusters: [{name: c, cluster: {server: 'https://c'}}]\nusers: []\n"] {
+            assert!(Parts::of(text.as_bytes()).is_err(), "{text}");
+        }
+    }
+}

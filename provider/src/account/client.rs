@@ -1,0 +1,231 @@
+//! A delivered cluster, by a client. It is made from what was read of a kubeconfig, and used once.
+
+use std::time::Duration;
+
+use http::{Request, StatusCode};
+use k8s_openapi::{api::core::v1::Secret, apimachinery::pkg::apis::meta::v1::ObjectMeta};
+use kube::{
+    Api, Client, Config, Error as Kube,
+    config::{KubeConfigOptions, Kubeconfig},
+};
+use serde_json::{Value, json};
+use testplatform_apis::account::Wish;
+use tokio::time::{sleep, timeout};
+
+use super::{
+    LIFETIME, NAMESPACE, account_name,
+    admin::{AdminKubeconfig, Parts, kubeconfig},
+    mint::{Delivered, Token, Trouble},
+    next::{Answer, Found, Seen, Thing},
+    stamp::Stamp,
+};
+use crate::{
+    build_clusters::{Trust, limit, vouched},
+    caches::source_revision,
+    redacted::Redacted,
+};
+
+/// How long one call may take.
+const CALL: Duration = Duration::from_secs(5);
+/// How long taking a token back may take, which nothing waits for.
+const REVOKING: Duration = Duration::from_secs(4);
+/// Rights take a moment to arrive everywhere.
+const TRIES: u32 = 5;
+const BETWEEN: Duration = Duration::from_millis(300);
+const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
+
+/// A cluster, and the ServiceAccount in it.
+pub(super) struct Opened {
+    parts: Parts,
+    account: String,
+    role: String,
+}
+
+/// Reads a kubeconfig. Nothing is called yet.
+pub(super) fn open(admin: &AdminKubeconfig, uid: &str, wish: &Wish) -> Result<Opened, Trouble> {
+    let parts = admin.parts().map_err(Trouble::Unusable)?;
+    Ok(Opened { parts, account: account_name(uid), role: wish.cluster_role.clone() })
+}
+
+async fn client(kubeconfig: Value) -> Result<Client, Trouble> {
+    let unusable = |_| Trouble::Unusable("cannot be used");
+    let read: Kubeconfig =
+        serde_json::from_value(kubeconfig).map_err(|_| Trouble::Unusable("cannot be used"))?;
+    let config = Config::from_custom_kubeconfig(read, &KubeConfigOptions::default()).await;
+    let mut config = config.map_err(unusable)?;
+    limit(&mut config);
+    let bundle = std::env::var_os("SSL_CERT_FILE").is_some();
+    let trust = if bundle { Trust::Bundle } else { Trust::Kubeconfig };
+    vouched(&config, trust).map_err(|_| Trouble::Unusable("has no certificate-authority-data"))?;
+    Client::try_from(config).map_err(|_| Trouble::Unusable("cannot be used"))
+}
+
+/// A call. None: what it is about is not there (404), or is there already (409).
+async fn call(client: &Client, verb: &str, path: &str, body: &Value) -> Result<Option<Value>, Trouble> {
+    let bytes = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
+    let request = Request::builder().method(verb).uri(path).header("content-type", "application/json");
+    let request = request.body(bytes).map_err(|_| Trouble::Unusable("cannot be used"))?;
+    match timeout(CALL, client.request::<Value>(request)).await {
+        Ok(Ok(answer)) => Ok(Some(answer)),
+        Ok(Err(Kube::Api(status))) => match StatusCode::from_u16(status.code) {
+            Ok(StatusCode::NOT_FOUND | StatusCode::CONFLICT) => Ok(None),
+            Ok(StatusCode::UNAUTHORIZED) => Err(Trouble::AdminUnknown),
+            _ => Err(Trouble::Answered(status.code)),
+        },
+        Ok(Err(_)) | Err(_) => Err(Trouble::Unreachable),
+    }
+}
+
+impl Opened {
+    async fn client(&self) -> Result<Client, Trouble> {
+        client(self.parts.value()).await
+    }
+
+    /// Where a thing is, its name, and what of it must be so.
+    fn thing(&self, thing: Thing) -> (String, String, Value) {
+        let name = self.account.clone();
+        let subject = json!([{ "kind": "ServiceAccount", "name": name, "namespace": NAMESPACE }]);
+        let role = |kind: &str, name: &str| {
+            json!({
+                "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": name },
+                "subjects": subject,
+            })
+        };
+        match thing {
+            Thing::Namespace => ("/api/v1/namespaces".into(), NAMESPACE.into(), json!({})),
+            Thing::Account => (format!("/api/v1/namespaces/{NAMESPACE}/serviceaccounts"), name, json!({})),
+            Thing::Ending => {
+                let allowed = json!({
+                    "apiGroups": [""], "resources": ["serviceaccounts"], "resourceNames": [name], "verbs": ["delete"],
+                });
+                (format!("{RBAC}/namespaces/{NAMESPACE}/roles"), name, json!({ "rules": [allowed] }))
+            }
+            Thing::EndingBinding => {
+                let gives = role("Role", &name);
+                (format!("{RBAC}/namespaces/{NAMESPACE}/rolebindings"), name, gives)
+            }
+            Thing::Binding => (format!("{RBAC}/clusterrolebindings"), name, role("ClusterRole", &self.role)),
+        }
+    }
+
+    async fn find(&self, client: &Client, thing: Thing) -> Result<Found, Trouble> {
+        let (path, name, wanted) = self.thing(thing);
+        let there = call(client, "GET", &format!("{path}/{name}"), &Value::Null).await?;
+        Ok(there.map_or(Found::Absent, |there| {
+            let goes = !there["metadata"]["deletionTimestamp"].is_null();
+            if !goes && has(&there, &wanted) { Found::Right } else { Found::Wrong }
+        }))
+    }
+}
+
+/// Whether something has all that is wanted of it. What an API server adds does not matter.
+fn has(there: &Value, wanted: &Value) -> bool {
+    match (there, wanted) {
+        (Value::Object(there), Value::Object(wanted)) => {
+            wanted.iter().all(|(key, value)| there.get(key).is_some_and(|found| has(found, value)))
+        }
+        (Value::Array(there), Value::Array(wanted)) => {
+            there.len() == wanted.len() && there.iter().zip(wanted).all(|(one, other)| has(one, other))
+        }
+        (there, wanted) => there == wanted,
+    }
+}
+
+impl Delivered for Opened {
+    async fn look(&self) -> Result<Seen, Trouble> {
+        let client = self.client().await?;
+        let role = format!("{RBAC}/clusterroles/{}", self.role);
+        let has_role = call(&client, "GET", &role, &Value::Null).await?.is_some();
+        let mut things = [Found::Absent; 5];
+        for (place, thing) in things.iter_mut().zip(Thing::ALL) {
+            *place = self.find(&client, thing).await?;
+        }
+        Ok(Seen { has_role, things })
+    }
+
+    async fn remove(&self, thing: Thing) -> Result<(), Trouble> {
+        let (path, name, _) = self.thing(thing);
+        call(&self.client().await?, "DELETE", &format!("{path}/{name}"), &Value::Null).await.map(drop)
+    }
+
+    async fn make(&self, thing: Thing) -> Result<(), Trouble> {
+        let (path, name, mut object) = self.thing(thing);
+        object["metadata"] =
+            json!({ "name": name, "labels": { "app.kubernetes.io/managed-by": "testplatform" } });
+        call(&self.client().await?, "POST", &path, &object).await.map(drop)
+    }
+
+    async fn ask(&self) -> Result<Token, Trouble> {
+        let path = format!("{}/{}/token", self.thing(Thing::Account).0, self.account);
+        let request = json!({
+            "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
+            "spec": { "audiences": [], "expirationSeconds": LIFETIME.as_secs() },
+        });
+        let answer = call(&self.client().await?, "POST", &path, &request).await?;
+        // The ServiceAccount was there, or made, a moment ago.
+        let status = answer.ok_or(Trouble::Restless)?["status"].take();
+        let expires = status["expirationTimestamp"].as_str().and_then(|at| at.parse().ok());
+        let token = status["token"].as_str().filter(|token| !token.is_empty());
+        let (token, expires) = token.zip(expires).ok_or(Trouble::Restless)?;
+        Ok(Token { token: Redacted(token.to_owned()), expires })
+    }
+
+    async fn verify(&self, token: &Token) -> Result<Answer, Trouble> {
+        let text = kubeconfig(&self.parts.address, &self.account, &token.token.0);
+        let own = Parts::of(text.as_bytes()).map_err(Trouble::Unusable)?;
+        let client = client(own.value()).await?;
+        let review = json!({
+            "apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview",
+            "spec": { "resourceAttributes": {
+                "verb": "delete", "resource": "serviceaccounts", "namespace": NAMESPACE, "name": self.account,
+            } },
+        });
+        for _ in 0..TRIES {
+            let path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+            match call(&client, "POST", path, &review).await {
+                Ok(Some(answer)) if answer["status"]["allowed"] == true => return Ok(Answer::Taken),
+                Ok(_) | Err(Trouble::Answered(403)) => sleep(BETWEEN).await,
+                Err(Trouble::AdminUnknown) => return Ok(Answer::Unknown),
+                Err(other) => return Err(other),
+            }
+        }
+        Ok(Answer::NoRights)
+    }
+}
+
+/// It becomes a part of a path.
+fn is_uid(uid: &str) -> bool {
+    !uid.is_empty() && uid.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
+}
+
+/// Ends the ServiceAccount of what is published, with the token that is published: all tokens of it end with it. Best effort: a cluster that
+/// does not answer, or is gone, takes them along. `uid_of`: uid of the object that the Secret was published for, if it may be used.
+pub(crate) async fn revoke(
+    secrets: &Api<Secret>,
+    name: &str,
+    uid_of: impl Fn(&ObjectMeta) -> Option<String>,
+) {
+    let end = async {
+        // One with the admin's credentials is not read for this.
+        let metadata = secrets.get_metadata_opt(name).await.ok().flatten()?.metadata;
+        source_revision(&metadata)?.parse::<Stamp>().ok()?;
+        let secret = secrets.get_opt(name).await.ok().flatten()?;
+        let uid = uid_of(&secret.metadata).filter(|uid| is_uid(uid))?;
+        let config = secret.data?.remove(testplatform_apis::names::keys::KUBECONFIG)?;
+        let parts = Parts::of(&config.0).ok()?;
+        let client = client(parts.value()).await.ok()?;
+        let path = format!("/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{}", account_name(&uid));
+        Some(call(&client, "DELETE", &path, &Value::Null).await)
+    };
+    match timeout(REVOKING, end).await {
+        // Nothing was published, or it was the admin's.
+        Ok(None) => {}
+        Ok(Some(Ok(_))) => tracing::info!(secret = name, "the ServiceAccount behind it was ended"),
+        Ok(Some(Err(_))) | Err(_) => {
+            tracing::warn!(
+                secret = name,
+                "the ServiceAccount behind it could not be ended; its token ends by itself"
+            );
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! What a published token was made of, as it is noted on its Secret: enough to tell when it has to be replaced without reading it.
+
+use std::{fmt, str::FromStr};
+
+use jiff::{SignedDuration, Timestamp};
+use testplatform_apis::account::Wish;
+use uuid::Uuid;
+
+use super::LIFETIME;
+use crate::ephemeral_cluster::credentials::Published;
+
+/// What it begins with. What is made from the admin's Secrets begins with a namespace or a build cluster, and those have no such name.
+const PREFIX: &str = "account:v1/";
+/// The shortest life that an API server gives (`expirationSeconds`, authentication.k8s.io/v1).
+const SHORTEST: SignedDuration = SignedDuration::from_mins(10);
+
+/// What a published token was made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    /// When it was asked for, by our clock.
+    pub issued: Timestamp,
+    /// When it ends, by the cluster's.
+    pub expires: Timestamp,
+    /// The generation that it is for.
+    pub generation: i64,
+    /// Role, owner and admin's kubeconfig, in a word.
+    pub origin: String,
+    /// The published kubeconfig, in a word that says nothing of it.
+    pub digest: String,
+}
+
+impl Stamp {
+    /// That of what is published; none if that is not ours, or the admin's.
+    pub fn of(published: &Published) -> Option<Self> {
+        match published {
+            Published::Ours { source_revision: Some(text), .. } => text.parse().ok(),
+            Published::Ours { source_revision: None, .. } | Published::Absent | Published::Foreign(_) => None,
+        }
+    }
+
+    /// When the token is to be replaced: two thirds of its time are over. Where the clocks differ, that time is still none that no API server
+    /// would give, nor one longer than was asked for.
+    pub fn due(&self) -> Timestamp {
+        let longest = SignedDuration::try_from(LIFETIME).unwrap_or(SignedDuration::MAX);
+        let life = self.expires.duration_since(self.issued).clamp(SHORTEST, longest);
+        self.issued.checked_add(life / 3 * 2).unwrap_or(self.expires)
+    }
+}
+
+impl fmt::Display for Stamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { issued, expires, generation, origin, digest } = self;
+        write!(f, "{PREFIX}{issued}/{expires}/{generation}/{origin}/{digest}")
+    }
+}
+
+impl FromStr for Stamp {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let mut parts = text.strip_prefix(PREFIX).ok_or(())?.splitn(5, '/');
+        let mut next = || parts.next().ok_or(());
+        Ok(Self {
+            issued: next()?.parse().map_err(|_| ())?,
+            expires: next()?.parse().map_err(|_| ())?,
+            generation: next()?.parse().map_err(|_| ())?,
+            origin: next()?.to_owned(),
+            digest: next()?.to_owned(),
+        })
+    }
+}
+
+/// Of what a token is made, in a word. `revision`: the state of the admin's kubeconfig.
+pub fn origin(wish: &Wish, uid: &str, revision: &str) -> String {
+    word(&[wish.cluster_role.as_bytes(), uid.as_bytes(), revision.as_bytes()].join(&b'\n'))
+}
+
+/// What is published, in a word. What it is of has more in it than anybody could guess.
+pub fn digest(kubeconfig: &[u8]) -> String {
+    word(kubeconfig)
+}
+
+fn word(bytes: &[u8]) -> String {
+    Uuid::new_v5(&Uuid::NAMESPACE_URL, bytes).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stamp(issued: &str, expires: &str) -> Stamp {
+        let at = |text: &str| text.parse().unwrap();
+        Stamp {
+            issued: at(issued),
+            expires: at(expires),
+            generation: 3,
+            origin: "o".into(),
+            digest: "d".into(),
+        }
+    }
+
+    #[test]
+    fn it_reads_back_and_nothing_else_does() {
+        let whole = stamp("2026-03-02T11:00:00Z", "2026-03-02T23:00:00Z");
+        assert_eq!(whole.to_string().parse(), Ok(whole));
+        for other in [
+            "",
+            "build01/ci-op-x:cluster-provisioning@7",
+            "cluster:admin@7,none",
+            "account:v1/x",
+            "account:v1/",
+        ] {
+            assert!(other.parse::<Stamp>().is_err(), "{other}");
+        }
+    }
+
+    #[test]
+    fn it_is_due_at_two_thirds_whatever_the_clocks_say() {
+        for (expires, due) in [
+            ("2026-03-02T23:00:00Z", "2026-03-02T19:00:00Z"),
+            ("2026-03-02T12:00:00Z", "2026-03-02T11:40:00Z"),
+            // The cluster's clock is behind, or ahead.
+            ("2026-03-02T05:00:00Z", "2026-03-02T11:06:40Z"),
+            ("2027-03-02T05:00:00Z", "2026-03-02T19:00:00Z"),
+        ] {
+            assert_eq!(stamp("2026-03-02T11:00:00Z", expires).due(), due.parse().unwrap(), "{expires}");
+        }
+    }
+}

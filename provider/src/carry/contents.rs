@@ -1,0 +1,109 @@
+//! Judges what is in a Secret before it is carried. Pure.
+//!
+//! On the hub Hive turns it into files which the clouds' libraries and the installer read, with more powers than a tenant has: lines `key = value`
+//! of an AWS configuration, where a line break begins a setting such as `credential_process` that runs a program; a Google credential that can
+//! name a program or an address to fetch from (`external_account`); a pull secret that can name a helper. So nothing goes as it was found:
+//! what is understood is written anew, and nothing else.
+//!
+//! **Invariant:** no sentence here repeats anything of what was found.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+/// The most bytes of a key of AWS. Today's have 20 and 40.
+const AWS_MOST: usize = 256;
+/// The only place where a Google credential may be shown.
+const TOKEN_URI: &str = "https://oauth2.googleapis.com/token";
+
+/// What goes, of what was found by key. All of `keys` are needed.
+///
+/// # Errors
+/// What is wrong, with the key that it is about: a sentence after the name of the Secret, without anything of what is in it.
+pub fn judged(
+    keys: &[String],
+    found: &BTreeMap<String, Vec<u8>>,
+) -> Result<BTreeMap<String, Vec<u8>>, String> {
+    let one = |key: &String| {
+        let value = found.get(key).map(Vec::as_slice).unwrap_or_default();
+        if value.is_empty() {
+            return Err(format!("needs the keys {}, none of them empty", keys.join(" and ")));
+        }
+        let carried = judge(key, value).map_err(|why| format!("cannot be carried: key {key} {why}"))?;
+        Ok((key.clone(), carried))
+    };
+    keys.iter().map(one).collect()
+}
+
+fn judge(key: &str, value: &[u8]) -> Result<Vec<u8>, &'static str> {
+    let made = match key {
+        "aws_access_key_id" | "aws_secret_access_key" => return aws(value),
+        "osServiceAccount.json" => google(&object(value)?)?,
+        "osServicePrincipal.json" => azure(&object(value)?)?,
+        ".dockerconfigjson" => pull_secret(&object(value)?)?,
+        _ => return Err("is none that is carried"),
+    };
+    serde_json::to_vec(&made).map_err(|_| "cannot be written")
+}
+
+/// Of the letters that keys of AWS have. One line break at the end is what editors leave there.
+fn aws(value: &[u8]) -> Result<Vec<u8>, &'static str> {
+    let trimmed = value.strip_suffix(b"\n").unwrap_or(value);
+    let legal = |byte: &u8| byte.is_ascii_alphanumeric() || b"/+=".contains(byte);
+    if trimmed.is_empty() || trimmed.len() > AWS_MOST || !trimmed.iter().all(legal) {
+        return Err("must be of letters, digits, / + and = alone, at most 256");
+    }
+    Ok(trimmed.to_vec())
+}
+
+fn object(value: &[u8]) -> Result<Map<String, Value>, &'static str> {
+    serde_json::from_slice(value).map_err(|_| "is not a JSON object")
+}
+
+/// Some text without control characters.
+fn is_plain(value: &Value) -> bool {
+    value.as_str().is_some_and(|text| !text.is_empty() && !text.chars().any(char::is_control))
+}
+
+/// The key of a service account, and no other kind of credential.
+fn google(found: &Map<String, Value>) -> Result<Map<String, Value>, &'static str> {
+    if found.get("type").is_none_or(|kind| kind != "service_account") {
+        return Err("must have the type service_account, and no other is served");
+    }
+    if found.get("token_uri").is_some_and(|uri| uri != TOKEN_URI) {
+        return Err("must have the token_uri https://oauth2.googleapis.com/token, or none");
+    }
+    if found.get("private_key").is_none_or(|key| key.as_str().is_none_or(str::is_empty)) {
+        return Err("needs private_key, some text");
+    }
+    if !["project_id", "client_email"].iter().all(|field| found.get(*field).is_some_and(is_plain)) {
+        return Err("needs project_id and client_email, each one line of text");
+    }
+    let more = ["private_key_id", "client_id"];
+    if !more.iter().filter_map(|field| found.get(*field)).all(is_plain) {
+        return Err("must have private_key_id and client_id as one line of text, or not at all");
+    }
+    let carried =
+        ["type", "project_id", "private_key_id", "private_key", "client_email", "client_id", "token_uri"];
+    Ok(only(found, &carried))
+}
+
+fn azure(found: &Map<String, Value>) -> Result<Map<String, Value>, &'static str> {
+    let carried = ["subscriptionId", "tenantId", "clientId", "clientSecret"];
+    if !carried.iter().all(|field| found.get(*field).is_some_and(is_plain)) {
+        return Err("needs subscriptionId, tenantId, clientId and clientSecret, each one line of text");
+    }
+    Ok(only(found, &carried))
+}
+
+fn pull_secret(found: &Map<String, Value>) -> Result<Map<String, Value>, &'static str> {
+    if !found.get("auths").is_some_and(Value::is_object) {
+        return Err("needs auths, an object");
+    }
+    Ok(only(found, &["auths"]))
+}
+
+fn only(found: &Map<String, Value>, fields: &[&str]) -> Map<String, Value> {
+    let of = |field: &&str| Some(((*field).to_owned(), found.get(*field)?.clone()));
+    fields.iter().filter_map(of).collect()
+}

@@ -1,0 +1,291 @@
+//! The loop over claims that bring their own credentials: what happened, which claim that concerns, and a look at it.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use kube::{
+    Api, Client, ResourceExt as _,
+    api::DynamicObject,
+    core::{ApiResource, GroupVersionKind},
+    runtime::watcher::{self, Event},
+};
+use testplatform_apis::{
+    byoc::{ON_THE_HUB, REQUEST, Report},
+    names::ours,
+};
+use tokio::{
+    sync::mpsc::{UnboundedSender, unbounded_channel},
+    time::Instant,
+};
+
+use super::{
+    execute::{self, Content},
+    hubs::Hubs,
+    next::{FOREIGN, Found, Order, next},
+    seen::{Seen, Standing},
+};
+use crate::{
+    build_clusters::Trust,
+    config::{Carried, Carry},
+    execute::{Cause, Error, Reason, error::is_forbidden, limited},
+    looks::looks,
+    metrics::{Metrics, carries::Carrying},
+    publish::write::annotate,
+    watch::{Health, keep},
+};
+
+/// How many looks at once: those that wait for a hub keep nobody waiting for another.
+const AT_ONCE: usize = 32;
+/// How long a look may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// When a look failed, or the hub is not ready for it.
+const RETRY: Duration = Duration::from_secs(5);
+/// However quiet it is: what somebody took away on the hub, where nothing is read, is written again within this time.
+const NET: Duration = Duration::from_mins(10);
+
+/// What the loop needs to know.
+#[derive(Clone)]
+pub struct Options {
+    /// The cluster of the tenants.
+    pub client: Client,
+    /// What is carried, and where to.
+    pub config: Carry,
+    /// By whom the hubs are vouched for.
+    pub trust: Trust,
+    /// The clock.
+    pub now: fn() -> Timestamp,
+}
+
+/// When everything was last written, and which state of each Secret, by the field that names it.
+type Written = (Instant, BTreeMap<String, String>);
+
+/// What the loop works with.
+struct Controller {
+    client: Client,
+    hubs: Hubs,
+    now: fn() -> Timestamp,
+    poll: Duration,
+    metrics: Metrics,
+    seen: Arc<Seen>,
+    orders: Mutex<BTreeMap<String, Order>>,
+    /// By claim.
+    written: Mutex<BTreeMap<String, Written>>,
+    /// By claim: the hub and the namespace that do not let us in, as it was logged.
+    shut: Mutex<BTreeMap<String, String>>,
+}
+
+/// Runs until `stop`; what has begun is finished.
+pub async fn run(options: Options, metrics: Metrics, stop: impl Future<Output = ()>) {
+    let Options { client, config, trust, now } = options;
+    let flavours = config.flavours.clone();
+    let seen = Arc::new(Seen::new(&flavours));
+    metrics.attach_carries(&seen);
+    let controller = Controller {
+        client,
+        now,
+        seen,
+        poll: Duration::try_from(config.poll.get()).unwrap_or(NET),
+        hubs: Hubs::new(config, trust),
+        metrics,
+        orders: Mutex::default(),
+        written: Mutex::default(),
+        shut: Mutex::default(),
+    };
+    let (sender, happened) = unbounded_channel();
+    let watches = futures_util::future::join_all(
+        flavours
+            .iter()
+            .zip(&controller.seen.health)
+            .map(|(flavour, health)| controller.watch(*flavour, health, sender.clone())),
+    );
+    tokio::select! {
+        _ = watches => {}
+        () = looks(happened, AT_ONCE, async |name: String| controller.look(&name).await, stop) => {}
+    }
+}
+
+impl Controller {
+    /// Composites of one flavour. Which of them bring credentials is in their spec, so they are read whole; what does not matter of them is
+    /// forgotten at once.
+    async fn watch(&self, flavour: Carried, health: &Health, sender: UnboundedSender<String>) {
+        let (kind, plural) = flavour.kind();
+        let kind = GroupVersionKind::gvk("ci.openshift.org", "v1alpha1", kind);
+        let api: Api<DynamicObject> =
+            Api::all_with(self.client.clone(), &ApiResource::from_gvk_with_plural(&kind, plural));
+        let mut listed = BTreeSet::new();
+        let key = |object: &DynamicObject| {
+            format!("{plural}/{}/{}", object.namespace().unwrap_or_default(), object.name_any())
+        };
+        let take = |object: &DynamicObject| {
+            let order = Order::read(&object.name_any(), object.namespace().as_deref(), &object.data);
+            let key = key(object);
+            let changed = match order {
+                Some(order) => {
+                    self.orders().insert(key.clone(), order.clone()).is_none_or(|old| old != order)
+                }
+                None => self.orders().remove(&key).inspect(|_| self.seen.saw(&key, None)).is_some(),
+            };
+            if changed {
+                let _ = sender.send(key.clone());
+            }
+            key
+        };
+        keep(api, watcher::Config::default(), health, |event| match event {
+            Event::Init => listed.clear(),
+            Event::InitApply(object) => {
+                listed.insert(take(&object));
+            }
+            Event::Apply(object) => drop(take(&object)),
+            Event::Delete(object) => self.forget(&key(&object)),
+            Event::InitDone => {
+                let own = format!("{plural}/");
+                let gone: Vec<String> = self
+                    .orders()
+                    .keys()
+                    .filter(|key| key.starts_with(&own) && !listed.contains(*key))
+                    .cloned()
+                    .collect();
+                for key in &gone {
+                    self.forget(key);
+                }
+            }
+        })
+        .await;
+    }
+
+    /// What is on the hub goes with the namespace there, which the composite's Objects take along.
+    fn forget(&self, key: &str) {
+        self.orders().remove(key);
+        self.seen.saw(key, None);
+        self.written().remove(key);
+        self.shut.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
+    }
+
+    /// Looks at a claim: when to do so again. None: when something happens.
+    async fn look(&self, key: &str) -> Option<Duration> {
+        let order = self.orders().get(key).cloned()?;
+        let (standing, after) = match limited("carry_secrets", PATIENCE, self.pass(key, &order)).await {
+            Ok((standing, after)) => {
+                self.metrics.carried(standing, (self.now)());
+                (standing, after)
+            }
+            Err(Error { action, reason, message }) => {
+                self.metrics.failed(action, reason.as_str());
+                self.metrics.not_carried(reason);
+                tracing::warn!(claim = key, error = message, "Secrets could not be carried");
+                (Standing::Failing, Some(RETRY))
+            }
+        };
+        // It may have gone meanwhile, and nobody would forget it then.
+        let orders = self.orders();
+        if orders.contains_key(key) {
+            self.seen.saw(key, Some(standing));
+        }
+        after
+    }
+
+    /// How it stands then, and when to look again.
+    async fn pass(&self, key: &str, order: &Order) -> Result<(Standing, Option<Duration>), Cause> {
+        let unmade = if order.over { (Standing::Removed, None) } else { (Standing::Waiting, Some(RETRY)) };
+        let (Some(hub), Some(namespace)) = (&order.hub, &order.namespace) else {
+            return Ok((unmade.0, None));
+        };
+        let client = self.hubs.client(hub).await?;
+        let maps: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
+        let found = maps.get_opt(REQUEST).await;
+        self.enters(key, &format!("{hub}/{namespace}"), found.as_ref().err());
+        let map = match found {
+            Ok(Some(map)) => map,
+            // Not made yet, or gone for good.
+            Ok(None) => return Ok(unmade),
+            // Nobody has let us in yet, or not any more.
+            Err(error) if is_forbidden(&error) => return Ok(unmade),
+            Err(error) => return Err(Cause::from(error).at("the hub")),
+        };
+        let data = map.data.clone().unwrap_or_default();
+        if !order.owns(&data) {
+            return Err(Cause::new(Reason::Foreign, FOREIGN));
+        }
+        if order.over {
+            for name in ON_THE_HUB {
+                if execute::remove(&client, namespace, name).await? {
+                    self.metrics.carried_secret(Carrying::Removed);
+                }
+            }
+            tracing::info!(claim = key, "removed the Secrets of a cluster that is gone");
+            self.written().remove(key);
+            return Ok((Standing::Removed, None));
+        }
+        let note = map.metadata.annotations.as_ref().and_then(|notes| notes.get(ours::BYOC_REPORT));
+        let before = note.and_then(|note| Report::read(note));
+        let parcels = match order.parcels(&data) {
+            Ok(parcels) => parcels,
+            Err(why) => {
+                let carried = before.is_some_and(|before| before.carried);
+                let report = Report { carried, refused: Some(why.clone()), ..Report::default() };
+                tell(&maps, &map, key, &report).await?;
+                return Err(Cause::new(Reason::Foreign, why));
+            }
+        };
+        let secrets: Api<Secret> = Api::namespaced(self.client.clone(), &order.tenant);
+        let (mut found, mut contents) =
+            (BTreeMap::<String, Found>::new(), BTreeMap::<String, Content>::new());
+        for parcel in &parcels {
+            let (state, content) = execute::read(&secrets, parcel).await?;
+            found.insert(parcel.field.clone(), state);
+            contents.insert(parcel.field.clone(), content);
+        }
+        let remembered = self.written().get(key).filter(|(at, _)| at.elapsed() < NET).cloned();
+        // Another process may have begun: without a report nothing was written into this very namespace.
+        let (at, mut written) =
+            remembered.filter(|_| before.is_some()).unwrap_or_else(|| (Instant::now(), BTreeMap::new()));
+        let step = next(&parcels, &found, &written, before.as_ref());
+        for parcel in parcels.iter().filter(|parcel| step.write.contains(&parcel.field)) {
+            let content = contents.remove(&parcel.field).unwrap_or_default();
+            execute::write(&client, namespace, &parcel.to, content).await?;
+            self.metrics.carried_secret(Carrying::Written);
+            if let Some(Found::Whole(revision)) = found.get(&parcel.field) {
+                written.insert(parcel.field.clone(), revision.clone());
+            }
+        }
+        self.written().insert(key.to_owned(), (at, written));
+        tell(&maps, &map, key, &step.report).await?;
+        Ok((step.standing(), Some(self.poll)))
+    }
+
+    /// Says once per claim and change that a hub does not let us in: it passes by itself when its Objects are made, and else somebody has to look.
+    fn enters(&self, key: &str, place: &str, error: Option<&kube::Error>) {
+        let mut shut = self.shut.lock().unwrap_or_else(PoisonError::into_inner);
+        if !error.is_some_and(is_forbidden) {
+            shut.remove(key);
+        } else if shut.insert(key.to_owned(), place.to_owned()).is_none_or(|before| before != place) {
+            tracing::warn!(
+                claim = key,
+                place,
+                "the hub does not let the carrier into the claim's namespace yet"
+            );
+        }
+    }
+
+    fn orders(&self) -> MutexGuard<'_, BTreeMap<String, Order>> {
+        self.orders.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn written(&self) -> MutexGuard<'_, BTreeMap<String, Written>> {
+        self.written.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Writes what the claim is to know, if it is not known yet.
+async fn tell(maps: &Api<ConfigMap>, map: &ConfigMap, key: &str, report: &Report) -> Result<(), Cause> {
+    let text = report.write().map_err(|_| Cause::new(Reason::Bug, "a report cannot be written"))?;
+    if annotate(maps, &map.metadata, [(ours::BYOC_REPORT, Some(text))]).await? {
+        tracing::info!(claim = key, carried = report.carried, secrets = ?report.secrets, refused = report.refused, "told");
+    }
+    Ok(())
+}

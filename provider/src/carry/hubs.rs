@@ -1,0 +1,59 @@
+//! Clients for the hubs, each by a kubeconfig file that may be replaced at any time.
+
+use std::{collections::BTreeMap, path::Path, sync::Mutex, sync::PoisonError};
+
+use kube::{
+    Client, Config,
+    config::{KubeConfigOptions, Kubeconfig},
+};
+
+use crate::{
+    build_clusters::{Trust, limit, vouched},
+    config::Carry,
+    execute::{Cause, Reason},
+};
+
+/// The hubs by the names of their ProviderConfigs.
+pub(super) struct Hubs {
+    config: Carry,
+    trust: Trust,
+    /// By hub: what the file said, and the client that was made of it.
+    clients: Mutex<BTreeMap<String, (String, Client)>>,
+}
+
+impl Hubs {
+    pub fn new(config: Carry, trust: Trust) -> Self {
+        Self { config, trust, clients: Mutex::default() }
+    }
+
+    /// A client for a hub.
+    pub async fn client(&self, hub: &str) -> Result<Client, Cause> {
+        let Some(of) = self.config.hubs.get(hub) else {
+            let words = format!("carry.hubs has no hub {hub}; add its kubeconfig");
+            return Err(Cause::new(Reason::Unreachable, words));
+        };
+        // What is wrong with the file must not quote it.
+        let unusable =
+            |why: &str| Cause::new(Reason::Unreachable, format!("{} {why}", of.kubeconfig.display()));
+        let text = read(&of.kubeconfig).map_err(|kind| unusable(&format!("cannot be read: {kind}")))?;
+        if let Some((_, client)) = self.clients().get(hub).filter(|(before, _)| *before == text) {
+            return Ok(client.clone());
+        }
+        let kubeconfig = Kubeconfig::from_yaml(&text).map_err(|_| unusable("is not a kubeconfig"))?;
+        let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
+        let mut config = config.map_err(|_| unusable("is not a kubeconfig that can be used"))?;
+        vouched(&config, self.trust).map_err(|why| unusable(&format!("cannot be used: {why}")))?;
+        limit(&mut config);
+        let client = Client::try_from(config).map_err(|_| unusable("makes no client"))?;
+        self.clients().insert(hub.to_owned(), (text, client.clone()));
+        Ok(client)
+    }
+
+    fn clients(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, (String, Client)>> {
+        self.clients.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn read(file: &Path) -> Result<String, std::io::ErrorKind> {
+    std::fs::read_to_string(file).map_err(|error| error.kind())
+}

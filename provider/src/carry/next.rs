@@ -1,0 +1,146 @@
+//! What is to be carried for one claim now. Pure.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+use testplatform_apis::{
+    byoc::{self, COMPOSITE, Fate, PARCELS, Parcel, Report, TENANT},
+    condition::ConditionType,
+    phase::Phase,
+};
+
+use super::seen::Standing;
+
+/// Why nothing is done in a namespace.
+pub const FOREIGN: &str = "the namespace on the hub is another claim's";
+
+/// A composite that brings its own credentials.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Order {
+    /// Its name.
+    pub name: String,
+    /// Namespace of its claim, or its own: where the Secrets are.
+    pub tenant: String,
+    /// The hub on which its cluster is to be, by the name of its ProviderConfig. None: not known yet.
+    pub hub: Option<String>,
+    /// Its namespace there. None: not known yet.
+    pub namespace: Option<String>,
+    /// What its own spec brings: nothing else is carried, whatever stands on the hub.
+    pub brings: Vec<Parcel>,
+    /// Whether nothing is left of its cluster.
+    pub over: bool,
+}
+
+impl Order {
+    /// Reads a composite; none if it brings nothing, or has no tenant. `namespace` is its own.
+    pub fn read(name: &str, namespace: Option<&str>, body: &Value) -> Option<Self> {
+        let (spec, status) = (&body["spec"], &body["status"]);
+        if spec["byoc"].is_null() {
+            return None;
+        }
+        let tenant = namespace.or_else(|| spec["claimRef"]["namespace"].as_str())?;
+        let text = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+        let completed =
+            |c: &Value| c["type"] == ConditionType::ProwJobCompleted.as_str() && c["status"] == "True";
+        let conditions = status["conditions"].as_array();
+        let completed = conditions.is_some_and(|conditions| conditions.iter().any(completed));
+        let is = |phase: Phase| status["phase"] == phase.to_string();
+        Some(Self {
+            name: name.to_owned(),
+            tenant: tenant.to_owned(),
+            hub: text(&status["hub"]["name"]),
+            namespace: text(&status["backend"]["namespace"]),
+            brings: byoc::parcels(&spec["byoc"]),
+            over: completed && (is(Phase::Deprovisioned) || is(Phase::Failed)),
+        })
+    }
+
+    /// Whether a ConfigMap on the hub, and with it the namespace, is this composite's.
+    pub fn owns(&self, data: &BTreeMap<String, String>) -> bool {
+        let said = |key: &str| data.get(key).map(String::as_str).unwrap_or_default();
+        said(TENANT) == self.tenant && said(COMPOSITE) == self.name
+    }
+
+    /// What the ConfigMap on the hub asks for.
+    ///
+    /// # Errors
+    /// If it is another claim's, or none of ours, or asks for anything that the composite itself does not bring: in a sentence.
+    pub fn parcels(&self, data: &BTreeMap<String, String>) -> Result<Vec<Parcel>, String> {
+        if !self.owns(data) {
+            return Err(FOREIGN.to_owned());
+        }
+        let text = data.get(PARCELS).map(String::as_str).unwrap_or_default();
+        let parcels: Vec<Parcel> =
+            serde_json::from_str(text).map_err(|_| "what is to be carried cannot be read".to_owned())?;
+        let fields: BTreeSet<&str> = parcels.iter().map(|parcel| parcel.field.as_str()).collect();
+        if fields.len() != parcels.len() || !parcels.iter().all(|parcel| self.brings.contains(parcel)) {
+            return Err("what is to be carried is not what spec.byoc brings along".to_owned());
+        }
+        Ok(parcels)
+    }
+}
+
+/// A named Secret, as it was found. What is in it is elsewhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// All keys are there: which state of it this is.
+    Whole(String),
+    /// It is there, and a key of it is missing or has what may not be carried: in words without anything of it.
+    Unfit(String),
+    /// There is none.
+    Absent,
+    /// It may not be read.
+    Forbidden,
+}
+
+/// What is to be done: first the writing, then the report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The Secrets that are to be written, by the field that names them.
+    pub write: Vec<String>,
+    /// What is told after that.
+    pub report: Report,
+}
+
+impl Step {
+    /// How the claim stands after that.
+    pub fn standing(&self) -> Standing {
+        let whole = self.report.secrets.values().all(|fate| *fate == Fate::Carried);
+        match (self.report.carried, whole) {
+            (true, true) => Standing::Carried,
+            (true, false) => Standing::Outdated,
+            (false, _) => Standing::Incomplete,
+        }
+    }
+}
+
+/// What is to be done. `found` and `written` are by field; `written`: which state of each was written last, as far as that is remembered.
+pub fn next(
+    parcels: &[Parcel],
+    found: &BTreeMap<String, Found>,
+    written: &BTreeMap<String, String>,
+    before: Option<&Report>,
+) -> Step {
+    let mut step = Step { write: vec![], report: Report::default() };
+    for Parcel { field, .. } in parcels {
+        let fate = match found.get(field) {
+            Some(Found::Whole(revision)) => {
+                if written.get(field) != Some(revision) {
+                    step.write.push(field.clone());
+                }
+                Fate::Carried
+            }
+            Some(Found::Unfit(words)) => {
+                step.report.words.insert(field.clone(), words.clone());
+                Fate::KeyMissing
+            }
+            Some(Found::Forbidden) => Fate::Forbidden,
+            Some(Found::Absent) | None => Fate::NotFound,
+        };
+        step.report.secrets.insert(field.clone(), fate);
+    }
+    let whole = !parcels.is_empty() && step.report.secrets.values().all(|fate| *fate == Fate::Carried);
+    // What is on the hub stays there: a cluster may be made of it, and needs it to be destroyed.
+    step.report.carried = whole || before.is_some_and(|before| before.carried);
+    step
+}

@@ -1,0 +1,80 @@
+//! What the carrier last saw of each claim, for those who ask by metrics.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use crate::{config::Carried, watch::Health};
+
+/// How a claim that brings its own credentials stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Standing {
+    /// Its hub is not known yet, or its namespace there is not made, or does not let the carrier in.
+    Waiting,
+    /// A Secret that it names is not there, may not be read, or is not what may be carried; and nothing counts as carried yet.
+    Incomplete,
+    /// All that it names is on the hub as it is here.
+    Carried,
+    /// What it names was carried, and is not here any more as it should be: the hub has it as it was.
+    Outdated,
+    /// Its cluster is gone, and its Secrets are from the hub.
+    Removed,
+    /// The last look failed.
+    Failing,
+}
+
+impl Standing {
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::Waiting, Self::Incomplete, Self::Carried, Self::Outdated, Self::Removed, Self::Failing];
+
+    /// The word that metrics have for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Waiting => "waiting",
+            Self::Incomplete => "incomplete",
+            Self::Carried => "carried",
+            Self::Outdated => "outdated",
+            Self::Removed => "removed",
+            Self::Failing => "failing",
+        }
+    }
+}
+
+/// Everything that was last seen.
+pub struct Seen {
+    claims: Mutex<BTreeMap<String, Standing>>,
+    /// Of the watches, one for each flavour.
+    pub health: Vec<Health>,
+}
+
+impl Seen {
+    /// Of claims of these flavours.
+    pub fn new(flavours: &[Carried]) -> Self {
+        let health = flavours.iter().map(|flavour| {
+            Health::new(match flavour {
+                Carried::Claims => "carried-claims",
+                Carried::TestClusters => "carried-testclusters",
+            })
+        });
+        Self { claims: Mutex::default(), health: health.collect() }
+    }
+
+    /// A claim was looked at. None: it is gone, or brings nothing any more.
+    pub fn saw(&self, name: &str, standing: Option<Standing>) {
+        match standing {
+            Some(standing) => self.claims().insert(name.to_owned(), standing),
+            None => self.claims().remove(name),
+        };
+    }
+
+    /// How many stand so.
+    pub fn count(&self, standing: Standing) -> usize {
+        self.claims().values().filter(|s| **s == standing).count()
+    }
+
+    fn claims(&self) -> MutexGuard<'_, BTreeMap<String, Standing>> {
+        self.claims.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

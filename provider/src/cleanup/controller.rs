@@ -1,0 +1,260 @@
+//! The loop over claims that want to be cleaned up: what happened, which claim that concerns, and a look at it.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::ObjectReference;
+use kube::{
+    Api, Client, ResourceExt as _,
+    api::DynamicObject,
+    core::{ApiResource, GroupVersionKind},
+    runtime::watcher::{self, Event},
+};
+use testplatform_apis::claim::{API_VERSION, GROUP, VERSION};
+use tokio::{
+    sync::mpsc::{UnboundedSender, unbounded_channel},
+    time::Instant,
+};
+
+use super::{
+    execute::{Identity, note, tear_down},
+    next::{Claim, Fate, Remark, Step, next},
+    observe,
+    runs::Runs,
+};
+use crate::{
+    config::{Cleaned, Cleanups},
+    execute::{Cause, Error, Reason, event::emit, limited},
+    looks::{CALM, looks},
+    metrics::{Metrics, cleanups::Teardown},
+    watch::{Health, keep},
+};
+
+/// How many looks at once.
+const AT_ONCE: usize = 8;
+/// How long a look may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// When a look failed.
+const RETRY: Duration = Duration::from_secs(10);
+/// How soon a note is written again. Whoever else writes it is not fought in a loop.
+const RESPITE: Duration = Duration::from_secs(10);
+/// However quiet it is.
+const NET: Duration = Duration::from_mins(10);
+
+/// What the loop needs to know.
+#[derive(Clone)]
+pub struct Options {
+    /// The cluster of the tenants.
+    pub client: Client,
+    /// What is looked after.
+    pub config: Cleanups,
+    /// Who says it, in events.
+    pub instance: String,
+    /// The clock.
+    pub now: fn() -> Timestamp,
+}
+
+/// A claim as the watch had it last.
+#[derive(Clone)]
+struct Seen {
+    claim: Claim,
+    identity: Identity,
+    flavour: Cleaned,
+}
+
+/// What the loop works with.
+struct Controller {
+    client: Client,
+    instance: String,
+    now: fn() -> Timestamp,
+    poll: Duration,
+    metrics: Metrics,
+    runs: Runs,
+    /// Those alone that want it.
+    claims: Mutex<BTreeMap<String, Seen>>,
+    /// By claim: its uid, and what was said of it last.
+    told: Mutex<BTreeMap<String, (String, Remark)>>,
+    /// By claim: when its note was last written.
+    noted: Mutex<BTreeMap<String, Instant>>,
+}
+
+/// Runs until `stop`; what has begun is finished.
+pub async fn run(options: Options, metrics: Metrics, stop: impl Future<Output = ()>) {
+    let Options { client, config, instance, now } = options;
+    metrics.begin_cleanups();
+    let (sender, happened) = unbounded_channel();
+    let controller = Controller {
+        runs: Runs::new(client.clone(), sender.clone()),
+        client,
+        instance,
+        now,
+        poll: Duration::try_from(config.poll.get()).unwrap_or(NET),
+        metrics,
+        claims: Mutex::default(),
+        told: Mutex::default(),
+        noted: Mutex::default(),
+    };
+    let watches = futures_util::future::join_all(
+        config.flavours.iter().map(|flavour| controller.watch(*flavour, sender.clone())),
+    );
+    tokio::select! {
+        _ = watches => {}
+        () = looks(happened, AT_ONCE, async |name: String| controller.look(&name).await, stop) => {}
+    }
+}
+
+fn api(client: &Client, flavour: Cleaned, namespace: Option<&str>) -> Api<DynamicObject> {
+    let (kind, plural) = flavour.kind();
+    let resource = ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(GROUP, VERSION, kind), plural);
+    match namespace {
+        Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
+        None => Api::all_with(client.clone(), &resource),
+    }
+}
+
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Controller {
+    /// Claims of one flavour. Which of them want it is in their spec, so they are read whole; of the others nothing is kept, and of these little.
+    async fn watch(&self, flavour: Cleaned, sender: UnboundedSender<String>) {
+        let (kind, plural) = flavour.kind();
+        let health = Health::new(plural);
+        let mut listed = BTreeSet::new();
+        let key = |object: &DynamicObject| {
+            format!("{plural}/{}/{}", object.namespace().unwrap_or_default(), object.name_any())
+        };
+        let take = |object: &DynamicObject| {
+            let key = key(object);
+            let Some(claim) = observe::claim(&object.metadata, &object.data) else {
+                self.forget(&key);
+                return key;
+            };
+            let identity = Identity {
+                kind,
+                namespace: object.namespace().unwrap_or_default(),
+                name: object.name_any(),
+                uid: object.uid().unwrap_or_default(),
+                version: object.resource_version().unwrap_or_default(),
+            };
+            let before = lock(&self.claims)
+                .insert(key.clone(), Seen { claim: claim.clone(), identity: identity.clone(), flavour });
+            if before.is_none_or(|old| old.claim != claim || old.identity.uid != identity.uid) {
+                let _ = sender.send(key.clone());
+            }
+            key
+        };
+        keep(api(&self.client, flavour, None), watcher::Config::default(), &health, |event| match event {
+            Event::Init => listed.clear(),
+            Event::InitApply(object) => {
+                listed.insert(take(&object));
+            }
+            Event::Apply(object) => drop(take(&object)),
+            Event::Delete(object) => self.forget(&key(&object)),
+            Event::InitDone => {
+                let own = format!("{plural}/");
+                let gone: Vec<String> = lock(&self.claims)
+                    .keys()
+                    .filter(|key| key.starts_with(&own) && !listed.contains(*key))
+                    .cloned()
+                    .collect();
+                for key in &gone {
+                    self.forget(key);
+                }
+            }
+        })
+        .await;
+    }
+
+    /// One that is gone, or does not want it any more. A note that stands on it says nothing then.
+    fn forget(&self, key: &str) {
+        lock(&self.claims).remove(key);
+        lock(&self.told).remove(key);
+        lock(&self.noted).remove(key);
+        self.runs.follow(key, &[]);
+    }
+
+    /// Looks at a claim: when to do so again. None: when something happens.
+    async fn look(&self, key: &str) -> Option<Duration> {
+        let seen = lock(&self.claims).get(key).cloned()?;
+        match limited("clean_up", PATIENCE, self.pass(key, &seen)).await {
+            Ok(after) => after,
+            // The watch has the newer one in a moment.
+            Err(Error { reason: Reason::Conflict, .. }) => Some(CALM),
+            Err(Error { action, reason, message }) => {
+                self.metrics.failed(action, reason.as_str());
+                tracing::warn!(claim = key, error = message, "a claim could not be cleaned up");
+                Some(RETRY)
+            }
+        }
+    }
+
+    async fn pass(&self, key: &str, seen: &Seen) -> Result<Option<Duration>, Cause> {
+        let Seen { claim, identity, flavour } = seen;
+        let mut fates = Vec::new();
+        // Of one that ends anyway nothing has to be known.
+        let needed = !claim.ends && claim.asked != Some(true) && claim.kept.is_some();
+        for run in claim.concerned().iter().filter(|_| needed) {
+            fates.push(self.runs.fate(run).await?);
+        }
+        let now = (self.now)();
+        let mut step = next(claim, &fates, now);
+        self.runs.follow(key, if step.follow { &claim.runs } else { &[] });
+        if fates.contains(&Fate::Forbidden) {
+            self.metrics.failed("read_owner", Reason::Forbidden.as_str());
+        }
+        let api = api(&self.client, *flavour, Some(&identity.namespace));
+        let mut version = identity.version.clone();
+        let calm = lock(&self.noted).get(key).is_none_or(|at| at.elapsed() >= RESPITE);
+        if let Some(text) = step.note.as_ref().filter(|_| calm) {
+            let Some(now) = note(&api, identity, text.as_deref()).await? else { return Ok(None) };
+            version = now;
+            lock(&self.noted).insert(key.to_owned(), Instant::now());
+            tracing::info!(claim = key, note = text, "noted by whom it is needed, or since when it is not");
+        }
+        if step.tear_down && !tear_down(&api, identity, &version).await? {
+            step.tell = Some(Remark::Held);
+        }
+        self.tell(key, identity, &step).await?;
+        let left = step.due.map_or(NET, |at| Duration::try_from(at.duration_since(now)).unwrap_or_default());
+        let patience = if step.note.is_some() && !calm { RESPITE } else { self.poll };
+        Ok(step.follow.then(|| left.min(patience)))
+    }
+
+    /// Says once what is to be known of a claim. What was planned before this process began was said when it was noted.
+    async fn tell(&self, key: &str, claim: &Identity, step: &Step) -> Result<(), Cause> {
+        let Some(remark) = step.tell else { return Ok(()) };
+        let before = lock(&self.told).insert(key.to_owned(), (claim.uid.clone(), remark));
+        let before = before.filter(|(uid, _)| *uid == claim.uid).map(|(_, remark)| remark);
+        let known = before.is_none() && matches!(remark, Remark::Planned(_)) && step.note.is_none();
+        if known || before == Some(remark) {
+            return Ok(());
+        }
+        match remark {
+            Remark::TornDown => self.metrics.decided_teardown(Teardown::Told),
+            Remark::Held => self.metrics.decided_teardown(Teardown::Held),
+            Remark::Forbidden | Remark::NoOwner | Remark::Unreadable | Remark::Planned(_) => {}
+        }
+        let event = remark.event();
+        if event.warning {
+            tracing::warn!(claim = key, reason = event.reason, "{}", event.note);
+        } else {
+            tracing::info!(claim = key, reason = event.reason, "{}", event.note);
+        }
+        let regarding = ObjectReference {
+            api_version: Some(API_VERSION.into()),
+            kind: Some(claim.kind.into()),
+            namespace: Some(claim.namespace.clone()),
+            name: Some(claim.name.clone()),
+            uid: Some(claim.uid.clone()),
+            ..ObjectReference::default()
+        };
+        let events = Api::namespaced(self.client.clone(), &claim.namespace);
+        emit(&events, &self.instance, regarding, &event, (self.now)()).await
+    }
+}

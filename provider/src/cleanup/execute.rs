@@ -1,0 +1,75 @@
+//! What is written onto a claim. Each may be repeated.
+
+use kube::{
+    Api,
+    api::{DynamicObject, Patch, PatchParams},
+};
+use serde_json::json;
+use testplatform_apis::{claim::API_VERSION, names::ours};
+
+use crate::{
+    execute::{Cause, error::is_not_found},
+    hub::patching,
+};
+
+/// As whom `spec.tearDownCluster` is set: a field of our own, which nobody else's apply takes away unseen.
+pub const FIELD_MANAGER: &str = "provider-testplatform-cleanup";
+/// What an API server calls a field that somebody else has set to another value.
+const TAKEN: &str = "FieldManagerConflict";
+
+/// A claim as it was read: a decision on an older one is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// Its kind.
+    pub kind: &'static str,
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// Its uid.
+    pub uid: String,
+    /// The version that was read.
+    pub version: String,
+}
+
+/// Writes or takes away the note. Returns the version that the claim then has; none if it is gone.
+pub(super) async fn note(
+    api: &Api<DynamicObject>,
+    claim: &Identity,
+    text: Option<&str>,
+) -> Result<Option<String>, Cause> {
+    let Identity { name, uid, version, .. } = claim;
+    let patch = Patch::Merge(json!({ "metadata": {
+        "annotations": { ours::CLEANUP_SINCE: text }, "uid": uid, "resourceVersion": version,
+    } }));
+    match api.patch_metadata(name, &patching(), &patch).await {
+        Err(error) if is_not_found(&error) => Ok(None),
+        other => Ok(other?.metadata.resource_version),
+    }
+}
+
+/// Sets `spec.tearDownCluster`, by an apply that is not forced: what somebody else has set to another value stays so. Returns whether it is set now;
+/// false: somebody else has it. With its uid in it an apply makes nothing that is gone.
+pub(super) async fn tear_down(
+    api: &Api<DynamicObject>,
+    claim: &Identity,
+    version: &str,
+) -> Result<bool, Cause> {
+    let Identity { kind, namespace, name, uid, .. } = claim;
+    let patch = Patch::Apply(json!({
+        "apiVersion": API_VERSION, "kind": kind,
+        "metadata": { "name": name, "namespace": namespace, "uid": uid, "resourceVersion": version },
+        "spec": { "tearDownCluster": true },
+    }));
+    match api.patch_metadata(name, &PatchParams::apply(FIELD_MANAGER), &patch).await {
+        Err(error) if is_taken(&error) => Ok(false),
+        other => Ok(other.map(|_| true)?),
+    }
+}
+
+/// Whether an apply was refused because a field is somebody else's.
+fn is_taken(error: &kube::Error) -> bool {
+    let kube::Error::Api(status) = error else { return false };
+    let causes = status.details.iter().flat_map(|details| &details.causes);
+    status.code == 409 && causes.into_iter().any(|cause| cause.reason == TAKEN)
+}

@@ -1,0 +1,76 @@
+//! Reads what a claim says of its cleanup, and how a run is, out of objects as they are. Pure.
+
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde_json::Value;
+use testplatform_apis::{cleanup, condition::ConditionType, names::ours, phase::Phase};
+
+use super::next::{Claim, Fate, MOST_RUNS, Run, RunKind};
+
+/// API group of Tekton.
+pub const TEKTON: &str = "tekton.dev";
+
+/// Reads a claim or composite; none if it does not ask for a cleanup. `body` is what it has beside its metadata.
+pub fn claim(metadata: &ObjectMeta, body: &Value) -> Option<Claim> {
+    let (spec, status) = (&body["spec"], &body["status"]);
+    let kept = cleanup::kept(spec)?.ok();
+    let namespace = metadata.namespace.as_deref().unwrap_or_default();
+    let owners = metadata.owner_references.iter().flatten();
+    let mut runs: Vec<Run> = owners
+        .filter_map(|owner| {
+            let group = owner.api_version.split_once('/').map_or("", |(group, _)| group);
+            let run = Run {
+                kind: RunKind::parse(&owner.kind).filter(|_| group == TEKTON)?,
+                namespace: namespace.to_owned(),
+                name: owner.name.clone(),
+                uid: owner.uid.clone(),
+            };
+            run.is_legal().then_some(run)
+        })
+        .collect();
+    // Whoever writes so many makes nobody read them all.
+    let kept = kept.filter(|_| runs.len() <= MOST_RUNS);
+    runs.truncate(MOST_RUNS);
+    let conditions = status["conditions"].as_array();
+    let condition = |type_: ConditionType| conditions?.iter().find(|c| c["type"] == type_.as_str());
+    let is = |phase: Phase| status["phase"] == phase.to_string();
+    let completed = condition(ConditionType::ProwJobCompleted).is_some_and(|c| c["status"] == "True");
+    let failed =
+        is(Phase::Failed).then(|| time(&condition(ConditionType::ClusterReady)?["lastTransitionTime"]));
+    let over = is(Phase::Deprovisioning) || is(Phase::Deprovisioned) || (failed.is_some() && completed);
+    Some(Claim {
+        kept,
+        namespace: namespace.to_owned(),
+        runs,
+        asked: spec["tearDownCluster"].as_bool(),
+        failed,
+        ends: over || metadata.deletion_timestamp.is_some(),
+        note: metadata.annotations.as_ref().and_then(|notes| notes.get(ours::CLEANUP_SINCE)).cloned(),
+    })
+}
+
+/// How a run is. `found`: the object of its name, if there is one.
+///
+/// Over is what Tekton calls done: condition `Succeeded` is there and not `Unknown`; a run that is tried again has it `Unknown`. So is one that is
+/// being deleted: whoever does that needs nothing of it any more, and what keeps it there may be a finalizer of somebody else.
+pub fn fate(run: &Run, found: Option<&Value>) -> Fate {
+    let Some(object) = found.filter(|object| object["metadata"]["uid"] == run.uid) else {
+        return Fate::Gone;
+    };
+    let status = &object["status"];
+    let conditions = status["conditions"].as_array();
+    let succeeded = conditions.and_then(|all| all.iter().find(|c| c["type"] == "Succeeded"));
+    if let Some(condition) = succeeded.filter(|c| c["status"] == "True" || c["status"] == "False") {
+        return Fate::Over(
+            time(&status["completionTime"]).or_else(|| time(&condition["lastTransitionTime"])),
+        );
+    }
+    match &object["metadata"]["deletionTimestamp"] {
+        Value::Null => Fate::Runs,
+        at => Fate::Over(time(at)),
+    }
+}
+
+fn time(value: &Value) -> Option<Timestamp> {
+    value.as_str()?.parse().ok()
+}

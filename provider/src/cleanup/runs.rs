@@ -1,0 +1,130 @@
+//! The runs that claims name as their owners: the metadata of each is watched by its name, and nothing of it is kept.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+use futures_util::StreamExt as _;
+use kube::{
+    Api, Client,
+    api::{DynamicObject, WatchParams},
+    core::{ApiResource, GroupVersionKind},
+};
+use serde_json::Value;
+use tokio::{sync::mpsc::UnboundedSender, task::JoinSet, time::sleep};
+
+use super::{
+    next::{Fate, Run},
+    observe::{TEKTON, fate},
+};
+use crate::execute::{
+    Cause,
+    error::{is_forbidden, plain},
+};
+
+/// The most claims whose runs are watched at a time, each with a connection for each run. The others are looked at by the poll alone.
+const MOST: usize = 200;
+/// How long a watch lasts, in seconds.
+const LASTS: u32 = 290;
+/// Between two watches of one run. What happens meanwhile the next one tells, because each begins with how the run is.
+const PAUSE: Duration = Duration::from_secs(5);
+/// The same when the last one failed. The poll goes on.
+const PAUSE_AFTER_TROUBLE: Duration = Duration::from_secs(30);
+
+/// The runs of a claim, and what watches them for as long as it is kept.
+type Followed = (Vec<Run>, JoinSet<()>);
+
+/// Reads runs, and follows them.
+pub(super) struct Runs {
+    client: Client,
+    sender: UnboundedSender<String>,
+    /// By claim: its runs, and the watches of them, which end when this is dropped.
+    followed: Mutex<BTreeMap<String, Followed>>,
+}
+
+impl Runs {
+    /// `sender` gets the key of a claim when something happened to a run of it.
+    pub fn new(client: Client, sender: UnboundedSender<String>) -> Self {
+        Self { client, sender, followed: Mutex::default() }
+    }
+
+    /// Reads how a run is.
+    pub async fn fate(&self, run: &Run) -> Result<Fate, Cause> {
+        match api(&self.client, run).get(&run.name).await {
+            Ok(object) => {
+                let object = serde_json::to_value(&object).unwrap_or(Value::Null);
+                Ok(fate(run, Some(&object)))
+            }
+            // A kind that is not served is not found either, and says nothing of the run.
+            Err(kube::Error::Api(status)) if status.code == 404 && status.reason == "NotFound" => {
+                let named = status.details.as_ref().is_some_and(|details| details.name == run.name);
+                if named { Ok(fate(run, None)) } else { Err(kube::Error::Api(status).into()) }
+            }
+            Err(error) if is_forbidden(&error) => Ok(Fate::Forbidden),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// From now on exactly these are followed for the claim.
+    pub fn follow(&self, key: &str, runs: &[Run]) {
+        let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
+        if followed.get(key).is_some_and(|(before, _)| before == runs) {
+            return;
+        }
+        followed.remove(key);
+        if runs.is_empty() || followed.len() >= MOST {
+            return;
+        }
+        let mut watches = JoinSet::new();
+        for run in runs {
+            watches.spawn(watch(self.client.clone(), run.clone(), key.to_owned(), self.sender.clone()));
+        }
+        followed.insert(key.to_owned(), (runs.to_vec(), watches));
+    }
+}
+
+/// Watches the metadata of one run, for as long as it is not dropped.
+async fn watch(client: Client, run: Run, key: String, sender: UnboundedSender<String>) {
+    let api = api(&client, &run);
+    let params = WatchParams::default()
+        .fields(&format!("metadata.name={}", run.name))
+        .timeout(LASTS)
+        .disable_bookmarks();
+    let mut said = false;
+    loop {
+        let trouble = match api.watch_metadata(&params, "0").await {
+            Ok(events) => {
+                let mut events = std::pin::pin!(events);
+                loop {
+                    match events.next().await {
+                        Some(Ok(_)) if sender.send(key.clone()).is_err() => return,
+                        Some(Ok(_)) => {}
+                        Some(Err(error)) => break Some(error),
+                        None => break None,
+                    }
+                }
+            }
+            Err(error) => Some(error),
+        };
+        if let Some(error) = &trouble
+            && !said
+        {
+            tracing::warn!(
+                claim = key,
+                run = run.name,
+                error = plain(error),
+                "a run cannot be watched; it is looked at by the poll"
+            );
+            said = true;
+        }
+        sleep(if trouble.is_some() { PAUSE_AFTER_TROUBLE } else { PAUSE }).await;
+    }
+}
+
+fn api(client: &Client, run: &Run) -> Api<DynamicObject> {
+    let kind = GroupVersionKind::gvk(TEKTON, "v1", run.kind.as_str());
+    let resource = ApiResource::from_gvk_with_plural(&kind, run.kind.plural());
+    Api::namespaced_with(client.clone(), &run.namespace, &resource)
+}

@@ -1,0 +1,163 @@
+//! Everything that the configuration switches on, of the program: each controller with what it needs to know.
+
+use std::{pin::Pin, sync::Arc, time::Duration};
+
+use anyhow::Context as _;
+use kube::Client;
+use provider_testplatform::{
+    build_clusters::Trust,
+    carry, claims, cleanup, cluster_pool, clusters,
+    config::{Config, Mode, Switch},
+    controller::{self, Options, Sites},
+    ephemeral_cluster::{draft::draft, settings::Settings},
+    hub::Hub,
+    hub_facts,
+    metrics::Metrics,
+    registry::Registry,
+    spaces,
+};
+use tokio::sync::watch;
+
+use crate::{duration, now};
+
+/// For how long a build cluster that stops answering is taken to be as it was. An API server that is replaced is back
+/// by then, and nobody need be told.
+const BUILD_CLUSTER_PATIENCE: Duration = Duration::from_secs(30);
+/// How long one call to the hub may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A controller. It does nothing before it is polled.
+pub type Running = Pin<Box<dyn Future<Output = ()>>>;
+
+/// What all of them need.
+pub struct Shared {
+    /// The API server beside which the program runs.
+    pub client: Client,
+    /// Who this process is.
+    pub instance: String,
+    /// Who vouches for other API servers.
+    pub trust: Trust,
+    /// Where they count.
+    pub metrics: Metrics,
+    /// True once they are to end.
+    pub stop: watch::Receiver<bool>,
+}
+
+/// Says that nothing is switched on, and what could be.
+pub const NOTHING: &str = "ephemeralCluster.mode, clusterClaim.mode, hubFacts.mode, spaces.mode, carry.mode and cleanup.mode \
+     are off, clusterPool.namespaces and clusters.backends are empty: nothing is done";
+
+/// Whether nothing is switched on.
+pub fn is_off(config: &Config) -> bool {
+    let of_clusters = config.ephemeral_cluster.mode != Mode::Off || config.cluster_claim.mode == Switch::On;
+    let beside = config.cluster_pool.is_on() || config.clusters.is_on();
+    let tenants = config.carry.is_on() || config.cleanup.is_on();
+    !(of_clusters || beside || tenants || config.hub_facts.is_on() || config.spaces.is_on())
+}
+
+/// What is switched on. None waits for another, nor ends with it.
+///
+/// # Errors
+/// If the configuration lacks what one of them needs.
+pub fn controllers(config: &Config, shared: &Shared) -> anyhow::Result<Vec<Running>> {
+    let Shared { client, instance, trust, metrics, stop } = shared;
+    let ending = || {
+        let mut stop = stop.clone();
+        async move {
+            let _ = stop.wait_for(|stop| *stop).await;
+        }
+    };
+    let metrics = || metrics.clone();
+    let client = || client.clone();
+    let mut all: Vec<Running> = Vec::new();
+    if config.ephemeral_cluster.mode != Mode::Off {
+        let options = of_ephemeral_clusters(config.clone(), client(), instance.clone(), *trust)?;
+        all.push(Box::pin(controller::run(options, metrics(), ending())));
+    }
+    if config.cluster_claim.mode == Switch::On {
+        let options = claims::Options {
+            hub: claims::hub::Hub::new(client(), &config.cluster_claim.credentials_namespace),
+            settings: config.into(),
+            patience: PATIENCE,
+            instance: instance.clone(),
+            now,
+        };
+        all.push(Box::pin(claims::run(options, metrics(), ending())));
+    }
+    if config.cluster_pool.is_on() {
+        let options = cluster_pool::controller::Options {
+            client: client(),
+            namespaces: config.cluster_pool.namespaces.clone(),
+            instance: instance.clone(),
+            now,
+        };
+        all.push(Box::pin(cluster_pool::controller::run(options, metrics(), ending())));
+    }
+    if config.clusters.is_on() {
+        let options = clusters::controller::Options {
+            client: client(),
+            config: config.clusters.clone(),
+            patience: PATIENCE,
+            instance: instance.clone(),
+            now,
+        };
+        all.push(Box::pin(clusters::controller::run(options, metrics(), ending())));
+    }
+    if config.hub_facts.is_on() {
+        let options =
+            hub_facts::controller::Options { client: client(), config: config.hub_facts.clone(), now };
+        all.push(Box::pin(hub_facts::controller::run(options, metrics(), ending())));
+    }
+    if config.spaces.is_on() {
+        let options = spaces::controller::Options { client: client(), config: config.spaces.clone(), now };
+        all.push(Box::pin(spaces::controller::run(options, metrics(), ending())));
+    }
+    if config.carry.is_on() {
+        let options =
+            carry::controller::Options { client: client(), config: config.carry.clone(), trust: *trust, now };
+        all.push(Box::pin(carry::controller::run(options, metrics(), ending())));
+    }
+    if config.cleanup.is_on() {
+        let options = cleanup::controller::Options {
+            client: client(),
+            config: config.cleanup.clone(),
+            instance: instance.clone(),
+            now,
+        };
+        all.push(Box::pin(cleanup::controller::run(options, metrics(), ending())));
+    }
+    Ok(all)
+}
+
+fn of_ephemeral_clusters(
+    config: Config,
+    client: Client,
+    instance: String,
+    trust: Trust,
+) -> anyhow::Result<Options> {
+    let hub = Hub::new(client, &config.ephemeral_cluster.namespace, &config.prow.namespace);
+    let settings = Arc::new(Settings::from(&config));
+    let build_clusters =
+        config.build_clusters.directory.clone().context("buildClusters.directory is missing")?;
+    let build_cluster_call = duration(config.build_clusters.request_timeout)?;
+    let mode = match config.ephemeral_cluster.mode {
+        Mode::Fulfil => {
+            let registry = Registry::new(config.ephemeral_cluster.clone());
+            controller::Mode::Fulfil(Arc::new(move |object, now| {
+                draft(object, &config, &registry.profiles(), now)
+            }))
+        }
+        Mode::Proxy | Mode::Off => controller::Mode::Proxy,
+    };
+    Ok(Options {
+        mode,
+        hub,
+        settings,
+        build_clusters: Sites::Directory(build_clusters, trust),
+        patience: PATIENCE,
+        build_cluster_call,
+        build_cluster_patience: BUILD_CLUSTER_PATIENCE,
+        instance,
+        now,
+    })
+}

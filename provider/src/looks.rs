@@ -1,0 +1,150 @@
+//! Looks at things by their names: when something happened to one, and when one is due.
+//!
+//! Several at once, so that what waits for one hub keeps nobody waiting for another, and never two at the same thing.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
+
+use futures_util::{StreamExt as _, stream::FuturesUnordered};
+use tokio::{
+    sync::mpsc::UnboundedReceiver,
+    time::{Instant, sleep_until},
+};
+
+/// How much that happens at once is one look.
+pub(crate) const CALM: Duration = Duration::from_millis(200);
+
+/// Looks until `stop`, or until nothing can happen any more; what has begun is finished. `look` says when to look again; none: when something
+/// happens.
+pub(crate) async fn looks<L: Future<Output = Option<Duration>>>(
+    mut happened: UnboundedReceiver<String>,
+    at_once: usize,
+    look: impl Fn(String) -> L,
+    stop: impl Future<Output = ()>,
+) {
+    let mut due: BTreeMap<String, Instant> = BTreeMap::new();
+    let mut busy: BTreeSet<String> = BTreeSet::new();
+    let mut running = FuturesUnordered::new();
+    let mut stop = std::pin::pin!(stop);
+    let one = async |name: String| (look(name.clone()).await, name);
+    loop {
+        let next = due.iter().filter(|(name, _)| !busy.contains(*name)).min_by_key(|(_, at)| **at);
+        let next = next.filter(|_| busy.len() < at_once).map(|(name, at)| (name.clone(), *at));
+        let at = next.as_ref().map_or_else(Instant::now, |(_, at)| *at);
+        let (name, after) = tokio::select! {
+            () = &mut stop => break,
+            name = happened.recv() => match name {
+                Some(name) => (name, CALM),
+                None => break,
+            },
+            Some((after, name)) = running.next() => {
+                busy.remove(&name);
+                let Some(after) = after else { continue };
+                (name, after)
+            }
+            () = sleep_until(at), if next.is_some() => {
+                if let Some((name, _)) = next {
+                    due.remove(&name);
+                    busy.insert(name.clone());
+                    running.push(one(name));
+                }
+                continue;
+            }
+        };
+        let at = Instant::now() + after;
+        due.entry(name).and_modify(|before| *before = at.min(*before)).or_insert(at);
+    }
+    while running.next().await.is_some() {}
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use tokio::{
+        sync::mpsc::unbounded_channel,
+        time::{Instant, sleep},
+    };
+
+    use super::*;
+
+    /// Runs looks at what happens at these seconds, and returns which began when, in milliseconds.
+    async fn began(
+        events: &[(u64, &str)],
+        at_once: usize,
+        look: impl AsyncFn(&str) -> Option<Duration>,
+    ) -> Vec<(u128, String)> {
+        let (sender, happened) = unbounded_channel();
+        let start = Instant::now();
+        let began = Mutex::new(vec![]);
+        let looking = looks(
+            happened,
+            at_once,
+            async |name: String| {
+                began.lock().unwrap().push((start.elapsed().as_millis(), name.clone()));
+                look(&name).await
+            },
+            sleep(Duration::from_secs(100)),
+        );
+        let happening = async {
+            for (at, name) in events {
+                sleep_until(start + Duration::from_secs(*at)).await;
+                sender.send((*name).to_owned()).unwrap();
+            }
+            sleep(Duration::from_secs(1000)).await;
+        };
+        tokio::select! {
+            () = looking => {}
+            () = happening => {}
+        }
+        began.into_inner().unwrap()
+    }
+
+    fn seen(began: &[(u128, String)]) -> Vec<(u128, &str)> {
+        began.iter().map(|(at, name)| (*at, name.as_str())).collect()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_that_hangs_keeps_nobody_waiting() {
+        let look = async |name: &str| {
+            if name == "slow" {
+                sleep(Duration::from_secs(30)).await;
+            }
+            None
+        };
+        let began = began(&[(0, "slow"), (1, "quick"), (2, "slow"), (3, "quick")], 8, look).await;
+        // And what happened meanwhile is seen by one more look, after the first.
+        assert_eq!(seen(&began), [(200, "slow"), (1200, "quick"), (3200, "quick"), (30_200, "slow")]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn no_more_than_so_many_at_once() {
+        let look = async |_: &str| {
+            sleep(Duration::from_secs(10)).await;
+            None
+        };
+        let began = began(&[(0, "a"), (0, "b"), (0, "c")], 2, look).await;
+        assert_eq!(seen(&began), [(200, "a"), (200, "b"), (10_200, "c")]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_to_be_looked_at_again_is() {
+        let look = async |name: &str| (name == "a").then_some(Duration::from_secs(40));
+        let began = began(&[(0, "a"), (0, "b"), (0, "a")], 2, look).await;
+        assert_eq!(seen(&began), [(200, "a"), (200, "b"), (40_200, "a"), (80_200, "a")]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_has_begun_is_finished() {
+        let ended = Mutex::new(0);
+        let look = async |_: &str| {
+            sleep(Duration::from_secs(20)).await;
+            *ended.lock().unwrap() += 1;
+            None
+        };
+        let began = began(&[(90, "late")], 2, look).await;
+        assert_eq!((seen(&began), *ended.lock().unwrap()), (vec![(90_200, "late")], 1));
+    }
+}

@@ -1,0 +1,145 @@
+//! What is counted of claims that bring their own credentials, and of Secrets that are carried for them.
+
+use std::sync::{Arc, Mutex, PoisonError, Weak, atomic::AtomicU64};
+
+use jiff::Timestamp;
+use prometheus_client::{
+    encoding::EncodeLabelSet,
+    metrics::{counter::Counter, family::Family, gauge::Gauge},
+    registry::{Registry, Unit},
+};
+
+use super::{Metrics, set};
+use crate::{
+    carry::seen::{Seen, Standing},
+    execute::Reason,
+};
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct At {
+    state: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Look {
+    outcome: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Done {
+    action: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Failure {
+    reason: &'static str,
+}
+
+/// A family without labels: it is there once a look ended well.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Nothing {}
+
+/// The metrics of the carrier. No label has a word of a tenant's.
+#[derive(Default)]
+pub(super) struct Carries {
+    count: Family<At, Gauge>,
+    looks: Family<Look, Counter>,
+    secrets: Family<Done, Counter>,
+    failures: Family<Failure, Counter>,
+    success: Family<Nothing, Gauge<f64, AtomicU64>>,
+    /// What gauges are read from when somebody asks.
+    source: Mutex<Weak<Seen>>,
+}
+
+/// What is done to a Secret on a hub.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carrying {
+    /// It was written.
+    Written,
+    /// It was there, and was removed.
+    Removed,
+}
+
+impl Carrying {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Written => "written",
+            Self::Removed => "removed",
+        }
+    }
+}
+
+impl Carries {
+    /// Registers them.
+    pub(super) fn register(&self, registry: &mut Registry) {
+        registry.register(
+            "carry_count",
+            "Claims that bring their own credentials, by how those stand",
+            self.count.clone(),
+        );
+        registry.register(
+            "carry_looks",
+            "Looks at claims that bring their own credentials",
+            self.looks.clone(),
+        );
+        registry.register(
+            "carry_secrets",
+            "Secrets that were written on hubs, or removed there",
+            self.secrets.clone(),
+        );
+        registry.register(
+            "carry_failures",
+            "Looks at claims that bring their own credentials that failed, by why",
+            self.failures.clone(),
+        );
+        registry.register_with_unit(
+            "carry_success_timestamp",
+            "When such a look last ended without a failure",
+            Unit::Seconds,
+            self.success.clone(),
+        );
+    }
+}
+
+impl Metrics {
+    /// From now on gauges of carries are read from there. What is counted begins with zero, so that the first of its kind shows as one more.
+    pub fn attach_carries(&self, seen: &Arc<Seen>) {
+        let carries = &self.0.carries;
+        *carries.source.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(seen);
+        for at in Standing::ALL {
+            drop(carries.looks.get_or_create(&Look { outcome: at.as_str() }));
+        }
+        for action in [Carrying::Written, Carrying::Removed] {
+            drop(carries.secrets.get_or_create(&Done { action: action.as_str() }));
+        }
+    }
+
+    /// A claim that brings its own credentials was looked at, and it ended without a failure.
+    pub fn carried(&self, standing: Standing, now: Timestamp) {
+        let carries = &self.0.carries;
+        carries.looks.get_or_create(&Look { outcome: standing.as_str() }).inc();
+        carries.success.get_or_create(&Nothing {}).set(now.as_duration().as_secs_f64());
+    }
+
+    /// A look at one failed.
+    pub fn not_carried(&self, reason: Reason) {
+        let carries = &self.0.carries;
+        carries.looks.get_or_create(&Look { outcome: Standing::Failing.as_str() }).inc();
+        carries.failures.get_or_create(&Failure { reason: reason.as_str() }).inc();
+    }
+
+    /// A Secret on a hub was written or removed.
+    pub fn carried_secret(&self, action: Carrying) {
+        self.0.carries.secrets.get_or_create(&Done { action: action.as_str() }).inc();
+    }
+
+    pub(super) fn refresh_carries(&self) {
+        let metrics = &self.0.carries;
+        let source = metrics.source.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
+        let Some(seen) = source else { return };
+        for at in Standing::ALL {
+            set(&metrics.count, &At { state: at.as_str() }, seen.count(at));
+        }
+        self.refresh_loops(&[], &seen.health);
+    }
+}

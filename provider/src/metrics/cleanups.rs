@@ -1,0 +1,65 @@
+//! What is counted of clusters that nobody needs any more.
+
+use prometheus_client::{
+    encoding::EncodeLabelSet,
+    metrics::{counter::Counter, family::Family},
+    registry::Registry,
+};
+
+use super::Metrics;
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Decided {
+    outcome: &'static str,
+}
+
+/// What became of the decision that a cluster is to be torn down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Teardown {
+    /// The claim is told to end.
+    Told,
+    /// Somebody has said no, and it goes on.
+    Held,
+}
+
+impl Teardown {
+    const ALL: [Self; 2] = [Self::Told, Self::Held];
+
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Told => "told",
+            Self::Held => "held",
+        }
+    }
+}
+
+/// The metrics of the cleaner.
+#[derive(Default)]
+pub(super) struct Cleanups {
+    teardowns: Family<Decided, Counter>,
+}
+
+impl Cleanups {
+    /// Registers them.
+    pub(super) fn register(&self, registry: &mut Registry) {
+        registry.register(
+            "cleanup_teardowns",
+            "Teardowns that were decided because nobody needs the cluster any more",
+            self.teardowns.clone(),
+        );
+    }
+}
+
+impl Metrics {
+    /// The cleaner is at work: its counters begin with zero, so that the first of its kind shows as one more.
+    pub fn begin_cleanups(&self) {
+        for outcome in Teardown::ALL {
+            drop(self.0.cleanups.teardowns.get_or_create(&Decided { outcome: outcome.as_str() }));
+        }
+    }
+
+    /// It was decided that a cluster is to be torn down.
+    pub fn decided_teardown(&self, outcome: Teardown) {
+        self.0.cleanups.teardowns.get_or_create(&Decided { outcome: outcome.as_str() }).inc();
+    }
+}

@@ -1,0 +1,56 @@
+//! What is counted of spaces.
+
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use prometheus_client::{
+    encoding::EncodeLabelSet,
+    metrics::{counter::Counter, family::Family, gauge::Gauge},
+    registry::Registry,
+};
+
+use super::{Metrics, set};
+use crate::spaces::seen::{Seen, Standing};
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct At {
+    state: &'static str,
+}
+
+/// The metrics of spaces.
+#[derive(Default)]
+pub(super) struct Spaces {
+    count: Family<At, Gauge>,
+    tokens: Counter,
+    /// What gauges are read from when somebody asks.
+    source: Mutex<Weak<Seen>>,
+}
+
+impl Spaces {
+    /// Registers them.
+    pub(super) fn register(&self, registry: &mut Registry) {
+        registry.register("space_count", "Spaces, by how their credentials stand", self.count.clone());
+        registry.register("space_tokens", "Tokens that were made for spaces", self.tokens.clone());
+    }
+}
+
+impl Metrics {
+    /// From now on gauges of spaces are read from there.
+    pub fn attach_spaces(&self, seen: &Arc<Seen>) {
+        *self.0.spaces.source.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(seen);
+    }
+
+    /// A token was made for a space.
+    pub fn issued_token(&self) {
+        self.0.spaces.tokens.inc();
+    }
+
+    pub(super) fn refresh_spaces(&self) {
+        let metrics = &self.0.spaces;
+        let source = metrics.source.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
+        let Some(seen) = source else { return };
+        for at in Standing::ALL {
+            set(&metrics.count, &At { state: at.as_str() }, seen.count(at));
+        }
+        self.refresh_loops(&[], &seen.health);
+    }
+}

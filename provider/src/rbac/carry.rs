@@ -1,0 +1,40 @@
+//! What is called beside the claims, of those that bring their own credentials. Which Secrets may be read is not here: that each tenant says
+//! with a Role of its own. What is called on the hubs is bound to the namespace of each claim by the function.
+
+use testplatform_apis::{
+    byoc::{ON_THE_HUB, REQUEST},
+    claim::{COMPOSITE_PLURAL, GROUP},
+    test_cluster,
+};
+
+use super::{Grant, Place};
+
+/// Everything that is called where Secrets are carried, whatever else is done.
+pub const CARRY_GRANTS: &[Grant] = &[
+    Grant {
+        place: Place::Claims,
+        group: GROUP,
+        resource: COMPOSITE_PLURAL,
+        names: &[],
+        verbs: &["list", "watch"],
+        proxy: true,
+        why: "Which claims bring their own credentials, and where to.",
+    },
+    Grant {
+        place: Place::TestClusters,
+        group: GROUP,
+        resource: test_cluster::PLURAL,
+        names: &[],
+        verbs: &["list", "watch"],
+        proxy: true,
+        why: "Which TestClusters bring their own credentials, and where to.",
+    },
+];
+
+/// What the carrier calls on a hub, in the namespace of a claim: the rules of ClusterRole
+/// [`CARRIER_ROLE`](testplatform_apis::byoc::CARRIER_ROLE), as resource, names and verbs.
+pub const ON_HUB: [(&str, &[&str], &[&str]); 3] = [
+    ("configmaps", &[REQUEST], &["get", "patch"]),
+    ("secrets", &[], &["create"]),
+    ("secrets", &ON_THE_HUB, &["update", "delete"]),
+];

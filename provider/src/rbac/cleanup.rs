@@ -1,0 +1,50 @@
+//! What is called beside the claims, of those whose clusters nobody needs any more.
+
+use testplatform_apis::{
+    claim::{CLAIM_PLURAL, GROUP},
+    test_cluster,
+};
+
+use super::{Grant, Place};
+use crate::cleanup::{next::RunKind, observe::TEKTON};
+
+/// Everything that is called where claims are cleaned up, whatever else is done.
+pub const CLEANUP_GRANTS: &[Grant] = &[
+    asking(
+        Place::CleanedClaims,
+        CLAIM_PLURAL,
+        "Which claims want to be cleaned up. An annotation and spec.tearDownCluster are patched.",
+    ),
+    asking(
+        Place::CleanedTestClusters,
+        test_cluster::PLURAL,
+        "Which TestClusters want to be cleaned up. An annotation and spec.tearDownCluster are patched.",
+    ),
+    owners(RunKind::PipelineRun.plural()),
+    owners(RunKind::TaskRun.plural()),
+    Grant {
+        place: Place::Owners,
+        group: "events.k8s.io",
+        resource: "events",
+        names: &[],
+        verbs: &["create"],
+        proxy: true,
+        why: "What is decided, for whoever watches a claim.",
+    },
+];
+
+const fn asking(place: Place, resource: &'static str, why: &'static str) -> Grant {
+    Grant { place, group: GROUP, resource, names: &[], verbs: &["list", "watch", "patch"], proxy: true, why }
+}
+
+const fn owners(resource: &'static str) -> Grant {
+    Grant {
+        place: Place::Owners,
+        group: TEKTON,
+        resource,
+        names: &[],
+        verbs: &["get", "watch"],
+        proxy: true,
+        why: "Whether those that own claims are over, one by one by their names. They are never listed.",
+    }
+}

@@ -1,0 +1,46 @@
+//! What is called of spaces.
+
+use testplatform_apis::space::SERVICE_ACCOUNT;
+
+use super::{Grant, Place};
+use crate::spaces::ROOT_CA;
+
+/// Everything that is called where credentials of spaces are published, whatever else is done.
+pub const SPACE_GRANTS: &[Grant] = &[
+    Grant {
+        place: Place::Spaces,
+        group: "",
+        resource: "namespaces",
+        names: &[],
+        verbs: &["get", "list", "watch", "patch"],
+        proxy: true,
+        why: "Which spaces there are. One annotation is patched. RBAC cannot restrict this to namespaces with a label.",
+    },
+    Grant {
+        place: Place::Spaces,
+        group: "",
+        resource: "serviceaccounts/token",
+        names: &[SERVICE_ACCOUNT],
+        verbs: &["create"],
+        proxy: true,
+        why: "Tokens of the account of a space, and of no other account.",
+    },
+    Grant {
+        place: Place::SpaceCredentials,
+        group: "",
+        resource: "secrets",
+        names: &[],
+        verbs: &["get", "list", "watch", "create", "patch", "delete"],
+        proxy: true,
+        why: "Published credentials. Nothing else that is secret may live in this namespace.",
+    },
+    Grant {
+        place: Place::SpaceCredentials,
+        group: "",
+        resource: "configmaps",
+        names: &[ROOT_CA],
+        verbs: &["get"],
+        proxy: true,
+        why: "By what the API server is trusted, where no file says it.",
+    },
+];

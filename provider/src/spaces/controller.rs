@@ -1,0 +1,176 @@
+//! The loop over spaces: what happened, which space that concerns, and a look at it.
+
+use std::{sync::Arc, time::Duration};
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::{Namespace, Secret};
+use kube::{
+    Api, Client, Resource, ResourceExt as _,
+    core::PartialObjectMeta,
+    runtime::watcher::{self, Event},
+};
+use serde::de::DeserializeOwned;
+use testplatform_apis::{
+    names::ours,
+    space::{NAMESPACE_TYPE, NAMESPACE_TYPE_VALUE},
+};
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+
+use super::{
+    execute::{Site, issue, note},
+    next::{Step, next},
+    observe::{self, KIND, owner},
+    seen::{Seen, Standing},
+};
+use crate::{
+    config::Spaces,
+    ephemeral_cluster::credentials::{Published, SUFFIX},
+    execute::{Cause, Error, Reason, limited},
+    looks::{CALM, looks},
+    metrics::Metrics,
+    publish::{Labelled, Vault, write::sweep},
+    watch::{Health, keep},
+};
+
+/// How many looks at once.
+const AT_ONCE: usize = 4;
+/// How long a look may take.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// When a look failed.
+const RETRY: Duration = Duration::from_secs(10);
+/// However quiet it is: certificates that change are handed on within this time.
+const NET: Duration = Duration::from_mins(10);
+
+/// What the loop needs to know.
+#[derive(Clone)]
+pub struct Options {
+    /// The hub.
+    pub client: Client,
+    /// What is published, and where.
+    pub config: Spaces,
+    /// The clock.
+    pub now: fn() -> Timestamp,
+}
+
+/// What the loop works with.
+struct Controller {
+    vault: Vault,
+    config: Spaces,
+    now: fn() -> Timestamp,
+    seen: Arc<Seen>,
+    metrics: Metrics,
+}
+
+/// Runs until `stop`; what has begun is finished.
+pub async fn run(options: Options, metrics: Metrics, stop: impl Future<Output = ()>) {
+    let seen = Arc::new(Seen::default());
+    metrics.attach_spaces(&seen);
+    let Options { client, config, now } = options;
+    let vault = Vault::new(client, &config.credentials_namespace);
+    let controller = Controller { vault, config, now, seen, metrics };
+    let (sender, happened) = unbounded_channel();
+    let watches = async {
+        tokio::join!(controller.watch_namespaces(sender.clone()), controller.watch_secrets(sender.clone()));
+    };
+    tokio::select! {
+        () = watches => {}
+        () = looks(happened, AT_ONCE, async |name: String| controller.look(&name).await, stop) => {}
+    }
+}
+
+impl Controller {
+    /// Those of spaces, whole or not: one that loses the label of those that are whole concerns us too.
+    async fn watch_namespaces(&self, sender: UnboundedSender<String>) {
+        let api: Api<PartialObjectMeta<Namespace>> = Api::all(self.vault.client());
+        let labels = format!("{NAMESPACE_TYPE}={NAMESPACE_TYPE_VALUE}");
+        keep_names(api, &labels, &self.seen.health[0], |name| {
+            let _ = sender.send(name);
+        })
+        .await;
+    }
+
+    /// Those that are published: somebody may delete one, or a namespace may have gone while nobody watched.
+    async fn watch_secrets(&self, sender: UnboundedSender<String>) {
+        let api: Api<PartialObjectMeta<Secret>> = self.vault.secrets_metadata();
+        let labels = format!("{}={KIND}", ours::OWNER_KIND);
+        keep_names(api, &labels, &self.seen.health[1], |name| {
+            if let Some(namespace) = name.strip_suffix(SUFFIX) {
+                let _ = sender.send(namespace.to_owned());
+            }
+        })
+        .await;
+    }
+
+    /// Looks at a space: when to do so again. None: when something happens.
+    async fn look(&self, name: &str) -> Option<Duration> {
+        let pass = async { self.pass(name).await };
+        match limited("look_at_space", PATIENCE, pass).await {
+            Ok(after) => after,
+            Err(Error { action, reason, message }) => {
+                self.seen.saw(name, Some(Standing::Failing));
+                self.metrics.failed(action, reason.as_str());
+                tracing::warn!(namespace = name, error = message, "a look at a space failed");
+                Some(if reason == Reason::Conflict { CALM } else { RETRY })
+            }
+        }
+    }
+
+    async fn pass(&self, name: &str) -> Result<Option<Duration>, Cause> {
+        let (namespace, secret) = observe::read(&self.vault, name).await?;
+        let space = namespace.as_ref().map(observe::space);
+        let uid = space.as_ref().map(|space| space.uid.as_str());
+        let labelled = secret.as_ref().and_then(|s| Labelled::of(&s.metadata, "", KIND));
+        if labelled.is_some_and(|owner| owner.is_left_behind(uid)) {
+            sweep(&self.vault, &owner(name, "").secret_name(), ("", KIND), uid).await?;
+            tracing::info!(namespace = name, "removed the credentials of a space that is gone");
+            return Ok(Some(CALM));
+        }
+        let asked = space.as_ref().filter(|space| space.asked && !space.going);
+        let (Some(space), Some(namespace)) = (asked, namespace.as_ref()) else {
+            self.seen.saw(name, None);
+            return Ok(None);
+        };
+        let published = owner(name, &space.uid).judge(secret.as_ref().map(|s| &s.metadata));
+        let server = self.config.api_server.as_deref().unwrap_or_default();
+        let certificates = observe::certificates(&self.vault, &self.config).await?;
+        let origin = observe::origin(server, &certificates);
+        let now = (self.now)();
+        let standing = if published == Published::Absent { Standing::Waiting } else { Standing::Published };
+        match next(Some(space), &published, &origin, now) {
+            Step::Nothing => Ok(None),
+            Step::Issue => {
+                let site = Site { server, certificates: &certificates, origin };
+                let stamp = issue(&self.vault, &self.config, &site, (name, &space.uid), now).await?;
+                self.metrics.issued_token();
+                tracing::info!(namespace = name, expires = %stamp.expires, "published credentials");
+                self.seen.saw(name, Some(standing));
+                Ok(Some(CALM))
+            }
+            Step::Note(revision) => {
+                note(&self.vault, namespace, revision).await?;
+                Ok(Some(CALM))
+            }
+            Step::Wait(until) => {
+                self.seen.saw(name, Some(Standing::Published));
+                let left = Duration::try_from(until.duration_since(now)).unwrap_or(Duration::ZERO);
+                Ok(Some(left.min(NET)))
+            }
+            Step::Blocked(whose) => {
+                self.seen.saw(name, Some(Standing::Blocked));
+                tracing::warn!(namespace = name, whose, "the name of its Secret is taken");
+                Ok(Some(NET))
+            }
+        }
+    }
+}
+
+async fn keep_names<K>(api: Api<K>, labels: &str, health: &Health, mut on: impl FnMut(String))
+where
+    K: Resource<DynamicType = ()> + Clone + DeserializeOwned + std::fmt::Debug + Send + 'static,
+{
+    keep(api, watcher::Config::default().labels(labels), health, |event| match event {
+        Event::Apply(object) | Event::InitApply(object) | Event::Delete(object) => on(object.name_any()),
+        Event::Init | Event::InitDone => {}
+    })
+    .await;
+}

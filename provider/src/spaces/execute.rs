@@ -1,0 +1,87 @@
+//! Step → client: a token, the published Secret, and one annotation of the namespace.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use k8s_openapi::{
+    ByteString,
+    api::{
+        authentication::v1::{TokenRequest, TokenRequestSpec},
+        core::v1::{Namespace, ServiceAccount},
+    },
+};
+use kube::{Api, api::PostParams, core::PartialObjectMeta};
+use testplatform_apis::{
+    names::ours,
+    space::{self, keys},
+};
+
+use super::{kubeconfig::kubeconfig, next::Stamp, observe::owner};
+use crate::{
+    config::Spaces,
+    execute::{Cause, Reason, secret::Content},
+    publish::{Vault, write},
+};
+
+/// The hub as tenants see it.
+pub(super) struct Site<'a> {
+    /// URL of its API server.
+    pub server: &'a str,
+    /// By what it is trusted.
+    pub certificates: &'a [u8],
+    /// Both, and the account, in a word.
+    pub origin: String,
+}
+
+/// Asks for a token, puts the credentials together and publishes them.
+pub(super) async fn issue(
+    vault: &Vault,
+    config: &Spaces,
+    site: &Site<'_>,
+    (name, uid): (&str, &str),
+    now: Timestamp,
+) -> Result<Stamp, Cause> {
+    let accounts: Api<ServiceAccount> = Api::namespaced(vault.client(), name);
+    let request = TokenRequest {
+        spec: Some(TokenRequestSpec {
+            expiration_seconds: Some(config.token_lifetime.get().as_secs()),
+            ..TokenRequestSpec::default()
+        }),
+        ..TokenRequest::default()
+    };
+    let account = space::SERVICE_ACCOUNT;
+    let answer = accounts.create_token_request(account, &PostParams::default(), &request).await;
+    let answer = answer.map_err(|error| Cause::about_secret(&error))?;
+    let told = answer.status.and_then(|status| status.token.zip(status.expiration_timestamp));
+    let (token, expires) = told
+        .filter(|(token, _)| !token.is_empty())
+        .ok_or_else(|| Cause::new(Reason::Server, "the API server gave no token"))?;
+    let stamp = Stamp { issued: now, expires: expires.0, origin: site.origin.clone() };
+    let config = kubeconfig(site.server, site.certificates, name, account, &token)
+        .map_err(|why| Cause::new(Reason::Bug, why))?;
+    let value = |text: &str| ByteString(text.as_bytes().to_vec());
+    let data = BTreeMap::from(
+        [
+            (keys::API_SERVER, value(site.server)),
+            (keys::KUBECONFIG, value(&config)),
+            (keys::NAMESPACE, value(name)),
+            (keys::SERVICE_ACCOUNT, value(account)),
+            (keys::TOKEN, value(&token)),
+        ]
+        .map(|(key, value)| (key.to_owned(), value)),
+    );
+    let revision = stamp.to_string();
+    write::publish_content(vault, &owner(name, uid), &Content { data, revision: &revision }).await?;
+    Ok(stamp)
+}
+
+/// Notes a revision on the namespace, where provider-kubernetes sees it.
+pub(super) async fn note(
+    vault: &Vault,
+    namespace: &PartialObjectMeta<Namespace>,
+    revision: String,
+) -> Result<(), Cause> {
+    let api: Api<PartialObjectMeta<Namespace>> = Api::all(vault.client());
+    write::annotate(&api, &namespace.metadata, [(ours::CREDENTIALS_REVISION, Some(revision))]).await?;
+    Ok(())
+}

@@ -1,0 +1,151 @@
+//! What is to be done about the credentials of one space now. Pure.
+
+use std::{fmt, str::FromStr};
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::ephemeral_cluster::credentials::Published;
+
+/// A namespace that is, or was, a space.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Space {
+    /// Its uid.
+    pub uid: String,
+    /// Whether the function asks for credentials: everything that limits them is there.
+    pub asked: bool,
+    /// Whether it is being deleted.
+    pub going: bool,
+    /// Revision of the published credentials that is noted on it.
+    pub noted: Option<String>,
+}
+
+/// What published credentials were made of, as it is noted on the Secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    /// When the token was asked for.
+    pub issued: Timestamp,
+    /// When it ends.
+    pub expires: Timestamp,
+    /// Of which URL, certificates and account.
+    pub origin: String,
+}
+
+impl Stamp {
+    /// When the token is to be replaced: two thirds of its time are over. What is left is for whoever is away meanwhile, and for
+    /// those who read the old one last.
+    pub fn due(&self) -> Timestamp {
+        let life = self.expires.duration_since(self.issued).max(SignedDuration::ZERO);
+        self.issued.checked_add(life / 3 * 2).unwrap_or(self.expires)
+    }
+}
+
+impl fmt::Display for Stamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}/{}", self.issued, self.expires, self.origin)
+    }
+}
+
+impl FromStr for Stamp {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let mut parts = text.splitn(3, '/');
+        let mut next = || parts.next().ok_or(());
+        let (issued, expires, origin) = (next()?, next()?, next()?);
+        Ok(Self {
+            issued: issued.parse().map_err(|_| ())?,
+            expires: expires.parse().map_err(|_| ())?,
+            origin: origin.to_owned(),
+        })
+    }
+}
+
+/// One thing to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Nothing until something happens: there is no space, or it is going.
+    Nothing,
+    /// Credentials are made and published; the Secret's own event brings what comes next.
+    Issue,
+    /// This revision is noted on the namespace.
+    Note(String),
+    /// Everything is as it should be until then.
+    Wait(Timestamp),
+    /// Somebody else's Secret has the name; whose, in a sentence.
+    Blocked(String),
+}
+
+/// What is to be done. `origin`: of what new credentials would be made.
+pub fn next(space: Option<&Space>, published: &Published, origin: &str, now: Timestamp) -> Step {
+    let Some(space) = space.filter(|space| space.asked && !space.going) else { return Step::Nothing };
+    match published {
+        Published::Absent => Step::Issue,
+        Published::Foreign(whose) => Step::Blocked(whose.clone()),
+        Published::Ours { revision, source_revision } => {
+            let stamp = source_revision.as_deref().and_then(|text| text.parse::<Stamp>().ok());
+            // One from the future is from another clock: it says nothing of when it ends.
+            let valid = stamp.filter(|s| s.origin == origin && s.issued <= now && s.due() > now);
+            match valid {
+                None => Step::Issue,
+                Some(_) if space.noted.as_deref() != Some(revision) => Step::Note(revision.clone()),
+                Some(stamp) => Step::Wait(stamp.due()),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: &str = "2026-03-02T12:00:00Z";
+
+    fn space() -> Space {
+        Space { uid: "u".into(), asked: true, going: false, noted: Some("7".into()) }
+    }
+
+    fn ours(stamp: &str) -> Published {
+        Published::Ours { revision: "7".into(), source_revision: Some(stamp.into()) }
+    }
+
+    fn step(space: Option<&Space>, published: &Published) -> Step {
+        next(space, published, "o", NOW.parse().unwrap())
+    }
+
+    #[test]
+    fn only_a_space_that_is_whole_gets_credentials() {
+        assert_eq!(step(Some(&space()), &Published::Absent), Step::Issue);
+        assert_eq!(step(Some(&Space { asked: false, ..space() }), &Published::Absent), Step::Nothing);
+        assert_eq!(step(Some(&Space { going: true, ..space() }), &Published::Absent), Step::Nothing);
+        assert_eq!(step(None, &Published::Absent), Step::Nothing);
+        let foreign = Published::Foreign("it is another's".into());
+        assert_eq!(step(Some(&space()), &foreign), Step::Blocked("it is another's".into()));
+    }
+
+    #[test]
+    fn a_token_is_replaced_when_two_thirds_are_over() {
+        let of = |issued: &str, expires: &str| ours(&format!("{issued}/{expires}/o"));
+        let fresh = of("2026-03-02T11:00:00Z", "2026-03-02T15:00:00Z");
+        let due = "2026-03-02T13:40:00Z".parse().unwrap();
+        assert_eq!(step(Some(&space()), &fresh), Step::Wait(due));
+        assert_eq!(step(Some(&Space { noted: None, ..space() }), &fresh), Step::Note("7".into()));
+        for old in [
+            of("2026-03-02T09:20:00Z", "2026-03-02T13:20:00Z"),
+            of("2026-03-01T09:20:00Z", "2026-03-01T13:20:00Z"),
+            // Another clock's, another URL's, nobody's.
+            of("2026-03-02T12:00:01Z", "2026-03-02T16:00:01Z"),
+            ours("2026-03-02T11:00:00Z/2026-03-02T15:00:00Z/p"),
+            ours("2026-03-02T15:00:00Z/2026-03-02T11:00:00Z/o"),
+            ours("x"),
+            Published::Ours { revision: "7".into(), source_revision: None },
+        ] {
+            assert_eq!(step(Some(&space()), &old), Step::Issue, "{old:?}");
+        }
+    }
+
+    #[test]
+    fn a_stamp_reads_back() {
+        let text = "2026-03-02T11:00:00Z/2026-03-02T15:00:00Z/a/b";
+        assert_eq!(text.parse::<Stamp>().unwrap().to_string(), text);
+    }
+}

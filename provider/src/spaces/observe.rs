@@ -1,0 +1,76 @@
+//! Client → what is known of a space. Everything is read anew in every look; nothing secret is read at all.
+
+use std::path::Path;
+
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
+use kube::{Api, core::PartialObjectMeta};
+use testplatform_apis::{names::ours, space};
+use uuid::Uuid;
+
+use super::next::Space;
+use crate::{
+    config::Spaces,
+    execute::{Cause, Reason},
+    publish::{Owner, Vault},
+};
+
+/// The ConfigMap in which every namespace has the certificates of its cluster.
+pub const ROOT_CA: &str = "kube-root-ca.crt";
+/// The key in it.
+const CA_KEY: &str = "ca.crt";
+/// Kind of the owner of what is published.
+pub const KIND: &str = "Namespace";
+
+/// Whose a published Secret is.
+pub(super) fn owner<'a>(name: &'a str, uid: &'a str) -> Owner<'a> {
+    Owner { group: "", kind: KIND, namespace: "", name, uid }
+}
+
+/// Metadata of a namespace and of the Secret of its name.
+pub(super) type Seen = (Option<PartialObjectMeta<Namespace>>, Option<PartialObjectMeta<Secret>>);
+
+/// Reads both.
+pub(super) async fn read(vault: &Vault, name: &str) -> Result<Seen, Cause> {
+    let namespaces: Api<Namespace> = Api::all(vault.client());
+    let secret = owner(name, "").secret_name();
+    Ok((namespaces.get_metadata_opt(name).await?, vault.secrets().get_metadata_opt(&secret).await?))
+}
+
+/// What matters of a namespace.
+pub(super) fn space(namespace: &PartialObjectMeta<Namespace>) -> Space {
+    let metadata = &namespace.metadata;
+    let label = |key: &str| metadata.labels.as_ref()?.get(key).map(String::as_str);
+    let asked = label(space::NAMESPACE_TYPE) == Some(space::NAMESPACE_TYPE_VALUE)
+        && label(ours::SPACE_ACCOUNT) == Some(space::SERVICE_ACCOUNT);
+    Space {
+        uid: metadata.uid.clone().unwrap_or_default(),
+        asked,
+        going: metadata.deletion_timestamp.is_some(),
+        noted: metadata.annotations.as_ref().and_then(|a| a.get(ours::CREDENTIALS_REVISION)).cloned(),
+    }
+}
+
+/// The certificates by which tenants trust the API server. Not those of the ConfigMap in the space itself, which its tenant may change.
+pub(super) async fn certificates(vault: &Vault, config: &Spaces) -> Result<Vec<u8>, Cause> {
+    let bytes = if let Some(file) = &config.ca_file {
+        from_file(file)?
+    } else {
+        let maps: Api<ConfigMap> = Api::namespaced(vault.client(), vault.namespace());
+        let found = maps.get_opt(ROOT_CA).await?.and_then(|map| map.data?.remove(CA_KEY));
+        found.unwrap_or_default().into_bytes()
+    };
+    let pem = bytes.windows(11).any(|part| part == b"-----BEGIN ");
+    let none = || Cause::new(Reason::NotFound, "there are no certificates of the API server to hand on");
+    pem.then_some(bytes).ok_or_else(none)
+}
+
+fn from_file(file: &Path) -> Result<Vec<u8>, Cause> {
+    std::fs::read(file)
+        .map_err(|error| Cause::new(Reason::NotFound, format!("cannot read {}: {error}", file.display())))
+}
+
+/// Of what credentials are made, but for the token: when that is something else, they are made anew.
+pub(super) fn origin(server: &str, certificates: &[u8]) -> String {
+    let all = [server.as_bytes(), b"\n", space::SERVICE_ACCOUNT.as_bytes(), b"\n", certificates].concat();
+    Uuid::new_v5(&Uuid::NAMESPACE_URL, &all).to_string()
+}

@@ -1,0 +1,153 @@
+//! A cluster that was delivered, played: tokens are good until they end or their ServiceAccount does, and each call may fail, before it has
+//! done anything or after.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, MutexGuard},
+};
+
+use jiff::{SignedDuration, Timestamp};
+use provider_testplatform::{
+    account::{
+        mint::{Delivered, Token, Trouble},
+        next::{Answer, Found, Seen, Thing},
+    },
+    redacted::Redacted,
+};
+
+/// What must never leave the hub.
+pub const KEY: &str = "YWRtaW4ta2V5";
+pub const ADMIN: &str = "apiVersion: v1\nkind: Config\ncurrent-context: admin\n\
+    clusters: [{name: c, cluster: {server: 'https://api.c:6443', certificate-authority-data: UEVN}}]\n\
+    contexts: [{name: admin, context: {cluster: c, user: admin}}]\n\
+    users: [{name: admin, user: {client-certificate-data: Y2VydA==, client-key-data: YWRtaW4ta2V5}}]\n";
+
+/// How a call fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// Nothing was done.
+    Before,
+    /// It was done; only the answer was lost, or nobody is there any more to hear it.
+    After,
+}
+
+/// One token.
+#[derive(Clone, Debug)]
+struct Made {
+    expires: Timestamp,
+    account: u32,
+    /// Whether the API server knows it itself.
+    known: bool,
+}
+
+#[derive(Default)]
+pub struct State {
+    pub now: Timestamp,
+    /// How long a token lasts at most.
+    pub life: SignedDuration,
+    things: BTreeMap<usize, u32>,
+    tokens: BTreeMap<String, Made>,
+    made: u32,
+    /// Calls until one fails, and how.
+    pub fault: Option<(usize, Fault)>,
+    /// It does not answer.
+    pub down: bool,
+    /// It does not know the tokens that it makes.
+    pub forgets: bool,
+    /// Rights are late.
+    pub late: bool,
+    pub calls: usize,
+}
+
+#[derive(Default)]
+pub struct Model(Mutex<State>);
+
+impl Model {
+    pub fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap()
+    }
+
+    /// Whether a token works, here and now.
+    pub fn takes(&self, token: &str) -> bool {
+        let state = self.state();
+        let alive = |made: &Made| {
+            made.known && made.expires > state.now && state.things.get(&1) == Some(&made.account)
+        };
+        state.tokens.get(token).is_some_and(alive) && (0..5).all(|thing| state.things.contains_key(&thing))
+    }
+
+    /// A call, which may fail.
+    fn call<T>(&self, act: impl FnOnce(&mut State) -> T) -> Result<T, Trouble> {
+        let mut state = self.state();
+        state.calls += 1;
+        if state.down {
+            return Err(Trouble::Unreachable);
+        }
+        let fault = match &mut state.fault {
+            Some((0, fault)) => Some(*fault),
+            Some((left, _)) => {
+                *left -= 1;
+                None
+            }
+            None => None,
+        };
+        if fault.is_some() {
+            state.fault = None;
+        }
+        match fault {
+            Some(Fault::Before) => Err(Trouble::Unreachable),
+            Some(Fault::After) => {
+                act(&mut state);
+                Err(Trouble::Unreachable)
+            }
+            None => Ok(act(&mut state)),
+        }
+    }
+}
+
+fn place(thing: Thing) -> usize {
+    Thing::ALL.iter().position(|other| *other == thing).unwrap()
+}
+
+impl Delivered for Model {
+    async fn look(&self) -> Result<Seen, Trouble> {
+        self.call(|state| {
+            let found = |thing| if state.things.contains_key(&thing) { Found::Right } else { Found::Absent };
+            Seen { has_role: true, things: [0, 1, 2, 3, 4].map(found) }
+        })
+    }
+
+    async fn remove(&self, thing: Thing) -> Result<(), Trouble> {
+        self.call(|state| {
+            state.things.remove(&place(thing));
+        })
+    }
+
+    async fn make(&self, thing: Thing) -> Result<(), Trouble> {
+        self.call(|state| {
+            state.made += 1;
+            let made = state.made;
+            state.things.entry(place(thing)).or_insert(made);
+        })
+    }
+
+    async fn ask(&self) -> Result<Token, Trouble> {
+        let answer = self.call(|state| {
+            let account = *state.things.get(&1)?;
+            let token = format!("token-{}", state.tokens.len());
+            let expires = state.now + state.life;
+            state.tokens.insert(token.clone(), Made { expires, account, known: !state.forgets });
+            Some(Token { token: Redacted(token), expires })
+        })?;
+        answer.ok_or(Trouble::Restless)
+    }
+
+    async fn verify(&self, token: &Token) -> Result<Answer, Trouble> {
+        let works = self.takes(&token.token.0);
+        self.call(|state| match (works, state.late) {
+            (true, false) => Answer::Taken,
+            (true, true) => Answer::NoRights,
+            (false, _) => Answer::Unknown,
+        })
+    }
+}

@@ -1,0 +1,42 @@
+//! The provider in its third role: beside the claims, with exactly the rights that we ship on either side.
+
+use std::process::Command;
+
+use serde_json::json;
+
+use crate::{
+    control_plane::{ControlPlane, free_ports},
+    hub, manifests,
+    nest::{Nest, Process},
+    program,
+    provider::NAME as PROGRAM,
+};
+
+/// Name of its ServiceAccount on either side, of its namespace beside the claims, and of its process.
+pub const NAME: &str = "testplatform-carrier";
+/// Its namespace on the hub.
+pub const ON_HUB: &str = "provider-testplatform";
+/// The ProviderConfig by which its hub is known.
+const HUB: &str = "testplatform-kubernetes-provider-config";
+
+/// Installs what we ship for it, and starts it. It ends with what is returned.
+pub async fn start(nest: &Nest, konflux: &ControlPlane, hub: &ControlPlane) -> anyhow::Result<Process> {
+    let component = |file: &str| format!("install/components/carrier/{file}.yaml");
+    hub.cluster().apply_all(&manifests::package("install/hub/byoc-rbac.yaml")?).await?;
+    for file in ["namespace", "rbac"] {
+        konflux.cluster().apply_all(&manifests::package(&component(file))?).await?;
+    }
+    let there = hub::issue_in(hub, ON_HUB, NAME, "0").await?;
+    let here = hub::issue_in(konflux, NAME, NAME, "0").await?;
+    let [http] = free_ports()?;
+    // As it is shipped, but for the place of the file.
+    let mut configuration = manifests::package_one(&component("config"))?;
+    let file = nest.file("carrier-hub.kubeconfig", there.kubeconfig.to_string())?;
+    configuration["carry"]["hubs"] = json!({ HUB: { "kubeconfig": file } });
+    configuration["carry"]["poll"] = "10s".into();
+    configuration["http"] = json!({ "address": format!("127.0.0.1:{http}") });
+    let mut command = Command::new(program::ensure(PROGRAM, "PROVIDER_BIN")?);
+    command.arg("--config").arg(nest.file("carrier.yaml", configuration.to_string())?);
+    command.arg("--kubeconfig").arg(nest.file("carrier.kubeconfig", here.kubeconfig.to_string())?);
+    nest.spawn(NAME, command.args(["--debug", "--log-format=text"]))
+}

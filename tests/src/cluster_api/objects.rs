@@ -1,0 +1,108 @@
+//! What Cluster API says of a Cluster, and what it makes of it.
+
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use serde_json::{Value, json};
+
+use crate::{
+    hive::objects::{kubeconfig, token},
+    hypershift::CLUSTERS,
+    player::Said,
+};
+
+const LEAST: &str = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size";
+/// What is the matter with a control plane that is out of order.
+pub const LOST_QUORUM: &str = "etcd has lost its quorum";
+/// What the end of a Cluster waits for, one after the other: reason and message of its condition `Deleting`.
+pub const ENDING: [(&str, &str); 3] = [
+    ("WaitingForWorkersDeletion", "* MachineDeployments: workers are being deleted"),
+    ("WaitingForControlPlaneDeletion", "* KubeadmControlPlane: 1 machine is being deleted"),
+    ("WaitingForInfrastructureDeletion", "* OpenStackCluster: the network is being deleted"),
+];
+
+/// What the status says once the machines are what is asked for.
+pub(super) fn reached(cluster: &Value) -> Value {
+    let topology = &cluster["spec"]["topology"];
+    let groups = topology["workers"]["machineDeployments"].as_array().map_or(&[][..], Vec::as_slice);
+    let least = |group: &Value| group["metadata"]["annotations"][LEAST].as_str().and_then(|n| n.parse().ok());
+    let count = |group: &Value| group["replicas"].as_i64().or_else(|| least(group)).unwrap_or(1);
+    let nodes: i64 = groups.iter().map(count).sum();
+    let replicas = topology["controlPlane"]["replicas"].as_i64().unwrap_or(1);
+    let of = |count: i64| {
+        let mut said = json!({ "desiredReplicas": count, "replicas": count, "readyReplicas": count, "availableReplicas": count });
+        if count > 0 {
+            said["versions"] = json!([{ "version": topology["version"], "replicas": count }]);
+        }
+        said
+    };
+    json!({
+        "workers": of(nodes), "controlPlane": of(replicas), "phase": "Provisioned",
+        "initialization": { "infrastructureProvisioned": true, "controlPlaneInitialized": true },
+        "observedGeneration": cluster["metadata"]["generation"],
+    })
+}
+
+/// The first that is said of one. `why`: what its infrastructure waits for.
+pub(super) fn begun(why: &str) -> Vec<Said> {
+    let not = |type_, words: &str| (type_, "False", "NotReady", words.to_owned());
+    vec![
+        not("InfrastructureReady", why),
+        not("ControlPlaneInitialized", "waiting for the infrastructure"),
+        not("ControlPlaneAvailable", "waiting for the infrastructure"),
+        not("WorkersAvailable", "0 of 1 replicas"),
+        not("Available", &format!("* InfrastructureReady: {why}")),
+        ("TopologyReconciled", "False", "ClusterCreating", "the topology is being created".into()),
+    ]
+}
+
+/// More of the status of one without infrastructure. `given_up`: why nobody tries any more.
+pub(super) fn blocked(given_up: Option<&String>) -> Value {
+    let mut status = json!({ "phase": "Provisioning" });
+    if let Some(why) = given_up {
+        status["deprecated"] =
+            json!({ "v1beta1": { "failureReason": "CreateError", "failureMessage": why } });
+    }
+    status
+}
+
+/// All that was asked for is there. `well`: its control plane is not out of order.
+pub(super) fn settled(cluster: &Value, well: bool) -> Vec<Said> {
+    let groups = cluster["spec"]["topology"]["workers"]["machineDeployments"].as_array().map_or(0, Vec::len);
+    let workers = if groups == 0 { "NoWorkers" } else { "Available" };
+    let yes = ["InfrastructureReady", "ControlPlaneInitialized", "TopologyReconciled"]
+        .map(|type_| (type_, "True", "Available", String::new()));
+    let answers = if well {
+        ["ControlPlaneAvailable", "Available"].map(|type_| (type_, "True", "Available", String::new()))
+    } else {
+        let summary = format!("* ControlPlaneAvailable: {LOST_QUORUM}");
+        [("ControlPlaneAvailable", LOST_QUORUM.to_owned()), ("Available", summary)]
+            .map(|(type_, words)| (type_, "False", "NotAvailable", words))
+    };
+    let no =
+        ["RollingOut", "ScalingUp", "ScalingDown"].map(|type_| (type_, "False", "NotRolling", String::new()));
+    let workers = ("WorkersAvailable", "True", workers, String::new());
+    yes.into_iter().chain(answers).chain([workers]).chain(no).collect()
+}
+
+/// A change is on its way to the machines.
+pub(super) fn changing(upgrades: bool) -> Vec<Said> {
+    if upgrades {
+        return vec![
+            ("TopologyReconciled", "False", "ClusterUpgrading", "the control plane is being upgraded".into()),
+            ("RollingOut", "True", "RollingOut", "Rolling out 1 not up-to-date replicas".into()),
+        ];
+    }
+    vec![("ScalingUp", "True", "ScalingUp", "Scaling up from 1 to 2 replicas".into())]
+}
+
+/// The Secret with its kubeconfig.
+pub(super) fn secret(name: &str) -> Value {
+    let kubeconfig = BASE64_STANDARD.encode(kubeconfig(name, &token(name)));
+    json!({
+        "apiVersion": "v1", "kind": "Secret", "type": "cluster.x-k8s.io/secret",
+        "metadata": {
+            "name": format!("{name}-kubeconfig"), "namespace": CLUSTERS,
+            "labels": { "cluster.x-k8s.io/cluster-name": name },
+        },
+        "data": { "value": kubeconfig },
+    })
+}
