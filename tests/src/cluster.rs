@@ -267,10 +267,16 @@ pub fn has(object: &Value, type_: &str, status: &str, reason: &str) -> bool {
 pub fn brief(object: Option<&Value>) -> String {
     let Some(object) = object else { return "not there".to_owned() };
     let keys = object["data"].as_object().map(|data| data.keys().cloned().collect::<Vec<_>>());
+    let mut status = object["status"].clone();
+    // Who wrote which field of what is mirrored there fills a page and explains nothing.
+    if let Some(metadata) = status.pointer_mut("/atProvider/manifest/metadata").and_then(Value::as_object_mut)
+    {
+        metadata.remove("managedFields");
+    }
     let shown = json!({
         "metadata": { "name": object["metadata"]["name"], "uid": object["metadata"]["uid"],
             "deletionTimestamp": object["metadata"]["deletionTimestamp"], "finalizers": object["metadata"]["finalizers"] },
-        "status": object["status"], "keys": keys,
+        "status": status, "keys": keys,
     });
     serde_json::to_string_pretty(&shown).unwrap_or_default()
 }

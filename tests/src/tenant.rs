@@ -1,6 +1,9 @@
 //! A tenant: a namespace with a claim in it, and everything that hangs on that claim.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use anyhow::Context as _;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
@@ -305,8 +308,21 @@ impl<'e> Tenant<'e> {
         self.konflux().until_is(&composite, SOON, "looked at as changed", passed).await.map(|_| ())
     }
 
-    /// How everything of this claim stands, for a failure's report. Without what could be a secret.
+    /// How every claim of the tenant stands, and what was made of it, for a failure's report. Without what could be a secret.
     pub async fn story(&self) -> String {
+        let all = self.konflux().list(self.flavour.kind()).await.unwrap_or_default();
+        let own = all.iter().filter(|claim| claim["metadata"]["namespace"] == self.namespace.as_str());
+        let mut names: BTreeSet<&str> = own.filter_map(|claim| claim["metadata"]["name"].as_str()).collect();
+        // Also where it is gone.
+        names.insert(&self.name);
+        let mut story = vec![];
+        for name in names {
+            story.push(Self { name: name.to_owned(), ..self.clone() }.chapter().await);
+        }
+        story.join("\n")
+    }
+
+    async fn chapter(&self) -> String {
         let claim = self.konflux().get(&self.claim()).await.ok().flatten();
         let name = claim.as_ref().and_then(|c| self.flavour.composed(c)).unwrap_or_default();
         let mut story = vec![format!("--- {}: {}", self.claim(), brief(claim.as_ref()))];

@@ -31,6 +31,12 @@ impl Observed {
         self.remembered_uid().is_some() || self.details.has_kubeconfig() || self.ending()
     }
 
+    /// Whether the last that was told is that nothing was made. Core writes the keys that an end empties before the status that tells of
+    /// it, so this can be known beside them.
+    pub fn waited(&self) -> bool {
+        self.composite.status.phase == Some(Phase::Pending) && self.remembered_uid().is_none()
+    }
+
     /// Whether what was made for this composite is a claim for a cluster out of a pool, as status or `credentials` remember it.
     pub fn out_of_a_pool(&self) -> Option<bool> {
         let told = self.composite.status.backend.as_ref().and_then(|b| b.kind.as_deref());

@@ -168,7 +168,9 @@ impl Facts<'_> {
             Some(_) if self.ever_ready || self.observed.left_behind() => Some(self.ending_reason()),
             // It has to be looked for first.
             None if self.observed.left_behind() => None,
-            None if self.removal && self.observed.made_before() => Some(self.ending_reason()),
+            None if self.removal && self.observed.made_before() && !self.observed.waited() => {
+                Some(self.ending_reason())
+            }
             Some(_) | None => Some(JobCompleted::NothingToTearDown),
         };
         // Without a writer there is no note; what was shown holds.

@@ -24,6 +24,32 @@ fn torn_down_while_it_waits() {
     }
 }
 
+/// Core writes the emptied keys first and the status after them: a pass that comes between the two, or whose predecessor lost its status to a
+/// conflict, sees an end that nobody has told.
+#[test]
+fn nothing_was_torn_down_also_if_the_status_comes_late() {
+    for dropped in [false, true] {
+        let mut world = World::hive();
+        world.catalogue.as_mut().unwrap()["pools"] = json!([]);
+        world.settle();
+        is(&world, "RequestAccepted", "False", "PoolNotFound");
+        let before = (world.status.clone(), world.conditions.clone());
+        world.spec["tearDownCluster"] = json!(true);
+        world.pass();
+        is(&world, "ProwJobCompleted", "True", "NothingToTearDown");
+        assert_eq!(world.details["kubeconfig"], "");
+        (world.status, world.conditions) = before;
+        if dropped {
+            world.drop_status();
+        }
+        world.settle();
+        assert_eq!((world.phase().as_str(), world.made), ("Deprovisioned", 0));
+        // Without a status there may have been a cluster once.
+        let reason = if dropped { "TornDown" } else { "NothingToTearDown" };
+        is(&world, "ProwJobCompleted", "True", reason);
+    }
+}
+
 #[test]
 fn a_teardown_cannot_be_taken_back() {
     let mut world = World::hive_ready();

@@ -343,7 +343,8 @@ impl Session {
                 eprintln!("{name}: {:.1} s", begun.elapsed().as_secs_f32());
                 Ok(())
             }
-            Err(error) => Err(format!("{error:#}\n{}\n{}", tenant.story().await, engine.words()).into()),
+            // Last, where it is found also in an excerpt.
+            Err(error) => Err(format!("{}\n{}\n{error:#}", tenant.story().await, engine.words()).into()),
         }
     }
 }
