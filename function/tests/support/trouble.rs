@@ -21,6 +21,7 @@ pub enum Trouble {
     RefusesNoMore,
     Ambiguous,
     StatusDropped,
+    StatusLate,
     SecretsLost,
     WriterUnseen,
     WriterLost,
@@ -30,7 +31,7 @@ pub enum Trouble {
 
 impl Trouble {
     /// All but the passing of time.
-    const EACH: [Self; 16] = [
+    const EACH: [Self; 17] = [
         Self::Replaced,
         Self::TearDown,
         Self::TearDownTakenBack,
@@ -43,6 +44,7 @@ impl Trouble {
         Self::RefusesNoMore,
         Self::Ambiguous,
         Self::StatusDropped,
+        Self::StatusLate,
         Self::SecretsLost,
         Self::WriterUnseen,
         Self::WriterLost,
@@ -75,6 +77,12 @@ impl Trouble {
                 world.refuses = Some("Patch \"https://hub\": context deadline exceeded".into());
             }
             Self::StatusDropped => world.drop_status(),
+            // Core writes it last of all: a conflict, or its own end, and everything but the status is there.
+            Self::StatusLate => {
+                let before = (world.status.clone(), world.conditions.clone());
+                world.pass();
+                (world.status, world.conditions) = before;
+            }
             // With the hub's own Secret gone at the same time nothing could ever bring them back.
             Self::SecretsLost if world.reachable && !world.secrets.is_empty() => {
                 world.details.clear();
