@@ -41,12 +41,16 @@ enum Happens {
     Carried,
     /// The carrier says that it may not.
     NotCarried,
+    /// Somebody deletes the claim's namespace on the hub: everything in it goes, the ClusterClaim too.
+    NamespaceGone,
     Trouble(Trouble),
 }
 
 /// The same of a claim that brings its own credentials.
 fn brought() -> impl Strategy<Value = Happens> {
-    prop_oneof![8 => happens(), 2 => Just(Happens::Carried), 1 => Just(Happens::NotCarried)]
+    prop_oneof![
+        16 => happens(), 4 => Just(Happens::Carried), 2 => Just(Happens::NotCarried), 1 => Just(Happens::NamespaceGone),
+    ]
 }
 
 fn happens() -> impl Strategy<Value = Happens> {
@@ -127,6 +131,12 @@ fn happen(world: &mut World, what: Happens) {
         Happens::Alone => world.peers.clear(),
         Happens::Carried => world.answers(true, "Carried", "Carried"),
         Happens::NotCarried => world.answers(false, "Forbidden", "Carried"),
+        Happens::NamespaceGone => {
+            world.vanishes();
+            if world.remote.is_none() && world.reachable {
+                world.brought.clear();
+            }
+        }
         Happens::Trouble(trouble) => trouble.happen(world, "claim"),
     }
 }

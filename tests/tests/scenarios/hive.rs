@@ -53,13 +53,7 @@ pub async fn hive_happy_path(tenant: &Tenant<'_>) -> anyhow::Result<()> {
         let url = |field: &str| claim["status"][field].as_str().is_some_and(|u| u.contains(&cluster));
         claim["status"]["version"] == "4.20.3" && url("apiServerURL") && url("consoleURL")
     };
-    tenant.until(SOON, "with version and addresses", addressed).await?;
-    ended(tenant, &claimed, &cluster).await?;
-
-    let composite = tenant.composite_at().await?;
-    tenant.konflux().delete(&tenant.claim()).await?;
-    tenant.konflux().until_gone(&tenant.claim(), SOON).await?;
-    tenant.konflux().until_gone(&composite, GONE).await
+    tenant.until(SOON, "with version and addresses", addressed).await.map(|_| ())
 }
 
 /// It is over when Hive has destroyed the cluster, and not when it was told to.
@@ -96,7 +90,11 @@ pub async fn hive_torn_down(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let gone = Instant::now();
     over(tenant, &claimed, &cluster, "TornDown").await?;
     eprintln!("Deprovisioned {:.1} s after Hive let the cluster go", gone.elapsed().as_secs_f32());
-    Ok(())
+
+    let composite = tenant.composite_at().await?;
+    tenant.konflux().delete(&tenant.claim()).await?;
+    tenant.konflux().until_gone(&tenant.claim(), SOON).await?;
+    tenant.konflux().until_gone(&composite, GONE).await
 }
 
 /// Everything goes, and the cluster first.

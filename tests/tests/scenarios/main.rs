@@ -175,6 +175,8 @@ const SCENARIOS: &[Scenario] = &[
     scenario!(canary::canary_of_a_job),
     pooled(scenario!(canary::canary_of_a_pool)),
     scenario!(service_account::service_account_mode),
+    pooled(scenario!(service_account::hive_service_account_mode)),
+    everywhere(hosted(scenario!(service_account::hypershift_service_account_mode))),
     scenario!(manners::build_cluster_away),
     scenario!(impostor::impostor_of_the_hub),
     scenario!(impostor::impostor_of_the_hub_to_the_provider),

@@ -63,13 +63,69 @@ async fn given(tenant: &Tenant<'_>, before: &str) -> anyhow::Result<String> {
     Ok(of(&secret))
 }
 
+fn wish(generation: u32) -> Value {
+    json!({ "credentials": { "mode": "ServiceAccount", "clusterRole": "looker", "generation": generation } })
+}
+
+async fn until_refused(kubeconfig: &str) -> anyhow::Result<()> {
+    let refused = async {
+        while works(kubeconfig).await.unwrap_or(true) {
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    };
+    tokio::time::timeout(SOON, refused).await.context("the token still works")
+}
+
+/// Out of a pool. Until the cluster answers nothing is given, and the admin's credentials stay where Hive has them.
+pub async fn hive_service_account_mode(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    let delivered = ControlPlane::start(&format!("delivered-to-{}", tenant.name), &Binaries::ensure()?).await?;
+    let (kubeconfig, signature) = admin(&delivered).await?;
+    let canary = Canary::of(signature, unique())?;
+    tenant.ask(&wish(0)).await?;
+    let claimed = tenant.claimed().await?;
+    let cluster = claimed.until_running(SOON).await?;
+    tenant.until_condition("ClusterRunning", "True", "").await?;
+    tenant.until_condition("CredentialsPublished", "False", "").await?;
+    tenant.hive()?.rotate(&cluster, &kubeconfig).await?;
+    let first = given(tenant, "").await?;
+    ensure!(works(&first).await?, "what was delivered does not work");
+    tenant.until_condition("ClusterReady", "True", "Ready").await?;
+    tenant.until_condition("CredentialsPublished", "True", "PublishedWithoutPassword").await?;
+    let source = at(SECRET, &cluster, "0-admin-kubeconfig");
+    let its = ["kubeconfig", "raw-kubeconfig"].map(|key| Place::secret("hub", &source, key)).to_vec();
+    canary.lies_in(tenant, "ready", &[(KUBECONFIG, its)]).await?;
+    crate::hive::ended(tenant, &claimed, &cluster).await?;
+    until_refused(&first).await?;
+    canary.lies_in(tenant, "torn down", &[]).await.map(drop)
+}
+
+/// By a template.
+pub async fn hypershift_service_account_mode(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    let delivered = ControlPlane::start(&format!("delivered-to-{}", tenant.name), &Binaries::ensure()?).await?;
+    let (kubeconfig, _) = admin(&delivered).await?;
+    tenant.ask(&wish(0)).await?;
+    tenant.until_condition("ControlPlaneAvailable", "True", "").await?;
+    tenant.until_condition("CredentialsPublished", "False", "").await?;
+    let claim = tenant.until_phase("Provisioning").await?;
+    let name = claim["status"]["backend"]["name"].as_str().context("no name")?;
+    tenant.hypershift().await?.rotate(name, &kubeconfig).await?;
+    let first = given(tenant, "").await?;
+    tenant.until_phase("Ready").await?;
+    ensure!(works(&first).await?, "what was delivered does not work");
+    tenant.change(&wish(1)).await?;
+    let second = given(tenant, &first).await?;
+    ensure!(works(&second).await? && works(&first).await?, "a token does not work");
+    tenant.change(&json!({ "tearDownCluster": true })).await?;
+    tenant.until(GONE, "over", |claim| claim["status"]["phase"] == "Deprovisioned").await?;
+    until_refused(&second).await
+}
+
 /// From the claim to its end.
 pub async fn service_account_mode(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let delivered = ControlPlane::start("delivered", &Binaries::ensure()?).await?;
     let (kubeconfig, signature) = admin(&delivered).await?;
     let canary = Canary::of(signature, unique())?;
     canary.lies_in(tenant, "before", &[]).await?;
-    let wish = |generation: u32| json!({ "credentials": { "mode": "ServiceAccount", "clusterRole": "looker", "generation": generation } });
     let controller = tenant.ask_and_arrive(&wish(0)).await?;
     controller.provision().await?;
     let job = controller.job().await?;
@@ -100,12 +156,7 @@ pub async fn service_account_mode(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     canary.lies_in(tenant, "while it is torn down", &there).await?;
     controller.deprovisioned().await?;
     tenant.until_phase("Deprovisioned").await?;
-    let refused = async {
-        while works(&second).await.unwrap_or(true) {
-            tokio::time::sleep(Duration::from_millis(200)).await;
-        }
-    };
-    tokio::time::timeout(SOON, refused).await.context("the token still works")?;
+    until_refused(&second).await?;
     let uid = claim["status"]["backend"]["uid"].as_str().context("no uid")?;
     let account = testplatform_tests::kinds::Kind { api_version: "v1", kind: "ServiceAccount" };
     let account = at(account, NAMESPACE, &format!("tpc-{uid}"));
