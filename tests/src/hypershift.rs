@@ -228,7 +228,7 @@ impl Played {
         let well = !behaviour.degraded.contains(name);
         self.say(cluster, objects::endpoint(name), &objects::available(well)).await?;
         let nodes = pools.iter().any(|pool| pool["status"]["replicas"].as_i64().is_some_and(|n| n > 0));
-        roll_out(&self.hub, &mut self.since, &hosted_cluster(name), nodes, behaviour.changing).await
+        roll_out(&self.hub, &mut self.since, cluster, &hosted_cluster(name), nodes, behaviour.changing).await
     }
 
     /// NodePools go first, then everything else.

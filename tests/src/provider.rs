@@ -24,6 +24,10 @@ pub const NAME: &str = "provider-testplatform";
 /// Name of the build cluster, as Prow calls it.
 pub const SITE: &str = "build01";
 
+/// How often it looks at credentials that nobody tells it of. Every cluster that a scenario leaves behind is looked at as often, so that
+/// seconds would be a load on the hub by themselves.
+const POLL: &str = "10s";
+
 /// What Konflux clusters of the testbed are called.
 const CLUSTERS: [&str; 2] = ["dev-cluster", "another-cluster"];
 
@@ -66,7 +70,7 @@ impl Provider {
                 "clusterProfiles": { "file": profiles },
             },
             "clusterClaim": {
-                "mode": "on", "credentialsNamespace": CREDENTIALS, "poll": "2s", "dwell": "1s",
+                "mode": "on", "credentialsNamespace": CREDENTIALS, "poll": POLL, "dwell": "1s",
             },
             "clusterPool": { "namespaces": [POOLS] },
             "clusters": {
@@ -77,7 +81,7 @@ impl Provider {
                     "caas": { "namespaces": [hypershift::CLUSTERS] },
                 },
                 "credentialsNamespace": CREDENTIALS,
-                "poll": "2s",
+                "poll": POLL,
             },
             "spaces": space::configuration(nest, hub)?,
             "buildClusters": { "directory": directory },

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde_json::Value;
+
 use super::objects;
 use crate::{
     cluster::{At, Cluster},
@@ -9,14 +11,20 @@ use crate::{
     player::Since,
 };
 
-/// Begins with the release that is asked for, and has brought it about `changing` later, once there are nodes for it.
+/// Begins with the release that is asked for, and has brought it about `changing` later, once there are nodes for it. `seen`: the
+/// HostedCluster as it was a moment ago.
 pub(crate) async fn roll_out(
     hub: &Cluster,
     since: &mut Since,
+    seen: &Value,
     place: &At,
     nodes: bool,
     changing: Duration,
 ) -> anyhow::Result<()> {
+    let newest = &seen["status"]["version"]["history"][0];
+    if newest["state"] == "Completed" && newest["image"] == seen["spec"]["release"]["image"] {
+        return Ok(());
+    }
     let Some(mut cluster) = hub.get(place).await? else { return Ok(()) };
     let image = text(&cluster, "/spec/release/image").to_owned();
     let newest = &cluster["status"]["version"]["history"][0];

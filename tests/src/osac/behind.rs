@@ -22,7 +22,7 @@ impl Played {
             self.hub.merge_status(&place, &status).await?;
         }
         let nodes = self.staff(name, &cluster).await?;
-        roll_out(&self.hub, &mut self.since, &place, nodes, JOB).await?;
+        roll_out(&self.hub, &mut self.since, &cluster, &place, nodes, JOB).await?;
         // What it says of that it says for ever.
         if !has(order, "ControlPlaneAvailable", "True", "") {
             return self.say(order, json!({}), &COURSE).await;

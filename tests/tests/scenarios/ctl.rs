@@ -176,7 +176,7 @@ pub async fn ctl_whole_life(tenant: &Tenant<'_>) -> anyhow::Result<()> {
         .output()?;
     ensure!(server.stdout == b"https://api.made.example:6443", "{server:?}");
 
-    owner.run(&format!("extend {name} --by 30m")).await?.is(0, "ends in 1h29m")?;
+    owner.run(&format!("extend {name} --by 30m")).await?.is(0, "ends in 1h2")?;
     // What is set since is not set back by who applies the same again.
     owner.run(&format!("up {file}")).await?.is(1, ".spec.lifetime")?.is(1, "--force-conflicts")?;
     owner.run(&format!("up {file} --force-conflicts")).await?.is(0, "is ready after")?;

@@ -78,7 +78,8 @@ async fn until_refused(kubeconfig: &str) -> anyhow::Result<()> {
 
 /// Out of a pool. Until the cluster answers nothing is given, and the admin's credentials stay where Hive has them.
 pub async fn hive_service_account_mode(tenant: &Tenant<'_>) -> anyhow::Result<()> {
-    let delivered = ControlPlane::start(&format!("delivered-to-{}", tenant.name), &Binaries::ensure()?).await?;
+    let delivered =
+        ControlPlane::start(&format!("delivered-to-{}", tenant.name), &Binaries::ensure()?).await?;
     let (kubeconfig, signature) = admin(&delivered).await?;
     let canary = Canary::of(signature, unique())?;
     tenant.ask(&wish(0)).await?;
@@ -93,15 +94,18 @@ pub async fn hive_service_account_mode(tenant: &Tenant<'_>) -> anyhow::Result<()
     tenant.until_condition("CredentialsPublished", "True", "PublishedWithoutPassword").await?;
     let source = at(SECRET, &cluster, "0-admin-kubeconfig");
     let its = ["kubeconfig", "raw-kubeconfig"].map(|key| Place::secret("hub", &source, key)).to_vec();
-    canary.lies_in(tenant, "ready", &[(KUBECONFIG, its)]).await?;
+    let with_hive = [(KUBECONFIG, its)];
+    canary.lies_in(tenant, "ready", &with_hive).await?;
     crate::hive::ended(tenant, &claimed, &cluster).await?;
     until_refused(&first).await?;
-    canary.lies_in(tenant, "torn down", &[]).await.map(drop)
+    // Hive leaves the namespace of a cluster that is gone, and what is in it, to whoever made it.
+    canary.lies_in(tenant, "torn down", &with_hive).await.map(drop)
 }
 
 /// By a template.
 pub async fn hypershift_service_account_mode(tenant: &Tenant<'_>) -> anyhow::Result<()> {
-    let delivered = ControlPlane::start(&format!("delivered-to-{}", tenant.name), &Binaries::ensure()?).await?;
+    let delivered =
+        ControlPlane::start(&format!("delivered-to-{}", tenant.name), &Binaries::ensure()?).await?;
     let (kubeconfig, _) = admin(&delivered).await?;
     tenant.ask(&wish(0)).await?;
     tenant.until_condition("ControlPlaneAvailable", "True", "").await?;
