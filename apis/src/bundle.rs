@@ -21,6 +21,9 @@ pub const LABEL: &str = "testplatform.ci.openshift.org/bundles";
 pub const ORDER: &str = "order";
 /// Annotation on the ConfigMap: the [`Report`], JSON. Written by the provider.
 pub const REPORT: &str = "testplatform.ci.openshift.org/bundles-report";
+/// Annotation on the ConfigMap: uid of the cluster's object in whose cluster the work was begun. Written by the provider together with the first
+/// [`Report`]; nothing is done in the cluster of another one of the name.
+pub const CLUSTER: &str = "testplatform.ci.openshift.org/bundles-cluster";
 /// Finalizer on the ConfigMap: something is to be done in the cluster before it goes. Only the provider adds it, and only while there is.
 pub const FINALIZER: &str = "testplatform.ci.openshift.org/bundles";
 /// How long a bundle may take that does not say.

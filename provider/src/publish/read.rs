@@ -143,7 +143,7 @@ impl Reader<'_> {
     }
 
     /// A call whose answer is secret.
-    async fn secret(
+    pub async fn secret(
         &self,
         call: impl Future<Output = kube::Result<Option<Secret>>>,
     ) -> Result<Option<Secret>, Error> {
