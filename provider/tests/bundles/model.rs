@@ -246,7 +246,8 @@ impl Hub {
         let played = Played { hub: self, uid: uid.clone() };
         let until = Instant::now() + Duration::from_secs(60);
         let looked = carry_out(list.of(order), from, &played, until).await;
-        self.look = std::mem::take(&mut *self.calls());
+        let calls = std::mem::take(&mut *self.calls());
+        self.look = calls;
         looked
     }
 
