@@ -184,6 +184,7 @@ impl Bench {
         self.not_again().await.context("applied is applied")?;
         self.held().await.context("held before it goes")?;
         self.too_late().await.context("not ready in time")?;
+        self.refused_kubeconfig().await.context("a kubeconfig that is refused")?;
         self.of_another().await.context("credentials of another cluster")?;
         self.by_its_admin().await.context("where a ServiceAccount is published")?;
         self.bad_orders().await.context("bad orders")?;
@@ -233,16 +234,24 @@ impl Bench {
         });
         let after = json!([
             bundle("kinds", "2m", &[(definition(WIDGET)?, Some(established))]),
-            bundle("widgets", "2m", &[(role("widgets"), None), (widget, Some("object.status.phase == 'Ready'"))]),
+            bundle(
+                "widgets",
+                "2m",
+                &[(role("widgets"), None), (widget, Some("object.status.phase == 'Ready'"))]
+            ),
             bundle("last", "2m", &[(map("last"), None)]),
         ]);
         let before = json!([bundle("bye", "2m", &[(map("bye"), Some(DONE))])]);
         self.ask("one", after, before).await?;
         tokio::time::sleep(NOTICED).await;
         let unborn = hub.get(&order_of("one")).await?.context("the order")?;
-        ensure!(told(&unborn).is_null() && unborn["metadata"]["finalizers"].is_null(), "begun before it was made");
+        ensure!(
+            told(&unborn).is_null() && unborn["metadata"]["finalizers"].is_null(),
+            "begun before it was made"
+        );
         self.make("one", None).await?;
-        let waits = |map: &Value| told(map)["bundle"] == "postInstall/widgets" && told(map)["reason"] == "NotReady";
+        let waits =
+            |map: &Value| told(map)["bundle"] == "postInstall/widgets" && told(map)["reason"] == "NotReady";
         let map = hub.until_is(&order_of("one"), SOON, "waiting for the widget", waits).await?;
         ensure!(told(&map)["object"] == "Widget default/w" && told(&map)["state"] == "Running", "{map}");
         ensure!(map["metadata"]["finalizers"] == json!([FINALIZER]), "{map}");
@@ -280,7 +289,10 @@ impl Bench {
         hub.until_is(&order_of("one"), SOON, "told", is("BeforeDeletion")).await?;
         tokio::time::sleep(NOTICED).await;
         let map = hub.get(&order_of("one")).await?.context("it was let go too early")?;
-        ensure!(told(&map)["bundle"] == "preDelete/bye" && told(&map)["object"] == "ConfigMap default/bye", "{map}");
+        ensure!(
+            told(&map)["bundle"] == "preDelete/bye" && told(&map)["object"] == "ConfigMap default/bye",
+            "{map}"
+        );
         there.merge(&bye, &done()).await?;
         hub.until_gone(&order_of("one"), SOON).await?;
         hub.delete(&cluster("one")).await
@@ -294,13 +306,49 @@ impl Bench {
         self.make("two", None).await?;
         let failed = hub.until_is(&order_of("two"), SOON, "failed", is("SetupFailed")).await?;
         let report = told(&failed);
-        ensure!(report["bundle"] == "postInstall/slow" && report["object"] == "ConfigMap default/slow", "{report}");
+        ensure!(
+            report["bundle"] == "postInstall/slow" && report["object"] == "ConfigMap default/slow",
+            "{report}"
+        );
         ensure!(report["reason"] == "NotReady" && report["message"].is_string(), "{report}");
         // Its admin can use it all the same.
         let secret = hub.get(&published("two")).await?.context("its credentials are gone")?;
-        ensure!(secret["data"]["kubeconfig"] == BASE64_STANDARD.encode(&self.admin), "something else is published");
+        ensure!(
+            secret["data"]["kubeconfig"] == BASE64_STANDARD.encode(&self.admin),
+            "something else is published"
+        );
         there.merge(&at(CONFIG_MAP, "default", "slow"), &done()).await?;
         hub.until_is(&order_of("two"), SOON, "applied after all", is("Applied")).await.map(drop)
+    }
+
+    /// What the cluster does not take never takes the place of what it takes.
+    async fn refused_kubeconfig(&self) -> anyhow::Result<()> {
+        let hub = self.hub.cluster();
+        let mut refused: Value = serde_json::from_str(&self.admin)?;
+        refused["users"][0]["user"]["token"] = "not-a-token".into();
+        source(hub, &refused.to_string()).await?;
+        let blocked = |object: &Value| {
+            let text = object["metadata"]["annotations"][ours::STATUS].as_str().unwrap_or_default();
+            serde_json::from_str::<Value>(text).unwrap_or_default()["blockingReason"].clone()
+        };
+        let says = |object: &Value| blocked(object)["reason"] == "KubeconfigRejected";
+        hub.until_is(&cluster("two"), SOON, "told that it is refused", says).await?;
+        let holds = |text: &str| {
+            let text = BASE64_STANDARD.encode(text);
+            move |secret: &Value| secret["data"]["kubeconfig"] == text.as_str()
+        };
+        tokio::time::sleep(NOTICED).await;
+        let secret = hub.get(&published("two")).await?.context("it was taken away")?;
+        ensure!(holds(&self.admin)(&secret), "it was published");
+        // The same in another form is taken.
+        let mut good: Value = serde_json::from_str(&self.admin)?;
+        good["preferences"] = json!({});
+        let good = good.to_string();
+        source(hub, &good).await?;
+        hub.until_is(&published("two"), SOON, "published", holds(&good)).await?;
+        hub.until_is(&cluster("two"), SOON, "well again", |object| blocked(object).is_null()).await?;
+        source(hub, &self.admin).await?;
+        hub.until_is(&published("two"), SOON, "as before", holds(&self.admin)).await.map(drop)
     }
 
     /// Whoever took the name: nothing is done in what is published for somebody else.
@@ -334,7 +382,10 @@ impl Bench {
         ensure!(map["metadata"]["finalizers"].is_null(), "nothing comes before the deletion");
         ensure!(there.get(&at_root(CLUSTER_ROLE, "four")).await?.is_some(), "it is not there");
         let secret = hub.get(&published("four")).await?.context("published")?;
-        ensure!(secret["data"]["kubeconfig"] != BASE64_STANDARD.encode(&self.admin), "the admin's is published");
+        ensure!(
+            secret["data"]["kubeconfig"] != BASE64_STANDARD.encode(&self.admin),
+            "the admin's is published"
+        );
         hub.delete(&order_of("four")).await?;
         hub.delete(&cluster("four")).await
     }
@@ -343,7 +394,8 @@ impl Bench {
         let (hub, there) = (self.hub.cluster(), self.delivered.cluster());
         self.make("five", None).await?;
         let nameless = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": {} });
-        let no_kind = json!({ "apiVersion": "example.org/v1", "kind": "Nothing", "metadata": { "name": "x" } });
+        let no_kind =
+            json!({ "apiVersion": "example.org/v1", "kind": "Nothing", "metadata": { "name": "x" } });
         let invalid = json!({
             "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "Not_a_Name", "namespace": "default" },
         });
@@ -360,7 +412,10 @@ impl Bench {
             hub.delete(&order_of("five")).await?;
             hub.until_gone(&order_of("five"), SOON).await?;
         }
-        ensure!(there.get(&at(CONFIG_MAP, "default", "five")).await?.is_none(), "applied by what is no expression");
+        ensure!(
+            there.get(&at(CONFIG_MAP, "default", "five")).await?.is_none(),
+            "applied by what is no expression"
+        );
         hub.create(&asked("five", "{")).await?;
         let map = hub.until_is(&order_of("five"), SOON, "told", is("SetupFailed")).await?;
         ensure!(told(&map)["reason"] == "InvalidOrder", "{map}");

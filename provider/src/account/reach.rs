@@ -9,7 +9,7 @@ use kube::{
     client::Body,
     config::{KubeConfigOptions, Kubeconfig},
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::admin::{AdminKubeconfig, Parts};
@@ -61,6 +61,15 @@ pub(super) async fn client(parts: &Parts) -> Result<Client, Unusable> {
     let trust = if bundle { Trust::Bundle } else { Trust::Kubeconfig };
     vouched(&config, trust).map_err(|_| Unusable("has no certificate-authority-data"))?;
     Client::try_from(config).map_err(|_| NOT)
+}
+
+/// Whether a cluster says that it does not know whoever has this kubeconfig.
+pub(crate) async fn refuses(admin: &AdminKubeconfig, patience: Duration) -> bool {
+    const PATH: &str = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
+    let review = json!({ "apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview" });
+    let Ok(client) = open(admin).await else { return false };
+    let answer = send(&client, "POST", PATH, ("application/json", &review), patience).await;
+    answer.is_ok_and(|answer| answer.code == StatusCode::UNAUTHORIZED)
 }
 
 /// A call. Null is sent as nothing.

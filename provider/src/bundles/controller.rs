@@ -42,7 +42,7 @@ use crate::{
 /// How many looks at once: those that wait for a cluster keep nobody waiting for another.
 const AT_ONCE: usize = 16;
 /// How long a look in a cluster may go on beginning calls.
-const LOOK: Duration = Duration::from_secs(60);
+const LOOK: Duration = Duration::from_mins(1);
 /// When a look failed.
 const RETRY: Duration = Duration::from_secs(5);
 

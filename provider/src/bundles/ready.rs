@@ -146,9 +146,8 @@ pub fn judge(expression: &str, object: &Value) -> Verdict {
         Ok(Ok(Cel::Bool(true))) => Verdict::Ready,
         Ok(Ok(Cel::Bool(false))) => FALSE,
         // What is not there, and so nothing, is not ready yet.
-        Ok(Ok(Cel::Null)) => ABSENT,
+        Ok(Ok(Cel::Null) | Err(ExecutionError::NoSuchKey(_) | ExecutionError::IndexOutOfBounds(_))) => ABSENT,
         Ok(Ok(_)) => NO_BOOL,
-        Ok(Err(ExecutionError::NoSuchKey(_) | ExecutionError::IndexOutOfBounds(_))) => ABSENT,
         Ok(Err(ExecutionError::UndeclaredReference(_) | ExecutionError::InvalidArgumentCount { .. })) => {
             UNKNOWN
         }

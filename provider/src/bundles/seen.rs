@@ -62,7 +62,7 @@ pub struct Seen {
 
 impl Seen {
     /// Nothing yet, in these namespaces.
-    pub(super) fn new(namespaces: &BTreeSet<String>) -> Self {
+    pub fn new(namespaces: &BTreeSet<String>) -> Self {
         let watches = namespaces.iter().map(|_| Health::new("bundles"));
         let health = [Health::new("bundles-secrets")].into_iter().chain(watches).collect();
         Self { orders: Mutex::default(), health }

@@ -79,7 +79,8 @@ impl Observer {
             let owner = owner(self.kind.backend(), &object);
             let mut published = world.published.clone();
             reader.verify(&owner, announced, &found.source, &mut published).await?;
-            world = World { source: found.source, lacks: found.lacks, published, ..world };
+            let source = reader.tried(found.source, &published).await;
+            world = World { source, lacks: found.lacks, published, ..world };
         }
         Ok(Some((object, world)))
     }

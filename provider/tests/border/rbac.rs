@@ -233,10 +233,10 @@ fn bundles_take_little() {
         roles.iter().map(|role| role["metadata"]["namespace"].as_str().unwrap()).collect();
     assert_eq!((places, more.len()), (vec!["clusters", "more"], 4), "a Role and its binding in each");
     for role in roles {
-        let rules = serde_json::json!([
+        let little = serde_json::json!([
             { "apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list", "watch", "patch"] }
         ]);
-        assert_eq!((&role["kind"], &role["rules"]), (&"Role".into(), &rules));
+        assert_eq!((&role["kind"], &role["rules"]), (&"Role".into(), &little));
     }
 }
 

@@ -244,7 +244,7 @@ impl Hub {
         let Here::Open { uid, .. } = here else { panic!("applied where nothing was confirmed") };
         let order: &Order = map.order.as_ref().unwrap();
         let played = Played { hub: self, uid: uid.clone() };
-        let until = Instant::now() + Duration::from_secs(60);
+        let until = Instant::now() + Duration::from_mins(1);
         let looked = carry_out(list.of(order), from, &played, until).await;
         let calls = std::mem::take(&mut *self.calls());
         self.look = calls;
