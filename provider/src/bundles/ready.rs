@@ -148,9 +148,11 @@ pub fn judge(expression: &str, object: &Value) -> Verdict {
         // What is not there, and so nothing, is not ready yet.
         Ok(Ok(Cel::Null) | Err(ExecutionError::NoSuchKey(_) | ExecutionError::IndexOutOfBounds(_))) => ABSENT,
         Ok(Ok(_)) => NO_BOOL,
-        Ok(Err(ExecutionError::UndeclaredReference(_) | ExecutionError::InvalidArgumentCount { .. })) => {
-            UNKNOWN
-        }
+        Ok(Err(
+            ExecutionError::UndeclaredReference(_)
+            | ExecutionError::InvalidArgumentCount { .. }
+            | ExecutionError::MissingArgumentOrTarget,
+        )) => UNKNOWN,
         Ok(Err(_)) | Err(_) => OTHERWISE,
     }
 }

@@ -86,11 +86,10 @@ pub fn compare(source: &Source, published: &Published, now: Timestamp) -> Option
         (Source::Complete(_) | Source::Refused(_) | Source::Account(_), Published::Foreign(whose)) => {
             Verdict::Leave(Blocked::OwnershipMismatch, whose.clone())
         }
-        (Source::Complete(found), Published::Ours { source_revision: Some(made_from), .. })
-            if *made_from == found.source_revision =>
-        {
-            Verdict::InSync
-        }
+        (
+            Source::Complete(found) | Source::Refused(found),
+            Published::Ours { source_revision: Some(made_from), .. },
+        ) if *made_from == found.source_revision => Verdict::InSync,
         (Source::Complete(found), Published::Ours { .. } | Published::Absent) => {
             Verdict::Publish(found.clone())
         }
