@@ -4,6 +4,7 @@
 //! **Invariant:** no I/O, no clock, no Kubernetes client. Whatever a tenant writes, reading it here never panics.
 
 pub mod account;
+pub mod bundle;
 pub mod byoc;
 pub mod catalogue;
 pub mod ci_operator;

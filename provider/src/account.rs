@@ -16,6 +16,7 @@ pub mod admin;
 mod client;
 pub mod mint;
 pub mod next;
+pub(crate) mod reach;
 pub mod stamp;
 
 use std::time::Duration;

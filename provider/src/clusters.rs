@@ -15,6 +15,6 @@ mod feed;
 pub mod kind;
 pub mod next;
 pub mod object;
-mod observe;
+pub(crate) mod observe;
 mod pass;
 pub mod world;

@@ -5,6 +5,7 @@
 
 pub mod account;
 pub mod build_clusters;
+pub mod bundles;
 pub mod caches;
 pub mod carry;
 pub mod claims;

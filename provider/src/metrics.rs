@@ -1,6 +1,7 @@
 //! What is counted: the metrics of the upstream controller under their names, and our own.
 
 mod bounded;
+pub mod bundles;
 pub mod carries;
 mod claims;
 pub mod cleanups;
@@ -23,8 +24,8 @@ use prometheus_client::{
 };
 
 use self::{
-    carries::Carries, claims::Claims, cleanups::Cleanups, clusters::Clusters, hub::Hub, jobs::Jobs,
-    pools::Pools, spaces::Spaces,
+    bundles::Bundles, carries::Carries, claims::Claims, cleanups::Cleanups, clusters::Clusters, hub::Hub,
+    jobs::Jobs, pools::Pools, spaces::Spaces,
 };
 use crate::{controller::queue::Queue, watch::Health};
 
@@ -34,7 +35,10 @@ const SECONDS: [f64; 9] = [0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0, 120.0];
 const MOST: usize = 100;
 
 /// Every metric by the name under which Prometheus has it, for rules and panels; histograms without `_bucket`, `_sum` and `_count`.
-pub const EXPORTED: [&str; 31] = [
+pub const EXPORTED: [&str; 34] = [
+    "bundle_duration_seconds",
+    "bundles_count",
+    "bundles_outcomes_total",
     "carry_count",
     "carry_failures_total",
     "carry_looks_total",
@@ -105,6 +109,7 @@ struct Inner {
     spaces: Spaces,
     carries: Carries,
     cleanups: Cleanups,
+    bundles: Bundles,
     registry: Registry,
 }
 
@@ -127,6 +132,7 @@ impl Default for Metrics {
         let spaces = Spaces::default();
         let carries = Carries::default();
         let cleanups = Cleanups::default();
+        let bundles = Bundles::default();
 
         jobs.register(&mut registry);
         claims.register(&mut registry);
@@ -136,6 +142,7 @@ impl Default for Metrics {
         spaces.register(&mut registry);
         carries.register(&mut registry);
         cleanups.register(&mut registry);
+        bundles.register(&mut registry);
         registry.register("provider_action_errors", "Actions and reads that failed", failures.clone());
         registry.register_with_unit(
             "provider_queue_wait",
@@ -185,6 +192,7 @@ impl Default for Metrics {
             spaces,
             carries,
             cleanups,
+            bundles,
             registry,
         }))
     }
@@ -199,6 +207,7 @@ impl Metrics {
         self.refresh_clusters();
         self.refresh_spaces();
         self.refresh_carries();
+        self.refresh_bundles();
         let mut out = String::new();
         text::encode(&mut out, &self.0.registry)?;
         Ok(out)
@@ -244,7 +253,7 @@ mod tests {
     use jiff::Timestamp;
     use testplatform_apis::hub::Facts;
 
-    use super::{carries::Carrying, cleanups::Teardown, *};
+    use super::{bundles::Outcome, carries::Carrying, cleanups::Teardown, *};
     use crate::{
         carry::seen::Standing as Carry,
         cluster_pool::seen::{Looked, Seen, State},
@@ -285,6 +294,11 @@ mod tests {
         metrics.carried_secret(Carrying::Written);
         metrics.begin_cleanups();
         metrics.decided_teardown(Teardown::Told);
+        let bundles = Arc::new(crate::bundles::seen::Seen::new(&BTreeSet::from(["clusters".to_owned()])));
+        metrics.attach_bundles(&bundles);
+        bundles.saw("clusters/one-bundles", Some(crate::bundles::seen::Standing::Applied));
+        metrics.bundles_came_to(Outcome::GivenUp);
+        metrics.bundle_took(jiff::SignedDuration::from_secs(7));
         inner.queue_age.get_or_create(&queue { queue: String::new() }).set(0.0);
         set(&inner.queue_length, &queue { queue: String::new() }, 0);
         inner.watch_lag.get_or_create(&watch { watch: String::new() }).set(0.0);
@@ -299,6 +313,7 @@ mod tests {
         let plain = |name| {
             // These end like a part of a histogram and are none.
             if [
+                "bundles_count",
                 "carry_count",
                 "cluster_count",
                 "clusterclaim_count",
@@ -335,6 +350,11 @@ mod tests {
             "carry_secrets_total{action=\"written\"} 1",
             "carry_secrets_total{action=\"removed\"} 0",
             "carry_success_timestamp_seconds{} 0.0",
+            "bundles_count{state=\"applied\"} 1",
+            "bundles_count{state=\"before_deletion\"} 0",
+            "bundles_outcomes_total{outcome=\"given_up\"} 1",
+            "bundles_outcomes_total{outcome=\"failed\"} 0",
+            "bundle_duration_seconds_bucket{le=\"15.0\"} 1",
             "cleanup_teardowns_total{outcome=\"told\"} 1",
             "cleanup_teardowns_total{outcome=\"held\"} 0",
         ] {

@@ -6,6 +6,8 @@ mod clusters;
 mod grants;
 mod spaces;
 
+use std::collections::BTreeSet;
+
 use testplatform_apis::template::Backend;
 
 pub use carry::{CARRY_GRANTS, ON_HUB as CARRIER_ON_HUB};
@@ -43,6 +45,8 @@ pub enum Place {
     ClustersWatched(Backend),
     /// In each namespace of those.
     ClustersServed(Backend),
+    /// In each namespace of clusters in which bundles are applied.
+    Bundles,
     /// In HyperShift's own namespace.
     HyperShift,
     /// In each namespace of an inventory of hosts.
@@ -140,6 +144,13 @@ pub fn hub(config: &Config, account: &ServiceAccount) -> String {
         for namespace in &of.namespaces {
             parts.push(role(&suffix, Place::ClustersServed(*backend), namespace));
         }
+    }
+    let of_bundles: BTreeSet<&String> = match config.clusters.bundles {
+        Switch::On => config.clusters.backends.values().flat_map(|of| &of.namespaces).collect(),
+        Switch::Off => BTreeSet::new(),
+    };
+    for namespace in of_bundles {
+        parts.push(role("-bundles", Place::Bundles, namespace));
     }
     if templated {
         parts.push(role("-clusters", Place::Credentials, &config.clusters.credentials_namespace));

@@ -269,6 +269,10 @@ fn the_schema_accepts_what_is_accepted_and_nothing_unknown() {
     "carry: { poll: 1s }\n",
     "provider.yaml:1:16: carry.poll: must be at least 10s: each look reads every Secret of every claim"
 )]
+#[case::bundles_of_no_cluster(
+    "clusters: { bundles: 'on' }\n",
+    "provider.yaml:1:1: clusters.backends: is missing: bundles are applied where credentials are published"
+)]
 #[case::cleanup_flavours(
     "cleanup: { mode: 'on', flavours: [] }\n",
     "provider.yaml:1:34: cleanup.flavours: is empty: name claims, testClusters or both"

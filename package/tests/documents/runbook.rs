@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use provider_testplatform::{
     cluster_claim::reason,
     ephemeral_cluster::{conditions, told},
+    metrics::bundles,
 };
 use testplatform_apis::{condition, foreign::ephemeral_cluster::TERMINAL_CREATE_REASONS, hive_status, hub};
 use testplatform_package::install::alerts::{Alert, HUB, KONFLUX};
@@ -25,7 +26,7 @@ const READERS: [&str; 4] = [
 /// The heading of which each section below is what somebody is called for.
 const CALLS: &str = "Alerts";
 /// Enums of words that are no reasons.
-const OTHERS: [(&str, &str); 16] = [
+const OTHERS: [(&str, &str); 17] = [
     ("apis/src/byoc.rs", "Fate"),
     ("apis/src/condition.rs", "ConditionType"),
     ("apis/src/condition/template.rs", "TemplateConditionType"),
@@ -39,6 +40,7 @@ const OTHERS: [(&str, &str); 16] = [
     ("function/src/ctl/exit.rs", "Exit"),
     ("provider/src/cluster_pool/seen.rs", "State"),
     ("provider/src/account/next.rs", "Thing"),
+    ("provider/src/bundles/seen.rs", "Standing"),
     ("provider/src/carry/seen.rs", "Standing"),
     ("provider/src/metrics/cleanups.rs", "Teardown"),
     ("provider/src/spaces/seen.rs", "Standing"),
@@ -88,6 +90,7 @@ fn known() -> Vec<Reasons> {
         "provider/src/cluster_claim/reason.rs": reason::Reason;
         "provider/src/ephemeral_cluster/conditions.rs": conditions::Reason;
         "provider/src/ephemeral_cluster/told.rs": told::Told;
+        "provider/src/metrics/bundles.rs": bundles::Outcome;
     }
 }
 

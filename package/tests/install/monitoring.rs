@@ -6,7 +6,7 @@ use promql_parser::{
     label::MatchOp,
     parser::{self, Expr, VectorSelector},
 };
-use provider_testplatform::carry::seen::Standing;
+use provider_testplatform::{bundles, carry::seen::Standing};
 use serde_json::Value;
 use testplatform_apis::condition::{ClusterReady, ConditionType, Remote, Request};
 use testplatform_package::install::{
@@ -77,6 +77,14 @@ fn the_guide_has_the_metrics_beside_the_claims() {
     let exported = provider_testplatform::metrics::EXPORTED;
     for name in exported.iter().filter(|name| name.starts_with("carry_") || name.starts_with("cleanup_")) {
         assert!(rows.iter().any(|row| row.starts_with(&format!("| `{name}"))), "{name} has no row");
+    }
+    let of_bundles: Vec<&str> = guide.lines().filter(|line| line.starts_with("| `bundle")).collect();
+    for name in exported.iter().filter(|name| name.starts_with("bundle")) {
+        assert!(of_bundles.iter().any(|row| row.starts_with(&format!("| `{name}"))), "{name} has no row");
+    }
+    let count = of_bundles.iter().find(|row| row.starts_with("| `bundles_count{")).unwrap();
+    for standing in bundles::seen::Standing::ALL {
+        assert!(count.contains(&format!("`{}`", standing.as_str())), "{standing:?} is not in: {count}");
     }
     let count = rows.iter().find(|row| row.starts_with("| `carry_count{")).unwrap();
     for standing in Standing::ALL {

@@ -2,12 +2,9 @@
 
 use std::time::Duration;
 
-use http::{Request, StatusCode};
+use http::StatusCode;
 use k8s_openapi::{api::core::v1::Secret, apimachinery::pkg::apis::meta::v1::ObjectMeta};
-use kube::{
-    Api, Client, Config, Error as Kube,
-    config::{KubeConfigOptions, Kubeconfig},
-};
+use kube::{Api, Client};
 use serde_json::{Value, json};
 use testplatform_apis::account::Wish;
 use tokio::time::{sleep, timeout};
@@ -16,14 +13,11 @@ use super::{
     LIFETIME, NAMESPACE, account_name,
     admin::{AdminKubeconfig, Parts, kubeconfig},
     mint::{Delivered, Token, Trouble},
-    next::{Answer, Found, Seen, Thing},
+    next::{Answer as Said, Found, Seen, Thing},
+    reach::{self, Answer, Unusable, send},
     stamp::Stamp,
 };
-use crate::{
-    build_clusters::{Trust, limit, vouched},
-    caches::source_revision,
-    redacted::Redacted,
-};
+use crate::{caches::source_revision, redacted::Redacted};
 
 /// How long one call may take.
 const CALL: Duration = Duration::from_secs(5);
@@ -47,38 +41,26 @@ pub(super) fn open(admin: &AdminKubeconfig, uid: &str, wish: &Wish) -> Result<Op
     Ok(Opened { parts, account: account_name(uid), role: wish.cluster_role.clone() })
 }
 
-async fn client(kubeconfig: Value) -> Result<Client, Trouble> {
-    let unusable = |_| Trouble::Unusable("cannot be used");
-    let read: Kubeconfig =
-        serde_json::from_value(kubeconfig).map_err(|_| Trouble::Unusable("cannot be used"))?;
-    let config = Config::from_custom_kubeconfig(read, &KubeConfigOptions::default()).await;
-    let mut config = config.map_err(unusable)?;
-    limit(&mut config);
-    let bundle = std::env::var_os("SSL_CERT_FILE").is_some();
-    let trust = if bundle { Trust::Bundle } else { Trust::Kubeconfig };
-    vouched(&config, trust).map_err(|_| Trouble::Unusable("has no certificate-authority-data"))?;
-    Client::try_from(config).map_err(|_| Trouble::Unusable("cannot be used"))
+async fn client(parts: &Parts) -> Result<Client, Trouble> {
+    reach::client(parts).await.map_err(|Unusable(why)| Trouble::Unusable(why))
 }
 
 /// A call. None: what it is about is not there (404), or is there already (409).
 async fn call(client: &Client, verb: &str, path: &str, body: &Value) -> Result<Option<Value>, Trouble> {
-    let bytes = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
-    let request = Request::builder().method(verb).uri(path).header("content-type", "application/json");
-    let request = request.body(bytes).map_err(|_| Trouble::Unusable("cannot be used"))?;
-    match timeout(CALL, client.request::<Value>(request)).await {
-        Ok(Ok(answer)) => Ok(Some(answer)),
-        Ok(Err(Kube::Api(status))) => match StatusCode::from_u16(status.code) {
-            Ok(StatusCode::NOT_FOUND | StatusCode::CONFLICT) => Ok(None),
-            Ok(StatusCode::UNAUTHORIZED) => Err(Trouble::AdminUnknown),
-            _ => Err(Trouble::Answered(status.code)),
-        },
-        Ok(Err(_)) | Err(_) => Err(Trouble::Unreachable),
+    let answer = send(client, verb, path, ("application/json", body), CALL).await;
+    let Answer { code, body } = answer.map_err(|_| Trouble::Unreachable)?;
+    match code {
+        StatusCode::NOT_FOUND | StatusCode::CONFLICT => Ok(None),
+        StatusCode::UNAUTHORIZED => Err(Trouble::AdminUnknown),
+        code if code.is_success() && !body.is_null() => Ok(Some(body)),
+        code if code.is_success() => Err(Trouble::Unreachable),
+        code => Err(Trouble::Answered(code.as_u16())),
     }
 }
 
 impl Opened {
     async fn client(&self) -> Result<Client, Trouble> {
-        client(self.parts.value()).await
+        client(&self.parts).await
     }
 
     /// Where a thing is, its name, and what of it must be so.
@@ -170,10 +152,10 @@ impl Delivered for Opened {
         Ok(Token { token: Redacted(token.to_owned()), expires })
     }
 
-    async fn verify(&self, token: &Token) -> Result<Answer, Trouble> {
+    async fn verify(&self, token: &Token) -> Result<Said, Trouble> {
         let text = kubeconfig(&self.parts.address, &self.account, &token.token.0);
         let own = Parts::of(text.as_bytes()).map_err(Trouble::Unusable)?;
-        let client = client(own.value()).await?;
+        let client = client(&own).await?;
         let review = json!({
             "apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview",
             "spec": { "resourceAttributes": {
@@ -183,13 +165,13 @@ impl Delivered for Opened {
         for _ in 0..TRIES {
             let path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
             match call(&client, "POST", path, &review).await {
-                Ok(Some(answer)) if answer["status"]["allowed"] == true => return Ok(Answer::Taken),
+                Ok(Some(answer)) if answer["status"]["allowed"] == true => return Ok(Said::Taken),
                 Ok(_) | Err(Trouble::Answered(403)) => sleep(BETWEEN).await,
-                Err(Trouble::AdminUnknown) => return Ok(Answer::Unknown),
+                Err(Trouble::AdminUnknown) => return Ok(Said::Unknown),
                 Err(other) => return Err(other),
             }
         }
-        Ok(Answer::NoRights)
+        Ok(Said::NoRights)
     }
 }
 
@@ -213,7 +195,7 @@ pub(crate) async fn revoke(
         let uid = uid_of(&secret.metadata).filter(|uid| is_uid(uid))?;
         let config = secret.data?.remove(testplatform_apis::names::keys::KUBECONFIG)?;
         let parts = Parts::of(&config.0).ok()?;
-        let client = client(parts.value()).await.ok()?;
+        let client = client(&parts).await.ok()?;
         let path = format!("/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{}", account_name(&uid));
         Some(call(&client, "DELETE", &path, &Value::Null).await)
     };

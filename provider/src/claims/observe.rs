@@ -111,7 +111,7 @@ impl Observer {
         let source = source.unwrap_or_else(|(reason, message)| Source::Blocked(reason, message));
         let announced = claim.annotation(ours::CREDENTIALS_REVISION);
         reader.verify(&claim.owner(), announced, &source, published).await?;
-        Ok(source)
+        Ok(reader.tried(source, published).await)
     }
 
     /// Any other call.

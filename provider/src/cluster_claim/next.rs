@@ -14,7 +14,7 @@
 //! - Once published they stay, however the cluster's power state flaps, until the claim or the cluster ends.
 //! - The claim itself is never changed but for annotations of ours, and nobody is let in anywhere.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use testplatform_apis::{
     foreign::{
         cluster_claim::conditions,
@@ -36,9 +36,12 @@ use super::{
 };
 use crate::{
     ephemeral_cluster::credentials::Published,
-    publish::{Verdict, compare, follow},
+    publish::{Source, Verdict, compare, follow},
     step::{Event, Requeue},
 };
+
+/// How soon a cluster is asked again whether it takes a kubeconfig that it has refused.
+const SOON: SignedDuration = SignedDuration::from_secs(30);
 
 /// What is to be done about a ClusterClaim now.
 pub fn next(claim: &ClusterClaim, world: &World, now: Timestamp) -> Step {
@@ -61,6 +64,10 @@ pub fn next(claim: &ClusterClaim, world: &World, now: Timestamp) -> Step {
     let noted = pass.failure(ownership, now);
     if told {
         pass.notes(status, noted);
+    }
+    // An API server may learn of its kubeconfig later than whoever made it.
+    if matches!(world.source, Source::Refused(_)) {
+        pass.within(Requeue::after(SOON));
     }
     // Last: what cannot be started again is none the less told of.
     pass.resume(ownership, now);

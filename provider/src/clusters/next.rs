@@ -165,7 +165,9 @@ fn judge(
         return leave(Blocked::MetadataMissing, why);
     }
     let unread = || Verdict::Leave(Blocked::NotRunning, "it was not looked at".to_owned());
-    (compare(source, &world.published, now).unwrap_or_else(unread), Requeue::OnChange)
+    // An API server may learn of it later than whoever made it.
+    let again = if matches!(source, Source::Refused(_)) { soon } else { Requeue::OnChange };
+    (compare(source, &world.published, now).unwrap_or_else(unread), again)
 }
 
 /// The credentials as far as they count, and until when: while a password is waited for, they are not complete.

@@ -79,7 +79,8 @@ impl Observer {
             let owner = owner(self.kind.backend(), &object);
             let mut published = world.published.clone();
             reader.verify(&owner, announced, &found.source, &mut published).await?;
-            world = World { source: found.source, lacks: found.lacks, published, ..world };
+            let source = reader.tried(found.source, &published).await;
+            world = World { source, lacks: found.lacks, published, ..world };
         }
         Ok(Some((object, world)))
     }
@@ -186,11 +187,11 @@ fn unseen(kind: &dyn Kind, object: &Cluster) -> Holder {
 }
 
 /// A kind, as a hub serves it.
-pub(super) fn resource(kind: hub::Kind, version: &str) -> ApiResource {
+pub(crate) fn resource(kind: hub::Kind, version: &str) -> ApiResource {
     ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(kind.group, version, kind.kind), kind.plural)
 }
 
 /// Objects of a kind in a namespace.
-pub(super) fn api(client: &Client, namespace: &str, resource: &ApiResource) -> Api<Cluster> {
+pub(crate) fn api(client: &Client, namespace: &str, resource: &ApiResource) -> Api<Cluster> {
     Api::namespaced_with(client.clone(), namespace, resource)
 }

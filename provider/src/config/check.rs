@@ -149,6 +149,9 @@ impl Found {
         if section.poll < SHORTEST_POLL {
             self.add("clusters.poll", "must be at least 1s, such as 10m: each cluster takes a few calls");
         }
+        if section.applies_bundles() && !section.is_on() {
+            self.add("clusters.backends", "is missing: bundles are applied where credentials are published");
+        }
         for (backend, of) in &section.backends {
             let path = format!("clusters.backends.{backend}.namespaces");
             if of.namespaces.is_empty() {

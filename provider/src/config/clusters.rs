@@ -6,6 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use testplatform_apis::{duration::GoDuration, template::Backend};
 
+use super::Switch;
+
 /// What is done about the clusters that claims with `template` have become.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
@@ -18,6 +20,8 @@ pub struct Clusters {
     pub credentials_namespace: String,
     /// How often the credentials of each cluster are read again although nothing happened: nobody lets us watch them.
     pub poll: GoDuration,
+    /// Whether bundles of templates are applied in these clusters once their credentials are published, and before they are deleted.
+    pub bundles: Switch,
 }
 
 /// The clusters of a backend.
@@ -34,6 +38,11 @@ impl Clusters {
     pub fn is_on(&self) -> bool {
         !self.backends.is_empty()
     }
+
+    /// Whether bundles are applied.
+    pub fn applies_bundles(&self) -> bool {
+        self.bundles == Switch::On
+    }
 }
 
 impl Default for Clusters {
@@ -42,6 +51,7 @@ impl Default for Clusters {
             backends: BTreeMap::new(),
             credentials_namespace: "testplatform-credentials".into(),
             poll: GoDuration::from_mins(10),
+            bundles: Switch::Off,
         }
     }
 }

@@ -8,10 +8,11 @@ use testplatform_apis::{
     names::{ObjectName, keys},
 };
 
-use super::{Owner, Source, Vault, kubeconfig};
+use super::{Owner, Source, Vault, kubeconfig, replaces};
 use crate::{
     account::{
         admin::AdminKubeconfig,
+        reach::refuses,
         stamp::{Stamp, digest},
     },
     caches::source_revision,
@@ -122,7 +123,7 @@ impl Reader<'_> {
         let says_so = match source {
             Source::Complete(credentials) => made_from.as_ref() == Some(&credentials.source_revision),
             Source::Account(_) => Stamp::of(published).is_some(),
-            Source::Unread | Source::Blocked(..) => false,
+            Source::Unread | Source::Blocked(..) | Source::Refused(_) => false,
         };
         // What somebody changed by hand has another resourceVersion than the one that was announced.
         let untouched = announced == Some(revision);
@@ -135,15 +136,31 @@ impl Reader<'_> {
             let same = match source {
                 Source::Complete(credentials) => stored.data.as_ref() == Some(&secret::data(credentials)),
                 Source::Account(_) => is_as_stamped(&stored),
-                Source::Unread | Source::Blocked(..) => true,
+                Source::Unread | Source::Blocked(..) | Source::Refused(_) => true,
             };
             *said = source_revision(&stored.metadata).filter(|_| same).cloned();
         }
         Ok(())
     }
 
+    /// Asks the cluster whether it takes a kubeconfig that would replace another one. Only a clear no counts: a cluster that does not answer, or
+    /// not in such words, is none the less the one that it is.
+    pub async fn tried(&self, source: Source, published: &Published) -> Source {
+        match source {
+            Source::Complete(found) if replaces(&found, published) => {
+                let admin = AdminKubeconfig::new(found.kubeconfig.0.clone());
+                if refuses(&admin, self.patience).await {
+                    Source::Refused(found)
+                } else {
+                    Source::Complete(found)
+                }
+            }
+            source => source,
+        }
+    }
+
     /// A call whose answer is secret.
-    async fn secret(
+    pub async fn secret(
         &self,
         call: impl Future<Output = kube::Result<Option<Secret>>>,
     ) -> Result<Option<Secret>, Error> {

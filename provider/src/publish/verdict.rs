@@ -26,6 +26,8 @@ pub enum Source {
     Blocked(Blocked, String),
     /// They are complete.
     Complete(Credentials),
+    /// They are complete, and the cluster does not take their kubeconfig (401), which was asked because another one is published.
+    Refused(Credentials),
     /// Not those of the cluster's admin are published, but those of a ServiceAccount that he makes.
     Account(Box<Issue>),
 }
@@ -81,16 +83,22 @@ pub fn compare(source: &Source, published: &Published, now: Timestamp) -> Option
     let verdict = match (source, published) {
         (Source::Unread, _) => return None,
         (Source::Blocked(reason, message), _) => Verdict::Leave(*reason, message.clone()),
-        (Source::Complete(_) | Source::Account(_), Published::Foreign(whose)) => {
+        (Source::Complete(_) | Source::Refused(_) | Source::Account(_), Published::Foreign(whose)) => {
             Verdict::Leave(Blocked::OwnershipMismatch, whose.clone())
         }
-        (Source::Complete(found), Published::Ours { source_revision: Some(made_from), .. })
-            if *made_from == found.source_revision =>
-        {
-            Verdict::InSync
-        }
+        (
+            Source::Complete(found) | Source::Refused(found),
+            Published::Ours { source_revision: Some(made_from), .. },
+        ) if *made_from == found.source_revision => Verdict::InSync,
         (Source::Complete(found), Published::Ours { .. } | Published::Absent) => {
             Verdict::Publish(found.clone())
+        }
+        (Source::Refused(found), Published::Absent) => Verdict::Publish(found.clone()),
+        (Source::Refused(found), Published::Ours { .. }) if !replaces(found, published) => {
+            Verdict::Publish(found.clone())
+        }
+        (Source::Refused(_), Published::Ours { .. }) => {
+            Verdict::Leave(Blocked::KubeconfigRejected, REFUSED.to_owned())
         }
         (Source::Account(issue), Published::Ours { .. } | Published::Absent) => {
             match due(published, issue.wish.generation, &issue.origin(), now) {
@@ -100,6 +108,22 @@ pub fn compare(source: &Source, published: &Published, now: Timestamp) -> Option
         }
     };
     Some(verdict)
+}
+
+const REFUSED: &str =
+    "the cluster does not take its new kubeconfig (401); the one that was published before stays";
+
+/// Whether credentials would take the place of others that were made from another kubeconfig: then the cluster is asked whether it takes theirs.
+/// What is published and was made from nothing known is no better than what comes.
+pub fn replaces(found: &Credentials, published: &Published) -> bool {
+    // The kubeconfig's state comes first, then the password's.
+    let kubeconfig = |revision: &str| revision.split(',').next().unwrap_or_default().to_owned();
+    match published {
+        Published::Ours { source_revision: Some(made_from), .. } => {
+            kubeconfig(made_from) != kubeconfig(&found.source_revision)
+        }
+        Published::Ours { source_revision: None, .. } | Published::Absent | Published::Foreign(_) => false,
+    }
 }
 
 /// What a verdict on an object's credentials comes to. `stored`: what was told of it before.
@@ -118,7 +142,7 @@ pub fn follow(
             password_available: match source {
                 Source::Complete(found) => !found.password.0.is_empty(),
                 Source::Account(_) => false,
-                Source::Unread | Source::Blocked(..) => {
+                Source::Unread | Source::Blocked(..) | Source::Refused(_) => {
                     stored.credentials.as_ref().is_some_and(|c| c.password_available)
                 }
             },

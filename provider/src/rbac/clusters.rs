@@ -22,6 +22,7 @@ pub const CLUSTER_GRANTS: &[Grant] = &[
     events(Backend::Caas),
     events(Backend::Osac),
     HOSTED,
+    BUNDLES,
 ];
 
 /// RBAC cannot let somebody watch some namespaces in one call.
@@ -74,6 +75,17 @@ const fn events(backend: Backend) -> Grant {
         why: "Transitions, for whoever watches a cluster.",
     }
 }
+
+/// What is called in the clusters themselves is theirs to allow: nothing of that is a right on the hub.
+const BUNDLES: Grant = Grant {
+    place: Place::Bundles,
+    group: "",
+    resource: "configmaps",
+    names: &[],
+    verbs: &["get", "list", "watch", "patch"],
+    proxy: true,
+    why: "What is to be set up in clusters. Annotations and one finalizer are patched, what is in them never.",
+};
 
 /// OSAC has a namespace for each cluster, and opens its Secrets to an account of its choice.
 const HOSTED: Grant = {

@@ -212,9 +212,32 @@ fn clusters_take_little() {
     assert_eq!(secrets, [("clusters", 1), ("more", 1), ("testplatform-credentials", 6)]);
     for grant in CLUSTER_GRANTS {
         let writes = grant.verbs.iter().any(|verb| !["get", "list", "watch"].contains(verb));
-        assert!(!writes || matches!(grant.place, Place::ClustersServed(_)), "{grant:?}");
+        assert!(!writes || matches!(grant.place, Place::ClustersServed(_) | Place::Bundles), "{grant:?}");
     }
+    assert!(!made.contains("configmaps"), "without bundles");
     assert!(!rbac::hub(&Config::default(), &ServiceAccount::default()).contains("hostedclusters"));
+}
+
+/// Of ConfigMaps, which have orders, annotations and a finalizer are patched, in the namespaces of clusters alone; Secrets as without.
+#[test]
+fn bundles_take_little() {
+    let text = "clusters:\n  backends:\n    hypershift: {namespaces: [clusters, more]}\n    caas: {namespaces: [clusters]}\n";
+    let made = |text: &str| rbac::hub(&Config::parse("test", text).unwrap(), &ServiceAccount::default());
+    let (without, with) = (made(text), made(&format!("{text}  bundles: 'on'\n")));
+    let read = |text: &str| serde_saphyr::from_multiple::<serde_json::Value>(text).unwrap();
+    let without = read(&without);
+    let more: Vec<serde_json::Value> =
+        read(&with).into_iter().filter(|object| !without.contains(object)).collect();
+    let roles: Vec<&serde_json::Value> = more.iter().filter(|object| object["rules"].is_array()).collect();
+    let places: Vec<&str> =
+        roles.iter().map(|role| role["metadata"]["namespace"].as_str().unwrap()).collect();
+    assert_eq!((places, more.len()), (vec!["clusters", "more"], 4), "a Role and its binding in each");
+    for role in roles {
+        let little = serde_json::json!([
+            { "apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list", "watch", "patch"] }
+        ]);
+        assert_eq!((&role["kind"], &role["rules"]), (&"Role".into(), &little));
+    }
 }
 
 /// Everywhere namespaces are watched and annotated, and tokens of one account are asked for; Secrets are reached in one namespace alone.

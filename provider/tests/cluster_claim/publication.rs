@@ -111,6 +111,7 @@ fn what_may_not_be_published_may_not_be_read(
 #[case::hibernating(published().said("ClusterRunning", "False", "Resuming").on_cluster("/status/powerState", json!("Hibernating")))]
 #[case::secret_gone(published().source(Source::Blocked(Blocked::SecretMissing, "no".into())))]
 #[case::rejected(published().source(Source::Blocked(Blocked::KubeconfigRejected, "no".into())))]
+#[case::refused(published().source(Source::Refused(credentials("2"))))]
 #[case::pool_gone({ let mut case = published(); case.pool = None; case })]
 #[case::unmarked(published().on_claim("/metadata/annotations/testplatform.ci.openshift.org~1resume", Value::Null))]
 #[case::unreadable_status(published().on_claim("/status", json!({ "conditions": 7 })))]

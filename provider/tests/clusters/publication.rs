@@ -5,8 +5,8 @@ use std::time::Duration;
 use provider_testplatform::{
     cluster_claim::reason::Reason,
     clusters::next::{self, SOON, Step, progress},
-    ephemeral_cluster::credentials::Published,
-    publish::{Action, Source},
+    ephemeral_cluster::credentials::{Credentials, Published},
+    publish::{Action, Source, replaces},
     step::Requeue,
 };
 use rstest::rstest;
@@ -147,6 +147,46 @@ fn what_changes_is_followed() {
     let mut deleted = published(HyperShift).said("Available", "False");
     deleted.published = Published::Absent;
     assert_eq!(deleted.step().actions, [Action::Publish(credentials("1"))]);
+}
+
+/// One that the cluster does not take (401) takes the place of none that it may take.
+#[test]
+fn a_kubeconfig_that_is_refused_replaces_none() {
+    let mut refused = published(HyperShift).source(Source::Refused(credentials("2")));
+    let step = refused.step();
+    assert!(!step.actions.iter().any(|action| matches!(action, Action::Publish(_) | Action::Withdraw)));
+    assert_eq!(step.requeue, Requeue::After(Duration::from_secs(30)));
+    let told = step.status.unwrap().status.blocking_reason.unwrap();
+    assert_eq!(told.reason, Blocked::KubeconfigRejected);
+    assert!(told.message.unwrap().contains("401"));
+    refused = refused.settled();
+    let ours = |of: &str| Published::Ours { revision: "17".into(), source_revision: Some(of.into()) };
+    assert!(refused.is_published() && refused.published != ours("2"));
+    assert_eq!(refused.blocked(), Some(Blocked::KubeconfigRejected));
+    let taken = refused.source(Source::Complete(credentials("2"))).settled();
+    assert_eq!((taken.published.clone(), taken.blocked()), (ours("2"), None));
+    // It was not asked of what would replace nothing.
+    let mut first = running(HyperShift);
+    first.source = Source::Refused(credentials("1"));
+    assert!(first.settled().is_published());
+}
+
+/// Only of the kubeconfig it is asked, and only if there is one that was made from another.
+#[test]
+fn a_cluster_is_asked_of_what_replaces_a_kubeconfig() {
+    let of = |revision: &str| Credentials { source_revision: revision.into(), ..credentials("1") };
+    let ours =
+        |of: Option<&str>| Published::Ours { revision: "1".into(), source_revision: of.map(Into::into) };
+    for (published, asked) in [
+        (ours(Some("ns:config@1,password@1")), true),
+        (ours(Some("ns:config@2,password@1")), false),
+        (ours(Some("ns:config@2,none")), false),
+        (ours(None), false),
+        (Published::Absent, false),
+        (Published::Foreign("x".into()), false),
+    ] {
+        assert_eq!(replaces(&of("ns:config@2,password@2"), &published), asked, "{published:?}");
+    }
 }
 
 /// Waited for, and not for long; from when it should have been there.

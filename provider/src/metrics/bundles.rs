@@ -1,0 +1,149 @@
+//! What is counted of bundles.
+
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use jiff::SignedDuration;
+use prometheus_client::{
+    encoding::EncodeLabelSet,
+    metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
+    registry::{Registry, Unit},
+};
+
+use super::{Metrics, set};
+use crate::{
+    bundles::seen::{Seen, Standing},
+    watch::Health,
+};
+
+/// From what is applied and done to what a template may ask for.
+const SECONDS: [f64; 9] = [1.0, 5.0, 15.0, 60.0, 180.0, 600.0, 1800.0, 3600.0, 7200.0];
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct At {
+    state: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Came {
+    outcome: &'static str,
+}
+
+/// What becomes of the bundles of a cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// All after the installation is there and ready.
+    Applied,
+    /// One after the installation was not ready in time.
+    Failed,
+    /// All before the deletion was done, or had not to be.
+    Released,
+    /// One before the deletion was not ready in time, and is waited for no longer.
+    GivenUp,
+}
+
+impl Outcome {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Applied, Self::Failed, Self::Released, Self::GivenUp];
+
+    /// The reason that its event has.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Applied => "BundlesApplied",
+            Self::Failed => "BundlesFailed",
+            Self::Released => "BundlesReleased",
+            Self::GivenUp => "BundlesGivenUp",
+        }
+    }
+
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Applied => "applied",
+            Self::Failed => "failed",
+            Self::Released => "released",
+            Self::GivenUp => "given_up",
+        }
+    }
+
+    /// Whether somebody should worry.
+    pub const fn is_warning(self) -> bool {
+        match self {
+            Self::Applied | Self::Released => false,
+            Self::Failed | Self::GivenUp => true,
+        }
+    }
+}
+
+/// The metrics of bundles.
+pub(super) struct Bundles {
+    count: Family<At, Gauge>,
+    outcomes: Family<Came, Counter>,
+    durations: Histogram,
+    /// What gauges are read from when somebody asks.
+    source: Mutex<Weak<Seen>>,
+}
+
+impl Default for Bundles {
+    fn default() -> Self {
+        Self {
+            count: Family::default(),
+            outcomes: Family::default(),
+            durations: Histogram::new(SECONDS),
+            source: Mutex::default(),
+        }
+    }
+}
+
+impl Bundles {
+    /// Registers them.
+    pub(super) fn register(&self, registry: &mut Registry) {
+        registry.register("bundles_count", "Clusters with bundles, by how those stand", self.count.clone());
+        registry.register(
+            "bundles_outcomes",
+            "Clusters whose bundles came to something, by what",
+            self.outcomes.clone(),
+        );
+        registry.register_with_unit(
+            "bundle_duration",
+            "From the beginning of a bundle after the installation until it was ready",
+            Unit::Seconds,
+            self.durations.clone(),
+        );
+    }
+}
+
+impl Metrics {
+    /// From now on gauges of bundles are read from there. What is counted begins with zero, so that the first of its kind shows as one more.
+    pub fn attach_bundles(&self, seen: &Arc<Seen>) {
+        let bundles = &self.0.bundles;
+        *bundles.source.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(seen);
+        for outcome in Outcome::ALL {
+            drop(bundles.outcomes.get_or_create(&Came { outcome: outcome.word() }));
+        }
+    }
+
+    /// The bundles of a cluster came to that.
+    pub fn bundles_came_to(&self, outcome: Outcome) {
+        self.0.bundles.outcomes.get_or_create(&Came { outcome: outcome.word() }).inc();
+    }
+
+    /// A bundle was ready after that time.
+    pub fn bundle_took(&self, time: SignedDuration) {
+        self.0.bundles.durations.observe(time.as_secs_f64().max(0.0));
+    }
+
+    pub(super) fn refresh_bundles(&self) {
+        let metrics = &self.0.bundles;
+        let source = metrics.source.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
+        let Some(seen) = source else { return };
+        for at in Standing::ALL {
+            set(&metrics.count, &At { state: at.as_str() }, seen.count(at));
+        }
+        let Some((published, namespaces)) = seen.health.split_first() else { return };
+        self.refresh_loops(&[], std::slice::from_ref(published));
+        // There is one for each namespace, under one name: what counts is the one that is worst.
+        let behind = |health: &&Health| health.behind().map(|(since, _)| since);
+        if let Some(worst) = namespaces.iter().max_by_key(behind) {
+            self.refresh_loops(&[], std::slice::from_ref(worst));
+        }
+    }
+}
