@@ -58,6 +58,7 @@ pub fn plan(request: Result<Validated, Vec<Problem>>, observed: &Observed, now: 
         None => backend::left(&request, observed),
     };
     resources.extend(backend::brought::resources(&request, observed));
+    resources.extend(backend::bundles::resources(&request, observed));
     let resources = backend::placed(resources, &request, observed);
     Plan {
         request: Ok(request),
