@@ -16,7 +16,7 @@ use testplatform_apis::{
     template::entry::BundleDocument,
 };
 
-use super::{Desired, Level, object as composing};
+use super::{Desired, Health, Level, object as composing};
 use crate::{
     intent::{Policies, Write},
     observed::{BUNDLES, Link, Observed, UNDONE},
@@ -98,6 +98,18 @@ pub(super) fn level(templated: &Templated, observed: &Observed) -> Option<Level<
         }
         None => Level::of(False, SetupLevel::Running, "bundles are applied once the cluster answers"),
     })
+}
+
+/// What it failed for stays told also while its writer is not seen, between being taken away and being looked at.
+pub(crate) fn remember(health: &mut Health, observed: &Observed) {
+    if observed.bundles.undone.is_none() || health.levels.setup.is_some() {
+        return;
+    }
+    let level = at_the_end(&observed.bundles.report().unwrap_or_default(), observed);
+    if level.reason == SetupLevel::SetupFailed && health.waiting.is_empty() {
+        health.waiting.clone_from(&level.message);
+    }
+    health.levels.setup = Some(level);
 }
 
 /// On the way out. What it failed for stays told.

@@ -125,6 +125,7 @@ fn what_is_not_ready_in_time_is_named_and_may_yet_come_to_be() {
     world.later(minutes(91));
     world.settle();
     assert_eq!(world.phase(), "Failed");
+    assert_eq!(level(&world, "TemplateApplied"), is("False", "SetupFailed"));
     assert!(
         world.status["message"].as_str().unwrap().contains("Deployment cni/agent"),
         "{}",
