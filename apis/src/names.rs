@@ -95,7 +95,8 @@ pub mod ours {
     /// On the Object with the namespace of a claim that brings its own credentials: what its cluster is made with, JSON. It is never decided
     /// a second time.
     pub const BYOC: &str = "testplatform.ci.openshift.org/byoc-asked";
-    /// On the writer, and on `credentials`: that the cluster was asked for with bundles, see [`bundle`](crate::bundle).
+    /// On the writer, and on `credentials`: that the cluster was asked for with bundles, see [`bundle`](crate::bundle). On the Object that looks at
+    /// their ConfigMap at the end: that the hub had it.
     pub const BUNDLES_ASKED: &str = "testplatform.ci.openshift.org/bundles-asked";
     /// On the ConfigMap in that namespace: what became of the Secrets that are carried there, see [`Report`](crate::byoc::Report).
     pub const BYOC_REPORT: &str = "testplatform.ci.openshift.org/byoc-report";

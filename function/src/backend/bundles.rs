@@ -45,7 +45,11 @@ pub(crate) fn resources(request: &Validated, observed: &Observed) -> Vec<Desired
         // Never ready, so that it looks every 30 s.
         spec["readiness"] = json!({ "policy": "DeriveFromCelQuery", "celQuery": "false" });
         composing::bound(&mut spec, Policies::Observe);
-        composed(UNDONE, request, spec)
+        let mut made = composed(UNDONE, request, spec);
+        if observed.bundles.was_there() {
+            made.object["metadata"]["annotations"] = json!({ ours::BUNDLES_ASKED: "true" });
+        }
+        made
     });
     order.into_iter().chain(undone).collect()
 }
@@ -59,7 +63,7 @@ pub(super) fn note(request: &Validated, observed: &Observed) -> Option<(String, 
 
 /// Whether something is still being done inside the cluster before it may go.
 pub(super) fn hold(request: &Validated, observed: &Observed) -> bool {
-    undone(request, observed).is_some() && !observed.bundles.is_gone()
+    observed.bundles.was_there() && undone(request, observed).is_some() && !observed.bundles.is_gone()
 }
 
 /// What of the template is set up, and what is not. None: nothing of it is.

@@ -5,6 +5,7 @@ use testplatform_apis::{
     bundle::{self, Report, State},
     foreign::meta::{Metadata, condition},
     json,
+    names::ours,
 };
 
 use super::brought::Brought;
@@ -46,6 +47,15 @@ impl Bundles {
         let (order, undone) = (seen(&self.order), seen(&self.undone));
         // The one that looks sees more of the end.
         undone.filter(|report| report.state == Some(State::BeforeDeletion)).or(order)
+    }
+
+    /// Whether the ConfigMap was ever there: where the hub never took it, nothing is done inside the cluster. The one that looks remembers.
+    pub fn was_there(&self) -> bool {
+        let seen = |part: &Option<Brought>| part.as_ref().and_then(metadata).is_some();
+        let noted = self.undone.as_ref().map(|undone| &undone.object.metadata);
+        seen(&self.order)
+            || seen(&self.undone)
+            || noted.is_some_and(|noted| noted.annotation(ours::BUNDLES_ASKED).is_some())
     }
 
     /// Whether there is no such ConfigMap any more.

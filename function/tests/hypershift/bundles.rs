@@ -217,6 +217,58 @@ fn an_end_before_the_hub_was_told_waits_for_nothing() {
     assert_eq!(world.phase(), "Deprovisioned");
 }
 
+/// Without the rights nothing is done inside the cluster, and nothing keeps its nodes.
+#[test]
+fn a_hub_that_takes_no_config_map_is_told_of_and_keeps_no_nodes() {
+    let mut world = World::bundled();
+    world.untold = true;
+    world.settle();
+    world.hypershift_installs();
+    world.hypershift_publishes();
+    world.settle();
+    assert_eq!(level(&world, "TemplateApplied"), is("False", "SetupFailed"));
+    assert!(
+        world.said("TemplateApplied").contains("clusters/demo-x7k2p-bundles"),
+        "{}",
+        world.said("TemplateApplied")
+    );
+    assert_eq!(
+        (world.phase().as_str(), level(&world, "ClusterReady")),
+        ("Provisioning", is("False", "SetupFailed"))
+    );
+    world.spec["tearDownCluster"] = json!(true);
+    world.settle();
+    assert!(world.node_pools.is_empty());
+    world.hive_is_done();
+    world.settle();
+    assert_eq!(world.phase(), "Deprovisioned");
+}
+
+#[test]
+fn an_overlay_is_merged_at_birth_alone() {
+    let mut world = World::hosted();
+    world.entry("hosted")["overlay"] = json!({
+        "hostedCluster": { "services": [], "etcd": null, "platform": { "kubevirt": { "storageDriver": { "type": "Manual" } } } },
+        "nodePool": { "nodeVolumeDetachTimeout": null, "platform": { "kubevirt": { "compute": { "cores": 5 } } } },
+    });
+    world.settle();
+    let spec = &crate::asked(&world)["spec"];
+    assert_eq!((&spec["services"], &spec["etcd"]), (&json!([]), &Value::Null));
+    assert_eq!(
+        spec["platform"]["kubevirt"],
+        json!({ "baseDomainPassthrough": true, "storageDriver": { "type": "Manual" } })
+    );
+    assert_eq!(spec["release"]["image"], "quay.io/x:4.20.3-x86_64");
+    let pool = &world.asked_pool("workers")["spec"];
+    assert_eq!(pool["platform"]["kubevirt"]["compute"], json!({ "cores": 5, "memory": "16Gi" }));
+    assert!(pool["nodeVolumeDetachTimeout"].is_null());
+    let before = (crate::asked(&world)["spec"].clone(), pool.clone());
+    world.entry("hosted")["overlay"] =
+        json!({ "hostedCluster": { "services": [1] }, "nodePool": { "x": 1 } });
+    world.settle();
+    assert_eq!((&crate::asked(&world)["spec"], &world.asked_pool("workers")["spec"]), (&before.0, &before.1));
+}
+
 #[test]
 fn the_order_outlives_a_lost_writer_and_a_lost_status() {
     let mut world = World::bundled_and_there();

@@ -72,6 +72,9 @@ impl World {
         assert!(object["spec"]["references"].is_null(), "what looks keeps nothing");
         match &self.bundles {
             _ if !self.reachable => synced(object, Some(UNREACHABLE)),
+            _ if self.untold => {
+                synced(object, Some("observe failed: cannot get object: configmaps \"x\" is forbidden: no"))
+            }
             None => synced(object, Some("observe failed: external resource does not exist")),
             Some(there) => {
                 object["status"]["atProvider"]["manifest"] = there.clone();
@@ -98,6 +101,11 @@ impl World {
             return false;
         }
         assert_eq!(object["spec"]["managementPolicies"], json!(["*"]));
+        if self.untold {
+            let words = "create failed: cannot create object: cannot create object: configmaps \"x\" is forbidden: no";
+            synced(object, Some(words));
+            return true;
+        }
         if !self.objects.contains_key(self.writer()) {
             synced(object, Some("cannot resolve resource references: cannot get referenced resource"));
             return true;

@@ -53,6 +53,8 @@ pub struct World {
     pub bundles: Option<Value>,
     /// Whether what comes before a deletion is not done yet.
     pub undone: bool,
+    /// Whether the hub does not take that ConfigMap.
+    pub untold: bool,
     /// Whether their nodes do not go.
     pub nodes_stay: bool,
     pub status: Value,
@@ -104,6 +106,7 @@ impl Default for World {
             brought: BTreeMap::new(),
             bundles: None,
             undone: false,
+            untold: false,
             nodes_stay: false,
             status: json!({}),
             conditions: BTreeMap::new(),
