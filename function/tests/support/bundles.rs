@@ -61,10 +61,10 @@ impl World {
 
     /// One round of provider-kubernetes over both Objects.
     pub(super) fn provide_bundles(&mut self) {
-        if let Some(mut told) = self.objects.remove("bundles") {
-            if self.round_of_bundles(&mut told) {
-                self.objects.insert("bundles".into(), told);
-            }
+        if let Some(mut told) = self.objects.remove("bundles")
+            && self.round_of_bundles(&mut told)
+        {
+            self.objects.insert("bundles".into(), told);
         }
         let Some(looks) = self.objects.get_mut("bundles-undone") else { return };
         let object = &mut looks.object;
