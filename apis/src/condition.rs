@@ -95,6 +95,10 @@ words! {
         Late,
         /// The hub says that the cluster is there; its kubeconfig has not arrived yet.
         WaitingForCredentials,
+        /// The cluster is there; what its template sets up in it is not yet.
+        SettingUp,
+        /// The cluster is there; what its template sets up in it was not ready in time, and may yet come to be.
+        SetupFailed,
         /// The cluster is gone, as asked.
         Deprovisioned,
         /// There will be no cluster.

@@ -95,6 +95,9 @@ pub mod ours {
     /// On the Object with the namespace of a claim that brings its own credentials: what its cluster is made with, JSON. It is never decided
     /// a second time.
     pub const BYOC: &str = "testplatform.ci.openshift.org/byoc-asked";
+    /// On the writer, and on `credentials`: that the cluster was asked for with bundles, see [`bundle`](crate::bundle). On the Object that looks at
+    /// their ConfigMap at the end: that the hub had it.
+    pub const BUNDLES_ASKED: &str = "testplatform.ci.openshift.org/bundles-asked";
     /// On the ConfigMap in that namespace: what became of the Secrets that are carried there, see [`Report`](crate::byoc::Report).
     pub const BYOC_REPORT: &str = "testplatform.ci.openshift.org/byoc-report";
     /// On a claim, or a composite in a tenant's namespace: since when nobody needs its cluster, RFC 3339 in whole seconds, and before that which

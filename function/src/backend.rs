@@ -2,6 +2,7 @@
 //! a backend and the claim.
 
 pub(crate) mod brought;
+pub(crate) mod bundles;
 mod caas;
 pub mod cluster_api;
 pub mod cluster_claim;
@@ -24,7 +25,7 @@ use std::borrow::Cow;
 use jiff::Timestamp;
 use serde_json::Value;
 use testplatform_apis::{
-    condition::{Condition, Credentials},
+    condition::{Condition, Credentials, SetupLevel},
     names::ObjectName,
     status::QueueStatus,
     template,
@@ -162,6 +163,10 @@ pub struct Health {
     pub teardown_arrived: bool,
     /// What of its cluster is there still although the remote object is gone, in a sentence: until that is gone too, it has not ended.
     pub left: Option<String>,
+    /// How far that is which keeps a cluster that is there from being served: what the template sets up in it.
+    pub set_up: Option<SetupLevel>,
+    /// What its end waits for, in a sentence without a subject.
+    pub ending_waits: Option<String>,
     /// Why its end does not come about, in the hub's words.
     pub ending_fails: Option<String>,
     /// When it became ready.

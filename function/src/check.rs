@@ -16,7 +16,8 @@ use crate::{
     fatal::{fatal, shown},
     intent::Write,
     observed::{
-        CREDENTIALS, ENDED, HOSTED, OF_TEMPLATES, ORDER, OURS, brought::BROUGHT, is_part, is_taken_away,
+        BUNDLES, CREDENTIALS, ENDED, HOSTED, OF_TEMPLATES, ORDER, OURS, UNDONE, brought::BROUGHT, is_part,
+        is_taken_away,
     },
     proto::{Resource, RunFunctionRequest, RunFunctionResponse},
     templates::Stand,
@@ -106,6 +107,11 @@ fn dropped(response: &RunFunctionResponse, request: &RunFunctionRequest, judged:
     // An order's own end tells when the cluster is gone. An instance ends earlier: what looks behind it stays until nothing is left.
     let hosted_goes = if judged.plan.writer == Some(ORDER) { goes } else { over || elsewhere };
     let parts = parts.chain(judged.observed.hosted.iter().map(|_| (HOSTED, hosted_goes)));
+    // What tells the hub goes with the cluster, and what looks at that stays until nothing is left.
+    let bundles = &judged.observed.bundles;
+    let told = bundles.order.iter().map(|_| (BUNDLES, goes));
+    let undone = bundles.undone.iter().map(|_| (UNDONE, course.over.is_some() || elsewhere));
+    let parts = parts.chain(told).chain(undone);
     let own = judged.observed.writer.as_ref().map(|writer| writer.name);
     let of_template = |name: &str| OF_TEMPLATES.contains(&name);
     let ended = judged.observed.ended.is_some();

@@ -4,7 +4,10 @@ mod requested;
 mod templated;
 
 use testplatform_apis::{
-    condition::{ClusterReady, Condition, ConditionStatus, ConditionType, Credentials, JobCompleted, Remote},
+    condition::{
+        ClusterReady, Condition, ConditionStatus, ConditionType, Credentials, JobCompleted, Remote,
+        SetupLevel,
+    },
     foreign::meta::condition,
     phase::Phase,
 };
@@ -70,9 +73,12 @@ fn cluster_ready(judged: &Judged) -> Condition {
     let Course { phase, expiring, late, .. } = judged.plan.course;
     let given = judged.plan.course.ever_ready && judged.plan.course.details.is_some();
     let waiting = judged.plan.health.stage == Stage::Ready;
+    let set_up = judged.plan.health.set_up;
     let (status, reason) = match phase {
+        Phase::Provisioning if set_up == Some(SetupLevel::SetupFailed) => (False, R::SetupFailed),
         Phase::Pending | Phase::Provisioning if late => (False, R::Late),
         Phase::Pending => (False, R::Pending),
+        Phase::Provisioning if set_up.is_some() => (False, R::SettingUp),
         Phase::Provisioning if waiting => (False, R::WaitingForCredentials),
         Phase::Provisioning => (False, R::Provisioning),
         Phase::Ready | Phase::Degraded if !given => (False, R::WaitingForCredentials),

@@ -3,6 +3,7 @@
 //! An error here is FATAL: nothing may be planned on half a picture.
 
 pub mod brought;
+mod bundles;
 mod composite;
 mod credentials;
 mod details;
@@ -32,6 +33,7 @@ use testplatform_apis::{
     names::ours,
 };
 
+pub use bundles::{BUNDLES, Bundles, UNDONE};
 pub use composite::{ClaimRef, Composite, Flavour};
 pub use credentials::Credentials;
 pub use details::Details;
@@ -145,6 +147,8 @@ pub struct Observed {
     pub hubs: Option<Hubs>,
     /// What is on the hub beside the cluster, for a claim that brings its own credentials.
     pub brought: brought::Parts,
+    /// What tells the hub what to do inside the cluster.
+    pub bundles: Bundles,
     /// What remembers that it has ended; of a composite in a namespace.
     pub ended: Option<Metadata>,
     /// When this is. It only decides whether a point in time has passed.
@@ -179,6 +183,7 @@ impl Observed {
             node_pools: NodePools::default(),
             hosted: None,
             brought: brought::Parts::new(),
+            bundles: Bundles::default(),
             ended: None,
             now,
         };
@@ -206,6 +211,11 @@ impl Observed {
                     let part = brought::Brought::decode(name, &resource_of(name, bytes)?.resource)?;
                     let known = brought::BROUGHT.into_iter().find(|known| *known == own);
                     observed.brought.extend(known.map(|known| (known, part)));
+                }
+                BUNDLES | UNDONE if is_labelled(name, bytes)? => {
+                    let part = brought::Brought::decode(name, &resource_of(name, bytes)?.resource)?;
+                    let Bundles { order, undone } = &mut observed.bundles;
+                    *(if name == BUNDLES { order } else { undone }) = Some(part);
                 }
                 ENDED if is_labelled(name, bytes)? => {
                     let ended: Object<AnyRemote> = wire::from_struct(&resource_of(name, bytes)?.resource)

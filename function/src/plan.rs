@@ -50,6 +50,7 @@ pub fn plan(request: Result<Validated, Vec<Problem>>, observed: &Observed, now: 
     let backend = backend::select(&request);
     let mut health = backend.map(|b| b.health(&request, observed)).unwrap_or_default();
     remember_job(&mut health, observed);
+    backend::bundles::remember(&mut health, observed);
     let removal = backend.is_some_and(|b| b.ending() == Ending::Removed);
     let course = course::chart(&request, observed, &health, removal, now);
     request.intent = policies::intent(&request, observed, &health, &course, removal);
@@ -58,6 +59,7 @@ pub fn plan(request: Result<Validated, Vec<Problem>>, observed: &Observed, now: 
         None => backend::left(&request, observed),
     };
     resources.extend(backend::brought::resources(&request, observed));
+    resources.extend(backend::bundles::resources(&request, observed));
     let resources = backend::placed(resources, &request, observed);
     Plan {
         request: Ok(request),

@@ -231,9 +231,9 @@ pub fn sentence(judged: &Judged) -> String {
             _ => "the cluster was ready; the hub does not report it ready now".into(),
         },
         Phase::Deprovisioning if plan.course.expired => {
-            format!("its lifetime is over, the cluster is being torn down{}", vain(judged))
+            format!("its lifetime is over, the cluster is being torn down{}{}", before(judged), vain(judged))
         }
-        Phase::Deprovisioning => format!("the cluster is being torn down{}", vain(judged)),
+        Phase::Deprovisioning => format!("the cluster is being torn down{}{}", before(judged), vain(judged)),
         Phase::Deprovisioned => match plan.course.over.as_ref().map(|o| o.reason.as_str()) {
             Some("NothingToTearDown") => "there was nothing to tear down".into(),
             _ if plan.course.expired => "its lifetime was over, the cluster is gone".into(),
@@ -249,6 +249,12 @@ pub fn sentence(judged: &Judged) -> String {
         None => text,
     };
     bounded(&text, 1024)
+}
+
+/// What is done inside the cluster before it goes.
+fn before(judged: &Judged) -> String {
+    let waits = judged.plan.health.ending_waits.as_ref();
+    waits.map(|what| format!("; it {what}")).unwrap_or_default()
 }
 
 /// What keeps a cluster from being torn down: it costs money until somebody helps.
@@ -268,7 +274,7 @@ fn failed(judged: &Judged, url: &str) -> String {
     };
     let rest = match judged.plan.course.over {
         Some(_) => String::new(),
-        None => format!("; what is left is being torn down{}", vain(judged)),
+        None => format!("; what is left is being torn down{}{}", before(judged), vain(judged)),
     };
     let why = match judged.plan.course.failure.unwrap_or(Failure::Earlier) {
         Failure::InvalidClaim => "the claim is invalid, see condition RequestAccepted".into(),

@@ -35,7 +35,7 @@ use testplatform_apis::{
     template::{Backend, effective::Effective, entry::Entry},
 };
 
-pub use order::{Asked, Chosen, Group, Order, Setting, Size, Whole};
+pub use order::{Asked, Bundles, Chosen, Group, Order, Setting, Size, Whole};
 pub use site::Site;
 pub(crate) use site::shortened;
 pub use words::{COMPANIONS, Words};

@@ -3,6 +3,7 @@
 //!
 //! [`Document`] is what administrators write, [`Entry`] what can be used of it.
 
+mod bundles;
 mod check;
 mod document;
 mod offer;
@@ -12,7 +13,7 @@ mod way;
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::Backend;
 use super::kind::{Caas, ClusterApi, HyperShift, Kind, Osac};
@@ -20,6 +21,7 @@ use super::parameter::Rule;
 use super::version::Version;
 use crate::catalogue::EVERYBODY;
 
+pub use bundles::{BundleDocument, ManifestDocument, When};
 pub use document::{ClassDocument, Document, Limits, NetworkField, Observes, ReleaseDocument, schema};
 pub use offer::{Offer, Rules};
 pub use way::way;
@@ -61,6 +63,8 @@ pub struct Kit<K: Kind> {
     pub parameters: BTreeMap<String, Parameter<K::Target>>,
     /// What claims may set of a node group.
     pub node_parameters: BTreeMap<String, Parameter<K::Target>>,
+    /// What is merged over what the objects are made of.
+    pub overlay: Map<String, Value>,
 }
 
 /// A kind of nodes.
@@ -77,8 +81,8 @@ pub struct Class<M> {
 pub struct Parameter<T> {
     /// What it may be.
     pub rule: Rule,
-    /// Where its value goes.
-    pub target: T,
+    /// Where its value goes. None: it only chooses bundles.
+    pub target: Option<T>,
 }
 
 /// A release.

@@ -5,11 +5,12 @@ mod caas;
 mod cluster_api;
 mod hypershift;
 mod osac;
+mod overlay;
 
 use std::fmt::Debug;
 
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{Backend, parameter::Type};
 
@@ -20,6 +21,7 @@ pub use hypershift::{
     Platform,
 };
 pub use osac::{Host, JobParameter, Osac};
+pub use overlay::merge;
 
 /// What an entry says in the words of a backend.
 pub trait Kind: Clone + Debug + PartialEq + DeserializeOwned {
@@ -34,6 +36,14 @@ pub trait Kind: Clone + Debug + PartialEq + DeserializeOwned {
     fn flaws(&self) -> Vec<(String, String)>;
     /// What is wrong with a class of nodes.
     fn machine_flaw(&self, machine: &Self::Machine) -> Option<String>;
+    /// What is wrong with an overlay, each with the members that lead there. The second: where parameters go.
+    fn overlay_flaws(&self, _: &Map<String, Value>, _: &[&Self::Target]) -> Vec<(String, String)> {
+        let words = format!(
+            "is for hypershift and cluster-api: {} has no document of which its objects are made",
+            Self::BACKEND
+        );
+        vec![(String::new(), words)]
+    }
     /// Where a parameter of the cluster goes; why nowhere.
     fn target(&self, words: &str) -> Result<Self::Target, String>;
     /// Where a parameter of a node group goes; why nowhere.

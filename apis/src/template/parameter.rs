@@ -261,7 +261,7 @@ impl Rule {
 }
 
 /// Numbers travel as doubles, so that 2 and 2.0 are the same.
-fn same(one: &Value, other: &Value) -> bool {
+pub(crate) fn same(one: &Value, other: &Value) -> bool {
     one == other || one.as_f64().zip(other.as_f64()).is_some_and(|(a, b)| a.total_cmp(&b).is_eq())
 }
 

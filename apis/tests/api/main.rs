@@ -4,6 +4,7 @@
 // Clippy knows test functions, but not their helpers.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod bundles;
 mod byoc;
 mod catalogue;
 mod cleanup;

@@ -87,7 +87,7 @@ fn an_entry_of_each_backend_is_typed_by_it() {
     }
     let Made::ClusterApi(kit) = read(&topology()).unwrap().made else { panic!("another backend") };
     assert_eq!(kit.classes["default"].machine.worker, "default-worker");
-    assert_eq!(kit.node_parameters["bootVolume"].target.0, "bootVolumeSize");
+    assert_eq!(kit.node_parameters["bootVolume"].target.as_ref().unwrap().0, "bootVolumeSize");
     let entry = read(&hosted()).unwrap();
     assert!(entry.allows(Some("team-a")) && entry.allows(None) && !entry.allows(Some("team-b")));
 }

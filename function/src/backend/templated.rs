@@ -18,7 +18,7 @@ use testplatform_apis::{
     yaml::sorted,
 };
 
-use super::{Backend, Desired, Health, object};
+use super::{Backend, Desired, Health, bundles, object};
 use crate::{
     hubs,
     intent::Write,
@@ -83,6 +83,7 @@ pub(super) fn resources(
     let manifest = manifest((api_version, backend.kind()), request, observed, site, spec);
     let mut notes = notes(request, templated);
     notes.extend(own);
+    notes.extend(bundles::note(request, observed));
     let writer = object::writer(backend.writer(), request, observed, manifest, cel, notes);
     let credentials = object::credentials(request, observed, &health, memory);
     writer.into_iter().chain(parts).chain(credentials).collect()
@@ -182,6 +183,7 @@ fn memory(request: &Validated, observed: &Observed, spec: Option<&Map<String, Va
     let text = |spec: &Map<String, Value>| sorted(&Value::Object(spec.clone())).to_string();
     let spec = spec.map(text).or_else(|| Some(text(&*self::asked(observed)?)));
     let uid = observed.writer.as_ref().and_then(Writer::uid).or_else(|| observed.remembered_uid());
+    let asks = bundles::note(request, observed);
     let notes = [
         (ours::REMOTE, templated.site.as_ref().filter(|_| asked && !leaves).map(place)),
         (ours::REMOTE_SPEC, spec.filter(|_| asked && !leaves)),
@@ -191,5 +193,5 @@ fn memory(request: &Validated, observed: &Observed, spec: Option<&Map<String, Va
         (ours::READY_AT, request.intent.ready_at.map(|at| at.to_string())),
         (hub::EXCLUDED, hubs::note(&excluded)),
     ];
-    notes.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?.into()))).collect()
+    notes.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?.into()))).chain(asks).collect()
 }

@@ -124,7 +124,11 @@ fn tear_down(judged: &Judged) -> Condition {
         Some(why) if ends => {
             (TearDown::Blocked, format!("the hub cannot destroy it and goes on trying: {why}"))
         }
-        None if ends => (TearDown::InProgress, "the cluster is being torn down".to_owned()),
+        None if ends => {
+            let waits = judged.plan.health.ending_waits.as_ref();
+            let waits = waits.map(|what| format!("; it {what}")).unwrap_or_default();
+            (TearDown::InProgress, format!("the cluster is being torn down{waits}"))
+        }
         Some(_) | None => (TearDown::NotRequested, "nobody asked for the end".to_owned()),
     };
     Condition::of_template(type_, ConditionStatus::False, reason.as_str(), bounded(&words, 1024))

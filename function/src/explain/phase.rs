@@ -45,6 +45,7 @@ fn pending(judged: &Judged) -> String {
 
 fn provisioning(judged: &Judged) -> String {
     match &judged.plan.health.stage {
+        _ if judged.plan.health.set_up.is_some() => judged.plan.health.waiting.clone(),
         Stage::Ready => "the hub says Ready, but the kubeconfig is not there yet".into(),
         Stage::Failing(_) => {
             "the hub says Failed, but neither that its job has ended nor that it refused the request".into()

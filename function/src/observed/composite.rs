@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use testplatform_apis::{
     claim::{COMPOSITE_KIND, TestPlatformClusterStatus},
-    condition::ConditionType,
+    condition::{ConditionType, TemplateConditionType},
     foreign::meta::{Lenient, Metadata, ObservedCondition, condition},
     test_cluster,
 };
@@ -136,5 +136,10 @@ impl Composite {
     pub fn shown(&self, type_: ConditionType) -> Option<&ObservedCondition> {
         condition(&self.conditions, type_.as_str())
             .filter(|c| c.status != "Unknown" || c.reason != "FatalError")
+    }
+
+    /// The same of those that only claims with a template have.
+    pub fn of_template(&self, type_: TemplateConditionType) -> Option<&ObservedCondition> {
+        condition(&self.conditions, type_.as_str())
     }
 }

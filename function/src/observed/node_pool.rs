@@ -7,6 +7,7 @@ use testplatform_apis::foreign::{hypershift::NodePool, object::Object};
 
 use super::{
     Unusable,
+    bundles::{BUNDLES, UNDONE},
     hosted::HOSTED,
     link::{Link, link},
 };
@@ -20,10 +21,11 @@ pub fn part_name(group: &str) -> String {
     format!("{PREFIX}{group}")
 }
 
-/// Whether a composition resource name may be one of a group, or of what is watched beside the writer. That it is ours is told by our
+/// Whether a composition resource name may be one of a group, or of what else there is beside the writer. That it is ours is told by our
 /// label.
 pub fn is_part(name: &str) -> bool {
-    name == HOSTED || name.strip_prefix(PREFIX).is_some_and(|group| !group.is_empty())
+    [HOSTED, BUNDLES, UNDONE].contains(&name)
+        || name.strip_prefix(PREFIX).is_some_and(|group| !group.is_empty())
 }
 
 /// All of them, by composition resource name.

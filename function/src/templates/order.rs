@@ -4,12 +4,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use testplatform_apis::{
     names::ObjectName,
     template::{
         companions::{Architecture, ControlPlane, HubChoice, Network, Selector, Taint, Timeouts},
-        entry::{Kit, Made, Observes, Parameter, Release},
+        entry::{BundleDocument, Document, Kit, Made, Observes, Parameter, Release},
         kind::{Caas, ClusterApi, HyperShift, Kind, Osac},
         version::Version,
     },
@@ -44,8 +44,34 @@ pub struct Whole {
     pub password: bool,
     /// Whose object tells how the cluster does, beside the backend's own.
     pub observes: Option<Observes>,
+    /// What is done inside the cluster.
+    pub bundles: Bundles,
     /// The rest, in the words of the backend.
     pub order: Asked,
+}
+
+/// What is done inside a cluster: what the entry chooses for the claim.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Bundles {
+    /// Once it is there.
+    pub post_install: Vec<BundleDocument>,
+    /// Before it goes.
+    pub pre_delete: Vec<BundleDocument>,
+}
+
+impl Bundles {
+    /// Whether there is none.
+    pub const fn is_empty(&self) -> bool {
+        self.post_install.is_empty() && self.pre_delete.is_empty()
+    }
+
+    /// Those that are meant by the values of a claim.
+    pub(super) fn chosen(document: &Document, parameters: &[(String, Value)]) -> Self {
+        let meant = |all: &[BundleDocument]| {
+            all.iter().filter(|bundle| bundle.is_meant_by(parameters)).cloned().collect()
+        };
+        Self { post_install: meant(&document.post_install), pre_delete: meant(&document.pre_delete) }
+    }
 }
 
 /// What the cluster is to run.
@@ -122,6 +148,7 @@ impl<K: Kind> Order<K> {
         };
         Self {
             base: kit.base.clone(),
+            overlay: kit.overlay.clone(),
             groups: groups.into_iter().filter_map(group).collect(),
             parameters: settings(&kit.parameters, parameters),
         }
@@ -157,7 +184,7 @@ fn settings<T: Clone>(
     values: Vec<(String, Value)>,
 ) -> Vec<Setting<T>> {
     let placed = |(name, value): (String, Value)| {
-        let target = known.get(&name)?.target.clone();
+        let target = known.get(&name)?.target.clone()?;
         Some(Setting { name, target, value })
     };
     values.into_iter().filter_map(placed).collect()
@@ -168,6 +195,8 @@ fn settings<T: Clone>(
 pub struct Order<K: Kind> {
     /// What is the same for all clusters of the entry.
     pub base: K,
+    /// What is merged over what is made of that.
+    pub overlay: Map<String, Value>,
     /// The node groups, in the claim's order.
     pub groups: Vec<Group<K>>,
     /// Parameters with a value, by name.

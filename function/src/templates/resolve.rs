@@ -12,7 +12,7 @@ use testplatform_apis::{
     },
 };
 
-use super::{Chosen, Judgement, Refusal, Whole, Words, change, find, groups, network, order};
+use super::{Bundles, Chosen, Judgement, Refusal, Whole, Words, change, find, groups, network, order};
 
 /// What is in the way.
 pub(super) struct Refusals(pub Vec<Refusal>);
@@ -84,6 +84,7 @@ pub(super) fn judged(
         namespace: document.namespace.clone(),
         password: document.password.unwrap_or(true),
         observes: document.observes,
+        bundles: Bundles::chosen(document, &parameters),
         order: order::placed(&entry.made, groups, parameters),
     };
     Ok((whole, effective))

@@ -3,7 +3,10 @@
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use crate::support::world::{NAME, World};
+use crate::support::{
+    bundles::bundle,
+    world::{NAME, World},
+};
 use crate::{asked, is, minutes};
 
 #[test]
@@ -198,4 +201,22 @@ fn what_the_webhook_refuses_waits(#[case] words: &str, #[case] part: &str) {
     world.later(minutes(300));
     world.settle();
     assert_eq!((world.phase().as_str(), world.made), ("Failed", 0));
+}
+
+/// What the chart sets up comes first, and what the entry does after it.
+#[test]
+fn bundles_come_after_what_the_chart_sets_up() {
+    let mut world = World::chart();
+    world.entry("chart")["postInstall"] = json!([bundle("base", &json!({}))]);
+    world.settle();
+    assert_eq!(world.bundles_told().cluster.kind, "ClusterTemplateInstance");
+    world.caas_installs();
+    world.caas_publishes();
+    world.settle();
+    assert_eq!(world.condition("TemplateApplied"), ("False".into(), "Running".into()));
+    assert_eq!(world.condition("ClusterReady"), ("False".into(), "SettingUp".into()));
+    world.bundles_applied();
+    world.settle();
+    assert_eq!(world.condition("TemplateApplied"), ("True".into(), "Applied".into()));
+    assert_eq!(world.phase(), "Ready");
 }

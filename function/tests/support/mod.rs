@@ -10,6 +10,7 @@
 )]
 
 pub mod brought;
+pub mod bundles;
 pub mod caas;
 pub mod cluster_api;
 pub mod examples;

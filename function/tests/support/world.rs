@@ -49,6 +49,12 @@ pub struct World {
     pub node_pools: BTreeMap<String, Value>,
     /// What a claim that brings its own credentials has on the hub beside the remote object, by composition resource name.
     pub brought: BTreeMap<String, Value>,
+    /// The ConfigMap that tells the hub-side provider what to do inside the cluster.
+    pub bundles: Option<Value>,
+    /// Whether what comes before a deletion is not done yet.
+    pub undone: bool,
+    /// Whether the hub does not take that ConfigMap.
+    pub untold: bool,
     /// Whether their nodes do not go.
     pub nodes_stay: bool,
     pub status: Value,
@@ -98,6 +104,9 @@ impl Default for World {
             hubs: None,
             node_pools: BTreeMap::new(),
             brought: BTreeMap::new(),
+            bundles: None,
+            undone: false,
+            untold: false,
             nodes_stay: false,
             status: json!({}),
             conditions: BTreeMap::new(),

@@ -112,13 +112,14 @@ fn the_sample_entries_can_be_used() {
         "template-cluster-api.yaml",
         "template-osac.yaml",
         "template-caas.yaml",
+        "template-bundles.yaml",
         "pool-catalogue.yaml",
     ];
     let paths: Vec<String> = names.iter().map(|name| folder.join(name).display().to_string()).collect();
     let words: Vec<&str> =
         ["check", "catalogue"].into_iter().chain(paths.iter().map(String::as_str)).collect();
     let output = run(&mut tool(&words));
-    assert_eq!(stdout(&output), "4 templates, 1 catalogue of pools: nothing is wrong\n");
+    assert_eq!(stdout(&output), "5 templates, 1 catalogue of pools: nothing is wrong\n");
     assert_eq!(output.status.code(), Some(0));
 }
 

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::bundles;
 use super::releases::{self, Needs};
 use super::{Class, ClassDocument, Document, Entry, Flaw, Kit, Made, NetworkField, Parameter, Release};
 use crate::duration::GoDuration;
@@ -49,6 +50,7 @@ pub(super) fn entry(name: &str, document: Document, flaws: &mut Vec<Flaw>) -> Op
         flaws.add("upgradesFrom", "names the entry itself");
     }
     spans(&document, &mut flaws);
+    bundles::flaws(&document, &mut flaws);
     let Some(backend) = document.backend else {
         let known = Backend::ALL.map(Backend::as_str).join(", ");
         flaws.add("backend", format!("is missing: one of {known}"));
@@ -110,17 +112,32 @@ fn kit<K: Kind>(document: &Document, releases: &mut Vec<Release>, flaws: &mut Fl
     };
     *releases = releases::releases(document, needs, flaws);
     let classes = classes(document, &base, flaws);
-    let parameters = parameters("parameters", &document.parameters, flaws, |words| base.target(words));
+    let choosing = bundles::choosing(document);
+    let mut parameters =
+        parameters("parameters", &document.parameters, &choosing, flaws, |words| base.target(words));
+    // What was chosen once is there: it does not go with a value.
+    for (_, parameter) in parameters.iter_mut().filter(|(name, _)| choosing.contains(name.as_str())) {
+        parameter.rule.immutable = true;
+    }
     for (name, _) in document.parameters.iter().filter(|(_, rule)| !base.takes(rule.type_)) {
         let sentence = format!("must be string, integer, number or boolean: {} takes no other", K::BACKEND);
         flaws.add(&format!("{}.type", under("parameters", name)), sentence);
     }
-    let of_nodes =
-        self::parameters("nodeParameters", &document.node_parameters, flaws, |words| base.node_target(words));
+    let none = BTreeSet::new();
+    let node_target = |words: &str| base.node_target(words);
+    let of_nodes = self::parameters("nodeParameters", &document.node_parameters, &none, flaws, node_target);
+    let targets: Vec<&K::Target> =
+        parameters.values().chain(of_nodes.values()).filter_map(|p| p.target.as_ref()).collect();
+    for (member, sentence) in
+        document.overlay.iter().flat_map(|overlay| base.overlay_flaws(overlay, &targets))
+    {
+        flaws.add(&format!("overlay{member}"), sentence);
+    }
     limits(document, K::BACKEND, &base.networks(), flaws);
     let known = |class: &str| classes.contains_key(class);
     default_groups(document, K::BACKEND, &known, flaws);
-    Some(Kit { base, classes, parameters, node_parameters: of_nodes })
+    let overlay = document.overlay.clone().unwrap_or_default();
+    Some(Kit { base, classes, parameters, node_parameters: of_nodes, overlay })
 }
 
 fn classes<K: Kind>(
@@ -166,9 +183,11 @@ fn read<T: DeserializeOwned>(members: &serde_json::Map<String, Value>) -> Result
     json::read(Value::Object(members.clone())).map_err(|e| e.to_string())
 }
 
+/// `choosing`: those that need nowhere to go, because they choose something.
 fn parameters<T>(
     member: &str,
     rules: &BTreeMap<String, Rule>,
+    choosing: &BTreeSet<&str>,
     flaws: &mut Flaws<'_>,
     target: impl Fn(&str) -> Result<T, String>,
 ) -> BTreeMap<String, Parameter<T>>
@@ -177,8 +196,11 @@ where
 {
     let mut found: BTreeMap<String, Parameter<T>> = BTreeMap::new();
     each_parameter(member, rules, flaws, &mut |name, rule| {
-        let target = target(rule.target.as_deref().unwrap_or(name))?;
-        let other = found.iter().find(|(_, p)| p.target == target).map(|(other, _)| other.clone());
+        let alone = rule.target.is_none() && choosing.contains(name);
+        let words = rule.target.as_deref().unwrap_or(name);
+        let target = if alone { None } else { Some(target(words)?) };
+        let taken = |p: &Parameter<T>| target.is_some() && p.target == target;
+        let other = found.iter().find(|(_, p)| taken(p)).map(|(other, _)| other.clone());
         found.insert(name.to_owned(), Parameter { rule: rule.clone(), target });
         other.map_or(Ok(()), |other| Err(format!("is that of {other} too")))
     });

@@ -6,6 +6,7 @@ use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::BundleDocument;
 use crate::duration::GoDuration;
 use crate::names::ObjectName;
 use crate::template::Backend;
@@ -95,6 +96,30 @@ pub struct Document {
     /// Whether clusters have a password for kubeadmin. If not set, true where the backend has any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub password: Option<bool>,
+    /// What is merged over what the objects are made of, in the words of the backend: `hostedCluster` and `nodePool` for hypershift,
+    /// `cluster` for cluster-api. Objects are merged, anything else is replaced, and null removes. What the function writes is guarded.
+    #[schemars(with = "Option<Overlay>")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub overlay: Option<Map<String, Value>>,
+    /// What is set up inside a cluster once it is there, one bundle after the other. Claims are ready once all of it is.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub post_install: Vec<BundleDocument>,
+    /// What is applied inside a cluster before it is torn down, one bundle after the other.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pre_delete: Vec<BundleDocument>,
+}
+
+/// `overlay` of whichever backend; only for the schema.
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[expect(dead_code, reason = "only an editor's view; it is read by the backend that the entry names")]
+struct Overlay {
+    /// Over the `spec` of each HostedCluster.
+    hosted_cluster: Option<Map<String, Value>>,
+    /// Over the `spec` of each NodePool.
+    node_pool: Option<Map<String, Value>>,
+    /// Over the `spec` of each Cluster.
+    cluster: Option<Map<String, Value>>,
 }
 
 /// `backendRef` of whichever backend; only for the schema.

@@ -6,8 +6,17 @@ use super::{Document, Flaw};
 use crate::ci_operator::inspect::push_key;
 
 /// The members of which each item is read by itself, so that a broken one is named and the others are looked at.
-const PARTS: [&str; 5] =
-    ["releases", "parameters", "nodeParameters", "allowedNodeClasses", "defaultNodeGroups"];
+const PARTS: [&str; 7] = [
+    "releases",
+    "parameters",
+    "nodeParameters",
+    "allowedNodeClasses",
+    "defaultNodeGroups",
+    "postInstall",
+    "preDelete",
+];
+/// Those of them that are lists.
+const LISTS: [&str; 4] = ["releases", "defaultNodeGroups", "postInstall", "preDelete"];
 
 /// What could be read, and why the rest could not.
 pub(super) fn document(data: &Value) -> (Document, Vec<Flaw>) {
@@ -68,7 +77,7 @@ fn parts(key: &str, member: &Value, path: &str, flaws: &mut Vec<Flaw>) -> Value 
         other => {
             flaws.extend(flaw(key, other, path));
             // Nothing of it can be read, and its absence is said already.
-            if matches!(key, "releases" | "defaultNodeGroups") { json!([]) } else { json!({}) }
+            if LISTS.contains(&key) { json!([]) } else { json!({}) }
         }
     }
 }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Kind, nulls, owned, word};
+use super::{Kind, nulls, overlay, owned, word};
 use crate::names::ObjectName;
 use crate::template::Backend;
 
@@ -105,6 +105,9 @@ const CLUSTER: [&str; 9] = [
     "paused",
 ];
 
+/// What else an overlay must leave alone: lists of which the function writes items, and what claims say.
+const OVERLAY_GUARDED: [&str; 3] = ["topology.variables", "clusterNetwork.pods", "clusterNetwork.services"];
+
 impl Kind for ClusterApi {
     const BACKEND: Backend = Backend::ClusterApi;
     type Machine = Worker;
@@ -132,6 +135,12 @@ impl Kind for ClusterApi {
             return Some("names no worker".into());
         }
         machine.variables.values().any(Value::is_null).then(|| "has a variable that is null".into())
+    }
+
+    fn overlay_flaws(&self, overlay: &Map<String, Value>, _: &[&Variable]) -> Vec<(String, String)> {
+        let own = CLUSTER.iter().chain(&OVERLAY_GUARDED);
+        let guarded = own.map(|path| path.split('.').map(str::to_owned).collect()).collect();
+        overlay::flaws(overlay, &[("cluster", &self.cluster, guarded)])
     }
 
     fn target(&self, words: &str) -> Result<Variable, String> {

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::{Kind, nulls, owned, path};
+use super::{Kind, nulls, overlay, owned, path};
 use crate::template::Backend;
 
 /// What is the same for all HostedClusters of an entry.
@@ -152,6 +152,21 @@ pub struct Place {
 
 const HOSTED_CLUSTER: [&str; 3] = ["release", "infraID", "clusterID"];
 const NODE_POOL: [&str; 4] = ["clusterName", "release", "replicas", "autoScaling"];
+/// What of a HostedCluster an overlay must leave alone: what the function writes, and what the entry has to say in backendRef.
+const HOSTED_CLUSTER_GUARDED: [&str; 9] = [
+    "release",
+    "infraID",
+    "clusterID",
+    "pullSecret",
+    "platform.type",
+    "networking.clusterNetwork",
+    "networking.serviceNetwork",
+    "networking.machineNetwork",
+    "controllerAvailabilityPolicy",
+];
+/// The same of a NodePool.
+const NODE_POOL_GUARDED: [&str; 8] =
+    ["clusterName", "release", "replicas", "autoScaling", "arch", "nodeLabels", "taints", "platform.type"];
 /// What the function writes into either, beside what an entry may begin with.
 const GUARDED: [&str; 9] = [
     "release",
@@ -230,6 +245,23 @@ impl Kind for HyperShift {
             }
             Machine::Aws(_) | Machine::Agent(_) => None,
         }
+    }
+
+    fn overlay_flaws(&self, overlay: &Map<String, Value>, targets: &[&Place]) -> Vec<(String, String)> {
+        let guarded = |document: Document, own: &[&str]| {
+            let own = own.iter().map(|path| path.split('.').map(str::to_owned).collect());
+            let targets = targets.iter().filter(|place| place.document == document);
+            own.chain(targets.map(|place| place.path.clone())).collect()
+        };
+        let documents = [
+            (
+                "hostedCluster",
+                &self.hosted_cluster,
+                guarded(Document::HostedCluster, &HOSTED_CLUSTER_GUARDED),
+            ),
+            ("nodePool", &self.node_pool, guarded(Document::NodePool, &NODE_POOL_GUARDED)),
+        ];
+        overlay::flaws(overlay, &documents)
     }
 
     fn target(&self, words: &str) -> Result<Place, String> {

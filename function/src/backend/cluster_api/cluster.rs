@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
+use testplatform_apis::template::kind::merge;
 
 use super::{
     Wanted, facts,
@@ -51,6 +52,7 @@ fn asked(wanted: Wanted<'_>) -> Map<String, Value> {
             set(&mut spec, &["clusterNetwork", member, "cidrBlocks"], json!([cidr]));
         }
     }
+    merge(&mut spec, wanted.order.overlay.get("cluster"));
     changed(spec, wanted, &Turn::Goes { to: wanted.whole.release.clone(), rebase: true }, None)
 }
 

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use serde_json::{Map, Value, json};
-use testplatform_apis::template::kind::{Document, Platform};
+use testplatform_apis::template::kind::{Document, Platform, merge};
 
 use super::{Wanted, document, facts, rollout};
 use crate::{
@@ -69,6 +69,7 @@ fn asked(wanted: Wanted<'_>) -> Map<String, Value> {
         let policy = if replicas == 1 { "SingleReplica" } else { "HighlyAvailable" };
         spec.insert("controllerAvailabilityPolicy".into(), policy.into());
     }
+    merge(&mut spec, order.overlay.get("hostedCluster"));
     set(&mut spec, wanted, rollout::image(wanted));
     spec
 }

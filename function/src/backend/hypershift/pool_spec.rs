@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 use testplatform_apis::{
     names::ours,
-    template::kind::{Document, HyperShift},
+    template::kind::{Document, HyperShift, merge},
 };
 
 use super::{Wanted, document};
@@ -24,10 +24,14 @@ pub(super) fn spec(
     let base = &wanted.order.base.node_pool;
     let before = part.and_then(|part| part.manifest()["spec"].as_object());
     let mut spec = before.cloned().unwrap_or_else(|| begun(base, group, site));
+    let begins = part.is_none();
     let class = part.and_then(|part| part.object.metadata.annotation(ours::NODE_CLASS));
     // Of a class that the catalogue describes otherwise by now, nodes stay as they are.
     if class != Some(group.class.as_str()) {
         document::machine(&mut spec, &group.machine);
+    }
+    if begins {
+        merge(&mut spec, wanted.order.overlay.get("nodePool"));
     }
     spec.insert("release".into(), json!({ "image": image }));
     let (member, opposite, nodes) = match group.size {

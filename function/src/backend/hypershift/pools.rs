@@ -12,7 +12,7 @@ use testplatform_apis::{
 
 use super::{Wanted, facts, pool_spec, rollout};
 use crate::{
-    backend::{Desired, object as composing},
+    backend::{Desired, bundles, object as composing},
     intent::{Policies, Write},
     observed::{Link, Observed, Part, part_name},
     templates::{Group, Site, shortened},
@@ -39,6 +39,11 @@ pub(super) fn resources(
     };
     // What has another's name is let go of first: Delete goes by name.
     let lets_go = |part: &&Part| part.link == Link::Replaced && deletes(part);
+    if ends(request) && bundles::hold(request, observed) {
+        // What is done inside the cluster before it goes needs its nodes.
+        let of = |part: &Part| if part.link == Link::Replaced { Policies::Observe } else { Policies::Full };
+        return parts().map(|part| repeat(part, of(part))).collect();
+    }
     if ends(request) {
         return parts().filter(lets_go).map(|part| repeat(part, Policies::Observe)).collect();
     }

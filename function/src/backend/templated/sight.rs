@@ -4,7 +4,7 @@
 
 use jiff::Timestamp;
 use testplatform_apis::{
-    condition::{Credentials, Failure},
+    condition::{ConditionStatus, Credentials, Failure, SetupLevel},
     foreign::meta::Metadata,
     hive_status::HiveStatus,
     names::{ObjectName, ours},
@@ -13,7 +13,7 @@ use testplatform_apis::{
 
 use super::Trouble;
 use crate::{
-    backend::{Health, MAX_DIAGNOSTICS, Stage, published::published},
+    backend::{Health, Level, MAX_DIAGNOSTICS, Stage, bundles, published::published},
     observed::{Observed, Writer},
     templates::Templated,
     text::bounded,
@@ -70,7 +70,22 @@ impl Sight<'_> {
         let worst = || self.hard.iter().chain(&self.passing).next().map(Trouble::said);
         // Why it was not ready in time is no less true once it goes for that.
         let waiting = if goes { worst() } else { message.clone() };
-        health.waiting = waiting.filter(|_| !self.up).unwrap_or_default();
+        let setup = bundles::level(templated, observed);
+        let counts =
+            |level: &&Level<SetupLevel>| self.up || (goes && level.reason == SetupLevel::SetupFailed);
+        let lacks = setup.as_ref().filter(|level| level.status == ConditionStatus::False).filter(counts);
+        health.set_up = lacks.map(|level| level.reason);
+        let lacks = lacks.map(|level| level.message.clone());
+        let applied = lacks.is_none();
+        health.waiting = lacks.or_else(|| waiting.filter(|_| !self.up)).unwrap_or_default();
+        // It is ready once all of that is there too.
+        let set_up_at = observed.bundles.report().filter(|_| applied && setup.is_some());
+        health.ready_since = health.ready_since.max(set_up_at.and_then(|report| report.since));
+        if let Some(level) = setup.filter(|_| is_true(health.levels.setup.as_ref())) {
+            // What the backend says comes first.
+            health.levels.setup = Some(level);
+        }
+        health.ending_waits = bundles::awaited(observed);
         let patience = templated.effective.as_ref().and_then(|e| e.timeouts?.teardown);
         // Its Object waits for those that depend on it before the hub is told.
         let left = observed.writer.as_ref().and_then(|writer| writer.object.metadata.deletion_timestamp);
@@ -79,14 +94,18 @@ impl Sight<'_> {
         health.teardown_arrived = goes;
         if health.ending_fails.is_none() && blocked_at.is_some_and(|b| b <= now) {
             // What it waits for is not seen any more.
-            let held = || format!("the hub was not told yet to delete the {}: its nodes go first", self.kind);
+            let first = health
+                .ending_waits
+                .clone()
+                .map_or_else(|| "its nodes go first".into(), |w| format!("it {w}"));
+            let held = || format!("the hub was not told yet to delete the {}: {first}", self.kind);
             health.ending_fails = if goes { message } else { Some(held()) };
         }
 
         let awaited = if ever_ready { &self.degrading } else { &self.hard };
         let counting = awaited.iter().filter(|wrong| !wrong.has_lasted(now)).filter_map(Trouble::until);
         health.changes_at = counting.chain(blocked_at).filter(|at| *at > now).min();
-        health.stage = self.stage(secret.is_some(), request, observed);
+        health.stage = self.stage(secret.is_some(), applied, request, observed);
         (health.secret, health.blocking) = (secret, blocking);
         let worst = self.hard.iter().chain(self.degrading.iter().filter(|_| ever_ready)).chain(&self.passing);
         health.levels.last_error = worst.into_iter().next().map(|wrong| ErrorStatus {
@@ -98,7 +117,7 @@ impl Sight<'_> {
         health
     }
 
-    fn stage(&self, published: bool, request: &Validated, observed: &Observed) -> Stage {
+    fn stage(&self, published: bool, applied: bool, request: &Validated, observed: &Observed) -> Stage {
         let refused = |wrong: &&Trouble| Stage::Refused { words: bounded(&wrong.said(), 512), costs: true };
         let grown = self.grown(observed.now);
         if self.metadata.deletion_timestamp.is_some() {
@@ -113,7 +132,7 @@ impl Sight<'_> {
             || observed.writer.as_ref().is_some_and(Writer::goes);
         match (observed.ever_ready(), grown.first()) {
             (false, Some(wrong)) if !ends => refused(wrong),
-            (false, _) if self.up && published => Stage::Ready,
+            (false, _) if self.up && published && applied => Stage::Ready,
             (false, _) if !self.begun => Stage::Queued,
             (false, _) => Stage::Provisioning,
             (true, _) => self.running(published, observed.now),
@@ -151,6 +170,11 @@ impl Sight<'_> {
             None => (None, Some((Credentials::SecretMissing, "the hub has not published them yet".into()))),
         }
     }
+}
+
+/// Whether a part is there.
+fn is_true<R>(level: Option<&Level<R>>) -> bool {
+    level.is_some_and(|level| level.status == ConditionStatus::True)
 }
 
 /// What is said of a cluster of which nothing was seen.

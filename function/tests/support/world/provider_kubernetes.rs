@@ -9,6 +9,7 @@ use crate::support::{caas, cluster_api, osac};
 impl World {
     /// One round of provider-kubernetes over both Objects.
     pub fn provider(&mut self) {
+        self.provide_bundles();
         self.provide_node_pools();
         self.look_at_hosted();
         self.provide_brought();

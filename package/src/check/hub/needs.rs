@@ -286,6 +286,11 @@ impl Plan {
             }));
         }
         if let Subject::Template(_) = subject {
+            needs.extend(WRITES.map(|verb| Need {
+                right: right(verb, "", "configmaps", self.namespace(subject), None),
+                advised: true,
+                why: "templates with bundles tell the hub what to do inside their clusters",
+            }));
             needs.extend(READS.map(|verb| Need {
                 right: right(verb, "", "configmaps", Some(&self.facts), Some(CONFIG_MAP)),
                 advised: true,

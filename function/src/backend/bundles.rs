@@ -1,0 +1,259 @@
+//! What a template does inside its clusters: a ConfigMap beside the cluster's own object tells the hub-side provider, and is answered in.
+//!
+//! It is composed once the cluster's object was seen, from the catalogue and the claim, and from then on repeated as it was asked for: a
+//! catalogue that changes changes no cluster. Its Object depends on the writer, and the provider holds the ConfigMap until what comes before a
+//! deletion is done: so a cluster goes only after that, also where the claim itself is deleted and nobody asks this function. It leaves the
+//! desired state with the writer; from then on an Object that only looks shows how far that is.
+//!
+//! **Invariant:** a cluster that was asked for without bundles never gets any.
+
+use serde_json::{Map, Value, json};
+use testplatform_apis::{
+    bundle::{self, Cluster, Order, Report, State},
+    condition::{ConditionStatus, SetupLevel, TemplateConditionType},
+    foreign::object as foreign,
+    names::{ObjectName, ours},
+    template::entry::BundleDocument,
+};
+
+use super::{Desired, Health, Level, object as composing};
+use crate::{
+    intent::{Policies, Write},
+    observed::{BUNDLES, Link, Observed, UNDONE},
+    templates::{Bundles, Site, Stand, Templated},
+    text::bounded,
+    validate::Validated,
+};
+
+/// What there is to be.
+pub(crate) fn resources(request: &Validated, observed: &Observed) -> Vec<Desired> {
+    let order = order(request, observed).map(|manifest| {
+        let mut spec = spec(request, observed, manifest);
+        let state = |state: State| format!("object.metadata.annotations['{}'].contains('\"state\":\"{state:?}\"')", bundle::REPORT);
+        // The answer is to be seen by the poll of those that are not ready: nobody may watch all ConfigMaps of a hub.
+        spec["readiness"] = json!({ "policy": "DeriveFromCelQuery", "celQuery": format!(
+            "has(object.metadata.annotations) && '{}' in object.metadata.annotations && {}",
+            bundle::REPORT, state(State::Applied),
+        ) });
+        spec["references"] = json!([{ "dependsOn": {
+            "apiVersion": foreign::API_VERSION, "kind": foreign::KIND, "name": format!("managed-{}", request.name),
+        } }]);
+        composed(BUNDLES, request, spec)
+    });
+    let undone = undone(request, observed).map(|manifest| {
+        let mut spec = spec(request, observed, manifest);
+        // Never ready, so that it looks every 30 s.
+        spec["readiness"] = json!({ "policy": "DeriveFromCelQuery", "celQuery": "false" });
+        composing::bound(&mut spec, Policies::Observe);
+        let mut made = composed(UNDONE, request, spec);
+        if observed.bundles.was_there() {
+            made.object["metadata"]["annotations"] = json!({ ours::BUNDLES_ASKED: "true" });
+        }
+        made
+    });
+    order.into_iter().chain(undone).collect()
+}
+
+/// Whether any were asked for with the cluster, noted on writer and `credentials`.
+pub(super) fn note(request: &Validated, observed: &Observed) -> Option<(String, Value)> {
+    let begins = request.intent.write == Write::Create && !chosen(request).is_none_or(Bundles::is_empty);
+    let noted = observed.note(ours::BUNDLES_ASKED).is_some();
+    (begins || noted).then(|| (ours::BUNDLES_ASKED.to_owned(), "true".into()))
+}
+
+/// Whether something is still being done inside the cluster before it may go.
+pub(super) fn hold(request: &Validated, observed: &Observed) -> bool {
+    observed.bundles.was_there() && undone(request, observed).is_some() && !observed.bundles.is_gone()
+}
+
+/// What of the template is set up, and what is not. None: nothing of it is.
+pub(super) fn level(templated: &Templated, observed: &Observed) -> Option<Level<SetupLevel>> {
+    use ConditionStatus::{False, True};
+    let bundles = &observed.bundles;
+    let report = bundles.report().unwrap_or_default();
+    if report.state == Some(State::BeforeDeletion) || bundles.undone.is_some() {
+        return Some(at_the_end(&report, observed));
+    }
+    let Some(order) = &bundles.order else {
+        let none = match &templated.stand {
+            Stand::Whole(whole) => whole.bundles.post_install.is_empty(),
+            Stand::Held | Stand::Kept { .. } => false,
+        };
+        let waits = observed.note(ours::BUNDLES_ASKED).is_some() && !none;
+        return waits.then(|| {
+            Level::of(False, SetupLevel::Running, "the hub is not told yet what to set up in the cluster")
+        });
+    };
+    if !bundles.sets_up() {
+        return None;
+    }
+    if let (Link::Refused(words), None) = (&order.link, report.state) {
+        let words =
+            format!("the hub refuses ConfigMap {} with the bundles: {words}", name_of(order.manifest()));
+        return Some(Level::of(False, SetupLevel::SetupFailed, words));
+    }
+    Some(match report.state {
+        Some(State::Applied) => Level::of(True, SetupLevel::Applied, "what the template sets up is there"),
+        Some(State::SetupFailed) => {
+            Level::of(False, SetupLevel::SetupFailed, words("was not ready in time", &report))
+        }
+        Some(State::Running | State::BeforeDeletion) => {
+            Level::of(False, SetupLevel::Running, words("is being set up", &report))
+        }
+        None => Level::of(False, SetupLevel::Running, "bundles are applied once the cluster answers"),
+    })
+}
+
+/// What it failed for stays told also while its writer is not seen, between being taken away and being looked at.
+pub(crate) fn remember(health: &mut Health, observed: &Observed) {
+    if observed.bundles.undone.is_none() || health.levels.setup.is_some() {
+        return;
+    }
+    let level = at_the_end(&observed.bundles.report().unwrap_or_default(), observed);
+    if level.reason == SetupLevel::SetupFailed && health.waiting.is_empty() {
+        health.waiting.clone_from(&level.message);
+    }
+    health.levels.setup = Some(level);
+}
+
+/// On the way out. What it failed for stays told.
+fn at_the_end(report: &Report, observed: &Observed) -> Level<SetupLevel> {
+    let shown = observed.composite.of_template(TemplateConditionType::TemplateApplied);
+    let failed = shown.filter(|c| c.is_false() && c.reason == SetupLevel::SetupFailed.as_str());
+    match (failed, report.state) {
+        (Some(shown), _) => Level::of(ConditionStatus::False, SetupLevel::SetupFailed, shown.message.clone()),
+        (None, Some(State::BeforeDeletion)) => {
+            let words = words("is being done before the end", report);
+            Level::of(ConditionStatus::False, SetupLevel::Running, words)
+        }
+        (None, _) => {
+            Level::of(ConditionStatus::Unknown, SetupLevel::NotReported, "the cluster is being torn down")
+        }
+    }
+}
+
+/// What the end waits for, in a sentence without a subject.
+pub(super) fn awaited(observed: &Observed) -> Option<String> {
+    let told = observed.bundles.report().filter(|_| !observed.bundles.is_gone());
+    let told = told.filter(|report| report.state == Some(State::BeforeDeletion));
+    told.map(|report| format!("waits for {}", said(&report)))
+}
+
+/// What a report is about, and why: bundle, object, reason and message, as far as it says.
+fn said(report: &Report) -> String {
+    let parts = [&report.bundle, &report.object, &report.reason, &report.message];
+    let parts: Vec<String> = parts.into_iter().flatten().map(|part| bounded(part, 256)).collect();
+    parts.join(": ")
+}
+
+fn words(what: &str, report: &Report) -> String {
+    let bundle = report.bundle.as_deref().map_or_else(|| "a bundle".to_owned(), |name| bounded(name, 96));
+    let rest = Report { bundle: None, ..report.clone() };
+    let rest = said(&rest);
+    if rest.is_empty() { format!("{bundle} {what}") } else { format!("{bundle} {what}: {rest}") }
+}
+
+/// What the entry chooses for the claim, where that is known.
+fn chosen(request: &Validated) -> Option<&Bundles> {
+    match &request.templated()?.stand {
+        Stand::Whole(whole) => Some(&whole.bundles),
+        Stand::Held | Stand::Kept { .. } => None,
+    }
+}
+
+/// The ConfigMap that tells.
+fn order(request: &Validated, observed: &Observed) -> Option<Value> {
+    if goes(request) {
+        return None;
+    }
+    let before = observed.bundles.order.as_ref().map(|order| order.manifest().clone());
+    before.or_else(|| begun(request, observed))
+}
+
+/// The same at birth: once it is known that the cluster is ours, and that it was asked for with bundles.
+fn begun(request: &Validated, observed: &Observed) -> Option<Value> {
+    observed.note(ours::BUNDLES_ASKED)?;
+    let (chosen, site) = (chosen(request)?, request.templated()?.site.as_ref()?);
+    let writer = observed.writer.as_ref()?;
+    let seen = writer.remote().is_some() && writer.uid().is_some();
+    let may = request.intent.write == Write::Update(Policies::Full) && !request.intent.teardown;
+    if chosen.is_empty() || !seen || !may {
+        return None;
+    }
+    let remote = writer.manifest();
+    let (group, _) = remote["apiVersion"].as_str()?.split_once('/')?;
+    let tenant = request.tenant.as_deref().unwrap_or_default();
+    let words = [("name", site.name.as_str()), ("namespace", site.namespace.as_str()), ("tenant", tenant)];
+    let made = |all: &[BundleDocument]| all.iter().map(|bundle| bundle.made(&words)).collect();
+    let order = Order {
+        cluster: Cluster {
+            group: group.to_owned(),
+            kind: remote["kind"].as_str()?.to_owned(),
+            name: ObjectName::try_from(site.name.as_str()).ok()?,
+        },
+        post_install: made(&chosen.post_install),
+        pre_delete: made(&chosen.pre_delete),
+    };
+    let mut manifest = place(site);
+    manifest["metadata"]["labels"] = json!({ bundle::LABEL: "true" });
+    manifest["data"] = json!({ bundle::ORDER: serde_json::to_string(&order).ok()? });
+    Some(manifest)
+}
+
+/// The ConfigMap that is looked at on its way out.
+fn undone(request: &Validated, observed: &Observed) -> Option<Value> {
+    if !goes(request) || request.intent.over.is_some() || matches!(request.intent.write, Write::Elsewhere) {
+        return None;
+    }
+    let bundles = &observed.bundles;
+    if let Some(before) = &bundles.undone {
+        return Some(before.manifest().clone());
+    }
+    if let Some(order) = &bundles.order {
+        let metadata = &order.manifest()["metadata"];
+        return Some(config_map(&metadata["name"], &metadata["namespace"]));
+    }
+    observed.note(ours::BUNDLES_ASKED)?;
+    request.templated()?.site.as_ref().map(place)
+}
+
+/// Whether it goes with the cluster.
+fn goes(request: &Validated) -> bool {
+    let intent = &request.intent;
+    match intent.write {
+        Write::Remove | Write::Elsewhere => true,
+        Write::Look { .. } => intent.ending.is_some(),
+        Write::Nothing | Write::Create | Write::Update(_) | Write::Again { .. } => intent.over.is_some(),
+    }
+}
+
+fn place(site: &Site) -> Value {
+    config_map(&format!("{}-bundles", site.name).into(), &site.namespace.as_str().into())
+}
+
+fn config_map(name: &Value, namespace: &Value) -> Value {
+    json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": name, "namespace": namespace } })
+}
+
+fn name_of(manifest: &Value) -> String {
+    let text = |field: &str| manifest["metadata"][field].as_str().unwrap_or_default();
+    format!("{}/{}", text("namespace"), text("name"))
+}
+
+/// On the hub on which it is, whatever becomes of the writer.
+fn spec(request: &Validated, observed: &Observed, manifest: Value) -> Value {
+    let before = observed.bundles.order.as_ref().or(observed.bundles.undone.as_ref());
+    let before = before.map(|part| part.object.spec.provider_config_ref.name.as_str());
+    let hub = before.filter(|hub| !hub.is_empty());
+    let hub = hub.unwrap_or_else(|| composing::provider_config(request, observed));
+    let mut spec = json!({ "forProvider": {}, "providerConfigRef": { "name": hub } });
+    spec["forProvider"]["manifest"] = manifest;
+    spec
+}
+
+fn composed(name: &'static str, request: &Validated, spec: Value) -> Desired {
+    // The name of a part has no dot, so no two of any composites have the same.
+    let mut object = composing::object(&format!("{name}.{}", request.name), Map::new(), spec);
+    object["metadata"]["labels"] = json!({ ours::COMPONENT: name });
+    Desired { name: name.into(), object, ready: request.intent.writer_ready }
+}

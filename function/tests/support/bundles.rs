@@ -1,0 +1,121 @@
+//! Bundles in the model: the ConfigMap that tells the hub-side provider, what that answers, and what it does before a cluster goes.
+
+use serde_json::{Value, json};
+use testplatform_apis::bundle;
+
+use super::world::{Composed, World, synced};
+
+const UNREACHABLE: &str = "observe failed: cannot get object: dial tcp: connect: connection refused";
+
+/// A bundle as an entry has it: one ConfigMap, ready at once.
+pub fn bundle(name: &str, more: &Value) -> Value {
+    let object = json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": { "name": name, "namespace": "default" },
+        "data": { "cluster": "{namespace}/{name} of {tenant}" },
+    });
+    let mut bundle = json!({ "name": name, "manifests": [{ "object": object }] });
+    bundle.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    bundle
+}
+
+impl World {
+    /// A claim for a cluster of HyperShift's in which something is set up, and something done before it goes.
+    pub fn bundled() -> Self {
+        let mut world = Self::hosted();
+        let monitoring = json!({ "when": { "parameter": "monitoring", "equals": true } });
+        let entry = world.entry("hosted");
+        entry["parameters"]["monitoring"] = json!({ "type": "boolean", "default": false });
+        entry["postInstall"] = json!([bundle("base", &json!({})), bundle("monitoring", &monitoring)]);
+        entry["preDelete"] = json!([bundle("drain", &json!({ "timeout": "5m" }))]);
+        world
+    }
+
+    /// The same, once its cluster is there and its credentials are published.
+    pub fn bundled_and_there() -> Self {
+        let mut world = Self::bundled();
+        world.settle();
+        world.hypershift_installs();
+        world.hypershift_publishes();
+        world.settle();
+        world
+    }
+
+    /// What the function tells.
+    pub fn bundles_told(&self) -> bundle::Order {
+        let manifest = &self.objects["bundles"].object["spec"]["forProvider"]["manifest"];
+        serde_json::from_str(manifest["data"][bundle::ORDER].as_str().unwrap()).unwrap()
+    }
+
+    /// The hub-side provider answers, if it was told.
+    pub fn bundles_say(&mut self, report: &Value) {
+        if let Some(told) = &mut self.bundles {
+            told["metadata"]["annotations"][bundle::REPORT] = json!(report.to_string());
+        }
+    }
+
+    /// All of it is there.
+    pub fn bundles_applied(&mut self) {
+        self.bundles_say(&json!({ "state": "Applied", "since": self.now }));
+    }
+
+    /// One round of provider-kubernetes over both Objects.
+    pub(super) fn provide_bundles(&mut self) {
+        if let Some(mut told) = self.objects.remove("bundles")
+            && self.round_of_bundles(&mut told)
+        {
+            self.objects.insert("bundles".into(), told);
+        }
+        let Some(looks) = self.objects.get_mut("bundles-undone") else { return };
+        let object = &mut looks.object;
+        assert_eq!(object["spec"]["managementPolicies"], json!(["Observe"]));
+        assert!(object["spec"]["references"].is_null(), "what looks keeps nothing");
+        match &self.bundles {
+            _ if !self.reachable => synced(object, Some(UNREACHABLE)),
+            _ if self.untold => {
+                synced(object, Some("observe failed: cannot get object: configmaps \"x\" is forbidden: no"))
+            }
+            None => synced(object, Some("observe failed: external resource does not exist")),
+            Some(there) => {
+                object["status"]["atProvider"]["manifest"] = there.clone();
+                synced(object, None);
+            }
+        }
+    }
+
+    /// Whether the Object stays.
+    fn round_of_bundles(&mut self, told: &mut Composed) -> bool {
+        let object = &mut told.object;
+        if !self.reachable {
+            synced(object, Some(UNREACHABLE));
+            return true;
+        }
+        if !object["metadata"]["deletionTimestamp"].is_null() {
+            if self.undone && self.bundles.is_some() && self.remote.is_some() {
+                self.bundles_say(&json!({
+                    "state": "BeforeDeletion", "bundle": "preDelete/drain", "object": "Job ops/drain", "reason": "NotReady",
+                }));
+                return true;
+            }
+            self.bundles = None;
+            return false;
+        }
+        assert_eq!(object["spec"]["managementPolicies"], json!(["*"]));
+        if self.untold {
+            let words = "create failed: cannot create object: cannot create object: configmaps \"x\" is forbidden: no";
+            synced(object, Some(words));
+            return true;
+        }
+        if !self.objects.contains_key(self.writer()) {
+            synced(object, Some("cannot resolve resource references: cannot get referenced resource"));
+            return true;
+        }
+        object["metadata"]["finalizers"] = json!(["finalizer.managedresource.crossplane.io"]);
+        let manifest = object["spec"]["forProvider"]["manifest"].clone();
+        let there = self.bundles.get_or_insert_with(|| manifest.clone());
+        assert_eq!(there["data"], manifest["data"], "what was told once does not change");
+        object["status"]["atProvider"]["manifest"] = there.clone();
+        synced(object, None);
+        true
+    }
+}
