@@ -102,7 +102,7 @@ pub struct Report {
     /// Why, in a sentence; bounded, without secrets.
     #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// When the bundle was begun; its time counts from here.
+    /// When the bundle was begun; its time counts from here. When all are applied: since when.
     #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
 }

@@ -82,6 +82,7 @@ impl Provider {
                 },
                 "credentialsNamespace": CREDENTIALS,
                 "poll": POLL,
+                "bundles": "on",
             },
             "spaces": space::configuration(nest, hub)?,
             "buildClusters": { "directory": directory },

@@ -225,6 +225,13 @@ fn waiting(facts: &Facts) -> Wait {
         let todo = with_entry(advice::credentials(reason), reason.as_str());
         return Wait::new(format!("the kubeconfig: {words}"), todo);
     }
+    if word == ClusterReady::SettingUp.as_str() {
+        return Wait::new(format!("what the template sets up: {}", claim.message()), patience(word));
+    }
+    if word == ClusterReady::SetupFailed.as_str() {
+        let todo = with_entry("ask the administrators to look at it; it may still become ready", word);
+        return Wait::new(format!("what the template sets up: {}", claim.message()), todo);
+    }
     let writer = facts.writer().map(synced);
     if let (Look::Found(_), Some((Mark::Waits, ..))) = (&facts.objects, &writer) {
         let todo = "wait a few seconds; if it stays, ask the administrators whether provider-kubernetes runs";

@@ -179,7 +179,7 @@ fn after_installation(map: &Map, here: &Here, looked: Option<&Looked>, now: Time
     match (looked, stop) {
         (None, None) => Step::Apply(Work { list: List::PostInstall, from: 0 }),
         (Some(Looked::All), None) => {
-            let report = Report { state: Some(State::Applied), ..Report::default() };
+            let report = Report { state: Some(State::Applied), since: Some(now), ..Report::default() };
             write(map, report, Duration::ZERO)
         }
         (Some(Looked::At(place, stop)), None) => waits(map, order, *place, stop, now),
@@ -196,7 +196,7 @@ fn first(order: &Order, now: Timestamp) -> Report {
         return report;
     }
     match order.post_install.first() {
-        None => Report { state: Some(State::Applied), ..Report::default() },
+        None => Report { state: Some(State::Applied), since: Some(now), ..Report::default() },
         Some(bundle) => Report {
             state: Some(State::Running),
             bundle: Some(List::PostInstall.path(bundle)),

@@ -8,6 +8,7 @@
 //! several hubs share one more, which the first of them starts. In those whose name ends in `_in_namespace` the tenant asks by a
 //! TestCluster in place of a claim.
 
+mod bundles;
 mod by_template;
 mod byoc;
 mod caas;
@@ -177,6 +178,8 @@ const SCENARIOS: &[Scenario] = &[
     scenario!(service_account::service_account_mode),
     pooled(scenario!(service_account::hive_service_account_mode)),
     everywhere(hosted(scenario!(service_account::hypershift_service_account_mode))),
+    everywhere(hosted(scenario!(bundles::hypershift_bundles))),
+    hosted(scenario!(bundles::hypershift_bundles_claim_deleted)),
     scenario!(manners::build_cluster_away),
     scenario!(impostor::impostor_of_the_hub),
     scenario!(impostor::impostor_of_the_hub_to_the_provider),

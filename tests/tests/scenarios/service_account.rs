@@ -22,7 +22,7 @@ use super::canary::{Canary, GONE, KUBECONFIG, PASSWORD};
 const NAMESPACE: &str = "testplatform-access";
 
 /// The kubeconfig of an administrator of the delivered cluster, and what is unique in it.
-async fn admin(delivered: &ControlPlane) -> anyhow::Result<(String, String)> {
+pub(super) async fn admin(delivered: &ControlPlane) -> anyhow::Result<(String, String)> {
     let account = json!({
         "apiVersion": "v1", "kind": "ServiceAccount", "metadata": { "name": "admin", "namespace": "kube-system" },
     });
