@@ -211,6 +211,12 @@ words! {
         TenantNotAllowed,
         /// The claim's namespace has as many clusters as it may have; earlier claims come first.
         QuotaExceeded,
+        /// A TestCluster that is to take a cluster over waits for it.
+        TakeOverWaits,
+        /// True: the cluster was let go, and is another object's to end.
+        HandedOver,
+        /// True: the cluster is to be handed over, and something is missing for that.
+        HandOverWaits,
         /// True: a field was changed that cannot change; the cluster stays as it is.
         ChangeIgnored,
         /// True: `spec.lifetime` is no duration of at least a minute; what held before goes on.

@@ -103,6 +103,17 @@ pub mod ours {
     /// On a claim, or a composite in a tenant's namespace: since when nobody needs its cluster, RFC 3339 in whole seconds, and before that which
     /// runs it belongs to; see [`cleanup`](crate::cleanup). Crossplane copies it onto the composite.
     pub const CLEANUP_SINCE: &str = "testplatform.ci.openshift.org/cleanup-since";
+    /// On a claim: the TestCluster to which its cluster is to go, as namespace, name and uid with `/` between. Crossplane copies it onto the
+    /// composite.
+    pub const HAND_OVER: &str = "testplatform.ci.openshift.org/hand-over";
+    /// On the writer Object and on `credentials` of a composite that let its cluster go: to which TestCluster, in the same form. From
+    /// then on its Objects only watch.
+    pub const HANDED_OVER: &str = "testplatform.ci.openshift.org/handed-over";
+    /// On a TestCluster, from its creation on: name of the composite whose cluster it is to take over. On its Objects the same, and behind
+    /// that, with `/` between, the uid of the TestCluster that wrote it.
+    pub const TAKE_OVER: &str = "testplatform.ci.openshift.org/take-over";
+    /// On the Objects of a TestCluster that has taken a cluster over: its ProviderConfig, namespace, name and uid, with `/` between.
+    pub const TAKEN_OVER: &str = "testplatform.ci.openshift.org/taken-over";
     /// Label on a Secret that is published for an object of another namespace: API group of that object.
     pub const OWNER_GROUP: &str = "testplatform.ci.openshift.org/owner-group";
     /// On the same: its kind.

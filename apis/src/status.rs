@@ -14,8 +14,10 @@ use crate::lenient::{lenient, lenient_integer, lenient_list};
 use crate::phase::Phase;
 use crate::template::effective::Effective;
 
+mod handover;
 mod template;
 
+pub use handover::{HandedOverStatus, TakeOverStage, TakeOverStatus};
 pub use template::{ErrorStatus, NodePoolStatus, NodesStatus, ProgressStatus, TemplateStatus};
 
 /// Where the cluster stands and how to reach it. Everything is absent until it is known.
@@ -119,6 +121,14 @@ pub struct TestPlatformClusterStatus {
     #[schemars(range(min = 1))]
     #[serde(deserialize_with = "lenient_integer", skip_serializing_if = "Option::is_none")]
     pub applied_generation: Option<i64>,
+
+    /// The TestCluster to which the cluster was let go. It alone ends the cluster from then on.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub handed_over: Option<HandedOverStatus>,
+
+    /// How far the taking over of another object's cluster is. Only of a TestCluster.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub take_over: Option<TakeOverStatus>,
 }
 
 impl TestPlatformClusterStatus {

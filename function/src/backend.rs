@@ -15,7 +15,7 @@ pub mod osac;
 mod published;
 mod templated;
 
-pub(crate) use ephemeral_cluster::namespace;
+pub(crate) use ephemeral_cluster::{namespace, watch};
 pub use levels::{Level, Levels};
 pub(crate) use namespaced::{placed, secret};
 pub(crate) use object::{known_secret, object, provider_config, whole};

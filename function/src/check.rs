@@ -16,8 +16,8 @@ use crate::{
     fatal::{fatal, shown},
     intent::Write,
     observed::{
-        BUNDLES, CREDENTIALS, ENDED, HOSTED, OF_TEMPLATES, ORDER, OURS, UNDONE, brought::BROUGHT, is_part,
-        is_taken_away,
+        BUNDLES, CREDENTIALS, ENDED, EPHEMERAL_CLUSTER, HOSTED, OF_TEMPLATES, ORDER, OURS, UNDONE,
+        brought::BROUGHT, is_part, is_taken_away,
     },
     proto::{Resource, RunFunctionRequest, RunFunctionResponse},
     templates::Stand,
@@ -116,6 +116,7 @@ fn dropped(response: &RunFunctionResponse, request: &RunFunctionRequest, judged:
     let of_template = |name: &str| OF_TEMPLATES.contains(&name);
     let ended = judged.observed.ended.is_some();
     let brought = &judged.observed.brought;
+    let observed_only = judged.observed.handover.hides();
     let known = |name: &&str| match *name {
         ENDED => ended,
         name if BROUGHT.contains(&name) => brought.contains_key(name),
@@ -124,6 +125,8 @@ fn dropped(response: &RunFunctionResponse, request: &RunFunctionRequest, judged:
     let ours = OURS.into_iter().filter(known).map(|name| {
         let on_purpose = match name {
             CREDENTIALS => over,
+            // What only watched another composite's cluster ends nothing by going.
+            EPHEMERAL_CLUSTER if observed_only => true,
             // They outlive the cluster, and go once nothing is left of it.
             name if BROUGHT.contains(&name) => course.over.is_some(),
             _ => is_taken_away(name) && (ends || (elsewhere && of_template(name))),

@@ -151,6 +151,9 @@ fn allowed(judged: &Judged, policies: Policies) -> &'static str {
         Policies::ObserveDelete => {
             "policies Observe and Delete, because nothing may make the remote object anew"
         }
+        Policies::Observe if judged.plan.giving.is_some() => {
+            "policy Observe alone, because the cluster goes to a TestCluster, which ends it"
+        }
         Policies::Observe => {
             "policy Observe alone, because another object has the name, and Delete goes by name"
         }

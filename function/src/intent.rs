@@ -65,4 +65,6 @@ pub struct Intent {
     pub writer_ready: bool,
     /// Whether the credentials count as ready.
     pub credentials_ready: bool,
+    /// What is remembered of a cluster that goes from one composite to another: on the writer, and on the credentials.
+    pub handover: Vec<(&'static str, String)>,
 }

@@ -19,6 +19,7 @@ pub mod edge;
 pub mod events;
 pub mod explain;
 pub mod fatal;
+pub mod handover;
 pub mod hubs;
 pub mod intent;
 pub mod observed;

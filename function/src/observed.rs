@@ -8,6 +8,7 @@ mod composite;
 mod credentials;
 mod details;
 mod environment;
+mod handover;
 mod hosted;
 mod link;
 pub(crate) mod look;
@@ -38,6 +39,8 @@ pub use composite::{ClaimRef, Composite, Flavour};
 pub use credentials::Credentials;
 pub use details::Details;
 pub use environment::{Environment, EnvironmentConfig};
+pub(crate) use handover::OTHER;
+pub use handover::{Giving, Handover, Other, Place, Receiver, Taking, Watching};
 pub use hosted::{HOSTED, Hosted};
 pub use link::Link;
 pub(crate) use link::link;
@@ -151,6 +154,8 @@ pub struct Observed {
     pub bundles: Bundles,
     /// What remembers that it has ended; of a composite in a namespace.
     pub ended: Option<Metadata>,
+    /// Whether its cluster goes to another composite, or comes from one.
+    pub handover: Handover,
     /// When this is. It only decides whether a point in time has passed.
     pub now: Timestamp,
 }
@@ -185,6 +190,7 @@ impl Observed {
             brought: brought::Parts::new(),
             bundles: Bundles::default(),
             ended: None,
+            handover: Handover::None,
             now,
         };
         for (name, bytes) in &state.resources {
@@ -233,6 +239,7 @@ impl Observed {
             Flavour::Claimed | Flavour::Homeless => observed.distrust_pending(),
             Flavour::Namespaced(_) => observed.see_what_was_written(),
         }
+        observed.see_handover(request);
         Ok(observed)
     }
 

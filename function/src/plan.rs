@@ -10,6 +10,7 @@ pub use course::{Course, Over};
 
 use crate::{
     backend::{self, Backend, Desired, Ending, Health, Job},
+    handover,
     observed::Observed,
     validate::{Problem, Validated},
 };
@@ -29,6 +30,8 @@ pub struct Plan {
     pub kind: Option<&'static str>,
     /// Composition resource name of the writer.
     pub writer: Option<&'static str>,
+    /// How far the handing over of its cluster is, if that is asked for.
+    pub giving: Option<handover::Giving>,
 }
 
 /// Plans one pass.
@@ -44,6 +47,7 @@ pub fn plan(request: Result<Validated, Vec<Problem>>, observed: &Observed, now: 
                 resources: vec![],
                 kind: None,
                 writer: None,
+                giving: None,
             };
         }
     };
@@ -54,12 +58,15 @@ pub fn plan(request: Result<Validated, Vec<Problem>>, observed: &Observed, now: 
     let removal = backend.is_some_and(|b| b.ending() == Ending::Removed);
     let course = course::chart(&request, observed, &health, removal, now);
     request.intent = policies::intent(&request, observed, &health, &course, removal);
+    let giving = handover::giving(&request, observed, &course);
+    handover::bind(&mut request.intent, giving.as_ref(), observed);
     let mut resources = match backend {
         Some(backend) => backend.resources(&request, observed),
         None => backend::left(&request, observed),
     };
     resources.extend(backend::brought::resources(&request, observed));
     resources.extend(backend::bundles::resources(&request, observed));
+    resources.extend(backend::watch(&request, observed).filter(|_| !course.settled()));
     let resources = backend::placed(resources, &request, observed);
     Plan {
         request: Ok(request),
@@ -68,6 +75,7 @@ pub fn plan(request: Result<Validated, Vec<Problem>>, observed: &Observed, now: 
         resources,
         kind: backend.map(Backend::kind),
         writer: backend.map(Backend::writer),
+        giving,
     }
 }
 

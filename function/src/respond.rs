@@ -13,7 +13,7 @@ use crate::{
     conditions::conditions,
     events::{Event, events},
     fatal::{fatal, shown},
-    hubs,
+    handover, hubs,
     observed::{Details, Flavour, Wants, requirements as required},
     proto::{
         self, Ready, Resource, ResponseMeta, RunFunctionRequest, RunFunctionResponse, Severity, State, Target,
@@ -74,6 +74,8 @@ fn ttl(judged: &Judged, options: &Options, now: Timestamp) -> SignedDuration {
     let configured = judged.settings.ttl.map_or(options.ttl, testplatform_apis::duration::GoDuration::get);
     let held = judged.plan.request.as_ref().is_ok_and(|r| r.hold.is_some());
     let configured = if held { configured.min(UNSETTLED_TTL) } else { configured };
+    let configured =
+        if handover::in_hand(judged) { configured.min(handover::IN_HAND_TTL) } else { configured };
     // Nobody tells core that the tenant's Secret was written anew.
     let missed = judged.plan.request.as_ref().is_ok_and(|r| r.intent.read_again);
     let configured = match judged.observed.composite.flavour {
@@ -166,7 +168,8 @@ fn requirements(request: &RunFunctionRequest, judged: &Judged) -> Option<proto::
     let composite = &judged.observed.composite;
     // Read off the claim, and not off what the catalogue makes of it: that was fetched.
     let likes = composite.spec["hub"]["affinity"].is_string();
-    let none = BTreeMap::new;
+    // Beside what a choice of hub needs: the other side of a handover.
+    let none = || handover::requirements(&judged.observed, settings);
     match judged.plan.request.as_ref().map(|r| &r.block) {
         Ok(Block::CiOperator(_)) => {
             ask(Wants { pools: settings.quotas_for_ci_operator, templates: false, hubs: none() })
@@ -174,7 +177,9 @@ fn requirements(request: &RunFunctionRequest, judged: &Judged) -> Option<proto::
         Ok(Block::ClusterClaim(_)) => ask(Wants { pools: true, templates: false, hubs: none() }),
         Ok(Block::Template(templated)) => {
             let wanted = templated.wants_hubs(&judged.observed);
-            let hubs = if wanted { hubs::requirements(composite, likes, settings) } else { none() };
+            let mut hubs =
+                if wanted { hubs::requirements(composite, likes, settings) } else { BTreeMap::new() };
+            hubs.extend(none());
             ask(Wants { pools: true, templates: true, hubs })
         }
         Err(_) => None,

@@ -13,6 +13,7 @@ use testplatform_apis::{
 use crate::{
     Judged,
     backend::Stage,
+    handover,
     intent::Write,
     observed::{Details, Link},
     templates::{Stand, Templated},
@@ -73,6 +74,8 @@ pub fn status(judged: &Judged) -> TestPlatformClusterStatus {
         progress: health.levels.progress.clone().filter(|_| !settled),
         last_error: health.levels.last_error.clone(),
         applied_generation: health.levels.applied_generation,
+        handed_over: handover::handed_over(judged),
+        take_over: handover::take_over(&judged.observed),
     }
 }
 
@@ -220,6 +223,9 @@ pub fn sentence(judged: &Judged) -> String {
             _ if plan.course.late => format!("later than nine in ten of its kind, still being made{url}"),
             _ => format!("the cluster is being made{url}"),
         },
+        Phase::Ready | Phase::Degraded if judged.observed.handover.let_go() => {
+            handover::told(&judged.observed)
+        }
         Phase::Ready if plan.course.expiring => {
             "the cluster is ready and near the end of its lifetime".into()
         }

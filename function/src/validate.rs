@@ -174,7 +174,10 @@ pub fn validate(observed: &Observed, settings: Settings, schema: &Value) -> Resu
     if let Block::Template(templated) = &mut block {
         templated.look_back(observed, &settings);
     }
-    let hold = refused.or_else(|| hold(&mut block, name.as_str(), tenant.as_deref(), observed, &settings));
+    // One that is to take a cluster over never makes one.
+    let waits = crate::handover::waits(observed);
+    let hold =
+        waits.or(refused).or_else(|| hold(&mut block, name.as_str(), tenant.as_deref(), observed, &settings));
 
     if let Block::CiOperator(forwarded) = &block {
         let unknown = ci_operator::unknown_fields(schema, forwarded);
@@ -196,6 +199,9 @@ pub fn validate(observed: &Observed, settings: Settings, schema: &Value) -> Resu
             None
         }
     };
+    // What was let go is not this composite's to end.
+    let let_go = observed.handover.let_go();
+    let teardown = teardown.map(|asked| asked && !let_go);
     let limits = Limits::of(&block, &settings);
     let lifetime = Lifetime::of(&spec["lifetime"], observed, &limits, &mut remarks);
     let run_names = run_names(observed, &mut remarks);
@@ -208,7 +214,7 @@ pub fn validate(observed: &Observed, settings: Settings, schema: &Value) -> Resu
     // Nobody ends it against somebody who said no.
     let noted =
         observed.composite.metadata.annotation(ours::CLEANUP_SINCE).filter(|_| teardown != Some(false));
-    let cleanup_at = cleanup::due(spec, noted);
+    let cleanup_at = cleanup::due(spec, noted).filter(|_| !let_go);
     if tenant.is_none() {
         remarks.push(Remark::new(
             Request::NoTenant,

@@ -150,7 +150,8 @@ fn manifest(request: &Validated, observed: &Observed) -> Value {
     let writer = observed.writer.as_ref();
     let known = |field: &str| writer.and_then(|w| w.manifest()["metadata"][field].as_str());
     // Changing it would leave the running cluster behind and ask for another one.
-    let name = known("name").unwrap_or(request.name.as_str());
+    let taken = observed.handover.place().map(|place| place.name.as_str());
+    let name = known("name").or(taken).unwrap_or(request.name.as_str());
     let mut metadata = json!({
         "name": name,
         "namespace": namespace(request, observed),
@@ -171,12 +172,27 @@ fn manifest(request: &Validated, observed: &Observed) -> Value {
     object::whole(API_VERSION, KIND, metadata, Value::Object(spec))
 }
 
+/// The Object by which the cluster of another composite is watched before it is taken over: it can neither change nor end anything.
+pub(crate) fn watch(request: &Validated, observed: &Observed) -> Option<Desired> {
+    let place = crate::handover::to_watch(observed)?;
+    let Block::CiOperator(block) = &request.block else { return None };
+    let mut metadata = json!({ "name": place.name, "namespace": place.namespace, "uid": place.uid.as_str() });
+    // No more than what the remote object has in any case: even what only watches tries what it would do.
+    if let Some(wish) = &request.access {
+        metadata["annotations"] = json!({ ours::CREDENTIALS_WISH: wish.to_string() });
+    }
+    let spec = json!({ "ciOperator": block });
+    let manifest = object::whole(API_VERSION, KIND, metadata, spec);
+    Some(object::watching(request, &place.hub, EPHEMERAL_CLUSTER, manifest, CEL))
+}
+
 /// Where it is, whatever the input says by now. Before anything was asked, what an earlier pass said is only what the input was.
 pub(crate) fn namespace<'a>(request: &'a Validated, observed: &'a Observed) -> &'a str {
     let of_writer = observed.writer.as_ref().and_then(|w| w.manifest()["metadata"]["namespace"].as_str());
     let status = observed.composite.status.backend.as_ref().filter(|_| observed.made_before());
     let remembered = || status.and_then(|b| b.namespace.as_deref());
-    of_writer.or_else(remembered).unwrap_or(&request.settings.namespace)
+    let taken = || Some(observed.handover.place()?.namespace.as_str());
+    of_writer.or_else(taken).or_else(remembered).unwrap_or(&request.settings.namespace)
 }
 
 /// The hub's conditions, except what is reserved, ours, or said twice.

@@ -53,6 +53,9 @@ pub(super) fn writer(
     if let Some(over) = &intent.over {
         annotate(ours::OVER, over);
     }
+    for (key, value) in &intent.handover {
+        annotate(key, value);
+    }
     let mut spec = json!({
         "forProvider": {},
         "providerConfigRef": { "name": provider_config(request, observed) },
@@ -69,6 +72,27 @@ pub(super) fn writer(
         object["metadata"]["labels"] = json!({ ours::COMPONENT: name });
     }
     Some(Desired { name: name.into(), object, ready: intent.writer_ready })
+}
+
+/// A writer that only watches what is another composite's.
+pub(super) fn watching(
+    request: &Validated,
+    hub: &str,
+    name: &'static str,
+    manifest: Value,
+    cel: &str,
+) -> Desired {
+    let notes = request.intent.handover.iter().map(|(key, value)| ((*key).to_owned(), value.as_str().into()));
+    let mut spec = json!({
+        "forProvider": {},
+        "providerConfigRef": { "name": hub },
+        "readiness": { "policy": "DeriveFromCelQuery", "celQuery": cel },
+        "watch": true,
+    });
+    spec["forProvider"]["manifest"] = manifest;
+    bound(&mut spec, Policies::Observe);
+    let object = object(&format!("managed-{}", request.name), notes.collect(), spec);
+    Desired { name: name.into(), object, ready: false }
 }
 
 /// Writes down what provider-kubernetes may do. If nothing is written down, everything.
@@ -130,6 +154,8 @@ pub(super) fn credentials(
     if let Some(granted) = request.lifetime.granted {
         annotations.insert(ours::DEFAULT_LIFETIME.into(), granted.to_string().into());
     }
+    annotations
+        .extend(request.intent.handover.iter().map(|(key, value)| ((*key).into(), value.as_str().into())));
     if request.intent.read_again {
         annotations.insert(ours::READ_AGAIN.into(), "true".into());
     }
@@ -193,6 +219,7 @@ pub(crate) fn known_secret(observed: &Observed, health: &Health) -> Option<Strin
 /// The hub is the one on which the cluster is, whatever the input says by now.
 pub(crate) fn provider_config<'a>(request: &'a Validated, observed: &'a Observed) -> &'a str {
     let of_writer = observed.writer.as_ref().map(|w| w.object.spec.provider_config_ref.name.as_str());
+    let taken = || Some(observed.handover.place()?.hub.as_str());
     let of_place = || request.hub();
     // With the writer gone, status remembers where it was. Before anything was asked, it tells what the input was.
     let status = observed.composite.status.hub.as_ref().filter(|_| observed.made_before());
@@ -202,8 +229,12 @@ pub(crate) fn provider_config<'a>(request: &'a Validated, observed: &'a Observed
         let credentials = observed.credentials.as_ref().filter(|_| request.templated().is_some())?;
         Some(credentials.object.spec.provider_config_ref.name.as_str()).filter(|name| !name.is_empty())
     };
-    let known =
-        of_writer.filter(|n| !n.is_empty()).or_else(of_place).or_else(remembered).or_else(of_credentials);
+    let known = of_writer
+        .filter(|n| !n.is_empty())
+        .or_else(taken)
+        .or_else(of_place)
+        .or_else(remembered)
+        .or_else(of_credentials);
     known.unwrap_or(&request.settings.provider_config)
 }
 

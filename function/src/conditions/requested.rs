@@ -67,6 +67,9 @@ fn said_before(judged: &Judged, reason: Request, otherwise: &str) -> Remark {
 fn remarks(judged: &Judged) -> Vec<Remark> {
     let Ok(request) = &judged.plan.request else { return vec![] };
     let mut remarks = request.remarks.clone();
+    if let Some(remark) = crate::handover::remark(judged) {
+        remarks.insert(0, remark);
+    }
     // Without word from a hub-side controller that knows lifetimes, the hub ends clusters by itself.
     let hub = judged.settings.hub_max_lifetime;
     let there = matches!(request.block, Block::CiOperator(_));

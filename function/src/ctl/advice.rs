@@ -35,6 +35,10 @@ pub fn request(reason: Request) -> &'static str {
         R::QuotaExceeded => {
             "end clusters of this namespace that nobody needs: `kubectl testplatform get` lists them"
         }
+        R::TakeOverWaits | R::HandOverWaits => {
+            "do what the message says: package/TESTCLUSTERS.md has the steps of a handover"
+        }
+        R::HandedOver => "delete the claim once the message says that the cluster was handed over",
         R::ChangeIgnored
         | R::LifetimeIgnored
         | R::LifetimeClamped

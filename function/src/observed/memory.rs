@@ -54,7 +54,8 @@ impl Observed {
     pub fn remembered_uid(&self) -> Option<Uid> {
         let told = self.composite.status.backend.as_ref().and_then(|b| b.uid.clone());
         let noted = || self.credentials_note(ours::REMOTE_UID).map(str::to_owned).map(Uid);
-        told.map(Uid).or_else(noted).or_else(|| self.hosted.as_ref()?.uid())
+        let of_hosted = || self.hosted.as_ref()?.uid();
+        told.map(Uid).or_else(noted).or_else(of_hosted).or_else(|| Some(self.handover.place()?.uid.clone()))
     }
 
     /// The uid to look for while its writer is gone. That of a first try which vanished is none.
@@ -82,6 +83,13 @@ impl Observed {
     pub fn note(&self, key: &str) -> Option<&str> {
         let of_writer = self.writer.as_ref().and_then(|w| w.object.metadata.annotation(key));
         of_writer.or_else(|| self.credentials_note(key)).or_else(|| self.ended.as_ref()?.annotation(key))
+    }
+
+    /// Whether an earlier pass said Failed or Deprovisioned.
+    pub fn is_final(&self) -> bool {
+        matches!(self.composite.status.phase, Some(Phase::Deprovisioned | Phase::Failed))
+            || self.note(ours::FAILED).is_some()
+            || self.note(ours::OVER).is_some()
     }
 
     /// A note of ours on `credentials`.

@@ -146,7 +146,8 @@ fn standing(composite: &Composite, wanted: &Wanted, late: bool) -> Option<Standi
         )
         | None => false,
     };
-    if over {
+    // What was let go counts where it is taken over.
+    if over || known.handed_over.is_some() {
         return None;
     }
     let answered = shown(ConditionType::RequestAccepted);

@@ -129,6 +129,8 @@ pub(super) fn chart(
     let ending = observed.note(ours::ENDING);
     let expired =
         passed(expires_at) || passed(health.ends_at) || ending == Some(JobCompleted::Expired.as_str());
+    // What was let go is another composite's to end.
+    let expired = expired && !observed.handover.let_go();
     let expiring_at =
         expires_at.zip(life).and_then(|(end, life)| end.checked_sub((life.get() / 10).min(EXPIRING)).ok());
     let by_owner = request.teardown == Some(true);

@@ -46,6 +46,7 @@ pub(super) fn intent(
         credentials: keeps_credentials(course),
         writer_ready: course.ever_ready || over.is_some(),
         credentials_ready: course.ever_ready && course.details.is_some(),
+        handover: vec![],
         over,
     }
 }

@@ -73,9 +73,14 @@ impl Facts<'_> {
             return if ending { plain(Phase::Deprovisioned) } else { failed(Failure::WriterLost) };
         }
         match &writer.link {
-            Link::Deleted if ending => return plain(Phase::Deprovisioned),
+            Link::Deleted if ending || self.observed.handover.let_go() => return plain(Phase::Deprovisioned),
             Link::Deleted
-                if !self.health.bound && !self.ever_ready && writer.attempt() < 2 && !self.timed_out =>
+                if !self.health.bound
+                    && !self.ever_ready
+                    && writer.attempt() < 2
+                    && !self.timed_out
+                    // What was taken over was somebody's already.
+                    && self.observed.handover.place().is_none() =>
             {
                 return (Phase::Pending, None, true);
             }
@@ -201,8 +206,5 @@ impl Facts<'_> {
 
 /// Whether an earlier pass said Failed or Deprovisioned.
 pub(super) fn final_before(observed: &Observed) -> bool {
-    let noted = |key| observed.note(key).is_some();
-    matches!(observed.composite.status.phase, Some(Phase::Deprovisioned | Phase::Failed))
-        || noted(ours::FAILED)
-        || noted(ours::OVER)
+    observed.is_final()
 }

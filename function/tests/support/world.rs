@@ -43,6 +43,10 @@ pub struct World {
     pub peers: Vec<Value>,
     /// Those of the other flavour, where the input says that both are served.
     pub peers_beside: Vec<Value>,
+    /// Uid of the composite.
+    pub uid: String,
+    /// The other side of a handover; none: not fetched.
+    pub other_side: Option<Vec<Value>>,
     /// The ProviderConfigs of hubs; none: not fetched.
     pub hubs: Option<Vec<Value>>,
     /// NodePools on the hub, by name; a HostedCluster that another object has become is among them.
@@ -101,6 +105,8 @@ impl Default for World {
             templates: vec![],
             peers: vec![],
             peers_beside: vec![],
+            uid: "xr-uid".into(),
+            other_side: None,
             hubs: None,
             node_pools: BTreeMap::new(),
             brought: BTreeMap::new(),

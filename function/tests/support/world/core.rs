@@ -15,11 +15,11 @@ use super::{Composed, KUBECONFIG, NAME, World};
 use crate::support::{encode64, request};
 
 impl World {
-    /// The request that core would send.
-    pub fn request(&self) -> RunFunctionRequest {
+    /// The composite as the API server has it.
+    pub fn composite(&self) -> Value {
         let mut spec = self.spec.clone();
         let mut metadata = json!({
-            "name": NAME, "uid": "xr-uid", "creationTimestamp": "2026-11-21T10:00:00Z",
+            "name": NAME, "uid": self.uid, "creationTimestamp": "2026-11-21T10:00:00Z",
             "annotations": self.annotations,
         });
         let kind = if self.namespaced { "TestCluster" } else { "XTestPlatformCluster" };
@@ -31,6 +31,14 @@ impl World {
         }
         let mut status = self.status.clone();
         status["conditions"] = self.conditions.values().cloned().collect();
+        json!({
+            "apiVersion": "ci.openshift.org/v1alpha1", "kind": kind, "metadata": metadata,
+            "spec": spec, "status": status,
+        })
+    }
+
+    /// The request that core would send.
+    pub fn request(&self) -> RunFunctionRequest {
         let resources: serde_json::Map<_, _> = self
             .objects
             .iter()
@@ -44,6 +52,10 @@ impl World {
         };
         let peers: Vec<_> = self.peers.iter().map(|peer| json!({ "resource": peer })).collect();
         let mut required = json!({ "envcfg": { "items": config(&self.environment) } });
+        if let Some(other) = &self.other_side {
+            let items: Vec<_> = other.iter().map(|other| json!({ "resource": other })).collect();
+            required["handover"] = json!({ "items": items });
+        }
         let governed = self.input["quotasForCiOperator"] == true;
         if !self.spec["template"].is_null() {
             let items: Vec<_> = self.templates.iter().map(|t| json!({ "resource": t })).collect();
@@ -68,10 +80,7 @@ impl World {
             "input": self.input,
             "observed": {
                 "composite": {
-                    "resource": {
-                        "apiVersion": "ci.openshift.org/v1alpha1", "kind": kind, "metadata": metadata,
-                        "spec": spec, "status": status,
-                    },
+                    "resource": self.composite(),
                     "connectionDetails": encoded(&self.details),
                 },
                 "resources": resources,

@@ -1,0 +1,44 @@
+//! What is told of a cluster that goes from a claim to a TestCluster.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::lenient::lenient;
+
+/// The TestCluster to which a cluster was let go.
+#[derive(JsonSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct HandedOverStatus {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// Its unique identity.
+    pub uid: String,
+}
+
+/// How far the taking over of another object's cluster is.
+#[derive(JsonSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct TakeOverStatus {
+    /// Name of the composite whose cluster it is.
+    pub from: String,
+    /// Waiting: the cluster is not offered, or not seen yet. Watching: it is seen, and not this object's to end. Taken: it is this object's.
+    #[schemars(with = "TakeOverStage")]
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub stage: Option<TakeOverStage>,
+    /// Unique identity of the object on the hub, once it is seen.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub uid: Option<String>,
+}
+
+/// How far it is.
+#[derive(JsonSchema, Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum TakeOverStage {
+    /// It is not offered, or not seen yet.
+    Waiting,
+    /// It is seen, and not this object's to end.
+    Watching,
+    /// It is this object's.
+    Taken,
+}

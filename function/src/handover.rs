@@ -1,0 +1,325 @@
+//! Handing a live cluster from a claim to a TestCluster, so that at every moment there is at most one that may end it.
+//!
+//! 1. The TestCluster is made to take over, and never makes a cluster. Named by the claim, it watches the remote object.
+//! 2. Once the claim's composite sees that, it lets go: its Objects only watch, and nothing that is done to the claim ends the cluster.
+//! 3. Once the TestCluster sees that, or that the composite is gone, the cluster is its own.
+//!
+//! Letting go is undone only for a TestCluster that is gone, or came to its end before it took the cluster: both are for ever, so none
+//! takes what was taken back. The Object of either side is seen as it is stored before the other side acts on it.
+
+use std::collections::BTreeMap;
+
+use jiff::SignedDuration;
+use testplatform_apis::{
+    account::Wish,
+    ci_operator::CiOperator,
+    claim::API_VERSION,
+    condition::Request,
+    foreign::ephemeral_cluster,
+    input::Settings,
+    names::{ObjectName, Uid, ours},
+    phase::Phase,
+    status::{HandedOverStatus, TakeOverStage, TakeOverStatus},
+};
+
+use crate::{
+    Judged,
+    intent::{Intent, Policies, Write},
+    observed::{
+        self, Composite, Flavour, Handover, Link, OTHER, Observed, Other, Place, Receiver, Taking, Writer,
+    },
+    plan::Course,
+    proto::{ResourceSelector, resource_selector::Match},
+    validate::{Block, Remark, Validated},
+};
+
+/// How soon the other side is looked at again: core ≤ 2.3 does not watch it.
+pub const IN_HAND_TTL: SignedDuration = SignedDuration::from_secs(10);
+
+/// What a composite does about handing its cluster over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Giving {
+    /// Nothing yet: this is missing.
+    Waits(String),
+    /// It lets go, or did.
+    LetsGo(Receiver),
+    /// It takes the cluster back: nobody else ever will.
+    TakesBack,
+}
+
+/// What is done about it, if it is asked for.
+pub(crate) fn giving(request: &Validated, observed: &Observed, course: &Course) -> Option<Giving> {
+    let Handover::Gives(giving) = &observed.handover else { return None };
+    match (&giving.to, giving.let_go) {
+        (Some(_), true) if giving.in_vain(&observed.composite.metadata.name) && !course.settled() => {
+            Some(Giving::TakesBack)
+        }
+        (Some(to), true) => Some(Giving::LetsGo(to.clone())),
+        (to, false) if !course.settled() => {
+            Some(match missing(request, observed, course, to.as_ref(), giving) {
+                Ok(to) => Giving::LetsGo(to),
+                Err(missing) => Giving::Waits(missing),
+            })
+        }
+        // What was let go to nobody knows whom stays so: nobody can be asked.
+        (None, true) | (_, false) => None,
+    }
+}
+
+impl Receiver {
+    /// Whether it is in the namespace of the claim: a cluster stays with its tenant.
+    fn is_of(&self, observed: &Observed) -> bool {
+        observed.composite.claim.as_ref().is_some_and(|claim| claim.namespace == self.namespace)
+    }
+}
+
+/// To whom the cluster may be let go; else what is missing.
+fn missing(
+    request: &Validated,
+    observed: &Observed,
+    course: &Course,
+    to: Option<&Receiver>,
+    giving: &observed::Giving,
+) -> Result<Receiver, String> {
+    let no = |why: &str| Err(why.to_owned());
+    let Some(to) = to else {
+        return no("the annotation names no TestCluster: it has to be namespace/name/uid");
+    };
+    match request.block {
+        Block::CiOperator(_) => {}
+        Block::ClusterClaim(_) => return no("clusters of clusterClaim are not handed over"),
+        Block::Template(_) => return no("clusters of template are not handed over"),
+    }
+    if !to.is_of(observed) {
+        return no("the TestCluster has to be in the claim's namespace");
+    }
+    if !request.settings.both_flavours {
+        return no("the Composition's input does not say bothFlavours: true");
+    }
+    let writer = observed.writer.as_ref().filter(|writer| writer.link == Link::InSync && !writer.goes());
+    let Some(uid) = writer.and_then(Writer::uid).filter(|_| course.phase == Phase::Ready && !course.teardown)
+    else {
+        return no("the cluster has to be Ready, and not on its way out");
+    };
+    let taker = match &giving.taker {
+        Other::NotFetched => return no("the TestCluster was not read yet"),
+        Other::Gone => return no("there is no TestCluster of that name and uid"),
+        Other::There(taker) if !to.is(taker) => return no("there is no TestCluster of that name and uid"),
+        Other::There(taker) => taker,
+    };
+    let ends = taker.metadata.deletion_timestamp.is_some()
+        || matches!(taker.status.phase, Some(Phase::Deprovisioned | Phase::Failed));
+    if ends {
+        return no("the TestCluster has come to its end");
+    }
+    let status = taker.status.take_over.as_ref().filter(|t| t.from == observed.composite.metadata.name);
+    let Some(status) = status else {
+        return no("the TestCluster was not made to take over this composite's cluster");
+    };
+    let watches = status.stage == Some(TakeOverStage::Watching);
+    if watches && status.uid.as_deref() == Some(uid.as_str()) {
+        Ok(to.clone())
+    } else {
+        no("the TestCluster does not see the cluster yet")
+    }
+}
+
+/// Writes down what was decided, over what the rest of the plan wants.
+pub(crate) fn bind(intent: &mut Intent, giving: Option<&Giving>, observed: &Observed) {
+    let lets_go = matches!(giving, Some(Giving::LetsGo(_)));
+    let unread = giving.is_none() && observed.handover.let_go();
+    if lets_go || unread {
+        intent.write =
+            if observed.writer.is_some() { Write::Update(Policies::Observe) } else { Write::Nothing };
+    }
+    match (&observed.handover, giving) {
+        (Handover::Gives(giving), Some(Giving::LetsGo(to))) => {
+            intent.handover = vec![(ours::HANDED_OVER, giving.note(to))];
+        }
+        (Handover::Gives(_), _) if unread => {
+            let note = observed.note(ours::HANDED_OVER).unwrap_or_default().to_owned();
+            intent.handover = vec![(ours::HANDED_OVER, note)];
+        }
+        (Handover::Takes(taking), _) => {
+            let own = observed.composite.metadata.uid.as_ref().map_or("", Uid::as_str);
+            // What another one watched stays another's until it is offered anew.
+            let kept = taking.watching.as_ref().filter(|w| !w.mine && offer(taking, observed).is_err());
+            let note = kept.map_or_else(|| format!("{}/{own}", taking.from), |w| w.note.clone());
+            intent.handover = vec![(ours::TAKE_OVER, note)];
+            intent.handover.extend(taking.taken.as_ref().map(|place| (ours::TAKEN_OVER, place.to_string())));
+        }
+        (Handover::None | Handover::Gives(_), _) => {}
+    }
+}
+
+/// Why a TestCluster that is to take over has nothing yet.
+pub(crate) fn waits(observed: &Observed) -> Option<Remark> {
+    let Handover::Takes(taking) = &observed.handover else { return None };
+    let none = taking.taken.is_none();
+    let why = match (&taking.watching, offer(taking, observed)) {
+        (Some(watching), _) if watching.mine && watching.seen => {
+            format!("composite {} has not let its cluster go yet", taking.from)
+        }
+        (Some(watching), _) if watching.mine => {
+            format!("the cluster of composite {} is not seen on its hub", taking.from)
+        }
+        (_, Ok(_)) => format!("the cluster of composite {} is looked at for the first time", taking.from),
+        (_, Err(why)) => why,
+    };
+    none.then(|| {
+        Remark::new(Request::TakeOverWaits, format!("no cluster is made, one is to be taken over: {why}"))
+    })
+}
+
+/// The cluster that is offered. Who does not get to know of a composite hears the same of one that is there and of one that is not.
+fn offer(taking: &Taking, observed: &Observed) -> Result<Place, String> {
+    let own = &observed.composite;
+    let name = &taking.from;
+    let giver = match &taking.giver {
+        Other::There(giver) => giver,
+        Other::NotFetched => return Err(format!("composite {name} was not read yet")),
+        Other::Gone => return Err(unoffered(taking, own)),
+    };
+    let of_tenant = giver.claim.is_some() && giver.tenant() == own.tenant();
+    let named = giver.metadata.annotation(ours::HAND_OVER).and_then(Receiver::parse);
+    if !of_tenant || !named.is_some_and(|named| named.is(own)) {
+        return Err(unoffered(taking, own));
+    }
+    let block = |c: &Composite| Some(CiOperator(c.spec["ciOperator"].as_object()?.clone()).forwarded());
+    if block(giver).is_none() || block(giver) != block(own) {
+        return Err("spec.ciOperator has to be that of the claim, and no other block".into());
+    }
+    let wish = |c: &Composite| Wish::of_spec(&c.spec["credentials"]).ok().map(|w| w.map(|w| w.to_string()));
+    if wish(giver) != wish(own) {
+        return Err("spec.credentials has to be that of the claim".into());
+    }
+    let ready = giver.status.phase == Some(Phase::Ready) && giver.metadata.deletion_timestamp.is_none();
+    let backend = giver.status.backend.clone().filter(|b| b.kind.as_deref() == Some(ephemeral_cluster::KIND));
+    let hub = giver.status.hub.as_ref().and_then(|hub| hub.name.clone());
+    let place = backend.zip(hub).and_then(|(backend, hub)| {
+        Some(Place { hub, namespace: backend.namespace?, name: backend.name?, uid: Uid(backend.uid?) })
+    });
+    place.filter(|_| ready).ok_or_else(|| format!("the cluster of composite {name} has to be Ready"))
+}
+
+fn unoffered(taking: &Taking, own: &Composite) -> String {
+    let uid = own.metadata.uid.as_ref().map_or("", Uid::as_str);
+    format!(
+        "no composite {} of this namespace hands its cluster over to {}/{uid}",
+        taking.from,
+        own.ordinal()
+    )
+}
+
+/// What is to be watched: what is offered to this very TestCluster, else what was.
+pub(crate) fn to_watch(observed: &Observed) -> Option<Place> {
+    let Handover::Takes(taking) = &observed.handover else { return None };
+    if taking.taken.is_some() {
+        return None;
+    }
+    let watched = taking.watching.as_ref();
+    let offered = || offer(taking, observed).ok();
+    match watched {
+        Some(watching) if watching.mine => Some(watching.place.clone()),
+        Some(watching) => offered().or_else(|| Some(watching.place.clone())),
+        None => offered(),
+    }
+}
+
+/// The other side, by name. A function of claim and observed state: what was taken, or has ended, asks for nothing.
+pub(crate) fn requirements(observed: &Observed, settings: &Settings) -> BTreeMap<String, ResourceSelector> {
+    let by_name = |kind: &str, namespace: Option<&str>, name: &str| {
+        let mut selector = observed::selector(API_VERSION, kind, Match::MatchName(name.to_owned()));
+        selector.namespace = namespace.map(str::to_owned);
+        BTreeMap::from([(OTHER.dynamic().to_owned(), selector)])
+    };
+    let (_, other) = observed.composite.kinds();
+    match &observed.handover {
+        // A kind that core does not know fails the whole pass.
+        Handover::Gives(giving) if settings.both_flavours && !observed.is_final() => match &giving.to {
+            Some(to) if to.is_of(observed) => by_name(other, Some(&to.namespace), &to.name),
+            Some(_) | None => BTreeMap::new(),
+        },
+        Handover::Takes(taking) if taking.taken.is_none() && !observed.is_final() => {
+            match ObjectName::try_from(taking.from.as_str()) {
+                Ok(_) => by_name(other, None, &taking.from),
+                Err(_) => BTreeMap::new(),
+            }
+        }
+        Handover::None | Handover::Gives(_) | Handover::Takes(_) => BTreeMap::new(),
+    }
+}
+
+/// Whether it is on its way, and the other side is waited for.
+pub(crate) fn in_hand(judged: &Judged) -> bool {
+    let settled = judged.plan.course.settled();
+    match &judged.observed.handover {
+        Handover::None => false,
+        Handover::Gives(giving) => !settled && !giving.taken,
+        Handover::Takes(taking) => !settled && taking.taken.is_none(),
+    }
+}
+
+/// `status.handedOver`: only once it is seen that nothing of this composite can end the cluster.
+pub(crate) fn handed_over(judged: &Judged) -> Option<HandedOverStatus> {
+    let (Handover::Gives(giving), Some(Giving::LetsGo(to))) =
+        (&judged.observed.handover, &judged.plan.giving)
+    else {
+        return None;
+    };
+    let before = judged.observed.composite.status.handed_over.is_some();
+    (giving.let_go && (giving.powerless || before)).then(|| HandedOverStatus {
+        namespace: to.namespace.clone(),
+        name: to.name.clone(),
+        uid: to.uid.0.clone(),
+    })
+}
+
+/// `status.takeOver`.
+pub(crate) fn take_over(observed: &Observed) -> Option<TakeOverStatus> {
+    let Handover::Takes(taking) = &observed.handover else { return None };
+    let watching = taking.watching.as_ref().filter(|watching| watching.mine && watching.seen);
+    let (stage, place) = match (&taking.taken, watching) {
+        (Some(place), _) => (TakeOverStage::Taken, Some(place)),
+        (None, Some(watching)) => (TakeOverStage::Watching, Some(&watching.place)),
+        (None, None) => (TakeOverStage::Waiting, None),
+    };
+    let uid = place.map(|place| place.uid.0.clone());
+    Some(TakeOverStatus { from: taking.from.clone(), stage: Some(stage), uid })
+}
+
+/// Where the cluster went, in a sentence.
+pub(crate) fn told(observed: &Observed) -> String {
+    let Handover::Gives(giving) = &observed.handover else { return String::new() };
+    let to = giving.to.as_ref().map(|to| to.name.as_str()).unwrap_or_default();
+    if giving.taken {
+        format!("the cluster was handed over to TestCluster {to}, which ends it; delete this claim")
+    } else {
+        format!("the cluster was let go and waits for TestCluster {to} to take it; do not delete that")
+    }
+}
+
+/// What the owner should know of it.
+pub(crate) fn remark(judged: &Judged) -> Option<Remark> {
+    match judged.plan.giving.as_ref() {
+        Some(Giving::Waits(why)) => {
+            Some(Remark::new(Request::HandOverWaits, format!("the cluster is not handed over: {why}")))
+        }
+        Some(Giving::LetsGo(_)) if judged.observed.handover.let_go() => {
+            Some(Remark::new(Request::HandedOver, told(&judged.observed)))
+        }
+        Some(Giving::LetsGo(_) | Giving::TakesBack) => None,
+        None => ignored(&judged.observed),
+    }
+}
+
+/// Said of an annotation that came too late.
+fn ignored(observed: &Observed) -> Option<Remark> {
+    let late = matches!(observed.handover, Handover::None)
+        && matches!(observed.composite.flavour, Flavour::Namespaced(_))
+        && observed.composite.metadata.annotation(ours::TAKE_OVER).is_some();
+    late.then(|| {
+        let words = format!("annotation {} counts only if the TestCluster is made with it", ours::TAKE_OVER);
+        Remark::new(Request::ChangeIgnored, words)
+    })
+}
