@@ -6,6 +6,7 @@ pub(crate) mod bundles;
 mod caas;
 pub mod cluster_api;
 pub mod cluster_claim;
+pub(crate) mod dependents;
 pub mod ephemeral_cluster;
 pub mod hypershift;
 mod levels;

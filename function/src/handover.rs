@@ -240,7 +240,7 @@ pub(crate) fn requirements(observed: &Observed, settings: &Settings) -> BTreeMap
             Some(to) if to.is_of(observed) => by_name(other, Some(&to.namespace), &to.name),
             Some(_) | None => BTreeMap::new(),
         },
-        Handover::Takes(taking) if taking.taken.is_none() && !observed.is_final() => {
+        Handover::Takes(taking) if !taking.was_taken && !observed.is_final() => {
             match ObjectName::try_from(taking.from.as_str()) {
                 Ok(_) => by_name(other, None, &taking.from),
                 Err(_) => BTreeMap::new(),

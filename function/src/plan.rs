@@ -67,6 +67,7 @@ pub fn plan(request: Result<Validated, Vec<Problem>>, observed: &Observed, now: 
     resources.extend(backend::brought::resources(&request, observed));
     resources.extend(backend::bundles::resources(&request, observed));
     resources.extend(backend::watch(&request, observed).filter(|_| !course.settled()));
+    backend::dependents::held(&mut resources, observed);
     let resources = backend::placed(resources, &request, observed);
     Plan {
         request: Ok(request),

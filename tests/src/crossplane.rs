@@ -372,7 +372,7 @@ impl Engine {
     }
 
     /// Core takes the newest revision of a Composition, and for a moment there is none.
-    pub(crate) async fn until_revised(&self, composition: &str) -> anyhow::Result<()> {
+    pub async fn until_revised(&self, composition: &str) -> anyhow::Result<()> {
         let wanted = ListParams::default().labels(&format!("crossplane.io/composition-name={composition}"));
         let revisions: Api<DynamicObject> =
             Api::all_with(self.konflux.client(), &COMPOSITION_REVISION.into());

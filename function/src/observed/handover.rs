@@ -65,6 +65,9 @@ pub struct Taking {
     pub hides: bool,
     /// Where the cluster is, once it is taken.
     pub taken: Option<Place>,
+    /// Whether it was taken by an earlier pass: then nobody else is asked for. What this pass makes of what was fetched must not decide what is
+    /// fetched.
+    pub was_taken: bool,
 }
 
 /// A writer that only watches what is another composite's.
@@ -243,7 +246,8 @@ impl Observed {
             return Handover::None;
         }
         let giver = other(request);
-        let mut taking = Taking { from, giver, watching: None, hides: false, taken };
+        let was_taken = taken.is_some();
+        let mut taking = Taking { from, giver, watching: None, hides: false, taken, was_taken };
         if taking.taken.is_none() {
             taking.watching = self.writer.as_ref().and_then(|writer| self.watching(writer));
             if self.may_take(&taking) {

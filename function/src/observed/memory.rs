@@ -6,7 +6,7 @@ use testplatform_apis::{
     phase::Phase,
 };
 
-use super::{Observed, Writer};
+use super::{Handover, Observed, Writer};
 
 impl Observed {
     /// Whether the claim ever was ready. Three witnesses beside the status, because a restore drops status:
@@ -47,7 +47,9 @@ impl Observed {
     /// Whether it is still open from which pool the cluster comes: nothing was asked of a hub, and nothing is over.
     pub fn pool_is_open(&self) -> bool {
         let over = matches!(self.composite.status.phase, Some(Phase::Deprovisioned | Phase::Failed));
-        self.writer.is_none() && !self.made_before() && !over
+        // One that takes a cluster over never asks for one, whether its writer is kept from the planner or not.
+        let takes = matches!(self.handover, Handover::Takes(_));
+        self.writer.is_none() && !self.made_before() && !over && !takes
     }
 
     /// The uid of the remote object, as status, the `credentials` Object or `hosted` remember it.

@@ -383,5 +383,7 @@ fn every_request_is_accepted_or_refused_in_words_that_name_the_field() {
     seen.extend(crate::templates::REQUESTS.iter().map(|(_, reason, _)| *reason));
     // Only an accepted one can show it, which needs a backend that is served: see tests/templates.
     seen.insert(Request::TemplateDeprecated);
+    // It takes two composites: see tests/handover.
+    seen.extend([Request::TakeOverWaits, Request::HandedOver, Request::HandOverWaits]);
     assert_eq!(seen, Request::ALL.iter().copied().collect(), "every reason has its case");
 }

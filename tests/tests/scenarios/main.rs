@@ -22,6 +22,7 @@ mod deletion;
 mod engine;
 mod environment;
 mod guide;
+mod handover;
 mod happy;
 mod hive;
 mod hive_pools;
@@ -261,6 +262,7 @@ const SCENARIOS: &[Scenario] = &[
     everywhere(both(scenario!(life::lifetime_reached))),
     scenario!(cleanup::cleanup_after_owner_completes),
     scenario!(engine::hub_credential_rotated),
+    scenario!(handover::handed_over),
     scenario!(versions::switch_over),
     scenario!(versions::rolled_back_and_forward),
     acted(scenario!(credentials::secret_late)),
