@@ -73,7 +73,7 @@ impl World {
         match &self.bundles {
             _ if !self.reachable => synced(object, Some(UNREACHABLE)),
             _ if self.untold => {
-                synced(object, Some("observe failed: cannot get object: configmaps \"x\" is forbidden: no"))
+                synced(object, Some("observe failed: cannot get object: configmaps \"x\" is forbidden: no"));
             }
             None => synced(object, Some("observe failed: external resource does not exist")),
             Some(there) => {

@@ -99,14 +99,24 @@ impl World {
         assert!(fatal.is_empty(), "{fatal:?}");
         let judged = judge(&request, self.now, ci_operator::schema()).unwrap();
         assert_eq!(check::violation(&response, &request, &judged), None);
-        // Core ≤ 2.3 fetches and asks again until two answers in a row require the same, and gives the pass up after five.
-        let blind = RunFunctionRequest { required_resources: BTreeMap::new(), ..request };
-        let required = run(&blind, &Options::default(), self.now).requirements;
-        assert_eq!(required, response.requirements, "what is required depends on what was fetched");
+        self.settles(request);
         let was = self.phase();
         self.apply(&response);
         self.invariants(&was);
         response
+    }
+
+    /// Core ≤ 2.3 fetches what is required and asks again, until two answers in a row require the same; after five it gives the pass up.
+    fn settles(&self, whole: RunFunctionRequest) {
+        let required =
+            |request: &RunFunctionRequest| run(request, &Options::default(), self.now).requirements;
+        let mut fetched = whole;
+        let all = std::mem::take(&mut fetched.required_resources);
+        let first = required(&fetched);
+        let asked = first.iter().flat_map(|r| r.resources.keys().chain(r.extra_resources.keys()));
+        fetched.required_resources =
+            asked.filter_map(|name| Some((name.clone(), all.get(name)?.clone()))).collect();
+        assert_eq!(required(&fetched), first, "what is required depends on what was fetched");
     }
 
     fn invariants(&self, was: &str) {
