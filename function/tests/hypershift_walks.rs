@@ -148,7 +148,7 @@ impl Own for Bundled {
             Self::Plain(happens) => happens.happen(world),
             Self::Applied => world.bundles_applied(),
             Self::Failed => {
-                world.bundles_say(&json!({ "state": "SetupFailed", "bundle": "postInstall/base" }))
+                world.bundles_say(&json!({ "state": "SetupFailed", "bundle": "postInstall/base" }));
             }
             Self::Undone => world.undone = true,
             Self::Done => world.undone = false,
