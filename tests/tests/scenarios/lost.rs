@@ -6,14 +6,14 @@ use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 use testplatform_tests::{
     caas,
-    cluster::At,
+    cluster::{At, has},
     cluster_api::{self, topology},
     hypershift::{self, hosted::Hosted},
     osac,
     tenant::Tenant,
 };
 
-use super::{hypershift::stays_ready, life, templates::Entry};
+use super::{hive::GONE, hypershift::stays_ready, life, templates::Entry};
 
 /// How long a claim may be behind its Objects.
 const HEARD: Duration = Duration::from_secs(5);
@@ -33,14 +33,17 @@ async fn found_again(
     let mut entry = Entry::new(tenant, example, "");
     entry.offer(|_| ()).await?;
     tenant.ask(&json!({ "template": entry.name() })).await?;
-    tenant.until_phase("Ready").await?;
+    tenant.until(GONE, "Ready", |claim| claim["status"]["phase"] == "Ready").await?;
     let at = at(&tenant.composite().await?);
     let before = hub.get(&at).await?.context("nothing was asked for")?;
     entry.offer(moves).await?;
     life::lose_writer(tenant, &before).await?;
     // The claim hears later than the Object that it was found: until then it was not reported ready.
     tokio::time::sleep(HEARD).await;
-    tenant.until_phase("Ready").await?;
+    tenant.nudge("heard").await?;
+    let heard =
+        |claim: &Value| claim["status"]["phase"] == "Ready" && has(claim, "RemoteConsistent", "True", "");
+    tenant.until(GONE, "found again", heard).await?;
     let ready = stays_ready(tenant).await?;
     tenant.nudge("found").await?;
     tenant.until_condition("RemoteConsistent", "True", "").await?;
