@@ -15,6 +15,7 @@ use testplatform_apis::{
 
 use super::{Backend, Desired, Ending, Health, Job, Stage, object, published::ADMINS};
 use crate::{
+    intent::Policies,
     observed::{EPHEMERAL_CLUSTER, Observed, Remote},
     text::bounded,
     validate::{Block, Validated},
@@ -183,7 +184,17 @@ pub(crate) fn watch(request: &Validated, observed: &Observed) -> Option<Desired>
     }
     let spec = json!({ "ciOperator": block });
     let manifest = object::whole(API_VERSION, KIND, metadata, spec);
-    Some(object::watching(request, &place.hub, EPHEMERAL_CLUSTER, manifest, CEL))
+    let mut spec = json!({
+        "forProvider": {},
+        "providerConfigRef": { "name": place.hub },
+        "readiness": { "policy": "DeriveFromCelQuery", "celQuery": CEL },
+        "watch": true,
+    });
+    spec["forProvider"]["manifest"] = manifest;
+    object::bound(&mut spec, Policies::Observe);
+    let notes = request.intent.handover.iter().map(|(key, value)| ((*key).to_owned(), value.as_str().into()));
+    let object = object::object(&format!("managed-{}", request.name), notes.collect(), spec);
+    Some(Desired { name: EPHEMERAL_CLUSTER.into(), object, ready: false })
 }
 
 /// Where it is, whatever the input says by now. Before anything was asked, what an earlier pass said is only what the input was.

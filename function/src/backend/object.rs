@@ -74,27 +74,6 @@ pub(super) fn writer(
     Some(Desired { name: name.into(), object, ready: intent.writer_ready })
 }
 
-/// A writer that only watches what is another composite's.
-pub(super) fn watching(
-    request: &Validated,
-    hub: &str,
-    name: &'static str,
-    manifest: Value,
-    cel: &str,
-) -> Desired {
-    let notes = request.intent.handover.iter().map(|(key, value)| ((*key).to_owned(), value.as_str().into()));
-    let mut spec = json!({
-        "forProvider": {},
-        "providerConfigRef": { "name": hub },
-        "readiness": { "policy": "DeriveFromCelQuery", "celQuery": cel },
-        "watch": true,
-    });
-    spec["forProvider"]["manifest"] = manifest;
-    bound(&mut spec, Policies::Observe);
-    let object = object(&format!("managed-{}", request.name), notes.collect(), spec);
-    Desired { name: name.into(), object, ready: false }
-}
-
 /// Writes down what provider-kubernetes may do. If nothing is written down, everything.
 pub(super) fn bound(spec: &mut Value, policies: Policies) {
     let some: &[&str] = match policies {
