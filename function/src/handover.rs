@@ -112,7 +112,11 @@ fn missing(
     if ends {
         return no("the TestCluster has come to its end");
     }
-    let status = taker.status.take_over.as_ref().filter(|t| t.from == observed.composite.metadata.name);
+    let status = taker
+        .status
+        .take_over
+        .as_ref()
+        .filter(|t| t.from.as_ref() == Some(&observed.composite.metadata.name));
     let Some(status) = status else {
         return no("the TestCluster was not made to take over this composite's cluster");
     };
@@ -269,9 +273,9 @@ pub(crate) fn handed_over(judged: &Judged) -> Option<HandedOverStatus> {
     };
     let before = judged.observed.composite.status.handed_over.is_some();
     (giving.let_go && (giving.powerless || before)).then(|| HandedOverStatus {
-        namespace: to.namespace.clone(),
-        name: to.name.clone(),
-        uid: to.uid.0.clone(),
+        namespace: Some(to.namespace.clone()),
+        name: Some(to.name.clone()),
+        uid: Some(to.uid.0.clone()),
     })
 }
 
@@ -285,7 +289,7 @@ pub(crate) fn take_over(observed: &Observed) -> Option<TakeOverStatus> {
         (None, None) => (TakeOverStage::Waiting, None),
     };
     let uid = place.map(|place| place.uid.0.clone());
-    Some(TakeOverStatus { from: taking.from.clone(), stage: Some(stage), uid })
+    Some(TakeOverStatus { from: Some(taking.from.clone()), stage: Some(stage), uid })
 }
 
 /// Where the cluster went, in a sentence.

@@ -9,12 +9,15 @@ use crate::lenient::lenient;
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct HandedOverStatus {
-    /// Its namespace.
-    pub namespace: String,
-    /// Its name.
-    pub name: String,
-    /// Its unique identity.
-    pub uid: String,
+    /// Namespace of the TestCluster.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    /// Name of the TestCluster.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Unique identity of the TestCluster.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub uid: Option<String>,
 }
 
 /// How far the taking over of another object's cluster is.
@@ -22,7 +25,8 @@ pub struct HandedOverStatus {
 #[serde(rename_all = "camelCase", default)]
 pub struct TakeOverStatus {
     /// Name of the composite whose cluster it is.
-    pub from: String,
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
     /// Waiting: the cluster is not offered, or not seen yet. Watching: it is seen, and not this object's to end. Taken: it is this object's.
     #[schemars(with = "TakeOverStage")]
     #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]

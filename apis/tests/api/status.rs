@@ -49,6 +49,8 @@ fn full() -> Value {
         "progress": { "step": "ControlPlane", "message": "waiting for etcd", "percent": 40 },
         "lastError": { "reason": "Quota", "message": "no more", "since": "2026-11-21T10:00:00Z", "terminal": false },
         "appliedGeneration": 3,
+        "handedOver": { "namespace": "team-a", "name": "x", "uid": "u" },
+        "takeOver": { "from": "team-a-x", "stage": "Watching", "uid": "u" },
     })
 }
 

@@ -10,7 +10,7 @@ use testplatform_apis::{
     foreign::meta::condition,
     names::{ObjectName, Uid, ours},
     phase::Phase,
-    status::TakeOverStage,
+    status::{HandedOverStatus, TakeOverStage},
 };
 
 use super::{
@@ -113,6 +113,14 @@ impl Receiver {
         let legal = |text| ObjectName::try_from(text).ok().map(String::from);
         let uid = Some(uid).filter(|uid| !uid.is_empty() && uid.len() <= 64)?;
         Some(Self { namespace: legal(namespace)?, name: legal(name)?, uid: Uid(uid.to_owned()) })
+    }
+
+    /// As the giver tells it. None: something is missing.
+    fn told(status: &HandedOverStatus) -> Option<Self> {
+        let HandedOverStatus { namespace: Some(namespace), name: Some(name), uid: Some(uid) } = status else {
+            return None;
+        };
+        Some(Self { namespace: namespace.clone(), name: name.clone(), uid: Uid(uid.clone()) })
     }
 
     /// Whether it is this composite.
@@ -227,7 +235,7 @@ impl Observed {
 
     fn takes(&mut self, request: &RunFunctionRequest) -> Handover {
         let note = self.note(ours::TAKE_OVER).map(str::to_owned);
-        let before = self.composite.status.take_over.as_ref().map(|t| t.from.clone());
+        let before = self.composite.status.take_over.as_ref().and_then(|t| t.from.clone());
         // Only from its first pass on: one that came to make a cluster of its own goes on with that.
         let newborn =
             self.composite.status.phase.is_none() && self.writer.is_none() && self.credentials.is_none();
@@ -278,14 +286,11 @@ impl Observed {
         let free = match &taking.giver {
             Other::NotFetched => false,
             Other::Gone => true,
-            Other::There(giver) => giver.status.handed_over.as_ref().is_some_and(|to| {
-                let named = Receiver {
-                    namespace: to.namespace.clone(),
-                    name: to.name.clone(),
-                    uid: Uid(to.uid.clone()),
-                };
-                named.is(&self.composite)
-            }),
+            Other::There(giver) => giver
+                .status
+                .handed_over
+                .as_ref()
+                .is_some_and(|to| Receiver::told(to).is_some_and(|to| to.is(&self.composite))),
         };
         sees && free && !self.is_final()
     }
@@ -312,7 +317,7 @@ impl Giving {
 
 /// How far a TestCluster is with taking over the cluster of `giver`.
 fn stage(taker: &Composite, giver: &str) -> Option<TakeOverStage> {
-    taker.status.take_over.as_ref().filter(|t| t.from == giver)?.stage
+    taker.status.take_over.as_ref().filter(|t| t.from.as_deref() == Some(giver))?.stage
 }
 
 /// Whether it can only watch: not even its own end ends what it carries.
