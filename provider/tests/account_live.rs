@@ -2,33 +2,28 @@
 //! that are made for it. Whoever made the cluster is played.
 #![allow(missing_docs, reason = "a test says what it tests in its name")]
 
-use std::{process::Command, time::Duration};
+mod delivered;
+
+use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use provider_testplatform::{
-    account::{NAMESPACE, account_name},
-    config::Config,
-    rbac::{self, ServiceAccount},
-};
+use delivered::{CLUSTERS, CONFIG_MAP, HOSTED, cluster, hosted, published, source, told, wish};
+use provider_testplatform::account::{NAMESPACE, account_name};
 use serde_json::{Value, json};
 use testplatform_apis::names::ours;
 use testplatform_tests::{
     binaries::Binaries,
-    cluster::{At, Cluster, SOON, at, at_root, has},
-    control_plane::{ControlPlane, connect, free_ports},
-    hub::issue_in,
-    kinds::{CRD, EVENT, Kind, SECRET},
-    nest::{Nest, Process},
+    cluster::{Cluster, SOON, at},
+    control_plane::{ControlPlane, connect},
+    kinds::{EVENT, Kind, SECRET},
+    nest::Nest,
     search::{Marks, unique},
 };
 
-const HOSTED: Kind = Kind { api_version: "hypershift.openshift.io/v1beta1", kind: "HostedCluster" };
 const SERVICE_ACCOUNT: Kind = Kind { api_version: "v1", kind: "ServiceAccount" };
-const CONFIG_MAP: Kind = Kind { api_version: "v1", kind: "ConfigMap" };
-const CLUSTERS: &str = "clusters";
-const CREDENTIALS: &str = "testplatform-credentials";
-const OWN: &str = "provider-testplatform";
+/// Name of the cluster.
+const ONE: &str = "one";
 /// Nothing has happened by then that should not.
 const NOTICED: Duration = Duration::from_secs(5);
 
@@ -37,6 +32,7 @@ struct Bench {
     delivered: ControlPlane,
     /// The admin's kubeconfig, whose token is nowhere else.
     admin: String,
+    password: String,
     marks: Marks,
 }
 
@@ -45,14 +41,13 @@ async fn a_token_in_place_of_the_admin() -> anyhow::Result<()> {
     let binaries = Binaries::ensure()?;
     let (hub, delivered) =
         tokio::try_join!(ControlPlane::start("hub", &binaries), ControlPlane::start("delivered", &binaries))?;
-    let admin = admin(&delivered).await?;
+    let (admin, signature) = delivered::admin(&delivered).await?;
     let nest = Nest::new("account", None)?;
     let password = unique();
-    let signature = admin.1.rsplit('.').next().unwrap_or_default().to_owned();
     let marks = Marks::new([("the admin's token", signature), ("the password", password.clone())])?;
-    let bench = Bench { hub, delivered, admin: admin.0, marks };
-    bench.furnish(&password).await?;
-    let mut provider = bench.start(&nest).await?;
+    delivered::furnish(hub.cluster(), &admin, &password).await?;
+    let (mut provider, _) = delivered::start(&hub, &nest, &json!({})).await?;
+    let bench = Bench { hub, delivered, admin, password, marks };
     let lived = bench.life().await;
     provider.check()?;
     lived.with_context(|| provider.tail())?;
@@ -63,106 +58,23 @@ async fn a_token_in_place_of_the_admin() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// An administrator of the delivered cluster: a kubeconfig, and the token in it.
-async fn admin(delivered: &ControlPlane) -> anyhow::Result<(String, String)> {
-    let account = json!({
-        "apiVersion": "v1", "kind": "ServiceAccount", "metadata": { "name": "admin", "namespace": "kube-system" },
-    });
-    let binding = json!({
-        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": { "name": "admin" },
-        "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin" },
-        "subjects": [{ "kind": "ServiceAccount", "name": "admin", "namespace": "kube-system" }],
-    });
-    // Of the roles that every cluster has, some are put together by controllers that do not run here.
-    let looker = json!({
-        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": { "name": "looker" },
-        "rules": [{ "apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list"] }],
-    });
-    delivered.cluster().apply_all(&[account, binding, looker]).await?;
-    let config = issue_in(delivered, "kube-system", "admin", "canary").await?.kubeconfig;
-    let token = config["users"][0]["user"]["token"].as_str().context("no token")?.to_owned();
-    Ok((config.to_string(), token))
-}
-
-fn published() -> At {
-    at(SECRET, CREDENTIALS, "one-credentials")
-}
-
-fn one() -> At {
-    at(HOSTED, CLUSTERS, "one")
-}
-
-fn wish(role: &str, generation: u32) -> Value {
-    let wish = format!(r#"{{"clusterRole":"{role}","generation":{generation},"mode":"ServiceAccount"}}"#);
-    json!({ "metadata": { "annotations": { ours::CREDENTIALS_WISH: wish } } })
-}
-
-fn told(object: &Value) -> Value {
-    let text = object["metadata"]["annotations"][ours::STATUS].as_str().unwrap_or_default();
-    serde_json::from_str(text).unwrap_or_default()
-}
-
 fn value(secret: &Value, key: &str) -> anyhow::Result<String> {
     let text = secret["data"][key].as_str().with_context(|| format!("no {key}"))?;
     Ok(String::from_utf8(BASE64_STANDARD.decode(text)?)?)
 }
 
 impl Bench {
-    async fn furnish(&self, password: &str) -> anyhow::Result<()> {
-        let hub = self.hub.cluster();
-        for name in [OWN, CREDENTIALS, CLUSTERS, "ephemeral-cluster"] {
-            hub.apply(&json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } }))
-                .await?;
-        }
-        define(hub).await?;
-        self.source(&self.admin).await?;
-        let data = json!({ "password": BASE64_STANDARD.encode(password) });
-        let metadata = json!({ "name": "one-kubeadmin-password", "namespace": CLUSTERS });
-        hub.apply(&json!({ "apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data }))
-            .await?;
-        Ok(())
-    }
-
-    /// The kubeconfig of the admin, as whoever made the cluster leaves it.
-    async fn source(&self, kubeconfig: &str) -> anyhow::Result<()> {
-        let data = json!({ "kubeconfig": BASE64_STANDARD.encode(kubeconfig) });
-        let metadata = json!({ "name": "one-admin-kubeconfig", "namespace": CLUSTERS });
-        let secret = json!({ "apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data });
-        self.hub.cluster().apply(&secret).await.map(drop)
-    }
-
-    async fn start(&self, nest: &Nest) -> anyhow::Result<Process> {
-        let [port] = free_ports()?;
-        let config = json!({
-            "clusters": { "poll": "1s", "backends": { "hypershift": { "namespaces": [CLUSTERS] } } },
-            "http": { "address": format!("127.0.0.1:{port}") },
-        });
-        let config = nest.file("config.yaml", config.to_string())?;
-        let rights = rbac::hub(&Config::load(&config)?, &ServiceAccount::default());
-        self.hub.cluster().apply_all(&serde_saphyr::from_multiple::<Value>(&rights)?).await?;
-        let own = issue_in(&self.hub, OWN, OWN, "account").await?.kubeconfig.to_string();
-        nest.file("kubeconfig", &own)?;
-        let mut command = Command::new(env!("CARGO_BIN_EXE_provider-testplatform"));
-        command.args(["--config=config.yaml", "--kubeconfig=kubeconfig", "--log-format=text", "-d"]);
-        nest.spawn("provider", &mut command)
-    }
-
     /// As the function asks. Its uid.
     async fn ask(&self, role: &str) -> anyhow::Result<String> {
-        let hub = self.hub.cluster();
-        let mut object = wish(role, 0);
-        object["apiVersion"] = HOSTED.api_version.into();
-        object["kind"] = HOSTED.kind.into();
-        object["metadata"]["name"] = "one".into();
-        object["metadata"]["namespace"] = CLUSTERS.into();
-        object["metadata"]["annotations"][ours::CREDENTIALS_NAMESPACE] = CREDENTIALS.into();
-        let made = hub.create(&object).await?;
-        let available = json!({
-            "conditions": [{ "type": "Available", "status": "True", "reason": "x", "lastTransitionTime": "2026-01-01T00:00:00Z" }],
-            "kubeconfig": { "name": "one-admin-kubeconfig" }, "kubeadminPassword": { "name": "one-kubeadmin-password" },
-        });
-        hub.merge_status(&one(), &available).await?;
+        let made = hosted(self.hub.cluster(), ONE, Some(&wish(role, 0))).await?;
         Ok(made["metadata"]["uid"].as_str().context("no uid")?.to_owned())
+    }
+
+    /// As the function asks later.
+    async fn wish(&self, role: &str, generation: u32) -> anyhow::Result<()> {
+        let wish = wish(role, generation).to_string();
+        let patch = json!({ "metadata": { "annotations": { ours::CREDENTIALS_WISH: wish } } });
+        self.hub.cluster().merge(&cluster(ONE), &patch).await.map(drop)
     }
 
     async fn life(&self) -> anyhow::Result<()> {
@@ -188,22 +100,22 @@ impl Bench {
             let words = told(object)["blockingReason"]["message"].as_str().unwrap_or_default().to_owned();
             words.contains("has no ClusterRole")
         };
-        hub.until_is(&one(), SOON, "told that there is no such role", says).await?;
-        ensure!(hub.get(&published()).await?.is_none(), "something was published");
-        hub.delete(&one()).await?;
-        hub.until_gone(&one(), SOON).await
+        hub.until_is(&cluster(ONE), SOON, "told that there is no such role", says).await?;
+        ensure!(hub.get(&published(ONE)).await?.is_none(), "something was published");
+        hub.delete(&cluster(ONE)).await?;
+        hub.until_gone(&cluster(ONE), SOON).await
     }
 
     async fn delivered_with_little(&self) -> anyhow::Result<String> {
         let hub = self.hub.cluster();
-        let secret = hub.until_is(&published(), SOON, "published", |_| true).await?;
+        let secret = hub.until_is(&published(ONE), SOON, "published", |_| true).await?;
         ensure!(value(&secret, "kubeAdminPassword")?.is_empty(), "there is a password");
         let kubeconfig = value(&secret, "kubeconfig")?;
         let reported = |object: &Value| {
             told(object)["credentials"]["mode"] == "ServiceAccount"
                 && told(object)["credentials"]["passwordAvailable"] == false
         };
-        hub.until_is(&one(), SOON, "told whose they are", reported).await?;
+        hub.until_is(&cluster(ONE), SOON, "told whose they are", reported).await?;
         ensure!(works(&kubeconfig).await?, "it does not work");
         let tenant = Cluster::new("as the tenant", connect(&kubeconfig).await?);
         let more = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "x", "namespace": "default" } });
@@ -215,9 +127,9 @@ impl Bench {
     /// Another token is published, and works.
     async fn renewed(&self, before: &str, generation: u32) -> anyhow::Result<String> {
         let hub = self.hub.cluster();
-        hub.merge(&one(), &wish("looker", generation)).await?;
+        self.wish("looker", generation).await?;
         let other = |secret: &Value| value(secret, "kubeconfig").is_ok_and(|now| now != before);
-        let secret = hub.until_is(&published(), SOON, "another token", other).await?;
+        let secret = hub.until_is(&published(ONE), SOON, "another token", other).await?;
         let kubeconfig = value(&secret, "kubeconfig")?;
         ensure!(works(&kubeconfig).await?, "the new token does not work");
         Ok(kubeconfig)
@@ -226,16 +138,16 @@ impl Bench {
     async fn repaired(&self, now: &str) -> anyhow::Result<()> {
         let hub = self.hub.cluster();
         let evil = BASE64_STANDARD.encode("evil");
-        hub.merge(&published(), &json!({ "data": { "kubeconfig": evil } })).await?;
+        hub.merge(&published(ONE), &json!({ "data": { "kubeconfig": evil } })).await?;
         let good =
             |secret: &Value| value(secret, "kubeconfig").is_ok_and(|text| text != "evil" && text != now);
-        hub.until_is(&published(), SOON, "made anew", good).await.map(drop)
+        hub.until_is(&published(ONE), SOON, "made anew", good).await.map(drop)
     }
 
     /// What does not parse, or is answered with 401, or trusts anybody, changes nothing of what is published.
     async fn bad_input(&self) -> anyhow::Result<()> {
         let hub = self.hub.cluster();
-        let good = hub.get(&published()).await?.context("it is there")?;
+        let good = hub.get(&published(ONE)).await?.context("it is there")?;
         let mut refused: Value = serde_json::from_str(&self.admin)?;
         refused["users"][0]["user"]["token"] = "not-a-token".into();
         let mut trusting: Value = serde_json::from_str(&self.admin)?;
@@ -245,36 +157,36 @@ impl Bench {
             (refused.to_string(), "does not take the kubeconfig of its admin"),
             (trusting.to_string(), "trusts whoever answers"),
         ] {
-            self.source(&bad).await?;
+            source(hub, &bad, &self.password).await?;
             let says = |object: &Value| {
                 let reason = &told(object)["blockingReason"];
                 reason["message"].as_str().is_some_and(|words| words.contains(why))
             };
-            hub.until_is(&one(), SOON, why, says).await?;
-            let now = hub.get(&published()).await?.context("it was taken away")?;
+            hub.until_is(&cluster(ONE), SOON, why, says).await?;
+            let now = hub.get(&published(ONE)).await?.context("it was taken away")?;
             ensure!(now["data"] == good["data"], "it was changed by {bad}");
             ensure!(works(&value(&now, "kubeconfig")?).await?, "what is published does not work any more");
         }
-        self.source(&self.admin).await?;
+        source(hub, &self.admin, &self.password).await?;
         let well = |object: &Value| told(object)["blockingReason"].is_null();
-        hub.until_is(&one(), SOON, "well again", well).await.map(drop)
+        hub.until_is(&cluster(ONE), SOON, "well again", well).await.map(drop)
     }
 
     async fn cluster_away(&self) -> anyhow::Result<()> {
         let hub = self.hub.cluster();
-        let before = value(&hub.get(&published()).await?.context("it is there")?, "kubeconfig")?;
+        let before = value(&hub.get(&published(ONE)).await?.context("it is there")?, "kubeconfig")?;
         self.delivered.stop_api_server();
-        hub.merge(&one(), &wish("looker", 2)).await?;
+        self.wish("looker", 2).await?;
         let says = |object: &Value| {
             let words = &told(object)["blockingReason"]["message"];
             words.as_str().is_some_and(|words| words.contains("cannot be reached"))
         };
-        hub.until_is(&one(), SOON, "told that it cannot be reached", says).await?;
-        let now = value(&hub.get(&published()).await?.context("it was taken away")?, "kubeconfig")?;
+        hub.until_is(&cluster(ONE), SOON, "told that it cannot be reached", says).await?;
+        let now = value(&hub.get(&published(ONE)).await?.context("it was taken away")?, "kubeconfig")?;
         ensure!(now == before, "it was changed");
         self.delivered.start_api_server().await?;
         let other = |secret: &Value| value(secret, "kubeconfig").is_ok_and(|now| now != before);
-        let secret = hub.until_is(&published(), SOON, "another token", other).await?;
+        let secret = hub.until_is(&published(ONE), SOON, "another token", other).await?;
         ensure!(works(&value(&secret, "kubeconfig")?).await?, "the new token does not work");
         Ok(())
     }
@@ -282,25 +194,25 @@ impl Bench {
     /// Whoever may write on the object cannot have the admin's credentials by that.
     async fn wish_taken_away(&self) -> anyhow::Result<()> {
         let hub = self.hub.cluster();
-        let before = hub.get(&published()).await?.context("it is there")?;
+        let before = hub.get(&published(ONE)).await?.context("it is there")?;
         for without in [Value::Null, "{}".into()] {
             let patch = json!({ "metadata": { "annotations": { ours::CREDENTIALS_WISH: without } } });
-            hub.merge(&one(), &patch).await?;
+            hub.merge(&cluster(ONE), &patch).await?;
             tokio::time::sleep(NOTICED).await;
-            let now = hub.get(&published()).await?.context("it was taken away")?;
+            let now = hub.get(&published(ONE)).await?.context("it was taken away")?;
             ensure!(now["data"] == before["data"], "something else is published");
         }
-        hub.merge(&one(), &wish("looker", 2)).await?;
+        self.wish("looker", 2).await?;
         Ok(())
     }
 
     async fn ended(&self, uid: &str) -> anyhow::Result<()> {
         let (hub, there) = (self.hub.cluster(), self.delivered.cluster());
-        let kubeconfig = value(&hub.get(&published()).await?.context("it is there")?, "kubeconfig")?;
+        let kubeconfig = value(&hub.get(&published(ONE)).await?.context("it is there")?, "kubeconfig")?;
         let account = at(SERVICE_ACCOUNT, NAMESPACE, &account_name(uid));
         ensure!(there.get(&account).await?.is_some(), "it has another name");
-        hub.delete(&one()).await?;
-        hub.until_gone(&published(), SOON).await?;
+        hub.delete(&cluster(ONE)).await?;
+        hub.until_gone(&published(ONE), SOON).await?;
         there.until_gone(&account, SOON).await?;
         let refused = async {
             while works(&kubeconfig).await.unwrap_or(true) {
@@ -313,12 +225,12 @@ impl Bench {
     /// Nothing waits for it.
     async fn ended_while_away(&self) -> anyhow::Result<()> {
         let hub = self.hub.cluster();
-        hub.until_gone(&one(), SOON).await?;
+        hub.until_gone(&cluster(ONE), SOON).await?;
         self.ask("cluster-admin").await?;
-        hub.until_is(&published(), SOON, "published", |_| true).await?;
+        hub.until_is(&published(ONE), SOON, "published", |_| true).await?;
         self.delivered.stop_api_server();
-        hub.delete(&one()).await?;
-        hub.until_gone(&published(), SOON).await
+        hub.delete(&cluster(ONE)).await?;
+        hub.until_gone(&published(ONE), SOON).await
     }
 
     /// The admin's credentials are where they were made, and in nothing that the provider wrote.
@@ -348,25 +260,4 @@ async fn works(kubeconfig: &str) -> anyhow::Result<bool> {
         Err(error) if format!("{error:#}").contains("nauthorized") => Ok(false),
         Err(error) => Err(error),
     }
-}
-
-/// What matters of the kind: its names, and that its status is another's.
-async fn define(hub: &Cluster) -> anyhow::Result<()> {
-    let name = "hostedclusters.hypershift.openshift.io";
-    let names = json!({
-        "kind": HOSTED.kind, "listKind": "HostedClusterList", "plural": "hostedclusters", "singular": "hostedcluster",
-    });
-    hub.apply(&json!({
-        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": { "name": name },
-        "spec": {
-            "group": "hypershift.openshift.io", "scope": "Namespaced", "names": names,
-            "versions": [{
-                "name": "v1beta1", "served": true, "storage": true, "subresources": { "status": {} },
-                "schema": { "openAPIV3Schema": { "type": "object", "x-kubernetes-preserve-unknown-fields": true } },
-            }],
-        },
-    }))
-    .await?;
-    let established = |crd: &Value| has(crd, "Established", "True", "");
-    hub.until_is(&at_root(CRD, name), SOON, "established", established).await.map(drop)
 }

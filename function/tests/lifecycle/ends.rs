@@ -1,0 +1,172 @@
+//! How a cluster ends, and that it ends for good.
+
+use serde_json::json;
+
+use super::{is, pair, support::world::World};
+
+#[test]
+fn torn_down_before_anything_exists() {
+    let mut world = World { environment: None, ..World::default() };
+    world.settle();
+    world.spec["tearDownCluster"] = json!(true);
+    world.settle();
+    assert_eq!(world.phase(), "Deprovisioned");
+    assert_eq!(is(&world, "ProwJobCompleted"), pair("True", "NothingToTearDown"));
+    world.environment = Some(json!({ "clusterName": "c" }));
+    world.settle();
+    assert_eq!(world.made, 0);
+}
+
+#[test]
+fn torn_down_at_birth_makes_nothing() {
+    let mut world = World::default();
+    world.spec["tearDownCluster"] = json!(true);
+    world.settle();
+    assert_eq!((world.phase().as_str(), world.made), ("Deprovisioned", 0));
+}
+
+#[test]
+fn torn_down_between_request_and_observation() {
+    let mut world = World::default();
+    world.pass();
+    world.provider();
+    assert!(world.remote.is_some(), "made, and not yet observed");
+    world.spec["tearDownCluster"] = json!(true);
+    world.settle();
+    assert_eq!(world.phase(), "Deprovisioning");
+    assert_eq!(world.remote.as_ref().unwrap()["spec"]["tearDownCluster"], true);
+    world.hub_done("Deprovisioned");
+    world.settle();
+    assert_eq!(world.phase(), "Deprovisioned");
+}
+
+#[test]
+fn torn_down_while_the_hub_refuses_the_request() {
+    let mut world =
+        World { refuses: Some("admission webhook denied the request".into()), ..World::default() };
+    world.settle();
+    assert_eq!(world.phase(), "Pending");
+    assert_eq!(is(&world, "RemoteConsistent"), pair("False", "HubRefused"));
+    world.spec["tearDownCluster"] = json!(true);
+    world.settle();
+    assert_eq!((world.phase().as_str(), world.made), ("Deprovisioned", 0));
+    world.refuses = None;
+    world.settle();
+    assert_eq!(world.made, 0, "and none is made later");
+}
+
+#[test]
+fn teardown_cannot_be_taken_back() {
+    let mut world = World::ready();
+    world.spec["tearDownCluster"] = json!(true);
+    world.settle();
+    world.spec["tearDownCluster"] = json!(false);
+    world.drop_status();
+    world.settle();
+    assert_eq!(world.phase(), "Deprovisioning");
+    assert_eq!(world.remote.as_ref().unwrap()["spec"]["tearDownCluster"], true);
+}
+
+#[test]
+fn a_failed_job_is_failed_for_good() {
+    for ready in [false, true] {
+        let mut world = if ready { World::ready() } else { World::default() };
+        world.settle();
+        world.hub_done("Failed");
+        world.settle();
+        assert_eq!(world.phase(), "Failed");
+        assert_eq!(is(&world, "ProwJobCompleted"), pair("True", "ProwJobFailure"));
+        assert_eq!(world.conditions["Ready"]["status"], if ready { "True" } else { "False" });
+        world.drop_status();
+        world.settle();
+        assert_eq!(world.phase(), "Failed", "also after a restore");
+    }
+}
+
+#[test]
+fn a_refused_request_is_failed_and_says_why() {
+    let mut world = World::default();
+    world.settle();
+    world.hub(
+        "Failed",
+        &[("ProwJobCreating", "False", "EphemeralClusterValidationFailure", "tenant t does not own aws")],
+    );
+    world.settle();
+    assert_eq!(world.phase(), "Failed");
+    assert_eq!(is(&world, "RequestAccepted"), pair("False", "HubRefused"));
+    let message = world.conditions["RequestAccepted"]["message"].as_str().unwrap();
+    assert!(message.contains("tenant t does not own aws"), "{message}");
+    assert_eq!(is(&world, "ProwJobCompleted"), pair("True", "NothingToTearDown"));
+}
+
+#[test]
+fn an_unknown_field_fails_only_what_never_existed() {
+    let words = "failed to create typed patch object (ns/x; ci.openshift.io/v1, Kind=EphemeralCluster): .spec.ciOperator.foo: field not declared in schema";
+    let mut world = World { refuses: Some(words.into()), ..World::default() };
+    world.settle();
+    assert_eq!(world.phase(), "Failed");
+    assert_eq!(is(&world, "RequestAccepted"), pair("False", "UnknownField"));
+    let message = world.conditions["RequestAccepted"]["message"].as_str().unwrap();
+    assert!(message.contains("spec.ciOperator.foo"), "{message}");
+}
+
+#[test]
+fn a_deleted_remote_object_is_never_made_again() {
+    let mut world = World::ready();
+    world.remote = None;
+    world.settle();
+    assert_eq!((world.phase().as_str(), world.made), ("Failed", 1));
+    assert_eq!(is(&world, "ProwJobCompleted"), pair("True", "RemoteDeleted"));
+    assert_eq!(world.policies(), json!(["Observe", "Delete"]));
+    world.drop_status();
+    world.settle();
+    assert_eq!((world.phase().as_str(), world.made), ("Failed", 1), "also after a restore");
+    assert_eq!(is(&world, "ProwJobCompleted"), pair("True", "RemoteDeleted"));
+}
+
+#[test]
+fn a_replaced_remote_object_is_left_alone() {
+    let mut world = World::ready();
+    world.remote.as_mut().unwrap()["metadata"]["uid"] = json!("somebody-elses");
+    world.settle();
+    assert_eq!(world.phase(), "Failed");
+    assert_eq!(is(&world, "RemoteConsistent"), pair("False", "RemoteReplaced"));
+    assert_eq!(world.policies(), json!(["Observe"]), "Delete goes by name");
+}
+
+#[test]
+fn deleted_after_a_teardown_is_the_end_that_was_asked_for() {
+    let mut world = World::ready();
+    world.spec["tearDownCluster"] = json!(true);
+    world.settle();
+    world.remote = None;
+    world.settle();
+    assert_eq!(world.phase(), "Deprovisioned");
+    assert_eq!(is(&world, "ProwJobCompleted"), pair("True", "TornDown"));
+}
+
+#[test]
+fn vanished_before_it_was_bound_is_asked_for_once_more() {
+    let mut world = World::default();
+    world.settle();
+    world.remote = None;
+    world.settle();
+    assert_eq!(world.made, 2);
+    assert_eq!(world.status["backend"]["attempt"], 2);
+    assert_eq!(world.status["backend"]["uid"], "remote-2");
+    assert_eq!(world.phase(), "Provisioning");
+    world.remote = None;
+    world.settle();
+    assert_eq!((world.phase().as_str(), world.made), ("Failed", 2), "once");
+}
+
+#[test]
+fn vanished_after_it_was_bound_is_lost() {
+    let mut world = World::default();
+    world.settle();
+    world.hub("Provisioning", &[]);
+    world.settle();
+    world.remote = None;
+    world.settle();
+    assert_eq!((world.phase().as_str(), world.made), ("Failed", 1));
+}

@@ -1,0 +1,166 @@
+//! What time does to a claim.
+
+use jiff::SignedDuration;
+use serde_json::json;
+
+use super::{is, pair, support::world::World};
+
+#[test]
+fn a_lifetime_ends_the_cluster_and_can_be_extended() {
+    let mut world = World::default();
+    world.spec["lifetime"] = json!("2h");
+    world.settle();
+    world.later(SignedDuration::from_mins(30));
+    world.hub_ready();
+    world.settle();
+    assert_eq!(world.status["expiresAt"], "2026-11-21T12:30:00Z");
+    let remote = &world.remote.as_ref().unwrap()["metadata"]["annotations"];
+    assert_eq!(remote["testplatform.ci.openshift.org/lifetime"], "2h0m0s");
+    assert_eq!(remote["testplatform.ci.openshift.org/max-lifetime"], "2h0m0s");
+    // A restore at a time at which the hub does not say ready: the note on the writer remembers.
+    let expires = world.status["expiresAt"].clone();
+    let mut restored = world.clone();
+    restored.hub("Provisioning", &[]);
+    restored.provider();
+    restored.drop_status();
+    restored.settle();
+    assert_eq!(restored.status["expiresAt"], expires);
+    world.later(SignedDuration::from_mins(110));
+    world.settle();
+    assert_eq!(is(&world, "ClusterReady"), pair("True", "Expiring"));
+    world.later(SignedDuration::from_mins(10));
+    world.settle();
+    assert_eq!(
+        (world.phase().as_str(), world.events.last().unwrap().as_str()),
+        ("Deprovisioning", "Expired")
+    );
+    world.remote = None;
+    world.settle();
+    assert_eq!(world.phase(), "Deprovisioned");
+    assert_eq!(is(&world, "ProwJobCompleted"), pair("True", "Expired"));
+}
+
+/// What was noted on the claim is shown, and ends nothing by itself: that is done by who noted it.
+#[test]
+fn a_cleanup_shortens_and_never_lengthens() {
+    let note = "testplatform.ci.openshift.org/cleanup-since";
+    let mut world = World::default();
+    world.spec["lifetime"] = json!("2h");
+    world.spec["cleanup"] = json!({ "onOwnerCompletion": true, "keepForDebug": "30m" });
+    world.settle();
+    world.hub_ready();
+    world.settle();
+    let shown = |world: &World| {
+        (world.status["expiresAt"].clone(), world.status["message"].as_str().unwrap_or_default().to_owned())
+    };
+    let usual = (json!("2026-11-21T12:00:00Z"), "the cluster is ready".to_owned());
+    assert_eq!(shown(&world), usual);
+    world.annotations[note] = json!("2026-11-21T10:15:00Z");
+    world.settle();
+    let words =
+        "the cluster is ready; the runs that own it are over, so it is torn down at 2026-11-21T10:45:00Z";
+    assert_eq!(shown(&world), (json!("2026-11-21T10:45:00Z"), words.to_owned()));
+    // Nobody asked, it is not so, it cannot be read, or it would be later: then it is as if there were none.
+    for (field, value) in [
+        ("cleanup", json!(null)),
+        ("cleanup", json!({ "onOwnerCompletion": false, "keepForDebug": "30m" })),
+        ("cleanup", json!({ "onOwnerCompletion": true, "keepForDebug": "2h" })),
+        ("cleanup", json!({ "onOwnerCompletion": true, "keepForDebug": "-1h" })),
+        ("tearDownCluster", json!(false)),
+    ] {
+        let mut world = world.clone();
+        world.spec[field] = value.clone();
+        world.settle();
+        assert_eq!(shown(&world), usual, "{value}");
+    }
+    for text in ["PipelineRun/p/u", "soon", "2026-11-21T10:15:00+00:00", "9999-12-30T22:00:00Z"] {
+        let mut world = world.clone();
+        world.annotations[note] = json!(text);
+        world.settle();
+        assert_eq!(shown(&world), usual, "{text}");
+    }
+    let mut wrong = world.clone();
+    wrong.spec["cleanup"]["keepForDebug"] = json!("soon");
+    wrong.settle();
+    assert_eq!(is(&wrong, "RequestAccepted"), pair("True", "ChangeIgnored"));
+    // Its time ends it only when it is told so.
+    world.later(SignedDuration::from_mins(60));
+    world.settle();
+    assert_eq!(world.phase(), "Ready");
+    world.spec["tearDownCluster"] = json!(true);
+    world.settle();
+    assert_eq!(world.phase(), "Deprovisioning");
+    assert_eq!(shown(&world), (json!("2026-11-21T10:45:00Z"), "the cluster is being torn down".to_owned()));
+}
+
+#[test]
+fn lifetimes_are_clamped_and_defaults_come_only_at_birth() {
+    let mut world = World::default();
+    world.input["maxima"] = json!({ "lifetime": "3h" });
+    world.spec["lifetime"] = json!("10h");
+    world.settle();
+    world.hub_ready();
+    world.settle();
+    assert_eq!(world.status["expiresAt"], "2026-11-21T13:00:00Z");
+    assert_eq!(is(&world, "RequestAccepted"), pair("True", "LifetimeClamped"));
+    world.spec["lifetime"] = json!("1h");
+    world.settle();
+    assert_eq!(world.status["expiresAt"], "2026-11-21T11:00:00Z");
+
+    let mut world = World::ready();
+    world.input["defaults"] = json!({ "lifetime": "1h" });
+    world.settle();
+    assert_eq!(world.status.get("expiresAt"), None, "it was promised no end");
+    let mut world = World::default();
+    world.input["defaults"] = json!({ "lifetime": "1h" });
+    world.settle();
+    world.hub_ready();
+    world.settle();
+    assert_eq!(world.status["expiresAt"], "2026-11-21T11:00:00Z");
+}
+
+#[test]
+fn late_is_said_after_the_estimate_and_only_with_a_table() {
+    let environment = json!({ "clusterName": "c", "provisionP90": { "ipi-aws": "45m", "broken": 5 } });
+    let mut world = World { environment: Some(environment), ..World::default() };
+    world.settle();
+    assert_eq!(world.status["estimatedReadyAt"], "2026-11-21T10:45:00Z");
+    world.later(SignedDuration::from_mins(45));
+    world.settle();
+    assert_eq!(is(&world, "ClusterReady"), pair("False", "Late"));
+    let mut world = World::default();
+    world.settle();
+    assert_eq!(world.status.get("estimatedReadyAt"), None);
+}
+
+#[test]
+fn never_ready_is_failed_at_the_timeout_and_void_once_ready() {
+    let mut world = World { environment: None, ..World::default() };
+    world.later(SignedDuration::from_hours(4));
+    world.settle();
+    assert_eq!(world.phase(), "Failed");
+    assert_eq!(is(&world, "ProwJobCompleted"), pair("True", "NothingToTearDown"));
+    let mut world = World::ready();
+    world.later(SignedDuration::from_hours(40));
+    world.settle();
+    assert_eq!(world.phase(), "Ready");
+}
+
+#[test]
+fn the_hubs_passing_failure_is_not_shown_as_failed() {
+    let mut world = World::default();
+    world.settle();
+    world.hub("Provisioning", &[]);
+    world.settle();
+    world.hub("Failed", &[("ClusterReady", "False", "SecretsFetchFailure", "build client not found")]);
+    world.settle();
+    assert_eq!((world.phase().as_str(), world.word().as_str()), ("Provisioning", "Provisioning"));
+    world.later(SignedDuration::from_hours(4));
+    world.settle();
+    assert_eq!((world.phase().as_str(), world.word().as_str()), ("Failed", "Failed"));
+    assert_eq!(world.remote.as_ref().unwrap()["spec"]["tearDownCluster"], true, "and the teardown is begun");
+    assert_eq!(is(&world, "ProwJobCompleted"), pair("False", "TearingDown"));
+    world.hub_done("Failed");
+    world.settle();
+    assert_eq!(is(&world, "ProwJobCompleted"), pair("True", "ProwJobFailure"));
+}
