@@ -68,10 +68,11 @@ pub const TERMINAL_CREATE_REASONS: [&str; 3] =
 pub const TOO_MANY_PROW_JOBS: &str = "TooManyProwJobsBound";
 
 /// Reasons of `ClusterReady=False` that are not the usual course of things: something keeps the cluster, and may pass.
-pub const TROUBLES: [&str; 5] = [
+pub const TROUBLES: [&str; 6] = [
     "BuildClusterUnreachable",
     "BuildClusterUnknown",
     "CredentialsUnreadable",
+    "KubeconfigRejected",
     "CredentialsNotOwned",
     "PublishFailed",
 ];

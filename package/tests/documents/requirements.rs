@@ -104,8 +104,10 @@ fn every_requirement_of_clusters_says_where_it_stands() {
 #[test]
 fn what_is_not_shown_is_not_met() {
     let row = |how: &str, tests: &str| Row { number: "S6–S8".into(), how: how.into(), tests: tests.into() };
-    let (shown, held) =
-        ("`tests/tests/scenarios/life.rs::lifetime_reached`", "`function/tests/lifecycle/main.rs::happy_path`");
+    let (shown, held) = (
+        "`tests/tests/scenarios/life.rs::lifetime_reached`",
+        "`function/tests/lifecycle/main.rs::happy_path`",
+    );
     for (how, tests) in [
         ("met: it is", shown),
         ("in part: it is. Not yet: the rest", shown),

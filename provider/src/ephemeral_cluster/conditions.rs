@@ -30,6 +30,8 @@ pub enum Reason {
     CredentialsPending,
     /// They could not be read where they come from.
     CredentialsUnreadable,
+    /// The cluster does not take the kubeconfig that would take the place of the published one.
+    KubeconfigRejected,
     /// Somebody else's Secret has the name of the one to publish.
     CredentialsNotOwned,
     /// The Secret could not be written; tried again.
@@ -72,7 +74,7 @@ pub enum Reason {
 
 impl Reason {
     /// All of them.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 28] = [
         Self::Creating,
         Self::ProwJobCreated,
         Self::ProwJobCreateFailed,
@@ -81,6 +83,7 @@ impl Reason {
         Self::CredentialsPublished,
         Self::CredentialsPending,
         Self::CredentialsUnreadable,
+        Self::KubeconfigRejected,
         Self::CredentialsNotOwned,
         Self::PublishFailed,
         Self::ProwJobScheduling,
@@ -113,6 +116,7 @@ impl Reason {
             Self::CredentialsPublished => "CredentialsPublished",
             Self::CredentialsPending => "CredentialsPending",
             Self::CredentialsUnreadable => "CredentialsUnreadable",
+            Self::KubeconfigRejected => "KubeconfigRejected",
             Self::CredentialsNotOwned => "CredentialsNotOwned",
             Self::PublishFailed => "PublishFailed",
             Self::ProwJobScheduling => "ProwJobScheduling",

@@ -23,6 +23,8 @@ pub enum Source {
     Unchanged,
     /// Complete.
     Complete(Credentials),
+    /// Complete, and the cluster answers 401 to their kubeconfig. Asked only because another one is published.
+    Refused,
     /// Not those of the cluster's admin are published, but those of a ServiceAccount that he makes; it is time for a token.
     Account(Box<Issue>),
     /// It could not be read. Not the same as not being there.

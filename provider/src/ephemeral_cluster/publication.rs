@@ -40,9 +40,10 @@ pub fn compare(site: &Site, published: &Published) -> Publication {
     };
     match (source, published) {
         // Said only once the credentials are complete: before that the other reason is the news.
-        (Source::Complete(_) | Source::Account(_) | Source::Unchanged, Published::Foreign(whose)) => {
-            not_now(Reason::CredentialsNotOwned, whose.clone())
-        }
+        (
+            Source::Complete(_) | Source::Refused | Source::Account(_) | Source::Unchanged,
+            Published::Foreign(whose),
+        ) => not_now(Reason::CredentialsNotOwned, whose.clone()),
         (Source::Complete(found), Published::Ours { source_revision: Some(made_from), .. })
             if *made_from == found.source_revision =>
         {
@@ -55,8 +56,13 @@ pub fn compare(site: &Site, published: &Published) -> Publication {
             Publication::Issue(issue.clone())
         }
         (Source::Unchanged, Published::Ours { .. }) => Publication::InSync,
+        (Source::Refused, Published::Ours { .. }) => {
+            let text =
+                "the cluster does not take its new kubeconfig (401); the one that was published before stays";
+            not_now(Reason::KubeconfigRejected, text.into())
+        }
         // The Secret vanished after it was compared: the next look reads the source.
-        (Source::Unchanged, Published::Absent) => {
+        (Source::Unchanged | Source::Refused, Published::Absent) => {
             not_now(Reason::CredentialsPending, "the credentials are about to be published again".into())
         }
         (Source::Pending(what), _) => not_now(Reason::CredentialsPending, what.clone()),
@@ -72,7 +78,10 @@ pub fn compare(site: &Site, published: &Published) -> Publication {
 pub const fn cannot_be_watched(reason: Reason) -> bool {
     matches!(
         reason,
-        Reason::BuildClusterUnknown | Reason::BuildClusterUnreachable | Reason::CredentialsUnreadable
+        Reason::BuildClusterUnknown
+            | Reason::BuildClusterUnreachable
+            | Reason::CredentialsUnreadable
+            | Reason::KubeconfigRejected
     )
 }
 

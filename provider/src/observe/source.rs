@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::{ByteString, api::core::v1::Secret};
 use kube::Api;
 use serde::{Deserialize, de::IgnoredAny};
 use testplatform_apis::{
     account::Wish,
-    names::{ci_operator, ours},
+    names::{ci_operator, keys, ours},
 };
 use tokio::time::timeout;
 
@@ -17,6 +17,7 @@ use crate::{
         self, Issue, Whose,
         admin::AdminKubeconfig,
         next::{Due, due},
+        reach::refuses,
         stamp::{Stamp, origin},
         whose,
     },
@@ -169,6 +170,16 @@ impl Observer {
                 if same && source_revision(&stored.metadata) == Some(&credentials.source_revision) {
                     return Ok(Source::Unchanged);
                 }
+                // Only a clear no counts: a cluster that does not answer, or not in such words, is none the less the one that it is.
+                let other = |kubeconfig: &ByteString| kubeconfig.0 != credentials.kubeconfig.0;
+                let now = stored.data.as_ref().and_then(|data| data.get(keys::KUBECONFIG));
+                let later = said.as_ref().is_some_and(|said| *said != credentials.source_revision);
+                if later && now.is_some_and(other) {
+                    let admin = AdminKubeconfig::new(credentials.kubeconfig.0.clone());
+                    if refuses(&admin, self.patience).await {
+                        return Ok(Source::Refused);
+                    }
+                }
                 // Somebody changed it: it was not made from what it says.
                 *said = said.take().filter(|_| same);
             }
@@ -221,8 +232,6 @@ fn is_kubeconfig(bytes: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use testplatform_apis::names::keys;
-
     use super::*;
 
     #[test]

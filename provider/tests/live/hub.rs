@@ -136,11 +136,21 @@ impl Hub {
 
     /// A step leaves the credentials.
     pub async fn install(&self, namespace: &str, password: &str) -> anyhow::Result<()> {
+        self.leave(namespace, KUBECONFIG, password).await
+    }
+
+    /// A kubeconfig of a cluster that does not know whoever has it: the build cluster's own stands for the cluster.
+    pub fn refused_kubeconfig(&self) -> String {
+        self.build.kubeconfig_for(&Identity::Token("not-a-token".into())).to_string()
+    }
+
+    /// A step leaves these credentials.
+    pub async fn leave(&self, namespace: &str, kubeconfig: &str, password: &str) -> anyhow::Result<()> {
         self.build()
             .apply(&json!({
                 "apiVersion": "v1", "kind": "Secret",
                 "metadata": { "name": "cluster-provisioning", "namespace": namespace },
-                "stringData": { "kubeconfig": KUBECONFIG, "kubeadmin-password": password },
+                "stringData": { "kubeconfig": kubeconfig, "kubeadmin-password": password },
             }))
             .await
             .map(|_| ())

@@ -101,6 +101,16 @@ async fn follows(hub: &Hub) -> anyhow::Result<()> {
     ensure!(repaired["data"]["more"].is_null(), "what is not ours is not left in it");
     announced(hub, &repaired).await?;
 
+    // What the cluster does not take never takes the place of what it takes.
+    hub.leave("ci-op-one", &hub.refused_kubeconfig(), "p4ssw0rd").await?;
+    let refused = |ec: &Value| self::has(ec, "CredentialsInSync", "False", "KubeconfigRejected");
+    hub.hub().until_is(&cluster("one"), SOON, "told that it is refused", refused).await?;
+    let kept = hub.hub().get(&credentials("one")).await?.context("it was taken away")?;
+    ensure!(has("p4ssw0rd")(&kept), "it was published");
+    hub.install("ci-op-one", "p4ssw0rd").await?;
+    let well = |ec: &Value| !self::has(ec, "CredentialsInSync", "False", "");
+    hub.hub().until_is(&cluster("one"), SOON, "well again", well).await?;
+
     hub.hub().delete(&credentials("one")).await?;
     let again = hub.hub().until_is(&credentials("one"), SOON, "published again", has("p4ssw0rd")).await?;
     announced(hub, &again).await

@@ -124,6 +124,7 @@ fn a_running_deprovision_is_never_cut_short() {
 #[case::terminating(terminating(), "NamespacePending")]
 #[case::source_gone(pending(), "CredentialsPending")]
 #[case::unreadable(namespace(Source::Unreadable("forbidden".into())), "CredentialsUnreadable")]
+#[case::refused(namespace(Source::Refused), "KubeconfigRejected")]
 fn ready_stays_when_its_source_cannot_be_seen(#[case] site: Site, #[case] reason: &str) {
     let case = ready().on(site).settled();
     assert_eq!(case.object.status.value.phase, Some(Phase::Ready));

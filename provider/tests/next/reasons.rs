@@ -63,6 +63,7 @@ fn case(reason: Reason) -> (Status, &'static str, &'static str) {
         Reason::CredentialsPublished => (settled(ready()), READY, "True"),
         Reason::CredentialsPending => (settled(running(pending())), READY, "False"),
         Reason::CredentialsUnreadable => (settled(unreadable_source()), READY, "False"),
+        Reason::KubeconfigRejected => (settled(ready().on(namespace(Source::Refused))), IN_SYNC, "False"),
         Reason::CredentialsNotOwned => {
             let case = foreign(running(pending())).on(complete());
             (settled(case), READY, "False")
