@@ -74,7 +74,8 @@ impl Bench {
     async fn wish(&self, role: &str, generation: u32) -> anyhow::Result<()> {
         let wish = wish(role, generation).to_string();
         let patch = json!({ "metadata": { "annotations": { ours::CREDENTIALS_WISH: wish } } });
-        self.hub.cluster().merge(&cluster(ONE), &patch).await.map(drop)
+        self.hub.cluster().merge(&cluster(ONE), &patch).await?;
+        Ok(())
     }
 
     async fn life(&self) -> anyhow::Result<()> {

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use testplatform_apis::bundle::{LABEL, ORDER, REPORT};
 use testplatform_tests::{
     binaries::Binaries,
-    cluster::{At, Cluster, SOON, at},
+    cluster::{At, Cluster, at},
     control_plane::{ControlPlane, connect},
     nest::Nest,
     search::{Marks, unique},

@@ -11,7 +11,7 @@ use testplatform_tests::{
 
 use super::{
     Bench, DONE, NOTICED, asked, bundle,
-    delivered::{CLUSTERS, CONFIG_MAP, OWN, cluster, definition, hosted, published, wish},
+    delivered::{CONFIG_MAP, OWN, cluster, definition, hosted, published, wish},
     done, is, map, order_of, report,
 };
 
@@ -46,7 +46,7 @@ impl Bench {
         tokio::time::sleep(NOTICED).await;
         let unborn = hub.get(&order_of("one")).await?.context("the order")?;
         ensure!(
-            told(&unborn).is_null() && unborn["metadata"]["finalizers"].is_null(),
+            report(&unborn).is_null() && unborn["metadata"]["finalizers"].is_null(),
             "begun before it was made"
         );
         self.make("one").await?;
@@ -91,10 +91,10 @@ impl Bench {
         let failed = hub.until_is(&order_of("two"), SOON, "failed", is("SetupFailed")).await?;
         let failed = report(&failed);
         ensure!(
-            report["bundle"] == "postInstall/slow" && report["object"] == "ConfigMap default/slow",
-            "{report}"
+            failed["bundle"] == "postInstall/slow" && failed["object"] == "ConfigMap default/slow",
+            "{failed}"
         );
-        ensure!(report["reason"] == "NotReady" && report["message"].is_string(), "{report}");
+        ensure!(failed["reason"] == "NotReady" && failed["message"].is_string(), "{failed}");
         // Its admin can use it all the same.
         let secret = hub.get(&published("two")).await?.context("its credentials are gone")?;
         ensure!(
