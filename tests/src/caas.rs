@@ -9,13 +9,11 @@ mod objects;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
 use anyhow::Context as _;
 use serde_json::{Value, json};
-use tokio::task::JoinHandle;
 
 pub use admission::Quota;
 
@@ -25,7 +23,7 @@ use crate::{
     hypershift::{CLUSTERS, hosted_cluster},
     kinds::{HOSTED_CLUSTER, INSTANCE, SECRET},
     manifests,
-    player::{Player, Said, Since, Troubles, play, tenant, told},
+    player::{Behaves, Player, Playing, Said, Since, Troubles, play, tenant, told},
 };
 
 /// What the backend is called.
@@ -68,14 +66,8 @@ struct Behaviour {
 
 /// CaaS on one hub, until it is dropped.
 pub struct Caas {
-    behaviour: Arc<Mutex<Behaviour>>,
-    playing: JoinHandle<()>,
-}
-
-impl Drop for Caas {
-    fn drop(&mut self) {
-        self.playing.abort();
-    }
+    behaviour: Behaves<Behaviour>,
+    _playing: Playing,
 }
 
 impl Caas {
@@ -88,13 +80,13 @@ impl Caas {
             "spec is immutable",
         );
         hub.apply_all(&fixed).await?;
-        let behaviour = Arc::<Mutex<Behaviour>>::default();
-        let played = Played { hub: hub.clone(), behaviour: Arc::clone(&behaviour), since: Since::default() };
-        Ok(Self { behaviour, playing: play(played) })
+        let behaviour = Behaves::<Behaviour>::default();
+        let played = Played { hub: hub.clone(), behaviour: behaviour.clone(), since: Since::default() };
+        Ok(Self { behaviour, _playing: play(played) })
     }
 
     fn behave(&self, change: impl FnOnce(&mut Behaviour)) {
-        change(&mut self.behaviour.lock().unwrap_or_else(PoisonError::into_inner));
+        self.behaviour.change(change);
     }
 
     /// Lets neither what is set up in a cluster be ready, nor what its chart made be destroyed, until it is let go.
@@ -121,7 +113,7 @@ impl Caas {
 
 struct Played {
     hub: Cluster,
-    behaviour: Arc<Mutex<Behaviour>>,
+    behaviour: Behaves<Behaviour>,
     since: Since,
 }
 
@@ -142,12 +134,11 @@ impl Player for Played {
 
 impl Played {
     fn is_held(&self, uid: &str) -> bool {
-        self.behaviour.lock().unwrap_or_else(PoisonError::into_inner).held.contains(uid)
+        self.behaviour.now(|b| b.held.contains(uid))
     }
 
     fn fails(&self, instance: &Value) -> Option<String> {
-        let behaviour = self.behaviour.lock().unwrap_or_else(PoisonError::into_inner);
-        behaviour.failing.get(tenant(instance)).cloned()
+        self.behaviour.now(|b| b.failing.get(tenant(instance)).cloned())
     }
 
     async fn look_at(&mut self, instance: &Value, name: &str) -> anyhow::Result<()> {

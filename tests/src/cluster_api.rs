@@ -8,13 +8,11 @@ mod objects;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
 use anyhow::Context as _;
 use serde_json::{Value, json};
-use tokio::task::JoinHandle;
 
 pub use objects::{ENDING, LOST_QUORUM};
 
@@ -24,7 +22,7 @@ use crate::{
     hypershift::CLUSTERS,
     kinds::{SECRET, TOPOLOGY},
     manifests,
-    player::{Player, Said, Since, Troubles, play, tenant, told},
+    player::{Behaves, Player, Playing, Said, Since, Troubles, play, tenant, told},
 };
 
 /// What the backend is called.
@@ -85,26 +83,20 @@ struct Behaviour {
 
 /// Cluster API on one hub, until it is dropped.
 pub struct ClusterApi {
-    behaviour: Arc<Mutex<Behaviour>>,
-    playing: JoinHandle<()>,
-}
-
-impl Drop for ClusterApi {
-    fn drop(&mut self) {
-        self.playing.abort();
-    }
+    behaviour: Behaves<Behaviour>,
+    _playing: Playing,
 }
 
 impl ClusterApi {
     /// Begins to play.
     pub fn start(hub: &Cluster) -> Self {
-        let behaviour = Arc::<Mutex<Behaviour>>::default();
-        let played = Played { hub: hub.clone(), behaviour: Arc::clone(&behaviour), since: Since::default() };
-        Self { behaviour, playing: play(played) }
+        let behaviour = Behaves::<Behaviour>::default();
+        let played = Played { hub: hub.clone(), behaviour: behaviour.clone(), since: Since::default() };
+        Self { behaviour, _playing: play(played) }
     }
 
     fn behave(&self, change: impl FnOnce(&mut Behaviour)) {
-        change(&mut self.behaviour.lock().unwrap_or_else(PoisonError::into_inner));
+        self.behaviour.change(change);
     }
 
     /// Lets a Cluster not answer for the first time until it is let go.
@@ -157,7 +149,7 @@ impl ClusterApi {
 
 struct Played {
     hub: Cluster,
-    behaviour: Arc<Mutex<Behaviour>>,
+    behaviour: Behaves<Behaviour>,
     since: Since,
 }
 
@@ -176,7 +168,7 @@ impl Player for Played {
 
 impl Played {
     async fn look_at(&mut self, cluster: &Value, name: &str) -> anyhow::Result<()> {
-        let behaviour = self.behaviour.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let behaviour = self.behaviour.now(Clone::clone);
         if cluster["metadata"]["deletionTimestamp"].is_string() {
             return self.end(cluster, name, behaviour.ends_at.get(name).copied()).await;
         }

@@ -10,20 +10,15 @@ pub mod objects;
 pub mod offer;
 mod pools;
 
-use std::{
-    collections::BTreeSet,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{collections::BTreeSet, time::Duration};
 
 use serde_json::{Value, json};
-use tokio::task::JoinHandle;
 
 use crate::{
     cluster::{At, Cluster, SOON, at, at_root, has},
     kinds::{CLUSTER_CLAIM, CLUSTER_DEPLOYMENT, CLUSTER_POOL, CRD},
     manifests,
-    player::{Player, Since, Troubles, play},
+    player::{Behaves, Player, Playing, Since, Troubles, play},
 };
 use objects::{kubeconfig_secret, password_secret, text};
 
@@ -75,14 +70,8 @@ impl Default for Behaviour {
 /// Hive on one hub, until it is dropped.
 pub struct Hive {
     hub: Cluster,
-    behaviour: Arc<Mutex<Behaviour>>,
-    playing: JoinHandle<()>,
-}
-
-impl Drop for Hive {
-    fn drop(&mut self) {
-        self.playing.abort();
-    }
+    behaviour: Behaves<Behaviour>,
+    _playing: Playing,
 }
 
 /// Defines its kinds on a hub.
@@ -104,16 +93,15 @@ pub fn definitions() -> anyhow::Result<Vec<Value>> {
 impl Hive {
     /// Begins to play.
     pub fn start(hub: &Cluster, behaviour: Behaviour) -> Self {
-        let behaviour = Arc::new(Mutex::new(behaviour));
+        let behaviour = Behaves::new(behaviour);
         let played =
-            Played { hub: hub.clone(), behaviour: Arc::clone(&behaviour), since: Since::default(), made: 0 };
-        let playing = play(played);
-        Self { hub: hub.clone(), behaviour, playing }
+            Played { hub: hub.clone(), behaviour: behaviour.clone(), since: Since::default(), made: 0 };
+        Self { hub: hub.clone(), behaviour, _playing: play(played) }
     }
 
     /// Behaves otherwise from now on.
     pub fn behave(&self, change: impl FnOnce(&mut Behaviour)) {
-        change(&mut self.behaviour.lock().unwrap_or_else(PoisonError::into_inner));
+        self.behaviour.change(change);
     }
 
     /// A new kubeconfig of a cluster, as when its authority is replaced.
@@ -167,7 +155,7 @@ pub fn deployment(name: &str) -> At {
 
 struct Played {
     hub: Cluster,
-    behaviour: Arc<Mutex<Behaviour>>,
+    behaviour: Behaves<Behaviour>,
     since: Since,
     made: usize,
 }
@@ -250,7 +238,7 @@ impl Seen {
 
 impl Played {
     fn behaviour(&self) -> Behaviour {
-        self.behaviour.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.behaviour.now(Clone::clone)
     }
 
     async fn look_at_cluster(&mut self, cluster: &Value, seen: &Seen) -> anyhow::Result<()> {

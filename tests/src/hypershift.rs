@@ -12,13 +12,11 @@ mod rollout;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
 use anyhow::Context as _;
 use serde_json::{Value, json};
-use tokio::task::JoinHandle;
 
 pub(crate) use rollout::roll_out;
 
@@ -27,7 +25,7 @@ use crate::{
     hive::objects::text,
     kinds::{HOSTED_CLUSTER, NODE_POOL},
     manifests,
-    player::{Player, Said, Since, Troubles, play, told},
+    player::{Behaves, Player, Playing, Said, Since, Troubles, play, told},
 };
 
 /// Its kinds.
@@ -75,14 +73,8 @@ impl Default for Behaviour {
 /// HyperShift on one hub, until it is dropped.
 pub struct HyperShift {
     hub: Cluster,
-    behaviour: Arc<Mutex<Behaviour>>,
-    playing: JoinHandle<()>,
-}
-
-impl Drop for HyperShift {
-    fn drop(&mut self) {
-        self.playing.abort();
-    }
+    behaviour: Behaves<Behaviour>,
+    _playing: Playing,
 }
 
 /// Its kinds: the real ones where they are there, else what we know of them.
@@ -133,15 +125,14 @@ pub async fn node_pools(hub: &Cluster, cluster: &str) -> anyhow::Result<Vec<Valu
 impl HyperShift {
     /// Begins to play.
     pub fn start(hub: &Cluster) -> Self {
-        let behaviour = Arc::<Mutex<Behaviour>>::default();
-        let played = Played { hub: hub.clone(), behaviour: Arc::clone(&behaviour), since: Since::default() };
-        let playing = play(played);
-        Self { hub: hub.clone(), behaviour, playing }
+        let behaviour = Behaves::<Behaviour>::default();
+        let played = Played { hub: hub.clone(), behaviour: behaviour.clone(), since: Since::default() };
+        Self { hub: hub.clone(), behaviour, _playing: play(played) }
     }
 
     /// Behaves otherwise from now on.
     pub fn behave(&self, change: impl FnOnce(&mut Behaviour)) {
-        change(&mut self.behaviour.lock().unwrap_or_else(PoisonError::into_inner));
+        self.behaviour.change(change);
     }
 
     /// Lets a cluster neither answer for the first time nor end until it is let go.
@@ -166,7 +157,7 @@ impl HyperShift {
 
 struct Played {
     hub: Cluster,
-    behaviour: Arc<Mutex<Behaviour>>,
+    behaviour: Behaves<Behaviour>,
     since: Since,
 }
 
@@ -195,7 +186,7 @@ impl Player for Played {
 
 impl Played {
     fn behaviour(&self) -> Behaviour {
-        self.behaviour.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.behaviour.now(Clone::clone)
     }
 
     async fn look_at_cluster(&mut self, cluster: &Value, pools: &[&Value]) -> anyhow::Result<()> {

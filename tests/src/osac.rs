@@ -10,14 +10,12 @@ mod objects;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
 use anyhow::Context as _;
 use serde_json::{Value, json};
 use testplatform_apis::foreign::osac::TENANT;
-use tokio::task::JoinHandle;
 
 use crate::{
     cluster::{At, Cluster, at, has},
@@ -25,7 +23,7 @@ use crate::{
     hypershift::objects as hosted,
     kinds::{HOSTED_CLUSTER, NODE_POOL, ORDER, SECRET},
     manifests,
-    player::{Player, Said, Since, Troubles, play, told},
+    player::{Behaves, Player, Playing, Said, Since, Troubles, play, told},
 };
 
 /// What the backend is called.
@@ -85,26 +83,20 @@ struct Behaviour {
 
 /// OSAC on one hub, until it is dropped.
 pub struct Osac {
-    behaviour: Arc<Mutex<Behaviour>>,
-    playing: JoinHandle<()>,
-}
-
-impl Drop for Osac {
-    fn drop(&mut self) {
-        self.playing.abort();
-    }
+    behaviour: Behaves<Behaviour>,
+    _playing: Playing,
 }
 
 impl Osac {
     /// Begins to play.
     pub fn start(hub: &Cluster) -> Self {
-        let behaviour = Arc::<Mutex<Behaviour>>::default();
-        let played = Played { hub: hub.clone(), behaviour: Arc::clone(&behaviour), since: Since::default() };
-        Self { behaviour, playing: play(played) }
+        let behaviour = Behaves::<Behaviour>::default();
+        let played = Played { hub: hub.clone(), behaviour: behaviour.clone(), since: Since::default() };
+        Self { behaviour, _playing: play(played) }
     }
 
     fn behave(&self, change: impl FnOnce(&mut Behaviour)) {
-        change(&mut self.behaviour.lock().unwrap_or_else(PoisonError::into_inner));
+        self.behaviour.change(change);
     }
 
     /// Lets no cluster of a tenant answer for the first time, or end, until it is let go.
@@ -142,7 +134,7 @@ impl Osac {
 
 struct Played {
     hub: Cluster,
-    behaviour: Arc<Mutex<Behaviour>>,
+    behaviour: Behaves<Behaviour>,
     since: Since,
 }
 
@@ -161,12 +153,10 @@ impl Player for Played {
 
 impl Played {
     async fn look_at(&mut self, order: &Value, name: &str) -> anyhow::Result<()> {
-        let (held, degraded, failing) = {
-            let behaviour = self.behaviour.lock().unwrap_or_else(PoisonError::into_inner);
-            let tenant = order["metadata"]["annotations"][TENANT].as_str().unwrap_or_default();
-            let failing = behaviour.failing.get(tenant).cloned();
-            (behaviour.held.contains(tenant), behaviour.degraded.contains(tenant), failing)
-        };
+        let tenant = order["metadata"]["annotations"][TENANT].as_str().unwrap_or_default();
+        let (held, degraded, failing) = self
+            .behaviour
+            .now(|b| (b.held.contains(tenant), b.degraded.contains(tenant), b.failing.get(tenant).cloned()));
         if order["metadata"]["deletionTimestamp"].is_string() {
             return self.end(order, name, held).await;
         }

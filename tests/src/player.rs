@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -28,9 +29,45 @@ pub(crate) trait Player: Send + 'static {
     fn look(&mut self) -> impl Future<Output = anyhow::Result<()>> + Send;
 }
 
-/// Plays until it is aborted.
-pub(crate) fn play(mut player: impl Player) -> JoinHandle<()> {
-    tokio::spawn(async move { play_on(&mut player).await })
+/// Somebody plays until this is dropped.
+pub(crate) struct Playing(JoinHandle<()>);
+
+impl Drop for Playing {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Begins to play.
+pub(crate) fn play(mut player: impl Player) -> Playing {
+    Playing(tokio::spawn(async move { play_on(&mut player).await }))
+}
+
+/// How somebody who is played behaves: said by whoever tries us, heeded by whoever plays.
+#[derive(Default)]
+pub(crate) struct Behaves<B>(Arc<Mutex<B>>);
+
+impl<B> Clone for Behaves<B> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<B> Behaves<B> {
+    /// How it behaves at first.
+    pub(crate) fn new(behaviour: B) -> Self {
+        Self(Arc::new(Mutex::new(behaviour)))
+    }
+
+    /// Otherwise from now on.
+    pub(crate) fn change(&self, change: impl FnOnce(&mut B)) {
+        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// What of it matters now.
+    pub(crate) fn now<T>(&self, of: impl FnOnce(&B) -> T) -> T {
+        of(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
 }
 
 async fn play_on<P: Player>(player: &mut P) {
