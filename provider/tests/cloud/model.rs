@@ -37,6 +37,8 @@ pub enum Blow {
     DiesBefore,
     /// It was done, and whoever called is no more.
     DiesAfter,
+    /// It is done, and just before somebody has left.
+    Leaves,
 }
 
 #[derive(Clone, Debug)]
@@ -73,8 +75,12 @@ pub struct World {
     /// Calls until one fails, and how.
     pub blow: Option<(u32, Blow)>,
     pub dead: bool,
-    /// Those that were ever published.
-    pub published: BTreeSet<String>,
+    /// Who leaves then.
+    pub leaver: String,
+    /// When another was published in their place.
+    pub replaced: BTreeMap<String, Timestamp>,
+    /// The cluster is gone.
+    pub over: bool,
     /// Those whose deletion was forbidden or had nobody to do it.
     pub left: BTreeSet<String>,
     pub happened: Vec<Happened>,
@@ -203,6 +209,11 @@ impl Model {
                 act(&mut world);
                 Err(())
             }
+            Some(Blow::Leaves) => {
+                let leaver = world.leaver.clone();
+                world.leave(&leaver);
+                Ok(act(&mut world))
+            }
             Some(Blow::DiesBefore) => {
                 world.dead = true;
                 Err(())
@@ -236,6 +247,11 @@ impl World {
     fn lets_in(&self, user: &str) -> Result<User, Fault> {
         let found = self.users.get(user).filter(|user| user.here && user.password);
         found.cloned().ok_or(Fault::Unknown)
+    }
+
+    pub fn leave(&mut self, user: &str) {
+        self.users.get_mut(user).unwrap().here = false;
+        self.drop_all_of(user);
     }
 
     /// All credentials of a user go with the user, and with any of their roles.
@@ -315,6 +331,10 @@ impl Both for Hands<'_> {
                 if user.restricted || !user.may_delete || (one.user != *issuer && issuer != ADMIN) {
                     return Err(Fault::Forbidden);
                 }
+                let published = world.secret.as_ref().and_then(|(_, id)| id.as_ref());
+                assert!(world.over || published != Some(&one.id), "what is published is deleted");
+                let kept = world.replaced.get(&one.id).is_none_or(|at| *at + GRACE <= world.now);
+                assert!(world.over || kept, "somebody may still use {}", one.id);
                 world.credentials.remove(&one.id);
                 Ok(())
             });
@@ -344,7 +364,9 @@ impl Both for Hands<'_> {
 
     async fn publish(&mut self, minted: &Minted, record: &Record) -> Result<(), Error> {
         self.0.write(|world| {
-            world.published.insert(minted.one.id.clone());
+            let before = world.secret.take().and_then(|(_, id)| id);
+            let now = world.now;
+            world.replaced.extend(before.map(|before| (before, now)));
             world.secret = Some((record.clone(), Some(minted.one.id.clone())));
         })
     }
