@@ -167,3 +167,46 @@ impl State {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn order(change: (&str, Value)) -> Order {
+        let mut order = json!({
+            "cluster": { "group": "cluster.x-k8s.io", "kind": "Cluster", "name": "one" },
+            "uid": "0f-1", "cloud": "acme", "tenant": "t",
+        });
+        order[change.0] = change.1;
+        serde_json::from_value(order).unwrap()
+    }
+
+    #[test]
+    fn what_becomes_part_of_a_name_or_a_selector_is_checked() {
+        let good = order(("generation", 3.into()));
+        assert_eq!((good.flaw(), good.generation, good.prefix().as_str()), (None, 3, "tpc-0f-1-"));
+        assert_eq!(name(&good.cluster.name), "one-cloud-credential");
+        for (key, value, flaw) in [
+            ("uid", "a/b", "uid"),
+            ("uid", "", "uid"),
+            ("cloud", "a,b=c", "cloud"),
+            ("tenant", "", "tenant"),
+            ("lifetime", "9m", "lifetime"),
+        ] {
+            let said = order((key, value.into())).flaw().unwrap_or_default();
+            assert!(said.starts_with(flaw), "{key} {value}: {said}");
+        }
+    }
+
+    #[test]
+    fn a_report_reads_back_and_forgives() {
+        let report = Report { state: Some(State::RotationFailed), generation: Some(2), ..Report::default() };
+        let text = serde_json::to_string(&report).unwrap();
+        assert_eq!(text, r#"{"state":"RotationFailed","generation":2}"#);
+        assert_eq!(serde_json::from_str::<Report>(&text).unwrap(), report);
+        let odd: Report = serde_json::from_str(r#"{"state":"Odd","message":7,"since":"x"}"#).unwrap();
+        assert_eq!(odd, Report::default());
+    }
+}

@@ -11,7 +11,9 @@ use provider_testplatform::{
     rbac::{self, ServiceAccount},
 };
 use serde_json::{Value, json};
-use testplatform_apis::cloud::{CERTIFICATES, CLOUDS, FINALIZER, ISSUER, LABEL, ORDER, RECORD, REPORT, TENANTS, USERS};
+use testplatform_apis::cloud::{
+    CERTIFICATES, CLOUDS, FINALIZER, ISSUER, LABEL, ORDER, RECORD, REPORT, TENANTS, USERS,
+};
 use testplatform_tests::{
     binaries::Binaries,
     cluster::{At, Cluster, SOON, at},
@@ -60,7 +62,8 @@ async fn furnish(hub: &Cluster) -> anyhow::Result<()> {
         hub.apply(&json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } })).await?;
     }
     let (group, version) = CLUSTER.api_version.split_once('/').context("no group")?;
-    let schema = json!({ "openAPIV3Schema": { "type": "object", "x-kubernetes-preserve-unknown-fields": true } });
+    let schema =
+        json!({ "openAPIV3Schema": { "type": "object", "x-kubernetes-preserve-unknown-fields": true } });
     let definition = json!({
         "apiVersion": CRD.api_version, "kind": CRD.kind, "metadata": { "name": format!("clusters.{group}") },
         "spec": {
@@ -154,7 +157,8 @@ impl Bench {
             metadata["annotations"][USERS] = users.into();
         }
         let data = json!({ CLOUDS: clouds, CERTIFICATES: certificates });
-        let secret = json!({ "apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": data });
+        let secret =
+            json!({ "apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": data });
         self.hub.cluster().apply(&secret).await.map(drop)
     }
 
@@ -175,7 +179,8 @@ impl Bench {
 
     /// With a finalizer, as Cluster API has one.
     async fn make(&self, cluster: &str) -> anyhow::Result<()> {
-        let metadata = json!({ "name": cluster, "namespace": CLUSTERS, "finalizers": ["cluster.x-k8s.io/played"] });
+        let metadata =
+            json!({ "name": cluster, "namespace": CLUSTERS, "finalizers": ["cluster.x-k8s.io/played"] });
         let object = json!({ "apiVersion": CLUSTER.api_version, "kind": CLUSTER.kind, "metadata": metadata });
         self.hub.cluster().create(&object).await?;
         Ok(())
@@ -244,12 +249,18 @@ impl Bench {
         let id = self.until_of("one", "alice", "").await?;
         let report = self.state("one", "Valid").await?;
         ensure!(report["credential"] == "tpc-uid-one-1", "{report}");
-        ensure!(self.keystone.roles(&id) == ["member".to_owned()].into(), "it may do more than was asked for");
+        ensure!(
+            self.keystone.roles(&id) == ["member".to_owned()].into(),
+            "it may do more than was asked for"
+        );
         let secret = self.hub.cluster().get(&secret_of("one")).await?.context("no Secret")?;
         let file: Value = serde_saphyr::from_str(&text(&secret, CLOUDS)?)?;
         let cloud = &file["clouds"]["acme"];
         ensure!(file["clouds"].as_object().is_some_and(|clouds| clouds.len() == 1), "several clouds");
-        ensure!(cloud["auth_type"] == "v3applicationcredential" && cloud["region_name"] == "RegionOne", "layout");
+        ensure!(
+            cloud["auth_type"] == "v3applicationcredential" && cloud["region_name"] == "RegionOne",
+            "layout"
+        );
         ensure!(cloud["interface"] == "public" && cloud["cacert"] == "/etc/openstack/cacert.pem", "layout");
         ensure!(text(&secret, CERTIFICATES)?.contains("BEGIN CERTIFICATE"), "no certificates");
         self.make("one").await
@@ -299,14 +310,22 @@ impl Bench {
         self.keystone.leave("alice");
         let report = self.state("one", "OwnerInvalid").await?;
         let message = report["message"].as_str().unwrap_or_default();
-        ensure!(message.contains("does not know issuer alice") && message.contains("administrator"), "{report}");
+        ensure!(
+            message.contains("does not know issuer alice") && message.contains("administrator"),
+            "{report}"
+        );
         self.keystone.enter("tenant-admin", &["member", ADMIN]);
         self.issuer("tenant-admin", None).await?;
         let id = self.until_of("one", "tenant-admin", "").await?;
         self.state("one", "Valid").await?;
         self.until_only(&id).await?;
         let events = self.hub.cluster().list(EVENT).await?;
-        for reason in ["CloudCredentialMade", "CloudCredentialRotated", "CloudCredentialOwnerInvalid", "CloudCredentialRemoved"] {
+        for reason in [
+            "CloudCredentialMade",
+            "CloudCredentialRotated",
+            "CloudCredentialOwnerInvalid",
+            "CloudCredentialRemoved",
+        ] {
             ensure!(events.iter().any(|event| event["reason"] == reason), "no event {reason}");
         }
         Ok(())
@@ -320,7 +339,10 @@ impl Bench {
         self.keystone.set_down(false);
         self.state("one", "Valid").await?;
         let after = self.hub.cluster().get(&secret_of("one")).await?.context("no Secret")?;
-        ensure!(secret["data"] == after["data"] && self.published("one").await?.0 == before, "it was replaced");
+        ensure!(
+            secret["data"] == after["data"] && self.published("one").await?.0 == before,
+            "it was replaced"
+        );
         Ok(())
     }
 
@@ -370,7 +392,8 @@ impl Bench {
         ensure!(hub.get(&secret_of("three")).await?.is_none(), "the Secret is left");
         let left: Vec<_> = self.keystone.credentials().into_values().map(|(name, _)| name).collect();
         ensure!(left == ["tpc-uid-three-1"], "{left:?}");
-        let warned = |event: &Value| event["reason"] == "CloudCredentialLeftBehind" && event["type"] == "Warning";
+        let warned =
+            |event: &Value| event["reason"] == "CloudCredentialLeftBehind" && event["type"] == "Warning";
         ensure!(hub.list(EVENT).await?.iter().any(warned), "nobody was warned");
         Ok(())
     }
@@ -386,7 +409,11 @@ impl Bench {
         let hub = self.hub.cluster();
         for kind in [EVENT, CONFIG_MAP] {
             for object in hub.list(kind).await? {
-                ensure!(marks.within(object.to_string().as_bytes()).is_empty(), "a secret is in {}", object["kind"]);
+                ensure!(
+                    marks.within(object.to_string().as_bytes()).is_empty(),
+                    "a secret is in {}",
+                    object["kind"]
+                );
             }
         }
         Ok(())

@@ -135,7 +135,8 @@ impl Keystone {
             .with_safe_default_protocol_versions()?
             .with_no_client_auth()
             .with_single_cert(vec![certificate], key)?;
-        let tcp = TcpListener::bind(("127.0.0.1", 0)).await.context("no free port for an identity service")?;
+        let tcp =
+            TcpListener::bind(("127.0.0.1", 0)).await.context("no free port for an identity service")?;
         let port = tcp.local_addr()?.port();
         let state = Arc::new(Mutex::new(State::default()));
         let router = Router::new()
@@ -304,7 +305,10 @@ async fn token(Shared(state): Shared<Arc<Mutex<State>>>, body: Bytes) -> Respons
             let given = &identity["application_credential"];
             let id = given["id"].as_str().unwrap_or_default();
             let Some(one) = state.credentials.get(id) else {
-                return error(StatusCode::NOT_FOUND, &format!("Could not find Application Credential: {id}."));
+                return error(
+                    StatusCode::NOT_FOUND,
+                    &format!("Could not find Application Credential: {id}."),
+                );
             };
             let right = given["secret"] == one.secret.as_str() && state.is_here(&one.user);
             (right.then(|| one.user.clone()), Some(id.to_owned()))

@@ -148,8 +148,11 @@ fn text_of(value: &Value) -> Option<&str> {
 /// Clients take the URL with the version or without it.
 fn identity(url: &str) -> Result<String, &'static str> {
     let plain = url.trim_end_matches('/');
-    let rest = plain.strip_prefix("https://").ok_or("has an auth_url that is not https, by which secrets would be read on the way")?;
-    if rest.is_empty() || rest.contains(['@', '?', '#', '\\']) || !rest.bytes().all(|b| b.is_ascii_graphic()) {
+    let rest = plain
+        .strip_prefix("https://")
+        .ok_or("has an auth_url that is not https, by which secrets would be read on the way")?;
+    if rest.is_empty() || rest.contains(['@', '?', '#', '\\']) || !rest.bytes().all(|b| b.is_ascii_graphic())
+    {
         return Err("has an auth_url that is no plain URL");
     }
     Ok(if plain.ends_with("/v3") { plain.to_owned() } else { format!("{plain}/v3") })
@@ -165,17 +168,19 @@ fn proof(kind: &str, auth: &Value) -> Result<Proof, &'static str> {
             Ok(Proof::Application { id: id.to_owned(), secret: Redacted(secret.to_owned()) })
         }
         "password" | "v3password" => {
-            let domain = |of: &str| match (text(&format!("{of}_domain_id")), text(&format!("{of}_domain_name"))) {
-                (Some(id), _) => json!({ "id": id }),
-                (None, Some(name)) => json!({ "name": name }),
-                (None, None) => json!({ "id": "default" }),
-            };
+            let domain =
+                |of: &str| match (text(&format!("{of}_domain_id")), text(&format!("{of}_domain_name"))) {
+                    (Some(id), _) => json!({ "id": id }),
+                    (None, Some(name)) => json!({ "name": name }),
+                    (None, None) => json!({ "id": "default" }),
+                };
             let named = |id: Option<&str>, name: Option<&str>, of: &str| match (id, name) {
                 (Some(id), _) => Some(json!({ "id": id })),
                 (None, Some(name)) => Some(json!({ "name": name, "domain": domain(of) })),
                 (None, None) => None,
             };
-            let user = named(text("user_id"), text("username"), "user").ok_or("has no username and no user_id")?;
+            let user =
+                named(text("user_id"), text("username"), "user").ok_or("has no username and no user_id")?;
             let project = named(text("project_id"), text("project_name"), "project");
             let project = project.ok_or("has no project_name and no project_id")?;
             let password = text("password").ok_or("has no password")?;
@@ -206,7 +211,10 @@ mod tests {
         let file: Value = serde_saphyr::from_str(&text).unwrap();
         let acme = &file["clouds"]["acme"];
         assert_eq!(acme["auth_type"], "v3applicationcredential");
-        assert_eq!([&acme["region_name"], &acme["interface"], &acme["cacert"]], ["R1", "public", "/etc/ssl/ca.pem"]);
+        assert_eq!(
+            [&acme["region_name"], &acme["interface"], &acme["cacert"]],
+            ["R1", "public", "/etc/ssl/ca.pem"]
+        );
         assert!(!format!("{own:?}{cloud:?}").contains("s3cret") && !format!("{cloud:?}").contains("hunter2"));
     }
 

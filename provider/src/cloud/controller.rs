@@ -92,7 +92,8 @@ pub async fn run(options: Options, metrics: Metrics, stop: impl Future<Output = 
     let orders = namespaces.iter().zip(orders);
     let orders = orders.map(|(namespace, health)| controller.watch(namespace, health, sender.clone()));
     let clusters = namespaces.iter().zip(clusters);
-    let clusters = clusters.map(|(namespace, health)| controller.watch_clusters(namespace, health, sender.clone()));
+    let clusters =
+        clusters.map(|(namespace, health)| controller.watch_clusters(namespace, health, sender.clone()));
     let watching = async { tokio::join!(join_all(orders), join_all(clusters)) };
     tokio::select! {
         _ = watching => {}
@@ -183,7 +184,12 @@ impl Controller {
             Err(Error { reason: Reason::Conflict | Reason::NotYet, .. }) => Some(CALM),
             Err(Error { action, reason, message }) => {
                 self.metrics.failed(action, reason.as_str());
-                tracing::warn!(order = key, action, error = message, "a credential could not be looked after");
+                tracing::warn!(
+                    order = key,
+                    action,
+                    error = message,
+                    "a credential could not be looked after"
+                );
                 Some(RETRY)
             }
         }
@@ -235,7 +241,9 @@ impl Controller {
             self.happened(key, &worker.map, what).await;
         }
         let end = match end {
-            Ok(End::Told(report, after)) => self.told(key, &map.report, &mut worker, report).await.map(|()| Some(after)),
+            Ok(End::Told(report, after)) => {
+                self.told(key, &map.report, &mut worker, report).await.map(|()| Some(after))
+            }
             Ok(End::Released | End::Nothing) => Ok(None),
             Err(error) => Err(error),
         };
@@ -294,7 +302,9 @@ impl Controller {
         let (state, message) = (report.state, report.message.unwrap_or_default());
         tracing::info!(order = key, ?state, message, "told");
         match state {
-            Some(State::RotationFailed) => self.tell(key, &worker.map, Outcome::RotationFailed, message).await,
+            Some(State::RotationFailed) => {
+                self.tell(key, &worker.map, Outcome::RotationFailed, message).await
+            }
             Some(State::OwnerInvalid) => self.tell(key, &worker.map, Outcome::OwnerInvalid, message).await,
             Some(State::Valid | State::Unreachable | State::Blocked | State::Leaving) | None => {}
         }
@@ -311,7 +321,9 @@ impl Controller {
             Happened::Removed(name) => (Outcome::Removed, format!("{name} is gone")),
             Happened::LeftBehind(name) => (
                 Outcome::LeftBehind,
-                format!("{name} may not be deleted by any issuer; an administrator of the cloud has to, if it is there"),
+                format!(
+                    "{name} may not be deleted by any issuer; an administrator of the cloud has to, if it is there"
+                ),
             ),
         };
         self.tell(key, map, outcome, note).await;

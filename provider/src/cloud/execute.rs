@@ -13,7 +13,9 @@ use kube::{
     api::{DeleteParams, Patch, Preconditions},
 };
 use serde_json::{Value, json};
-use testplatform_apis::cloud::{CERTIFICATES, CLOUDS, FINALIZER, LABEL, Order, RECORD, REPORT, Report, prefix};
+use testplatform_apis::cloud::{
+    CERTIFICATES, CLOUDS, FINALIZER, LABEL, Order, RECORD, REPORT, Report, prefix,
+};
 use tokio::sync::Mutex;
 
 use super::{
@@ -102,7 +104,11 @@ impl Worker {
         self.patch_map("write_cloud_report", json!({ "annotations": { REPORT: text } })).await
     }
 
-    async fn write(&mut self, record: &Record, data: Option<BTreeMap<String, ByteString>>) -> Result<(), Error> {
+    async fn write(
+        &mut self,
+        record: &Record,
+        data: Option<BTreeMap<String, ByteString>>,
+    ) -> Result<(), Error> {
         let text = serde_json::to_string(record);
         let written = async {
             let text = text.map_err(|_| Cause::new(Reason::Bug, "a record cannot be written"))?;
@@ -128,7 +134,8 @@ impl Worker {
             let mut patch = json!({ "metadata": metadata });
             if let Some(data) = data {
                 // What is published is this, and not what somebody else has put beside it.
-                let beside = before.data.iter().flat_map(BTreeMap::keys).filter(|key| !data.contains_key(*key));
+                let beside =
+                    before.data.iter().flat_map(BTreeMap::keys).filter(|key| !data.contains_key(*key));
                 let mut whole: serde_json::Map<String, Value> =
                     beside.map(|key| (key.clone(), Value::Null)).collect();
                 whole.extend(data.iter().map(|(key, value)| (key.clone(), json!(value))));
@@ -234,7 +241,8 @@ impl Both for Worker {
         let Some(secret) = &self.secret else { return Ok(()) };
         let this = Preconditions { uid: secret.metadata.uid.clone(), resource_version: None };
         let deleted = async {
-            match self.secrets.delete(&secret.name_any(), &DeleteParams::default().preconditions(this)).await {
+            match self.secrets.delete(&secret.name_any(), &DeleteParams::default().preconditions(this)).await
+            {
                 Err(error) if is_not_found(&error) => Ok(()),
                 other => other.map(drop).map_err(|error| Cause::about_secret(&error)),
             }

@@ -78,7 +78,8 @@ async fn client(cloud: &Cloud) -> Result<Client, Fault> {
     limit(&mut config);
     let bundle = std::env::var_os("SSL_CERT_FILE").is_some();
     let trust = if bundle { Trust::Bundle } else { Trust::Kubeconfig };
-    vouched(&config, trust).map_err(|_| unusable("has no key cacert, and no bundle of authorities is configured"))?;
+    vouched(&config, trust)
+        .map_err(|_| unusable("has no key cacert, and no bundle of authorities is configured"))?;
     Client::try_from(config).map_err(|_| unusable(NOT))
 }
 
@@ -196,7 +197,9 @@ impl Session {
         let all = answer.body["application_credentials"].as_array();
         match (answer.code, all) {
             (StatusCode::OK, Some(all)) => {
-                let one = |one: &Value| Some(Listed { id: id(&one["id"])?, name: one["name"].as_str()?.to_owned() });
+                let one = |one: &Value| {
+                    Some(Listed { id: id(&one["id"])?, name: one["name"].as_str()?.to_owned() })
+                };
                 Ok(all.iter().filter_map(one).collect())
             }
             // It is no answer of an identity service.
@@ -209,7 +212,12 @@ impl Session {
     ///
     /// # Errors
     /// If it was not made; after [`Fault::Unreachable`] it may have been.
-    pub async fn create(&self, name: &str, roles: &[String], expires: Option<Timestamp>) -> Result<Made, Fault> {
+    pub async fn create(
+        &self,
+        name: &str,
+        roles: &[String],
+        expires: Option<Timestamp>,
+    ) -> Result<Made, Fault> {
         let mut wanted = json!({ "name": name, "unrestricted": false, "description": "of a test cluster" });
         if !roles.is_empty() {
             wanted["roles"] = roles.iter().map(|role| json!({ "name": role })).collect();

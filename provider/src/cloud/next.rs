@@ -145,7 +145,7 @@ impl Fault {
 pub enum Removal {
     /// It is gone, now or before.
     Gone,
-    /// It may not be deleted (403): it stays.
+    /// It may not be deleted (403).
     Left,
     /// The identity service knows none of the issuers who could: they may be mended.
     Nobody,
@@ -248,7 +248,9 @@ fn keep(scene: &Scene, known: &Known, now: Timestamp) -> Step {
     match known.probe {
         None => Step::Probe,
         Some(Verdict::Invalid) => make(scene, known, order, record, now),
-        Some(Verdict::Works) if wants_another(scene, order, &held, now) => make(scene, known, order, record, now),
+        Some(Verdict::Works) if wants_another(scene, order, &held, now) => {
+            make(scene, known, order, record, now)
+        }
         Some(Verdict::Works) => tidy(scene, known, order, record, &held, now),
         Some(Verdict::Unknown) => {
             let why = "the identity service does not answer; what is published stays".to_owned();
@@ -259,7 +261,8 @@ fn keep(scene: &Scene, known: &Known, now: Timestamp) -> Step {
 
 /// Whether one that works is to be replaced.
 fn wants_another(scene: &Scene, order: &Order, held: &Held, now: Timestamp) -> bool {
-    let by_another = held.requested_by != order.requested_by && scene.issuers.first() != Some(&held.one.issuer);
+    let by_another =
+        held.requested_by != order.requested_by && scene.issuers.first() != Some(&held.one.issuer);
     held.generation != order.generation || by_another || held.renew.is_some_and(|renew| renew <= now)
 }
 
@@ -331,7 +334,12 @@ fn failed(scene: &Scene, known: &Known, record: &Record, works: bool) -> Step {
     let after = RETRY.min(scene.probe);
     let held = record.held.as_ref();
     if works {
-        return tell(State::RotationFailed, format!("{why}; what was published before stays in use"), held, after);
+        return tell(
+            State::RotationFailed,
+            format!("{why}; what was published before stays in use"),
+            held,
+            after,
+        );
     }
     if silent {
         return tell(State::Unreachable, why, held, after);
@@ -365,14 +373,19 @@ fn tidy(scene: &Scene, known: &Known, order: &Order, record: Record, held: &Held
     if wanted != record {
         return Step::Note(wanted);
     }
-    let ends = record.old.iter().filter_map(|old| old.since.map(|since| since + scene.grace)).filter(|at| *at > now);
+    let ends =
+        record.old.iter().filter_map(|old| old.since.map(|since| since + scene.grace)).filter(|at| *at > now);
     let soonest = ends.chain(held.renew).min().and_then(|at| Duration::try_from(at.duration_since(now)).ok());
     let probe = match scene.stage {
         Stage::Going => RETRY.min(scene.probe),
         Stage::Here | Stage::Gone(_) => scene.probe,
     };
     let after = soonest.map_or(probe, |soonest| probe.min(soonest.max(Duration::from_secs(1))));
-    let said = format!("{} works", held.one.name);
+    let stuck = record.old.iter().filter(|old| known.removed.contains_key(&old.one.id)).count();
+    let mut said = format!("{} works", held.one.name);
+    if stuck > 0 {
+        said = format!("{said}; {stuck} before it could not be deleted, which is tried again");
+    }
     tell(State::Valid, said, Some(held), after)
 }
 
@@ -434,10 +447,11 @@ impl Scene {
 }
 
 impl Known {
+    /// Whether it is gone. What could not be deleted is tried again while the cluster lives: issuers are mended, and rights given back.
     fn is_done_with(&self, one: &One) -> bool {
         match self.removed.get(&one.id) {
-            Some(Removal::Gone | Removal::Left) => true,
-            Some(Removal::Nobody | Removal::Unreachable) | None => false,
+            Some(Removal::Gone) => true,
+            Some(Removal::Left | Removal::Nobody | Removal::Unreachable) | None => false,
         }
     }
 
@@ -486,5 +500,8 @@ impl Known {
 
 /// Of those that an issuer has, the ones that were made for a composite.
 pub fn ours(uid: &str, found: Vec<One>) -> Vec<One> {
-    found.into_iter().filter(|one| one.name.starts_with(&prefix(uid)) && number(uid, &one.name).is_some()).collect()
+    found
+        .into_iter()
+        .filter(|one| one.name.starts_with(&prefix(uid)) && number(uid, &one.name).is_some())
+        .collect()
 }

@@ -34,7 +34,10 @@ impl Map {
             || Err(format!("the ConfigMap has no key {}", cloud::ORDER)),
             |text| {
                 let order: Order = serde_json::from_str(text).map_err(|error| {
-                    redacted(&format!("what the ConfigMap has as {} is no order: {error}", cloud::ORDER), MOST)
+                    redacted(
+                        &format!("what the ConfigMap has as {} is no order: {error}", cloud::ORDER),
+                        MOST,
+                    )
                 })?;
                 match flaw(&order) {
                     Some(flaw) => Err(flaw.to_owned()),

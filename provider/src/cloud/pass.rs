@@ -32,7 +32,8 @@ pub trait Both {
     /// Writes a record on the Secret.
     fn note(&mut self, record: &Record) -> impl Future<Output = Result<(), Error>> + Send;
     /// Writes the one that was made last into the Secret, and a record on it, at once.
-    fn publish(&mut self, minted: &Minted, record: &Record) -> impl Future<Output = Result<(), Error>> + Send;
+    fn publish(&mut self, minted: &Minted, record: &Record)
+    -> impl Future<Output = Result<(), Error>> + Send;
     /// Deletes the Secret.
     fn withdraw(&mut self) -> impl Future<Output = Result<(), Error>> + Send;
     /// Takes the finalizer from the order.
@@ -121,12 +122,11 @@ pub async fn pass<B: Both + Sync>(
                 let removal = both.remove(&one, &scene.issuers).await;
                 match removal {
                     Removal::Gone => happened(Happened::Removed(one.name)),
-                    Removal::Left => happened(Happened::LeftBehind(one.name)),
                     // While the cluster lives it is tried again.
-                    Removal::Nobody if matches!(scene.stage, Stage::Gone(_)) => {
+                    Removal::Left | Removal::Nobody if matches!(scene.stage, Stage::Gone(_)) => {
                         happened(Happened::LeftBehind(one.name));
                     }
-                    Removal::Nobody => {}
+                    Removal::Left | Removal::Nobody => {}
                     Removal::Unreachable => silent.push(one.name),
                 }
                 known.removed.insert(one.id, removal);

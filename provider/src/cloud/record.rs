@@ -76,7 +76,8 @@ impl Record {
 
     /// Whether it says of a credential whose it is.
     pub fn knows(&self, id: &str) -> bool {
-        self.held.as_ref().is_some_and(|held| held.one.id == id) || self.old.iter().any(|old| old.one.id == id)
+        self.held.as_ref().is_some_and(|held| held.one.id == id)
+            || self.old.iter().any(|old| old.one.id == id)
     }
 
     /// Takes note of those that nothing was known of, as to be deleted.
@@ -109,7 +110,9 @@ mod tests {
     #[test]
     fn a_name_is_one_of_ours_only_with_the_whole_uid_and_a_number() {
         assert_eq!(number("a-1", "tpc-a-1-7"), Some(7));
-        for other in ["tpc-a-1-", "tpc-a-1-x", "tpc-a-1-+7", "tpc-a-7", "tpc-a-1-7-2", "a-1-7", "tpc-a-1-99999999999"] {
+        for other in
+            ["tpc-a-1-", "tpc-a-1-x", "tpc-a-1-+7", "tpc-a-7", "tpc-a-1-7-2", "a-1-7", "tpc-a-1-99999999999"]
+        {
             assert_eq!(number("a-1", other), None, "{other}");
         }
     }

@@ -82,6 +82,16 @@ impl Outcome {
     }
 }
 
+/// The words that metrics have for how a credential stands.
+pub const STATES: [&str; 6] = [
+    word(State::Valid),
+    word(State::RotationFailed),
+    word(State::OwnerInvalid),
+    word(State::Unreachable),
+    word(State::Blocked),
+    word(State::Leaving),
+];
+
 const fn word(state: State) -> &'static str {
     match state {
         State::Valid => "valid",

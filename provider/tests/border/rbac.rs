@@ -248,7 +248,10 @@ fn credentials_of_clouds_take_what_they_must() {
     let made = |text: &str| rbac::hub(&Config::parse("test", text).unwrap(), &ServiceAccount::default());
     let on = "  cloudCredentials: {mode: 'on', issuersNamespace: issuers}\n";
     let (without, with) = (made(text), made(&format!("{text}{on}")));
-    assert!(!without.contains("create, patch, delete") || !without.contains("namespace: issuers"), "{without}");
+    assert!(
+        !without.contains("create, patch, delete") || !without.contains("namespace: issuers"),
+        "{without}"
+    );
     let read = |text: &str| serde_saphyr::from_multiple::<serde_json::Value>(text).unwrap();
     let without = read(&without);
     let more: Vec<serde_json::Value> =

@@ -59,8 +59,8 @@ fn the_user_leaves() {
     assert_eq!(model.look(), Some(State::OwnerInvalid), "nobody is there who could");
     assert!(!model.works());
     model.issuers.push(ADMIN.into());
-    let admin = model.world().users["bob"].clone();
-    model.world().users.insert(ADMIN.into(), admin);
+    let bob = model.world().users["bob"].clone();
+    model.world().users.insert(ADMIN.into(), bob);
     assert_eq!(model.look(), Some(State::Valid));
     assert_eq!(owner(&model), ADMIN);
 }
@@ -210,7 +210,8 @@ fn names_that_are_taken_are_passed_over_and_others_are_left_alone() {
         model.world().credentials.insert(id.into(), credential(name));
     }
     model.look();
-    let name = model.world().credentials[&published(&model)].name.clone();
+    let id = published(&model);
+    let name = model.world().credentials[&id].name.clone();
     assert_eq!(name, format!("tpc-{UID}-8"));
     model.world().now += GRACE;
     model.look();

