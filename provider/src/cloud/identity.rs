@@ -70,8 +70,8 @@ struct Answer {
 }
 
 async fn client(cloud: &Cloud) -> Result<Client, Fault> {
-    let unusable = |why: &str| Fault::Unusable(why.to_owned());
     const NOT: &str = "has an auth_url or certificates that cannot be used";
+    let unusable = |why: &str| Fault::Unusable(why.to_owned());
     let read: Kubeconfig = serde_json::from_value(cloud.client_config()).map_err(|_| unusable(NOT))?;
     let config = Config::from_custom_kubeconfig(read, &KubeConfigOptions::default()).await;
     let mut config = config.map_err(|_| unusable(NOT))?;

@@ -251,7 +251,7 @@ fn keep(scene: &Scene, known: &Known, now: Timestamp) -> Step {
         Some(Verdict::Works) if wants_another(scene, order, &held, now) => {
             make(scene, known, order, record, now)
         }
-        Some(Verdict::Works) => tidy(scene, known, order, record, &held, now),
+        Some(Verdict::Works) => tidy(scene, known, order, &record, &held, now),
         Some(Verdict::Unknown) => {
             let why = "the identity service does not answer; what is published stays".to_owned();
             tell(State::Unreachable, why, Some(&held), RETRY.min(scene.probe))
@@ -349,7 +349,7 @@ fn failed(scene: &Scene, known: &Known, record: &Record, works: bool) -> Step {
 }
 
 /// What is published is good: what is not needed any more goes.
-fn tidy(scene: &Scene, known: &Known, order: &Order, record: Record, held: &Held, now: Timestamp) -> Step {
+fn tidy(scene: &Scene, known: &Known, order: &Order, record: &Record, held: &Held, now: Timestamp) -> Step {
     let mut wanted = record.clone();
     if let Some(now_held) = &mut wanted.held {
         now_held.requested_by.clone_from(&order.requested_by);
@@ -370,7 +370,7 @@ fn tidy(scene: &Scene, known: &Known, order: &Order, record: Record, held: &Held
         return Step::Remove(old.one.clone());
     }
     wanted.old.retain(|old| !known.is_done_with(&old.one));
-    if wanted != record {
+    if wanted != *record {
         return Step::Note(wanted);
     }
     let ends =
