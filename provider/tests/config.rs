@@ -279,15 +279,15 @@ fn the_schema_accepts_what_is_accepted_and_nothing_unknown() {
 )]
 #[case::cloud_issuers_beside_clusters(
     "clusters: { backends: { cluster-api: { namespaces: [clusters] } }, cloudCredentials: { mode: 'on', issuersNamespace: clusters } }\n",
-    "clusters.cloudCredentials.issuersNamespace: must be a namespace of its own: whoever reads the Secrets of clusters could read issuers"
+    "provider.yaml:1:118: clusters.cloudCredentials.issuersNamespace: must be a namespace of its own: whoever reads the Secrets of clusters could read issuers"
 )]
 #[case::cloud_probe(
     "clusters: { cloudCredentials: { probe: 1ms } }\n",
-    "clusters.cloudCredentials.probe: must be at least 1s, such as 10m: each cluster takes a call to the identity service"
+    "provider.yaml:1:40: clusters.cloudCredentials.probe: must be at least 1s, such as 10m: each cluster takes a call to the identity service"
 )]
 #[case::cloud_grace(
     "clusters: { cloudCredentials: { grace: -1s } }\n",
-    "clusters.cloudCredentials.grace: must not be negative; 0s deletes what was replaced at once"
+    "provider.yaml:1:40: clusters.cloudCredentials.grace: must not be negative; 0s deletes what was replaced at once"
 )]
 #[case::cleanup_flavours(
     "cleanup: { mode: 'on', flavours: [] }\n",
