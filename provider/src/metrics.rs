@@ -269,6 +269,14 @@ mod tests {
         execute::Reason,
     };
 
+    fn of_clouds(metrics: &Metrics) -> Arc<crate::cloud::seen::Seen> {
+        let seen = Arc::new(crate::cloud::seen::Seen::new(&BTreeSet::new(), 0));
+        metrics.attach_cloud(&seen);
+        seen.saw("clusters/one-cloud-credential", Some(testplatform_apis::cloud::State::Valid));
+        metrics.cloud_came_to(super::cloud::Outcome::LeftBehind);
+        seen
+    }
+
     #[test]
     fn what_is_exported_is_what_is_said_to_be() {
         let metrics = Metrics::default();
@@ -306,10 +314,7 @@ mod tests {
         metrics.attach_bundles(&bundles);
         bundles.saw("clusters/one-bundles", Some(crate::bundles::seen::Standing::Applied));
         metrics.bundles_came_to(Outcome::GivenUp);
-        let cloud = Arc::new(crate::cloud::seen::Seen::new(&BTreeSet::new(), 0));
-        metrics.attach_cloud(&cloud);
-        cloud.saw("clusters/one-cloud-credential", Some(testplatform_apis::cloud::State::Valid));
-        metrics.cloud_came_to(super::cloud::Outcome::LeftBehind);
+        let _seen = of_clouds(&metrics);
         metrics.bundle_took(jiff::SignedDuration::from_secs(7));
         inner.queue_age.get_or_create(&queue { queue: String::new() }).set(0.0);
         set(&inner.queue_length, &queue { queue: String::new() }, 0);

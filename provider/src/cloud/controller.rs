@@ -301,13 +301,12 @@ impl Controller {
         }
         let (state, message) = (report.state, report.message.unwrap_or_default());
         tracing::info!(order = key, ?state, message, "told");
-        match state {
-            Some(State::RotationFailed) => {
-                self.tell(key, &worker.map, Outcome::RotationFailed, message).await
-            }
-            Some(State::OwnerInvalid) => self.tell(key, &worker.map, Outcome::OwnerInvalid, message).await,
-            Some(State::Valid | State::Unreachable | State::Blocked | State::Leaving) | None => {}
-        }
+        let outcome = match state {
+            Some(State::RotationFailed) => Outcome::RotationFailed,
+            Some(State::OwnerInvalid) => Outcome::OwnerInvalid,
+            Some(State::Valid | State::Unreachable | State::Blocked | State::Leaving) | None => return Ok(()),
+        };
+        self.tell(key, &worker.map, outcome, message).await;
         Ok(())
     }
 

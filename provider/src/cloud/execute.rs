@@ -13,8 +13,9 @@ use kube::{
     api::{DeleteParams, Patch, Preconditions},
 };
 use serde_json::{Value, json};
-use testplatform_apis::cloud::{
-    CERTIFICATES, CLOUDS, FINALIZER, LABEL, Order, RECORD, REPORT, Report, prefix,
+use testplatform_apis::{
+    cloud::{CERTIFICATES, CLOUDS, FINALIZER, LABEL, Order, RECORD, REPORT, Report, prefix},
+    duration::GoDuration,
 };
 use tokio::sync::Mutex;
 
@@ -180,7 +181,7 @@ impl Both for Worker {
         let session = self.session(issuer).await?;
         let order = self.order.as_ref().ok_or_else(|| Fault::Unusable("has no order".to_owned()))?;
         let name = format!("{}{number}", prefix(&order.uid));
-        let lasts = order.lifetime.map(|lifetime| lifetime.get());
+        let lasts = order.lifetime.map(GoDuration::get);
         let made = session.create(&name, &order.roles, lasts.map(|lasts| self.now + lasts)).await?;
         self.made = Some(self.cloud(issuer)?.with(made.id.clone(), made.secret));
         let one = One { id: made.id, user: session.user.clone(), name, issuer: issuer.to_owned() };

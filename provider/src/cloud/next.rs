@@ -39,6 +39,7 @@ pub enum Stage {
 
 /// The Secret of the order's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "there is one of it in a pass")]
 pub enum Stored {
     /// There is none.
     Absent,

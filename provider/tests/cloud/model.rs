@@ -17,7 +17,10 @@ use provider_testplatform::{
     execute::{Error, Reason},
 };
 use serde_json::json;
-use testplatform_apis::cloud::{Order, State, prefix};
+use testplatform_apis::{
+    cloud::{Order, State, prefix},
+    duration::GoDuration,
+};
 
 /// How often what is published is probed.
 pub const PROBE: SignedDuration = SignedDuration::from_mins(10);
@@ -292,7 +295,7 @@ impl Both for Hands<'_> {
 
     async fn mint(&mut self, issuer: &str, number: u32) -> Result<Minted, Fault> {
         let name = format!("{}{number}", prefix(UID));
-        let lasts = self.0.order.lifetime.map(|lifetime| lifetime.get());
+        let lasts = self.0.order.lifetime.map(GoDuration::get);
         self.0.ask(|world| {
             let user = world.lets_in(issuer)?;
             if user.restricted {

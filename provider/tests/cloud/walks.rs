@@ -8,7 +8,7 @@ use proptest::{prelude::*, test_runner::RngSeed};
 use provider_testplatform::cloud::pass::Happened;
 use testplatform_apis::{cloud::State, duration::GoDuration};
 
-use crate::model::{ADMIN, Blow, Model, PROBE};
+use crate::model::{ADMIN, Blow, Model, PROBE, User};
 
 const WALKS: u32 = 1000;
 const USERS: [&str; 4] = ["alice", "bob", "carol", ADMIN];
@@ -136,6 +136,10 @@ impl Walk<'_> {
         assert!(self.model.works() || !before || !self.can_any_issue(), "it ended");
     }
 
+    fn change(&self, index: u8, act: impl FnOnce(&mut User)) {
+        act(self.model.world().users.get_mut(USERS[usize::from(index)]).unwrap());
+    }
+
     fn live(&mut self, event: Event) {
         let user = |index: u8| USERS[usize::from(index)];
         match event {
@@ -160,15 +164,9 @@ impl Walk<'_> {
                 }
                 self.model.world().down = false;
             }
-            Event::Password(index) => {
-                flip(&mut self.model.world().users.get_mut(user(index)).unwrap().password)
-            }
-            Event::Restricted(index) => {
-                flip(&mut self.model.world().users.get_mut(user(index)).unwrap().restricted)
-            }
-            Event::MayDelete(index) => {
-                flip(&mut self.model.world().users.get_mut(user(index)).unwrap().may_delete)
-            }
+            Event::Password(index) => self.change(index, |user| flip(&mut user.password)),
+            Event::Restricted(index) => self.change(index, |user| flip(&mut user.restricted)),
+            Event::MayDelete(index) => self.change(index, |user| flip(&mut user.may_delete)),
             Event::Secret(index) => {
                 let name = user(index).to_owned();
                 match self.model.issuers.iter().position(|one| *one == name) {
