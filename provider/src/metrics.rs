@@ -373,7 +373,6 @@ mod tests {
             "bundles_outcomes_total{outcome=\"given_up\"} 1",
             "bundles_outcomes_total{outcome=\"failed\"} 0",
             "cloud_credentials_count{state=\"valid\"} 1",
-            "cloud_credentials_count{state=\"owner_invalid\"} 0",
             "cloud_credentials_outcomes_total{outcome=\"left_behind\"} 1",
             "cloud_credentials_outcomes_total{outcome=\"rotated\"} 0",
             "bundle_duration_seconds_bucket{le=\"15.0\"} 1",
