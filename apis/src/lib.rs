@@ -10,6 +10,7 @@ pub mod catalogue;
 pub mod ci_operator;
 pub mod claim;
 pub mod cleanup;
+pub mod cloud;
 pub mod condition;
 pub mod crd;
 pub mod duration;

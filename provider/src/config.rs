@@ -26,7 +26,7 @@ pub use carry::{Carried, Carry, CarryHub};
 pub use cleanup::{Cleaned, Cleanups};
 pub use cluster_claim::{ClusterClaims, Switch};
 pub use cluster_pool::ClusterPools;
-pub use clusters::{Clusters, ClustersOf};
+pub use clusters::{CloudCredentials, Clusters, ClustersOf};
 pub use ephemeral_cluster::{
     ClaimOwner, ClaimPattern, ClusterProfiles, EphemeralClusters, Image, Mode, WaitStep,
 };

@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use kube::Client;
 use provider_testplatform::{
     build_clusters::Trust,
-    bundles, carry, claims, cleanup, cluster_pool, clusters,
+    bundles, carry, claims, cleanup, cloud, cluster_pool, clusters,
     config::{Config, Mode, Switch},
     controller::{self, Options, Sites},
     ephemeral_cluster::{draft::draft, settings::Settings},
@@ -112,6 +112,16 @@ pub fn controllers(config: &Config, shared: &Shared) -> anyhow::Result<Vec<Runni
             now,
         };
         all.push(Box::pin(bundles::controller::run(options, metrics(), ending())));
+    }
+    if config.clusters.cloud_credentials.mode == Switch::On {
+        let options = cloud::controller::Options {
+            client: client(),
+            config: config.clusters.clone(),
+            patience: PATIENCE,
+            instance: instance.clone(),
+            now,
+        };
+        all.push(Box::pin(cloud::controller::run(options, metrics(), ending())));
     }
     if config.hub_facts.is_on() {
         let options =

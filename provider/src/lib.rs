@@ -10,6 +10,7 @@ pub mod caches;
 pub mod carry;
 pub mod claims;
 pub mod cleanup;
+pub mod cloud;
 pub mod cluster_claim;
 pub mod cluster_pool;
 pub mod clusters;

@@ -5,6 +5,7 @@ pub mod bundles;
 pub mod carries;
 mod claims;
 pub mod cleanups;
+pub mod cloud;
 mod clusters;
 mod hub;
 mod jobs;
@@ -24,8 +25,8 @@ use prometheus_client::{
 };
 
 use self::{
-    bundles::Bundles, carries::Carries, claims::Claims, cleanups::Cleanups, clusters::Clusters, hub::Hub,
-    jobs::Jobs, pools::Pools, spaces::Spaces,
+    bundles::Bundles, carries::Carries, claims::Claims, cleanups::Cleanups, cloud::CloudCredentials,
+    clusters::Clusters, hub::Hub, jobs::Jobs, pools::Pools, spaces::Spaces,
 };
 use crate::{controller::queue::Queue, watch::Health};
 
@@ -35,7 +36,7 @@ const SECONDS: [f64; 9] = [0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0, 120.0];
 const MOST: usize = 100;
 
 /// Every metric by the name under which Prometheus has it, for rules and panels; histograms without `_bucket`, `_sum` and `_count`.
-pub const EXPORTED: [&str; 34] = [
+pub const EXPORTED: [&str; 36] = [
     "bundle_duration_seconds",
     "bundles_count",
     "bundles_outcomes_total",
@@ -45,6 +46,8 @@ pub const EXPORTED: [&str; 34] = [
     "carry_secrets_total",
     "carry_success_timestamp_seconds",
     "cleanup_teardowns_total",
+    "cloud_credentials_count",
+    "cloud_credentials_outcomes_total",
     "cluster_count",
     "clusterclaim_count",
     "clusterpool_count",
@@ -110,6 +113,7 @@ struct Inner {
     carries: Carries,
     cleanups: Cleanups,
     bundles: Bundles,
+    cloud: CloudCredentials,
     registry: Registry,
 }
 
@@ -133,6 +137,7 @@ impl Default for Metrics {
         let carries = Carries::default();
         let cleanups = Cleanups::default();
         let bundles = Bundles::default();
+        let cloud = CloudCredentials::default();
 
         jobs.register(&mut registry);
         claims.register(&mut registry);
@@ -143,6 +148,7 @@ impl Default for Metrics {
         carries.register(&mut registry);
         cleanups.register(&mut registry);
         bundles.register(&mut registry);
+        cloud.register(&mut registry);
         registry.register("provider_action_errors", "Actions and reads that failed", failures.clone());
         registry.register_with_unit(
             "provider_queue_wait",
@@ -193,6 +199,7 @@ impl Default for Metrics {
             carries,
             cleanups,
             bundles,
+            cloud,
             registry,
         }))
     }
@@ -208,6 +215,7 @@ impl Metrics {
         self.refresh_spaces();
         self.refresh_carries();
         self.refresh_bundles();
+        self.refresh_cloud();
         let mut out = String::new();
         text::encode(&mut out, &self.0.registry)?;
         Ok(out)
@@ -261,6 +269,14 @@ mod tests {
         execute::Reason,
     };
 
+    fn of_clouds(metrics: &Metrics) -> Arc<crate::cloud::seen::Seen> {
+        let seen = Arc::new(crate::cloud::seen::Seen::new(&BTreeSet::new(), 0));
+        metrics.attach_cloud(&seen);
+        seen.saw("clusters/one-cloud-credential", Some(testplatform_apis::cloud::State::Valid));
+        metrics.cloud_came_to(super::cloud::Outcome::LeftBehind);
+        seen
+    }
+
     #[test]
     fn what_is_exported_is_what_is_said_to_be() {
         let metrics = Metrics::default();
@@ -298,6 +314,7 @@ mod tests {
         metrics.attach_bundles(&bundles);
         bundles.saw("clusters/one-bundles", Some(crate::bundles::seen::Standing::Applied));
         metrics.bundles_came_to(Outcome::GivenUp);
+        let _seen = of_clouds(&metrics);
         metrics.bundle_took(jiff::SignedDuration::from_secs(7));
         inner.queue_age.get_or_create(&queue { queue: String::new() }).set(0.0);
         set(&inner.queue_length, &queue { queue: String::new() }, 0);
@@ -315,6 +332,7 @@ mod tests {
             if [
                 "bundles_count",
                 "carry_count",
+                "cloud_credentials_count",
                 "cluster_count",
                 "clusterclaim_count",
                 "clusterpool_count",
@@ -354,6 +372,9 @@ mod tests {
             "bundles_count{state=\"before_deletion\"} 0",
             "bundles_outcomes_total{outcome=\"given_up\"} 1",
             "bundles_outcomes_total{outcome=\"failed\"} 0",
+            "cloud_credentials_count{state=\"valid\"} 1",
+            "cloud_credentials_outcomes_total{outcome=\"left_behind\"} 1",
+            "cloud_credentials_outcomes_total{outcome=\"rotated\"} 0",
             "bundle_duration_seconds_bucket{le=\"15.0\"} 1",
             "cleanup_teardowns_total{outcome=\"told\"} 1",
             "cleanup_teardowns_total{outcome=\"held\"} 0",

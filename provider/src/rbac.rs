@@ -47,6 +47,10 @@ pub enum Place {
     ClustersServed(Backend),
     /// In each namespace of clusters in which bundles are applied.
     Bundles,
+    /// In each namespace of clusters that get credentials of their cloud.
+    CloudCredentials,
+    /// In the namespace of their issuers.
+    CloudIssuers,
     /// In HyperShift's own namespace.
     HyperShift,
     /// In each namespace of an inventory of hosts.
@@ -151,6 +155,14 @@ pub fn hub(config: &Config, account: &ServiceAccount) -> String {
     };
     for namespace in of_bundles {
         parts.push(role("-bundles", Place::Bundles, namespace));
+    }
+    let of_clouds = config.clusters.cloud_namespaces();
+    for namespace in &of_clouds {
+        parts.push(role("-cloud-credentials", Place::CloudCredentials, namespace));
+    }
+    if config.clusters.cloud_credentials.mode == Switch::On {
+        let namespace = &config.clusters.cloud_credentials.issuers_namespace;
+        parts.push(role("-cloud-issuers", Place::CloudIssuers, namespace));
     }
     if templated {
         parts.push(role("-clusters", Place::Credentials, &config.clusters.credentials_namespace));

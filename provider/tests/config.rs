@@ -273,6 +273,22 @@ fn the_schema_accepts_what_is_accepted_and_nothing_unknown() {
     "clusters: { bundles: 'on' }\n",
     "provider.yaml:1:1: clusters.backends: is missing: bundles are applied where credentials are published"
 )]
+#[case::cloud_credentials_of_no_cluster(
+    "clusters: { cloudCredentials: { mode: 'on' } }\n",
+    "provider.yaml:1:1: clusters.backends.cluster-api: is missing: credentials of clouds are for clusters of Cluster API"
+)]
+#[case::cloud_issuers_beside_clusters(
+    "clusters: { backends: { cluster-api: { namespaces: [clusters] } }, cloudCredentials: { mode: 'on', issuersNamespace: clusters } }\n",
+    "provider.yaml:1:118: clusters.cloudCredentials.issuersNamespace: must be a namespace of its own: whoever reads the Secrets of clusters could read issuers"
+)]
+#[case::cloud_probe(
+    "clusters: { cloudCredentials: { probe: 1ms } }\n",
+    "provider.yaml:1:40: clusters.cloudCredentials.probe: must be at least 1s, such as 10m: each cluster takes a call to the identity service"
+)]
+#[case::cloud_grace(
+    "clusters: { cloudCredentials: { grace: -1s } }\n",
+    "provider.yaml:1:40: clusters.cloudCredentials.grace: must not be negative; 0s deletes what was replaced at once"
+)]
 #[case::cleanup_flavours(
     "cleanup: { mode: 'on', flavours: [] }\n",
     "provider.yaml:1:34: cleanup.flavours: is empty: name claims, testClusters or both"

@@ -31,6 +31,7 @@ pub mod hive;
 pub mod hub;
 pub mod hypershift;
 pub mod invariants;
+pub mod keystone;
 pub mod kinds;
 pub mod load;
 pub mod machine;

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use provider_testplatform::{
     cluster_claim::reason,
     ephemeral_cluster::{conditions, told},
-    metrics::bundles,
+    metrics::{bundles, cloud},
 };
 use testplatform_apis::{condition, foreign::ephemeral_cluster::TERMINAL_CREATE_REASONS, hive_status, hub};
 use testplatform_package::install::alerts::{Alert, HUB, KONFLUX};
@@ -26,8 +26,9 @@ const READERS: [&str; 4] = [
 /// The heading of which each section below is what somebody is called for.
 const CALLS: &str = "Alerts";
 /// Enums of words that are no reasons.
-const OTHERS: [(&str, &str); 17] = [
+const OTHERS: [(&str, &str); 18] = [
     ("apis/src/byoc.rs", "Fate"),
+    ("apis/src/cloud.rs", "State"),
     ("apis/src/condition.rs", "ConditionType"),
     ("apis/src/condition/template.rs", "TemplateConditionType"),
     ("apis/src/condition.rs", "ConditionStatus"),
@@ -91,6 +92,7 @@ fn known() -> Vec<Reasons> {
         "provider/src/ephemeral_cluster/conditions.rs": conditions::Reason;
         "provider/src/ephemeral_cluster/told.rs": told::Told;
         "provider/src/metrics/bundles.rs": bundles::Outcome;
+        "provider/src/metrics/cloud.rs": cloud::Outcome;
     }
 }
 

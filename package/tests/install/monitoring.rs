@@ -86,6 +86,13 @@ fn the_guide_has_the_metrics_beside_the_claims() {
     for standing in bundles::seen::Standing::ALL {
         assert!(count.contains(&format!("`{}`", standing.as_str())), "{standing:?} is not in: {count}");
     }
+    for name in exported.iter().filter(|name| name.starts_with("cloud_")) {
+        assert!(rows.iter().any(|row| row.starts_with(&format!("| `{name}"))), "{name} has no row");
+    }
+    let count = rows.iter().find(|row| row.starts_with("| `cloud_credentials_count{")).unwrap();
+    for word in provider_testplatform::metrics::cloud::STATES {
+        assert!(count.contains(&format!("`{word}`")), "{word} is not in: {count}");
+    }
     let count = rows.iter().find(|row| row.starts_with("| `carry_count{")).unwrap();
     for standing in Standing::ALL {
         assert!(count.contains(&format!("`{}`", standing.as_str())), "{standing:?} is not in: {count}");

@@ -4,7 +4,7 @@ use testplatform_apis::{duration::GoDuration, names::ObjectName};
 
 use super::{
     Carry, Cleanups, ClusterClaims, ClusterProfiles, Clusters, Config, EphemeralClusters, HubFacts,
-    LeaderElection, Mode, Prow, Spaces, ephemeral_cluster::MAX_CONFIG_BYTES, source::Finding,
+    LeaderElection, Mode, Prow, Spaces, Switch, ephemeral_cluster::MAX_CONFIG_BYTES, source::Finding,
 };
 use crate::ephemeral_cluster::{ci_operator_config::WAIT_IMAGE, profiles::Profiles};
 
@@ -152,6 +152,7 @@ impl Found {
         if section.applies_bundles() && !section.is_on() {
             self.add("clusters.backends", "is missing: bundles are applied where credentials are published");
         }
+        self.cloud_credentials(section);
         for (backend, of) in &section.backends {
             let path = format!("clusters.backends.{backend}.namespaces");
             if of.namespaces.is_empty() {
@@ -167,6 +168,37 @@ impl Found {
                     "must not name clusters.credentialsNamespace: other secrets of clusters live there",
                 );
             }
+        }
+    }
+
+    fn cloud_credentials(&mut self, section: &Clusters) {
+        let cloud = &section.cloud_credentials;
+        self.namespace("clusters.cloudCredentials.issuersNamespace", &cloud.issuers_namespace);
+        if cloud.probe < SHORTEST_POLL {
+            self.add(
+                "clusters.cloudCredentials.probe",
+                "must be at least 1s, such as 10m: each cluster takes a call to the identity service",
+            );
+        }
+        if cloud.grace < GoDuration::ZERO {
+            self.add(
+                "clusters.cloudCredentials.grace",
+                "must not be negative; 0s deletes what was replaced at once",
+            );
+        }
+        if cloud.mode == Switch::On && section.cloud_namespaces().is_empty() {
+            self.add(
+                "clusters.backends.cluster-api",
+                "is missing: credentials of clouds are for clusters of Cluster API",
+            );
+        }
+        let own = &cloud.issuers_namespace;
+        let taken = section.backends.values().any(|of| of.namespaces.contains(own));
+        if cloud.mode == Switch::On && (taken || *own == section.credentials_namespace) {
+            self.add(
+                "clusters.cloudCredentials.issuersNamespace",
+                "must be a namespace of its own: whoever reads the Secrets of clusters could read issuers",
+            );
         }
     }
 

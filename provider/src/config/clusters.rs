@@ -22,6 +22,34 @@ pub struct Clusters {
     pub poll: GoDuration,
     /// Whether bundles of templates are applied in these clusters once their credentials are published, and before they are deleted.
     pub bundles: Switch,
+    /// Whether clusters of Cluster API that ask for it get a credential of their cloud of their own.
+    pub cloud_credentials: CloudCredentials,
+}
+
+/// Credentials of the clouds that clusters of Cluster API are in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct CloudCredentials {
+    /// On: application credentials of OpenStack's identity service are made, rotated and deleted. It takes the right to write Secrets in the
+    /// namespaces of the clusters.
+    pub mode: Switch,
+    /// The namespace with the issuers: Secrets of users of the cloud, by which credentials are made. Nobody else has to read them.
+    pub issuers_namespace: String,
+    /// How often it is asked whether what is published works. While a cluster is being deleted once a minute, if that is more often.
+    pub probe: GoDuration,
+    /// How long a credential that was replaced still works, for those who read it before.
+    pub grace: GoDuration,
+}
+
+impl Default for CloudCredentials {
+    fn default() -> Self {
+        Self {
+            mode: Switch::Off,
+            issuers_namespace: "testplatform-cloud-issuers".into(),
+            probe: GoDuration::from_mins(10),
+            grace: GoDuration::from_mins(30),
+        }
+    }
 }
 
 /// The clusters of a backend.
@@ -43,6 +71,17 @@ impl Clusters {
     pub fn applies_bundles(&self) -> bool {
         self.bundles == Switch::On
     }
+
+    /// The namespaces of clusters that get credentials of their cloud; none where that is off.
+    pub fn cloud_namespaces(&self) -> BTreeSet<String> {
+        match self.cloud_credentials.mode {
+            Switch::Off => BTreeSet::new(),
+            Switch::On => {
+                let of = self.backends.get(&Backend::ClusterApi);
+                of.map(|of| of.namespaces.clone()).unwrap_or_default()
+            }
+        }
+    }
 }
 
 impl Default for Clusters {
@@ -52,6 +91,7 @@ impl Default for Clusters {
             credentials_namespace: "testplatform-credentials".into(),
             poll: GoDuration::from_mins(10),
             bundles: Switch::Off,
+            cloud_credentials: CloudCredentials::default(),
         }
     }
 }

@@ -23,6 +23,10 @@ pub const CLUSTER_GRANTS: &[Grant] = &[
     events(Backend::Osac),
     HOSTED,
     BUNDLES,
+    CLOUD_ORDERS,
+    CLOUD_SECRETS,
+    CLOUD_EVENTS,
+    CLOUD_ISSUERS,
 ];
 
 /// RBAC cannot let somebody watch some namespaces in one call.
@@ -85,6 +89,47 @@ const BUNDLES: Grant = Grant {
     verbs: &["get", "list", "watch", "patch"],
     proxy: true,
     why: "What is to be set up in clusters. Annotations and one finalizer are patched, what is in them never.",
+};
+
+const CLOUD_ORDERS: Grant = Grant {
+    place: Place::CloudCredentials,
+    group: "",
+    resource: "configmaps",
+    names: &[],
+    verbs: &["get", "list", "watch", "patch"],
+    proxy: true,
+    why: "Which clusters are to have a credential of their cloud. Annotations and one finalizer are patched, what is in them never.",
+};
+
+/// RBAC cannot let somebody write Secrets of some names that are not known before.
+const CLOUD_SECRETS: Grant = Grant {
+    place: Place::CloudCredentials,
+    group: "",
+    resource: "secrets",
+    names: &[],
+    verbs: &["get", "create", "patch", "delete"],
+    proxy: true,
+    why: "Those credentials, each in a Secret beside its cluster. Of others none is changed.",
+};
+
+const CLOUD_EVENTS: Grant = Grant {
+    place: Place::CloudCredentials,
+    group: "events.k8s.io",
+    resource: "events",
+    names: &[],
+    verbs: &["create"],
+    proxy: true,
+    why: "What became of them.",
+};
+
+const CLOUD_ISSUERS: Grant = Grant {
+    place: Place::CloudIssuers,
+    group: "",
+    resource: "secrets",
+    names: &[],
+    verbs: &["list"],
+    proxy: true,
+    why: "By whom they are made. Only those with a label are asked for.",
 };
 
 /// OSAC has a namespace for each cluster, and opens its Secrets to an account of its choice.

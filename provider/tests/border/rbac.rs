@@ -212,7 +212,8 @@ fn clusters_take_little() {
     assert_eq!(secrets, [("clusters", 1), ("more", 1), ("testplatform-credentials", 6)]);
     for grant in CLUSTER_GRANTS {
         let writes = grant.verbs.iter().any(|verb| !["get", "list", "watch"].contains(verb));
-        assert!(!writes || matches!(grant.place, Place::ClustersServed(_) | Place::Bundles), "{grant:?}");
+        let own = matches!(grant.place, Place::ClustersServed(_) | Place::Bundles | Place::CloudCredentials);
+        assert!(!writes || own, "{grant:?}");
     }
     assert!(!made.contains("configmaps"), "without bundles");
     assert!(!rbac::hub(&Config::default(), &ServiceAccount::default()).contains("hostedclusters"));
@@ -238,6 +239,36 @@ fn bundles_take_little() {
         ]);
         assert_eq!((&role["kind"], &role["rules"]), (&"Role".into(), &little));
     }
+}
+
+/// Secrets are written in the namespaces of clusters of Cluster API alone, and issuers only listed, in a namespace of their own.
+#[test]
+fn credentials_of_clouds_take_what_they_must() {
+    let text = "clusters:\n  backends:\n    cluster-api: {namespaces: [clusters]}\n    caas: {namespaces: [others]}\n";
+    let made = |text: &str| rbac::hub(&Config::parse("test", text).unwrap(), &ServiceAccount::default());
+    let on = "  cloudCredentials: {mode: 'on', issuersNamespace: issuers}\n";
+    let (without, with) = (made(text), made(&format!("{text}{on}")));
+    assert!(
+        !without.contains("create, patch, delete") || !without.contains("namespace: issuers"),
+        "{without}"
+    );
+    let read = |text: &str| serde_saphyr::from_multiple::<serde_json::Value>(text).unwrap();
+    let without = read(&without);
+    let more: Vec<serde_json::Value> =
+        read(&with).into_iter().filter(|object| !without.contains(object)).collect();
+    let rules: Vec<(&str, &serde_json::Value)> = more
+        .iter()
+        .filter(|object| object["rules"].is_array())
+        .map(|role| (role["metadata"]["namespace"].as_str().unwrap(), &role["rules"]))
+        .collect();
+    let rule = |group: &str, resource: &str, verbs: &[&str]| serde_json::json!({ "apiGroups": [group], "resources": [resource], "verbs": verbs });
+    let here = serde_json::json!([
+        rule("", "configmaps", &["get", "list", "watch", "patch"]),
+        rule("", "secrets", &["get", "create", "patch", "delete"]),
+        rule("events.k8s.io", "events", &["create"]),
+    ]);
+    let issuers = serde_json::json!([rule("", "secrets", &["list"])]);
+    assert_eq!(rules, [("clusters", &here), ("issuers", &issuers)]);
 }
 
 /// Everywhere namespaces are watched and annotated, and tokens of one account are asked for; Secrets are reached in one namespace alone.

@@ -292,6 +292,7 @@ pub fn config() -> Clusters {
     let of = |backend| (backend, ClustersOf { namespaces: [namespace(backend).to_owned()].into() });
     Clusters {
         bundles: provider_testplatform::config::Switch::Off,
+        cloud_credentials: provider_testplatform::config::CloudCredentials::default(),
         backends: Backend::ALL.into_iter().map(of).collect(),
         credentials_namespace: "credentials".into(),
         poll: GoDuration::from_mins(10),

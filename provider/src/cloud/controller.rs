@@ -1,0 +1,352 @@
+//! The loop over orders: what happened, which order that concerns, and a look at it.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use futures_util::future::join_all;
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::{ConfigMap, ObjectReference, Secret};
+use kube::{
+    Api, Client, ResourceExt as _,
+    api::ListParams,
+    core::PartialObjectMeta,
+    runtime::watcher::{self, Event},
+};
+use testplatform_apis::{
+    cloud::{ISSUER, LABEL, Order, Report, State, name},
+    names::ObjectName,
+    template::Backend,
+};
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+
+use super::{
+    execute::Worker,
+    issuer::{Issuer, candidates},
+    next::{Scene, Stage, Stored},
+    order::{Map, stored},
+    pass::{End, Happened, pass},
+    seen::Seen,
+};
+use crate::{
+    clusters::observe::{api, resource},
+    config::Clusters,
+    execute::{Cause, Error, Reason, event, limited},
+    looks::{CALM, looks},
+    metrics::{Metrics, cloud::Outcome},
+    step,
+    watch::{Health, keep},
+};
+
+/// How many looks at once: those that wait for an identity service keep nobody waiting for another.
+const AT_ONCE: usize = 16;
+/// When a look failed.
+const RETRY: Duration = Duration::from_secs(5);
+
+/// What the loop needs to know.
+#[derive(Clone)]
+pub struct Options {
+    /// The hub.
+    pub client: Client,
+    /// Of which clusters, and where the issuers are.
+    pub config: Clusters,
+    /// How long one call to the hub may take.
+    pub patience: Duration,
+    /// Who this process is, in events.
+    pub instance: String,
+    /// The clock.
+    pub now: fn() -> Timestamp,
+}
+
+/// What the loop works with.
+struct Controller {
+    options: Options,
+    metrics: Metrics,
+    seen: Arc<Seen>,
+    /// The versions of ConfigMaps: what is in one has none of its own.
+    known: Mutex<BTreeMap<String, String>>,
+    /// The versions of ConfigMaps that we have written ourselves.
+    written: Mutex<BTreeMap<String, String>>,
+}
+
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs until `stop`; what has begun is finished.
+pub async fn run(options: Options, metrics: Metrics, stop: impl Future<Output = ()>) {
+    let namespaces = options.config.cloud_namespaces();
+    let seen = Arc::new(Seen::new(&namespaces, namespaces.len()));
+    metrics.attach_cloud(&seen);
+    let controller = Controller {
+        options,
+        metrics,
+        seen: Arc::clone(&seen),
+        known: Mutex::default(),
+        written: Mutex::default(),
+    };
+    let (sender, happened) = unbounded_channel();
+    let (orders, clusters) = seen.health.split_at(namespaces.len());
+    let orders = namespaces.iter().zip(orders);
+    let orders = orders.map(|(namespace, health)| controller.watch(namespace, health, sender.clone()));
+    let clusters = namespaces.iter().zip(clusters);
+    let clusters =
+        clusters.map(|(namespace, health)| controller.watch_clusters(namespace, health, sender.clone()));
+    let watching = async { tokio::join!(join_all(orders), join_all(clusters)) };
+    tokio::select! {
+        _ = watching => {}
+        () = looks(happened, AT_ONCE, async |key: String| controller.look(&key).await, stop) => {}
+    }
+}
+
+impl Controller {
+    /// The orders in a namespace. Of each only a little of its metadata is kept: it is read when it is looked at.
+    async fn watch(&self, namespace: &str, health: &Health, sender: UnboundedSender<String>) {
+        let maps: Api<PartialObjectMeta<ConfigMap>> = Api::namespaced(self.options.client.clone(), namespace);
+        let mut listed = BTreeSet::new();
+        let key = |map: &PartialObjectMeta<ConfigMap>| format!("{namespace}/{}", map.name_any());
+        let take = |map: &PartialObjectMeta<ConfigMap>| {
+            let key = key(map);
+            let version = map.resource_version().unwrap_or_default();
+            let own = lock(&self.written).get(&key) == Some(&version);
+            let before = lock(&self.known).insert(key.clone(), version.clone());
+            // What we write ourselves is no reason to look again.
+            if before.is_none_or(|before| before != version) && !own {
+                let _ = sender.send(key.clone());
+            }
+            key
+        };
+        let labelled = watcher::Config::default().labels(&format!("{LABEL}=true"));
+        keep(maps, labelled, health, |event| match event {
+            Event::Init => listed.clear(),
+            Event::InitApply(map) => {
+                listed.insert(take(&map));
+            }
+            Event::Apply(map) => drop(take(&map)),
+            Event::Delete(map) => self.forget(&key(&map)),
+            Event::InitDone => {
+                let own = format!("{namespace}/");
+                let gone: Vec<String> = lock(&self.known)
+                    .keys()
+                    .filter(|key| key.starts_with(&own) && !listed.contains(*key))
+                    .cloned()
+                    .collect();
+                for key in &gone {
+                    self.forget(key);
+                }
+            }
+        })
+        .await;
+    }
+
+    /// Clusters, for when their deletion begins, before which it is asked whether the credential works, and when it ends.
+    async fn watch_clusters(&self, namespace: &str, health: &Health, sender: UnboundedSender<String>) {
+        let kind = Backend::ClusterApi.cluster_kind();
+        let version = kind.versions.first().copied().unwrap_or_default();
+        let clusters = api(&self.options.client, namespace, &resource(kind, version));
+        let mut going: BTreeSet<String> = BTreeSet::new();
+        keep(clusters, watcher::Config::default(), health, |event| {
+            let (Event::Apply(cluster) | Event::InitApply(cluster) | Event::Delete(cluster)) = &event else {
+                return;
+            };
+            let news = match &event {
+                Event::Delete(_) => {
+                    going.remove(cluster.name());
+                    true
+                }
+                _ => cluster.is_deleted() && going.insert(cluster.name().to_owned()),
+            };
+            let Ok(cluster) = ObjectName::try_from(cluster.name()) else { return };
+            let key = format!("{namespace}/{}", name(&cluster));
+            if news && lock(&self.known).contains_key(&key) {
+                let _ = sender.send(key);
+            }
+        })
+        .await;
+    }
+
+    fn forget(&self, key: &str) {
+        lock(&self.known).remove(key);
+        lock(&self.written).remove(key);
+        self.seen.saw(key, None);
+    }
+
+    /// Looks at an order: when to do so again. None: when something happens.
+    async fn look(&self, key: &str) -> Option<Duration> {
+        if !lock(&self.known).contains_key(key) {
+            return None;
+        }
+        match self.pass(key).await {
+            Ok(after) => after,
+            // It is not as it was when it was read.
+            Err(Error { reason: Reason::Conflict | Reason::NotYet, .. }) => Some(CALM),
+            Err(Error { action, reason, message }) => {
+                self.metrics.failed(action, reason.as_str());
+                tracing::warn!(
+                    order = key,
+                    action,
+                    error = message,
+                    "a credential could not be looked after"
+                );
+                Some(RETRY)
+            }
+        }
+    }
+
+    async fn pass(&self, key: &str) -> Result<Option<Duration>, Error> {
+        let Options { client, config, patience, now, .. } = &self.options;
+        let (namespace, name) = key.split_once('/').unwrap_or_default();
+        let maps: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
+        let get = async { maps.get_opt(name).await.map_err(Cause::from) };
+        let Some(found) = limited("get_cloud_order", *patience, get).await? else { return Ok(None) };
+        let map = Map::read(&found);
+        let secrets: Api<Secret> = Api::namespaced(client.clone(), namespace);
+        let get = async { secrets.get_opt(name).await.map_err(|error| Cause::about_secret(&error)) };
+        let secret = limited("get_cloud_credential", *patience, get).await?;
+        let order = map.order.as_ref().ok();
+        let stored = stored(secret.as_ref(), order);
+        let issuers = self.issuers(order).await?;
+        let scene = Scene {
+            order: map.order.clone(),
+            stage: self.stage(namespace, &map).await?,
+            holds: map.holds,
+            deleted: map.deleted.is_some(),
+            issuers: order.map(|order| candidates(&issuers, order)).unwrap_or_default(),
+            stored,
+            probe: Duration::try_from(config.cloud_credentials.probe.get()).unwrap_or(RETRY),
+            grace: config.cloud_credentials.grace.get(),
+        };
+        let record_uid = match &scene.stored {
+            Stored::Ours { record, .. } => Some(record.uid.clone()),
+            Stored::Absent | Stored::Foreign => None,
+        };
+        let mut worker = Worker {
+            maps,
+            secrets,
+            map: found,
+            secret,
+            issuers: issuers.into_iter().map(|issuer| (issuer.name.clone(), issuer)).collect(),
+            uid: order.map(|order| order.uid.clone()).or(record_uid).unwrap_or_default(),
+            order: order.cloned(),
+            patience: *patience,
+            now: now(),
+            made: None,
+            sessions: tokio::sync::Mutex::default(),
+        };
+        let mut happened = Vec::new();
+        let end = pass(scene, &mut worker, now(), |what| happened.push(what)).await;
+        for what in happened {
+            self.happened(key, &worker.map, what).await;
+        }
+        let end = match end {
+            Ok(End::Told(report, after)) => {
+                self.told(key, &map.report, &mut worker, report).await.map(|()| Some(after))
+            }
+            Ok(End::Released | End::Nothing) => Ok(None),
+            Err(error) => Err(error),
+        };
+        if let Some(version) = worker.map.resource_version() {
+            lock(&self.written).insert(key.to_owned(), version);
+        }
+        end
+    }
+
+    /// Where the life of the cluster is.
+    async fn stage(&self, namespace: &str, map: &Map) -> Result<Stage, Error> {
+        let gone = map.deleted.map_or(Stage::Here, Stage::Gone);
+        let Ok(order) = &map.order else { return Ok(gone) };
+        let kind = Backend::ClusterApi.cluster_kind();
+        let version = kind.versions.first().copied().unwrap_or_default();
+        let clusters = api(&self.options.client, namespace, &resource(kind, version));
+        let get = async { clusters.get_opt(order.cluster.name.as_str()).await.map_err(Cause::from) };
+        let cluster = limited("get_cluster", self.options.patience, get).await?;
+        Ok(match cluster {
+            None => gone,
+            Some(cluster) if cluster.is_deleted() => Stage::Going,
+            Some(_) if map.deleted.is_some() => Stage::Going,
+            Some(_) => Stage::Here,
+        })
+    }
+
+    /// The issuers of the cloud; where the order cannot be read, all of them: what was made through one is to be deleted.
+    async fn issuers(&self, order: Option<&Order>) -> Result<Vec<Issuer>, Error> {
+        let namespace = &self.options.config.cloud_credentials.issuers_namespace;
+        let all: Api<Secret> = Api::namespaced(self.options.client.clone(), namespace);
+        let label = order.map_or_else(|| ISSUER.to_owned(), |order| format!("{ISSUER}={}", order.cloud));
+        let list = async {
+            all.list(&ListParams::default().labels(&label)).await.map_err(|error| Cause::about_secret(&error))
+        };
+        let found = limited("list_cloud_issuers", self.options.patience, list).await?;
+        Ok(found.items.iter().map(Issuer::read).collect())
+    }
+
+    /// Writes what is to be told, and tells of what has changed.
+    async fn told(
+        &self,
+        key: &str,
+        before: &Report,
+        worker: &mut Worker,
+        mut report: Report,
+    ) -> Result<(), Error> {
+        let same = before.state == report.state;
+        report.since = if same { before.since.or(Some(worker.now)) } else { Some(worker.now) };
+        worker.report(&report).await?;
+        if lock(&self.known).contains_key(key) {
+            self.seen.saw(key, report.state);
+        }
+        if same {
+            return Ok(());
+        }
+        let (state, message) = (report.state, report.message.unwrap_or_default());
+        tracing::info!(order = key, ?state, message, "told");
+        let outcome = match state {
+            Some(State::RotationFailed) => Outcome::RotationFailed,
+            Some(State::OwnerInvalid) => Outcome::OwnerInvalid,
+            Some(State::Valid | State::Unreachable | State::Blocked | State::Leaving) | None => return Ok(()),
+        };
+        self.tell(key, &worker.map, outcome, message).await;
+        Ok(())
+    }
+
+    async fn happened(&self, key: &str, map: &ConfigMap, what: Happened) {
+        tracing::info!(order = key, ?what, "done");
+        let (outcome, note) = match what {
+            Happened::Made(name) => (Outcome::Made, format!("{name} is published")),
+            Happened::Rotated(name) => {
+                (Outcome::Rotated, format!("{name} is published; the one before it is deleted later"))
+            }
+            Happened::Removed(name) => (Outcome::Removed, format!("{name} is gone")),
+            Happened::LeftBehind(name) => (
+                Outcome::LeftBehind,
+                format!(
+                    "{name} may not be deleted by any issuer; an administrator of the cloud has to, if it is there"
+                ),
+            ),
+        };
+        self.tell(key, map, outcome, note).await;
+    }
+
+    async fn tell(&self, key: &str, map: &ConfigMap, outcome: Outcome, note: String) {
+        self.metrics.cloud_came_to(outcome);
+        let namespace = map.namespace().unwrap_or_default();
+        let regarding = ObjectReference {
+            api_version: Some("v1".into()),
+            kind: Some("ConfigMap".into()),
+            namespace: Some(namespace.clone()),
+            name: map.metadata.name.clone(),
+            uid: map.metadata.uid.clone(),
+            ..ObjectReference::default()
+        };
+        let event = step::Event { warning: outcome.is_warning(), reason: outcome.as_str().into(), note };
+        let Options { client, patience, instance, now, .. } = &self.options;
+        let events = Api::namespaced(client.clone(), &namespace);
+        let made = event::emit(&events, instance, regarding, &event, now());
+        // Somebody may miss it, but nothing depends on it.
+        if let Err(error) = limited("emit", *patience, made).await {
+            self.metrics.failed(error.action, error.reason.as_str());
+            tracing::warn!(order = key, %error, "left out");
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! One order, at the hub and at the identity service. Each call may be repeated; nothing is decided here.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use jiff::Timestamp;
+use k8s_openapi::{
+    ByteString,
+    api::core::v1::{ConfigMap, Secret},
+    apimachinery::pkg::apis::meta::v1::ObjectMeta,
+};
+use kube::{
+    Api, ResourceExt as _,
+    api::{DeleteParams, Patch, Preconditions},
+};
+use serde_json::{Value, json};
+use testplatform_apis::{
+    cloud::{CERTIFICATES, CLOUDS, FINALIZER, LABEL, Order, RECORD, REPORT, Report, prefix},
+    duration::GoDuration,
+};
+use tokio::sync::Mutex;
+
+use super::{
+    clouds::Cloud,
+    identity::{self, Session},
+    issuer::Issuer,
+    next::{Fault, Minted, Removal, Verdict, ours},
+    pass::Both,
+    record::{One, Record},
+};
+use crate::{
+    execute::{Cause, Error, Reason, error::is_not_found, limited},
+    hub::{creation, patching},
+};
+
+/// An order at work.
+pub(super) struct Worker {
+    pub maps: Api<ConfigMap>,
+    pub secrets: Api<Secret>,
+    /// The ConfigMap, as it stands.
+    pub map: ConfigMap,
+    /// The Secret, as it stands.
+    pub secret: Option<Secret>,
+    /// Those issuers that may be needed.
+    pub issuers: BTreeMap<String, Issuer>,
+    pub order: Option<Order>,
+    /// Uid of the composite.
+    pub uid: String,
+    pub patience: Duration,
+    pub now: Timestamp,
+    /// The one that was made last.
+    pub made: Option<Cloud>,
+    /// Whom the identity service has let in during this pass.
+    pub sessions: Mutex<BTreeMap<String, Arc<Session>>>,
+}
+
+impl Worker {
+    fn cloud(&self, issuer: &str) -> Result<&Cloud, Fault> {
+        match self.issuers.get(issuer).map(|issuer| &issuer.cloud) {
+            Some(Ok(cloud)) => Ok(cloud),
+            Some(Err(why)) => Err(Fault::Unusable((*why).to_owned())),
+            None => Err(Fault::Unusable("is not there".to_owned())),
+        }
+    }
+
+    async fn session(&self, issuer: &str) -> Result<Arc<Session>, Fault> {
+        let mut sessions = self.sessions.lock().await;
+        if let Some(session) = sessions.get(issuer) {
+            return Ok(Arc::clone(session));
+        }
+        let session = Arc::new(identity::sign_in(self.cloud(issuer)?).await?);
+        sessions.insert(issuer.to_owned(), Arc::clone(&session));
+        Ok(session)
+    }
+
+    fn name(&self) -> String {
+        self.map.name_any()
+    }
+
+    async fn patch_map(&mut self, action: &'static str, mut metadata: Value) -> Result<(), Error> {
+        // What was decided on an old copy is refused.
+        metadata["resourceVersion"] = json!(self.map.metadata.resource_version);
+        let (name, patch) = (self.name(), Patch::Merge(json!({ "metadata": metadata })));
+        let written = async {
+            match self.maps.patch(&name, &patching(), &patch).await {
+                Err(error) if is_not_found(&error) => Ok(None),
+                other => Ok(Some(other?)),
+            }
+        };
+        if let Some(map) = limited(action, self.patience, written).await? {
+            self.map = map;
+        }
+        Ok(())
+    }
+
+    /// Writes what is told, if it does not stand there.
+    pub async fn report(&mut self, report: &Report) -> Result<(), Error> {
+        let text = serde_json::to_string(report).map_err(|_| Error {
+            action: "write_cloud_report",
+            reason: Reason::Bug,
+            message: "a report cannot be written".into(),
+        })?;
+        if self.map.annotations().get(REPORT) == Some(&text) {
+            return Ok(());
+        }
+        self.patch_map("write_cloud_report", json!({ "annotations": { REPORT: text } })).await
+    }
+
+    async fn write(
+        &mut self,
+        record: &Record,
+        data: Option<BTreeMap<String, ByteString>>,
+    ) -> Result<(), Error> {
+        let text = serde_json::to_string(record);
+        let written = async {
+            let text = text.map_err(|_| Cause::new(Reason::Bug, "a record cannot be written"))?;
+            let Some(before) = &self.secret else {
+                let secret = Secret {
+                    metadata: ObjectMeta {
+                        name: Some(self.map.name_any()),
+                        labels: Some(BTreeMap::from([(LABEL.to_owned(), "true".to_owned())])),
+                        annotations: Some(BTreeMap::from([(RECORD.to_owned(), text)])),
+                        ..ObjectMeta::default()
+                    },
+                    data,
+                    type_: Some("Opaque".into()),
+                    ..Secret::default()
+                };
+                let made = self.secrets.create(&creation(), &secret).await;
+                return made.map_err(|error| Cause::about_secret(&error));
+            };
+            let metadata = json!({
+                "annotations": { RECORD: text },
+                "uid": before.metadata.uid, "resourceVersion": before.metadata.resource_version,
+            });
+            let mut patch = json!({ "metadata": metadata });
+            if let Some(data) = data {
+                // What is published is this, and not what somebody else has put beside it.
+                let beside =
+                    before.data.iter().flat_map(BTreeMap::keys).filter(|key| !data.contains_key(*key));
+                let mut whole: serde_json::Map<String, Value> =
+                    beside.map(|key| (key.clone(), Value::Null)).collect();
+                whole.extend(data.iter().map(|(key, value)| (key.clone(), json!(value))));
+                patch["data"] = whole.into();
+            }
+            let patched = self.secrets.patch(&self.map.name_any(), &patching(), &Patch::Merge(patch)).await;
+            patched.map_err(|error| Cause::about_secret(&error))
+        };
+        let secret = limited("write_cloud_credential", self.patience, written).await?;
+        self.secret = Some(secret);
+        Ok(())
+    }
+}
+
+/// What is published in a Secret.
+fn published(secret: Option<&Secret>) -> Option<Cloud> {
+    let data = secret?.data.as_ref()?;
+    Cloud::read(&data.get(CLOUDS)?.0, data.get(CERTIFICATES).map(|pem| pem.0.as_slice())).ok()
+}
+
+impl Both for Worker {
+    async fn probe(&self) -> Verdict {
+        match published(self.secret.as_ref()) {
+            Some(cloud) => identity::probe(&cloud).await,
+            // Somebody has changed it.
+            None => Verdict::Invalid,
+        }
+    }
+
+    async fn list(&self, issuer: &str) -> Result<Vec<One>, Fault> {
+        let session = self.session(issuer).await?;
+        let one = |found: identity::Listed| One {
+            id: found.id,
+            name: found.name,
+            user: session.user.clone(),
+            issuer: issuer.to_owned(),
+        };
+        Ok(ours(&self.uid, session.list().await?.into_iter().map(one).collect()))
+    }
+
+    async fn mint(&mut self, issuer: &str, number: u32) -> Result<Minted, Fault> {
+        let session = self.session(issuer).await?;
+        let order = self.order.as_ref().ok_or_else(|| Fault::Unusable("has no order".to_owned()))?;
+        let name = format!("{}{number}", prefix(&order.uid));
+        let lasts = order.lifetime.map(GoDuration::get);
+        let made = session.create(&name, &order.roles, lasts.map(|lasts| self.now + lasts)).await?;
+        self.made = Some(self.cloud(issuer)?.with(made.id.clone(), made.secret));
+        let one = One { id: made.id, user: session.user.clone(), name, issuer: issuer.to_owned() };
+        Ok(Minted { one, renew: lasts.map(|lasts| self.now + lasts / 2) })
+    }
+
+    async fn verify(&self, _: &Minted) -> Verdict {
+        match &self.made {
+            Some(cloud) => identity::probe(cloud).await,
+            None => Verdict::Invalid,
+        }
+    }
+
+    async fn remove(&self, one: &One, others: &[String]) -> Removal {
+        let mut came = Removal::Nobody;
+        let others = others.iter().filter(|other| **other != one.issuer);
+        for issuer in std::iter::once(&one.issuer).chain(others) {
+            let removal = match self.session(issuer).await {
+                Ok(session) => session.delete(&one.user, &one.id).await,
+                Err(Fault::Unreachable) => Removal::Unreachable,
+                Err(_) => Removal::Nobody,
+            };
+            match (removal, came) {
+                (Removal::Gone, _) => return Removal::Gone,
+                (Removal::Unreachable, _) | (Removal::Left, Removal::Nobody) => came = removal,
+                (Removal::Left | Removal::Nobody, _) => {}
+            }
+        }
+        came
+    }
+
+    async fn hold(&mut self) -> Result<(), Error> {
+        let mut finalizers = self.map.metadata.finalizers.clone().unwrap_or_default();
+        finalizers.push(FINALIZER.to_owned());
+        self.patch_map("hold_cloud_credential", json!({ "finalizers": finalizers })).await
+    }
+
+    async fn note(&mut self, record: &Record) -> Result<(), Error> {
+        self.write(record, None).await
+    }
+
+    async fn publish(&mut self, _: &Minted, record: &Record) -> Result<(), Error> {
+        let none = || Error {
+            action: "write_cloud_credential",
+            reason: Reason::Bug,
+            message: "there is nothing to publish".into(),
+        };
+        let cloud = self.made.as_ref().ok_or_else(none)?;
+        let text = cloud.write().ok_or_else(none)?;
+        let mut data = BTreeMap::from([(CLOUDS.to_owned(), ByteString(text.into_bytes()))]);
+        if let Some(pem) = &cloud.certificates {
+            data.insert(CERTIFICATES.to_owned(), ByteString(pem.clone()));
+        }
+        self.write(record, Some(data)).await
+    }
+
+    async fn withdraw(&mut self) -> Result<(), Error> {
+        let Some(secret) = &self.secret else { return Ok(()) };
+        let this = Preconditions { uid: secret.metadata.uid.clone(), resource_version: None };
+        let deleted = async {
+            match self.secrets.delete(&secret.name_any(), &DeleteParams::default().preconditions(this)).await
+            {
+                Err(error) if is_not_found(&error) => Ok(()),
+                other => other.map(drop).map_err(|error| Cause::about_secret(&error)),
+            }
+        };
+        limited("withdraw_cloud_credential", self.patience, deleted).await?;
+        self.secret = None;
+        Ok(())
+    }
+
+    async fn release(&mut self) -> Result<(), Error> {
+        let mut finalizers = self.map.metadata.finalizers.clone().unwrap_or_default();
+        finalizers.retain(|one| one != FINALIZER);
+        self.patch_map("release_cloud_credential", json!({ "finalizers": finalizers })).await
+    }
+}

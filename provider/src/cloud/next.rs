@@ -1,0 +1,508 @@
+//! What is to be done about the credential of one cluster now. Pure.
+//!
+//! ```text
+//!            ┌────────────── due ◀── asked for anew, another user, half of its time over, refused by the identity service
+//!            ▼                                                    ▲
+//! Hold ─▶ List ─▶ Note ─▶ Mint ─▶ Verify ─▶ Publish ─▶ (held) ─▶ Probe ─▶ good ─▶ strays, old ones: List, Remove, Note
+//!            ▲  the next issuer │      │                                    │
+//!            └──────────────────┴──────┘                      cluster gone  ▼
+//!                                                    List, Remove all ─▶ Withdraw ─▶ Release
+//! ```
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
+
+use jiff::{SignedDuration, Timestamp};
+use testplatform_apis::cloud::{Order, Report, State, prefix};
+
+use super::record::{Held, Old, One, Record, number};
+
+/// How long an identity service that does not answer holds up the end of a cluster.
+pub const GIVE_UP: SignedDuration = SignedDuration::from_hours(24);
+/// How often something that failed is tried again.
+pub const RETRY: Duration = Duration::from_mins(1);
+/// How often a number that is taken is answered by the next one.
+const CONFLICTS: u32 = 3;
+
+/// Where the life of the cluster is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// It lives, or is not there yet.
+    Here,
+    /// Its object is being deleted, which takes a credential that works.
+    Going,
+    /// The order is being deleted since then, and the cluster's object is gone.
+    Gone(Timestamp),
+}
+
+/// The Secret of the order's name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "there is one of it in a pass")]
+pub enum Stored {
+    /// There is none.
+    Absent,
+    /// It is not ours, or of another composite.
+    Foreign,
+    /// It is ours. `filled`: something is published in it.
+    Ours {
+        /// What stands on it.
+        record: Record,
+        /// Whether something is published in it.
+        filled: bool,
+    },
+}
+
+/// Everything that decisions need, as it was read.
+#[derive(Clone, Debug)]
+pub struct Scene {
+    /// What is wanted; or why that cannot be read, in a sentence.
+    pub order: Result<Order, String>,
+    /// Where the life of the cluster is.
+    pub stage: Stage,
+    /// Whether our finalizer stands on the order.
+    pub holds: bool,
+    /// Whether the order is being deleted.
+    pub deleted: bool,
+    /// The Secret.
+    pub stored: Stored,
+    /// Names of the issuers that may issue for it, the best one first.
+    pub issuers: Vec<String>,
+    /// How often it is asked whether what is published works.
+    pub probe: Duration,
+    /// How long what was replaced is kept for those who read it before.
+    pub grace: SignedDuration,
+}
+
+impl Scene {
+    /// What stands on the Secret.
+    pub fn record(&self) -> Option<&Record> {
+        match &self.stored {
+            Stored::Ours { record, .. } => Some(record),
+            Stored::Absent | Stored::Foreign => None,
+        }
+    }
+
+    /// Uid of the composite, from where it is known.
+    fn uid(&self) -> Option<&str> {
+        let order = self.order.as_ref().ok().map(|order| order.uid.as_str());
+        order.or_else(|| self.record().map(|record| record.uid.as_str()))
+    }
+}
+
+/// How the identity service takes a credential.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It gave a token for it.
+    Works,
+    /// It does not take it.
+    Invalid,
+    /// It does not answer.
+    Unknown,
+}
+
+/// Why something was not done at the identity service.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// It does not answer, or answers that it cannot now.
+    Unreachable,
+    /// It does not know the issuer (401, 404): the user has left, or the password is another.
+    Unknown,
+    /// The issuer may not (403): it is restricted, or has as many credentials as a user may have.
+    Forbidden,
+    /// It does not take what is asked for: a role that the issuer has not.
+    Refused(String),
+    /// There is one of this name.
+    Taken,
+    /// The issuer's Secret is none; why, the end of a sentence.
+    Unusable(String),
+    /// What was made is not taken.
+    Unverified,
+}
+
+impl Fault {
+    /// A sentence about an issuer.
+    fn about(&self, issuer: &str) -> String {
+        let what = match self {
+            Self::Unreachable => "the identity service does not answer to".to_owned(),
+            Self::Unknown => "the identity service does not know".to_owned(),
+            Self::Forbidden => {
+                return format!(
+                    "issuer {issuer} may not make credentials: it has to be a password or an unrestricted application credential"
+                );
+            }
+            Self::Refused(why) => format!("the identity service refuses ({why})"),
+            Self::Taken => "all names were taken at".to_owned(),
+            Self::Unusable(why) => return format!("issuer {issuer} {why}"),
+            Self::Unverified => "the identity service does not take what it made for".to_owned(),
+        };
+        format!("{what} issuer {issuer}")
+    }
+}
+
+/// What came of a deletion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Removal {
+    /// It is gone, now or before.
+    Gone,
+    /// It may not be deleted (403).
+    Left,
+    /// The identity service knows none of the issuers who could: they may be mended.
+    Nobody,
+    /// The identity service does not answer.
+    Unreachable,
+}
+
+/// One that was made in this pass.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Minted {
+    /// Which one.
+    pub one: One,
+    /// When it is to be rotated, if it ends.
+    pub renew: Option<Timestamp>,
+}
+
+/// What this pass has come to know. Nothing of it outlives the process.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    /// Whether what is published works.
+    pub probe: Option<Verdict>,
+    /// Those of ours that issuers have.
+    pub listed: BTreeMap<String, Result<Vec<One>, Fault>>,
+    /// Through whom, and with which number, one is to be made, after that was noted.
+    pub noted: Option<(String, u32)>,
+    /// One that was made.
+    pub minted: Option<Minted>,
+    /// How the identity service takes it.
+    pub verified: Option<Verdict>,
+    /// Those through whom none could be made.
+    pub failed: BTreeMap<String, Fault>,
+    /// How often a name was taken.
+    pub conflicts: u32,
+    /// What came of deletions, by ids.
+    pub removed: BTreeMap<String, Removal>,
+}
+
+/// One thing to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Nothing is to be done about it ever.
+    Nothing,
+    /// Put the finalizer on the order.
+    Hold,
+    /// Ask whether what is published works.
+    Probe,
+    /// Ask which of ours an issuer has.
+    List(String),
+    /// Write this on the Secret, which is made if there is none.
+    Note(Record),
+    /// The same, and then one may be made through this issuer with this number.
+    Announce(Record, String, u32),
+    /// Make one through this issuer with this number.
+    Mint(String, u32),
+    /// Ask whether what was made works.
+    Verify,
+    /// Publish it, and this with it.
+    Publish(Record),
+    /// Delete one.
+    Remove(One),
+    /// Delete the Secret.
+    Withdraw,
+    /// Take the finalizer away.
+    Release,
+    /// Say this, and look again after this time.
+    Tell(Report, Duration),
+}
+
+/// What is to be done.
+pub fn next(scene: &Scene, known: &Known, now: Timestamp) -> Step {
+    match (scene.stage, scene.holds) {
+        (Stage::Gone(_), false) => Step::Nothing,
+        (Stage::Gone(since), true) => leave(scene, known, since, now),
+        // It would never be let go.
+        (Stage::Here | Stage::Going, false) if scene.deleted => Step::Nothing,
+        (Stage::Here | Stage::Going, _) => keep(scene, known, now),
+    }
+}
+
+/// While there is a cluster that may need it.
+fn keep(scene: &Scene, known: &Known, now: Timestamp) -> Step {
+    let order = match &scene.order {
+        Ok(order) => order,
+        Err(why) => return tell(State::Blocked, why.clone(), None, scene.probe),
+    };
+    if !scene.holds {
+        return Step::Hold;
+    }
+    let (record, filled) = match &scene.stored {
+        Stored::Foreign => {
+            let why = "the Secret of the order's name is not the provider's; delete it, or see whose it is";
+            return tell(State::Blocked, why.into(), None, scene.probe);
+        }
+        Stored::Absent => (Record::of(&order.uid), false),
+        Stored::Ours { record, filled } => (record.clone(), *filled),
+    };
+    let Some(held) = record.held.clone().filter(|_| filled) else {
+        return make(scene, known, order, record, now);
+    };
+    match known.probe {
+        None => Step::Probe,
+        Some(Verdict::Invalid) => make(scene, known, order, record, now),
+        Some(Verdict::Works) if wants_another(scene, order, &held, now) => {
+            make(scene, known, order, record, now)
+        }
+        Some(Verdict::Works) => tidy(scene, known, order, &record, &held, now),
+        Some(Verdict::Unknown) => {
+            let why = "the identity service does not answer; what is published stays".to_owned();
+            tell(State::Unreachable, why, Some(&held), RETRY.min(scene.probe))
+        }
+    }
+}
+
+/// Whether one that works is to be replaced.
+fn wants_another(scene: &Scene, order: &Order, held: &Held, now: Timestamp) -> bool {
+    let by_another =
+        held.requested_by != order.requested_by && scene.issuers.first() != Some(&held.one.issuer);
+    held.generation != order.generation || by_another || held.renew.is_some_and(|renew| renew <= now)
+}
+
+/// Makes one, through the first issuer that can.
+fn make(scene: &Scene, known: &Known, order: &Order, record: Record, now: Timestamp) -> Step {
+    let works = known.probe == Some(Verdict::Works);
+    if let Some(minted) = &known.minted {
+        return match known.verified {
+            None => Step::Verify,
+            // Any other outcome is a failure of the issuer, and nothing is known as made.
+            Some(_) => Step::Publish(published(order, record, minted, now)),
+        };
+    }
+    for issuer in &scene.issuers {
+        match known.failed.get(issuer) {
+            // The other issuers are behind the same service; there is no haste.
+            Some(Fault::Unreachable) if works => break,
+            Some(_) => continue,
+            None => {}
+        }
+        let Some(Ok(found)) = known.listed.get(issuer) else { return Step::List(issuer.clone()) };
+        if let Some((through, with)) = &known.noted
+            && through == issuer
+        {
+            return Step::Mint(issuer.clone(), *with);
+        }
+        // With a record, all that was ever published stands in it; without, somebody may use what is found.
+        let lost = record.last == 0 && record.held.is_none();
+        let never = record.old.iter().filter(|old| old.since.is_none()).map(|old| &old.one);
+        let mut strays = found.iter().filter(|one| !lost && !record.knows(&one.id)).chain(never);
+        if let Some(stray) = strays.find(|stray| !known.removed.contains_key(&stray.id)) {
+            return Step::Remove(stray.clone());
+        }
+        let highest = found.iter().filter_map(|one| number(&order.uid, &one.name)).max().unwrap_or(0);
+        let mut noted = record;
+        noted.add_strays(found, lost.then_some(now));
+        noted.old.retain(|old| !known.is_done_with(&old.one));
+        noted.open.insert(issuer.clone());
+        noted.last = highest.max(noted.last).saturating_add(1);
+        let with = noted.last;
+        return Step::Announce(noted, issuer.clone(), with);
+    }
+    failed(scene, known, &record, works)
+}
+
+fn published(order: &Order, mut record: Record, minted: &Minted, now: Timestamp) -> Record {
+    if let Some(before) = record.held.take() {
+        record.old.push(Old { one: before.one, since: Some(now) });
+    }
+    // What an issuer had was asked for before, and what it has since is this one.
+    record.open.remove(&minted.one.issuer);
+    record.held = Some(Held {
+        one: minted.one.clone(),
+        generation: order.generation,
+        requested_by: order.requested_by.clone(),
+        renew: minted.renew,
+    });
+    record
+}
+
+fn failed(scene: &Scene, known: &Known, record: &Record, works: bool) -> Step {
+    let last = scene.issuers.iter().filter_map(|name| Some((name, known.failed.get(name)?)));
+    let mut why: Vec<String> = last.map(|(name, fault)| fault.about(name)).collect();
+    if why.is_empty() {
+        why.push("no issuer is for this tenant and user".to_owned());
+    }
+    let why = why.join("; ");
+    let silent = known.failed.values().any(|fault| *fault == Fault::Unreachable);
+    let after = RETRY.min(scene.probe);
+    let held = record.held.as_ref();
+    if works {
+        return tell(
+            State::RotationFailed,
+            format!("{why}; what was published before stays in use"),
+            held,
+            after,
+        );
+    }
+    if silent {
+        return tell(State::Unreachable, why, held, after);
+    }
+    let hint = "an administrator of the cloud has to make or mend the issuer of the user who asked for the cluster, or one of the tenant's administrator";
+    tell(State::OwnerInvalid, format!("{why}; {hint}"), None, after)
+}
+
+/// What is published is good: what is not needed any more goes.
+fn tidy(scene: &Scene, known: &Known, order: &Order, record: &Record, held: &Held, now: Timestamp) -> Step {
+    let mut wanted = record.clone();
+    if let Some(now_held) = &mut wanted.held {
+        now_held.requested_by.clone_from(&order.requested_by);
+    }
+    for issuer in &record.open {
+        match known.listed.get(issuer) {
+            None => return Step::List(issuer.clone()),
+            Some(Ok(found)) => {
+                wanted.open.remove(issuer);
+                wanted.add_strays(found, None);
+            }
+            // Once it is known again, it is asked again.
+            Some(Err(_)) => {}
+        }
+    }
+    let over = |old: &Old| old.since.is_none_or(|since| since + scene.grace <= now);
+    if let Some(old) = record.old.iter().find(|old| over(old) && !known.removed.contains_key(&old.one.id)) {
+        return Step::Remove(old.one.clone());
+    }
+    wanted.old.retain(|old| !known.is_done_with(&old.one));
+    if wanted != *record {
+        return Step::Note(wanted);
+    }
+    let ends =
+        record.old.iter().filter_map(|old| old.since.map(|since| since + scene.grace)).filter(|at| *at > now);
+    let soonest = ends.chain(held.renew).min().and_then(|at| Duration::try_from(at.duration_since(now)).ok());
+    let probe = match scene.stage {
+        Stage::Going => RETRY.min(scene.probe),
+        Stage::Here | Stage::Gone(_) => scene.probe,
+    };
+    let after = soonest.map_or(probe, |soonest| probe.min(soonest.max(Duration::from_secs(1))));
+    let stuck = record.old.iter().filter(|old| known.removed.contains_key(&old.one.id)).count();
+    let mut said = format!("{} works", held.one.name);
+    if stuck > 0 {
+        said = format!("{said}; {stuck} before it could not be deleted, which is tried again");
+    }
+    tell(State::Valid, said, Some(held), after)
+}
+
+/// The cluster is gone: all that was made for it goes, then the Secret, then the order.
+fn leave(scene: &Scene, known: &Known, since: Timestamp, now: Timestamp) -> Step {
+    let given_up = since + GIVE_UP <= now;
+    let record = scene.record().cloned().unwrap_or_default();
+    let mut silent = false;
+    let mut targets: BTreeSet<One> = record.old.iter().map(|old| old.one.clone()).collect();
+    targets.extend(record.held.iter().map(|held| held.one.clone()));
+    if scene.uid().is_some() {
+        let mut issuers = record.issuers();
+        issuers.extend(scene.issuers.iter().cloned());
+        for issuer in issuers {
+            match known.listed.get(&issuer) {
+                None => return Step::List(issuer),
+                Some(Ok(found)) => targets.extend(found.iter().cloned()),
+                Some(Err(Fault::Unreachable)) => silent = true,
+                // It never blocks: who is not known, or may not, has nothing that could be deleted through them.
+                Some(Err(_)) => {}
+            }
+        }
+    }
+    for one in targets {
+        match known.removed.get(&one.id) {
+            None => return Step::Remove(one),
+            Some(Removal::Unreachable) => silent = true,
+            Some(Removal::Gone | Removal::Left | Removal::Nobody) => {}
+        }
+    }
+    if silent && !given_up {
+        let why = "the identity service does not answer; the cluster's credential is deleted once it does, or left behind after 24 h";
+        return tell(State::Leaving, why.into(), record.held.as_ref(), RETRY);
+    }
+    match scene.stored {
+        Stored::Ours { .. } => Step::Withdraw,
+        Stored::Absent | Stored::Foreign => Step::Release,
+    }
+}
+
+fn tell(state: State, message: String, held: Option<&Held>, after: Duration) -> Step {
+    let report = Report {
+        state: Some(state),
+        message: Some(message),
+        credential: held.map(|held| held.one.name.clone()),
+        generation: held.map(|held| held.generation),
+        since: None,
+    };
+    Step::Tell(report, after)
+}
+
+/// Takes note of what a step came to, for those that change what is stored too.
+impl Scene {
+    /// This stands on the Secret now.
+    pub fn stands(&mut self, record: Record, filled: bool) {
+        let was = matches!(self.stored, Stored::Ours { filled: true, .. });
+        self.stored = Stored::Ours { record, filled: filled || was };
+    }
+}
+
+impl Known {
+    /// Whether it is gone. What could not be deleted is tried again while the cluster lives: issuers are mended, and rights given back.
+    fn is_done_with(&self, one: &One) -> bool {
+        match self.removed.get(&one.id) {
+            Some(Removal::Gone) => true,
+            Some(Removal::Left | Removal::Nobody | Removal::Unreachable) | None => false,
+        }
+    }
+
+    /// What asking an issuer came to.
+    pub fn list(&mut self, issuer: String, found: Result<Vec<One>, Fault>) {
+        if let Err(fault) = &found {
+            self.failed.insert(issuer.clone(), fault.clone());
+        }
+        self.listed.insert(issuer, found);
+    }
+
+    /// What making one through an issuer came to.
+    pub fn mint(&mut self, issuer: String, made: Result<Minted, Fault>) {
+        self.noted = None;
+        // What it had before is not what it has now.
+        self.listed.remove(&issuer);
+        match made {
+            Ok(minted) => self.minted = Some(minted),
+            Err(Fault::Taken) if self.conflicts < CONFLICTS => self.conflicts += 1,
+            Err(fault) => drop(self.failed.insert(issuer, fault)),
+        }
+    }
+
+    /// How the identity service takes what was made. It stays noted as perhaps made, unless it is good. `before`: the id of what is published.
+    pub fn verify(&mut self, verdict: Verdict, before: Option<&str>) {
+        let Some(minted) = &self.minted else { return };
+        let fault = match verdict {
+            Verdict::Works if before != Some(minted.one.id.as_str()) => {
+                self.verified = Some(verdict);
+                return;
+            }
+            Verdict::Works | Verdict::Invalid => Fault::Unverified,
+            Verdict::Unknown => Fault::Unreachable,
+        };
+        self.failed.insert(minted.one.issuer.clone(), fault);
+        self.minted = None;
+    }
+
+    /// What was made is published.
+    pub fn publish(&mut self) {
+        self.probe = Some(Verdict::Works);
+        self.minted = None;
+        self.verified = None;
+    }
+}
+
+/// Of those that an issuer has, the ones that were made for a composite.
+pub fn ours(uid: &str, found: Vec<One>) -> Vec<One> {
+    found
+        .into_iter()
+        .filter(|one| one.name.starts_with(&prefix(uid)) && number(uid, &one.name).is_some())
+        .collect()
+}

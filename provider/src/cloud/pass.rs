@@ -1,0 +1,150 @@
+//! Takes one step after the other until there is nothing to do but to wait.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use testplatform_apis::cloud::Report;
+
+use super::{
+    next::{Fault, Known, Minted, Removal, Scene, Stage, Step, Stored, Verdict, next},
+    record::{One, Record},
+};
+use crate::execute::{Error, Reason};
+
+/// More steps than it ever takes with a sensible number of issuers and of credentials to delete; what is left is done in the next pass.
+const STEPS: usize = 256;
+
+/// The hub and the identity service, as far as one order goes. An error is the hub's and ends the pass; each call may have been done although it
+/// failed, and may be repeated.
+pub trait Both {
+    /// Whether what is published works.
+    fn probe(&self) -> impl Future<Output = Verdict> + Send;
+    /// Those of ours that an issuer has.
+    fn list(&self, issuer: &str) -> impl Future<Output = Result<Vec<One>, Fault>> + Send;
+    /// Makes one of this number through an issuer. Its secret stays with whoever implements this.
+    fn mint(&mut self, issuer: &str, number: u32) -> impl Future<Output = Result<Minted, Fault>> + Send;
+    /// Whether the one that was made last works.
+    fn verify(&self, minted: &Minted) -> impl Future<Output = Verdict> + Send;
+    /// Deletes one, through its issuer or, where that one cannot, through these.
+    fn remove(&self, one: &One, others: &[String]) -> impl Future<Output = Removal> + Send;
+    /// Puts the finalizer on the order.
+    fn hold(&mut self) -> impl Future<Output = Result<(), Error>> + Send;
+    /// Writes a record on the Secret.
+    fn note(&mut self, record: &Record) -> impl Future<Output = Result<(), Error>> + Send;
+    /// Writes the one that was made last into the Secret, and a record on it, at once.
+    fn publish(&mut self, minted: &Minted, record: &Record)
+    -> impl Future<Output = Result<(), Error>> + Send;
+    /// Deletes the Secret.
+    fn withdraw(&mut self) -> impl Future<Output = Result<(), Error>> + Send;
+    /// Takes the finalizer from the order.
+    fn release(&mut self) -> impl Future<Output = Result<(), Error>> + Send;
+}
+
+/// Something that happened in a pass, for those who watch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Happened {
+    /// The first one is published; its name.
+    Made(String),
+    /// Another one is published; its name.
+    Rotated(String),
+    /// One was deleted, or was gone; its name.
+    Removed(String),
+    /// One may not be deleted, or there is nobody who could; its name.
+    LeftBehind(String),
+}
+
+/// What a pass came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    /// This is to be said, and it is to be looked at again after this time.
+    Told(Report, Duration),
+    /// The order is let go.
+    Released,
+    /// There is nothing to do.
+    Nothing,
+}
+
+/// Carries out a pass. `happened` gets what is worth telling as soon as it was done.
+///
+/// # Errors
+/// If the hub could not be written.
+pub async fn pass<B: Both + Sync>(
+    mut scene: Scene,
+    both: &mut B,
+    now: Timestamp,
+    mut happened: impl FnMut(Happened),
+) -> Result<End, Error> {
+    let mut known = Known::default();
+    // Of those that the identity service was silent about.
+    let mut silent: Vec<String> = Vec::new();
+    for _ in 0..STEPS {
+        match next(&scene, &known, now) {
+            Step::Nothing => return Ok(End::Nothing),
+            Step::Tell(report, after) => return Ok(End::Told(report, after)),
+            Step::Hold => {
+                both.hold().await?;
+                scene.holds = true;
+            }
+            Step::Probe => known.probe = Some(both.probe().await),
+            Step::List(issuer) => {
+                let found = both.list(&issuer).await;
+                known.list(issuer, found);
+            }
+            Step::Note(record) => {
+                both.note(&record).await?;
+                scene.stands(record, false);
+            }
+            Step::Announce(record, issuer, number) => {
+                both.note(&record).await?;
+                scene.stands(record, false);
+                known.noted = Some((issuer, number));
+            }
+            Step::Mint(issuer, number) => {
+                let made = both.mint(&issuer, number).await;
+                known.mint(issuer, made);
+            }
+            Step::Verify => {
+                let Some(minted) = known.minted.clone() else { return Err(bug("nothing was made")) };
+                let verdict = both.verify(&minted).await;
+                let before = scene.record().and_then(|record| record.held.as_ref());
+                known.verify(verdict, before.map(|held| held.one.id.as_str()));
+            }
+            Step::Publish(record) => {
+                let Some(minted) = known.minted.clone() else { return Err(bug("nothing was made")) };
+                let first = scene.record().is_none_or(|record| record.held.is_none());
+                both.publish(&minted, &record).await?;
+                scene.stands(record, true);
+                known.publish();
+                let name = minted.one.name;
+                happened(if first { Happened::Made(name) } else { Happened::Rotated(name) });
+            }
+            Step::Remove(one) => {
+                let removal = both.remove(&one, &scene.issuers).await;
+                match removal {
+                    Removal::Gone => happened(Happened::Removed(one.name)),
+                    // While the cluster lives it is tried again.
+                    Removal::Left | Removal::Nobody if matches!(scene.stage, Stage::Gone(_)) => {
+                        happened(Happened::LeftBehind(one.name));
+                    }
+                    Removal::Left | Removal::Nobody => {}
+                    Removal::Unreachable => silent.push(one.name),
+                }
+                known.removed.insert(one.id, removal);
+            }
+            Step::Withdraw => {
+                both.withdraw().await?;
+                silent.drain(..).for_each(|name| happened(Happened::LeftBehind(name)));
+                scene.stored = Stored::Absent;
+            }
+            Step::Release => {
+                both.release().await?;
+                return Ok(End::Released);
+            }
+        }
+    }
+    Err(Error { action: "cloud_pass", reason: Reason::NotYet, message: "there is more to do".into() })
+}
+
+fn bug(message: &str) -> Error {
+    Error { action: "cloud_pass", reason: Reason::Bug, message: message.into() }
+}

@@ -1,0 +1,119 @@
+//! What is known of the credentials that were made for one cluster, as it stands on their Secret. Nothing of it is secret.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use testplatform_apis::cloud::prefix;
+
+/// All of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Record {
+    /// Uid of the composite for which they were made.
+    pub uid: String,
+    /// The highest number that one was ever asked for with.
+    pub last: u32,
+    /// Issuers through whom one may have been made that is noted nowhere else.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub open: BTreeSet<String>,
+    /// The one that is published.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<Held>,
+    /// Those that are to be deleted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub old: Vec<Old>,
+}
+
+/// The one that is published.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Held {
+    /// Which one.
+    #[serde(flatten)]
+    pub one: One,
+    /// For which generation it was made.
+    pub generation: i64,
+    /// For whose request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requested_by: Option<String>,
+    /// When it is to be rotated, if it ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub renew: Option<Timestamp>,
+}
+
+/// One that is to be deleted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Old {
+    /// Which one.
+    #[serde(flatten)]
+    pub one: One,
+    /// Since when another is published; somebody may still use what they read before. None: it never was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<Timestamp>,
+}
+
+/// A credential.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct One {
+    /// Its id.
+    pub id: String,
+    /// Id of the user whose it is.
+    pub user: String,
+    /// Its name.
+    pub name: String,
+    /// Name of the Secret of the issuer through whom it was made.
+    pub issuer: String,
+}
+
+impl Record {
+    /// Of a composite for which none was made.
+    pub fn of(uid: &str) -> Self {
+        Self { uid: uid.to_owned(), ..Self::default() }
+    }
+
+    /// Whether it says of a credential whose it is.
+    pub fn knows(&self, id: &str) -> bool {
+        self.held.as_ref().is_some_and(|held| held.one.id == id)
+            || self.old.iter().any(|old| old.one.id == id)
+    }
+
+    /// Takes note of those that nothing was known of, as to be deleted.
+    pub fn add_strays(&mut self, found: &[One], since: Option<Timestamp>) {
+        for one in found {
+            if !self.knows(&one.id) {
+                self.old.push(Old { one: one.clone(), since });
+            }
+        }
+    }
+
+    /// Everyone through whom something was or may have been made.
+    pub fn issuers(&self) -> BTreeSet<String> {
+        let held = self.held.iter().map(|held| &held.one.issuer);
+        held.chain(self.old.iter().map(|old| &old.one.issuer)).chain(&self.open).cloned().collect()
+    }
+}
+
+/// The number in the name of a credential of a composite; none if it is not one of those.
+pub fn number(uid: &str, name: &str) -> Option<u32> {
+    let number = name.strip_prefix(&prefix(uid))?;
+    let plain = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
+    plain.then(|| number.parse().ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_one_of_ours_only_with_the_whole_uid_and_a_number() {
+        assert_eq!(number("a-1", "tpc-a-1-7"), Some(7));
+        for other in
+            ["tpc-a-1-", "tpc-a-1-x", "tpc-a-1-+7", "tpc-a-7", "tpc-a-1-7-2", "a-1-7", "tpc-a-1-99999999999"]
+        {
+            assert_eq!(number("a-1", other), None, "{other}");
+        }
+    }
+}

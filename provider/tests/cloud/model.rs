@@ -1,0 +1,387 @@
+//! An identity service and a hub, played: users come, leave and lose roles, calls fail before or after they have done anything, and whoever makes
+//! them may die after any of them.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Mutex, MutexGuard},
+};
+
+use jiff::{SignedDuration, Timestamp};
+use provider_testplatform::{
+    cloud::{
+        issuer::{Issuer, candidates},
+        next::{Fault, Minted, Removal, Scene, Stage, Stored, Verdict, ours},
+        pass::{Both, End, Happened, pass},
+        record::{One, Record},
+    },
+    execute::{Error, Reason},
+};
+use serde_json::json;
+use testplatform_apis::{
+    cloud::{Order, State, prefix},
+    duration::GoDuration,
+};
+
+/// How often what is published is probed.
+pub const PROBE: SignedDuration = SignedDuration::from_mins(10);
+pub const GRACE: SignedDuration = SignedDuration::from_mins(30);
+pub const UID: &str = "0f-1";
+/// Somebody whose issuer has a password, and the roles of an administrator.
+pub const ADMIN: &str = "admin";
+
+/// How a call fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Blow {
+    /// Nothing was done, and nothing is answered.
+    Before,
+    /// It was done, and nothing is answered.
+    After,
+    /// Nothing was done, and whoever called is no more.
+    DiesBefore,
+    /// It was done, and whoever called is no more.
+    DiesAfter,
+    /// It is done, and just before somebody has left.
+    Leaves,
+}
+
+#[derive(Clone, Debug)]
+pub struct User {
+    pub here: bool,
+    /// What the issuer's Secret has is right.
+    pub password: bool,
+    pub role: bool,
+    /// It may neither make nor delete any.
+    pub restricted: bool,
+    /// It may make, and not delete.
+    pub may_delete: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct Credential {
+    pub user: String,
+    pub name: String,
+    pub expires: Option<Timestamp>,
+}
+
+/// Everything that outlives a process.
+#[derive(Default)]
+pub struct World {
+    pub users: BTreeMap<String, User>,
+    pub credentials: BTreeMap<String, Credential>,
+    pub made: u32,
+    /// The record, and the id of what is published.
+    pub secret: Option<(Record, Option<String>)>,
+    pub finalizer: bool,
+    pub released: bool,
+    pub down: bool,
+    pub now: Timestamp,
+    /// Calls until one fails, and how.
+    pub blow: Option<(u32, Blow)>,
+    pub dead: bool,
+    /// Who leaves then.
+    pub leaver: String,
+    /// When another was published in their place.
+    pub replaced: BTreeMap<String, Timestamp>,
+    /// The cluster is gone.
+    pub over: bool,
+    /// Those whose deletion was forbidden or had nobody to do it.
+    pub left: BTreeSet<String>,
+    pub happened: Vec<Happened>,
+}
+
+pub struct Model {
+    world: Mutex<World>,
+    pub order: Order,
+    /// Of which users there is an issuer's Secret.
+    pub issuers: Vec<String>,
+    pub deleted: Option<Timestamp>,
+    pub cluster: bool,
+}
+
+pub fn order() -> Order {
+    serde_json::from_value(json!({
+        "cluster": { "group": "cluster.x-k8s.io", "kind": "Cluster", "name": "one" },
+        "uid": UID, "cloud": "acme", "tenant": "t", "requestedBy": "alice",
+    }))
+    .unwrap()
+}
+
+impl Model {
+    pub fn new(users: &[&str]) -> Self {
+        let user = User { here: true, password: true, role: true, restricted: false, may_delete: true };
+        let world = World {
+            users: users.iter().map(|name| ((*name).to_owned(), user.clone())).collect(),
+            now: "2026-03-02T00:00:00Z".parse().unwrap(),
+            ..World::default()
+        };
+        let issuers = users.iter().map(|name| (*name).to_owned()).collect();
+        Self { world: Mutex::new(world), order: order(), issuers, deleted: None, cluster: true }
+    }
+
+    pub fn world(&self) -> MutexGuard<'_, World> {
+        self.world.lock().unwrap()
+    }
+
+    /// Whether what is published works.
+    pub fn works(&self) -> bool {
+        let world = self.world();
+        let id = world.secret.as_ref().and_then(|(_, id)| id.clone());
+        id.is_some_and(|id| world.takes(&id))
+    }
+
+    pub fn is_published(&self) -> bool {
+        self.world().secret.as_ref().is_some_and(|(_, id)| id.is_some())
+    }
+
+    pub fn scene(&self) -> Scene {
+        let world = self.world();
+        let stored = match &world.secret {
+            None => Stored::Absent,
+            Some((record, id)) => Stored::Ours { record: record.clone(), filled: id.is_some() },
+        };
+        let issuers: Vec<Issuer> = self
+            .issuers
+            .iter()
+            .map(|name| Issuer {
+                name: name.clone(),
+                tenants: vec!["t".into()],
+                users: (name != ADMIN).then(|| vec![name.clone()]),
+                cloud: Err("is played"),
+            })
+            .collect();
+        Scene {
+            order: Ok(self.order.clone()),
+            stage: match (self.deleted, self.cluster) {
+                (None, _) => Stage::Here,
+                (Some(_), true) => Stage::Going,
+                (Some(at), false) => Stage::Gone(at),
+            },
+            holds: world.finalizer,
+            deleted: self.deleted.is_some(),
+            stored,
+            issuers: candidates(&issuers, &self.order),
+            probe: PROBE.try_into().unwrap(),
+            grace: GRACE,
+        }
+    }
+
+    /// What a controller does when it looks, with nothing but what is stored.
+    pub fn look(&self) -> Option<State> {
+        use futures_util::FutureExt as _;
+        self.world().dead = false;
+        let now = self.world().now;
+        let mut hands = Hands(self);
+        let end = pass(self.scene(), &mut hands, now, |what| self.world().happened.push(what));
+        match end.now_or_never().unwrap() {
+            Ok(End::Told(report, _)) => report.state,
+            Ok(End::Released | End::Nothing) => None,
+            Err(error) => {
+                assert!(error.reason != Reason::Bug && error.reason != Reason::NotYet, "{error}");
+                None
+            }
+        }
+    }
+
+    /// Ids of ours that the identity service has.
+    pub fn remaining(&self) -> BTreeSet<String> {
+        let world = self.world();
+        let ours = world.credentials.iter().filter(|(_, one)| one.name.starts_with(&prefix(UID)));
+        ours.map(|(id, _)| id.clone()).collect()
+    }
+
+    fn call<T>(&self, act: impl FnOnce(&mut World) -> T) -> Result<T, ()> {
+        let mut world = self.world();
+        if world.dead {
+            return Err(());
+        }
+        let blow = match &mut world.blow {
+            Some((0, blow)) => Some(*blow),
+            Some((left, _)) => {
+                *left -= 1;
+                None
+            }
+            None => None,
+        };
+        if blow.is_some() {
+            world.blow = None;
+        }
+        match blow {
+            None => Ok(act(&mut world)),
+            Some(Blow::Before) => Err(()),
+            Some(Blow::After) => {
+                act(&mut world);
+                Err(())
+            }
+            Some(Blow::Leaves) => {
+                let leaver = world.leaver.clone();
+                world.leave(&leaver);
+                Ok(act(&mut world))
+            }
+            Some(Blow::DiesBefore) => {
+                world.dead = true;
+                Err(())
+            }
+            Some(Blow::DiesAfter) => {
+                act(&mut world);
+                world.dead = true;
+                Err(())
+            }
+        }
+    }
+
+    /// A call to the identity service.
+    fn ask<T>(&self, act: impl FnOnce(&mut World) -> Result<T, Fault>) -> Result<T, Fault> {
+        self.call(|world| if world.down { Err(Fault::Unreachable) } else { act(world) })
+            .unwrap_or(Err(Fault::Unreachable))
+    }
+
+    fn write<T>(&self, act: impl FnOnce(&mut World) -> T) -> Result<T, Error> {
+        let lost = |()| Error { action: "play", reason: Reason::Network, message: "lost".into() };
+        self.call(act).map_err(lost)
+    }
+}
+
+impl World {
+    pub fn takes(&self, id: &str) -> bool {
+        let lasts = |one: &Credential| one.expires.is_none_or(|at| at > self.now);
+        self.credentials.get(id).is_some_and(|one| lasts(one) && self.users[&one.user].here)
+    }
+
+    fn lets_in(&self, user: &str) -> Result<User, Fault> {
+        let found = self.users.get(user).filter(|user| user.here && user.password);
+        found.cloned().ok_or(Fault::Unknown)
+    }
+
+    pub fn leave(&mut self, user: &str) {
+        self.users.get_mut(user).unwrap().here = false;
+        self.drop_all_of(user);
+    }
+
+    /// All credentials of a user go with the user, and with any of their roles.
+    pub fn drop_all_of(&mut self, user: &str) {
+        self.credentials.retain(|_, one| one.user != user);
+    }
+}
+
+/// A process.
+struct Hands<'a>(&'a Model);
+
+impl Both for Hands<'_> {
+    async fn probe(&self) -> Verdict {
+        let taken = self.0.ask(|world| {
+            let id = world.secret.as_ref().and_then(|(_, id)| id.clone()).unwrap();
+            Ok(world.takes(&id))
+        });
+        match taken {
+            Ok(true) => Verdict::Works,
+            Ok(false) => Verdict::Invalid,
+            Err(_) => Verdict::Unknown,
+        }
+    }
+
+    async fn list(&self, issuer: &str) -> Result<Vec<One>, Fault> {
+        self.0.ask(|world| {
+            world.lets_in(issuer)?;
+            let of_user = world.credentials.iter().filter(|(_, one)| one.user == issuer);
+            let one = |(id, one): (&String, &Credential)| One {
+                id: id.clone(),
+                user: one.user.clone(),
+                name: one.name.clone(),
+                issuer: issuer.to_owned(),
+            };
+            Ok(ours(UID, of_user.map(one).collect()))
+        })
+    }
+
+    async fn mint(&mut self, issuer: &str, number: u32) -> Result<Minted, Fault> {
+        let name = format!("{}{number}", prefix(UID));
+        let lasts = self.0.order.lifetime.map(GoDuration::get);
+        self.0.ask(|world| {
+            let user = world.lets_in(issuer)?;
+            if user.restricted {
+                return Err(Fault::Forbidden);
+            }
+            if !user.role {
+                return Err(Fault::Refused("404".into()));
+            }
+            if world.credentials.values().any(|one| one.user == issuer && one.name == name) {
+                return Err(Fault::Taken);
+            }
+            world.made += 1;
+            let id = format!("id-{}", world.made);
+            let expires = lasts.map(|lasts| world.now + lasts);
+            world
+                .credentials
+                .insert(id.clone(), Credential { user: issuer.to_owned(), name: name.clone(), expires });
+            let one = One { id, user: issuer.to_owned(), name, issuer: issuer.to_owned() };
+            Ok(Minted { one, renew: lasts.map(|lasts| world.now + lasts / 2) })
+        })
+    }
+
+    async fn verify(&self, minted: &Minted) -> Verdict {
+        match self.0.ask(|world| Ok(world.takes(&minted.one.id))) {
+            Ok(true) => Verdict::Works,
+            Ok(false) => Verdict::Invalid,
+            Err(_) => Verdict::Unknown,
+        }
+    }
+
+    async fn remove(&self, one: &One, others: &[String]) -> Removal {
+        let mut came = Removal::Nobody;
+        for issuer in std::iter::once(&one.issuer).chain(others) {
+            let done = self.0.ask(|world| {
+                let user = world.lets_in(issuer)?;
+                if user.restricted || !user.may_delete || (one.user != *issuer && issuer != ADMIN) {
+                    return Err(Fault::Forbidden);
+                }
+                let published = world.secret.as_ref().and_then(|(_, id)| id.as_ref());
+                assert!(world.over || published != Some(&one.id), "what is published is deleted");
+                let kept = world.replaced.get(&one.id).is_none_or(|at| *at + GRACE <= world.now);
+                assert!(world.over || kept, "somebody may still use {}", one.id);
+                world.credentials.remove(&one.id);
+                Ok(())
+            });
+            match (done, came) {
+                (Ok(()), _) => return Removal::Gone,
+                (Err(Fault::Unreachable), _) => came = Removal::Unreachable,
+                (Err(Fault::Forbidden), Removal::Nobody) => came = Removal::Left,
+                (Err(_), _) => {}
+            }
+        }
+        if matches!(came, Removal::Left | Removal::Nobody) {
+            self.0.world().left.insert(one.id.clone());
+        }
+        came
+    }
+
+    async fn hold(&mut self) -> Result<(), Error> {
+        self.0.write(|world| world.finalizer = true)
+    }
+
+    async fn note(&mut self, record: &Record) -> Result<(), Error> {
+        self.0.write(|world| {
+            let id = world.secret.take().and_then(|(_, id)| id);
+            world.secret = Some((record.clone(), id));
+        })
+    }
+
+    async fn publish(&mut self, minted: &Minted, record: &Record) -> Result<(), Error> {
+        self.0.write(|world| {
+            let before = world.secret.take().and_then(|(_, id)| id);
+            let now = world.now;
+            world.replaced.extend(before.map(|before| (before, now)));
+            world.secret = Some((record.clone(), Some(minted.one.id.clone())));
+        })
+    }
+
+    async fn withdraw(&mut self) -> Result<(), Error> {
+        self.0.write(|world| world.secret = None)
+    }
+
+    async fn release(&mut self) -> Result<(), Error> {
+        self.0.write(|world| {
+            world.finalizer = false;
+            world.released = true;
+        })
+    }
+}
