@@ -22,6 +22,7 @@ pub const CLUSTER_GRANTS: &[Grant] = &[
     events(Backend::Caas),
     events(Backend::Osac),
     HOSTED,
+    BROUGHT,
     BUNDLES,
 ];
 
@@ -85,6 +86,20 @@ const BUNDLES: Grant = Grant {
     verbs: &["get", "list", "watch", "patch"],
     proxy: true,
     why: "What is to be set up in clusters. Annotations and one finalizer are patched, what is in them never.",
+};
+
+/// What is left of a namespace that went with its claim can be asked about only by who may ask anywhere.
+const BROUGHT: Grant = {
+    let kind = Backend::HyperShift.cluster_kind();
+    Grant {
+        place: Place::ClustersBrought,
+        group: kind.group,
+        resource: kind.plural,
+        names: &[],
+        verbs: &["get"],
+        proxy: true,
+        why: "Whether a cluster is gone whose claim had a namespace of its own, which goes with it, and every right there.",
+    }
 };
 
 /// OSAC has a namespace for each cluster, and opens its Secrets to an account of its choice.
