@@ -44,7 +44,8 @@ pub(crate) fn resources(request: &Validated, observed: &Observed) -> Vec<Desired
         Block::CiOperator(_) => None,
     };
     // Delete goes by name, and takes everything along: where somebody else's cluster is in it by now, the namespace is let go of.
-    let lets_go = request.intent.failed == Some(Failure::RemoteReplaced);
+    let replaced = observed.writer.as_ref().is_some_and(|writer| writer.link == Link::Replaced);
+    let lets_go = replaced || request.intent.failed == Some(Failure::RemoteReplaced);
     let goes = request.intent.over.is_some();
     let Some(home) = home(&observed.brought).or(chosen).filter(|_| lets_go || !goes) else {
         return vec![];

@@ -1,5 +1,7 @@
 //! Claims by template that bring their own pull secret and SSH key: in which order everything is made and goes, and what is refused.
 
+use function_testplatform::{proto::Resource, wire};
+use prost::Message as _;
 use serde_json::{Value, json};
 use testplatform_apis::names::ours;
 
@@ -131,9 +133,10 @@ fn only_the_namespace_is_deleted_of_what_is_brought_along() {
     }
     // provider-kubernetes may miss its finalizer, and then nothing would hold the namespace.
     world.objects.get_mut("cluster").unwrap().object["metadata"]["uid"] = json!("writer-uid");
-    world.pass();
-    let held = &world.objects["byoc-namespace"].object["metadata"]["finalizers"];
-    assert_eq!(*held, json!(["kubernetes.crossplane.io/referred-by-object-writer-uid"]));
+    let response = world.pass();
+    let namespace = &response.desired.as_ref().unwrap().resources["byoc-namespace"];
+    let namespace = wire::to_value(&Resource::decode(namespace.clone()).unwrap().resource).unwrap();
+    assert_eq!(namespace["metadata"]["finalizers"], json!(["kubernetes.crossplane.io/referred-by-object-writer-uid"]));
 }
 
 #[test]
@@ -291,6 +294,18 @@ fn the_namespace_of_a_cluster_that_is_somebody_elses_by_now_is_let_go_of() {
         assert_eq!(world.objects[part].object["spec"]["managementPolicies"], json!(["Observe"]), "{part}");
     }
     assert!(world.has("byoc-namespace") && world.remote.is_some());
+}
+
+/// The end was asked for before anybody saw that the cluster is another one's.
+#[test]
+fn what_is_somebody_elses_at_the_end_is_let_go_of_too() {
+    let mut world = ready();
+    world.remote.as_mut().unwrap()["metadata"]["uid"] = json!("somebody-elses");
+    world.spec["tearDownCluster"] = json!(true);
+    world.pass();
+    world.settle();
+    assert_eq!(world.phase(), "Deprovisioned", "{:#?}", world.conditions);
+    assert!(world.lets_go() && world.has("byoc-namespace") && world.remote.is_some());
 }
 
 #[test]

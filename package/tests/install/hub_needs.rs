@@ -88,7 +88,7 @@ fn shipped_rights_are_what_is_needed_and_no_more() {
         }
         if subject == Subject::ByocTemplate {
             // Such a hub has those of others too: all but Hive's, and but what is in the namespace of other clusters.
-            let clusters = Subject::Template(Backend::HyperShift).namespace();
+            let clusters = Subject::Template(testplatform_apis::template::Backend::HyperShift).namespace();
             let both = [shipped("byoc-rbac.yaml", account), shipped("konflux-identity-hypershift-rbac.yaml", account)];
             let both = both.into_iter().flatten();
             rights.extend(both.filter(|right| right.1 != "hive.openshift.io" && right.3.as_deref() != clusters));
