@@ -21,9 +21,11 @@ pub const BESIDE_OTHERS: &str =
 pub const BYOC_IMMUTABLE: &str =
     "byoc cannot be changed, since the cluster is made with it once; create a new claim for another cluster";
 /// Refusal of a key of SSH.
-pub const NO_SSH_KEY: &str = "sshKeySecretRef is not served beside clusterClaim: Hive's pools take no SSH key";
+pub const NO_SSH_KEY: &str =
+    "sshKeySecretRef is not served beside clusterClaim: Hive's pools take no SSH key";
 /// Refusal of what says too little of an account.
-pub const WHOLE_ACCOUNT: &str = "beside clusterClaim byoc needs platform, baseDomain and credentialsSecretRef";
+pub const WHOLE_ACCOUNT: &str =
+    "beside clusterClaim byoc needs platform, baseDomain and credentialsSecretRef";
 /// Refusal of an install-config: the installer runs on the hub, and goes wherever such a text sends it.
 pub const NO_INSTALL_CONFIG: &str = "installConfigSecretRef is not served: Hive's installer would run on the hub with whatever it says; leave it out";
 /// Refusal of no platform, or of several.

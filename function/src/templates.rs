@@ -156,7 +156,7 @@ impl Templated {
                     site: None,
                     excluded: BTreeSet::new(),
                     gives_up: false,
-            home: None,
+                    home: None,
                 };
                 return Ok((held, Some(refusal)));
             }

@@ -249,7 +249,11 @@ fn ends_without_secrets(world: &mut World) -> Result<(), TestCaseError> {
     }
     let replaced = world.lets_go();
     let depends = world.objects.get("cluster").is_some_and(|w| w.object["spec"]["references"].is_array());
-    prop_assert!(replaced || depends || world.brought.is_empty(), "{:?} is left: {world:#?}", world.brought.keys());
+    prop_assert!(
+        replaced || depends || world.brought.is_empty(),
+        "{:?} is left: {world:#?}",
+        world.brought.keys()
+    );
     let desired = world.refs.iter().find(|name| name.starts_with("byoc-"));
     prop_assert!(replaced || desired.is_none(), "{desired:?} is still desired: {world:#?}");
     Ok(())

@@ -228,7 +228,9 @@ fn service_account(account: &ServiceAccount) -> String {
 /// What the function binds us to in the namespace of each claim whose cluster is made with credentials of its own. Nobody is bound to it here.
 fn in_namespaces_of_claims(backend: Backend, config: &Config) -> String {
     let rules = rules(Place::ClustersServed(backend), config);
-    format!("---\napiVersion: {API}/v1\nkind: ClusterRole\nmetadata:\n  name: {PUBLISHER_ROLE}\nrules:\n{rules}")
+    format!(
+        "---\napiVersion: {API}/v1\nkind: ClusterRole\nmetadata:\n  name: {PUBLISHER_ROLE}\nrules:\n{rules}"
+    )
 }
 
 fn rules(place: Place, config: &Config) -> String {

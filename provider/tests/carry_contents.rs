@@ -75,7 +75,10 @@ fn keys_of_aws_are_of_their_letters(#[case] value: &[u8], #[case] carried: Optio
 
 #[rstest]
 #[case("ssh-ed25519 AAAAC3Nza+/= me@example", Some("ssh-ed25519 AAAAC3Nza+/=\n"))]
-#[case("\r\n  ssh-rsa AAAAB3 a b c\r\n\necdsa-sha2-nistp256 AAAAE2\n", Some("ssh-rsa AAAAB3\necdsa-sha2-nistp256 AAAAE2\n"))]
+#[case(
+    "\r\n  ssh-rsa AAAAB3 a b c\r\n\necdsa-sha2-nistp256 AAAAE2\n",
+    Some("ssh-rsa AAAAB3\necdsa-sha2-nistp256 AAAAE2\n")
+)]
 #[case("command=\"CANARY\" ssh-rsa AAAAB3", None)]
 #[case("CANARY", None)]
 #[case("ssh-rsa CANARY", None)]
@@ -89,7 +92,10 @@ fn of_keys_of_ssh_go_the_type_and_the_key(#[case] value: &str, #[case] carried: 
         Ok(bytes) => assert_eq!(Some(std::str::from_utf8(&bytes).unwrap()), carried),
         Err(words) => {
             assert_eq!(carried, None, "{words}");
-            assert!(words.contains("id_rsa.pub") && words.contains("public keys") && !words.contains(CANARY), "{words}");
+            assert!(
+                words.contains("id_rsa.pub") && words.contains("public keys") && !words.contains(CANARY),
+                "{words}"
+            );
         }
     }
     let long = format!("ssh-rsa AAAA{}", "B".repeat(17 * 1024));

@@ -48,9 +48,16 @@ struct Bench {
 async fn clusters_of_every_kind() -> anyhow::Result<()> {
     let plane = ControlPlane::start("clusters", &Binaries::ensure()?).await?;
     let hub = plane.cluster().clone();
-    for name in
-        [ACCOUNT, CREDENTIALS, CLUSTERS, OWN, "ephemeral-cluster", "elsewhere", "osac-orders", "osac-orders-three"]
-    {
+    for name in [
+        ACCOUNT,
+        CREDENTIALS,
+        CLUSTERS,
+        OWN,
+        "ephemeral-cluster",
+        "elsewhere",
+        "osac-orders",
+        "osac-orders-three",
+    ] {
         hub.apply(&json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } })).await?;
     }
     let nest = Nest::new("clusters", None)?;
@@ -216,7 +223,8 @@ impl Bench {
         ensure!(hub.get(&published("own")).await?.is_none(), "nobody let it in");
         let words = self.as_provider.get(&at(SECRET, OWN, "one-admin-kubeconfig")).await.err();
         ensure!(format!("{:#}", words.context("it may read there")?).contains("forbidden"));
-        let role = json!({ "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": PUBLISHER_ROLE });
+        let role =
+            json!({ "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": PUBLISHER_ROLE });
         let subjects = json!([{ "kind": "ServiceAccount", "name": ACCOUNT, "namespace": ACCOUNT }]);
         hub.apply(&json!({
             "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "roleRef": role, "subjects": subjects,

@@ -214,9 +214,7 @@ impl Played {
             return self.end(cluster, pools).await;
         }
         if cluster["metadata"]["finalizers"].is_null() {
-            self.hub
-                .merge(&place(cluster), &json!({ "metadata": { "finalizers": [FINALIZER] } }))
-                .await?;
+            self.hub.merge(&place(cluster), &json!({ "metadata": { "finalizers": [FINALIZER] } })).await?;
             self.hub.apply_all(&objects::secrets(text(cluster, "/metadata/namespace"), name)).await?;
             return self.say(cluster, objects::named(name), &objects::begun()).await;
         }
@@ -254,7 +252,9 @@ impl Played {
         if done && self.since.over("ending", name, behaviour.ending) {
             let namespace = text(cluster, "/metadata/namespace");
             for secret in objects::secrets(namespace, name) {
-                self.hub.delete(&at(crate::kinds::SECRET, namespace, text(&secret, "/metadata/name"))).await?;
+                self.hub
+                    .delete(&at(crate::kinds::SECRET, namespace, text(&secret, "/metadata/name")))
+                    .await?;
             }
             let free = json!({ "metadata": { "finalizers": null } });
             self.hub.merge(&place(cluster), &free).await?;
@@ -266,9 +266,7 @@ impl Played {
     /// Writes conditions, and more of the status, where any of it is not there yet.
     async fn say(&self, cluster: &Value, more: Value, said: &[Said]) -> anyhow::Result<()> {
         match told(cluster, more, said) {
-            Some(status) => {
-                Ok(self.hub.merge_status(&place(cluster), &status).await?)
-            }
+            Some(status) => Ok(self.hub.merge_status(&place(cluster), &status).await?),
             None => Ok(()),
         }
     }

@@ -338,7 +338,8 @@ proptest! {
 
 fn takes(mut data: Value) -> Value {
     let account = |name: &str| json!({ "name": name, "namespace": "testplatform" });
-    data["bringYourOwn"] = json!({ "sshKey": true, "carrier": account("carrier"), "provider": account("provider") });
+    data["bringYourOwn"] =
+        json!({ "sshKey": true, "carrier": account("carrier"), "provider": account("provider") });
     data
 }
 
@@ -350,14 +351,44 @@ fn what_takes_credentials_of_claims_names_nothing_beside_its_clusters() {
         "backendRef": { "platform": "KubeVirt", "hostedCluster": { "pullSecret": { "name": "pull" }, "sshKey": { "name": "key" } } },
     });
     let entry = Entry::read("x", &takes(plain.clone())).unwrap();
-    assert!(entry.document.bring_your_own.is_some_and(|own| own.ssh_key && own.carrier.name.as_str() == "carrier"));
+    assert!(
+        entry
+            .document
+            .bring_your_own
+            .is_some_and(|own| own.ssh_key && own.carrier.name.as_str() == "carrier")
+    );
     let beside = "is not";
     for (path, value, at, words) in [
-        ("/backendRef/hostedCluster/additionalTrustBundle", json!({ "name": "ca" }), "data.backendRef.hostedCluster.additionalTrustBundle", beside),
-        ("/backendRef/hostedCluster/configuration", json!({ "proxy": { "trustedCA": { "name": "ca" } } }), "data.backendRef.hostedCluster.configuration.proxy.trustedCA", beside),
-        ("/backendRef/nodePool", json!({ "config": [{ "name": "kubelet" }] }), "data.backendRef.nodePool.config[0]", beside),
-        ("/overlay", json!({ "hostedCluster": { "auditWebhook": { "name": "audit" } } }), "data.overlay.hostedCluster.auditWebhook", beside),
-        ("/parameters", json!({ "key": { "target": "hostedCluster.sshKey.name" } }), "data.bringYourOwn", "sshKey.name"),
+        (
+            "/backendRef/hostedCluster/additionalTrustBundle",
+            json!({ "name": "ca" }),
+            "data.backendRef.hostedCluster.additionalTrustBundle",
+            beside,
+        ),
+        (
+            "/backendRef/hostedCluster/configuration",
+            json!({ "proxy": { "trustedCA": { "name": "ca" } } }),
+            "data.backendRef.hostedCluster.configuration.proxy.trustedCA",
+            beside,
+        ),
+        (
+            "/backendRef/nodePool",
+            json!({ "config": [{ "name": "kubelet" }] }),
+            "data.backendRef.nodePool.config[0]",
+            beside,
+        ),
+        (
+            "/overlay",
+            json!({ "hostedCluster": { "auditWebhook": { "name": "audit" } } }),
+            "data.overlay.hostedCluster.auditWebhook",
+            beside,
+        ),
+        (
+            "/parameters",
+            json!({ "key": { "target": "hostedCluster.sshKey.name" } }),
+            "data.bringYourOwn",
+            "sshKey.name",
+        ),
         ("/preDelete", json!([{ "name": "a", "manifests": [] }]), "data.bringYourOwn", "preDelete"),
     ] {
         let mut data = plain.clone();
@@ -368,6 +399,9 @@ fn what_takes_credentials_of_claims_names_nothing_beside_its_clusters() {
     }
     for other in [topology(), caas(), osac()] {
         let flaws = Entry::read("x", &takes(other)).unwrap_err();
-        assert!(flaws.iter().any(|f| f.path == "data.bringYourOwn" && f.sentence.contains("is for hypershift")), "{flaws:#?}");
+        assert!(
+            flaws.iter().any(|f| f.path == "data.bringYourOwn" && f.sentence.contains("is for hypershift")),
+            "{flaws:#?}"
+        );
     }
 }

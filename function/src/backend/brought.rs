@@ -5,7 +5,7 @@
 //!
 //! In this order: the namespace; once the hub has it, what the carrier needs; once the carrier has said that the Secrets are there, the pool; and
 //! once that is there the ClusterClaim, or the cluster. Going it is the reverse. The cluster ends with its ClusterClaim, and all of this leaves the desired state
-//! when nothing is left that costs money. The Object of the pool, or of the cluster by
+//! when nothing is left that costs money; the carrier takes the Secrets away then. The Object of the pool, or of the cluster by
 //! template, depends on the namespace's, so provider-kubernetes deletes the namespace, and with it
 //! the Secrets, only once that is gone, the pool being held by Hive until its last cluster is; also where the claim itself is deleted and nobody asks
 //! this function. What is in the namespace beside the pool is never deleted alone.
@@ -25,7 +25,7 @@ use testplatform_apis::{
 
 use super::{Desired, object as composing};
 use crate::{
-    intent::{Policies, Write},
+    intent::Policies,
     observed::{
         Link, Observed,
         brought::{ACCESS, BROUGHT, Brought, Home, NAMESPACE, POOL, PROVIDER, REQUEST, home, report},
@@ -102,12 +102,7 @@ fn manifest(name: &str, request: &Validated, observed: &Observed, home: &Home) -
                 "kind": "ServiceAccount", "name": account.get("name"), "namespace": account.get("namespace"),
             }]);
             let reference = json!({ "apiGroup": RBAC, "kind": "ClusterRole", "name": role });
-            of(
-                &format!("{RBAC}/v1"),
-                "RoleBinding",
-                role,
-                &[("roleRef", reference), ("subjects", subjects)],
-            )
+            of(&format!("{RBAC}/v1"), "RoleBinding", role, &[("roleRef", reference), ("subjects", subjects)])
         }
         REQUEST => {
             let parcels = json!(byoc::parcels(&asked["byoc"])).to_string();
@@ -157,11 +152,12 @@ fn depends(request: &Validated) -> Value {
     } }])
 }
 
-/// The same of the writer of a cluster by template. It is said once: who stops depending leaves its finalizer behind.
+/// The same of the writer of a cluster by template, also where that only looks: one that stops depending on its way out leaves its finalizer behind,
+/// and whether one is on its way out core does not show. So the namespace, in which no Secret is any more by then, goes with the last of them.
 pub(super) fn bind(writer: &mut Desired, request: &Validated, observed: &Observed) {
     let before = observed.writer.as_ref().map(|writer| writer.object.spec.references.clone());
-    let begun = || home(&observed.brought).filter(|_| request.intent.write == Write::Create);
-    let references = before.or_else(|| begun().map(|_| depends(request))).unwrap_or_default();
+    let own = || home(&observed.brought).map(|_| depends(request));
+    let references = before.filter(Value::is_array).or_else(own).unwrap_or_default();
     if references.is_array() {
         writer.object["spec"]["references"] = references;
     }

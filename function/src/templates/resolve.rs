@@ -13,7 +13,9 @@ use testplatform_apis::{
     },
 };
 
-use super::{Brings, Bundles, Chosen, Judgement, Refusal, Whole, Words, change, find, groups, network, order};
+use super::{
+    Brings, Bundles, Chosen, Judgement, Refusal, Whole, Words, change, find, groups, network, order,
+};
 
 /// What is in the way.
 pub(super) struct Refusals(pub Vec<Refusal>);

@@ -43,11 +43,21 @@ fn the_cluster_is_made_in_a_namespace_of_its_own_once_the_secrets_are_there() {
     world.pass();
     assert_eq!(made(&world), ["byoc-namespace", "credentials"], "nothing half known");
     assert_eq!(world.condition("RequestAccepted"), is("False", "SecretsNotCarried"));
+    assert_eq!(
+        (&world.status["hub"]["name"], world.condition("HubSelected").0.as_str()),
+        (&json!("hub-1"), "True")
+    );
     world.settle();
-    assert_eq!(made(&world), ["byoc-access", "byoc-namespace", "byoc-provider", "byoc-request", "credentials"]);
+    assert_eq!(
+        made(&world),
+        ["byoc-access", "byoc-namespace", "byoc-provider", "byoc-request", "credentials"]
+    );
     assert_eq!((world.phase().as_str(), world.made), ("Pending", 0));
     // By these the carrier finds its way.
-    assert_eq!((&world.status["hub"]["name"], &world.status["backend"]["namespace"]), (&json!("hub-1"), &json!("byoc-xr-uid")));
+    assert_eq!(
+        (&world.status["hub"]["name"], &world.status["backend"]["namespace"]),
+        (&json!("hub-1"), &json!("byoc-xr-uid"))
+    );
     let binds = |part: &str| {
         let binding = carried(&world, part);
         assert_eq!(binding["metadata"]["namespace"], "byoc-xr-uid");
@@ -70,7 +80,10 @@ fn the_cluster_is_made_in_a_namespace_of_its_own_once_the_secrets_are_there() {
     let cluster = asked(&world);
     assert_eq!(cluster["metadata"]["namespace"], "byoc-xr-uid");
     let spec = &cluster["spec"];
-    assert_eq!((&spec["pullSecret"], &spec["sshKey"]), (&json!({ "name": "byoc-pull-secret" }), &json!({ "name": "byoc-ssh-key" })));
+    assert_eq!(
+        (&spec["pullSecret"], &spec["sshKey"]),
+        (&json!({ "name": "byoc-pull-secret" }), &json!({ "name": "byoc-ssh-key" }))
+    );
     assert_eq!(world.asked_pool("workers")["metadata"]["namespace"], "byoc-xr-uid");
     assert_eq!(world.condition("RequestAccepted"), is("True", "Accepted"));
     // Where HyperShift has the control plane: `<namespace>-<name>`.
@@ -101,7 +114,10 @@ fn a_key_that_is_not_brought_is_none_of_the_templates() {
     world.entry("hosted")["backendRef"]["hostedCluster"]["sshKey"] = json!({ "name": "admins" });
     world.settle();
     let cluster = asked(&world);
-    assert_eq!((&cluster["metadata"]["namespace"], &cluster["spec"]["sshKey"]["name"]), (&json!("clusters"), &json!("admins")));
+    assert_eq!(
+        (&cluster["metadata"]["namespace"], &cluster["spec"]["sshKey"]["name"]),
+        (&json!("clusters"), &json!("admins"))
+    );
     assert_eq!(cluster["spec"]["pullSecret"]["name"], "pull");
     assert!(world.brought.is_empty() && world.objects["cluster"].object["spec"]["references"].is_null());
 }
@@ -118,9 +134,13 @@ fn the_secrets_outlive_the_cluster_and_go_after_it() {
     world.settle();
     assert_eq!(world.phase(), "Deprovisioned", "{:#?}", world.conditions);
     world.provider();
+    // The namespace is on its way out, and goes with the Object that still tells that the cluster is gone.
+    let left: Vec<&str> = made(&world).into_iter().filter(|name| name.starts_with("byoc")).collect();
+    assert_eq!(left, ["byoc-namespace"]);
+    assert!(world.objects["byoc-namespace"].object["metadata"]["deletionTimestamp"].is_string());
+    world.objects.remove("cluster");
     world.provider();
-    assert!(world.brought.is_empty(), "{:?}", world.brought.keys());
-    assert!(!world.objects.keys().any(|name| name.starts_with("byoc")), "{:?}", made(&world));
+    assert!(world.brought.is_empty() && made(&world).is_empty(), "{:?}", world.brought.keys());
 }
 
 #[test]
@@ -136,7 +156,10 @@ fn only_the_namespace_is_deleted_of_what_is_brought_along() {
     let response = world.pass();
     let namespace = &response.desired.as_ref().unwrap().resources["byoc-namespace"];
     let namespace = wire::to_value(&Resource::decode(namespace.clone()).unwrap().resource).unwrap();
-    assert_eq!(namespace["metadata"]["finalizers"], json!(["kubernetes.crossplane.io/referred-by-object-writer-uid"]));
+    assert_eq!(
+        namespace["metadata"]["finalizers"],
+        json!(["kubernetes.crossplane.io/referred-by-object-writer-uid"])
+    );
 }
 
 #[test]
@@ -145,7 +168,11 @@ fn what_the_carrier_cannot_bring_is_said_and_passes() {
     for (fate, reason, words) in [
         ("Forbidden", "SecretForbidden", "the carrier may not get Secret my-key (spec.byoc.sshKeySecretRef)"),
         ("NotFound", "SecretNotFound", "there is no Secret my-key (spec.byoc.sshKeySecretRef)"),
-        ("KeyMissing", "SecretIncomplete", "Secret my-key (spec.byoc.sshKeySecretRef) needs the keys id_rsa.pub"),
+        (
+            "KeyMissing",
+            "SecretIncomplete",
+            "Secret my-key (spec.byoc.sshKeySecretRef) needs the keys id_rsa.pub",
+        ),
     ] {
         world.answers(false, "Carried", fate);
         world.settle();
@@ -179,7 +206,8 @@ fn what_a_template_does_not_take_is_refused_by_name() {
             world.spec["nodeGroups"] = json!([]);
         }
         world.settle();
-        let words = format!("spec.byoc cannot be served: template {template} takes no credentials of its own");
+        let words =
+            format!("spec.byoc cannot be served: template {template} takes no credentials of its own");
         assert!(world.refusal().contains(&words), "{}", world.refusal());
         assert!(world.made == 0 && world.brought.is_empty());
     }
@@ -201,10 +229,13 @@ fn what_a_template_does_not_take_is_refused_by_name() {
     }
     // What no template could take is wrong with the claim itself.
     let mut world = World::brought_by_template();
-    world.spec["byoc"] = json!({ "pullSecretRef": { "name": "My_Pull" }, "installConfigSecretRef": { "name": "x" }, "x": 1 });
+    world.spec["byoc"] =
+        json!({ "pullSecretRef": { "name": "My_Pull" }, "installConfigSecretRef": { "name": "x" }, "x": 1 });
     world.settle();
     assert_eq!(world.phase(), "Failed");
-    for part in ["spec.byoc.pullSecretRef.name", "spec.byoc.installConfigSecretRef", "spec.byoc.x: is not a field"] {
+    for part in
+        ["spec.byoc.pullSecretRef.name", "spec.byoc.installConfigSecretRef", "spec.byoc.x: is not a field"]
+    {
         assert!(world.refusal().contains(part), "{part} is not in: {}", world.refusal());
     }
     let mut world = World::brought_by_template();
@@ -222,7 +253,10 @@ fn a_catalogue_that_changes_moves_nothing() {
     world.drop_status();
     world.settle();
     assert_eq!(OF_TEMPLATE.map(|part| carried(&world, part)), before);
-    assert_eq!((&world.status["hub"]["name"], &world.status["backend"]["namespace"]), (&json!("hub-1"), &json!("byoc-xr-uid")));
+    assert_eq!(
+        (&world.status["hub"]["name"], &world.status["backend"]["namespace"]),
+        (&json!("hub-1"), &json!("byoc-xr-uid"))
+    );
     // Nobody knows what it asks for: what is there stays, and nothing is made.
     world.templates.clear();
     world.settle();

@@ -40,7 +40,8 @@ pub fn catalogue_that_takes() -> Vec<Value> {
     let mut world = World { templates: templates::catalogue(), ..World::default() };
     let account = |name: &str| json!({ "name": name, "namespace": "testplatform" });
     let hosted = world.entry("hosted");
-    hosted["bringYourOwn"] = json!({ "sshKey": true, "carrier": account("carrier"), "provider": account("provider") });
+    hosted["bringYourOwn"] =
+        json!({ "sshKey": true, "carrier": account("carrier"), "provider": account("provider") });
     // It leads to where the claim's own goes.
     hosted["parameters"].as_object_mut().unwrap().remove("sshKey");
     world.templates
@@ -123,8 +124,14 @@ impl World {
                 let held = depends("byoc-pool") || depends("cluster");
                 if !held {
                     assert!(!self.has("byoc-pool"), "the Secrets went before the pool");
-                    let inside = |r: &Value| r["metadata"]["namespace"] == part.object["spec"]["forProvider"]["manifest"]["metadata"]["name"];
-                    assert!(!self.remote.as_ref().is_some_and(inside) || self.writer() == "claim", "the Secrets went before the cluster");
+                    let inside = |r: &Value| {
+                        r["metadata"]["namespace"]
+                            == part.object["spec"]["forProvider"]["manifest"]["metadata"]["name"]
+                    };
+                    assert!(
+                        !self.remote.as_ref().is_some_and(inside) || self.writer() == "claim",
+                        "the Secrets went before the cluster"
+                    );
                     self.brought.clear();
                 }
                 held

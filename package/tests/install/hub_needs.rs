@@ -89,9 +89,14 @@ fn shipped_rights_are_what_is_needed_and_no_more() {
         if subject == Subject::ByocTemplate {
             // Such a hub has those of others too: all but Hive's, and but what is in the namespace of other clusters.
             let clusters = Subject::Template(testplatform_apis::template::Backend::HyperShift).namespace();
-            let both = [shipped("byoc-rbac.yaml", account), shipped("konflux-identity-hypershift-rbac.yaml", account)];
+            let both = [
+                shipped("byoc-rbac.yaml", account),
+                shipped("konflux-identity-hypershift-rbac.yaml", account),
+            ];
             let both = both.into_iter().flatten();
-            rights.extend(both.filter(|right| right.1 != "hive.openshift.io" && right.3.as_deref() != clusters));
+            rights.extend(
+                both.filter(|right| right.1 != "hive.openshift.io" && right.3.as_deref() != clusters),
+            );
         }
         if let Subject::Template(_) = subject {
             // Once for each hub, whatever is made on it.
@@ -201,7 +206,10 @@ fn of_what_is_not_named_only_what_is_there_is_looked_at() {
     let report = report_of(&whole(&here));
     assert!(report.is_clean() && !report.to_string().contains("hypershift"), "{report}");
     // Every hub serves namespaces, and one with Hive need not take what tenants bring.
-    assert!(!report.0.iter().any(|line| ["space", "byoc", "byoc-template"].contains(&line.subject.as_str())), "{report}");
+    assert!(
+        !report.0.iter().any(|line| ["space", "byoc", "byoc-template"].contains(&line.subject.as_str())),
+        "{report}"
+    );
     let nothing = report_of(&Seen::default());
     assert!(
         !nothing.is_clean() && nothing.to_string().contains("it serves none of ephemeralclusters"),

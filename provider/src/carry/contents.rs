@@ -72,7 +72,8 @@ fn aws(value: &[u8]) -> Result<Vec<u8>, &'static str> {
 
 /// Public keys, one in a line: the type and the key, without the comment behind them and without options before.
 fn ssh_keys(value: &[u8]) -> Result<Vec<u8>, &'static str> {
-    const WRONG: &str = "must be public keys of SSH, such as ssh-ed25519 and what follows, one in a line, at most 16 KiB";
+    const WRONG: &str =
+        "must be public keys of SSH, such as ssh-ed25519 and what follows, one in a line, at most 16 KiB";
     let text = std::str::from_utf8(value).ok().filter(|text| text.len() <= SSH_MOST).ok_or(WRONG)?;
     let mut keys = String::new();
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {

@@ -86,9 +86,11 @@ struct Inlets {
 /// Runs until `stop`; what has begun is finished. What a hub does not serve is waited for.
 pub async fn run(options: Options, metrics: Metrics, stop: impl Future<Output = ()>) {
     let (stopping, stopped) = watch::channel(());
-    let loops = options.config.backends.iter().map(|(backend, of)| {
-        Box::pin(serve(*backend, of, &options, metrics.clone(), stopped.clone()))
-    });
+    let loops = options
+        .config
+        .backends
+        .iter()
+        .map(|(backend, of)| Box::pin(serve(*backend, of, &options, metrics.clone(), stopped.clone())));
     let mut loops = std::pin::pin!(join_all(loops));
     tokio::select! {
         _ = &mut loops => {}

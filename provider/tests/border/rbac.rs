@@ -242,7 +242,8 @@ fn clusters_of_claims_with_their_own_credentials_take_little_more() {
     );
     assert_eq!(more[0]["rules"].to_string().matches("get").count(), 1);
     assert!(!more[0]["rules"].to_string().contains("secrets"));
-    let inside = without.iter().find(|o| o["kind"] == "Role" && o["metadata"]["namespace"] == "clusters").unwrap();
+    let inside =
+        without.iter().find(|o| o["kind"] == "Role" && o["metadata"]["namespace"] == "clusters").unwrap();
     assert_eq!(more[2]["rules"], inside["rules"]);
 }
 

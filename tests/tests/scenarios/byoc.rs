@@ -267,7 +267,10 @@ pub async fn byoc_template_happy_path(tenant: &Tenant<'_>) -> anyhow::Result<()>
         let found = hub.get(&at(SECRET, &namespace, name)).await?;
         anyhow::Ok(decoded(&found.with_context(|| format!("no Secret {name}"))?))
     };
-    ensure!(!carried("byoc-pull-secret").await?[".dockerconfigjson"].contains("credsStore"), "it goes as it is");
+    ensure!(
+        !carried("byoc-pull-secret").await?[".dockerconfigjson"].contains("credsStore"),
+        "it goes as it is"
+    );
     ensure!(carried("byoc-ssh-key").await?["id_rsa.pub"] == format!("{PUBLIC}\n"), "it goes as it is");
     tenant.until_secret(SOON, &kubeconfig(&name)).await?;
     for object in tenant.konflux().list(OBJECT).await? {
@@ -287,10 +290,12 @@ pub async fn byoc_template_happy_path(tenant: &Tenant<'_>) -> anyhow::Result<()>
     ensure!(there["metadata"]["deletionTimestamp"].is_null(), "the namespace goes before the cluster");
     played.let_go(&name);
     tenant.until(GONE, "Deprovisioned", |claim| claim["status"]["phase"] == "Deprovisioned").await?;
-    for gone in [asked, at(SECRET, &namespace, "byoc-pull-secret"), home] {
+    for gone in [asked, at(SECRET, &namespace, "byoc-pull-secret"), at(SECRET, &namespace, "byoc-ssh-key")] {
         hub.until_gone(&gone, GONE).await?;
     }
-    Ok(())
+    // With nothing in it, it goes with the claim.
+    tenant.konflux().delete(&tenant.claim()).await?;
+    hub.until_gone(&home, GONE).await
 }
 
 /// With the claim everything goes, in the same order, although nobody asks the function any more.

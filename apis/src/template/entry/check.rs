@@ -82,12 +82,17 @@ pub(super) fn entry(name: &str, document: Document, flaws: &mut Vec<Flaw>) -> Op
 fn brings(document: &Document, backend: Backend, flaws: &mut Flaws<'_>) {
     let why = match backend {
         Backend::HyperShift => None,
-        Backend::ClusterApi => Some("which Secrets its clusters are made with is a matter of their ClusterClass"),
+        Backend::ClusterApi => {
+            Some("which Secrets its clusters are made with is a matter of their ClusterClass")
+        }
         Backend::Caas => Some("its charts get nothing but values"),
         Backend::Osac => Some("it takes them as plain text in its orders alone"),
     };
     if let Some(why) = why {
-        flaws.add("bringYourOwn", format!("is for hypershift: {backend} takes no Secrets of claims, since {why}"));
+        flaws.add(
+            "bringYourOwn",
+            format!("is for hypershift: {backend} takes no Secrets of claims, since {why}"),
+        );
     }
     if !document.post_install.is_empty() || !document.pre_delete.is_empty() {
         let words = "cannot stand beside postInstall and preDelete: nobody applies bundles in the namespaces of claims";

@@ -275,11 +275,13 @@ impl Kind for HyperShift {
         }
         // The pull secret the claim must bring, and the key it may.
         let brought = |(path, _): &(String, String)| {
-            !["backendRef.hostedCluster.pullSecret", "backendRef.hostedCluster.sshKey"].contains(&path.as_str())
+            !["backendRef.hostedCluster.pullSecret", "backendRef.hostedCluster.sshKey"]
+                .contains(&path.as_str())
         };
         found.retain(brought);
         let names = |place: &&&Place| {
-            place.path.last().is_some_and(|last| last == "name") || place.path.first().is_some_and(|p| p == "sshKey")
+            place.path.last().is_some_and(|last| last == "name")
+                || place.path.first().is_some_and(|p| p == "sshKey")
         };
         for place in targets.iter().filter(names) {
             let words = format!("cannot stand beside a parameter for {}: {BESIDE}", place.path.join("."));

@@ -114,11 +114,9 @@ impl Subject {
     /// The kinds that are only watched beside those.
     pub fn watched_kinds(self) -> Vec<Kind> {
         match self {
-            Self::EphemeralCluster
-            | Self::ClusterClaim
-            | Self::Byoc
-            | Self::ByocTemplate
-            | Self::Space => vec![],
+            Self::EphemeralCluster | Self::ClusterClaim | Self::Byoc | Self::ByocTemplate | Self::Space => {
+                vec![]
+            }
             Self::Template(backend) => backend.watched_kinds(),
         }
     }
