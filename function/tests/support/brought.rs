@@ -108,7 +108,10 @@ impl World {
                 self.reconcile_part(name, object);
                 true
             } else if !policies.to_string().contains(['*']) {
-                // May not delete: the Object goes, and what it carries stays.
+                // May not delete: the Object goes, and what it carries stays. With the namespace, all of it is nobody's here any more.
+                if name == "byoc-namespace" {
+                    self.brought.clear();
+                }
                 false
             } else if !self.reachable {
                 synced(
