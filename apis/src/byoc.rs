@@ -84,7 +84,7 @@ pub struct Byoc {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pull_secret_ref: Option<SecretRef>,
 
-    /// Secret of this namespace with the public keys, key id_rsa.pub, that may log in to the nodes by SSH. Only beside a template that takes it.
+    /// Secret of this namespace with the public keys, key `id_rsa.pub`, that may log in to the nodes by SSH. Only beside a template that takes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ssh_key_secret_ref: Option<SecretRef>,
 

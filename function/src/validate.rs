@@ -143,10 +143,7 @@ pub fn validate(observed: &Observed, settings: Settings, schema: &Value) -> Resu
         _ if templates::is_meant(observed) => match Templated::of(spec, tenant.as_deref(), observed) {
             Ok((templated, refusal)) => {
                 refused = refusal;
-                remarks.extend(templated.remarks());
-                if observed.writer.is_some() {
-                    remarks.extend(backend::brought::remarks(observed));
-                }
+                remarks.extend(templated.remarks().into_iter().chain(backend::brought::remarks(observed)));
                 Some(Block::Template(Box::new(templated)))
             }
             Err(mut wrong) => {

@@ -269,6 +269,9 @@ fn missing(report: &Report, asked: &Value) -> Option<Remark> {
 
 /// What the owner of a cluster should know of what was brought along.
 pub(crate) fn remarks(observed: &Observed) -> Vec<Remark> {
+    if observed.writer.is_none() {
+        return vec![];
+    }
     let known = home(&observed.brought).filter(|home| home.asked.is_object());
     let changed = known.is_some_and(|home| home.asked["byoc"] != observed.composite.spec["byoc"]);
     let changed = changed.then(|| {

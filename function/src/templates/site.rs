@@ -91,8 +91,15 @@ impl Templated {
                 Remark::new(reason(refusal.reason), refusal.to_string().replace('\n', "; "))
             })?;
             let own = whole.brings.as_ref().map(|_| own_namespace(name, observed));
-            let whose = (name, tenant);
-            self.site = Some(site(whole, own, backend, whose, choice.hub, choice.reason.as_str(), settings)?);
+            self.site = Some(site(
+                whole,
+                own,
+                backend,
+                (name, tenant),
+                choice.hub,
+                choice.reason.as_str(),
+                settings,
+            )?);
         }
         let (Some(brings), Some(site)) = (&whole.brings, &self.site) else { return Ok(()) };
         let home = brought::home(&observed.brought).unwrap_or_else(|| new_home(brings, site));

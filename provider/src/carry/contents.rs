@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 const AWS_MOST: usize = 256;
 /// The most bytes of keys of SSH.
 const SSH_MOST: usize = 16 * 1024;
-/// The types of keys of SSH. Source: OpenSSH, sshd(8), "AUTHORIZED_KEYS FILE FORMAT".
+/// The types of keys of SSH. Source: OpenSSH, sshd(8), on the file of authorized keys.
 const SSH_TYPES: [&str; 7] = [
     "ssh-ed25519",
     "ssh-rsa",
