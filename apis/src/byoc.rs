@@ -1,4 +1,5 @@
-//! Bring your own credentials: a cluster in the tenant's own cloud account, made by a hub's Hive with Secrets of the tenant's namespace.
+//! Bring your own credentials: a cluster that is made with Secrets of the tenant's namespace. Beside `clusterClaim` a hub's Hive makes it in the
+//! tenant's own cloud account; beside `template` HyperShift makes it, with the tenant's pull secret and SSH key.
 //!
 //! What both ends know of it: the function writes the [`Parcel`]s into a ConfigMap of the claim's own namespace on the hub, the provider that
 //! carries the Secrets there reads them, and answers with a [`Report`] in an annotation of that ConfigMap. Nothing here ever holds what is in
@@ -14,13 +15,17 @@ use serde_json::Value;
 use crate::names::ObjectName;
 
 /// Refusal of it beside another block.
-pub const BESIDE_CLUSTER_CLAIM: &str =
-    "byoc is served beside clusterClaim alone; remove it, or ask by clusterClaim";
+pub const BESIDE_OTHERS: &str =
+    "byoc is served beside clusterClaim and template; remove it, or ask by one of them";
 /// Refusal of a change.
 pub const BYOC_IMMUTABLE: &str =
     "byoc cannot be changed, since the cluster is made with it once; create a new claim for another cluster";
 /// Refusal of a key of SSH.
-pub const NO_SSH_KEY: &str = "sshKeySecretRef is not served: Hive's pools take no SSH key";
+pub const NO_SSH_KEY: &str =
+    "sshKeySecretRef is not served beside clusterClaim: Hive's pools take no SSH key";
+/// Refusal of what says too little of an account.
+pub const WHOLE_ACCOUNT: &str =
+    "beside clusterClaim byoc needs platform, baseDomain and credentialsSecretRef";
 /// Refusal of an install-config: the installer runs on the hub, and goes wherever such a text sends it.
 pub const NO_INSTALL_CONFIG: &str = "installConfigSecretRef is not served: Hive's installer would run on the hub with whatever it says; leave it out";
 /// Refusal of no platform, or of several.
@@ -42,6 +47,10 @@ pub const LABEL: &str = "testplatform.ci.openshift.org/byoc";
 pub const REQUEST: &str = "testplatform-byoc";
 /// The ClusterRole on the hub with which the carrier is let into that namespace.
 pub const CARRIER_ROLE: &str = "testplatform-byoc-carrier";
+/// The ClusterRole on the hub with which the hub-side provider is let into that namespace, where a cluster by template is in it.
+pub const PUBLISHER_ROLE: &str = "testplatform-byoc-publisher";
+/// How the name of that namespace begins.
+pub const NAMESPACE_PREFIX: &str = "byoc-";
 /// Key of the ConfigMap: namespace of the claim, from which the Secrets come.
 pub const TENANT: &str = "tenant";
 /// Key of the ConfigMap: name of the composite.
@@ -49,29 +58,33 @@ pub const COMPOSITE: &str = "composite";
 /// Key of the ConfigMap: the [`Parcel`]s, JSON.
 pub const PARCELS: &str = "parcels";
 
-/// A cluster in the tenant's own cloud account, made with Secrets of this namespace.
+/// A cluster that is made with Secrets of this namespace: in the tenant's own cloud account beside clusterClaim, with the tenant's own pull
+/// secret and SSH key beside template.
 #[derive(KubeSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[x_kube(validation = Rule::new("!has(self.sshKeySecretRef)").message(NO_SSH_KEY))]
 #[x_kube(validation = Rule::new("!has(self.installConfigSecretRef)").message(NO_INSTALL_CONFIG))]
 pub struct Byoc {
-    /// Where the cluster is made: exactly one of the clouds.
-    pub platform: Platform,
+    /// Where the cluster is made: exactly one of the clouds. Required beside clusterClaim, and refused beside template, which says that itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub platform: Option<Platform>,
 
-    /// DNS domain below which the cluster is, in the tenant's own account.
+    /// DNS domain below which the cluster is, in the tenant's own account. Required beside clusterClaim, and refused beside template.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 253))]
-    pub base_domain: String,
+    pub base_domain: Option<String>,
 
-    /// Secret of this namespace with the credentials for the cloud: keys `aws_access_key_id` and `aws_secret_access_key` for aws,
+    /// Required beside clusterClaim, and refused beside template. Secret of this namespace with the credentials for the cloud: keys `aws_access_key_id` and `aws_secret_access_key` for aws,
     /// osServicePrincipal.json for azure, osServiceAccount.json (a key of a service account) for gcp. No other key is carried to the hub. The
     /// cluster is destroyed with them too: they must stay valid until the claim is Deprovisioned.
-    pub credentials_secret_ref: SecretRef,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credentials_secret_ref: Option<SecretRef>,
 
-    /// Secret of this namespace with a pull secret, key .dockerconfigjson. If not set, the hub's own.
+    /// Secret of this namespace with a pull secret, key .dockerconfigjson. Required beside template. If not set beside clusterClaim, the hub's
+    /// own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pull_secret_ref: Option<SecretRef>,
 
-    /// Not served, and refused: Hive's pools take no SSH key.
+    /// Secret of this namespace with the public keys, key `id_rsa.pub`, that may log in to the nodes by SSH. Only beside a template that takes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ssh_key_secret_ref: Option<SecretRef>,
 
@@ -206,17 +219,34 @@ impl Report {
 }
 
 /// A Secret that may be brought: the field, its name on the hub, and its keys where they do not depend on the cloud.
-const SECRETS: [(&str, &str, &str); 2] = [
-    ("credentialsSecretRef", "byoc-credentials", ""),
-    ("pullSecretRef", "byoc-pull-secret", ".dockerconfigjson"),
+const SECRETS: [(&str, &str, &str); 3] = [
+    (CREDENTIALS, "byoc-credentials", ""),
+    (PULL_SECRET, "byoc-pull-secret", ".dockerconfigjson"),
+    (SSH_KEY, "byoc-ssh-key", "id_rsa.pub"),
 ];
 
-/// The fields that are refused, and why.
-const NOT_SERVED: [(&str, &str); 2] =
-    [("sshKeySecretRef", NO_SSH_KEY), ("installConfigSecretRef", NO_INSTALL_CONFIG)];
+/// The field that names the credentials for the cloud.
+pub const CREDENTIALS: &str = "credentialsSecretRef";
+/// The field that names the pull secret.
+pub const PULL_SECRET: &str = "pullSecretRef";
+/// The field that names the key of SSH.
+pub const SSH_KEY: &str = "sshKeySecretRef";
+/// The field that is never served.
+const INSTALL_CONFIG: &str = "installConfigSecretRef";
+/// What says where in a cloud a cluster is made, and with what.
+pub const OF_AN_ACCOUNT: [&str; 3] = ["platform", "baseDomain", CREDENTIALS];
 
 /// The names of the Secrets on the hub.
-pub const ON_THE_HUB: [&str; 2] = [SECRETS[0].1, SECRETS[1].1];
+pub const ON_THE_HUB: [&str; 3] = [SECRETS[0].1, SECRETS[1].1, SECRETS[2].1];
+
+/// The block beside which a claim brings its own credentials.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beside {
+    /// An account of the tenant's own, in which Hive makes a cluster.
+    ClusterClaim,
+    /// What an entry of the catalogue takes; which of it, the entry says.
+    Template,
+}
 
 /// The clouds, and the keys of their credentials. Source: Hive's documentation, "Cloud credentials". What else Hive would read of such a
 /// Secret, such as `aws_config`, could make it run a program, and is never carried. Nor is a value as it is: the carrier judges it first.
@@ -261,7 +291,7 @@ pub fn parcels(block: &Value) -> Vec<Parcel> {
 }
 
 /// Everything that is wrong with a block, each with its path inside the block. The rules are those of the schema, which a file has not passed.
-pub fn problems(block: &Value) -> Vec<(String, String)> {
+pub fn problems(block: &Value, beside: Beside) -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = Vec::new();
     let mut wrong = |path: &str, why: &str| found.push((path.to_owned(), why.to_owned()));
     let Some(fields) = block.as_object() else {
@@ -269,13 +299,34 @@ pub fn problems(block: &Value) -> Vec<(String, String)> {
         return found;
     };
     let known = |field: &str| {
-        ["platform", "baseDomain"].contains(&field)
-            || NOT_SERVED.iter().any(|(f, _)| *f == field)
-            || SECRETS.iter().any(|(f, ..)| *f == field)
+        OF_AN_ACCOUNT.contains(&field)
+            || field == INSTALL_CONFIG
+            || SECRETS.iter().any(|(known, ..)| *known == field)
     };
     for field in fields.keys().filter(|field| !known(field)) {
         wrong(field, "is not a field of byoc");
     }
+    if beside == Beside::ClusterClaim {
+        of_an_account(block, &mut wrong);
+        if !block[SSH_KEY].is_null() {
+            wrong(SSH_KEY, NO_SSH_KEY);
+        }
+    }
+    if !block[INSTALL_CONFIG].is_null() {
+        wrong(INSTALL_CONFIG, NO_INSTALL_CONFIG);
+    }
+    for (field, ..) in SECRETS {
+        let reference = &block[field];
+        let named = reference["name"].as_str().is_some_and(|name| ObjectName::try_from(name).is_ok());
+        if !reference.is_null() && !named {
+            wrong(&format!("{field}.name"), SECRET_RULE);
+        }
+    }
+    found
+}
+
+/// What is wrong with what is said of an account.
+fn of_an_account(block: &Value, wrong: &mut impl FnMut(&str, &str)) {
     let set: Vec<&str> =
         ["aws", "azure", "gcp"].into_iter().filter(|cloud| !block["platform"][*cloud].is_null()).collect();
     match set.as_slice() {
@@ -310,23 +361,7 @@ pub fn problems(block: &Value) -> Vec<(String, String)> {
     if block["baseDomain"].as_str().is_none_or(|domain| ObjectName::try_from(domain).is_err()) {
         wrong("baseDomain", DOMAIN_RULE);
     }
-    for (field, why) in NOT_SERVED {
-        if !block[field].is_null() {
-            wrong(field, why);
-        }
+    if block[CREDENTIALS].is_null() {
+        wrong(CREDENTIALS, "is missing: name the Secret with the credentials");
     }
-    for (field, ..) in SECRETS {
-        match &block[field] {
-            Value::Null if field == SECRETS[0].0 => {
-                wrong(field, "is missing: name the Secret with the credentials");
-            }
-            Value::Null => {}
-            reference => {
-                if reference["name"].as_str().is_none_or(|name| ObjectName::try_from(name).is_err()) {
-                    wrong(&format!("{field}.name"), SECRET_RULE);
-                }
-            }
-        }
-    }
-    found
 }

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::account::{Access, CREDENTIALS_IMMUTABLE, SAME_CREDENTIALS};
-use crate::byoc::{BESIDE_CLUSTER_CLAIM, BYOC_IMMUTABLE, Byoc};
+use crate::byoc::{BESIDE_OTHERS, BYOC_IMMUTABLE, Byoc, NO_SSH_KEY, WHOLE_ACCOUNT};
 use crate::ci_operator::CiOperator;
 use crate::cleanup::Cleanup;
 use crate::duration::GoDuration;
@@ -83,7 +83,9 @@ pub(crate) const AT_LEAST_A_MINUTE: &str = "self.matches('^(([0-9]+([.][0-9]*)?|
     validation = Rule::new("has(self.ciOperator) == has(oldSelf.ciOperator) && has(self.clusterClaim) == has(oldSelf.clusterClaim) && has(self.template) == has(oldSelf.template)").message(BLOCK_IMMUTABLE),
     validation = Rule::new("has(self.template) || !(has(self.parameters) || has(self.version) || has(self.releaseImage) || has(self.controlPlane) || has(self.nodeGroups) || has(self.network) || has(self.hub) || has(self.timeouts))").message(COMPANIONS),
     validation = Rule::new("!(has(self.version) && has(self.releaseImage))").message(VERSION_OR_IMAGE),
-    validation = Rule::new("!has(self.byoc) || has(self.clusterClaim)").message(BESIDE_CLUSTER_CLAIM),
+    validation = Rule::new("!has(self.byoc) || !has(self.ciOperator)").message(BESIDE_OTHERS),
+    validation = Rule::new("!has(self.byoc) || !has(self.clusterClaim) || (has(self.byoc.platform) && has(self.byoc.baseDomain) && has(self.byoc.credentialsSecretRef))").message(WHOLE_ACCOUNT),
+    validation = Rule::new("!has(self.byoc) || !has(self.clusterClaim) || !has(self.byoc.sshKeySecretRef)").message(NO_SSH_KEY),
     validation = Rule::new("has(self.byoc) == has(oldSelf.byoc)").message(BYOC_IMMUTABLE),
     validation = Rule::new(SAME_CREDENTIALS).message(CREDENTIALS_IMMUTABLE)
 )]
@@ -102,9 +104,10 @@ pub struct TestPlatformClusterSpec {
     #[x_kube(validation = Rule::new("self == oldSelf").message(CLUSTER_CLAIM_IMMUTABLE))]
     pub cluster_claim: Option<ClusterClaim>,
 
-    /// The cluster is made in the tenant's own cloud account, with credentials that are brought along: Secrets of this namespace, which the
-    /// carrier of this cluster must be allowed to get. They go to the hub into a namespace of this claim alone, outlive the cluster and go after
-    /// it. Only beside clusterClaim, which then chooses among what the administrators offer for it. It cannot be changed later.
+    /// The cluster is made with credentials that are brought along: Secrets of this namespace, which the carrier of this cluster must be allowed
+    /// to get. They go to the hub into a namespace of this claim alone, outlive the cluster and go after it. Beside clusterClaim the cluster is
+    /// made in the tenant's own cloud account, like what the administrators offer for it; beside template with the tenant's own pull secret and
+    /// SSH key, where the template takes them. It cannot be changed later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[x_kube(validation = Rule::new("self == oldSelf").message(BYOC_IMMUTABLE))]
     pub byoc: Option<Byoc>,

@@ -68,10 +68,11 @@ pub const CREDENTIALS: &str = "credentials";
 pub const ENDED: &str = "ended";
 
 /// Composition resource names of ours, in the order of names. Beside them are those of [`NodePools`], one for each group of nodes.
-pub const OURS: [&str; 12] = [
+pub const OURS: [&str; 13] = [
     brought::ACCESS,
     brought::NAMESPACE,
     brought::POOL,
+    brought::PROVIDER,
     brought::REQUEST,
     CLUSTER_CLAIM,
     HOSTED_CLUSTER,

@@ -145,7 +145,9 @@ pub(crate) fn hub(judged: &Judged) -> Option<HubStatus> {
 /// A hub is named with the first thing that is asked of it: other claims count this one from then on.
 fn hub_of_template(judged: &Judged, templated: &Templated) -> Option<HubStatus> {
     let write = judged.plan.request.as_ref().ok().map(|r| &r.intent.write);
-    let asked = templated.site.as_ref().filter(|site| site.kept || write == Some(&Write::Create));
+    // Of one that brings its own credentials, a place for them is asked for before the cluster.
+    let asks = write == Some(&Write::Create) || templated.home.is_some();
+    let asked = templated.site.as_ref().filter(|site| site.kept || asks);
     let leaves = write == Some(&Write::Elsewhere);
     let excluded: Vec<String> = templated.given_up(leaves).into_iter().collect();
     let asked = asked.filter(|_| !leaves);

@@ -35,7 +35,7 @@ use testplatform_apis::{
     template::{Backend, effective::Effective, entry::Entry},
 };
 
-pub use order::{Asked, Bundles, Chosen, Group, Order, Setting, Size, Whole};
+pub use order::{Asked, Brings, Bundles, Chosen, Group, Order, Setting, Size, Whole};
 pub use site::Site;
 pub(crate) use site::shortened;
 pub use words::{COMPANIONS, Words};
@@ -43,7 +43,7 @@ pub use words::{COMPANIONS, Words};
 use refusal::{Refusal, listed, said};
 
 use crate::{
-    observed::Observed,
+    observed::{Observed, brought::Home},
     text::bounded,
     validate::{Problem, Remark},
 };
@@ -67,6 +67,8 @@ pub struct Templated {
     pub excluded: BTreeSet<String>,
     /// Whether its hub is to be given up: it cannot be reached, and nothing can have been made there.
     pub gives_up: bool,
+    /// Where it brings its own credentials, if that was decided in this pass.
+    pub home: Option<Home>,
 }
 
 /// What is to be.
@@ -125,8 +127,9 @@ impl Templated {
             site: None,
             excluded: BTreeSet::new(),
             gives_up: false,
+            home: None,
         };
-        let words = match Words::read(spec) {
+        let words = match Words::read(spec, tenant) {
             Ok(words) => words,
             Err(problems) if made => {
                 let listed = listed(problems.iter().map(|p| (&p.field, &p.sentence)));
@@ -153,6 +156,7 @@ impl Templated {
                     site: None,
                     excluded: BTreeSet::new(),
                     gives_up: false,
+                    home: None,
                 };
                 return Ok((held, Some(refusal)));
             }
@@ -182,6 +186,7 @@ impl Templated {
             site: None,
             excluded: BTreeSet::new(),
             gives_up: false,
+            home: None,
         };
         match resolve::judged(&entry, &words, memory.as_ref()) {
             Ok((whole, effective)) => {

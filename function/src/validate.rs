@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 use testplatform_apis::{
     account::Wish,
-    byoc::BESIDE_CLUSTER_CLAIM,
+    byoc::BESIDE_OTHERS,
     ci_operator::{self, CiOperator},
     cleanup,
     condition::Request,
@@ -20,11 +20,13 @@ use testplatform_apis::{
 };
 
 pub use claimed::Claimed;
+pub(crate) use claimed::{brought, own_namespace};
 pub use lifetime::Lifetime;
 
 use lifetime::Limits;
 
 use crate::{
+    backend,
     intent::Intent,
     observed::{CLUSTER_CLAIM, Environment, Flavour, Observed},
     pools::Place,
@@ -141,7 +143,7 @@ pub fn validate(observed: &Observed, settings: Settings, schema: &Value) -> Resu
         _ if templates::is_meant(observed) => match Templated::of(spec, tenant.as_deref(), observed) {
             Ok((templated, refusal)) => {
                 refused = refusal;
-                remarks.extend(templated.remarks());
+                remarks.extend(templated.remarks().into_iter().chain(backend::brought::remarks(observed)));
                 Some(Block::Template(Box::new(templated)))
             }
             Err(mut wrong) => {
@@ -166,13 +168,13 @@ pub fn validate(observed: &Observed, settings: Settings, schema: &Value) -> Resu
     };
     // Beside another block it would be left out without a word.
     let beside = observed.writer.is_none() && spec["clusterClaim"].is_null() && !spec["byoc"].is_null();
-    if beside && !observed.left_behind() {
-        problems.push(Problem { field: "spec.byoc".into(), sentence: BESIDE_CLUSTER_CLAIM.into() });
+    if beside && !observed.left_behind() && !templates::is_meant(observed) {
+        problems.push(Problem { field: "spec.byoc".into(), sentence: BESIDE_OTHERS.into() });
     }
     let access = access::access(observed, &mut problems, &mut remarks);
     let (Ok(name), Some(mut block), true) = (name, block, problems.is_empty()) else { return Err(problems) };
     if let Block::Template(templated) = &mut block {
-        templated.look_back(observed, &settings);
+        templated.look_back(name.as_str(), observed, &settings);
     }
     // One that is to take a cluster over never makes one.
     let waits = crate::handover::waits(observed);

@@ -192,7 +192,8 @@ fn any_walk_with_brought_credentials_takes_one_cluster_at_most_and_leaves_nothin
         for _ in 0..3 {
             world.provider();
         }
-        let held = world.remote.is_some();
+        // What is somebody else's by now is left alone, and what is around it.
+        let held = world.remote.is_some() || world.lets_go();
         prop_assert!(held || world.brought.is_empty(), "{:?} is left: {world:#?}", world.brought.keys());
         Ok(())
     });

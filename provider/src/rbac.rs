@@ -8,7 +8,7 @@ mod spaces;
 
 use std::collections::BTreeSet;
 
-use testplatform_apis::template::Backend;
+use testplatform_apis::{byoc::PUBLISHER_ROLE, template::Backend};
 
 pub use carry::{CARRY_GRANTS, ON_HUB as CARRIER_ON_HUB};
 pub use cleanup::CLEANUP_GRANTS;
@@ -45,6 +45,8 @@ pub enum Place {
     ClustersWatched(Backend),
     /// In each namespace of those.
     ClustersServed(Backend),
+    /// On the hub, in every namespace: clusters that are in the namespaces of claims, with credentials of their own.
+    ClustersBrought,
     /// In each namespace of clusters in which bundles are applied.
     Bundles,
     /// In each namespace of clusters that get credentials of their cloud.
@@ -148,6 +150,11 @@ pub fn hub(config: &Config, account: &ServiceAccount) -> String {
         for namespace in &of.namespaces {
             parts.push(role(&suffix, Place::ClustersServed(*backend), namespace));
         }
+        if of.brings() {
+            let name = format!("{NAME}-clusters-byoc");
+            parts.push(self::role(&name, None, Place::ClustersBrought, config, account));
+            parts.push(in_namespaces_of_claims(*backend, config));
+        }
     }
     let of_bundles: BTreeSet<&String> = match config.clusters.bundles {
         Switch::On => config.clusters.backends.values().flat_map(|of| &of.namespaces).collect(),
@@ -230,18 +237,18 @@ fn service_account(account: &ServiceAccount) -> String {
 }
 
 /// A role with everything that is called in a place, and its binding.
-fn role(
-    name: &str,
-    namespace: Option<&str>,
-    place: Place,
-    config: &Config,
-    account: &ServiceAccount,
-) -> String {
-    let kind = if namespace.is_some() { "Role" } else { "ClusterRole" };
-    let namespace = namespace.map(|namespace| format!("  namespace: {namespace}\n")).unwrap_or_default();
+/// What the function binds us to in the namespace of each claim whose cluster is made with credentials of its own. Nobody is bound to it here.
+fn in_namespaces_of_claims(backend: Backend, config: &Config) -> String {
+    let rules = rules(Place::ClustersServed(backend), config);
+    format!(
+        "---\napiVersion: {API}/v1\nkind: ClusterRole\nmetadata:\n  name: {PUBLISHER_ROLE}\nrules:\n{rules}"
+    )
+}
+
+fn rules(place: Place, config: &Config) -> String {
     let is_called =
         |g: &&Grant| g.place == place && (g.proxy || config.ephemeral_cluster.mode != Mode::Proxy);
-    let rules: String = GRANTS
+    GRANTS
         .iter()
         .chain(POOL_GRANTS)
         .chain(CLUSTER_GRANTS)
@@ -251,7 +258,19 @@ fn role(
         .chain(CLEANUP_GRANTS)
         .filter(is_called)
         .map(|grant| rule(grant, config))
-        .collect();
+        .collect()
+}
+
+fn role(
+    name: &str,
+    namespace: Option<&str>,
+    place: Place,
+    config: &Config,
+    account: &ServiceAccount,
+) -> String {
+    let kind = if namespace.is_some() { "Role" } else { "ClusterRole" };
+    let namespace = namespace.map(|namespace| format!("  namespace: {namespace}\n")).unwrap_or_default();
+    let rules = rules(place, config);
     let ServiceAccount { namespace: account_namespace, name: account } = account;
     format!(
         "---

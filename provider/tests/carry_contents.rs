@@ -73,6 +73,35 @@ fn keys_of_aws_are_of_their_letters(#[case] value: &[u8], #[case] carried: Optio
     }
 }
 
+#[rstest]
+#[case("ssh-ed25519 AAAAC3Nza+/= me@example", Some("ssh-ed25519 AAAAC3Nza+/=\n"))]
+#[case(
+    "\r\n  ssh-rsa AAAAB3 a b c\r\n\necdsa-sha2-nistp256 AAAAE2\n",
+    Some("ssh-rsa AAAAB3\necdsa-sha2-nistp256 AAAAE2\n")
+)]
+#[case("command=\"CANARY\" ssh-rsa AAAAB3", None)]
+#[case("CANARY", None)]
+#[case("ssh-rsa CANARY", None)]
+#[case("ssh-rsa AAAA:CANARY", None)]
+#[case("ssh-dss AAAAB3CANARY", None)]
+#[case("-----BEGIN OPENSSH PRIVATE KEY-----\nCANARY", None)]
+#[case("ssh-rsa AAAAB3\nCANARY", None)]
+#[case("\n \n", None)]
+fn of_keys_of_ssh_go_the_type_and_the_key(#[case] value: &str, #[case] carried: Option<&str>) {
+    match carry("id_rsa.pub", value.as_bytes()) {
+        Ok(bytes) => assert_eq!(Some(std::str::from_utf8(&bytes).unwrap()), carried),
+        Err(words) => {
+            assert_eq!(carried, None, "{words}");
+            assert!(
+                words.contains("id_rsa.pub") && words.contains("public keys") && !words.contains(CANARY),
+                "{words}"
+            );
+        }
+    }
+    let long = format!("ssh-rsa AAAA{}", "B".repeat(17 * 1024));
+    assert!(carry("id_rsa.pub", long.as_bytes()).is_err());
+}
+
 #[test]
 fn credentials_of_google_and_azure_and_pull_secrets_are_written_anew() {
     let same = |key: &str, value: &Value, carried: &Value| {

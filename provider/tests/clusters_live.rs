@@ -14,7 +14,7 @@ use provider_testplatform::{
     rbac::{self, ServiceAccount},
 };
 use serde_json::{Value, json};
-use testplatform_apis::names::ours;
+use testplatform_apis::{byoc::PUBLISHER_ROLE, names::ours};
 use testplatform_tests::{
     binaries::Binaries,
     cluster::{At, Cluster, SOON, at, at_root, has},
@@ -29,9 +29,12 @@ const CAPI: Kind = Kind { api_version: "cluster.x-k8s.io/v1beta2", kind: "Cluste
 const INSTANCE: Kind =
     Kind { api_version: "clustertemplate.openshift.io/v1alpha1", kind: "ClusterTemplateInstance" };
 const ORDER: Kind = Kind { api_version: "osac.openshift.io/v1alpha1", kind: "ClusterOrder" };
+const BINDING: Kind = Kind { api_version: "rbac.authorization.k8s.io/v1", kind: "RoleBinding" };
 const ACCOUNT: &str = "provider-testplatform";
 const CREDENTIALS: &str = "testplatform-credentials";
 const CLUSTERS: &str = "clusters";
+/// The namespace of a claim that brings its own credentials.
+const OWN: &str = "byoc-0";
 /// From what whoever makes it says to the Secret.
 const PROMISED: Duration = Duration::from_secs(3);
 
@@ -45,9 +48,16 @@ struct Bench {
 async fn clusters_of_every_kind() -> anyhow::Result<()> {
     let plane = ControlPlane::start("clusters", &Binaries::ensure()?).await?;
     let hub = plane.cluster().clone();
-    for name in
-        [ACCOUNT, CREDENTIALS, CLUSTERS, "ephemeral-cluster", "elsewhere", "osac-orders", "osac-orders-three"]
-    {
+    for name in [
+        ACCOUNT,
+        CREDENTIALS,
+        CLUSTERS,
+        OWN,
+        "ephemeral-cluster",
+        "elsewhere",
+        "osac-orders",
+        "osac-orders-three",
+    ] {
         hub.apply(&json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } })).await?;
     }
     let nest = Nest::new("clusters", None)?;
@@ -55,7 +65,7 @@ async fn clusters_of_every_kind() -> anyhow::Result<()> {
     let here = json!({ "namespaces": [CLUSTERS] });
     let config = json!({
         "clusters": { "poll": "2s", "backends": {
-            "hypershift": here, "cluster-api": here, "caas": here, "osac": { "namespaces": ["osac-orders"] },
+            "hypershift": { "namespaces": [CLUSTERS], "byoc": "on" }, "cluster-api": here, "caas": here, "osac": { "namespaces": ["osac-orders"] },
         } },
         "http": { "address": format!("127.0.0.1:{port}") },
     });
@@ -190,6 +200,7 @@ impl Bench {
         self.follows(&one).await?;
         self.others().await?;
         self.order().await?;
+        self.of_a_claim().await?;
         hub.delete(&one).await?;
         hub.until_gone(&published("one"), SOON).await?;
         ensure!(hub.get(&published("other")).await?.is_none(), "of a namespace that is not served");
@@ -200,6 +211,30 @@ impl Bench {
         };
         ensure!((about("CredentialsPublished"), about("KubeconfigRejected")) == (1, 1), "{events:#?}");
         Ok(())
+    }
+
+    /// In the namespace of a claim it does what the function lets it do, and finds out that a cluster is gone although every right there went too.
+    async fn of_a_claim(&self) -> anyhow::Result<()> {
+        let hub = self.hub();
+        self.furnish(OWN).await?;
+        let own = self.ask(HOSTED, OWN, "own").await?;
+        hub.merge_status(&own, &available("True")).await?;
+        tokio::time::sleep(Duration::from_secs(3)).await;
+        ensure!(hub.get(&published("own")).await?.is_none(), "nobody let it in");
+        let words = self.as_provider.get(&at(SECRET, OWN, "one-admin-kubeconfig")).await.err();
+        ensure!(format!("{:#}", words.context("it may read there")?).contains("forbidden"));
+        let role =
+            json!({ "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": PUBLISHER_ROLE });
+        let subjects = json!([{ "kind": "ServiceAccount", "name": ACCOUNT, "namespace": ACCOUNT }]);
+        hub.apply(&json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "roleRef": role, "subjects": subjects,
+            "metadata": { "name": PUBLISHER_ROLE, "namespace": OWN },
+        }))
+        .await?;
+        hub.until_is(&published("own"), SOON * 2, "published", |_| true).await?;
+        hub.delete(&at(BINDING, OWN, PUBLISHER_ROLE)).await?;
+        hub.delete(&own).await?;
+        hub.until_gone(&published("own"), SOON).await
     }
 
     /// Nothing is written at rest, though the credentials are read now and then.

@@ -221,6 +221,10 @@ fn the_schema_accepts_what_is_accepted_and_nothing_unknown() {
     "clusters: { credentialsNamespace: a, backends: { caas: { namespaces: [a] } } }\n",
     "provider.yaml:1:70: clusters.backends.caas.namespaces: must not name clusters.credentialsNamespace: other secrets of clusters live there"
 )]
+#[case::clusters_byoc(
+    "clusters: { backends: { osac: { namespaces: [a], byoc: 'on' } } }\n",
+    "provider.yaml:1:56: clusters.backends.osac.byoc: is for hypershift: no other backend takes credentials of claims"
+)]
 #[case::clusters_poll(
     "clusters: { poll: 0s }\n",
     "provider.yaml:1:19: clusters.poll: must be at least 1s, such as 10m: each cluster takes a few calls"

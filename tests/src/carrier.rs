@@ -18,11 +18,15 @@ pub const NAME: &str = "testplatform-carrier";
 pub const ON_HUB: &str = "provider-testplatform";
 /// The ProviderConfig by which its hub is known.
 const HUB: &str = "testplatform-kubernetes-provider-config";
+/// The same of claims with a template.
+const BY_TEMPLATE: &str = "hub-east";
 
 /// Installs what we ship for it, and starts it. It ends with what is returned.
 pub async fn start(nest: &Nest, konflux: &ControlPlane, hub: &ControlPlane) -> anyhow::Result<Process> {
     let component = |file: &str| format!("install/components/carrier/{file}.yaml");
-    hub.cluster().apply_all(&manifests::package("install/hub/byoc-rbac.yaml")?).await?;
+    for file in ["byoc-rbac", "byoc-hypershift-rbac"] {
+        hub.cluster().apply_all(&manifests::package(&format!("install/hub/{file}.yaml"))?).await?;
+    }
     for file in ["namespace", "rbac"] {
         konflux.cluster().apply_all(&manifests::package(&component(file))?).await?;
     }
@@ -32,7 +36,8 @@ pub async fn start(nest: &Nest, konflux: &ControlPlane, hub: &ControlPlane) -> a
     // As it is shipped, but for the place of the file.
     let mut configuration = manifests::package_one(&component("config"))?;
     let file = nest.file("carrier-hub.kubeconfig", there.kubeconfig.to_string())?;
-    configuration["carry"]["hubs"] = json!({ HUB: { "kubeconfig": file } });
+    let hub = json!({ "kubeconfig": file });
+    configuration["carry"]["hubs"] = json!({ HUB: hub, BY_TEMPLATE: hub });
     configuration["carry"]["poll"] = "10s".into();
     configuration["http"] = json!({ "address": format!("127.0.0.1:{http}") });
     let mut command = Command::new(program::ensure(PROGRAM, "PROVIDER_BIN")?);

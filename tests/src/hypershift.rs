@@ -17,6 +17,7 @@ use std::{
 
 use anyhow::Context as _;
 use serde_json::{Value, json};
+use testplatform_apis::byoc::NAMESPACE_PREFIX;
 
 pub(crate) use rollout::roll_out;
 
@@ -110,6 +111,11 @@ pub fn provider_config(secret: &str) -> anyhow::Result<Value> {
     Ok(config)
 }
 
+/// Where an observed HostedCluster is.
+fn place(cluster: &Value) -> At {
+    at(HOSTED_CLUSTER, text(cluster, "/metadata/namespace"), text(cluster, "/metadata/name"))
+}
+
 /// Where a HostedCluster is.
 pub fn hosted_cluster(name: &str) -> At {
     at(HOSTED_CLUSTER, CLUSTERS, name)
@@ -151,7 +157,7 @@ impl HyperShift {
 
     /// Another kubeconfig of a cluster, as when its authority is replaced.
     pub async fn rotate(&self, cluster: &str, kubeconfig: &str) -> anyhow::Result<()> {
-        self.hub.apply(&objects::kubeconfig_secret(cluster, kubeconfig)).await.map(|_| ())
+        self.hub.apply(&objects::kubeconfig_secret(CLUSTERS, cluster, kubeconfig)).await.map(|_| ())
     }
 }
 
@@ -166,7 +172,10 @@ impl Player for Played {
 
     async fn look(&mut self) -> anyhow::Result<()> {
         // Those in other namespaces are OSAC's.
-        let own = |object: &Value| text(object, "/metadata/namespace") == CLUSTERS;
+        let own = |object: &Value| {
+            let namespace = text(object, "/metadata/namespace");
+            namespace == CLUSTERS || namespace.starts_with(NAMESPACE_PREFIX)
+        };
         let clusters: Vec<Value> = self.hub.list(HOSTED_CLUSTER).await?.into_iter().filter(own).collect();
         let pools: Vec<Value> = self.hub.list(NODE_POOL).await?.into_iter().filter(own).collect();
         let mut troubles = Troubles::default();
@@ -196,10 +205,8 @@ impl Played {
             return self.end(cluster, pools).await;
         }
         if cluster["metadata"]["finalizers"].is_null() {
-            self.hub
-                .merge(&hosted_cluster(name), &json!({ "metadata": { "finalizers": [FINALIZER] } }))
-                .await?;
-            self.hub.apply_all(&objects::secrets(name)).await?;
+            self.hub.merge(&place(cluster), &json!({ "metadata": { "finalizers": [FINALIZER] } })).await?;
+            self.hub.apply_all(&objects::secrets(text(cluster, "/metadata/namespace"), name)).await?;
             return self.say(cluster, objects::named(name), &objects::begun()).await;
         }
         if let Some(wrong) = behaviour.invalid.get(name) {
@@ -214,12 +221,12 @@ impl Played {
         }
         if cluster["spec"]["dns"]["baseDomain"].is_null() {
             let filled = json!({ "spec": { "infraID": name, "dns": { "baseDomain": "apps.hub.example" } } });
-            self.hub.merge(&hosted_cluster(name), &filled).await?;
+            self.hub.merge(&place(cluster), &filled).await?;
         }
         let well = !behaviour.degraded.contains(name);
         self.say(cluster, objects::endpoint(name), &objects::available(well)).await?;
         let nodes = pools.iter().any(|pool| pool["status"]["replicas"].as_i64().is_some_and(|n| n > 0));
-        roll_out(&self.hub, &mut self.since, cluster, &hosted_cluster(name), nodes, behaviour.changing).await
+        roll_out(&self.hub, &mut self.since, cluster, &place(cluster), nodes, behaviour.changing).await
     }
 
     /// NodePools go first, then everything else.
@@ -234,11 +241,14 @@ impl Played {
         }
         let done = pools.is_empty() && !behaviour.held.contains(name);
         if done && self.since.over("ending", name, behaviour.ending) {
-            for secret in objects::secrets(name) {
-                self.hub.delete(&at(crate::kinds::SECRET, CLUSTERS, text(&secret, "/metadata/name"))).await?;
+            let namespace = text(cluster, "/metadata/namespace");
+            for secret in objects::secrets(namespace, name) {
+                self.hub
+                    .delete(&at(crate::kinds::SECRET, namespace, text(&secret, "/metadata/name")))
+                    .await?;
             }
             let free = json!({ "metadata": { "finalizers": null } });
-            self.hub.merge(&hosted_cluster(name), &free).await?;
+            self.hub.merge(&place(cluster), &free).await?;
             self.since.forget(name);
         }
         Ok(())
@@ -247,10 +257,7 @@ impl Played {
     /// Writes conditions, and more of the status, where any of it is not there yet.
     async fn say(&self, cluster: &Value, more: Value, said: &[Said]) -> anyhow::Result<()> {
         match told(cluster, more, said) {
-            Some(status) => {
-                let place = hosted_cluster(text(cluster, "/metadata/name"));
-                Ok(self.hub.merge_status(&place, &status).await?)
-            }
+            Some(status) => Ok(self.hub.merge_status(&place(cluster), &status).await?),
             None => Ok(()),
         }
     }

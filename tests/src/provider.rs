@@ -75,7 +75,7 @@ impl Provider {
             "clusterPool": { "namespaces": [POOLS] },
             "clusters": {
                 "backends": {
-                    "hypershift": { "namespaces": [hypershift::CLUSTERS] },
+                    "hypershift": { "namespaces": [hypershift::CLUSTERS], "byoc": "on" },
                     "cluster-api": { "namespaces": [hypershift::CLUSTERS] },
                     "osac": { "namespaces": [osac::ORDERS] },
                     "caas": { "namespaces": [hypershift::CLUSTERS] },

@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
-use testplatform_apis::byoc::{BESIDE_CLUSTER_CLAIM, NO_INSTALL_CONFIG, NO_SSH_KEY, ONE_PLATFORM};
+use testplatform_apis::byoc::{BESIDE_OTHERS, NO_INSTALL_CONFIG, NO_SSH_KEY, ONE_PLATFORM, WHOLE_ACCOUNT};
 use testplatform_apis::claim::{
     BLOCK_IMMUTABLE, CI_OPERATOR_IMMUTABLE, CLUSTER_CLAIM_IMMUTABLE, COMPANIONS, EXACTLY_ONE_BLOCK,
     LIFETIME_RULE, VERSION_OR_IMAGE,
@@ -175,8 +175,11 @@ async fn what_cannot_be_is_refused(konflux: &Cluster) -> anyhow::Result<()> {
             ] }),
             "Duplicate value",
         ),
-        (json!({ "ciOperator": {}, "byoc": brought(&json!({})) }), BESIDE_CLUSTER_CLAIM),
-        (json!({ "template": "hosted", "byoc": brought(&json!({})) }), BESIDE_CLUSTER_CLAIM),
+        (json!({ "ciOperator": {}, "byoc": brought(&json!({})) }), BESIDE_OTHERS),
+        (
+            json!({ "clusterClaim": { "version": "4.20" }, "byoc": { "pullSecretRef": { "name": "my-pull" } } }),
+            WHOLE_ACCOUNT,
+        ),
         (
             json!({ "clusterClaim": { "version": "4.20" }, "byoc": brought(&json!({ "sshKeySecretRef": { "name": "k" } })) }),
             NO_SSH_KEY,

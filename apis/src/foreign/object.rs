@@ -49,6 +49,8 @@ pub struct ObjectSpec {
     pub provider_config_ref: NameRef,
     /// Whether a change of the remote object makes it look at once.
     pub watch: bool,
+    /// The Objects that it depends on.
+    pub references: Value,
     /// The Secret into which connection details are written.
     pub write_connection_secret_to_ref: NameRef,
 }

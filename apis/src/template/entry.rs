@@ -22,7 +22,9 @@ use super::version::Version;
 use crate::catalogue::EVERYBODY;
 
 pub use bundles::{BundleDocument, ManifestDocument, When};
-pub use document::{ClassDocument, Document, Limits, NetworkField, Observes, ReleaseDocument, schema};
+pub use document::{
+    BringYourOwn, ClassDocument, Document, Limits, NetworkField, Observes, ReleaseDocument, schema,
+};
 pub use offer::{Offer, Rules};
 pub use way::way;
 

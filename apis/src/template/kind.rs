@@ -44,6 +44,11 @@ pub trait Kind: Clone + Debug + PartialEq + DeserializeOwned {
         );
         vec![(String::new(), words)]
     }
+    /// What is wrong with it where claims bring their own credentials, each with its path in the entry: what it names beside the cluster's object
+    /// is not in the namespace of a claim. `overlay` and `targets` are those of the entry.
+    fn brought_flaws(&self, _: &Map<String, Value>, _: &[&Self::Target]) -> Vec<(String, String)> {
+        vec![]
+    }
     /// Where a parameter of the cluster goes; why nowhere.
     fn target(&self, words: &str) -> Result<Self::Target, String>;
     /// Where a parameter of a node group goes; why nowhere.

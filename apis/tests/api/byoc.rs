@@ -3,9 +3,9 @@
 use rstest::rstest;
 use serde_json::{Value, json};
 use testplatform_apis::byoc::{
-    BESIDE_CLUSTER_CLAIM, BYOC_IMMUTABLE, Byoc, DOMAIN_RULE, Fate, NO_INSTALL_CONFIG, NO_SSH_KEY, ON_THE_HUB,
-    ONE_PLATFORM, REGION_RULE, RESOURCE_GROUP_RULE, Report, SECRET_RULE, cloud, on_the_hub, parcels,
-    problems,
+    self, BESIDE_OTHERS, BYOC_IMMUTABLE, Beside, Byoc, DOMAIN_RULE, Fate, NO_INSTALL_CONFIG, NO_SSH_KEY,
+    ON_THE_HUB, ONE_PLATFORM, REGION_RULE, RESOURCE_GROUP_RULE, Report, SECRET_RULE, WHOLE_ACCOUNT, cloud,
+    on_the_hub, parcels,
 };
 
 use crate::support::{create, pooled, templated, update};
@@ -15,6 +15,11 @@ fn byoc() -> Value {
         "platform": { "aws": { "region": "us-east-1" } }, "baseDomain": "ci.example.com",
         "credentialsSecretRef": { "name": "my-aws" }, "pullSecretRef": { "name": "my-pull" },
     })
+}
+
+/// Beside clusterClaim.
+fn problems(byoc: &Value) -> Vec<(String, String)> {
+    byoc::problems(byoc, Beside::ClusterClaim)
 }
 
 fn claim(byoc: Value) -> Value {
@@ -36,15 +41,12 @@ fn says(answer: Result<(), Vec<String>>, wanted: &str) {
 }
 
 #[test]
-fn it_is_taken_beside_cluster_claim_alone_and_stays() {
+fn it_is_not_taken_beside_ci_operator_and_stays() {
     assert_eq!(create(&claim(byoc())), Ok(()));
     assert_eq!(problems(&byoc()), []);
     let mut built = json!({ "ciOperator": {} });
     built["byoc"] = byoc();
-    says(create(&built), BESIDE_CLUSTER_CLAIM);
-    let mut by_template = templated();
-    by_template["byoc"] = byoc();
-    says(create(&by_template), BESIDE_CLUSTER_CLAIM);
+    says(create(&built), BESIDE_OTHERS);
     let own = claim(byoc());
     assert_eq!(update(&own, &own), Ok(()));
     says(update(&own, &pooled()), BYOC_IMMUTABLE);
@@ -68,6 +70,39 @@ fn both_refuse_it(#[case] pointer: &str, #[case] value: Value, #[case] path: &st
     let wrong = with(pointer, value);
     assert!(create(&claim(wrong.clone())).is_err(), "{wrong}");
     assert_eq!(problems(&wrong), [(path.to_owned(), words.to_owned())]);
+}
+
+/// Beside a template it says nothing of an account, and which Secrets are taken the template says: so the schema leaves that open.
+#[test]
+fn beside_a_template_its_secrets_alone_are_judged() {
+    let by_template = |byoc: &Value| {
+        let mut spec = templated();
+        spec["byoc"] = byoc.clone();
+        create(&spec)
+    };
+    let own = json!({ "pullSecretRef": { "name": "my-pull" }, "sshKeySecretRef": { "name": "my-key" } });
+    for whole in [own.clone(), byoc(), json!({})] {
+        assert_eq!(by_template(&whole), Ok(()));
+        assert_eq!(byoc::problems(&whole, Beside::Template), []);
+    }
+    let names: Vec<(String, String)> = parcels(&own).into_iter().map(|p| (p.to, p.keys.join(","))).collect();
+    let key = |to: &str, key: &str| (to.to_owned(), key.to_owned());
+    assert_eq!(names, [key("byoc-pull-secret", ".dockerconfigjson"), key("byoc-ssh-key", "id_rsa.pub")]);
+    for (wrong, path) in [
+        (json!({ "installConfigSecretRef": { "name": "x" } }), "installConfigSecretRef"),
+        (json!({ "sshKeySecretRef": { "name": "" } }), "sshKeySecretRef.name"),
+    ] {
+        assert!(by_template(&wrong).is_err(), "{wrong}");
+        assert_eq!(byoc::problems(&wrong, Beside::Template)[0].0, path);
+    }
+    assert_eq!(byoc::problems(&json!({ "bogus": 1 }), Beside::Template)[0].0, "bogus");
+    // And beside clusterClaim all of an account is needed.
+    for field in ["platform", "baseDomain", "credentialsSecretRef"] {
+        let mut less = byoc();
+        less.as_object_mut().unwrap().remove(field);
+        says(create(&claim(less)), WHOLE_ACCOUNT);
+    }
+    says(create(&claim(with("/sshKeySecretRef", json!({ "name": "key" })))), NO_SSH_KEY);
 }
 
 /// What only the function can refuse, or what an API server would leave out without a word.

@@ -107,6 +107,8 @@ fn an_entry_of_each_backend_is_typed_by_it() {
 #[case("/timeouts", json!({ "provision": "5s" }), "data.timeouts.provision", "at least 1m")]
 #[case("/upgradesFrom", json!(["demo"]), "data.upgradesFrom", "itself")]
 #[case("/observes", json!("hypershift"), "data.observes", "is for caas")]
+#[case("/bringYourOwn", json!({ "sshKey": true }), "data.bringYourOwn", "carrier")]
+#[case("/bringYourOwn", json!({ "token": "x" }), "data.bringYourOwn", "unknown field")]
 #[case("/version", json!("4.20.4"), "data.version", "beside releases")]
 #[case("/releases/0/version", json!(null), "data.releases[0].version", "an image without a version")]
 #[case("/releases/0/version", json!("4.20"), "data.releases[0].version", "not a whole version")]
@@ -331,5 +333,75 @@ proptest! {
             let _ = rule.flaws();
             rule.judge(&mut String::new(), &value, &mut |_, sentence| assert!(!sentence.contains("xxxxxx")));
         }
+    }
+}
+
+fn takes(mut data: Value) -> Value {
+    let account = |name: &str| json!({ "name": name, "namespace": "testplatform" });
+    data["bringYourOwn"] =
+        json!({ "sshKey": true, "carrier": account("carrier"), "provider": account("provider") });
+    data
+}
+
+/// Clusters of claims that bring their own credentials are in namespaces of their own, where nothing is that the entry names.
+#[test]
+fn what_takes_credentials_of_claims_names_nothing_beside_its_clusters() {
+    let plain = json!({
+        "backend": "hypershift", "allowedTenants": ["*"], "version": "4.20.3", "image": "quay.io/x:4.20.3",
+        "backendRef": { "platform": "KubeVirt", "hostedCluster": { "pullSecret": { "name": "pull" }, "sshKey": { "name": "key" } } },
+    });
+    let entry = Entry::read("x", &takes(plain.clone())).unwrap();
+    assert!(
+        entry
+            .document
+            .bring_your_own
+            .is_some_and(|own| own.ssh_key && own.carrier.name.as_str() == "carrier")
+    );
+    let beside = "is not";
+    for (path, value, at, words) in [
+        (
+            "/backendRef/hostedCluster/additionalTrustBundle",
+            json!({ "name": "ca" }),
+            "data.backendRef.hostedCluster.additionalTrustBundle",
+            beside,
+        ),
+        (
+            "/backendRef/hostedCluster/configuration",
+            json!({ "proxy": { "trustedCA": { "name": "ca" } } }),
+            "data.backendRef.hostedCluster.configuration.proxy.trustedCA",
+            beside,
+        ),
+        (
+            "/backendRef/nodePool",
+            json!({ "config": [{ "name": "kubelet" }] }),
+            "data.backendRef.nodePool.config[0]",
+            beside,
+        ),
+        (
+            "/overlay",
+            json!({ "hostedCluster": { "auditWebhook": { "name": "audit" } } }),
+            "data.overlay.hostedCluster.auditWebhook",
+            beside,
+        ),
+        (
+            "/parameters",
+            json!({ "key": { "target": "hostedCluster.sshKey.name" } }),
+            "data.bringYourOwn",
+            "sshKey.name",
+        ),
+        ("/preDelete", json!([{ "name": "a", "manifests": [] }]), "data.bringYourOwn", "preDelete"),
+    ] {
+        let mut data = plain.clone();
+        let (parent, key) = path.rsplit_once('/').unwrap();
+        data.pointer_mut(parent).unwrap()[key] = value;
+        let flaws = Entry::read("x", &takes(data)).unwrap_err();
+        assert!(flaws.iter().any(|f| f.path == at && f.sentence.contains(words)), "{at}: {flaws:#?}");
+    }
+    for other in [topology(), caas(), osac()] {
+        let flaws = Entry::read("x", &takes(other)).unwrap_err();
+        assert!(
+            flaws.iter().any(|f| f.path == "data.bringYourOwn" && f.sentence.contains("is for hypershift")),
+            "{flaws:#?}"
+        );
     }
 }

@@ -1,18 +1,21 @@
-//! What is made on a hub for a claim that brings its own credentials, beside its ClusterClaim: a namespace of its own, a RoleBinding that lets
-//! the carrier in, a ConfigMap that tells the carrier what to bring and takes its answer, and a ClusterPool of size 0 that makes the one cluster.
+//! What is made on a hub for a claim that brings its own credentials, beside its ClusterClaim or its cluster by template: a namespace of its own,
+//! a RoleBinding that lets the carrier in, a ConfigMap that tells the carrier what to bring and takes its answer, and for a ClusterClaim a
+//! ClusterPool of size 0 that makes the one cluster. The credentials of a cluster by template are in that namespace too, so a second
+//! RoleBinding lets in who publishes them.
 //!
 //! In this order: the namespace; once the hub has it, what the carrier needs; once the carrier has said that the Secrets are there, the pool; and
-//! once that is there the ClusterClaim. Going it is the reverse. The cluster ends with its ClusterClaim, and all of this leaves the desired state
-//! when nothing is left that costs money. The pool's Object depends on the namespace's, so provider-kubernetes deletes the namespace, and with it
-//! the Secrets, only once the pool is gone, which Hive holds until its last cluster is; also where the claim itself is deleted and nobody asks
+//! once that is there the ClusterClaim, or the cluster. Going it is the reverse. The cluster ends with its ClusterClaim, and all of this leaves the desired state
+//! when nothing is left that costs money; the carrier takes the Secrets away then. The Object of the pool, or of the cluster by
+//! template, depends on the namespace's, so provider-kubernetes deletes the namespace, and with it
+//! the Secrets, only once that is gone, the pool being held by Hive until its last cluster is; also where the claim itself is deleted and nobody asks
 //! this function. What is in the namespace beside the pool is never deleted alone.
 //!
 //! Nothing of it changes once it was asked for: what is observed is repeated.
 
 use serde_json::{Map, Value, json};
 use testplatform_apis::{
-    byoc::{self, CARRIER_ROLE, COMPOSITE, Fate, LABEL, PARCELS, Report, TENANT},
-    condition::Request,
+    byoc::{self, CARRIER_ROLE, COMPOSITE, Fate, LABEL, PARCELS, PUBLISHER_ROLE, Report, TENANT},
+    condition::{Failure, Request},
     foreign::{cluster_pool, object},
     names::{
         ephemeral_cluster::{KONFLUX_CLUSTER, KONFLUX_TENANT},
@@ -22,9 +25,10 @@ use testplatform_apis::{
 
 use super::{Desired, object as composing};
 use crate::{
+    intent::Policies,
     observed::{
         Link, Observed,
-        brought::{ACCESS, BROUGHT, Home, NAMESPACE, POOL, REQUEST, home, report},
+        brought::{ACCESS, BROUGHT, Brought, Home, NAMESPACE, POOL, PROVIDER, REQUEST, home, report},
     },
     text::bounded,
     validate::{Block, Remark, Validated},
@@ -36,9 +40,14 @@ const RBAC: &str = "rbac.authorization.k8s.io";
 pub(crate) fn resources(request: &Validated, observed: &Observed) -> Vec<Desired> {
     let chosen = match &request.block {
         Block::ClusterClaim(claimed) => claimed.home.clone(),
-        Block::CiOperator(_) | Block::Template(_) => None,
+        Block::Template(templated) => templated.home.clone(),
+        Block::CiOperator(_) => None,
     };
-    let Some(home) = home(&observed.brought).or(chosen).filter(|_| request.intent.over.is_none()) else {
+    // Delete goes by name, and takes everything along: where somebody else's cluster is in it by now, the namespace is let go of.
+    let replaced = observed.writer.as_ref().is_some_and(|writer| writer.link == Link::Replaced);
+    let lets_go = replaced || request.intent.failed == Some(Failure::RemoteReplaced);
+    let goes = request.intent.over.is_some();
+    let Some(home) = home(&observed.brought).or(chosen).filter(|_| lets_go || !goes) else {
         return vec![];
     };
     let wanted = |name: &str| {
@@ -53,12 +62,15 @@ pub(crate) fn resources(request: &Validated, observed: &Observed) -> Vec<Desired
         let before = observed.brought.get(name);
         let manifest = match before {
             Some(part) => part.manifest().clone(),
-            None if wanted(name) => manifest(name, request, observed, &home)?,
+            None if wanted(name) && !goes => manifest(name, request, observed, &home)?,
             None => return None,
         };
-        let ready = request.intent.writer_ready
-            || before.is_some_and(super::super::observed::brought::Brought::is_settled);
-        Some(Desired { name: name.into(), object: composed(name, request, &home, manifest), ready })
+        let ready = request.intent.writer_ready || before.is_some_and(Brought::is_settled);
+        let mut object = composed(name, request, &home, manifest);
+        if lets_go {
+            composing::bound(&mut object["spec"], Policies::Observe);
+        }
+        Some(Desired { name: name.into(), object, ready })
     };
     BROUGHT.into_iter().filter_map(make).collect()
 }
@@ -82,18 +94,15 @@ fn manifest(name: &str, request: &Validated, observed: &Observed, home: &Home) -
     // Nothing half known: without what was asked for there is nothing to ask for.
     asked.as_object()?;
     match name {
-        ACCESS => {
-            let role = json!({ "apiGroup": RBAC, "kind": "ClusterRole", "name": CARRIER_ROLE });
-            let carrier = &asked["carrier"];
+        ACCESS | PROVIDER => {
+            let (of_whom, role) =
+                if name == ACCESS { ("carrier", CARRIER_ROLE) } else { ("provider", PUBLISHER_ROLE) };
+            let account = asked[of_whom].as_object()?;
             let subjects = json!([{
-                "kind": "ServiceAccount", "name": carrier["name"], "namespace": carrier["namespace"],
+                "kind": "ServiceAccount", "name": account.get("name"), "namespace": account.get("namespace"),
             }]);
-            of(
-                &format!("{RBAC}/v1"),
-                "RoleBinding",
-                CARRIER_ROLE,
-                &[("roleRef", role), ("subjects", subjects)],
-            )
+            let reference = json!({ "apiGroup": RBAC, "kind": "ClusterRole", "name": role });
+            of(&format!("{RBAC}/v1"), "RoleBinding", role, &[("roleRef", reference), ("subjects", subjects)])
         }
         REQUEST => {
             let parcels = json!(byoc::parcels(&asked["byoc"])).to_string();
@@ -136,15 +145,29 @@ fn object_name(part: &str, request: &Validated) -> String {
     format!("{part}.{}", request.name)
 }
 
+/// What an Object has that goes before the namespace.
+fn depends(request: &Validated) -> Value {
+    json!([{ "dependsOn": {
+        "apiVersion": object::API_VERSION, "kind": object::KIND, "name": object_name(NAMESPACE, request),
+    } }])
+}
+
+/// The same of the writer of a cluster by template, also where that only looks: one that stops depending on its way out leaves its finalizer behind,
+/// and whether one is on its way out core does not show. So the namespace, in which no Secret is any more by then, goes with the last of them.
+pub(super) fn bind(writer: &mut Desired, request: &Validated, observed: &Observed) {
+    let before = observed.writer.as_ref().map(|writer| writer.object.spec.references.clone());
+    let own = || home(&observed.brought).map(|_| depends(request));
+    let references = before.filter(Value::is_array).or_else(own).unwrap_or_default();
+    if references.is_array() {
+        writer.object["spec"]["references"] = references;
+    }
+}
+
 fn composed(name: &'static str, request: &Validated, home: &Home, manifest: Value) -> Value {
     let mut spec = json!({ "forProvider": {}, "providerConfigRef": { "name": home.hub } });
     match name {
         NAMESPACE => {}
-        POOL => {
-            spec["references"] = json!([{ "dependsOn": {
-                "apiVersion": object::API_VERSION, "kind": object::KIND, "name": object_name(NAMESPACE, request),
-            } }]);
-        }
+        POOL => spec["references"] = depends(request),
         // They go with the namespace.
         _ => spec["managementPolicies"] = json!(["Observe", "Create", "Update"]),
     }
@@ -170,19 +193,28 @@ fn composed(name: &'static str, request: &Validated, home: &Home, manifest: Valu
 /// Why no cluster can be asked for yet.
 pub(crate) fn gate(observed: &Observed, home: &Home) -> Result<(), Remark> {
     let waits = |words: String| Err(Remark::new(Request::SecretsNotCarried, words));
+    if !home.asked.is_object() {
+        // Another home would be a second one, and Secrets are in the first.
+        return waits(format!(
+            "what was asked for in namespace {} on {} is not known any more; restore annotation {} of its Objects, or delete the claim",
+            home.namespace,
+            home.hub,
+            ours::BYOC
+        ));
+    }
     let (parts, namespace) = (&observed.brought, &home.namespace);
     if let Some((name, words)) = parts.iter().find_map(|(name, part)| Some((name, trouble(&part.link)?))) {
         return waits(format!("{name} on {}: {words}", home.hub));
     }
-    let settled =
-        |name: &str| parts.get(name).is_some_and(super::super::observed::brought::Brought::is_settled);
+    let settled = |name: &str| parts.get(name).is_some_and(Brought::is_settled);
+    let pooled = home.asked["provider"].is_null();
     if !settled(NAMESPACE) {
         return waits(format!(
             "namespace {namespace} is being made on {} for the Secrets of this claim",
             home.hub
         ));
     }
-    if !(settled(ACCESS) && settled(REQUEST)) {
+    if !(settled(ACCESS) && settled(REQUEST) && (pooled || settled(PROVIDER))) {
         return waits(format!("namespace {namespace} is there; the hub lets the carrier of the Secrets in"));
     }
     let Some(report) = report(parts) else {
@@ -199,7 +231,7 @@ pub(crate) fn gate(observed: &Observed, home: &Home) -> Result<(), Remark> {
     if !report.carried {
         return waits(format!("the carrier brings the Secrets to namespace {namespace}"));
     }
-    if !settled(POOL) {
+    if pooled && !settled(POOL) {
         return waits("the Secrets are on the hub, which makes the pool for the cluster".into());
     }
     Ok(())
@@ -235,8 +267,24 @@ fn missing(report: &Report, asked: &Value) -> Option<Remark> {
     Some(Remark::new(reason, words.join("; ")))
 }
 
-/// What the owner should know of Secrets that the hub has, and the claim's namespace has no more.
-pub(crate) fn outdated(observed: &Observed) -> Option<Remark> {
+/// What the owner of a cluster should know of what was brought along.
+pub(crate) fn remarks(observed: &Observed) -> Vec<Remark> {
+    if observed.writer.is_none() {
+        return vec![];
+    }
+    let known = home(&observed.brought).filter(|home| home.asked.is_object());
+    let changed = known.is_some_and(|home| home.asked["byoc"] != observed.composite.spec["byoc"]);
+    let changed = changed.then(|| {
+        Remark::new(
+            Request::ChangeIgnored,
+            "spec.byoc cannot change once it was asked for; the cluster stays as it was asked for",
+        )
+    });
+    changed.into_iter().chain(outdated(observed)).collect()
+}
+
+/// What there is to say of Secrets that the hub has, and the claim's namespace has no more.
+fn outdated(observed: &Observed) -> Option<Remark> {
     let (home, report) = (home(&observed.brought)?, report(&observed.brought)?);
     let missing = missing(&report, &home.asked)?;
     let words = format!("the hub keeps the Secrets as they were carried, but: {}", missing.message);

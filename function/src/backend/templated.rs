@@ -18,7 +18,7 @@ use testplatform_apis::{
     yaml::sorted,
 };
 
-use super::{Backend, Desired, Health, bundles, object};
+use super::{Backend, Desired, Health, brought, bundles, object};
 use crate::{
     hubs,
     intent::Write,
@@ -84,7 +84,10 @@ pub(super) fn resources(
     let mut notes = notes(request, templated);
     notes.extend(own);
     notes.extend(bundles::note(request, observed));
-    let writer = object::writer(backend.writer(), request, observed, manifest, cel, notes);
+    let mut writer = object::writer(backend.writer(), request, observed, manifest, cel, notes);
+    if let Some(writer) = &mut writer {
+        brought::bind(writer, request, observed);
+    }
     let credentials = object::credentials(request, observed, &health, memory);
     writer.into_iter().chain(parts).chain(credentials).collect()
 }

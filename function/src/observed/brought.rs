@@ -24,11 +24,13 @@ pub const ACCESS: &str = "byoc-access";
 pub const NAMESPACE: &str = "byoc-namespace";
 /// Of the one with the ClusterPool.
 pub const POOL: &str = "byoc-pool";
+/// Of the one with the RoleBinding that lets the hub-side provider in, where the cluster is by template.
+pub const PROVIDER: &str = "byoc-provider";
 /// Of the one with the ConfigMap that says what is to be carried, and is answered in.
 pub const REQUEST: &str = "byoc-request";
 
 /// All of them, in the order of names. What another step calls so is its own: ours have our label.
-pub const BROUGHT: [&str; 4] = [ACCESS, NAMESPACE, POOL, REQUEST];
+pub const BROUGHT: [&str; 5] = [ACCESS, NAMESPACE, POOL, PROVIDER, REQUEST];
 
 /// Where a claim brings its credentials to, and what is made of them. Decided once.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,8 +39,8 @@ pub struct Home {
     pub hub: String,
     /// The namespace of the claim on that hub.
     pub namespace: String,
-    /// What was asked for: `byoc` of the claim, `entry` of the catalogue as namespace and name with `/` between, and of that entry `image` and
-    /// `carrier`. Null: it is not known any more.
+    /// What was asked for: `byoc` of the claim, and of the entry of the catalogue `carrier`. Of a pool `entry` too, as namespace and name with `/`
+    /// between, and `image`; of a template `provider`, and `credentialsNamespace` of the hub. Null: it is not known any more.
     pub asked: Value,
 }
 

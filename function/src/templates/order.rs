@@ -9,7 +9,7 @@ use testplatform_apis::{
     names::ObjectName,
     template::{
         companions::{Architecture, ControlPlane, HubChoice, Network, Selector, Taint, Timeouts},
-        entry::{BundleDocument, Document, Kit, Made, Observes, Parameter, Release},
+        entry::{BringYourOwn, BundleDocument, Document, Kit, Made, Observes, Parameter, Release},
         kind::{Caas, ClusterApi, HyperShift, Kind, Osac},
         version::Version,
     },
@@ -46,8 +46,19 @@ pub struct Whole {
     pub observes: Option<Observes>,
     /// What is done inside the cluster.
     pub bundles: Bundles,
+    /// What the claim brings along, and the entry takes.
+    pub brings: Option<Brings>,
     /// The rest, in the words of the backend.
     pub order: Asked,
+}
+
+/// What a claim brings along.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Brings {
+    /// `spec.byoc`.
+    pub byoc: Value,
+    /// What the entry says of it.
+    pub terms: BringYourOwn,
 }
 
 /// What is done inside a cluster: what the entry chooses for the claim.

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use testplatform_apis::{
+    byoc::{OF_AN_ACCOUNT, PULL_SECRET, SSH_KEY},
     condition::Request,
     template::{
         companions::{ControlPlane, Network, Timeouts, Values},
@@ -12,7 +13,9 @@ use testplatform_apis::{
     },
 };
 
-use super::{Bundles, Chosen, Judgement, Refusal, Whole, Words, change, find, groups, network, order};
+use super::{
+    Brings, Bundles, Chosen, Judgement, Refusal, Whole, Words, change, find, groups, network, order,
+};
 
 /// What is in the way.
 pub(super) struct Refusals(pub Vec<Refusal>);
@@ -47,6 +50,7 @@ pub(super) fn judged(
     let network = networks(entry, words, memory, &mut refusals);
     let hub = words.hub.clone().or_else(|| memory.and_then(|m| m.hub.clone()));
     let timeouts = timeouts(entry, words, memory);
+    let brings = words.byoc.as_ref().and_then(|byoc| brings(entry, byoc, &mut refusals));
     if !refusals.0.is_empty() {
         return Err(Judgement::Refused(refusals.0));
     }
@@ -85,9 +89,32 @@ pub(super) fn judged(
         password: document.password.unwrap_or(true),
         observes: document.observes,
         bundles: Bundles::chosen(document, &parameters),
+        brings,
         order: order::placed(&entry.made, groups, parameters),
     };
     Ok((whole, effective))
+}
+
+/// What the claim brings along, as far as the entry takes it.
+fn brings(entry: &Entry, block: &Value, refusals: &mut Refusals) -> Option<Brings> {
+    let mut refuse = |field: &str, what: &str| {
+        let sentence = format!("cannot be served: template {} {what}", entry.name);
+        refusals.add(Request::FieldRefused, format!("spec.byoc{field}"), sentence);
+    };
+    let Some(terms) = &entry.document.bring_your_own else {
+        refuse("", "takes no credentials of its own");
+        return None;
+    };
+    for field in OF_AN_ACCOUNT.iter().filter(|field| !block[**field].is_null()) {
+        refuse(&format!(".{field}"), "says itself where its clusters are made");
+    }
+    if !terms.ssh_key && !block[SSH_KEY].is_null() {
+        refuse(&format!(".{SSH_KEY}"), "takes no SSH key");
+    }
+    if block[PULL_SECRET].is_null() {
+        refuse(&format!(".{PULL_SECRET}"), "needs a pull secret");
+    }
+    Some(Brings { byoc: block.clone(), terms: terms.clone() })
 }
 
 /// What the cluster is to run. What it was asked to run stays, as long as the claim means it and the template is the same: a

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::json;
 use testplatform_apis::{
     condition::{HubSelection, Request},
     hub::{Hub, NoHub},
@@ -11,12 +12,16 @@ use testplatform_apis::{
     template::{Backend, companions},
 };
 
-use super::{Templated, Whole};
+use super::{Brings, Templated, Whole};
 use crate::{
+    backend,
     hubs::{self, Affinity, Failover, Pin, Wish},
-    observed::Observed,
+    observed::{
+        Observed,
+        brought::{self, Home},
+    },
     rendezvous::draw,
-    validate::Remark,
+    validate::{Remark, own_namespace},
 };
 
 /// The longest name of a namespace; HyperShift makes one for each control plane, `<namespace>-<name>`.
@@ -52,20 +57,23 @@ pub struct Site {
 
 impl Templated {
     /// Finds what was chosen before, and whether that is to be given up. Nothing is asked anew here.
-    pub(crate) fn look_back(&mut self, observed: &Observed, settings: &Settings) {
+    pub(crate) fn look_back(&mut self, name: &str, observed: &Observed, settings: &Settings) {
         self.excluded = hubs::excluded(observed.note(hub::EXCLUDED));
         // A copy, for where writer and `credentials` are both lost.
         let told = observed.composite.status.hub.as_ref().map(|told| told.excluded.iter().cloned());
         self.excluded.extend(told.into_iter().flatten());
-        self.site = kept(observed, settings, &self.excluded);
+        let home = brought::home(&observed.brought).filter(|_| observed.writer.is_none());
+        let at_home = home.and_then(|home| at_home(&home, name, observed, settings));
+        self.site = at_home.or_else(|| kept(observed, settings, &self.excluded));
         let named = self.effective.as_ref().and_then(|e| e.hub.as_ref()).is_some_and(|h| h.name.is_some());
         self.gives_up = observed.writer.as_ref().is_some_and(|writer| {
             let judged = hubs::failover(&writer.object, &writer.link, named, &self.excluded, observed.now);
-            judged == Failover::Allowed
+            // What was brought along is there.
+            judged == Failover::Allowed && observed.brought.is_empty()
         });
     }
 
-    /// Chooses the hub of a claim that has none.
+    /// Chooses the hub of a claim that has none, and on it a place for what the claim brings along.
     ///
     /// # Errors
     /// A refusal that an administrator or time can lift.
@@ -76,16 +84,28 @@ impl Templated {
         observed: &Observed,
         settings: &Settings,
     ) -> Result<(), Remark> {
-        let (super::Stand::Whole(whole), Some(backend), None) = (&self.stand, self.backend, &self.site)
-        else {
-            return Ok(());
-        };
-        let wish = wish(whole, backend, tenant, observed, &self.excluded);
-        let choice = hubs::choose(&wish, observed.hubs.as_ref(), observed.now).map_err(|refusal| {
-            Remark::new(reason(refusal.reason), refusal.to_string().replace('\n', "; "))
-        })?;
-        self.site = Some(site(whole, backend, (name, tenant), choice.hub, choice.reason.as_str(), settings)?);
-        Ok(())
+        let (super::Stand::Whole(whole), Some(backend)) = (&self.stand, self.backend) else { return Ok(()) };
+        if self.site.is_none() {
+            let wish = wish(whole, backend, tenant, observed, &self.excluded);
+            let choice = hubs::choose(&wish, observed.hubs.as_ref(), observed.now).map_err(|refusal| {
+                Remark::new(reason(refusal.reason), refusal.to_string().replace('\n', "; "))
+            })?;
+            let own = whole.brings.as_ref().map(|_| own_namespace(name, observed));
+            self.site = Some(site(
+                whole,
+                own,
+                backend,
+                (name, tenant),
+                choice.hub,
+                choice.reason.as_str(),
+                settings,
+            )?);
+        }
+        let (Some(brings), Some(site)) = (&whole.brings, &self.site) else { return Ok(()) };
+        let home = brought::home(&observed.brought).unwrap_or_else(|| new_home(brings, site));
+        let gate = backend::brought::gate(observed, &home);
+        self.home = Some(home);
+        gate
     }
 
     /// The hubs that were given up for it. `leaves`: with the one that is given up now.
@@ -139,14 +159,17 @@ fn wish(
 
 fn site(
     whole: &Whole,
+    own: Option<String>,
     backend: Backend,
     (name, tenant): (&str, Option<&str>),
     hub: &Hub,
     reason: &str,
     settings: &Settings,
 ) -> Result<Site, Remark> {
-    let of_entry = whole.namespace.as_ref().map(|n| Ok(n.to_string()));
-    let namespace = of_entry
+    let of_entry = || whole.namespace.as_ref().map(|n| Ok(n.to_string()));
+    let namespace = own
+        .map(Ok)
+        .or_else(of_entry)
         .or_else(|| hub.namespace(backend, tenant))
         .unwrap_or_else(|| Ok(default_namespace(backend).to_owned()))
         .map_err(|why| {
@@ -168,6 +191,36 @@ fn site(
         credentials_namespace: own.unwrap_or_else(|| settings.credentials_namespace.clone()),
         kept: false,
     })
+}
+
+/// What is asked for where a claim brings its own credentials, decided once.
+fn new_home(brings: &Brings, site: &Site) -> Home {
+    let Brings { byoc, terms } = brings;
+    let asked = json!({
+        "byoc": byoc, "carrier": terms.carrier, "provider": terms.provider,
+        "credentialsNamespace": site.credentials_namespace,
+    });
+    Home { hub: site.hub.clone(), namespace: site.namespace.clone(), asked }
+}
+
+/// Where a cluster is to be for which Secrets are carried. HyperShift's alone is made so.
+fn at_home(home: &Home, name: &str, observed: &Observed, settings: &Settings) -> Option<Site> {
+    let own = home.asked["credentialsNamespace"].as_str();
+    Some(Site {
+        hub: home.hub.clone(),
+        reason: reason_before(observed, &home.hub),
+        namespace: home.namespace.clone(),
+        name: fitted(Backend::HyperShift, &home.namespace, name)?,
+        credentials_namespace: own.unwrap_or(&settings.credentials_namespace).to_owned(),
+        kept: true,
+    })
+}
+
+/// Why a hub was chosen, as far as that is known.
+fn reason_before(observed: &Observed, hub: &str) -> String {
+    let before = observed.composite.status.hub.as_ref().filter(|h| h.name.as_deref() == Some(hub));
+    let reason = before.and_then(|h| h.reason.clone());
+    reason.unwrap_or_else(|| HubSelection::Pinned.as_str().to_owned())
 }
 
 /// The name of the composite, or as much of it as fits with what keeps it apart from others. None: nothing fits.
@@ -224,11 +277,9 @@ fn kept(observed: &Observed, settings: &Settings, excluded: &BTreeSet<String>) -
     let of_credentials =
         || credentials.and_then(|c| c.spec.for_provider.manifest["metadata"]["namespace"].as_str());
     let credentials_namespace = own.or_else(of_remote).or_else(of_credentials);
-    let before = status.hub.as_ref().filter(|h| h.name.as_deref() == Some(&hub));
-    let reason = before.and_then(|h| h.reason.clone());
     Some(Site {
+        reason: reason_before(observed, &hub),
         hub,
-        reason: reason.unwrap_or_else(|| HubSelection::Pinned.as_str().to_owned()),
         namespace,
         name,
         credentials_namespace: credentials_namespace.unwrap_or(&settings.credentials_namespace).to_owned(),

@@ -3,6 +3,7 @@
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use testplatform_apis::{
+    byoc::Beside,
     claim::VERSION_OR_IMAGE,
     duration::GoDuration,
     template::companions::{
@@ -11,7 +12,11 @@ use testplatform_apis::{
     },
 };
 
-use crate::{text::bounded, validate::Problem, wire};
+use crate::{
+    text::bounded,
+    validate::{Problem, brought},
+    wire,
+};
 
 /// What belongs to `template`, and to no other block.
 pub const COMPANIONS: [&str; 8] =
@@ -36,12 +41,14 @@ pub struct Words {
     pub hub: Option<HubChoice>,
     /// `timeouts`.
     pub timeouts: Timeouts,
+    /// `byoc`.
+    pub byoc: Option<Value>,
 }
 
 impl Words {
     /// Reads them. The rules are those of the schema, which a composite that an administrator made has passed too, and a file has
     /// not.
-    pub fn read(spec: &Value) -> Result<Self, Vec<Problem>> {
+    pub fn read(spec: &Value, tenant: Option<&str>) -> Result<Self, Vec<Problem>> {
         let mut problems = Vec::new();
         if !spec["template"].is_string() {
             problems.push(Problem { field: "spec.template".into(), sentence: "is not a text".into() });
@@ -55,7 +62,11 @@ impl Words {
             network: field(spec, "network", &mut problems).unwrap_or_default(),
             hub: field(spec, "hub", &mut problems),
             timeouts: field(spec, "timeouts", &mut problems).unwrap_or_default(),
+            byoc: Some(spec["byoc"].clone()).filter(|byoc| !byoc.is_null()),
         };
+        if let Some(byoc) = &words.byoc {
+            brought(byoc, Beside::Template, tenant, &mut problems);
+        }
         words.parameters.0.retain(|_, value| !value.is_null());
         for group in words.node_groups.iter_mut().flatten() {
             group.parameters.0.retain(|_, value| !value.is_null());

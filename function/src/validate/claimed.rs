@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use testplatform_apis::{
-    byoc,
+    byoc::{self, Beside, NAMESPACE_PREFIX},
     claim::{ClusterClaim, RESERVED_LABELS, TIMEOUT_RULE, VERSION_OR_POOL},
     condition::{Chosen, Request},
     duration::GoDuration,
@@ -25,8 +25,8 @@ use crate::{
 
 /// Why a place that was chosen before is taken.
 const PINNED: &str = Chosen::Pinned.as_str();
-/// The longest name of a namespace.
-const NAMESPACE_MAX: usize = 63;
+/// The longest name of such a namespace: that of one that is called by a uid, so that HyperShift's names fit behind it.
+const NAMESPACE_MAX: usize = NAMESPACE_PREFIX.len() + 36;
 
 /// What is asked of Hive.
 #[derive(Clone, Debug, PartialEq)]
@@ -91,23 +91,12 @@ impl Claimed {
         problems: &mut Vec<Problem>,
     ) -> Self {
         let before = problems.len();
-        let mut problem = |field: String, sentence: String| {
-            problems.push(Problem { field: bounded(&field, 256), sentence: bounded(&sentence, 256) });
-        };
-        for (path, sentence) in byoc::problems(block) {
-            let dot = if path.is_empty() { "" } else { "." };
-            problem(format!("spec.byoc{dot}{path}"), sentence);
-        }
-        if tenant.is_none() {
-            let sentence =
-                "needs a claim: a composite without one has no namespace with Secrets to bring along";
-            problem("spec.byoc".into(), sentence.into());
-        }
+        brought(block, Beside::ClusterClaim, tenant, problems);
         if let Some((cloud, _)) = byoc::cloud(block) {
             let asked = self.wanted.cloud.get_or_insert_with(|| cloud.to_owned());
             if asked != cloud {
                 let sentence = format!("is not {cloud}, of which spec.byoc.platform is");
-                problem("spec.clusterClaim.cloud".into(), sentence);
+                problems.push(Problem { field: "spec.clusterClaim.cloud".into(), sentence });
             }
         }
         self.brings = (problems.len() == before).then(|| block.clone());
@@ -142,14 +131,7 @@ impl Claimed {
                 "spec.clusterClaim cannot change once a cluster was asked for; the cluster stays as it was asked for",
             ));
         }
-        let known = brought.filter(|home| home.asked.is_object());
-        if known.is_some_and(|home| home.asked["byoc"] != observed.composite.spec["byoc"]) {
-            remarks.push(Remark::new(
-                Request::ChangeIgnored,
-                "spec.byoc cannot change once it was asked for; the cluster stays as it was asked for",
-            ));
-        }
-        remarks.extend(backend::brought::outdated(observed));
+        remarks.extend(backend::brought::remarks(observed));
         Self { wanted: asked.map(|a| a.wanted).unwrap_or_default(), place, resume, brings: None, home: None }
     }
 
@@ -227,17 +209,6 @@ impl Claimed {
             default_lifetime: None,
             max_lifetime: None,
         };
-        if !home.asked.is_object() {
-            // Another home would be a second one, and Secrets are in the first.
-            let words = format!(
-                "what was asked for in namespace {} on {} is not known any more; restore annotation {} of its Objects, or delete the claim",
-                home.namespace,
-                home.hub,
-                ours::BYOC
-            );
-            self.place = Some(own(last(), &home));
-            return Err(Remark::new(Request::SecretsNotCarried, words));
-        }
         let text = home.asked["entry"].as_str().unwrap_or_default();
         let (namespace, pool) = text.split_once('/').unwrap_or_default();
         let entry = match &observed.pools {
@@ -261,13 +232,32 @@ impl Claimed {
 }
 
 /// Called by the composite's uid, so that no other claim of any Konflux cluster has the same namespace. A composite in a file has none.
-fn new_home(place: &Place, brings: Value, name: &str, observed: &Observed) -> Home {
+pub(crate) fn own_namespace(name: &str, observed: &Observed) -> String {
     let uid = observed.composite.metadata.uid.as_ref().map(Uid::as_str).filter(|uid| !uid.is_empty());
     let of_file = || {
         // There is always room for a hash in it.
-        shortened(&format!("byoc-{}", name.replace('.', "-")), name, NAMESPACE_MAX).unwrap_or_default()
+        shortened(&format!("{NAMESPACE_PREFIX}{}", name.replace('.', "-")), name, NAMESPACE_MAX)
+            .unwrap_or_default()
     };
-    let namespace = uid.map_or_else(of_file, |uid| format!("byoc-{uid}"));
+    uid.map_or_else(of_file, |uid| format!("{NAMESPACE_PREFIX}{uid}"))
+}
+
+/// Everything that is wrong with what is brought along beside a block.
+pub(crate) fn brought(block: &Value, beside: Beside, tenant: Option<&str>, problems: &mut Vec<Problem>) {
+    let mut problem = |field: String, sentence: &str| {
+        problems.push(Problem { field: bounded(&field, 256), sentence: bounded(sentence, 256) });
+    };
+    for (path, sentence) in byoc::problems(block, beside) {
+        let dot = if path.is_empty() { "" } else { "." };
+        problem(format!("spec.byoc{dot}{path}"), &sentence);
+    }
+    if tenant.is_none() {
+        let sentence = "needs a claim: a composite without one has no namespace with Secrets to bring along";
+        problem("spec.byoc".into(), sentence);
+    }
+}
+
+fn new_home(place: &Place, brings: Value, name: &str, observed: &Observed) -> Home {
     let own = place.own.as_ref();
     let mut asked = json!({
         "entry": format!("{}/{}", place.namespace, place.pool),
@@ -275,7 +265,7 @@ fn new_home(place: &Place, brings: Value, name: &str, observed: &Observed) -> Ho
     });
     asked["carrier"] = json!(own.map(|own| &own.carrier));
     asked["byoc"] = brings;
-    Home { hub: place.hub.clone(), namespace, asked }
+    Home { hub: place.hub.clone(), namespace: own_namespace(name, observed), asked }
 }
 
 fn of_writer(writer: &Writer, observed: &Observed, settings: &Settings) -> Option<Place> {

@@ -259,6 +259,19 @@ fn entries_for_brought_credentials_and_pools_are_kept_apart() {
 }
 
 #[test]
+fn what_is_around_somebody_elses_claim_by_now_is_let_go_of() {
+    let mut world = ready();
+    world.remote.as_mut().unwrap()["metadata"]["uid"] = json!("somebody-elses");
+    world.settle();
+    is(&world, "ClusterReady", "False", "Failed");
+    is(&world, "ProwJobCompleted", "True", "RemoteReplaced");
+    for part in PARTS {
+        assert_eq!(world.objects[part].object["spec"]["managementPolicies"], json!(["Observe"]), "{part}");
+    }
+    assert!(PARTS.iter().all(|part| world.has(part)) && world.remote.is_some());
+}
+
+#[test]
 fn an_end_before_the_cluster_leaves_nothing() {
     for answered in [false, true] {
         let mut world = World::awaited();
@@ -359,9 +372,7 @@ fn everything_that_is_wrong_is_said_at_once() {
     let words = refused(|w| w.spec["clusterClaim"]["cloud"] = json!("gcp"));
     assert!(words.contains("spec.clusterClaim.cloud: is not aws, of which spec.byoc.platform is"), "{words}");
     let words = refused(|w| w.spec = json!({ "ciOperator": { "test": {} }, "byoc": byoc() }));
-    assert!(words.contains("spec.byoc: byoc is served beside clusterClaim alone"), "{words}");
-    let words = refused(|w| w.spec = json!({ "template": "small", "byoc": byoc() }));
-    assert!(words.contains("spec.byoc: byoc is served beside clusterClaim alone"), "{words}");
+    assert!(words.contains("spec.byoc: byoc is served beside clusterClaim and template"), "{words}");
     let words = refused(|w| w.claim = false);
     assert!(words.contains("spec.byoc: needs a claim"), "{words}");
 }

@@ -1,6 +1,7 @@
 //! Clusters of HyperShift's by template: a HostedCluster and its NodePools on a hub that is chosen once.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test that cannot go on says so")]
 
+mod brought;
 mod bundles;
 mod ends;
 mod hub;

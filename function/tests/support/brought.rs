@@ -3,10 +3,17 @@
 use serde_json::{Value, json};
 use testplatform_apis::names::ours;
 
-use super::world::{World, synced};
+use super::{
+    templates,
+    world::{World, synced},
+};
 
-/// Composition resource names, in the order in which they are made.
+/// Composition resource names beside a ClusterClaim, in the order in which they are made.
 pub const PARTS: [&str; 4] = ["byoc-namespace", "byoc-access", "byoc-request", "byoc-pool"];
+/// The same beside a template.
+pub const OF_TEMPLATE: [&str; 4] = ["byoc-namespace", "byoc-access", "byoc-provider", "byoc-request"];
+/// All of them.
+const EACH: [&str; 5] = ["byoc-namespace", "byoc-access", "byoc-provider", "byoc-request", "byoc-pool"];
 
 /// What the claim brings.
 pub fn byoc() -> Value {
@@ -28,6 +35,18 @@ pub fn offer(name: &str) -> Value {
     })
 }
 
+/// The catalogue of templates, of which that for HyperShift takes them.
+pub fn catalogue_that_takes() -> Vec<Value> {
+    let mut world = World { templates: templates::catalogue(), ..World::default() };
+    let account = |name: &str| json!({ "name": name, "namespace": "testplatform" });
+    let hosted = world.entry("hosted");
+    hosted["bringYourOwn"] =
+        json!({ "sshKey": true, "carrier": account("carrier"), "provider": account("provider") });
+    // It leads to where the claim's own goes.
+    hosted["parameters"].as_object_mut().unwrap().remove("sshKey");
+    world.templates
+}
+
 impl World {
     /// A claim that brings its own credentials.
     pub fn brought() -> Self {
@@ -44,6 +63,21 @@ impl World {
         world
     }
 
+    /// A claim for a cluster of HyperShift's that brings its own pull secret and SSH key.
+    pub fn brought_by_template() -> Self {
+        let mut world = Self::hosted();
+        world.spec["byoc"] =
+            json!({ "pullSecretRef": { "name": "my-pull" }, "sshKeySecretRef": { "name": "my-key" } });
+        world.templates = catalogue_that_takes();
+        world
+    }
+
+    /// Whether the namespace is let go of: it is not deleted any more.
+    pub fn lets_go(&self) -> bool {
+        let namespace = self.objects.get("byoc-namespace");
+        namespace.is_some_and(|part| part.object["spec"]["managementPolicies"] == json!(["Observe"]))
+    }
+
     /// Whether the hub has a part.
     pub fn has(&self, part: &str) -> bool {
         self.brought.contains_key(part)
@@ -51,7 +85,12 @@ impl World {
 
     /// The carrier answers: whether it has brought everything, and how each Secret stands. What was brought once, was.
     pub fn answers(&mut self, carried: bool, credentials: &str, pull: &str) {
-        let secrets = json!({ "credentialsSecretRef": credentials, "pullSecretRef": pull });
+        // Beside a template: the pull secret, and the SSH key.
+        let secrets = if self.spec["template"].is_null() {
+            json!({ "credentialsSecretRef": credentials, "pullSecretRef": pull })
+        } else {
+            json!({ "pullSecretRef": credentials, "sshKeySecretRef": pull })
+        };
         // Nobody lets the carrier in once the namespace is gone.
         let Some(request) = self.brought.get_mut("byoc-request") else { return };
         let note = &mut request["metadata"]["annotations"][ours::BYOC_REPORT];
@@ -61,7 +100,7 @@ impl World {
 
     /// One round of provider-kubernetes over all of them.
     pub(super) fn provide_brought(&mut self) {
-        for name in PARTS {
+        for name in EACH {
             let Some(mut part) = self.objects.remove(name) else { continue };
             let object = &mut part.object;
             let policies = object["spec"]["managementPolicies"].clone();
@@ -69,7 +108,10 @@ impl World {
                 self.reconcile_part(name, object);
                 true
             } else if !policies.to_string().contains(['*']) {
-                // May not delete: the Object goes, and what it carries stays.
+                // May not delete: the Object goes, and what it carries stays. With the namespace, all of it is nobody's here any more.
+                if name == "byoc-namespace" {
+                    self.brought.clear();
+                }
                 false
             } else if !self.reachable {
                 synced(
@@ -78,10 +120,21 @@ impl World {
                 );
                 true
             } else if name == "byoc-namespace" {
-                // The pool's Object depends on it.
-                let held = self.objects.contains_key("byoc-pool");
+                // The pool's Object depends on it, or the writer's.
+                let depends = |name: &str| {
+                    self.objects.get(name).is_some_and(|on| on.object["spec"]["references"].is_array())
+                };
+                let held = depends("byoc-pool") || depends("cluster");
                 if !held {
                     assert!(!self.has("byoc-pool"), "the Secrets went before the pool");
+                    let inside = |r: &Value| {
+                        r["metadata"]["namespace"]
+                            == part.object["spec"]["forProvider"]["manifest"]["metadata"]["name"]
+                    };
+                    assert!(
+                        !self.remote.as_ref().is_some_and(inside) || self.writer() == "claim",
+                        "the Secrets went before the cluster"
+                    );
                     self.brought.clear();
                 }
                 held

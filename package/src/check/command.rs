@@ -53,7 +53,7 @@ enum Subject {
     Hub {
         #[command(flatten)]
         access: Access,
-        /// What the hub is for [default: whatever it serves, but for byoc and space, which nothing tells of]. May be given several
+        /// What the hub is for [default: whatever it serves, but for byoc, byoc-template and space, which nothing tells of]. May be given several
         /// times.
         #[arg(long, value_name = "BACKEND", value_parser = Backend::parse)]
         backend: Vec<Backend>,

@@ -74,6 +74,7 @@ fn shipped_rights_are_what_is_needed_and_no_more() {
             Subject::EphemeralCluster => "konflux-identity-rbac.yaml".to_owned(),
             Subject::ClusterClaim => of_claims.to_owned(),
             Subject::Byoc => "byoc-rbac.yaml".to_owned(),
+            Subject::ByocTemplate => "byoc-hypershift-rbac.yaml".to_owned(),
             Subject::Space => "konflux-identity-spaces-rbac.yaml".to_owned(),
             Subject::Template(backend) => format!("konflux-identity-{backend}-rbac.yaml"),
         };
@@ -84,6 +85,18 @@ fn shipped_rights_are_what_is_needed_and_no_more() {
             let pools = Subject::ClusterClaim.namespace();
             rights
                 .extend(shipped(of_claims, account).into_iter().filter(|right| right.3.as_deref() != pools));
+        }
+        if subject == Subject::ByocTemplate {
+            // Such a hub has those of others too: all but Hive's, and but what is in the namespace of other clusters.
+            let clusters = Subject::Template(testplatform_apis::template::Backend::HyperShift).namespace();
+            let both = [
+                shipped("byoc-rbac.yaml", account),
+                shipped("konflux-identity-hypershift-rbac.yaml", account),
+            ];
+            let both = both.into_iter().flatten();
+            rights.extend(
+                both.filter(|right| right.1 != "hive.openshift.io" && right.3.as_deref() != clusters),
+            );
         }
         if let Subject::Template(_) = subject {
             // Once for each hub, whatever is made on it.
@@ -193,7 +206,10 @@ fn of_what_is_not_named_only_what_is_there_is_looked_at() {
     let report = report_of(&whole(&here));
     assert!(report.is_clean() && !report.to_string().contains("hypershift"), "{report}");
     // Every hub serves namespaces, and one with Hive need not take what tenants bring.
-    assert!(!report.0.iter().any(|line| ["space", "byoc"].contains(&line.subject.as_str())), "{report}");
+    assert!(
+        !report.0.iter().any(|line| ["space", "byoc", "byoc-template"].contains(&line.subject.as_str())),
+        "{report}"
+    );
     let nothing = report_of(&Seen::default());
     assert!(
         !nothing.is_clean() && nothing.to_string().contains("it serves none of ephemeralclusters"),

@@ -2,7 +2,8 @@
 //!
 //! On the hub Hive turns it into files which the clouds' libraries and the installer read, with more powers than a tenant has: lines `key = value`
 //! of an AWS configuration, where a line break begins a setting such as `credential_process` that runs a program; a Google credential that can
-//! name a program or an address to fetch from (`external_account`); a pull secret that can name a helper. So nothing goes as it was found:
+//! name a program or an address to fetch from (`external_account`); a pull secret that can name a helper. HyperShift puts keys of SSH on every
+//! node. So nothing goes as it was found:
 //! what is understood is written anew, and nothing else.
 //!
 //! **Invariant:** no sentence here repeats anything of what was found.
@@ -13,6 +14,18 @@ use serde_json::{Map, Value};
 
 /// The most bytes of a key of AWS. Today's have 20 and 40.
 const AWS_MOST: usize = 256;
+/// The most bytes of keys of SSH.
+const SSH_MOST: usize = 16 * 1024;
+/// The types of keys of SSH. Source: OpenSSH, sshd(8), on the file of authorized keys.
+const SSH_TYPES: [&str; 7] = [
+    "ssh-ed25519",
+    "ssh-rsa",
+    "ecdsa-sha2-nistp256",
+    "ecdsa-sha2-nistp384",
+    "ecdsa-sha2-nistp521",
+    "sk-ecdsa-sha2-nistp256@openssh.com",
+    "sk-ssh-ed25519@openssh.com",
+];
 /// The only place where a Google credential may be shown.
 const TOKEN_URI: &str = "https://oauth2.googleapis.com/token";
 
@@ -41,6 +54,7 @@ fn judge(key: &str, value: &[u8]) -> Result<Vec<u8>, &'static str> {
         "osServiceAccount.json" => google(&object(value)?)?,
         "osServicePrincipal.json" => azure(&object(value)?)?,
         ".dockerconfigjson" => pull_secret(&object(value)?)?,
+        "id_rsa.pub" => return ssh_keys(value),
         _ => return Err("is none that is carried"),
     };
     serde_json::to_vec(&made).map_err(|_| "cannot be written")
@@ -54,6 +68,27 @@ fn aws(value: &[u8]) -> Result<Vec<u8>, &'static str> {
         return Err("must be of letters, digits, / + and = alone, at most 256");
     }
     Ok(trimmed.to_vec())
+}
+
+/// Public keys, one in a line: the type and the key, without the comment behind them and without options before.
+fn ssh_keys(value: &[u8]) -> Result<Vec<u8>, &'static str> {
+    const WRONG: &str =
+        "must be public keys of SSH, such as ssh-ed25519 and what follows, one in a line, at most 16 KiB";
+    let text = std::str::from_utf8(value).ok().filter(|text| text.len() <= SSH_MOST).ok_or(WRONG)?;
+    let mut keys = String::new();
+    for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        let mut words = line.split_ascii_whitespace();
+        let (Some(kind), Some(key)) = (words.next(), words.next()) else { return Err(WRONG) };
+        let legal = |byte: &u8| byte.is_ascii_alphanumeric() || b"/+=".contains(byte);
+        // Base64 of a length of four bytes, of which the first three are 0.
+        if !SSH_TYPES.contains(&kind) || !key.starts_with("AAAA") || !key.bytes().all(|byte| legal(&byte)) {
+            return Err(WRONG);
+        }
+        for part in [kind, " ", key, "\n"] {
+            keys.push_str(part);
+        }
+    }
+    if keys.is_empty() { Err(WRONG) } else { Ok(keys.into_bytes()) }
 }
 
 fn object(value: &[u8]) -> Result<Map<String, Value>, &'static str> {

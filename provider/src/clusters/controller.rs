@@ -1,6 +1,6 @@
 //! A loop for each kind: what happened, which clusters that concerns, and a look at each.
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use futures_util::{StreamExt as _, future::join_all};
 use jiff::Timestamp;
@@ -26,7 +26,7 @@ use super::{
 };
 use crate::{
     claims::caches::SecretMeta,
-    config::Clusters,
+    config::{Clusters, ClustersOf},
     controller::{
         drive::{drive, said, work_until},
         queue::{Queue, requests},
@@ -63,7 +63,7 @@ pub struct Options {
 pub struct Controller {
     pub(super) kind: &'static dyn Kind,
     pub(super) resource: ApiResource,
-    pub(super) namespaces: BTreeSet<String>,
+    pub(super) of: ClustersOf,
     pub(super) vault: Vault,
     pub(super) caches: Arc<Caches>,
     pub(super) observer: Observer,
@@ -86,9 +86,11 @@ struct Inlets {
 /// Runs until `stop`; what has begun is finished. What a hub does not serve is waited for.
 pub async fn run(options: Options, metrics: Metrics, stop: impl Future<Output = ()>) {
     let (stopping, stopped) = watch::channel(());
-    let loops = options.config.backends.iter().map(|(backend, of)| {
-        Box::pin(serve(*backend, &of.namespaces, &options, metrics.clone(), stopped.clone()))
-    });
+    let loops = options
+        .config
+        .backends
+        .iter()
+        .map(|(backend, of)| Box::pin(serve(*backend, of, &options, metrics.clone(), stopped.clone())));
     let mut loops = std::pin::pin!(join_all(loops));
     tokio::select! {
         _ = &mut loops => {}
@@ -102,7 +104,7 @@ pub async fn run(options: Options, metrics: Metrics, stop: impl Future<Output = 
 /// The loop of one kind.
 async fn serve(
     backend: Backend,
-    namespaces: &BTreeSet<String>,
+    of: &ClustersOf,
     options: &Options,
     metrics: Metrics,
     stopped: watch::Receiver<()>,
@@ -112,7 +114,7 @@ async fn serve(
         () = said(stopped.clone()) => return,
         resource = until_served(backend, options) => resource,
     };
-    let (controller, inlets) = Controller::new(kind, resource, namespaces, options, metrics);
+    let (controller, inlets) = Controller::new(kind, resource, of, options, metrics);
     let controller = Arc::new(controller);
     controller.metrics.attach_clusters(&controller);
     Box::pin(controller.run(inlets, said(stopped))).await;
@@ -165,7 +167,7 @@ impl Controller {
     fn new(
         kind: &'static dyn Kind,
         resource: ApiResource,
-        namespaces: &BTreeSet<String>,
+        of: &ClustersOf,
         options: &Options,
         metrics: Metrics,
     ) -> (Self, Inlets) {
@@ -189,11 +191,11 @@ impl Controller {
             Executor { backend, resource: resource.clone(), vault: vault.clone(), instance, patience, now };
         let health = [backend.cluster_kind().plural, words(backend)[0]].map(Health::new);
         let inlets = Inlets { clusters, orphans: orphan_requests, writers };
-        let namespaces = namespaces.clone();
+        let of = of.clone();
         let controller = Self {
             kind,
             resource,
-            namespaces,
+            of,
             vault,
             caches,
             observer,

@@ -30,7 +30,7 @@ impl Controller {
         let all: Api<Cluster> = Api::all_with(self.vault.client(), &self.resource);
         watch::keep(all, Config::default(), &self.health[0], |event| {
             if let Event::Apply(object) | Event::InitApply(object) | Event::Delete(object) = &event
-                && !self.namespaces.contains(object.namespace())
+                && !self.of.serves(object.namespace())
             {
                 return;
             }

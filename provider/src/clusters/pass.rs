@@ -75,7 +75,7 @@ impl Controller {
             return Ok(Requeue::OnChange);
         };
         // Whose cluster is in a namespace that this provider does not serve is not for it to judge.
-        if !self.namespaces.contains(owner.namespace) {
+        if !self.of.serves(owner.namespace) {
             return Ok(Requeue::OnChange);
         }
         if let Some(known) = self.cached(&format!("{}/{cluster}", owner.namespace))

@@ -161,6 +161,10 @@ impl Found {
             for (index, namespace) in of.namespaces.iter().enumerate() {
                 self.namespace(&format!("{path}[{index}]"), namespace);
             }
+            if of.brings() && *backend != testplatform_apis::template::Backend::HyperShift {
+                let path = format!("clusters.backends.{backend}.byoc");
+                self.add(&path, "is for hypershift: no other backend takes credentials of claims");
+            }
             // Whoever reads published credentials would read everything else of the clusters.
             if of.namespaces.contains(&section.credentials_namespace) {
                 self.add(

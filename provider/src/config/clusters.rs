@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use testplatform_apis::{duration::GoDuration, template::Backend};
+use testplatform_apis::{byoc::NAMESPACE_PREFIX, duration::GoDuration, template::Backend};
 
 use super::Switch;
 
@@ -59,6 +59,22 @@ pub struct ClustersOf {
     /// The namespaces in which the function makes their objects. Secrets are read nowhere else, but for OSAC, which has a namespace for
     /// each cluster and opens it to an account of its choice: that has to be the provider's.
     pub namespaces: BTreeSet<String>,
+    /// Whether those are served too that bring their own credentials, each in a namespace of its claim. Only with hypershift. There, Secrets can
+    /// be read where the function lets us in.
+    #[serde(default)]
+    pub byoc: Switch,
+}
+
+impl ClustersOf {
+    /// Whether clusters in a namespace are served.
+    pub fn serves(&self, namespace: &str) -> bool {
+        self.namespaces.contains(namespace) || (self.brings() && namespace.starts_with(NAMESPACE_PREFIX))
+    }
+
+    /// Whether those in namespaces of claims are.
+    pub fn brings(&self) -> bool {
+        self.byoc == Switch::On
+    }
 }
 
 impl Clusters {

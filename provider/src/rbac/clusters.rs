@@ -22,6 +22,7 @@ pub const CLUSTER_GRANTS: &[Grant] = &[
     events(Backend::Caas),
     events(Backend::Osac),
     HOSTED,
+    BROUGHT,
     BUNDLES,
     CLOUD_ORDERS,
     CLOUD_SECRETS,
@@ -130,6 +131,20 @@ const CLOUD_ISSUERS: Grant = Grant {
     verbs: &["list"],
     proxy: true,
     why: "By whom they are made. Only those with a label are asked for.",
+};
+
+/// What is left of a namespace that went with its claim can be asked about only by who may ask anywhere.
+const BROUGHT: Grant = {
+    let kind = Backend::HyperShift.cluster_kind();
+    Grant {
+        place: Place::ClustersBrought,
+        group: kind.group,
+        resource: kind.plural,
+        names: &[],
+        verbs: &["get"],
+        proxy: true,
+        why: "Whether a cluster is gone whose claim had a namespace of its own, which goes with it, and every right there.",
+    }
 };
 
 /// OSAC has a namespace for each cluster, and opens its Secrets to an account of its choice.

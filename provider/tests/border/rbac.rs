@@ -219,6 +219,35 @@ fn clusters_take_little() {
     assert!(!rbac::hub(&Config::default(), &ServiceAccount::default()).contains("hostedclusters"));
 }
 
+/// In the namespaces of claims it may do what it may in those of clusters, once somebody binds it there; elsewhere it asks whether a cluster is
+/// there, and nothing more.
+#[test]
+fn clusters_of_claims_with_their_own_credentials_take_little_more() {
+    let of = |more: &str| {
+        let text = format!("clusters: {{ backends: {{ hypershift: {{ namespaces: [clusters]{more} }} }} }}");
+        let made = rbac::hub(&Config::parse("test", &text).unwrap(), &ServiceAccount::default());
+        serde_saphyr::from_multiple::<serde_json::Value>(&made).unwrap()
+    };
+    let without = of("");
+    let more: Vec<serde_json::Value> =
+        of(", byoc: 'on'").into_iter().filter(|object| !without.contains(object)).collect();
+    let found: Vec<(&str, &str)> = more
+        .iter()
+        .map(|object| (object["kind"].as_str().unwrap(), object["metadata"]["name"].as_str().unwrap()))
+        .collect();
+    let asks = "provider-testplatform-clusters-byoc";
+    assert_eq!(
+        found,
+        [("ClusterRole", asks), ("ClusterRoleBinding", asks), ("ClusterRole", "testplatform-byoc-publisher")],
+        "nobody is bound to the last one"
+    );
+    assert_eq!(more[0]["rules"].to_string().matches("get").count(), 1);
+    assert!(!more[0]["rules"].to_string().contains("secrets"));
+    let inside =
+        without.iter().find(|o| o["kind"] == "Role" && o["metadata"]["namespace"] == "clusters").unwrap();
+    assert_eq!(more[2]["rules"], inside["rules"]);
+}
+
 /// Of ConfigMaps, which have orders, annotations and a finalizer are patched, in the namespaces of clusters alone; Secrets as without.
 #[test]
 fn bundles_take_little() {

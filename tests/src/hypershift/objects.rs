@@ -3,7 +3,6 @@
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde_json::{Value, json};
 
-use super::CLUSTERS;
 use crate::{
     hive::objects::{kubeconfig, seconds, token},
     player::Said,
@@ -15,22 +14,22 @@ pub const PASSWORD: &str = "h0sted-p4ssw0rd";
 /// What is the matter with a control plane that is out of order.
 pub const UNAVAILABLE: &str = "etcd deployment has 1 unavailable replica";
 
-fn secret(name: &str, data: &Value) -> Value {
-    json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": name, "namespace": CLUSTERS }, "data": data })
+fn secret(namespace: &str, name: &str, data: &Value) -> Value {
+    json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": name, "namespace": namespace }, "data": data })
 }
 
 /// The Secret with a cluster's kubeconfig.
-pub(super) fn kubeconfig_secret(cluster: &str, kubeconfig: &str) -> Value {
+pub(super) fn kubeconfig_secret(namespace: &str, cluster: &str, kubeconfig: &str) -> Value {
     let data = json!({ "kubeconfig": BASE64_STANDARD.encode(kubeconfig) });
-    secret(&format!("{cluster}-admin-kubeconfig"), &data)
+    secret(namespace, &format!("{cluster}-admin-kubeconfig"), &data)
 }
 
 /// The Secrets of a cluster, which are there before it is.
-pub(super) fn secrets(cluster: &str) -> [Value; 2] {
+pub(super) fn secrets(namespace: &str, cluster: &str) -> [Value; 2] {
     let password = json!({ "password": BASE64_STANDARD.encode(PASSWORD) });
     [
-        kubeconfig_secret(cluster, &kubeconfig(cluster, &token(cluster))),
-        secret(&format!("{cluster}-kubeadmin-password"), &password),
+        kubeconfig_secret(namespace, cluster, &kubeconfig(cluster, &token(cluster))),
+        secret(namespace, &format!("{cluster}-kubeadmin-password"), &password),
     ]
 }
 

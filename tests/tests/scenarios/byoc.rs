@@ -12,7 +12,8 @@ use testplatform_tests::{
     control_plane::connect,
     hive::claimed::kubeconfig,
     hub,
-    kinds::{CLUSTER_CLAIM, CLUSTER_POOL, NAMESPACE, OBJECT, SECRET},
+    hypershift::{self, node_pools},
+    kinds::{CLUSTER_CLAIM, CLUSTER_POOL, HOSTED_CLUSTER, NAMESPACE, OBJECT, SECRET},
     manifests,
     tenant::{Tenant, decoded},
 };
@@ -182,6 +183,119 @@ async fn out_of_reach(brought: &Brought<'_>) -> anyhow::Result<()> {
         ensure!(format!("{words:#}").contains("forbidden"), "{account}: {words:#}");
     }
     Ok(())
+}
+
+/// What of a pull secret must be in no place but Secrets.
+const AUTH: &str = "dGVuYW50OmJyb3VnaHQ=";
+/// A key that may log in to the nodes.
+const PUBLIC: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIbrought";
+
+/// A template that takes what claims bring along.
+async fn offer(tenant: &Tenant<'_>) -> anyhow::Result<String> {
+    let mut template = hypershift::template()?;
+    let name = format!("own-{}", tenant.namespace);
+    template["metadata"]["name"] = name.as_str().into();
+    let account = |name: &str| json!({ "name": name, "namespace": carrier::ON_HUB });
+    template["data"]["bringYourOwn"] = json!({
+        "sshKey": true, "carrier": account(carrier::NAME), "provider": account("provider-testplatform"),
+    });
+    tenant.konflux().apply(&template).await?;
+    Ok(name)
+}
+
+async fn bring(tenant: &Tenant<'_>, name: &str, key: &str, value: &str) -> anyhow::Result<()> {
+    let metadata = json!({ "name": name, "namespace": tenant.namespace });
+    let secret = json!({
+        "apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": { key: BASE64_STANDARD.encode(value) },
+    });
+    tenant.konflux().apply(&secret).await.map(|_| ())
+}
+
+/// The carrier may get both Secrets, which are called as in our example.
+async fn let_in(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    for mut manifest in manifests::package("install/examples/byoc-role.yaml")? {
+        manifest["metadata"]["namespace"] = tenant.namespace.as_str().into();
+        if manifest["kind"] == "Role" {
+            manifest["rules"][0]["resourceNames"] = json!(["my-pull-secret", "my-ssh-key"]);
+        }
+        tenant.konflux().apply(&manifest).await?;
+    }
+    Ok(())
+}
+
+/// By a template: refused in words until the tenant lets the carrier in; then a HostedCluster in the claim's own namespace with the tenant's pull
+/// secret and SSH key, its kubeconfig published from there, and all of it gone after its end.
+pub async fn byoc_template_happy_path(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    let hub = tenant.engine.hub.cluster();
+    let played = tenant.hypershift().await?;
+    tenant.engine.carry().await?;
+    let template = offer(tenant).await?;
+    tenant
+        .ask(&json!({ "template": template, "byoc": {
+            "pullSecretRef": { "name": "my-pull-secret" }, "sshKeySecretRef": { "name": "my-ssh-key" },
+        } }))
+        .await?;
+    let is = |status: &'static str, reason: &'static str| {
+        move |claim: &Value| has(claim, "RequestAccepted", status, reason)
+    };
+    let refused = tenant.until(HEARD, "SecretForbidden", is("False", "SecretForbidden")).await?;
+    let namespace = refused["status"]["backend"]["namespace"].as_str().unwrap_or_default().to_owned();
+    ensure!(namespace.starts_with("byoc-"), "{namespace} is not its own");
+    let home = at_root(NAMESPACE, &namespace);
+    let_in(tenant).await?;
+    tenant.until(HEARD, "SecretNotFound", is("False", "SecretNotFound")).await?;
+    let clusters = async || {
+        let all = hub.list(HOSTED_CLUSTER).await?.into_iter();
+        anyhow::Ok(all.filter(|c| c["metadata"]["namespace"] == namespace.as_str()).collect::<Vec<_>>())
+    };
+    ensure!(clusters().await?.is_empty(), "a cluster before its Secrets");
+    let auths = json!({ "auths": { "quay.io": { "auth": AUTH } }, "credsStore": "x" }).to_string();
+    bring(tenant, "my-pull-secret", ".dockerconfigjson", &auths).await?;
+    bring(tenant, "my-ssh-key", "id_rsa.pub", &format!("{PUBLIC} me@example\n")).await?;
+    tenant.until(HEARD * 2, "Ready", |claim| claim["status"]["phase"] == "Ready").await?;
+    tenant.until(HEARD, "Accepted", is("True", "Accepted")).await?;
+
+    let cluster = clusters().await?.pop().context("there is no HostedCluster")?;
+    let name = cluster["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+    ensure!(format!("{namespace}-{name}").len() <= 63, "{name} has no room for its control plane");
+    let spec = &cluster["spec"];
+    ensure!(
+        spec["pullSecret"]["name"] == "byoc-pull-secret" && spec["sshKey"]["name"] == "byoc-ssh-key",
+        "{spec}"
+    );
+    let carried = async |name: &str| {
+        let found = hub.get(&at(SECRET, &namespace, name)).await?;
+        anyhow::Ok(decoded(&found.with_context(|| format!("no Secret {name}"))?))
+    };
+    ensure!(
+        !carried("byoc-pull-secret").await?[".dockerconfigjson"].contains("credsStore"),
+        "it goes as it is"
+    );
+    ensure!(carried("byoc-ssh-key").await?["id_rsa.pub"] == format!("{PUBLIC}\n"), "it goes as it is");
+    tenant.until_secret(SOON, &kubeconfig(&name)).await?;
+    for object in tenant.konflux().list(OBJECT).await? {
+        let shown = tells(&object, AUTH) || tells(&object, PUBLIC);
+        ensure!(!shown, "what was brought is in Object {}", object["metadata"]["name"]);
+    }
+
+    played.hold(&name);
+    tenant.change(&json!({ "tearDownCluster": true })).await?;
+    let asked = at(HOSTED_CLUSTER, &namespace, &name);
+    let going = |cluster: &Value| cluster["metadata"]["deletionTimestamp"].is_string();
+    hub.until_is(&asked, GONE, "going", going).await?;
+    tokio::time::sleep(HELD).await;
+    ensure!(node_pools(hub, &name).await?.is_empty(), "nodes are left");
+    carried("byoc-pull-secret").await?;
+    let there = hub.get(&home).await?.context("the namespace went before the cluster")?;
+    ensure!(there["metadata"]["deletionTimestamp"].is_null(), "the namespace goes before the cluster");
+    played.let_go(&name);
+    tenant.until(GONE, "Deprovisioned", |claim| claim["status"]["phase"] == "Deprovisioned").await?;
+    for gone in [asked, at(SECRET, &namespace, "byoc-pull-secret"), at(SECRET, &namespace, "byoc-ssh-key")] {
+        hub.until_gone(&gone, GONE).await?;
+    }
+    // With nothing in it, it goes with the claim.
+    tenant.konflux().delete(&tenant.claim()).await?;
+    hub.until_gone(&home, GONE).await
 }
 
 /// With the claim everything goes, in the same order, although nobody asks the function any more.

@@ -255,6 +255,7 @@ const SCENARIOS: &[Scenario] = &[
     pooled(scenario!(hive_queue::hive_torn_down_in_the_queue)),
     pooled(scenario!(byoc::byoc_happy_path)),
     pooled(scenario!(byoc::byoc_claim_deleted_in_order)),
+    hosted(scenario!(byoc::byoc_template_happy_path)),
     pooled(scenario!(hive::hive_hibernated_and_resumed)),
     pooled(scenario!(hive::hive_kubeconfig_rotated)),
     pooled(scenario!(hive_rights::hive_secrets_out_of_reach)),

@@ -65,6 +65,9 @@ pub(super) fn entry(name: &str, document: Document, flaws: &mut Vec<Flaw>) -> Op
     if document.observes.is_some() && backend != Backend::Caas {
         flaws.add("observes", format!("is for caas: {backend} tells by itself how a cluster does"));
     }
+    if document.bring_your_own.is_some() {
+        brings(&document, backend, &mut flaws);
+    }
     let mut releases = Vec::new();
     let made = match backend {
         Backend::HyperShift => kit(&document, &mut releases, &mut flaws).map(Made::HyperShift),
@@ -73,6 +76,28 @@ pub(super) fn entry(name: &str, document: Document, flaws: &mut Vec<Flaw>) -> Op
         Backend::Osac => kit(&document, &mut releases, &mut flaws).map(Made::Osac),
     };
     Some(Entry { name: name.to_owned(), made: made?, document, releases })
+}
+
+/// Whether claims can bring their own credentials to clusters of a backend at all, and to this entry's.
+fn brings(document: &Document, backend: Backend, flaws: &mut Flaws<'_>) {
+    let why = match backend {
+        Backend::HyperShift => None,
+        Backend::ClusterApi => {
+            Some("which Secrets its clusters are made with is a matter of their ClusterClass")
+        }
+        Backend::Caas => Some("its charts get nothing but values"),
+        Backend::Osac => Some("it takes them as plain text in its orders alone"),
+    };
+    if let Some(why) = why {
+        flaws.add(
+            "bringYourOwn",
+            format!("is for hypershift: {backend} takes no Secrets of claims, since {why}"),
+        );
+    }
+    if !document.post_install.is_empty() || !document.pre_delete.is_empty() {
+        let words = "cannot stand beside postInstall and preDelete: nobody applies bundles in the namespaces of claims";
+        flaws.add("bringYourOwn", words);
+    }
 }
 
 fn spans(document: &Document, flaws: &mut Flaws<'_>) {
@@ -126,6 +151,7 @@ fn kit<K: Kind>(document: &Document, releases: &mut Vec<Release>, flaws: &mut Fl
     let none = BTreeSet::new();
     let node_target = |words: &str| base.node_target(words);
     let of_nodes = self::parameters("nodeParameters", &document.node_parameters, &none, flaws, node_target);
+    let overlay = document.overlay.clone().unwrap_or_default();
     let targets: Vec<&K::Target> =
         parameters.values().chain(of_nodes.values()).filter_map(|p| p.target.as_ref()).collect();
     for (member, sentence) in
@@ -133,10 +159,14 @@ fn kit<K: Kind>(document: &Document, releases: &mut Vec<Release>, flaws: &mut Fl
     {
         flaws.add(&format!("overlay{member}"), sentence);
     }
+    if document.bring_your_own.is_some() {
+        for (member, sentence) in base.brought_flaws(&overlay, &targets) {
+            flaws.add(&member, sentence);
+        }
+    }
     limits(document, K::BACKEND, &base.networks(), flaws);
     let known = |class: &str| classes.contains_key(class);
     default_groups(document, K::BACKEND, &known, flaws);
-    let overlay = document.overlay.clone().unwrap_or_default();
     Some(Kit { base, classes, parameters, node_parameters: of_nodes, overlay })
 }
 

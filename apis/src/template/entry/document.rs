@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::BundleDocument;
+use crate::catalogue::Subject;
 use crate::duration::GoDuration;
 use crate::names::ObjectName;
 use crate::template::Backend;
@@ -101,12 +102,30 @@ pub struct Document {
     #[schemars(with = "Option<Overlay>")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overlay: Option<Map<String, Value>>,
+    /// Whether claims may bring their own credentials (`byoc`), and who carries them. If not set, such claims are refused. Claims without `byoc`
+    /// get clusters as ever. Only with hypershift.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bring_your_own: Option<BringYourOwn>,
     /// What is set up inside a cluster once it is there, one bundle after the other. Claims are ready once all of it is.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub post_install: Vec<BundleDocument>,
     /// What is applied inside a cluster before it is torn down, one bundle after the other.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pre_delete: Vec<BundleDocument>,
+}
+
+/// What claims with `byoc` bring along. Each such cluster is in a namespace of its own on the hub, where nothing else is that the entry names.
+#[derive(JsonSchema, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct BringYourOwn {
+    /// Whether they may bring an SSH key too. A pull secret they must. If not set, false.
+    #[serde(default)]
+    pub ssh_key: bool,
+    /// The ServiceAccount on the hub that carries the Secrets. It is let into the claim's namespace, and nowhere else.
+    pub carrier: Subject,
+    /// The hub-side provider's ServiceAccount, which publishes the cluster's credentials. It is let into the claim's namespace, and may read every
+    /// Secret there.
+    pub provider: Subject,
 }
 
 /// `overlay` of whichever backend; only for the schema.

@@ -264,6 +264,32 @@ impl Kind for HyperShift {
         overlay::flaws(overlay, &documents)
     }
 
+    fn brought_flaws(&self, overlay: &Map<String, Value>, targets: &[&Place]) -> Vec<(String, String)> {
+        let mut found = Vec::new();
+        for (member, document) in [
+            ("backendRef.hostedCluster", &self.hosted_cluster),
+            ("backendRef.nodePool", &self.node_pool),
+            ("overlay", overlay),
+        ] {
+            references(member, &Value::Object(document.clone()), &mut found);
+        }
+        // The pull secret the claim must bring, and the key it may.
+        let brought = |(path, _): &(String, String)| {
+            !["backendRef.hostedCluster.pullSecret", "backendRef.hostedCluster.sshKey"]
+                .contains(&path.as_str())
+        };
+        found.retain(brought);
+        let names = |place: &&&Place| {
+            place.path.last().is_some_and(|last| last == "name")
+                || place.path.first().is_some_and(|p| p == "sshKey")
+        };
+        for place in targets.iter().filter(names) {
+            let words = format!("cannot stand beside a parameter for {}: {BESIDE}", place.path.join("."));
+            found.push(("bringYourOwn".into(), words));
+        }
+        found
+    }
+
     fn target(&self, words: &str) -> Result<Place, String> {
         place(words, &[Document::HostedCluster, Document::NodePool])
     }
@@ -283,6 +309,26 @@ impl Kind for HyperShift {
 
     fn needs_image(&self) -> bool {
         true
+    }
+}
+
+/// Why nothing is named beside a HostedCluster that is in a namespace of its own.
+const BESIDE: &str = "with bringYourOwn clusters are in namespaces of their own, where it is not";
+
+/// What names an object beside its own: HyperShift's references have a name, and at most a key with it.
+fn references(at: &str, value: &Value, found: &mut Vec<(String, String)>) {
+    match value {
+        Value::Object(members) => {
+            let named = members.get("name").and_then(Value::as_str).is_some_and(|name| !name.contains('/'));
+            if named && members.keys().all(|key| key == "name" || key == "key") {
+                found.push((at.to_owned(), format!("names an object beside the cluster's: {BESIDE}")));
+            }
+            members.iter().for_each(|(key, member)| references(&format!("{at}.{key}"), member, found));
+        }
+        Value::Array(items) => {
+            items.iter().enumerate().for_each(|(i, item)| references(&format!("{at}[{i}]"), item, found));
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 

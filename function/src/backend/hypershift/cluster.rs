@@ -6,7 +6,10 @@
 use std::borrow::Cow;
 
 use serde_json::{Map, Value, json};
-use testplatform_apis::template::kind::{Document, Platform, merge};
+use testplatform_apis::{
+    byoc,
+    template::kind::{Document, Platform, merge},
+};
 
 use super::{Wanted, document, facts, rollout};
 use crate::{
@@ -15,6 +18,7 @@ use crate::{
         members::{default, set as set_member},
     },
     observed::Observed,
+    templates::Brings,
 };
 
 /// Its spec.
@@ -71,5 +75,14 @@ fn asked(wanted: Wanted<'_>) -> Map<String, Value> {
     }
     merge(&mut spec, order.overlay.get("hostedCluster"));
     set(&mut spec, wanted, rollout::image(wanted));
+    if let Some(Brings { byoc, .. }) = &whole.brings {
+        // What the entry names is in a namespace of the entry's.
+        for (member, field) in [("pullSecret", byoc::PULL_SECRET), ("sshKey", byoc::SSH_KEY)] {
+            match byoc::on_the_hub(byoc, field) {
+                Some(name) => spec.insert(member.into(), json!({ "name": name })),
+                None => spec.remove(member),
+            };
+        }
+    }
     spec
 }

@@ -64,6 +64,11 @@ impl World {
                     Some(&format!("create failed: cannot create object: cannot create object: {words}")),
                 );
             }
+            let own = manifest["metadata"]["namespace"].as_str().is_some_and(|n| n.starts_with("byoc-"));
+            if own && object["spec"]["references"].is_array() && self.made == 0 {
+                let request = self.brought.get("byoc-request").map(Value::to_string).unwrap_or_default();
+                assert!(request.contains("\\\"carried\\\":true"), "a cluster without its Secrets: {request}");
+            }
             self.remote = Some(manifest);
             self.name();
             object["metadata"]["annotations"]["crossplane.io/external-create-succeeded"] = json!(self.now);

@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, fmt};
 
 use testplatform_apis::{
+    byoc::{CARRIER_ROLE, PUBLISHER_ROLE},
     hub::{CONFIG_MAP, Kind},
     template::Backend,
 };
@@ -18,6 +19,8 @@ pub enum Subject {
     ClusterClaim,
     /// Claims with `clusterClaim` that bring their own credentials.
     Byoc,
+    /// Claims with `template` that bring their own credentials.
+    ByocTemplate,
     /// `Namespace` claims.
     Space,
     /// Claims with `template`.
@@ -37,10 +40,11 @@ const CLUSTER_POOL: Kind =
 
 impl Subject {
     /// All of them.
-    pub const EVERY: [Self; 8] = [
+    pub const EVERY: [Self; 9] = [
         Self::EphemeralCluster,
         Self::ClusterClaim,
         Self::Byoc,
+        Self::ByocTemplate,
         Self::Space,
         Self::Template(Backend::HyperShift),
         Self::Template(Backend::ClusterApi),
@@ -59,6 +63,7 @@ impl Subject {
             Self::EphemeralCluster => "ephemeral-cluster",
             Self::ClusterClaim => "cluster-claim",
             Self::Byoc => "byoc",
+            Self::ByocTemplate => "byoc-template",
             Self::Space => "space",
             Self::Template(backend) => backend.as_str(),
         }
@@ -77,7 +82,7 @@ impl Subject {
     /// Whether what a hub serves does not tell that it is meant to be for this.
     pub const fn must_be_named(self) -> bool {
         match self {
-            Self::Byoc | Self::Space => true,
+            Self::Byoc | Self::ByocTemplate | Self::Space => true,
             Self::EphemeralCluster | Self::ClusterClaim | Self::Template(_) => false,
         }
     }
@@ -88,6 +93,7 @@ impl Subject {
             Self::EphemeralCluster => "`ciOperator`",
             Self::ClusterClaim => "`clusterClaim`",
             Self::Byoc => "`clusterClaim` and `byoc`",
+            Self::ByocTemplate => "`template` and `byoc`",
             Self::Space => "kind `Namespace`",
             Self::Template(_) => "`template`",
         }
@@ -100,6 +106,7 @@ impl Subject {
             Self::ClusterClaim => vec![CLUSTER_CLAIM],
             Self::Byoc => vec![CLUSTER_CLAIM, CLUSTER_POOL],
             Self::Space => vec![],
+            Self::ByocTemplate => Backend::HyperShift.kinds(),
             Self::Template(backend) => backend.kinds(),
         }
     }
@@ -107,7 +114,9 @@ impl Subject {
     /// The kinds that are only watched beside those.
     pub fn watched_kinds(self) -> Vec<Kind> {
         match self {
-            Self::EphemeralCluster | Self::ClusterClaim | Self::Byoc | Self::Space => vec![],
+            Self::EphemeralCluster | Self::ClusterClaim | Self::Byoc | Self::ByocTemplate | Self::Space => {
+                vec![]
+            }
             Self::Template(backend) => backend.watched_kinds(),
         }
     }
@@ -117,7 +126,7 @@ impl Subject {
         match self {
             Self::EphemeralCluster => Some("ephemeral-cluster"),
             Self::ClusterClaim => Some("cluster-pools"),
-            Self::Byoc | Self::Space => None,
+            Self::Byoc | Self::ByocTemplate | Self::Space => None,
             Self::Template(Backend::HyperShift | Backend::ClusterApi | Backend::Caas) => Some("clusters"),
             Self::Template(Backend::Osac) => Some("osac-orders"),
         }
@@ -128,7 +137,9 @@ impl Subject {
         match self {
             Self::EphemeralCluster => "ephemeral-cluster",
             Self::Space => "testplatform-spaces",
-            Self::ClusterClaim | Self::Byoc | Self::Template(_) => "testplatform-credentials",
+            Self::ClusterClaim | Self::Byoc | Self::ByocTemplate | Self::Template(_) => {
+                "testplatform-credentials"
+            }
         }
     }
 }
@@ -242,7 +253,8 @@ impl Plan {
     /// The rights that are needed.
     pub fn needs(&self, subject: Subject) -> Vec<Need> {
         let mut needs = match subject {
-            Subject::Byoc => inside::byoc(),
+            Subject::Byoc => inside::byoc(&[CARRIER_ROLE]),
+            Subject::ByocTemplate => inside::byoc(&[CARRIER_ROLE, PUBLISHER_ROLE]),
             Subject::Space => inside::spaces(),
             Subject::EphemeralCluster | Subject::ClusterClaim | Subject::Template(_) => vec![],
         };

@@ -289,7 +289,9 @@ impl Life {
 }
 
 pub fn config() -> Clusters {
-    let of = |backend| (backend, ClustersOf { namespaces: [namespace(backend).to_owned()].into() });
+    let of = |backend| {
+        (backend, ClustersOf { namespaces: [namespace(backend).to_owned()].into(), ..ClustersOf::default() })
+    };
     Clusters {
         bundles: provider_testplatform::config::Switch::Off,
         cloud_credentials: provider_testplatform::config::CloudCredentials::default(),

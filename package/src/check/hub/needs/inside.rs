@@ -1,9 +1,6 @@
 //! What is needed where each claim has a namespace of its own on the hub, and something in it.
 
-use testplatform_apis::{
-    byoc::{CARRIER_ROLE, REQUEST},
-    space::CLUSTER_ROLE,
-};
+use testplatform_apis::{byoc::REQUEST, space::CLUSTER_ROLE};
 
 use super::{Need, WATCHES, WRITES, right};
 
@@ -20,12 +17,14 @@ fn need(verb: &'static str, group: &'static str, resource: &'static str, name: O
     Need { right: right(verb, group, resource, None, name), advised: false, why }
 }
 
-/// For claims that bring their own credentials, beside their kinds.
-pub(super) fn byoc() -> Vec<Need> {
+/// For claims that bring their own credentials, beside their kinds. `roles`: those that are given to somebody in the namespace of each.
+pub(super) fn byoc(roles: &[&'static str]) -> Vec<Need> {
     let mut needs: Vec<Need> = WRITES.map(|verb| need(verb, "", "namespaces", None)).into();
     needs.extend(MAKES.map(|verb| need(verb, "", "configmaps", Some(REQUEST))));
-    needs.extend(MAKES.map(|verb| need(verb, RBAC, "rolebindings", Some(CARRIER_ROLE))));
-    needs.push(need("bind", RBAC, "clusterroles", Some(CARRIER_ROLE)));
+    for role in roles {
+        needs.extend(MAKES.map(|verb| need(verb, RBAC, "rolebindings", Some(role))));
+        needs.push(need("bind", RBAC, "clusterroles", Some(role)));
+    }
     needs
 }
 
