@@ -143,37 +143,7 @@ pub fn hub(config: &Config, account: &ServiceAccount) -> String {
         let name = format!("{NAME}-clusterpools");
         parts.push(self::role(&name, None, Place::PoolsAnywhere, config, account));
     }
-    for (backend, of) in &config.clusters.backends {
-        let suffix = format!("-clusters-{backend}");
-        let name = format!("{NAME}{suffix}");
-        parts.push(self::role(&name, None, Place::ClustersWatched(*backend), config, account));
-        for namespace in &of.namespaces {
-            parts.push(role(&suffix, Place::ClustersServed(*backend), namespace));
-        }
-        if of.brings() {
-            let name = format!("{NAME}-clusters-byoc");
-            parts.push(self::role(&name, None, Place::ClustersBrought, config, account));
-            parts.push(in_namespaces_of_claims(*backend, config));
-        }
-    }
-    let of_bundles: BTreeSet<&String> = match config.clusters.bundles {
-        Switch::On => config.clusters.backends.values().flat_map(|of| &of.namespaces).collect(),
-        Switch::Off => BTreeSet::new(),
-    };
-    for namespace in of_bundles {
-        parts.push(role("-bundles", Place::Bundles, namespace));
-    }
-    let of_clouds = config.clusters.cloud_namespaces();
-    for namespace in &of_clouds {
-        parts.push(role("-cloud-credentials", Place::CloudCredentials, namespace));
-    }
-    if config.clusters.cloud_credentials.mode == Switch::On {
-        let namespace = &config.clusters.cloud_credentials.issuers_namespace;
-        parts.push(role("-cloud-issuers", Place::CloudIssuers, namespace));
-    }
-    if templated {
-        parts.push(role("-clusters", Place::Credentials, &config.clusters.credentials_namespace));
-    }
+    parts.extend(of_clusters(config, account));
     if facts {
         parts.push(role("-hub-facts", Place::Facts, &config.hub_facts.namespace));
         for backend in &config.hub_facts.backends {
@@ -218,6 +188,46 @@ pub fn hub(config: &Config, account: &ServiceAccount) -> String {
     }
     parts.push(role("-lease", Place::Lease, config.lease_namespace()));
     parts.concat()
+}
+
+/// What clusters by template need: of each backend, and of what is done beside them.
+fn of_clusters(config: &Config, account: &ServiceAccount) -> Vec<String> {
+    let role = |suffix: &str, place, namespace| {
+        role(&format!("{NAME}{suffix}"), Some(namespace), place, config, account)
+    };
+    let mut parts = vec![];
+    for (backend, of) in &config.clusters.backends {
+        let suffix = format!("-clusters-{backend}");
+        let name = format!("{NAME}{suffix}");
+        parts.push(self::role(&name, None, Place::ClustersWatched(*backend), config, account));
+        for namespace in &of.namespaces {
+            parts.push(role(&suffix, Place::ClustersServed(*backend), namespace));
+        }
+        if of.brings() {
+            let name = format!("{NAME}-clusters-byoc");
+            parts.push(self::role(&name, None, Place::ClustersBrought, config, account));
+            parts.push(in_namespaces_of_claims(*backend, config));
+        }
+    }
+    let of_bundles: BTreeSet<&String> = match config.clusters.bundles {
+        Switch::On => config.clusters.backends.values().flat_map(|of| &of.namespaces).collect(),
+        Switch::Off => BTreeSet::new(),
+    };
+    for namespace in of_bundles {
+        parts.push(role("-bundles", Place::Bundles, namespace));
+    }
+    let of_clouds = config.clusters.cloud_namespaces();
+    for namespace in &of_clouds {
+        parts.push(role("-cloud-credentials", Place::CloudCredentials, namespace));
+    }
+    if config.clusters.cloud_credentials.mode == Switch::On {
+        let namespace = &config.clusters.cloud_credentials.issuers_namespace;
+        parts.push(role("-cloud-issuers", Place::CloudIssuers, namespace));
+    }
+    if config.clusters.is_on() {
+        parts.push(role("-clusters", Place::Credentials, &config.clusters.credentials_namespace));
+    }
+    parts
 }
 
 /// Manifests for each build cluster.

@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use anyhow::ensure;
 use serde_json::json;
 
 use crate::{
@@ -33,15 +34,27 @@ pub async fn start(nest: &Nest, konflux: &ControlPlane, hub: &ControlPlane) -> a
     let there = hub::issue_in(hub, ON_HUB, NAME, "0").await?;
     let here = hub::issue_in(konflux, NAME, NAME, "0").await?;
     let [http] = free_ports()?;
-    // As it is shipped, but for the place of the file.
+    // As it is shipped, but for the place of the file and for TestClusters, which are installed here too.
     let mut configuration = manifests::package_one(&component("config"))?;
+    configuration["carry"]["flavours"] = json!(["claims", "testClusters"]);
     let file = nest.file("carrier-hub.kubeconfig", there.kubeconfig.to_string())?;
     let hub = json!({ "kubeconfig": file });
     configuration["carry"]["hubs"] = json!({ HUB: hub, BY_TEMPLATE: hub });
     configuration["carry"]["poll"] = "10s".into();
     configuration["http"] = json!({ "address": format!("127.0.0.1:{http}") });
-    let mut command = Command::new(program::ensure(PROGRAM, "PROVIDER_BIN")?);
-    command.arg("--config").arg(nest.file("carrier.yaml", configuration.to_string())?);
+    let program = program::ensure(PROGRAM, "PROVIDER_BIN")?;
+    let file = nest.file("carrier.yaml", configuration.to_string())?;
+    // For those the rights are what whoever installs it generates.
+    let account = format!("{NAME}/{NAME}");
+    let rights = Command::new(&program)
+        .args(["rbac", "hub", "--service-account", account.as_str(), "--config"])
+        .arg(&file)
+        .output()?;
+    ensure!(rights.status.success(), "no rights: {}", String::from_utf8_lossy(&rights.stderr));
+    let rights = nest.file("carrier-rbac.yaml", rights.stdout)?;
+    konflux.cluster().apply_all(&manifests::read(&rights)?).await?;
+    let mut command = Command::new(program);
+    command.arg("--config").arg(file);
     command.arg("--kubeconfig").arg(nest.file("carrier.kubeconfig", here.kubeconfig.to_string())?);
     nest.spawn(NAME, command.args(["--debug", "--log-format=text"]))
 }
