@@ -12,10 +12,14 @@
 //!
 //! Nothing of it changes once it was asked for: what is observed is repeated.
 
+mod said;
+
+pub(crate) use said::{gate, remarks};
+
 use serde_json::{Map, Value, json};
 use testplatform_apis::{
-    byoc::{self, CARRIER_ROLE, COMPOSITE, Fate, LABEL, PARCELS, PUBLISHER_ROLE, Report, TENANT},
-    condition::{Failure, Request},
+    byoc::{self, CARRIER_ROLE, COMPOSITE, LABEL, PARCELS, PUBLISHER_ROLE, TENANT},
+    condition::Failure,
     foreign::{cluster_pool, object},
     names::{
         ephemeral_cluster::{KONFLUX_CLUSTER, KONFLUX_TENANT},
@@ -30,8 +34,7 @@ use crate::{
         Link, Observed,
         brought::{ACCESS, BROUGHT, Brought, Home, NAMESPACE, POOL, PROVIDER, REQUEST, home, report},
     },
-    text::bounded,
-    validate::{Block, Remark, Validated},
+    validate::{Block, Validated},
 };
 
 const RBAC: &str = "rbac.authorization.k8s.io";
@@ -188,117 +191,4 @@ fn composed(name: &'static str, request: &Validated, home: &Home, manifest: Valu
         composing::object(&object_name(name, request), note.into_iter().collect::<Map<_, _>>(), spec);
     object["metadata"]["labels"] = json!({ ours::COMPONENT: name });
     object
-}
-
-/// Why no cluster can be asked for yet.
-pub(crate) fn gate(observed: &Observed, home: &Home) -> Result<(), Remark> {
-    let waits = |words: String| Err(Remark::new(Request::SecretsNotCarried, words));
-    if !home.asked.is_object() {
-        // Another home would be a second one, and Secrets are in the first.
-        return waits(format!(
-            "what was asked for in namespace {} on {} is not known any more; restore annotation {} of its Objects, or delete the claim",
-            home.namespace,
-            home.hub,
-            ours::BYOC
-        ));
-    }
-    let (parts, namespace) = (&observed.brought, &home.namespace);
-    if let Some((name, words)) = parts.iter().find_map(|(name, part)| Some((name, trouble(&part.link)?))) {
-        return waits(format!("{name} on {}: {words}", home.hub));
-    }
-    let settled = |name: &str| parts.get(name).is_some_and(Brought::is_settled);
-    let pooled = home.asked["provider"].is_null();
-    if !settled(NAMESPACE) {
-        return waits(format!(
-            "namespace {namespace} is being made on {} for the Secrets of this claim",
-            home.hub
-        ));
-    }
-    if !(settled(ACCESS) && settled(REQUEST) && (pooled || settled(PROVIDER))) {
-        return waits(format!("namespace {namespace} is there; the hub lets the carrier of the Secrets in"));
-    }
-    let Some(report) = report(parts) else {
-        return waits(format!(
-            "namespace {namespace} is there; the carrier of the Secrets has not said anything yet"
-        ));
-    };
-    if let Some(words) = report.refused.as_ref().filter(|_| !report.carried) {
-        return waits(format!("the carrier refuses: {}", bounded(words, 256)));
-    }
-    if let Some(remark) = missing(&report, &home.asked).filter(|_| !report.carried) {
-        return Err(remark);
-    }
-    if !report.carried {
-        return waits(format!("the carrier brings the Secrets to namespace {namespace}"));
-    }
-    if pooled && !settled(POOL) {
-        return waits("the Secrets are on the hub, which makes the pool for the cluster".into());
-    }
-    Ok(())
-}
-
-/// What the carrier cannot bring, the weightiest reason first.
-fn missing(report: &Report, asked: &Value) -> Option<Remark> {
-    let parcels = byoc::parcels(&asked["byoc"]);
-    let mut found: Vec<(Request, String)> = Vec::new();
-    for parcel in &parcels {
-        let (field, from) = (&parcel.field, &parcel.from);
-        found.push(match report.secrets.get(field)? {
-            Fate::Carried => continue,
-            Fate::Forbidden => (
-                Request::SecretForbidden,
-                format!(
-                    "the carrier may not get Secret {from} (spec.byoc.{field}); create the Role and RoleBinding of package/install/examples/byoc-role.yaml with its name"
-                ),
-            ),
-            Fate::NotFound => (
-                Request::SecretNotFound,
-                format!("there is no Secret {from} (spec.byoc.{field}) in the claim's namespace; create it"),
-            ),
-            Fate::KeyMissing => {
-                let keys = || format!("needs the keys {}, none of them empty", parcel.keys.join(" and "));
-                let words = report.words.get(field).map_or_else(keys, |words| bounded(words, 256));
-                (Request::SecretIncomplete, format!("Secret {from} (spec.byoc.{field}) {words}"))
-            }
-        });
-    }
-    let reason = found.iter().map(|(reason, _)| *reason).min()?;
-    let words: Vec<String> = found.into_iter().map(|(_, words)| words).collect();
-    Some(Remark::new(reason, words.join("; ")))
-}
-
-/// What the owner of a cluster should know of what was brought along.
-pub(crate) fn remarks(observed: &Observed) -> Vec<Remark> {
-    if observed.writer.is_none() {
-        return vec![];
-    }
-    let known = home(&observed.brought).filter(|home| home.asked.is_object());
-    let changed = known.is_some_and(|home| home.asked["byoc"] != observed.composite.spec["byoc"]);
-    let changed = changed.then(|| {
-        Remark::new(
-            Request::ChangeIgnored,
-            "spec.byoc cannot change once it was asked for; the cluster stays as it was asked for",
-        )
-    });
-    changed.into_iter().chain(outdated(observed)).collect()
-}
-
-/// What there is to say of Secrets that the hub has, and the claim's namespace has no more.
-fn outdated(observed: &Observed) -> Option<Remark> {
-    let (home, report) = (home(&observed.brought)?, report(&observed.brought)?);
-    let missing = missing(&report, &home.asked)?;
-    let words = format!("the hub keeps the Secrets as they were carried, but: {}", missing.message);
-    Some(Remark::new(Request::SecretsOutdated, words))
-}
-
-/// What somebody has to look at.
-fn trouble(link: &Link) -> Option<String> {
-    Some(match link {
-        Link::Unknown | Link::InSync => return None,
-        Link::Deleted | Link::Replaced => "another object has its name".into(),
-        Link::UnknownField(path) => format!("the hub does not know the field {path}"),
-        Link::Refused(words) => format!("the hub refuses: {words}"),
-        Link::Unreachable(how) => format!("the hub: {how}"),
-        Link::Paused => "an administrator paused its Object".into(),
-    })
 }
