@@ -30,6 +30,7 @@ pub mod publish;
 pub mod rbac;
 pub mod redacted;
 pub mod registry;
+pub mod seen;
 pub mod spaces;
 pub mod step;
 pub mod watch;

@@ -13,6 +13,7 @@ mod pools;
 mod spaces;
 
 use std::{
+    collections::BTreeMap,
     fmt,
     sync::{Arc, atomic::AtomicU64},
     time::Duration,
@@ -243,9 +244,15 @@ impl Metrics {
             inner.queue_age.get_or_create(&queue { queue: (*name).into() }).set(age.as_secs_f64());
             set(&inner.queue_length, &queue { queue: (*name).into() }, length);
         }
+        // There may be several under one name, for several places: what counts is the one that is worst.
+        let mut lags: BTreeMap<&str, Duration> = BTreeMap::new();
         for health in healths {
-            let lag = health.behind().map_or(0.0, |(since, _)| since.as_secs_f64());
-            inner.watch_lag.get_or_create(&watch { watch: health.name().into() }).set(lag);
+            let lag = health.behind().map_or(Duration::ZERO, |(since, _)| since);
+            let worst = lags.entry(health.name()).or_default();
+            *worst = lag.max(*worst);
+        }
+        for (name, lag) in lags {
+            inner.watch_lag.get_or_create(&watch { watch: name.into() }).set(lag.as_secs_f64());
         }
     }
 }
@@ -270,7 +277,7 @@ mod tests {
     };
 
     fn of_clouds(metrics: &Metrics) -> Arc<crate::cloud::seen::Seen> {
-        let seen = Arc::new(crate::cloud::seen::Seen::new(&BTreeSet::new(), 0));
+        let seen = Arc::new(crate::cloud::seen::seen(0));
         metrics.attach_cloud(&seen);
         seen.saw("clusters/one-cloud-credential", Some(testplatform_apis::cloud::State::Valid));
         metrics.cloud_came_to(super::cloud::Outcome::LeftBehind);
@@ -300,7 +307,7 @@ mod tests {
         spaces.saw("space", Some(crate::spaces::seen::Standing::Published));
         spaces.saw("another", Some(crate::spaces::seen::Standing::Failing));
         spaces.saw("another", None);
-        let carries = Arc::new(crate::carry::seen::Seen::new(&[Carried::Claims]));
+        let carries = Arc::new(crate::carry::seen::seen(&[Carried::Claims]));
         metrics.attach_carries(&carries);
         carries.saw("claim", Some(Carry::Carried));
         carries.saw("another", Some(Carry::Failing));
@@ -310,7 +317,7 @@ mod tests {
         metrics.carried_secret(Carrying::Written);
         metrics.begin_cleanups();
         metrics.decided_teardown(Teardown::Told);
-        let bundles = Arc::new(crate::bundles::seen::Seen::new(&BTreeSet::from(["clusters".to_owned()])));
+        let bundles = Arc::new(crate::bundles::seen::seen(1));
         metrics.attach_bundles(&bundles);
         bundles.saw("clusters/one-bundles", Some(crate::bundles::seen::Standing::Applied));
         metrics.bundles_came_to(Outcome::GivenUp);

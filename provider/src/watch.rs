@@ -4,6 +4,7 @@
 //! only proof that a cache is current again, and what depends on a cache has to know that.
 
 use std::{
+    collections::BTreeSet,
     fmt::Debug,
     pin::pin,
     sync::{Mutex, MutexGuard, PoisonError},
@@ -127,6 +128,68 @@ where
     }
 }
 
+/// What a watch knows to be there, by keys.
+#[derive(Debug, Default)]
+struct There {
+    all: BTreeSet<String>,
+    /// Of the list that is under way.
+    listed: BTreeSet<String>,
+}
+
+impl There {
+    /// Tells of what is there and of what is gone. What a list lacks that has come to its end is gone, too.
+    fn tell<K>(
+        &mut self,
+        event: Event<K>,
+        key: impl Fn(&K) -> String,
+        mut saw: impl FnMut(&str, &K),
+        mut gone: impl FnMut(&str),
+    ) {
+        match event {
+            Event::Init => self.listed.clear(),
+            Event::InitApply(object) => {
+                let key = key(&object);
+                saw(&key, &object);
+                self.all.insert(key.clone());
+                self.listed.insert(key);
+            }
+            Event::Apply(object) => {
+                let key = key(&object);
+                saw(&key, &object);
+                self.all.insert(key);
+            }
+            Event::Delete(object) => {
+                let key = key(&object);
+                self.all.remove(&key);
+                gone(&key);
+            }
+            Event::InitDone => {
+                let listed = std::mem::take(&mut self.listed);
+                for key in self.all.difference(&listed) {
+                    gone(key);
+                }
+                self.all = listed;
+            }
+        }
+    }
+}
+
+/// Watches like [`keep`], for those who want to know what is there: `saw` gets every object that is there, whenever something is heard of it,
+/// and `gone` every key of one that is not there any more, also where its deletion was missed.
+pub async fn track<K>(
+    api: Api<K>,
+    config: watcher::Config,
+    health: &Health,
+    key: impl Fn(&K) -> String,
+    mut saw: impl FnMut(&str, &K),
+    mut gone: impl FnMut(&str),
+) where
+    K: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
+{
+    let mut there = There::default();
+    keep(api, config, health, |event| there.tell(event, &key, &mut saw, &mut gone)).await;
+}
+
 /// One watch, until it fails or has been quiet for too long.
 async fn run<K>(
     api: &Api<K>,
@@ -188,5 +251,35 @@ fn words(error: &watcher::Error) -> String {
         | watcher::Error::WatchFailed(error) => plain(error),
         watcher::Error::WatchError(status) if !status.message.is_empty() => status.message.clone(),
         other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is told, word by word: `+` of what is there, `-` of what is gone.
+    fn told(there: &mut There, events: impl IntoIterator<Item = Event<&'static str>>) -> Vec<String> {
+        let told = std::cell::RefCell::new(Vec::new());
+        for event in events {
+            let saw = |key: &str, _: &&str| told.borrow_mut().push(format!("+{key}"));
+            let gone = |key: &str| told.borrow_mut().push(format!("-{key}"));
+            there.tell(event, |object| (*object).to_owned(), saw, gone);
+        }
+        told.into_inner()
+    }
+
+    #[test]
+    fn what_a_list_lacks_is_gone_once_it_has_come_to_its_end() {
+        let mut there = There::default();
+        let first = [Event::Init, Event::InitApply("a"), Event::InitApply("b"), Event::InitDone];
+        assert_eq!(told(&mut there, first), ["+a", "+b"]);
+        assert_eq!(told(&mut there, [Event::Apply("c"), Event::Delete("a")]), ["+c", "-a"]);
+        // A list that breaks off proves nothing; what it had may be gone by the next one.
+        assert_eq!(told(&mut there, [Event::Init, Event::InitApply("d")]), ["+d"]);
+        let whole = [Event::Init, Event::InitApply("c"), Event::InitDone];
+        assert_eq!(told(&mut there, whole), ["+c", "-b", "-d"]);
+        assert_eq!(told(&mut there, [Event::Init, Event::InitDone]), ["-c"]);
+        assert_eq!(told(&mut there, [Event::Init, Event::InitDone]), [""; 0]);
     }
 }

@@ -8,9 +8,9 @@ use std::{
 
 use futures_util::future::join_all;
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{ConfigMap, ObjectReference};
+use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{
-    Api, Client, ResourceExt as _,
+    Api, Client, Resource as _, ResourceExt as _,
     core::PartialObjectMeta,
     runtime::watcher::{self, Event},
 };
@@ -26,7 +26,7 @@ use super::{
     map::Map,
     next::{Here, Note, Release, Step, Work, next},
     observe::Observer,
-    seen::Seen,
+    seen::{Seen, seen},
 };
 use crate::{
     config::Clusters,
@@ -36,7 +36,7 @@ use crate::{
     metrics::{Metrics, bundles::Outcome},
     publish::Vault,
     step,
-    watch::{Health, keep},
+    watch::{Health, keep, track},
 };
 
 /// How many looks at once: those that wait for a cluster keep nobody waiting for another.
@@ -93,7 +93,7 @@ pub async fn run(options: Options, metrics: Metrics, stop: impl Future<Output = 
     let Options { client, config, patience, instance, now } = options;
     let namespaces: BTreeSet<String> =
         config.backends.values().flat_map(|of| of.namespaces.iter().cloned()).collect();
-    let seen = Arc::new(Seen::new(&namespaces));
+    let seen = Arc::new(seen(namespaces.len()));
     metrics.attach_bundles(&seen);
     let vault = Vault::new(client.clone(), &config.credentials_namespace);
     let controller = Controller {
@@ -124,17 +124,15 @@ impl Controller {
     /// The orders in a namespace. Of each only its metadata is kept, and little of that: it is read when it is looked at.
     async fn watch(&self, namespace: &str, health: &Health, sender: UnboundedSender<String>) {
         let maps: Api<PartialObjectMeta<ConfigMap>> = Api::namespaced(self.client.clone(), namespace);
-        let mut listed = BTreeSet::new();
         let key = |map: &PartialObjectMeta<ConfigMap>| format!("{namespace}/{}", map.name_any());
-        let take = |map: &PartialObjectMeta<ConfigMap>| {
-            let key = key(map);
+        let saw = |key: &str, map: &PartialObjectMeta<ConfigMap>| {
             let known = Known {
                 uid: map.uid().unwrap_or_default(),
                 reported: map.annotations().contains_key(REPORT),
                 held: map.finalizers().iter().any(|one| one == FINALIZER),
                 deleted: map.metadata.deletion_timestamp.is_some(),
             };
-            let before = lock(&self.known).insert(key.clone(), known.clone());
+            let before = lock(&self.known).insert(key.to_owned(), known.clone());
             // What we write ourselves is no reason to look again.
             let news = before.is_none_or(|before| {
                 before.uid != known.uid
@@ -143,31 +141,11 @@ impl Controller {
                     || (before.held && !known.held)
             });
             if news {
-                let _ = sender.send(key.clone());
+                let _ = sender.send(key.to_owned());
             }
-            key
         };
         let labelled = watcher::Config::default().labels(&format!("{LABEL}=true"));
-        keep(maps, labelled, health, |event| match event {
-            Event::Init => listed.clear(),
-            Event::InitApply(map) => {
-                listed.insert(take(&map));
-            }
-            Event::Apply(map) => drop(take(&map)),
-            Event::Delete(map) => self.forget(&key(&map)),
-            Event::InitDone => {
-                let own = format!("{namespace}/");
-                let gone: Vec<String> = lock(&self.known)
-                    .keys()
-                    .filter(|key| key.starts_with(&own) && !listed.contains(*key))
-                    .cloned()
-                    .collect();
-                for key in &gone {
-                    self.forget(key);
-                }
-            }
-        })
-        .await;
+        track(maps, labelled, health, key, saw, |key| self.forget(key)).await;
     }
 
     /// What is published, by its names: an order may wait for it.
@@ -319,17 +297,9 @@ impl Controller {
     async fn tell(&self, key: &str, map: &ConfigMap, outcome: Outcome, note: String) {
         self.metrics.bundles_came_to(outcome);
         let namespace = map.namespace().unwrap_or_default();
-        let regarding = ObjectReference {
-            api_version: Some("v1".into()),
-            kind: Some("ConfigMap".into()),
-            namespace: Some(namespace.clone()),
-            name: map.metadata.name.clone(),
-            uid: map.metadata.uid.clone(),
-            ..ObjectReference::default()
-        };
         let event = step::Event { warning: outcome.is_warning(), reason: outcome.as_str().into(), note };
         let events = Api::namespaced(self.client.clone(), &namespace);
-        let made = event::emit(&events, &self.instance, regarding, &event, (self.now)());
+        let made = event::emit(&events, &self.instance, map.object_ref(&()), &event, (self.now)());
         // Somebody may miss it, but nothing depends on it.
         if let Err(error) = limited("emit", self.patience, made).await {
             self.metrics.failed(error.action, error.reason.as_str());

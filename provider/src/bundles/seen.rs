@@ -1,13 +1,6 @@
 //! What the loop over orders last saw of each, for those who ask by metrics.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::{Mutex, MutexGuard, PoisonError},
-};
-
 use testplatform_apis::bundle::State;
-
-use crate::watch::Health;
 
 /// How an order stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,35 +46,10 @@ impl From<Option<State>> for Standing {
     }
 }
 
-/// Everything that was last seen.
-pub struct Seen {
-    orders: Mutex<BTreeMap<String, Standing>>,
-    /// Of the watches: that of what is published, and one for each namespace.
-    pub health: Vec<Health>,
-}
+/// Everything that was last seen of orders.
+pub type Seen = crate::seen::Seen<Standing>;
 
-impl Seen {
-    /// Nothing yet, in these namespaces.
-    pub fn new(namespaces: &BTreeSet<String>) -> Self {
-        let watches = namespaces.iter().map(|_| Health::new("bundles"));
-        let health = [Health::new("bundles-secrets")].into_iter().chain(watches).collect();
-        Self { orders: Mutex::default(), health }
-    }
-
-    /// An order was looked at. None: it is gone.
-    pub fn saw(&self, key: &str, standing: Option<Standing>) {
-        match standing {
-            Some(standing) => self.orders().insert(key.to_owned(), standing),
-            None => self.orders().remove(key),
-        };
-    }
-
-    /// How many stand so.
-    pub fn count(&self, standing: Standing) -> usize {
-        self.orders().values().filter(|s| **s == standing).count()
-    }
-
-    fn orders(&self) -> MutexGuard<'_, BTreeMap<String, Standing>> {
-        self.orders.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+/// Nothing yet, in so many namespaces: first the watch of what is published, then one of orders for each.
+pub fn seen(namespaces: usize) -> Seen {
+    Seen::by(std::iter::once("bundles-secrets").chain(std::iter::repeat_n("bundles", namespaces)))
 }

@@ -1,7 +1,7 @@
 //! The loop over claims that bring their own credentials: what happened, which claim that concerns, and a look at it.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -12,7 +12,7 @@ use kube::{
     Api, Client, ResourceExt as _,
     api::DynamicObject,
     core::{ApiResource, GroupVersionKind},
-    runtime::watcher::{self, Event},
+    runtime::watcher,
 };
 use testplatform_apis::{
     byoc::{ON_THE_HUB, REQUEST, Report},
@@ -27,7 +27,7 @@ use super::{
     execute::{self, Content},
     hubs::Hubs,
     next::{FOREIGN, Found, Order, next},
-    seen::{Seen, Standing},
+    seen::{Seen, Standing, seen},
 };
 use crate::{
     build_clusters::Trust,
@@ -36,7 +36,7 @@ use crate::{
     looks::looks,
     metrics::{Metrics, carries::Carrying},
     publish::write::annotate,
-    watch::{Health, keep},
+    watch::{Health, track},
 };
 
 /// How many looks at once: those that wait for a hub keep nobody waiting for another.
@@ -83,7 +83,7 @@ struct Controller {
 pub async fn run(options: Options, metrics: Metrics, stop: impl Future<Output = ()>) {
     let Options { client, config, trust, now } = options;
     let flavours = config.flavours.clone();
-    let seen = Arc::new(Seen::new(&flavours));
+    let seen = Arc::new(seen(&flavours));
     metrics.attach_carries(&seen);
     let controller = Controller {
         client,
@@ -117,45 +117,22 @@ impl Controller {
         let kind = GroupVersionKind::gvk("ci.openshift.org", "v1alpha1", kind);
         let api: Api<DynamicObject> =
             Api::all_with(self.client.clone(), &ApiResource::from_gvk_with_plural(&kind, plural));
-        let mut listed = BTreeSet::new();
         let key = |object: &DynamicObject| {
             format!("{plural}/{}/{}", object.namespace().unwrap_or_default(), object.name_any())
         };
-        let take = |object: &DynamicObject| {
+        let saw = |key: &str, object: &DynamicObject| {
             let order = Order::read(&object.name_any(), object.namespace().as_deref(), &object.data);
-            let key = key(object);
             let changed = match order {
                 Some(order) => {
-                    self.orders().insert(key.clone(), order.clone()).is_none_or(|old| old != order)
+                    self.orders().insert(key.to_owned(), order.clone()).is_none_or(|old| old != order)
                 }
-                None => self.orders().remove(&key).inspect(|_| self.seen.saw(&key, None)).is_some(),
+                None => self.orders().remove(key).inspect(|_| self.seen.saw(key, None)).is_some(),
             };
             if changed {
-                let _ = sender.send(key.clone());
+                let _ = sender.send(key.to_owned());
             }
-            key
         };
-        keep(api, watcher::Config::default(), health, |event| match event {
-            Event::Init => listed.clear(),
-            Event::InitApply(object) => {
-                listed.insert(take(&object));
-            }
-            Event::Apply(object) => drop(take(&object)),
-            Event::Delete(object) => self.forget(&key(&object)),
-            Event::InitDone => {
-                let own = format!("{plural}/");
-                let gone: Vec<String> = self
-                    .orders()
-                    .keys()
-                    .filter(|key| key.starts_with(&own) && !listed.contains(*key))
-                    .cloned()
-                    .collect();
-                for key in &gone {
-                    self.forget(key);
-                }
-            }
-        })
-        .await;
+        track(api, watcher::Config::default(), health, key, saw, |key| self.forget(key)).await;
     }
 
     /// What is on the hub goes with the namespace there, which the composite's Objects take along.

@@ -1,11 +1,6 @@
 //! What the carrier last saw of each claim, for those who ask by metrics.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
-
-use crate::{config::Carried, watch::Health};
+use crate::config::Carried;
 
 /// How a claim that brings its own credentials stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,39 +37,13 @@ impl Standing {
     }
 }
 
-/// Everything that was last seen.
-pub struct Seen {
-    claims: Mutex<BTreeMap<String, Standing>>,
-    /// Of the watches, one for each flavour.
-    pub health: Vec<Health>,
-}
+/// Everything that was last seen of claims.
+pub type Seen = crate::seen::Seen<Standing>;
 
-impl Seen {
-    /// Of claims of these flavours.
-    pub fn new(flavours: &[Carried]) -> Self {
-        let health = flavours.iter().map(|flavour| {
-            Health::new(match flavour {
-                Carried::Claims => "carried-claims",
-                Carried::TestClusters => "carried-testclusters",
-            })
-        });
-        Self { claims: Mutex::default(), health: health.collect() }
-    }
-
-    /// A claim was looked at. None: it is gone, or brings nothing any more.
-    pub fn saw(&self, name: &str, standing: Option<Standing>) {
-        match standing {
-            Some(standing) => self.claims().insert(name.to_owned(), standing),
-            None => self.claims().remove(name),
-        };
-    }
-
-    /// How many stand so.
-    pub fn count(&self, standing: Standing) -> usize {
-        self.claims().values().filter(|s| **s == standing).count()
-    }
-
-    fn claims(&self) -> MutexGuard<'_, BTreeMap<String, Standing>> {
-        self.claims.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+/// Nothing yet, of claims of these flavours, with a watch of each.
+pub fn seen(flavours: &[Carried]) -> Seen {
+    Seen::by(flavours.iter().map(|flavour| match flavour {
+        Carried::Claims => "carried-claims",
+        Carried::TestClusters => "carried-testclusters",
+    }))
 }

@@ -1,7 +1,7 @@
 //! The loop over claims that want to be cleaned up: what happened, which claim that concerns, and a look at it.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -12,7 +12,7 @@ use kube::{
     Api, Client, ResourceExt as _,
     api::DynamicObject,
     core::{ApiResource, GroupVersionKind},
-    runtime::watcher::{self, Event},
+    runtime::watcher,
 };
 use testplatform_apis::claim::{API_VERSION, GROUP, VERSION};
 use tokio::{
@@ -31,7 +31,7 @@ use crate::{
     execute::{Cause, Error, Reason, event::emit, limited},
     looks::{CALM, looks},
     metrics::{Metrics, cleanups::Teardown},
-    watch::{Health, keep},
+    watch::{Health, track},
 };
 
 /// How many looks at once.
@@ -125,15 +125,13 @@ impl Controller {
     async fn watch(&self, flavour: Cleaned, sender: UnboundedSender<String>) {
         let (kind, plural) = flavour.kind();
         let health = Health::new(plural);
-        let mut listed = BTreeSet::new();
         let key = |object: &DynamicObject| {
             format!("{plural}/{}/{}", object.namespace().unwrap_or_default(), object.name_any())
         };
-        let take = |object: &DynamicObject| {
-            let key = key(object);
+        let saw = |key: &str, object: &DynamicObject| {
             let Some(claim) = observe::claim(&object.metadata, &object.data) else {
-                self.forget(&key);
-                return key;
+                self.forget(key);
+                return;
             };
             let identity = Identity {
                 kind,
@@ -143,30 +141,13 @@ impl Controller {
                 version: object.resource_version().unwrap_or_default(),
             };
             let before = lock(&self.claims)
-                .insert(key.clone(), Seen { claim: claim.clone(), identity: identity.clone(), flavour });
+                .insert(key.to_owned(), Seen { claim: claim.clone(), identity: identity.clone(), flavour });
             if before.is_none_or(|old| old.claim != claim || old.identity.uid != identity.uid) {
-                let _ = sender.send(key.clone());
+                let _ = sender.send(key.to_owned());
             }
-            key
         };
-        keep(api(&self.client, flavour, None), watcher::Config::default(), &health, |event| match event {
-            Event::Init => listed.clear(),
-            Event::InitApply(object) => {
-                listed.insert(take(&object));
-            }
-            Event::Apply(object) => drop(take(&object)),
-            Event::Delete(object) => self.forget(&key(&object)),
-            Event::InitDone => {
-                let own = format!("{plural}/");
-                let gone: Vec<String> = lock(&self.claims)
-                    .keys()
-                    .filter(|key| key.starts_with(&own) && !listed.contains(*key))
-                    .cloned()
-                    .collect();
-                for key in &gone {
-                    self.forget(key);
-                }
-            }
+        track(api(&self.client, flavour, None), watcher::Config::default(), &health, key, saw, |key| {
+            self.forget(key)
         })
         .await;
     }

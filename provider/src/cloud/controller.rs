@@ -8,9 +8,9 @@ use std::{
 
 use futures_util::future::join_all;
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{ConfigMap, ObjectReference, Secret};
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::{
-    Api, Client, ResourceExt as _,
+    Api, Client, Resource as _, ResourceExt as _,
     api::ListParams,
     core::PartialObjectMeta,
     runtime::watcher::{self, Event},
@@ -28,7 +28,7 @@ use super::{
     next::{Scene, Stage, Stored},
     order::{Map, stored},
     pass::{End, Happened, pass},
-    seen::Seen,
+    seen::{Seen, seen},
 };
 use crate::{
     clusters::observe::{api, resource},
@@ -37,7 +37,7 @@ use crate::{
     looks::{CALM, looks},
     metrics::{Metrics, cloud::Outcome},
     step,
-    watch::{Health, keep},
+    watch::{Health, keep, track},
 };
 
 /// How many looks at once: those that wait for an identity service keep nobody waiting for another.
@@ -78,7 +78,7 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Runs until `stop`; what has begun is finished.
 pub async fn run(options: Options, metrics: Metrics, stop: impl Future<Output = ()>) {
     let namespaces = options.config.cloud_namespaces();
-    let seen = Arc::new(Seen::new(&namespaces, namespaces.len()));
+    let seen = Arc::new(seen(namespaces.len()));
     metrics.attach_cloud(&seen);
     let controller = Controller {
         options,
@@ -105,40 +105,18 @@ impl Controller {
     /// The orders in a namespace. Of each only a little of its metadata is kept: it is read when it is looked at.
     async fn watch(&self, namespace: &str, health: &Health, sender: UnboundedSender<String>) {
         let maps: Api<PartialObjectMeta<ConfigMap>> = Api::namespaced(self.options.client.clone(), namespace);
-        let mut listed = BTreeSet::new();
         let key = |map: &PartialObjectMeta<ConfigMap>| format!("{namespace}/{}", map.name_any());
-        let take = |map: &PartialObjectMeta<ConfigMap>| {
-            let key = key(map);
+        let saw = |key: &str, map: &PartialObjectMeta<ConfigMap>| {
             let version = map.resource_version().unwrap_or_default();
-            let own = lock(&self.written).get(&key) == Some(&version);
-            let before = lock(&self.known).insert(key.clone(), version.clone());
+            let own = lock(&self.written).get(key) == Some(&version);
+            let before = lock(&self.known).insert(key.to_owned(), version.clone());
             // What we write ourselves is no reason to look again.
             if before.is_none_or(|before| before != version) && !own {
-                let _ = sender.send(key.clone());
+                let _ = sender.send(key.to_owned());
             }
-            key
         };
         let labelled = watcher::Config::default().labels(&format!("{LABEL}=true"));
-        keep(maps, labelled, health, |event| match event {
-            Event::Init => listed.clear(),
-            Event::InitApply(map) => {
-                listed.insert(take(&map));
-            }
-            Event::Apply(map) => drop(take(&map)),
-            Event::Delete(map) => self.forget(&key(&map)),
-            Event::InitDone => {
-                let own = format!("{namespace}/");
-                let gone: Vec<String> = lock(&self.known)
-                    .keys()
-                    .filter(|key| key.starts_with(&own) && !listed.contains(*key))
-                    .cloned()
-                    .collect();
-                for key in &gone {
-                    self.forget(key);
-                }
-            }
-        })
-        .await;
+        track(maps, labelled, health, key, saw, |key| self.forget(key)).await;
     }
 
     /// Clusters, for when their deletion begins, before which it is asked whether the credential works, and when it ends.
@@ -331,18 +309,10 @@ impl Controller {
     async fn tell(&self, key: &str, map: &ConfigMap, outcome: Outcome, note: String) {
         self.metrics.cloud_came_to(outcome);
         let namespace = map.namespace().unwrap_or_default();
-        let regarding = ObjectReference {
-            api_version: Some("v1".into()),
-            kind: Some("ConfigMap".into()),
-            namespace: Some(namespace.clone()),
-            name: map.metadata.name.clone(),
-            uid: map.metadata.uid.clone(),
-            ..ObjectReference::default()
-        };
         let event = step::Event { warning: outcome.is_warning(), reason: outcome.as_str().into(), note };
         let Options { client, patience, instance, now, .. } = &self.options;
         let events = Api::namespaced(client.clone(), &namespace);
-        let made = event::emit(&events, instance, regarding, &event, now());
+        let made = event::emit(&events, instance, map.object_ref(&()), &event, now());
         // Somebody may miss it, but nothing depends on it.
         if let Err(error) = limited("emit", *patience, made).await {
             self.metrics.failed(error.action, error.reason.as_str());

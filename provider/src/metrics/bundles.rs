@@ -10,10 +10,7 @@ use prometheus_client::{
 };
 
 use super::{Metrics, set};
-use crate::{
-    bundles::seen::{Seen, Standing},
-    watch::Health,
-};
+use crate::bundles::seen::{Seen, Standing};
 
 /// From what is applied and done to what a template may ask for.
 const SECONDS: [f64; 9] = [1.0, 5.0, 15.0, 60.0, 180.0, 600.0, 1800.0, 3600.0, 7200.0];
@@ -138,12 +135,6 @@ impl Metrics {
         for at in Standing::ALL {
             set(&metrics.count, &At { state: at.as_str() }, seen.count(at));
         }
-        let Some((published, namespaces)) = seen.health.split_first() else { return };
-        self.refresh_loops(&[], std::slice::from_ref(published));
-        // There is one for each namespace, under one name: what counts is the one that is worst.
-        let behind = |health: &&Health| health.behind().map(|(since, _)| since);
-        if let Some(worst) = namespaces.iter().max_by_key(behind) {
-            self.refresh_loops(&[], std::slice::from_ref(worst));
-        }
+        self.refresh_loops(&[], &seen.health);
     }
 }

@@ -10,7 +10,7 @@ use prometheus_client::{
 use testplatform_apis::cloud::State;
 
 use super::{Metrics, set};
-use crate::{cloud::seen::Seen, watch::Health};
+use crate::cloud::seen::Seen;
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct At {
@@ -150,13 +150,6 @@ impl Metrics {
         for state in State::ALL {
             set(&metrics.count, &At { state: word(state) }, seen.count(state));
         }
-        // There are several under one name: what counts is the one that is worst.
-        let behind = |health: &&Health| health.behind().map(|(since, _)| since);
-        for name in ["cloud-credentials", "cloud-credentials-clusters"] {
-            let of_name = seen.health.iter().filter(|health| health.name() == name);
-            if let Some(worst) = of_name.max_by_key(behind) {
-                self.refresh_loops(&[], std::slice::from_ref(worst));
-            }
-        }
+        self.refresh_loops(&[], &seen.health);
     }
 }

@@ -1,0 +1,155 @@
+//! What a look at a credential comes to know as it goes on.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+use crate::cloud::record::One;
+
+/// How often a number that is taken is answered by the next one.
+const CONFLICTS: u32 = 3;
+
+/// How the identity service takes a credential.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It gave a token for it.
+    Works,
+    /// It does not take it.
+    Invalid,
+    /// It does not answer.
+    Unknown,
+}
+
+/// Why something was not done at the identity service.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// It does not answer, or answers that it cannot now.
+    Unreachable,
+    /// It does not know the issuer (401, 404): the user has left, or the password is another.
+    Unknown,
+    /// The issuer may not (403): it is restricted, or has as many credentials as a user may have.
+    Forbidden,
+    /// It does not take what is asked for: a role that the issuer has not.
+    Refused(String),
+    /// There is one of this name.
+    Taken,
+    /// The issuer's Secret is none; why, the end of a sentence.
+    Unusable(String),
+    /// What was made is not taken.
+    Unverified,
+}
+
+impl Fault {
+    /// A sentence about an issuer.
+    pub(super) fn about(&self, issuer: &str) -> String {
+        let what = match self {
+            Self::Unreachable => "the identity service does not answer to".to_owned(),
+            Self::Unknown => "the identity service does not know".to_owned(),
+            Self::Forbidden => {
+                return format!(
+                    "issuer {issuer} may not make credentials: it has to be a password or an unrestricted application credential"
+                );
+            }
+            Self::Refused(why) => format!("the identity service refuses ({why})"),
+            Self::Taken => "all names were taken at".to_owned(),
+            Self::Unusable(why) => return format!("issuer {issuer} {why}"),
+            Self::Unverified => "the identity service does not take what it made for".to_owned(),
+        };
+        format!("{what} issuer {issuer}")
+    }
+}
+
+/// What came of a deletion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Removal {
+    /// It is gone, now or before.
+    Gone,
+    /// It may not be deleted (403).
+    Left,
+    /// The identity service knows none of the issuers who could: they may be mended.
+    Nobody,
+    /// The identity service does not answer.
+    Unreachable,
+}
+
+/// One that was made in this pass.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Minted {
+    /// Which one.
+    pub one: One,
+    /// When it is to be rotated, if it ends.
+    pub renew: Option<Timestamp>,
+}
+
+/// What this pass has come to know. Nothing of it outlives the process.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    /// Whether what is published works.
+    pub probe: Option<Verdict>,
+    /// Those of ours that issuers have.
+    pub listed: BTreeMap<String, Result<Vec<One>, Fault>>,
+    /// Through whom, and with which number, one is to be made, after that was noted.
+    pub noted: Option<(String, u32)>,
+    /// One that was made.
+    pub minted: Option<Minted>,
+    /// How the identity service takes it.
+    pub verified: Option<Verdict>,
+    /// Those through whom none could be made.
+    pub failed: BTreeMap<String, Fault>,
+    /// How often a name was taken.
+    pub conflicts: u32,
+    /// What came of deletions, by ids.
+    pub removed: BTreeMap<String, Removal>,
+}
+
+impl Known {
+    /// Whether it is gone. What could not be deleted is tried again while the cluster lives: issuers are mended, and rights given back.
+    pub(super) fn is_done_with(&self, one: &One) -> bool {
+        match self.removed.get(&one.id) {
+            Some(Removal::Gone) => true,
+            Some(Removal::Left | Removal::Nobody | Removal::Unreachable) | None => false,
+        }
+    }
+
+    /// What asking an issuer came to.
+    pub fn list(&mut self, issuer: String, found: Result<Vec<One>, Fault>) {
+        if let Err(fault) = &found {
+            self.failed.insert(issuer.clone(), fault.clone());
+        }
+        self.listed.insert(issuer, found);
+    }
+
+    /// What making one through an issuer came to.
+    pub fn mint(&mut self, issuer: String, made: Result<Minted, Fault>) {
+        self.noted = None;
+        // What it had before is not what it has now.
+        self.listed.remove(&issuer);
+        match made {
+            Ok(minted) => self.minted = Some(minted),
+            Err(Fault::Taken) if self.conflicts < CONFLICTS => self.conflicts += 1,
+            Err(fault) => drop(self.failed.insert(issuer, fault)),
+        }
+    }
+
+    /// How the identity service takes what was made. It stays noted as perhaps made, unless it is good. `before`: the id of what is published.
+    pub fn verify(&mut self, verdict: Verdict, before: Option<&str>) {
+        let Some(minted) = &self.minted else { return };
+        let fault = match verdict {
+            Verdict::Works if before != Some(minted.one.id.as_str()) => {
+                self.verified = Some(verdict);
+                return;
+            }
+            Verdict::Works | Verdict::Invalid => Fault::Unverified,
+            Verdict::Unknown => Fault::Unreachable,
+        };
+        self.failed.insert(minted.one.issuer.clone(), fault);
+        self.minted = None;
+    }
+
+    /// What was made is published.
+    pub fn publish(&mut self) {
+        self.probe = Some(Verdict::Works);
+        self.minted = None;
+        self.verified = None;
+    }
+}
