@@ -90,7 +90,8 @@ pub struct Report {
     /// How far it is. Absent: not begun.
     #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub state: Option<State>,
-    /// The bundle that it is about: `postInstall/<name>` or `preDelete/<name>`. Absent when all are applied.
+    /// The bundle that it is about: `postInstall/<name>` or `preDelete/<name>`; of prerequisites `prerequisites/<name>` or `preCreate/<name>`.
+    /// Absent when all are applied.
     #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub bundle: Option<String>,
     /// The object that it waits for or that failed: kind, namespace and name, such as `Deployment cni/agent`.

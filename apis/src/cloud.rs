@@ -40,6 +40,9 @@ pub const TENANTS: &str = "testplatform.ci.openshift.org/cloud-issuer-tenants";
 /// their own, as the tenant's administrator.
 pub const USERS: &str = "testplatform.ci.openshift.org/cloud-issuer-users";
 
+/// The shortest time that a credential may last.
+pub const SHORTEST: GoDuration = GoDuration::from_mins(10);
+
 /// The most bytes of a credential's name that the identity service takes.
 const LONGEST_NAME: usize = 255;
 
@@ -77,23 +80,31 @@ impl Order {
 
     /// Why nothing can be made of it, if that is so: a sentence.
     pub fn flaw(&self) -> Option<&'static str> {
-        let part = |text: &str| {
-            !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._".contains(&b))
-        };
-        if !part(&self.uid) || self.uid.len() > LONGEST_NAME / 2 {
+        if !is_part(&self.uid) || self.uid.len() > LONGEST_NAME / 2 {
             return Some("uid of the order is none");
         }
-        if !part(&self.cloud) || self.cloud.len() > 63 {
+        if !is_cloud(&self.cloud) {
             return Some("cloud of the order is not the value of a label");
         }
         if self.tenant.is_empty() {
             return Some("tenant of the order is empty");
         }
-        if self.lifetime.is_some_and(|lifetime| lifetime < GoDuration::from_mins(10)) {
+        if self.lifetime.is_some_and(|lifetime| lifetime < SHORTEST) {
             return Some("lifetime of the order is shorter than 10m");
         }
         None
     }
+}
+
+/// Whether that can be part of a name and of a selector.
+fn is_part(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._".contains(&b))
+}
+
+/// Whether a text can stand for a cloud, as the value of the label [`ISSUER`].
+pub fn is_cloud(text: &str) -> bool {
+    let ends = |text: &str| text.bytes().next().is_some_and(|b| b.is_ascii_alphanumeric());
+    is_part(text) && text.len() <= 63 && ends(text) && ends(&text[text.len() - 1..])
 }
 
 /// What the names of the credentials for a composite begin with; a number follows.

@@ -26,6 +26,7 @@ pub mod phase;
 pub mod pool;
 pub mod pool_report;
 pub mod pool_status;
+pub mod prerequisites;
 pub mod redact;
 pub mod space;
 pub mod status;

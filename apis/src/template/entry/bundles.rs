@@ -1,5 +1,5 @@
-//! What an entry sets up inside its clusters, and does in them before they go: as it is written, what is wrong with it, and what of it a
-//! claim gets.
+//! What an entry makes on the hub before its clusters, sets up inside them, and does in them before they go: as it is written, what is wrong
+//! with it, and what of it a claim gets.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -48,7 +48,8 @@ pub struct BundleDocument {
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct ManifestDocument {
     /// What is applied: with apiVersion, kind and metadata.name, and no Secret. In its texts `{name}` and `{namespace}` stand for the
-    /// cluster's object on the hub, and `{tenant}` for the claim's namespace.
+    /// cluster's object on the hub, and `{tenant}` for the claim's namespace. What is made on the hub is in that namespace, and has `{name}` in
+    /// its own.
     pub object: Map<String, Value>,
     /// An expression in CEL about `object`, which is what is there then; true: it is ready. If not set, as soon as it was applied.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -133,17 +134,38 @@ fn filled(text: &str, words: &[(&str, &str)]) -> String {
     made
 }
 
+/// Where bundles are applied.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Where {
+    OnHub,
+    Inside,
+}
+
+/// All lists of an entry.
+fn lists(document: &Document) -> [(&'static str, Where, &Vec<BundleDocument>); 4] {
+    [
+        ("prerequisites", Where::OnHub, &document.prerequisites),
+        ("preCreate", Where::OnHub, &document.pre_create),
+        ("postInstall", Where::Inside, &document.post_install),
+        ("preDelete", Where::Inside, &document.pre_delete),
+    ]
+}
+
 /// Parameters by which bundles are chosen.
 pub(super) fn choosing(document: &Document) -> BTreeSet<&str> {
-    let all = document.post_install.iter().chain(&document.pre_delete);
+    let all = lists(document).into_iter().flat_map(|(_, _, bundles)| bundles);
     all.filter_map(|bundle| Some(bundle.when.as_ref()?.parameter.as_str())).collect()
+}
+
+/// Whether there is any.
+pub(super) fn any(document: &Document) -> bool {
+    lists(document).into_iter().any(|(_, _, bundles)| !bundles.is_empty())
 }
 
 /// What is wrong with them.
 pub(super) fn flaws(document: &Document, flaws: &mut Flaws<'_>) {
-    let lists = [("postInstall", &document.post_install), ("preDelete", &document.pre_delete)];
     let (mut bundles, mut manifests, mut size) = (0, 0, 0);
-    for (list, documents) in lists {
+    for (list, place, documents) in lists(document) {
         let mut names = BTreeSet::new();
         for (i, bundle) in documents.iter().enumerate() {
             let path = format!("{list}[{i}]");
@@ -151,13 +173,17 @@ pub(super) fn flaws(document: &Document, flaws: &mut Flaws<'_>) {
             manifests += bundle.manifests.len();
             size += serde_json::to_string(bundle).map_or(0, |text| text.len());
             flaws_of(&path, bundle, &document.parameters, flaws);
+            if place == Where::OnHub {
+                placed_flaws(&path, bundle, flaws);
+            }
             if !names.insert(&bundle.name) {
                 flaws.add(&format!("{path}.name"), "is there already");
             }
         }
     }
     let mut last = |sentence: String| {
-        let list = if document.pre_delete.is_empty() { "postInstall" } else { "preDelete" };
+        let last = lists(document).into_iter().rev().find(|(_, _, bundles)| !bundles.is_empty());
+        let list = last.map_or("postInstall", |(list, _, _)| list);
         flaws.add(&format!("{list}.length"), sentence);
     };
     if bundles > MOST_BUNDLES {
@@ -191,6 +217,24 @@ fn flaws_of(path: &str, bundle: &BundleDocument, rules: &BTreeMap<String, Rule>,
         }
         if manifest.ready.as_ref().is_some_and(|ready| ready.trim().is_empty() || ready.len() > LONGEST) {
             flaws.add(&format!("{path}.ready"), format!("is no expression of 1 to {LONGEST} characters"));
+        }
+    }
+}
+
+/// What is wrong with where manifests are put on the hub: beside the cluster's object, under names that no two clusters share.
+fn placed_flaws(path: &str, bundle: &BundleDocument, flaws: &mut Flaws<'_>) {
+    for (i, manifest) in bundle.manifests.iter().enumerate() {
+        let path = format!("{path}.manifests[{i}].object.metadata");
+        let metadata = manifest.object.get("metadata");
+        if text(metadata.and_then(|m| m.get("name"))).is_some_and(|name| filled(name, &[("name", "")]) == name) {
+            flaws.add(&format!("{path}.name"), "has no {name}: two clusters would share it");
+        }
+        let elsewhere = metadata.and_then(|m| m.get("namespace")).is_some_and(|n| n != "{namespace}");
+        if elsewhere {
+            flaws.add(
+                &format!("{path}.namespace"),
+                "is another one than that of the cluster's object; leave it out, or write {namespace}",
+            );
         }
     }
 }

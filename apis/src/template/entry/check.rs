@@ -94,8 +94,8 @@ fn brings(document: &Document, backend: Backend, flaws: &mut Flaws<'_>) {
             format!("is for hypershift: {backend} takes no Secrets of claims, since {why}"),
         );
     }
-    if !document.post_install.is_empty() || !document.pre_delete.is_empty() {
-        let words = "cannot stand beside postInstall and preDelete: nobody applies bundles in the namespaces of claims";
+    if bundles::any(document) {
+        let words = "cannot stand beside prerequisites, preCreate, postInstall and preDelete: nobody applies bundles in the namespaces of claims";
         flaws.add("bringYourOwn", words);
     }
 }

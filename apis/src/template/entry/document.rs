@@ -106,6 +106,13 @@ pub struct Document {
     /// get clusters as ever. Only with hypershift.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bring_your_own: Option<BringYourOwn>,
+    /// What is made on the hub before a cluster is asked for, one bundle after the other, in the namespace of the cluster's object, and stays
+    /// until that is gone.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub prerequisites: Vec<BundleDocument>,
+    /// What is applied there after them, one bundle after the other, and once: such as Jobs. The cluster is asked for once all of it is ready.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pre_create: Vec<BundleDocument>,
     /// What is set up inside a cluster once it is there, one bundle after the other. Claims are ready once all of it is.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub post_install: Vec<BundleDocument>,

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{Kind, nulls, overlay, owned, word};
+use crate::duration::GoDuration;
 use crate::names::ObjectName;
 use crate::template::Backend;
 
@@ -29,6 +30,9 @@ pub struct ClusterApi {
     /// The variables that take the claim's networks. A network without one is refused.
     #[serde(default)]
     pub network_variables: NetworkVariables,
+    /// A credential of the cloud for each Cluster alone. If not set, they share what `cluster` or the ClusterClass names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cloud_credential: Option<CloudCredential>,
     /// What the name of the kubeconfig's Secret ends with after the cluster's. If not set, `-kubeconfig`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kubeconfig_secret_suffix: Option<String>,
@@ -78,6 +82,39 @@ pub struct NetworkVariables {
     pub dns_nameservers: Option<String>,
 }
 
+/// A credential of the cloud for each Cluster alone, made by the hub-side provider: an application credential of OpenStack's identity service.
+#[derive(JsonSchema, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CloudCredential {
+    /// The cloud: the value of label `testplatform.ci.openshift.org/cloud-issuer` of those Secrets by which credentials are issued.
+    pub cloud: String,
+    /// The variable of the class that takes the name of the Secret with `clouds.yaml`, in the namespace of the Cluster.
+    pub variable: String,
+    /// Names of the roles that a credential has. If not set, all that its issuer has.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub roles: Vec<String>,
+    /// How long a credential lasts, at least 10m; it is rotated at half of that. If not set, without end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lifetime: Option<GoDuration>,
+}
+
+impl CloudCredential {
+    /// What is wrong with it: the member, and a sentence.
+    fn flaws(&self) -> impl Iterator<Item = (String, String)> {
+        let cloud = crate::cloud::is_cloud(&self.cloud);
+        let short = self.lifetime.is_some_and(|lifetime| lifetime < crate::cloud::SHORTEST);
+        let all = [
+            ("cloud", !cloud, "is no value of a label"),
+            ("variable", word(&self.variable).is_err(), "is no name of a variable"),
+            ("roles", self.roles.iter().any(String::is_empty), "has an empty name"),
+            ("lifetime", short, "is shorter than 10m"),
+        ];
+        all.into_iter()
+            .filter(|(_, wrong, _)| *wrong)
+            .map(|(member, _, sentence)| (format!("cloudCredential.{member}"), sentence.to_owned()))
+    }
+}
+
 /// A class of nodes: a class of workers of the ClusterClass, with overrides.
 #[derive(JsonSchema, Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -118,6 +155,7 @@ impl Kind for ClusterApi {
         let base = Value::Object(self.cluster.clone());
         owned("cluster", &base, &CLUSTER, &mut found);
         nulls("cluster", &base, &mut found);
+        found.extend(self.cloud_credential.iter().flat_map(CloudCredential::flaws));
         if let Some(classes) = &self.control_plane_classes {
             if classes.classes.is_empty() {
                 found.push(("controlPlaneClasses.classes".into(), "is empty".into()));
@@ -146,6 +184,9 @@ impl Kind for ClusterApi {
     fn target(&self, words: &str) -> Result<Variable, String> {
         if self.image_variable.as_deref() == Some(words) {
             return Err("leads to the image, which belongs to the release".into());
+        }
+        if self.cloud_credential.as_ref().is_some_and(|credential| credential.variable == words) {
+            return Err("leads to the credential of the cloud, which is each cluster's own".into());
         }
         word(words).map(Variable)
     }
