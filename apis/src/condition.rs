@@ -47,8 +47,8 @@ pub use pool::{
 };
 pub use space::{SPACE_READY, SpaceReady};
 pub use template::{
-    ControlPlaneLevel, HubSelection, Infrastructure, NodesLevel, SetupLevel, SpecLevel, TearDown,
-    TemplateConditionType,
+    ControlPlaneLevel, HubSelection, Infrastructure, NodesLevel, PlatformCredentials, SetupLevel, SpecLevel,
+    TearDown, TemplateConditionType,
 };
 
 words! {
@@ -191,6 +191,10 @@ words! {
         SecretIncomplete,
         /// The Secrets that the claim brings are on their way to the hub, or what is to hold them there is not made yet.
         SecretsNotCarried,
+        /// The cluster's own credential of its cloud is not made yet.
+        PlatformCredentialsNotReady,
+        /// What the template has made on the hub before the cluster is not ready yet.
+        PrerequisitesNotReady,
         /// No pool fits what the claim asks for, or the hub has no pool of the name that the catalogue says.
         PoolNotFound,
         /// Pools fit, and none is offered to the claim's namespace.

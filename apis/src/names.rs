@@ -98,6 +98,11 @@ pub mod ours {
     /// On the writer, and on `credentials`: that the cluster was asked for with bundles, see [`bundle`](crate::bundle). On the Object that looks at
     /// their ConfigMap at the end: that the hub had it.
     pub const BUNDLES_ASKED: &str = "testplatform.ci.openshift.org/bundles-asked";
+    /// On a claim, or a composite in a tenant's namespace: who asked for it, or changed it, last. Whoever grants rights to clouds by it has it
+    /// set by an admission policy. Crossplane copies it onto the composite.
+    pub const REQUESTED_BY: &str = "testplatform.ci.openshift.org/requested-by";
+    /// On the same: a number. Another one than before has the cluster's credential of its cloud rotated.
+    pub const CLOUD_CREDENTIAL_GENERATION: &str = "testplatform.ci.openshift.org/cloud-credential-generation";
     /// On the ConfigMap in that namespace: what became of the Secrets that are carried there, see [`Report`](crate::byoc::Report).
     pub const BYOC_REPORT: &str = "testplatform.ci.openshift.org/byoc-report";
     /// On a claim, or a composite in a tenant's namespace: since when nobody needs its cluster, RFC 3339 in whole seconds, and before that which

@@ -1,6 +1,7 @@
 //! What every way of making a cluster has in common: [`Backend`], and [`Health`], the one vocabulary between
 //! a backend and the claim.
 
+pub(crate) mod ahead;
 pub(crate) mod brought;
 pub(crate) mod bundles;
 mod caas;

@@ -2,6 +2,7 @@
 //!
 //! An error here is FATAL: nothing may be planned on half a picture.
 
+pub mod ahead;
 pub mod brought;
 mod bundles;
 mod composite;
@@ -151,6 +152,8 @@ pub struct Observed {
     pub hubs: Option<Hubs>,
     /// What is on the hub beside the cluster, for a claim that brings its own credentials.
     pub brought: brought::Parts,
+    /// What comes ahead of the cluster on the hub, by composition resource name.
+    pub ahead: brought::Parts,
     /// What tells the hub what to do inside the cluster.
     pub bundles: Bundles,
     /// What remembers that it has ended; of a composite in a namespace.
@@ -189,6 +192,7 @@ impl Observed {
             node_pools: NodePools::default(),
             hosted: None,
             brought: brought::Parts::new(),
+            ahead: brought::Parts::new(),
             bundles: Bundles::default(),
             ended: None,
             handover: Handover::None,
@@ -218,6 +222,11 @@ impl Observed {
                     let part = brought::Brought::decode(name, &resource_of(name, bytes)?.resource)?;
                     let known = brought::BROUGHT.into_iter().find(|known| *known == own);
                     observed.brought.extend(known.map(|known| (known, part)));
+                }
+                own if ahead::AHEAD.contains(&own) && is_labelled(name, bytes)? => {
+                    let part = brought::Brought::decode(name, &resource_of(name, bytes)?.resource)?;
+                    let known = ahead::AHEAD.into_iter().find(|known| *known == own);
+                    observed.ahead.extend(known.map(|known| (known, part)));
                 }
                 BUNDLES | UNDONE if is_labelled(name, bytes)? => {
                     let part = brought::Brought::decode(name, &resource_of(name, bytes)?.resource)?;

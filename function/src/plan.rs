@@ -55,6 +55,7 @@ pub fn plan(request: Result<Validated, Vec<Problem>>, observed: &Observed, now: 
     let mut health = backend.map(|b| b.health(&request, observed)).unwrap_or_default();
     remember_job(&mut health, observed);
     backend::bundles::remember(&mut health, observed);
+    backend::ahead::remember(&mut health, observed);
     let removal = backend.is_some_and(|b| b.ending() == Ending::Removed);
     let course = course::chart(&request, observed, &health, removal, now);
     request.intent = policies::intent(&request, observed, &health, &course, removal);
@@ -65,6 +66,7 @@ pub fn plan(request: Result<Validated, Vec<Problem>>, observed: &Observed, now: 
         None => backend::left(&request, observed),
     };
     resources.extend(backend::brought::resources(&request, observed));
+    resources.extend(backend::ahead::resources(&request, observed));
     resources.extend(backend::bundles::resources(&request, observed));
     resources.extend(backend::watch(&request, observed).filter(|_| !course.settled()));
     backend::dependents::held(&mut resources, observed);

@@ -12,10 +12,10 @@ use testplatform_apis::{
 
 use crate::{
     Judged,
-    backend::Stage,
+    backend::{Desired, Stage},
     handover,
     intent::Write,
-    observed::{Details, Link},
+    observed::{Details, Link, ahead::AHEAD},
     templates::{Stand, Templated},
     text::bounded,
     validate::{Block, Claimed, Validated},
@@ -145,8 +145,10 @@ pub(crate) fn hub(judged: &Judged) -> Option<HubStatus> {
 /// A hub is named with the first thing that is asked of it: other claims count this one from then on.
 fn hub_of_template(judged: &Judged, templated: &Templated) -> Option<HubStatus> {
     let write = judged.plan.request.as_ref().ok().map(|r| &r.intent.write);
-    // Of one that brings its own credentials, a place for them is asked for before the cluster.
-    let asks = write == Some(&Write::Create) || templated.home.is_some();
+    // A place for what is brought along, and what comes ahead, is asked for before the cluster.
+    let ahead = |desired: &Desired| AHEAD.contains(&desired.name.as_ref());
+    let asks =
+        write == Some(&Write::Create) || templated.home.is_some() || judged.plan.resources.iter().any(ahead);
     let asked = templated.site.as_ref().filter(|site| site.kept || asks);
     let leaves = write == Some(&Write::Elsewhere);
     let excluded: Vec<String> = templated.given_up(leaves).into_iter().collect();

@@ -69,6 +69,8 @@ pub struct Templated {
     pub gives_up: bool,
     /// Where it brings its own credentials, if that was decided in this pass.
     pub home: Option<Home>,
+    /// Whether all of that was decided in this pass: what comes ahead of the cluster may be asked for.
+    pub begins: bool,
 }
 
 /// What is to be.
@@ -128,6 +130,7 @@ impl Templated {
             excluded: BTreeSet::new(),
             gives_up: false,
             home: None,
+            begins: false,
         };
         let words = match Words::read(spec, tenant) {
             Ok(words) => words,
@@ -157,6 +160,7 @@ impl Templated {
                     excluded: BTreeSet::new(),
                     gives_up: false,
                     home: None,
+                    begins: false,
                 };
                 return Ok((held, Some(refusal)));
             }
@@ -187,6 +191,7 @@ impl Templated {
             excluded: BTreeSet::new(),
             gives_up: false,
             home: None,
+            begins: false,
         };
         match resolve::judged(&entry, &words, memory.as_ref()) {
             Ok((whole, effective)) => {

@@ -15,6 +15,8 @@ words! {
         NodesReady,
         /// Whether what the template sets up on the cluster is there.
         TemplateApplied,
+        /// Whether the cluster's own credential of its cloud works. Only of clusters that have one.
+        PlatformCredentialsValid,
         /// Whether the cluster is what the claim asks for now.
         SpecApplied,
         /// True: nothing is left that costs money.
@@ -117,6 +119,26 @@ words! {
         SetupFailed,
         /// The job that sets it up failed.
         JobFailed,
+        /// Unknown: the hub does not tell.
+        NotReported,
+    }
+}
+
+words! {
+    /// Reasons of `PlatformCredentialsValid`.
+    PlatformCredentials {
+        /// True: it works, and is the one that is wanted.
+        Valid,
+        /// It works, another one is wanted, and that could not be made.
+        RotationFailed,
+        /// There is none that works, and nobody by whom one can be made.
+        OwnerInvalid,
+        /// It cannot be begun: the order cannot be read, or the name of its Secret is taken.
+        Blocked,
+        /// Unknown: the identity service does not answer.
+        Unreachable,
+        /// Unknown: the cluster is gone, and it is being deleted.
+        Leaving,
         /// Unknown: the hub does not tell.
         NotReported,
     }

@@ -56,7 +56,8 @@ pub(crate) fn resources(request: &Validated, observed: &Observed) -> Vec<Desired
 
 /// Whether any were asked for with the cluster, noted on writer and `credentials`.
 pub(super) fn note(request: &Validated, observed: &Observed) -> Option<(String, Value)> {
-    let begins = request.intent.write == Write::Create && !chosen(request).is_none_or(Bundles::is_empty);
+    let begins =
+        request.intent.write == Write::Create && !chosen(request).is_none_or(Bundles::nothing_inside);
     let noted = observed.note(ours::BUNDLES_ASKED).is_some();
     (begins || noted).then(|| (ours::BUNDLES_ASKED.to_owned(), "true".into()))
 }
@@ -140,7 +141,7 @@ pub(super) fn awaited(observed: &Observed) -> Option<String> {
 }
 
 /// What a report is about, and why: bundle, object, reason and message, as far as it says.
-fn said(report: &Report) -> String {
+pub(super) fn said(report: &Report) -> String {
     let parts = [&report.bundle, &report.object, &report.reason, &report.message];
     let parts: Vec<String> = parts.into_iter().flatten().map(|part| bounded(part, 256)).collect();
     parts.join(": ")
@@ -177,13 +178,13 @@ fn begun(request: &Validated, observed: &Observed) -> Option<Value> {
     let writer = observed.writer.as_ref()?;
     let seen = writer.remote().is_some() && writer.uid().is_some();
     let may = request.intent.write == Write::Update(Policies::Full) && !request.intent.teardown;
-    if chosen.is_empty() || !seen || !may {
+    if chosen.nothing_inside() || !seen || !may {
         return None;
     }
     let remote = writer.manifest();
     let (group, _) = remote["apiVersion"].as_str()?.split_once('/')?;
     let tenant = request.tenant.as_deref().unwrap_or_default();
-    let words = [("name", site.name.as_str()), ("namespace", site.namespace.as_str()), ("tenant", tenant)];
+    let words = site.words(tenant);
     let made = |all: &[BundleDocument]| all.iter().map(|bundle| bundle.made(&words)).collect();
     let order = Order {
         cluster: Cluster {

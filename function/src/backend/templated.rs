@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use testplatform_apis::{
     json,
     names::{hub, ours},
-    template::kind::Kind,
+    template::{entry::fill, kind::Kind},
     yaml::sorted,
 };
 
@@ -31,6 +31,8 @@ use crate::{
 pub(super) struct Wanted<'a, K: Kind> {
     pub whole: &'a Whole,
     pub order: &'a Order<K>,
+    /// Where, if that is known.
+    pub site: Option<&'a Site>,
 }
 
 #[expect(clippy::expl_impl_clone_on_copy, reason = "derived, it would ask the same of the kind")]
@@ -46,9 +48,23 @@ impl<'a, K: Kind> Wanted<'a, K> {
     /// `order`: what is asked for, if it is in the backend's words.
     pub fn within(templated: &'a Templated, order: fn(&Asked) -> Option<&Order<K>>) -> Option<Self> {
         match &templated.stand {
-            Stand::Whole(whole) => Some(Self { whole, order: order(&whole.order)? }),
+            Stand::Whole(whole) => {
+                Some(Self { whole, order: order(&whole.order)?, site: templated.site.as_ref() })
+            }
             Stand::Held | Stand::Kept { .. } => None,
         }
+    }
+}
+
+impl<K: Kind> Wanted<'_, K> {
+    /// What an entry says, with what the words in braces stand for in its texts.
+    pub fn filled(self, document: &Map<String, Value>) -> Map<String, Value> {
+        let mut filled = document.clone();
+        if let Some(site) = self.site {
+            let words = [("name", site.name.as_str()), ("namespace", site.namespace.as_str())];
+            filled.values_mut().for_each(|member| fill(member, &words));
+        }
+        filled
     }
 }
 

@@ -9,7 +9,12 @@ use testplatform_apis::{
     phase::Phase,
 };
 
-use crate::{Judged, backend::Level, templates::Stand, text::bounded};
+use crate::{
+    Judged,
+    backend::{self, Level},
+    templates::Stand,
+    text::bounded,
+};
 
 /// None, for other claims.
 pub(super) fn conditions(judged: &Judged) -> Vec<Condition> {
@@ -27,7 +32,7 @@ pub(super) fn conditions(judged: &Judged) -> Vec<Condition> {
     let levels = &judged.plan.health.levels;
     let unseen = "nothing was seen on the hub yet";
     let untold = "the hub does not tell";
-    vec![
+    let mut all = vec![
         hub_selected(judged),
         shown(T::InfrastructureReady, levels.infrastructure.as_ref(), Infrastructure::NotObserved, unseen),
         shown(
@@ -38,9 +43,17 @@ pub(super) fn conditions(judged: &Judged) -> Vec<Condition> {
         ),
         shown(T::NodesReady, levels.nodes_ready.as_ref(), NodesLevel::NotReported, untold),
         shown(T::TemplateApplied, levels.setup.as_ref(), SetupLevel::NotReported, untold),
-        spec_applied(judged),
-        tear_down(judged),
-    ]
+    ];
+    all.extend(platform_credentials(judged));
+    all.extend([spec_applied(judged), tear_down(judged)]);
+    all
+}
+
+fn platform_credentials(judged: &Judged) -> Option<Condition> {
+    let templated = judged.plan.request.as_ref().ok()?.templated()?;
+    let level = backend::ahead::credential(templated, &judged.observed)?;
+    let type_ = TemplateConditionType::PlatformCredentialsValid;
+    Some(Condition::of_template(type_, level.status, level.reason.to_string(), bounded(&level.message, 1024)))
 }
 
 fn hub_selected(judged: &Judged) -> Condition {

@@ -31,7 +31,9 @@ pub fn request(reason: Request) -> &'static str {
         R::SecretIncomplete => "put the keys that the message names into the Secret",
         R::PoolDeleting => "take another pool in a new claim",
         R::NoCapacity | R::HubFull => "wait; or end clusters that nobody needs",
-        R::HubsNotRead | R::SecretsNotCarried => "wait a minute; if it stays, ask the administrators",
+        R::HubsNotRead | R::SecretsNotCarried | R::PlatformCredentialsNotReady | R::PrerequisitesNotReady => {
+            "wait a minute; if it stays, ask the administrators"
+        }
         R::QuotaExceeded => {
             "end clusters of this namespace that nobody needs: `kubectl testplatform get` lists them"
         }

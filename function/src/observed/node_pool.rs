@@ -7,6 +7,7 @@ use testplatform_apis::foreign::{hypershift::NodePool, object::Object};
 
 use super::{
     Unusable,
+    ahead::AHEAD,
     bundles::{BUNDLES, UNDONE},
     hosted::HOSTED,
     link::{Link, link},
@@ -25,6 +26,7 @@ pub fn part_name(group: &str) -> String {
 /// label.
 pub fn is_part(name: &str) -> bool {
     [HOSTED, BUNDLES, UNDONE].contains(&name)
+        || AHEAD.contains(&name)
         || name.strip_prefix(PREFIX).is_some_and(|group| !group.is_empty())
 }
 

@@ -61,9 +61,13 @@ pub struct Brings {
     pub terms: BringYourOwn,
 }
 
-/// What is done inside a cluster: what the entry chooses for the claim.
+/// What is done for a cluster on the hub and inside it: what the entry chooses for the claim.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bundles {
+    /// On the hub, before it is asked for and until it is gone.
+    pub prerequisites: Vec<BundleDocument>,
+    /// There after them, once.
+    pub pre_create: Vec<BundleDocument>,
     /// Once it is there.
     pub post_install: Vec<BundleDocument>,
     /// Before it goes.
@@ -71,8 +75,13 @@ pub struct Bundles {
 }
 
 impl Bundles {
-    /// Whether there is none.
-    pub const fn is_empty(&self) -> bool {
+    /// Whether there is none for the hub.
+    pub const fn nothing_ahead(&self) -> bool {
+        self.prerequisites.is_empty() && self.pre_create.is_empty()
+    }
+
+    /// Whether there is none for the cluster.
+    pub const fn nothing_inside(&self) -> bool {
         self.post_install.is_empty() && self.pre_delete.is_empty()
     }
 
@@ -81,7 +90,12 @@ impl Bundles {
         let meant = |all: &[BundleDocument]| {
             all.iter().filter(|bundle| bundle.is_meant_by(parameters)).cloned().collect()
         };
-        Self { post_install: meant(&document.post_install), pre_delete: meant(&document.pre_delete) }
+        Self {
+            prerequisites: meant(&document.prerequisites),
+            pre_create: meant(&document.pre_create),
+            post_install: meant(&document.post_install),
+            pre_delete: meant(&document.pre_delete),
+        }
     }
 }
 

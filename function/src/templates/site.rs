@@ -17,7 +17,7 @@ use crate::{
     backend,
     hubs::{self, Affinity, Failover, Pin, Wish},
     observed::{
-        Observed,
+        Observed, ahead,
         brought::{self, Home},
     },
     rendezvous::draw,
@@ -55,6 +55,13 @@ pub struct Site {
     pub kept: bool,
 }
 
+impl Site {
+    /// What words in braces stand for in what an entry says: its object on the hub, and the claim's namespace.
+    pub(crate) fn words<'a>(&'a self, tenant: &'a str) -> [(&'static str, &'a str); 3] {
+        [("name", &self.name), ("namespace", &self.namespace), ("tenant", tenant)]
+    }
+}
+
 impl Templated {
     /// Finds what was chosen before, and whether that is to be given up. Nothing is asked anew here.
     pub(crate) fn look_back(&mut self, name: &str, observed: &Observed, settings: &Settings) {
@@ -64,12 +71,14 @@ impl Templated {
         self.excluded.extend(told.into_iter().flatten());
         let home = brought::home(&observed.brought).filter(|_| observed.writer.is_none());
         let at_home = home.and_then(|home| at_home(&home, name, observed, settings));
-        self.site = at_home.or_else(|| kept(observed, settings, &self.excluded));
+        self.site = at_home
+            .or_else(|| kept(observed, settings, &self.excluded))
+            .or_else(|| ahead(observed, settings));
         let named = self.effective.as_ref().and_then(|e| e.hub.as_ref()).is_some_and(|h| h.name.is_some());
         self.gives_up = observed.writer.as_ref().is_some_and(|writer| {
             let judged = hubs::failover(&writer.object, &writer.link, named, &self.excluded, observed.now);
-            // What was brought along is there.
-            judged == Failover::Allowed && observed.brought.is_empty()
+            // What was brought along is there, or what comes ahead.
+            judged == Failover::Allowed && observed.brought.is_empty() && observed.ahead.is_empty()
         });
     }
 
@@ -101,7 +110,10 @@ impl Templated {
                 settings,
             )?);
         }
-        let (Some(brings), Some(site)) = (&whole.brings, &self.site) else { return Ok(()) };
+        self.begins = true;
+        let (Some(brings), Some(site)) = (&whole.brings, &self.site) else {
+            return backend::ahead::gate(whole, observed);
+        };
         let home = brought::home(&observed.brought).unwrap_or_else(|| new_home(brings, site));
         let gate = backend::brought::gate(observed, &home);
         self.home = Some(home);
@@ -212,6 +224,22 @@ fn at_home(home: &Home, name: &str, observed: &Observed, settings: &Settings) ->
         namespace: home.namespace.clone(),
         name: fitted(Backend::HyperShift, &home.namespace, name)?,
         credentials_namespace: own.unwrap_or(&settings.credentials_namespace).to_owned(),
+        kept: true,
+    })
+}
+
+/// Where a cluster is to be for which something comes ahead of it.
+fn ahead(observed: &Observed, settings: &Settings) -> Option<Site> {
+    let chosen = observed.ahead.iter().find_map(|(name, part)| ahead::chosen(name, part))?;
+    Some(Site {
+        hub: chosen.hub.to_owned(),
+        reason: reason_before(observed, chosen.hub),
+        namespace: chosen.namespace.to_owned(),
+        name: chosen.name.to_owned(),
+        credentials_namespace: chosen
+            .credentials_namespace
+            .unwrap_or(&settings.credentials_namespace)
+            .to_owned(),
         kept: true,
     })
 }

@@ -1,6 +1,7 @@
 //! Clusters of Cluster API's by template: a Cluster with a managed topology, groups of nodes and all.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test that cannot go on says so")]
 
+mod ahead;
 mod ends;
 mod life;
 mod schema;

@@ -5,7 +5,7 @@ use testplatform_apis::bundle;
 
 use super::world::{Composed, World, synced};
 
-const UNREACHABLE: &str = "observe failed: cannot get object: dial tcp: connect: connection refused";
+pub const UNREACHABLE: &str = "observe failed: cannot get object: dial tcp: connect: connection refused";
 
 /// A bundle as an entry has it: one ConfigMap, ready at once.
 pub fn bundle(name: &str, more: &Value) -> Value {

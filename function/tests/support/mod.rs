@@ -9,6 +9,7 @@
     reason = "test support: a test that cannot go on says so"
 )]
 
+pub mod ahead;
 pub mod brought;
 pub mod bundles;
 pub mod caas;

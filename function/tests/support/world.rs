@@ -53,6 +53,10 @@ pub struct World {
     pub node_pools: BTreeMap<String, Value>,
     /// What a claim that brings its own credentials has on the hub beside the remote object, by composition resource name.
     pub brought: BTreeMap<String, Value>,
+    /// The ConfigMaps that tell the hub-side provider what comes ahead of the cluster, by composition resource name.
+    pub ahead: BTreeMap<String, Value>,
+    /// Which of them were ever answered as they should.
+    pub was_there: BTreeSet<String>,
     /// The ConfigMap that tells the hub-side provider what to do inside the cluster.
     pub bundles: Option<Value>,
     /// Whether what comes before a deletion is not done yet.
@@ -110,6 +114,8 @@ impl Default for World {
             hubs: None,
             node_pools: BTreeMap::new(),
             brought: BTreeMap::new(),
+            ahead: BTreeMap::new(),
+            was_there: BTreeSet::new(),
             bundles: None,
             undone: false,
             untold: false,

@@ -297,6 +297,20 @@ pub const REQUESTS: &[(Change, Request, &[&str])] = &[
         Request::FieldRefused,
         &["spec.network.internal.subnetID is not left", "spec.network.external.networkID is no UUID"],
     ),
+    // What comes ahead of the cluster, and nobody has said anything of.
+    (
+        |w| *w = World::prepared(),
+        Request::PlatformCredentialsNotReady,
+        &["demo-x7k2p-cloud-credential", "clusters.cloudCredentials of its configuration has to be on"],
+    ),
+    (
+        |w| {
+            *w = World::prepared();
+            w.entry("topology")["backendRef"].as_object_mut().unwrap().remove("cloudCredential");
+        },
+        Request::PrerequisitesNotReady,
+        &["demo-x7k2p-prerequisites", "clusters.prerequisites of its configuration has to be on"],
+    ),
     // The quota, which comes before whether anybody makes it.
     (
         |w| w.catalogue = Some(json!({ "quotas": [{ "tenant": "*", "maxConcurrent": 0 }] })),

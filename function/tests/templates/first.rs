@@ -92,7 +92,9 @@ fn every_condition_is_there_from_the_first_response_on_and_only_here() {
         change(&mut world);
         let response = world.pass();
         let types: Vec<&str> = response.conditions.iter().map(|c| c.r#type.as_str()).collect();
-        for type_ in TemplateConditionType::ALL {
+        // Of clusters with a credential of their own alone.
+        let own = |type_: &&TemplateConditionType| **type_ != TemplateConditionType::PlatformCredentialsValid;
+        for type_ in TemplateConditionType::ALL.iter().filter(own) {
             assert!(types.contains(&type_.as_str()), "{type_} is not among {types:?}");
         }
     }

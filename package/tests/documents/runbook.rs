@@ -85,7 +85,7 @@ fn known() -> Vec<Reasons> {
         "apis/src/condition/space.rs": condition::SpaceReady;
         "apis/src/condition/template.rs": condition::HubSelection, condition::Infrastructure,
             condition::ControlPlaneLevel, condition::NodesLevel, condition::SetupLevel, condition::SpecLevel,
-            condition::TearDown;
+            condition::TearDown, condition::PlatformCredentials;
         "apis/src/hive_status.rs": hive_status::Blocked;
         "apis/src/hub/reason.rs": hub::Selected, hub::NoHub;
         "provider/src/cluster_claim/reason.rs": reason::Reason;

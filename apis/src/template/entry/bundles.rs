@@ -101,7 +101,7 @@ impl BundleDocument {
 }
 
 /// Puts in what the words stand for: in texts alone, never in keys, and never as anything but text.
-fn fill(value: &mut Value, words: &[(&str, &str)]) {
+pub fn fill(value: &mut Value, words: &[(&str, &str)]) {
     match value {
         Value::String(text) if text.contains('{') => *text = filled(text, words),
         Value::Array(items) => items.iter_mut().for_each(|item| fill(item, words)),
@@ -226,7 +226,9 @@ fn placed_flaws(path: &str, bundle: &BundleDocument, flaws: &mut Flaws<'_>) {
     for (i, manifest) in bundle.manifests.iter().enumerate() {
         let path = format!("{path}.manifests[{i}].object.metadata");
         let metadata = manifest.object.get("metadata");
-        if text(metadata.and_then(|m| m.get("name"))).is_some_and(|name| filled(name, &[("name", "")]) == name) {
+        if text(metadata.and_then(|m| m.get("name")))
+            .is_some_and(|name| filled(name, &[("name", "")]) == name)
+        {
             flaws.add(&format!("{path}.name"), "has no {name}: two clusters would share it");
         }
         let elsewhere = metadata.and_then(|m| m.get("namespace")).is_some_and(|n| n != "{namespace}");

@@ -27,7 +27,7 @@ fn before(observed: &Observed) -> Option<Cow<'_, Map<String, Value>>> {
 
 /// At birth. Parameters are in the order of their charts and names, so that it is the same in every pass.
 fn asked(wanted: Wanted<'_>) -> Map<String, Value> {
-    let Wanted { whole, order } = wanted;
+    let Wanted { whole, order, .. } = wanted;
     let base = &order.base;
     let own = |name: &Option<String>, value: Option<String>| Some(((None, name.clone()?), value?));
     let version = whole.release.version.as_ref().map(ToString::to_string);

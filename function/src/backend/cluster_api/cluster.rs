@@ -14,9 +14,12 @@ use super::{
     workers,
 };
 use crate::{
-    backend::templated::{
-        Before,
-        members::{default, set},
+    backend::{
+        ahead,
+        templated::{
+            Before,
+            members::{default, set},
+        },
     },
     observed::Observed,
     templates::Chosen,
@@ -28,9 +31,11 @@ const OURS: [&str; 3] = ["availabilityGates", "clusterNetwork", "topology"];
 /// Its spec. `planned`: what is wanted, and how to get there.
 pub(super) fn spec(observed: &Observed, planned: Option<(Wanted<'_>, &Plan)>) -> Map<String, Value> {
     match (before(observed), planned) {
-        (Some(before), Some((wanted, plan))) => changed(before, wanted, &plan.turn, plan.as_is.as_ref()),
+        (Some(before), Some((wanted, plan))) => {
+            changed(before, wanted, &plan.turn, plan.as_is.as_ref(), ahead::secret(observed))
+        }
         (Some(before), None) => before,
-        (None, Some((wanted, _))) => asked(wanted),
+        (None, Some((wanted, _))) => asked(wanted, ahead::secret(observed)),
         // Of what is only looked for nothing is known.
         (None, None) => Map::new(),
     }
@@ -43,17 +48,17 @@ pub(super) fn before(observed: &Observed) -> Option<Map<String, Value>> {
     Some(Before::of(observed, seen, complete)?.own(&OURS))
 }
 
-/// At birth.
-fn asked(wanted: Wanted<'_>) -> Map<String, Value> {
-    let mut spec = wanted.order.base.cluster.clone();
+/// At birth. `secret`: that of the cluster's own credential of its cloud.
+fn asked(wanted: Wanted<'_>, secret: Option<&str>) -> Map<String, Value> {
+    let mut spec = wanted.filled(&wanted.order.base.cluster);
     let network = &wanted.whole.network;
     for (member, cidr) in [("pods", &network.pod_cidr), ("services", &network.service_cidr)] {
         if let Some(cidr) = cidr {
             set(&mut spec, &["clusterNetwork", member, "cidrBlocks"], json!([cidr]));
         }
     }
-    merge(&mut spec, wanted.order.overlay.get("cluster"));
-    changed(spec, wanted, &Turn::Goes { to: wanted.whole.release.clone(), rebase: true }, None)
+    merge(&mut spec, wanted.filled(&wanted.order.overlay).get("cluster"));
+    changed(spec, wanted, &Turn::Goes { to: wanted.whole.release.clone(), rebase: true }, None, secret)
 }
 
 /// What may change, in what there is.
@@ -62,6 +67,7 @@ fn changed(
     wanted: Wanted<'_>,
     turn: &Turn,
     as_is: Option<&Chosen>,
+    secret: Option<&str>,
 ) -> Map<String, Value> {
     let mut topology = match spec.remove("topology") {
         Some(Value::Object(topology)) => topology,
@@ -76,7 +82,7 @@ fn changed(
     let mut variables = listed(topology.get("variables"));
     if rebase {
         topology.insert("classRef".into(), json!(wanted.order.base.class_ref));
-        variables = own_variables(wanted);
+        variables = own_variables(wanted, secret);
     }
     if let Some(release) = release {
         if let Some(version) = &release.version {
@@ -99,9 +105,11 @@ pub(super) fn image(wanted: Wanted<'_>, release: &Chosen) -> Option<(String, Val
 }
 
 /// The variables of the template, and those that take what the claim says beside parameters.
-fn own_variables(wanted: Wanted<'_>) -> BTreeMap<String, Value> {
+fn own_variables(wanted: Wanted<'_>, secret: Option<&str>) -> BTreeMap<String, Value> {
     let base = &wanted.order.base;
-    let mut variables = listed(base.cluster.get("topology").map(|t| &t["variables"]));
+    let mut variables = listed(wanted.filled(&base.cluster).get("topology").map(|t| &t["variables"]));
+    let credential = base.cloud_credential.as_ref().zip(secret);
+    variables.extend(credential.map(|(credential, secret)| (credential.variable.clone(), secret.into())));
     let class = wanted.whole.control_plane.class.as_ref().zip(base.control_plane_classes.as_ref());
     let sized = class.and_then(|(class, all)| Some((all.variable.clone(), all.classes.get(class)?.clone())));
     variables.extend(sized);

@@ -50,8 +50,8 @@ fn set(spec: &mut Map<String, Value>, wanted: Wanted<'_>, image: &str) {
 
 /// At birth.
 fn asked(wanted: Wanted<'_>) -> Map<String, Value> {
-    let Wanted { whole, order } = wanted;
-    let mut spec = order.base.hosted_cluster.clone();
+    let Wanted { whole, order, .. } = wanted;
+    let mut spec = wanted.filled(&order.base.hosted_cluster);
     document::platform(&mut spec, order.base.platform);
     default(&mut spec, "etcd", document::etcd);
     if order.base.platform == Platform::KubeVirt {
@@ -73,7 +73,7 @@ fn asked(wanted: Wanted<'_>) -> Map<String, Value> {
         let policy = if replicas == 1 { "SingleReplica" } else { "HighlyAvailable" };
         spec.insert("controllerAvailabilityPolicy".into(), policy.into());
     }
-    merge(&mut spec, order.overlay.get("hostedCluster"));
+    merge(&mut spec, wanted.filled(&order.overlay).get("hostedCluster"));
     set(&mut spec, wanted, rollout::image(wanted));
     if let Some(Brings { byoc, .. }) = &whole.brings {
         // What the entry names is in a namespace of the entry's.

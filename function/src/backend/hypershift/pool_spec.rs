@@ -23,7 +23,7 @@ pub(super) fn spec(
 ) -> Map<String, Value> {
     let base = &wanted.order.base.node_pool;
     let before = part.and_then(|part| part.manifest()["spec"].as_object());
-    let mut spec = before.cloned().unwrap_or_else(|| begun(base, group, site));
+    let mut spec = before.cloned().unwrap_or_else(|| begun(wanted.filled(base), group, site));
     let begins = part.is_none();
     let class = part.and_then(|part| part.object.metadata.annotation(ours::NODE_CLASS));
     // Of a class that the catalogue describes otherwise by now, nodes stay as they are.
@@ -31,7 +31,7 @@ pub(super) fn spec(
         document::machine(&mut spec, &group.machine);
     }
     if begins {
-        merge(&mut spec, wanted.order.overlay.get("nodePool"));
+        merge(&mut spec, wanted.filled(&wanted.order.overlay).get("nodePool"));
     }
     spec.insert("release".into(), json!({ "image": image }));
     let (member, opposite, nodes) = match group.size {
@@ -46,8 +46,7 @@ pub(super) fn spec(
     spec
 }
 
-fn begun(base: &Map<String, Value>, group: &Group<HyperShift>, site: &Site) -> Map<String, Value> {
-    let mut spec = base.clone();
+fn begun(mut spec: Map<String, Value>, group: &Group<HyperShift>, site: &Site) -> Map<String, Value> {
     default(&mut spec, "management", || json!({ "upgradeType": "Replace", "autoRepair": true }));
     // Without an end, one Pod that may not go keeps a node for ever.
     default(&mut spec, "nodeDrainTimeout", || "10m".into());

@@ -9,6 +9,7 @@ use crate::support::{caas, cluster_api, osac};
 impl World {
     /// One round of provider-kubernetes over both Objects.
     pub fn provider(&mut self) {
+        self.provide_ahead();
         self.provide_bundles();
         self.provide_node_pools();
         self.look_at_hosted();
@@ -68,6 +69,9 @@ impl World {
             if own && object["spec"]["references"].is_array() && self.made == 0 {
                 let request = self.brought.get("byoc-request").map(Value::to_string).unwrap_or_default();
                 assert!(request.contains("\\\"carried\\\":true"), "a cluster without its Secrets: {request}");
+            }
+            if self.made == 0 {
+                self.checks_ahead();
             }
             self.remote = Some(manifest);
             self.name();

@@ -2,6 +2,8 @@
 //! is made, no version is left out, and an end that is asked for is reached. The walks are the same in every run.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test that cannot go on says so")]
 
+mod prepared;
+#[path = "../support/mod.rs"]
 mod support;
 
 use proptest::{prelude::*, strategy::BoxedStrategy};

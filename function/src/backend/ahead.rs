@@ -1,0 +1,204 @@
+//! What comes ahead of a cluster by template, and goes after it: prerequisites on the hub, and a credential of the cloud of its own. Of either a
+//! ConfigMap beside the cluster's object tells the hub-side provider, and is answered in.
+//!
+//! They are composed from the catalogue and the claim once nothing else keeps a cluster from being asked for, and that is asked for once both
+//! are answered as they should. From then on they are repeated as they were asked for, but for who asks for a credential and how often; one
+//! that is lost is not made again. They leave the desired state when nothing is left that costs money; that they outlive the cluster is not up
+//! to that, because the provider holds the ConfigMaps until its object is gone, also where the claim itself is deleted and nobody asks this
+//! function.
+
+mod said;
+
+pub(crate) use said::{credential, gate, remember};
+
+use serde_json::{Map, Value, json};
+use testplatform_apis::{
+    bundle::{Cluster, State},
+    cloud, json,
+    names::{ObjectName, ours},
+    prerequisites,
+    template::{Backend, entry::BundleDocument},
+};
+
+use super::{Desired, object as composing};
+use crate::{
+    observed::{
+        Observed,
+        ahead::{AHEAD, CLOUD},
+        brought::Brought,
+    },
+    templates::{Asked, Site, Stand, Templated, Whole},
+    text::bounded,
+    validate::Validated,
+};
+
+/// The longest name of whoever asks for a credential; a longer one is cut.
+const REQUESTER: usize = 253;
+
+/// What there is to be.
+pub(crate) fn resources(request: &Validated, observed: &Observed) -> Vec<Desired> {
+    if request.intent.over.is_some() {
+        return vec![];
+    }
+    let make = |name: &'static str| {
+        let (hub, namespace, manifest) = match observed.ahead.get(name) {
+            Some(before) => {
+                let place = before.object.metadata.annotation(ours::CREDENTIALS_NAMESPACE);
+                let mut manifest = before.manifest().clone();
+                if name == CLOUD {
+                    asked_again(&mut manifest, observed);
+                }
+                (before.object.spec.provider_config_ref.name.clone(), place.map(str::to_owned), manifest)
+            }
+            None => {
+                let (site, whole) = begins(request.templated()?, observed)?;
+                let manifest = manifest(name, whole, site, request, observed)?;
+                (site.hub.clone(), Some(site.credentials_namespace.clone()), manifest)
+            }
+        };
+        Some(composed(name, request, observed, &hub, namespace, manifest))
+    };
+    AHEAD.into_iter().filter_map(make).collect()
+}
+
+/// Where and of what they are asked for.
+fn begins<'a>(templated: &'a Templated, observed: &Observed) -> Option<(&'a Site, &'a Whole)> {
+    let Stand::Whole(whole) = &templated.stand else { return None };
+    let site = templated.site.as_ref().filter(|_| templated.begins && observed.writer.is_none())?;
+    Some((site, whole))
+}
+
+/// Whether a claim is to have one.
+pub(super) fn is_wanted(name: &str, whole: &Whole) -> bool {
+    if name == CLOUD { credential_of(whole).is_some() } else { !whole.bundles.nothing_ahead() }
+}
+
+fn credential_of(whole: &Whole) -> Option<&testplatform_apis::template::kind::CloudCredential> {
+    match &whole.order {
+        Asked::ClusterApi(order) => order.base.cloud_credential.as_ref(),
+        Asked::HyperShift(_) | Asked::Caas(_) | Asked::Osac(_) => None,
+    }
+}
+
+/// The Secret that a cluster is to name as that of its own credential.
+pub(super) fn secret(observed: &Observed) -> Option<&str> {
+    observed.ahead.get(CLOUD)?.manifest()["metadata"]["name"].as_str()
+}
+
+/// The ConfigMap as it is asked for at first.
+fn manifest(
+    name: &'static str,
+    whole: &Whole,
+    site: &Site,
+    request: &Validated,
+    observed: &Observed,
+) -> Option<Value> {
+    if !is_wanted(name, whole) {
+        return None;
+    }
+    let kind = request.templated()?.backend.map(Backend::cluster_kind)?;
+    let cluster = Cluster {
+        group: kind.group.to_owned(),
+        kind: kind.kind.to_owned(),
+        name: ObjectName::try_from(site.name.as_str()).ok()?,
+    };
+    let tenant = request.tenant.as_deref().unwrap_or_default();
+    let (map, label, order) = if name == CLOUD {
+        let (credential, composite) = (credential_of(whole)?, &observed.composite.metadata);
+        // A file that is rendered may have none.
+        let uid = composite.uid.as_ref().filter(|uid| !uid.as_str().is_empty());
+        let order = cloud::Order {
+            uid: uid.map_or_else(|| composite.name.clone(), |uid| uid.as_str().to_owned()),
+            cloud: credential.cloud.clone(),
+            tenant: tenant.to_owned(),
+            requested_by: requester(observed),
+            generation: generation(observed).unwrap_or_default(),
+            roles: credential.roles.clone(),
+            lifetime: credential.lifetime,
+            cluster,
+        };
+        (cloud::name(&order.cluster.name), cloud::LABEL, serde_json::to_string(&order))
+    } else {
+        let words = site.words(tenant);
+        let made = |all: &[BundleDocument]| all.iter().map(|bundle| bundle.made(&words)).collect();
+        let order = prerequisites::Order {
+            prerequisites: made(&whole.bundles.prerequisites),
+            pre_create: made(&whole.bundles.pre_create),
+            cluster,
+        };
+        (prerequisites::name(&order.cluster.name), prerequisites::LABEL, serde_json::to_string(&order))
+    };
+    let mut manifest = json!({ "apiVersion": "v1", "kind": "ConfigMap" });
+    manifest["metadata"] = json!({ "name": map, "namespace": site.namespace, "labels": { label: "true" } });
+    manifest["data"] = json!({ cloud::ORDER: order.ok()? });
+    Some(manifest)
+}
+
+/// Whoever asked for the cluster last, as an admission policy notes it.
+fn requester(observed: &Observed) -> Option<String> {
+    let noted = observed.composite.metadata.annotation(ours::REQUESTED_BY).filter(|by| !by.is_empty());
+    noted.map(|by| bounded(by, REQUESTER))
+}
+
+/// For the how-manieth credential the claim asks. None: it does not say, or what it says is no number.
+fn generation(observed: &Observed) -> Option<i64> {
+    observed.composite.metadata.annotation(ours::CLOUD_CREDENTIAL_GENERATION)?.parse().ok()
+}
+
+/// What may change of an order that was made. What is not said, or not understood here, stays.
+fn asked_again(manifest: &mut Value, observed: &Observed) {
+    let Some(Ok(mut order)) =
+        manifest["data"][cloud::ORDER].as_str().map(json::read_text::<Map<String, Value>>)
+    else {
+        return;
+    };
+    let by = requester(observed).map(Value::from);
+    let generation = generation(observed).map(Value::from);
+    let mut changed = false;
+    for (member, now) in [("requestedBy", by), ("generation", generation)] {
+        if let Some(now) = now.filter(|now| order.get(member) != Some(now)) {
+            order.insert(member.to_owned(), now);
+            changed = true;
+        }
+    }
+    if changed {
+        manifest["data"][cloud::ORDER] = Value::Object(order).to_string().into();
+    }
+}
+
+fn composed(
+    name: &'static str,
+    request: &Validated,
+    observed: &Observed,
+    hub: &str,
+    credentials: Option<String>,
+    manifest: Value,
+) -> Desired {
+    // The answer is to be seen by the poll of those that are not ready: nobody may watch all ConfigMaps of a hub.
+    let (report, answer) = if name == CLOUD {
+        let asked =
+            manifest["data"][cloud::ORDER].as_str().and_then(|order| json::read_text::<Value>(order).ok());
+        let generation = asked.and_then(|order| order["generation"].as_i64()).unwrap_or_default();
+        (
+            cloud::REPORT,
+            format!(r#""state":"{}".*"generation":{generation}[,}}]"#, cloud::State::Valid.as_str()),
+        )
+    } else {
+        (prerequisites::REPORT, format!(r#""state":"{:?}""#, State::Applied))
+    };
+    let mut spec = json!({ "forProvider": {}, "providerConfigRef": { "name": hub } });
+    spec["forProvider"]["manifest"] = manifest;
+    spec["readiness"] = json!({ "policy": "DeriveFromCelQuery", "celQuery": format!(
+        "has(object.metadata.annotations) && '{report}' in object.metadata.annotations && object.metadata.annotations['{report}'].matches('{answer}')",
+    ) });
+    let notes = credentials.map(|namespace| (ours::CREDENTIALS_NAMESPACE.to_owned(), namespace.into()));
+    // The name of a part has no dot, so no two of any composites have the same.
+    let mut object = composing::object(
+        &format!("{name}.{}", request.name),
+        notes.into_iter().collect::<Map<_, _>>(),
+        spec,
+    );
+    object["metadata"]["labels"] = json!({ ours::COMPONENT: name });
+    let ready = request.intent.writer_ready || observed.ahead.get(name).is_some_and(Brought::is_settled);
+    Desired { name: name.into(), object, ready }
+}

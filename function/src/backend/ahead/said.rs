@@ -1,0 +1,142 @@
+//! What is said of what comes ahead of a cluster: why none can be asked for yet, and how its credential of the cloud does later.
+
+use testplatform_apis::{
+    bundle::{self, State},
+    cloud,
+    condition::{ConditionStatus, PlatformCredentials, Request, SetupLevel, TemplateConditionType},
+    prerequisites,
+};
+
+use super::is_wanted;
+use crate::{
+    backend::{Health, Level, bundles::said},
+    observed::{
+        Link, Observed,
+        ahead::{AHEAD, CLOUD, PREREQUISITES, answer},
+        brought::Brought,
+    },
+    templates::{Stand, Templated, Whole},
+    text::bounded,
+    validate::Remark,
+};
+
+/// Why no cluster can be asked for yet.
+pub(crate) fn gate(whole: &Whole, observed: &Observed) -> Result<(), Remark> {
+    for name in AHEAD {
+        let part = observed.ahead.get(name);
+        // One that was asked for is waited for, whatever the catalogue says by now.
+        if part.is_none() && !is_wanted(name, whole) {
+            continue;
+        }
+        let waits = match name {
+            CLOUD => of_credential(part).map(|words| (Request::PlatformCredentialsNotReady, words)),
+            _ => of_prerequisites(part).map(|(_, words)| (Request::PrerequisitesNotReady, words)),
+        };
+        if let Some((reason, words)) = waits {
+            return Err(Remark::new(reason, words));
+        }
+    }
+    Ok(())
+}
+
+/// What keeps the cluster waiting of its prerequisites, and whether that has failed.
+fn of_prerequisites(part: Option<&Brought>) -> Option<(SetupLevel, String)> {
+    let Some(part) = part else {
+        return Some((SetupLevel::Running, "the hub is told what it has to have before the cluster".into()));
+    };
+    let report: bundle::Report = answer(part, prerequisites::REPORT).unwrap_or_default();
+    let words = |what: &str| {
+        let bundle = report.bundle.as_deref().map_or_else(|| "a bundle".to_owned(), |name| bounded(name, 96));
+        let rest = said(&bundle::Report { bundle: None, ..report.clone() });
+        if rest.is_empty() { format!("{bundle} {what}") } else { format!("{bundle} {what}: {rest}") }
+    };
+    match report.state {
+        Some(State::Applied) => None,
+        Some(State::SetupFailed) => {
+            Some((SetupLevel::SetupFailed, words("was not ready in time on the hub")))
+        }
+        Some(State::Running | State::BeforeDeletion) => {
+            Some((SetupLevel::Running, words("is being set up on the hub")))
+        }
+        None => Some((SetupLevel::Running, unanswered(part, "clusters.prerequisites"))),
+    }
+}
+
+/// What keeps the cluster waiting of its credential.
+fn of_credential(part: Option<&Brought>) -> Option<String> {
+    let Some(part) = part else { return Some("the hub is told to make a credential of the cloud".into()) };
+    let report: cloud::Report = answer(part, cloud::REPORT).unwrap_or_default();
+    match report.state {
+        // A working one is there, and it is rotated later.
+        Some(cloud::State::Valid | cloud::State::RotationFailed) => None,
+        Some(state) => Some(format!("no credential of the cloud yet: {}", words_of(state, &report))),
+        None => Some(unanswered(part, "clusters.cloudCredentials")),
+    }
+}
+
+/// What is said where the hub-side provider has said nothing.
+fn unanswered(part: &Brought, setting: &str) -> String {
+    let metadata = &part.manifest()["metadata"];
+    let text = |field: &str| metadata[field].as_str().unwrap_or_default();
+    let map = format!("ConfigMap {}/{}", text("namespace"), text("name"));
+    match &part.link {
+        Link::Refused(words) => format!("the hub refuses {map}: {words}"),
+        Link::Unreachable(how) => format!("{map} cannot be made: the hub: {how}"),
+        Link::Paused => format!("an administrator paused the Object with {map}"),
+        Link::Unknown | Link::InSync | Link::Deleted | Link::Replaced | Link::UnknownField(_) => format!(
+            "the hub-side provider has not answered in {map} yet; {setting} of its configuration has to be on"
+        ),
+    }
+}
+
+fn words_of(state: cloud::State, report: &cloud::Report) -> String {
+    report.message.as_deref().map_or_else(|| state.as_str().to_owned(), |words| bounded(words, 512))
+}
+
+/// Prerequisites are part of what the template sets up: without a cluster it is they that the claim waits for. What they failed for stays told.
+pub(crate) fn remember(health: &mut Health, observed: &Observed) {
+    if observed.writer.is_some() || health.levels.setup.is_some() {
+        return;
+    }
+    let shown = || {
+        let shown = observed.composite.of_template(TemplateConditionType::TemplateApplied)?;
+        let failed = shown.is_false() && shown.reason == SetupLevel::SetupFailed.as_str();
+        (failed && !observed.ever_ready()).then(|| (SetupLevel::SetupFailed, shown.message.clone()))
+    };
+    let part = observed.ahead.get(PREREQUISITES);
+    let waits = part.map_or_else(shown, |part| of_prerequisites(Some(part)));
+    if let Some((reason, words)) = waits {
+        if reason == SetupLevel::SetupFailed && health.waiting.is_empty() {
+            health.waiting.clone_from(&words);
+        }
+        health.levels.setup = Some(Level::of(ConditionStatus::False, reason, words));
+    }
+}
+
+/// How the credential of the cloud does. None: the cluster has none of its own.
+pub(crate) fn credential(templated: &Templated, observed: &Observed) -> Option<Level<PlatformCredentials>> {
+    use ConditionStatus::{False, True, Unknown};
+    let unknown = |words: String| Level::of(Unknown, PlatformCredentials::NotReported, words);
+    let Some(part) = observed.ahead.get(CLOUD) else {
+        let wanted = matches!(&templated.stand, Stand::Whole(whole) if is_wanted(CLOUD, whole));
+        let waits = wanted && observed.writer.is_none();
+        return waits.then(|| unknown("the hub was not told yet to make it".into()));
+    };
+    let report: cloud::Report = answer(part, cloud::REPORT).unwrap_or_default();
+    let Some(state) = report.state else {
+        return Some(unknown(unanswered(part, "clusters.cloudCredentials")));
+    };
+    let (status, reason) = match state {
+        cloud::State::Valid => (True, PlatformCredentials::Valid),
+        cloud::State::RotationFailed => (False, PlatformCredentials::RotationFailed),
+        cloud::State::OwnerInvalid => (False, PlatformCredentials::OwnerInvalid),
+        cloud::State::Blocked => (False, PlatformCredentials::Blocked),
+        cloud::State::Unreachable => (Unknown, PlatformCredentials::Unreachable),
+        cloud::State::Leaving => (Unknown, PlatformCredentials::Leaving),
+    };
+    let words = match state {
+        cloud::State::Valid => "the cluster's own credential of the cloud works".to_owned(),
+        _ => words_of(state, &report),
+    };
+    Some(Level::of(status, reason, words))
+}

@@ -1,0 +1,130 @@
+//! What comes ahead of a cluster, in the model: the ConfigMaps that tell the hub-side provider, what that answers, and what it holds them for.
+
+use serde_json::{Value, json};
+use testplatform_apis::{cloud, prerequisites};
+
+use super::{
+    bundles::UNREACHABLE,
+    world::{Composed, World, synced},
+};
+
+/// Composition resource names, each with the annotation that answers and the answer for which a cluster is asked for.
+pub const AHEAD: [(&str, &str, &str); 2] =
+    [("cloud-credential", cloud::REPORT, "Valid"), ("prerequisites", prerequisites::REPORT, "Applied")];
+
+/// A bundle for the hub as an entry has it: one ConfigMap beside the cluster's object.
+pub fn ahead(name: &str, more: &Value) -> Value {
+    let object = json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": format!("{{name}}-{name}") },
+        "data": { "of": "{namespace}/{name} of {tenant}" },
+    });
+    let mut bundle = json!({ "name": name, "manifests": [{ "object": object }] });
+    bundle.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    bundle
+}
+
+impl World {
+    /// A claim for a cluster of Cluster API's with prerequisites, and a credential of the cloud of its own.
+    pub fn prepared() -> Self {
+        let mut world = Self::topology();
+        let proxied = json!({ "when": { "parameter": "cni", "equals": "cilium" } });
+        let entry = world.entry("topology");
+        entry["prerequisites"] = json!([ahead("trust", &json!({})), ahead("proxy", &proxied)]);
+        entry["preCreate"] = json!([ahead("reserve", &json!({ "timeout": "5m" }))]);
+        entry["backendRef"]["cloudCredential"] =
+            json!({ "cloud": "acme", "variable": "identity", "roles": ["member"], "lifetime": "720h" });
+        world
+    }
+
+    /// What the function tells.
+    pub fn told(&self, name: &str) -> Value {
+        let manifest = &self.objects[name].object["spec"]["forProvider"]["manifest"];
+        serde_json::from_str(manifest["data"]["order"].as_str().unwrap()).unwrap()
+    }
+
+    /// The hub-side provider answers, if it was told. That prerequisites were there it does not take back.
+    pub fn ahead_says(&mut self, name: &str, report: &Value) {
+        let Some((_, annotation, state)) = AHEAD.into_iter().find(|(known, _, _)| *known == name) else {
+            return;
+        };
+        let kept =
+            name == "prerequisites" && self.was_there.contains(name) && report["state"] == "SetupFailed";
+        if let Some(told) = self.ahead.get_mut(name).filter(|_| !kept) {
+            if report["state"] == state || report["state"] == "RotationFailed" {
+                self.was_there.insert(name.to_owned());
+            }
+            told["metadata"]["annotations"][annotation] = json!(report.to_string());
+        }
+    }
+
+    /// All that comes ahead is there.
+    pub fn ahead_is_there(&mut self) {
+        for (name, _, state) in AHEAD {
+            let generation = self.ahead.get(name).map(|_| self.told(name)["generation"].clone());
+            self.ahead_says(name, &json!({ "state": state, "generation": generation }));
+        }
+    }
+
+    /// A cluster is being made for the first time: what was asked for ahead of it has to have been there.
+    pub(super) fn checks_ahead(&self) {
+        for (name, ..) in AHEAD {
+            let asked = self.objects.contains_key(name);
+            assert!(
+                !asked || self.was_there.contains(name),
+                "a cluster ahead of {name}: {:#?}",
+                self.ahead.get(name)
+            );
+        }
+    }
+
+    /// One round of provider-kubernetes over both Objects.
+    pub(super) fn provide_ahead(&mut self) {
+        for (name, annotation, _) in AHEAD {
+            let Some(mut told) = self.objects.remove(name) else { continue };
+            if self.round_ahead(name, annotation, &mut told) {
+                self.objects.insert(name.into(), told);
+            }
+        }
+    }
+
+    /// Whether the Object stays.
+    fn round_ahead(&mut self, name: &str, annotation: &str, told: &mut Composed) -> bool {
+        let object = &mut told.object;
+        assert_eq!(object["spec"]["managementPolicies"], json!(["*"]), "what may not delete leaves it there");
+        if !self.reachable {
+            synced(object, Some(UNREACHABLE));
+            return true;
+        }
+        let manifest = object["spec"]["forProvider"]["manifest"].clone();
+        if !object["metadata"]["deletionTimestamp"].is_null() {
+            // The hub-side provider holds it while there is a cluster.
+            let held = self.remote.is_some() && self.ahead.contains_key(name);
+            if !held {
+                self.ahead.remove(name);
+                self.was_there.remove(name);
+            }
+            return held;
+        }
+        object["metadata"]["finalizers"] = json!(["finalizer.managedresource.crossplane.io"]);
+        let there = self.ahead.entry(name.to_owned()).or_insert_with(|| manifest.clone());
+        if there["data"] != manifest["data"] {
+            assert_eq!(name, "cloud-credential", "what was told once does not change");
+            let order = |map: &Value| -> Value {
+                let mut order: Value = serde_json::from_str(map["data"]["order"].as_str().unwrap()).unwrap();
+                for member in ["requestedBy", "generation"] {
+                    order.as_object_mut().unwrap().remove(member);
+                }
+                order
+            };
+            assert_eq!(order(there), order(&manifest), "only who asks, and how often, may change");
+            there["data"] = manifest["data"].clone();
+        }
+        let mut seen = there.clone();
+        if seen["metadata"]["annotations"][annotation].is_null() {
+            seen["metadata"].as_object_mut().unwrap().remove("annotations");
+        }
+        object["status"]["atProvider"]["manifest"] = seen;
+        synced(object, None);
+        true
+    }
+}
