@@ -130,6 +130,32 @@ pub struct Worker {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variable(pub String);
 
+impl ClusterApi {
+    /// The variables that have a value already, but for those of parameters: where that is said, and the name.
+    fn variables(&self) -> Vec<(String, &str)> {
+        let networks = &self.network_variables;
+        let known = [
+            ("imageVariable", self.image_variable.as_deref()),
+            (
+                "controlPlaneClasses.variable",
+                self.control_plane_classes.as_ref().map(|classes| classes.variable.as_str()),
+            ),
+            ("networkVariables.machineCIDR", networks.machine_cidr.as_deref()),
+            ("networkVariables.internalNetworkID", networks.internal_network_id.as_deref()),
+            ("networkVariables.internalSubnetID", networks.internal_subnet_id.as_deref()),
+            ("networkVariables.externalNetworkID", networks.external_network_id.as_deref()),
+            ("networkVariables.dnsNameservers", networks.dns_nameservers.as_deref()),
+        ];
+        let known = known.into_iter().filter_map(|(place, name)| Some((place.to_owned(), name?)));
+        let topology = self.cluster.get("topology").and_then(|topology| topology.get("variables"));
+        let fixed = topology.and_then(Value::as_array).into_iter().flatten().enumerate();
+        let fixed = fixed.filter_map(|(i, variable)| {
+            Some((format!("cluster.topology.variables[{i}].name"), variable.get("name")?.as_str()?))
+        });
+        known.chain(fixed).collect()
+    }
+}
+
 const CLUSTER: [&str; 9] = [
     "topology.class",
     "topology.classRef",
@@ -155,7 +181,13 @@ impl Kind for ClusterApi {
         let base = Value::Object(self.cluster.clone());
         owned("cluster", &base, &CLUSTER, &mut found);
         nulls("cluster", &base, &mut found);
-        found.extend(self.cloud_credential.iter().flat_map(CloudCredential::flaws));
+        if let Some(credential) = &self.cloud_credential {
+            found.extend(credential.flaws());
+            let other = self.variables().into_iter().find(|(_, name)| *name == credential.variable);
+            if let Some((place, _)) = other {
+                found.push(("cloudCredential.variable".into(), format!("is that of {place} too")));
+            }
+        }
         if let Some(classes) = &self.control_plane_classes {
             if classes.classes.is_empty() {
                 found.push(("controlPlaneClasses.classes".into(), "is empty".into()));
@@ -172,7 +204,15 @@ impl Kind for ClusterApi {
         if machine.worker.is_empty() {
             return Some("names no worker".into());
         }
-        machine.variables.values().any(Value::is_null).then(|| "has a variable that is null".into())
+        if machine.variables.values().any(Value::is_null) {
+            return Some("has a variable that is null".into());
+        }
+        let own = self.cloud_credential.iter().map(|credential| &credential.variable);
+        own.filter(|variable| machine.variables.contains_key(*variable))
+            .map(|variable| {
+                format!("has variable {variable}, which takes each cluster's own credential of the cloud")
+            })
+            .next()
     }
 
     fn overlay_flaws(&self, overlay: &Map<String, Value>, _: &[&Variable]) -> Vec<(String, String)> {
