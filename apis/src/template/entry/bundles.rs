@@ -90,7 +90,7 @@ impl BundleDocument {
 }
 
 /// Puts in what the words stand for: in texts alone, never in keys, and never as anything but text.
-fn fill(value: &mut Value, words: &[(&str, &str)]) {
+pub fn fill(value: &mut Value, words: &[(&str, &str)]) {
     match value {
         Value::String(text) if text.contains('{') => *text = filled(text, words),
         Value::Array(items) => items.iter_mut().for_each(|item| fill(item, words)),
