@@ -18,7 +18,8 @@ pub struct ClusterApi {
     /// The ClusterClass.
     pub class_ref: ClassRef,
     /// What the `spec` of each Cluster begins with, such as clusterNetwork, and in topology variables and controlPlane. What the
-    /// function writes from the claim must not be in it: topology.classRef, topology.version, topology.workers.
+    /// function writes from the claim must not be in it: topology.classRef, topology.version, topology.workers. In its texts `{name}` and
+    /// `{namespace}` stand for the Cluster's.
     #[serde(default)]
     pub cluster: Map<String, Value>,
     /// The variable of the class that takes the image of a release.
@@ -28,8 +29,9 @@ pub struct ClusterApi {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control_plane_classes: Option<ControlPlaneClasses>,
     /// The variables that take the claim's networks. A network without one is refused.
+    // Boxed, because an entry of another backend would be as large.
     #[serde(default)]
-    pub network_variables: NetworkVariables,
+    pub network_variables: Box<NetworkVariables>,
     /// A credential of the cloud for each Cluster alone. If not set, they share what `cluster` or the ClusterClass names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cloud_credential: Option<CloudCredential>,
@@ -87,8 +89,10 @@ pub struct NetworkVariables {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CloudCredential {
     /// The cloud: the value of label `testplatform.ci.openshift.org/cloud-issuer` of those Secrets by which credentials are issued.
+    #[schemars(length(min = 1, max = 63))]
     pub cloud: String,
     /// The variable of the class that takes the name of the Secret with `clouds.yaml`, in the namespace of the Cluster.
+    #[schemars(length(min = 1, max = 253))]
     pub variable: String,
     /// Names of the roles that a credential has. If not set, all that its issuer has.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -245,7 +249,7 @@ impl Kind for ClusterApi {
     }
 
     fn networks(&self) -> NetworkVariables {
-        self.network_variables.clone()
+        (*self.network_variables).clone()
     }
 
     fn needs_image(&self) -> bool {

@@ -79,8 +79,8 @@ pub(in super::super) fn flaws(document: &Document, flaws: &mut Flaws<'_>) {
         }
     }
     let mut last = |sentence: String| {
-        let last = lists(document).into_iter().rev().find(|(_, _, bundles)| !bundles.is_empty());
-        let list = last.map_or("postInstall", |(list, _, _)| list);
+        let written = lists(document).into_iter().rev().find(|(_, _, bundles)| !bundles.is_empty());
+        let list = written.map_or("postInstall", |(list, _, _)| list);
         flaws.add(&format!("{list}.length"), sentence);
     };
     if bundles > MOST_BUNDLES {
