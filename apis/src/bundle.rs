@@ -26,6 +26,8 @@ pub const REPORT: &str = "testplatform.ci.openshift.org/bundles-report";
 pub const CLUSTER: &str = "testplatform.ci.openshift.org/bundles-cluster";
 /// Finalizer on the ConfigMap: something is to be done in the cluster before it goes. Only the provider adds it, and only while there is.
 pub const FINALIZER: &str = "testplatform.ci.openshift.org/bundles";
+/// What the name of the ConfigMap has after the name of the cluster's object.
+pub const SUFFIX: &str = "-bundles";
 /// How long a bundle may take that does not say.
 pub const TIMEOUT: GoDuration = GoDuration::from_mins(10);
 

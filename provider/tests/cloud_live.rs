@@ -11,9 +11,7 @@ use provider_testplatform::{
     rbac::{self, ServiceAccount},
 };
 use serde_json::{Value, json};
-use testplatform_apis::cloud::{
-    CERTIFICATES, CLOUDS, FINALIZER, ISSUER, LABEL, ORDER, RECORD, REPORT, TENANTS, USERS,
-};
+use testplatform_apis::cloud::{CERTIFICATES, CLOUDS, FINALIZER, LABEL, ORDER, RECORD, REPORT};
 use testplatform_tests::{
     binaries::Binaries,
     cluster::{At, Cluster, SOON, at},
@@ -149,16 +147,7 @@ impl Bench {
 
     /// As an administrator does. No user: the tenant's.
     async fn issuer(&self, user: &str, users: Option<&str>) -> anyhow::Result<()> {
-        let (clouds, certificates) = self.keystone.issuer(user);
-        let mut metadata = json!({
-            "name": user, "namespace": ISSUERS, "labels": { ISSUER: "acme" }, "annotations": { TENANTS: "tenant" },
-        });
-        if let Some(users) = users {
-            metadata["annotations"][USERS] = users.into();
-        }
-        let data = json!({ CLOUDS: clouds, CERTIFICATES: certificates });
-        let secret =
-            json!({ "apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": data });
+        let secret = self.keystone.issuer_in(ISSUERS, user, "tenant", users);
         self.hub.cluster().apply(&secret).await.map(drop)
     }
 

@@ -34,6 +34,7 @@ use crate::{
         another::{AnotherHub, WEST},
     },
     hypershift::{self, HyperShift},
+    keystone::Keystone,
     kinds::{COMPOSITION_REVISION, CRD, XRD},
     manifests,
     nest::{Nest, Process},
@@ -92,6 +93,7 @@ pub struct Engine {
     another_hub: OnceCell<AnotherHub>,
     orders: OnceCell<Osac>,
     instances: OnceCell<Caas>,
+    identities: OnceCell<Keystone>,
     spaces: OnceCell<()>,
     carrier: OnceCell<Process>,
     cleaner: OnceCell<Process>,
@@ -180,6 +182,7 @@ impl Engine {
             another_hub: OnceCell::new(),
             orders: OnceCell::new(),
             instances: OnceCell::new(),
+            identities: OnceCell::new(),
             spaces: OnceCell::new(),
             carrier: OnceCell::new(),
             cleaner: OnceCell::new(),
@@ -322,6 +325,11 @@ impl Engine {
             Caas::start(self.hub.cluster()).await
         };
         self.instances.get_or_try_init(begin).await
+    }
+
+    /// The identity service of a cloud, with nobody in it at first. Few scenarios need it.
+    pub async fn identities(&self) -> anyhow::Result<&Keystone> {
+        self.identities.get_or_try_init(Keystone::start).await
     }
 
     /// Lets spaces be asked for: their definition, Composition, rights on the hub and the way there. Few scenarios need them.

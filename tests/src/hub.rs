@@ -18,7 +18,7 @@ use crate::{
         self,
         offer::{CREDENTIALS, POOLS},
     },
-    hypershift,
+    hypershift, keystone,
     kinds::{CRD, EPHEMERAL_CLUSTER, SECRET},
     manifests, osac, prow, space,
 };
@@ -42,9 +42,16 @@ pub async fn prepare(hub: &Cluster) -> anyhow::Result<()> {
     hive::define(hub, &osac::definitions()?).await?;
     hive::define(hub, &caas::definitions()?).await?;
     hub.apply_all(&manifests::package("install/hub/namespaces.yaml")?).await?;
-    for name in
-        [ACTED, prow::JOBS, POOLS, CREDENTIALS, hypershift::CLUSTERS, osac::ORDERS, space::CREDENTIALS]
-    {
+    for name in [
+        ACTED,
+        prow::JOBS,
+        POOLS,
+        CREDENTIALS,
+        hypershift::CLUSTERS,
+        osac::ORDERS,
+        space::CREDENTIALS,
+        keystone::ISSUERS,
+    ] {
         let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
         hub.apply(&namespace).await?;
     }

@@ -30,6 +30,7 @@ use rustls::{
     pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject as _},
 };
 use serde_json::{Value, json};
+use testplatform_apis::cloud;
 use tokio::{
     net::{TcpListener, TcpStream},
     task::JoinHandle,
@@ -39,6 +40,10 @@ use tokio_rustls::{TlsAcceptor, server::TlsStream};
 
 use crate::{pki::Authority, search::unique};
 
+/// What the cloud is called.
+pub const CLOUD: &str = "acme";
+/// Namespace of the issuers on a hub of the testbed.
+pub const ISSUERS: &str = "testplatform-cloud-issuers";
 /// The project in which everybody is.
 const PROJECT: &str = "p0";
 /// The most credentials of one user.
@@ -200,7 +205,7 @@ impl Keystone {
     /// The `clouds.yaml` and `cacert` of an issuer with a user's password.
     pub fn issuer(&self, user: &str) -> (String, String) {
         let password = self.state().users.get(user).map(|user| user.password.clone()).unwrap_or_default();
-        let file = json!({ "clouds": { "acme": {
+        let file = json!({ "clouds": { CLOUD: {
             "auth": {
                 "auth_url": format!("https://127.0.0.1:{}/identity", self.port),
                 "username": user, "password": password, "project_name": PROJECT,
@@ -208,6 +213,20 @@ impl Keystone {
             "region_name": "RegionOne", "interface": "public", "cacert": "/etc/openstack/cacert.pem",
         } } });
         (file.to_string(), self.authority.pem())
+    }
+
+    /// The Secret of an issuer as administrators make it, for a cloud and the tenants that it says, commas between them. `users`: for whose requests;
+    /// none: the tenants' own.
+    pub fn issuer_in(&self, namespace: &str, user: &str, tenants: &str, users: Option<&str>) -> Value {
+        let (clouds, certificates) = self.issuer(user);
+        let mut metadata = json!({
+            "name": user, "namespace": namespace, "labels": { cloud::ISSUER: CLOUD }, "annotations": { cloud::TENANTS: tenants },
+        });
+        if let Some(users) = users {
+            metadata["annotations"][cloud::USERS] = users.into();
+        }
+        let data = json!({ cloud::CLOUDS: clouds, cloud::CERTIFICATES: certificates });
+        json!({ "apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": data })
     }
 
     /// Names of the credentials, by ids, and whose they are.

@@ -14,7 +14,7 @@ use crate::{
     gate::Gate,
     hive::offer::{CREDENTIALS, POOLS},
     hub::{self, Credential},
-    hypershift, manifests,
+    hypershift, keystone, manifests,
     nest::{Nest, Process},
     osac, program, space,
 };
@@ -83,6 +83,10 @@ impl Provider {
                 "credentialsNamespace": CREDENTIALS,
                 "poll": POLL,
                 "bundles": "on",
+                // A credential that was replaced works for as long as it takes to see that it does.
+                "cloudCredentials": {
+                    "mode": "on", "issuersNamespace": keystone::ISSUERS, "probe": POLL, "grace": "5s",
+                },
             },
             "spaces": space::configuration(nest, hub)?,
             "buildClusters": { "directory": directory },

@@ -21,7 +21,7 @@ use super::parameter::Rule;
 use super::version::Version;
 use crate::catalogue::EVERYBODY;
 
-pub use bundles::{BundleDocument, ManifestDocument, When, fill};
+pub use bundles::{BUNDLES, BundleDocument, ManifestDocument, When, fill};
 pub use document::{
     BringYourOwn, ClassDocument, Document, Limits, NetworkField, Observes, ReleaseDocument, schema,
 };

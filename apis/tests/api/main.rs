@@ -16,6 +16,7 @@ mod input;
 mod offer;
 mod parity;
 mod pool;
+mod prerequisites;
 mod rules;
 mod space;
 mod status;

@@ -7,12 +7,16 @@ pub(crate) mod lines;
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use testplatform_apis::{
     catalogue::Catalogue,
     names::ours,
-    template::{Backend, entry::Entry},
+    template::{
+        Backend,
+        entry::{BUNDLES, Entry},
+    },
 };
+use testplatform_readiness::{LONGEST, Verdict, judge};
 
 use super::{Problem, stream::split};
 use lines::Lines;
@@ -120,6 +124,9 @@ fn one(file: &str, line: usize, document: &str, seen: &mut Seen, report: &mut Re
         for flaw in flaws.iter().filter(|flaw| !(name.is_empty() && flaw.path == "metadata.name")) {
             problem(&flaw.path, &flaw.sentence);
         }
+        for (path, sentence) in expressions(data) {
+            problem(&path, sentence);
+        }
         let from = data["upgradesFrom"].as_array().into_iter().flatten().filter_map(Value::as_str);
         let backend = serde_json::from_value(data["backend"].clone()).ok();
         let own = (place("data.upgradesFrom"), backend, from.map(str::to_owned).collect());
@@ -144,4 +151,26 @@ fn one(file: &str, line: usize, document: &str, seen: &mut Seen, report: &mut Re
         let sentence = format!("are without {}: \"true\", so nobody reads this template", ours::CATALOGUE);
         problem("metadata.labels", &sentence);
     }
+}
+
+/// The expressions of bundles that will never say of an object that it is ready: path and a sentence. Of those that are no texts, or too
+/// long, or empty, the entry itself says so. The function cannot say more, since it evaluates none.
+fn expressions(data: &Value) -> Vec<(String, &'static str)> {
+    let mut found = Vec::new();
+    let items = |of: &Value| of.as_array().cloned().unwrap_or_default().into_iter().enumerate();
+    for list in BUNDLES {
+        for (i, bundle) in items(&data[list]) {
+            for (j, manifest) in items(&bundle["manifests"]) {
+                let ready = manifest["ready"].as_str().unwrap_or_default();
+                if ready.trim().is_empty() || ready.len() > LONGEST {
+                    continue;
+                }
+                // Over an object with nothing in it, what is no expression and what could only be one of another variable show.
+                if let Verdict::Invalid(sentence) = judge(ready, &json!({})) {
+                    found.push((format!("data.{list}[{i}].manifests[{j}].ready"), sentence));
+                }
+            }
+        }
+    }
+    found
 }

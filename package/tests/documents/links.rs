@@ -22,7 +22,8 @@ const DOCUMENTS: [&str; 10] = [
 ];
 const GUIDES: &str = "package/install";
 /// What paths begin with that are meant from the root.
-const FOLDERS: [&str; 7] = ["apis/", "examples/", "function/", "package/", "process/", "provider/", "tests/"];
+const FOLDERS: [&str; 8] =
+    ["apis/", "examples/", "function/", "package/", "process/", "provider/", "readiness/", "tests/"];
 
 fn documents() -> Vec<String> {
     let guides = fs::read_dir(root().join(GUIDES)).unwrap().map(|entry| entry.unwrap().file_name());

@@ -2,6 +2,7 @@
 
 use std::{fs, path::Path};
 
+use testplatform_apis::template::entry::BUNDLES;
 use testplatform_package::check::catalogue::{Report, check};
 
 use crate::support::{run, stdout, tool};
@@ -103,6 +104,38 @@ fn the_catalogue_of_pools_is_read_as_well() {
     );
 }
 
+/// The function evaluates none, and the hub would say so only once a cluster was asked for.
+#[test]
+fn expressions_that_never_are_true_are_a_problem() {
+    let object = "      object: { apiVersion: v1, kind: ConfigMap, metadata: { name: \"{name}-x\" } }\n";
+    let bundle = |list: &str, ready: &str| {
+        format!("  {list}:\n  - name: a\n    manifests:\n    - ready: {ready}\n{object}")
+    };
+    for list in BUNDLES {
+        let said = |ready: &str| said(&format!("{ENTRY}{}", bundle(list, ready)));
+        for good in
+            ["has(object.data) && 'done' in object.data", "object.status.phase == 'Ready'", "\"true\""]
+        {
+            assert_eq!(said(good), [""; 0], "{list}: {good}");
+        }
+        let path = format!("error: a.yaml:15: data.{list}[0].manifests[0].ready: ");
+        for (bad, sentence) in [
+            ("object.status ==", "the expression cannot be parsed"),
+            (
+                "self.ready",
+                "the expression names a variable other than object, or a function that there is not",
+            ),
+            ("size(object)", "the expression gives something else than true or false"),
+            ("\" \"", "is no expression of 1 to 4096 characters"),
+        ] {
+            assert_eq!(said(bad), [format!("{path}{sentence}")], "{bad}");
+        }
+    }
+    // Also of an entry with other flaws.
+    let both = format!("{ENTRY}  colour: blue\n{}", bundle("preCreate", "(("));
+    assert_eq!(said(&both).len(), 2, "{:?}", said(&both));
+}
+
 /// What platform teams begin with.
 #[test]
 fn the_sample_entries_can_be_used() {
@@ -113,13 +146,15 @@ fn the_sample_entries_can_be_used() {
         "template-osac.yaml",
         "template-caas.yaml",
         "template-bundles.yaml",
+        "template-prerequisites.yaml",
+        "template-cloud-credential.yaml",
         "pool-catalogue.yaml",
     ];
     let paths: Vec<String> = names.iter().map(|name| folder.join(name).display().to_string()).collect();
     let words: Vec<&str> =
         ["check", "catalogue"].into_iter().chain(paths.iter().map(String::as_str)).collect();
     let output = run(&mut tool(&words));
-    assert_eq!(stdout(&output), "5 templates, 1 catalogue of pools: nothing is wrong\n");
+    assert_eq!(stdout(&output), "7 templates, 1 catalogue of pools: nothing is wrong\n");
     assert_eq!(output.status.code(), Some(0));
 }
 

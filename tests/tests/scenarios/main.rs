@@ -4,9 +4,9 @@
 //! runs those whose name contains NAME, and with `--ignored` those that take a quarter of an hour. On the hub the real
 //! provider fulfils what is asked for; in those whose name ends in `_acted` an actor does, as the upstream controller
 //! would, and by halves where that is the point. Where it begins with `hive_`, Hive gives clusters out of a pool; where it
-//! begins with `hypershift_`, `cluster_api_`, `osac_` or `caas_`, HyperShift, Cluster API, OSAC or CaaS make them by a template. Those of
-//! several hubs share one more, which the first of them starts. In those whose name ends in `_in_namespace` the tenant asks by a
-//! TestCluster in place of a claim.
+//! begins with `hypershift_`, `cluster_api_`, `osac_` or `caas_`, HyperShift, Cluster API, OSAC or CaaS make them by a template, and
+//! Cluster API does where it begins with `prerequisites_`. Those of several hubs share one more, which the first of them starts. In those
+//! whose name ends in `_in_namespace` the tenant asks by a TestCluster in place of a claim.
 
 mod bundles;
 mod by_template;
@@ -14,6 +14,7 @@ mod byoc;
 mod caas;
 mod canary;
 mod cleanup;
+mod cloud_credential;
 mod cluster_api;
 mod credentials;
 mod ctl;
@@ -41,6 +42,7 @@ mod manners;
 mod namespaced;
 mod osac;
 mod our_definition;
+mod prerequisites;
 mod remote;
 mod service_account;
 mod space;
@@ -181,6 +183,9 @@ const SCENARIOS: &[Scenario] = &[
     everywhere(hosted(scenario!(service_account::hypershift_service_account_mode))),
     everywhere(hosted(scenario!(bundles::hypershift_bundles))),
     hosted(scenario!(bundles::hypershift_bundles_claim_deleted)),
+    everywhere(topology(scenario!(cloud_credential::cluster_api_cloud_credential))),
+    everywhere(topology(scenario!(prerequisites::prerequisites_before_cluster))),
+    topology(scenario!(prerequisites::prerequisites_claim_deleted)),
     scenario!(manners::build_cluster_away),
     scenario!(impostor::impostor_of_the_hub),
     scenario!(impostor::impostor_of_the_hub_to_the_provider),

@@ -98,7 +98,8 @@ pub struct Document {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub password: Option<bool>,
     /// What is merged over what the objects are made of, in the words of the backend: `hostedCluster` and `nodePool` for hypershift,
-    /// `cluster` for cluster-api. Objects are merged, anything else is replaced, and null removes. What the function writes is guarded.
+    /// `cluster` for cluster-api. Objects are merged, anything else is replaced, and null removes. What the function writes is guarded. In its
+    /// texts `{name}` and `{namespace}` stand for the cluster's object.
     #[schemars(with = "Option<Overlay>")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overlay: Option<Map<String, Value>>,

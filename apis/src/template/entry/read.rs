@@ -6,17 +6,20 @@ use super::{Document, Flaw};
 use crate::ci_operator::inspect::push_key;
 
 /// The members of which each item is read by itself, so that a broken one is named and the others are looked at.
-const PARTS: [&str; 7] = [
+const PARTS: [&str; 9] = [
     "releases",
     "parameters",
     "nodeParameters",
     "allowedNodeClasses",
     "defaultNodeGroups",
+    "prerequisites",
+    "preCreate",
     "postInstall",
     "preDelete",
 ];
 /// Those of them that are lists.
-const LISTS: [&str; 4] = ["releases", "defaultNodeGroups", "postInstall", "preDelete"];
+const LISTS: [&str; 6] =
+    ["releases", "defaultNodeGroups", "prerequisites", "preCreate", "postInstall", "preDelete"];
 
 /// What could be read, and why the rest could not.
 pub(super) fn document(data: &Value) -> (Document, Vec<Flaw>) {

@@ -18,7 +18,8 @@ pub struct ClusterApi {
     /// The ClusterClass.
     pub class_ref: ClassRef,
     /// What the `spec` of each Cluster begins with, such as clusterNetwork, and in topology variables and controlPlane. What the
-    /// function writes from the claim must not be in it: topology.classRef, topology.version, topology.workers.
+    /// function writes from the claim must not be in it: topology.classRef, topology.version, topology.workers. In its texts `{name}` and
+    /// `{namespace}` stand for the Cluster's.
     #[serde(default)]
     pub cluster: Map<String, Value>,
     /// The variable of the class that takes the image of a release.
@@ -28,8 +29,9 @@ pub struct ClusterApi {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control_plane_classes: Option<ControlPlaneClasses>,
     /// The variables that take the claim's networks. A network without one is refused.
+    // Boxed, because an entry of another backend would be as large.
     #[serde(default)]
-    pub network_variables: NetworkVariables,
+    pub network_variables: Box<NetworkVariables>,
     /// A credential of the cloud for each Cluster alone. If not set, they share what `cluster` or the ClusterClass names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cloud_credential: Option<CloudCredential>,
@@ -87,8 +89,10 @@ pub struct NetworkVariables {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CloudCredential {
     /// The cloud: the value of label `testplatform.ci.openshift.org/cloud-issuer` of those Secrets by which credentials are issued.
+    #[schemars(length(min = 1, max = 63))]
     pub cloud: String,
     /// The variable of the class that takes the name of the Secret with `clouds.yaml`, in the namespace of the Cluster.
+    #[schemars(length(min = 1, max = 253))]
     pub variable: String,
     /// Names of the roles that a credential has. If not set, all that its issuer has.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -130,6 +134,32 @@ pub struct Worker {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variable(pub String);
 
+impl ClusterApi {
+    /// The variables that have a value already, but for those of parameters: where that is said, and the name.
+    fn variables(&self) -> Vec<(String, &str)> {
+        let networks = &self.network_variables;
+        let known = [
+            ("imageVariable", self.image_variable.as_deref()),
+            (
+                "controlPlaneClasses.variable",
+                self.control_plane_classes.as_ref().map(|classes| classes.variable.as_str()),
+            ),
+            ("networkVariables.machineCIDR", networks.machine_cidr.as_deref()),
+            ("networkVariables.internalNetworkID", networks.internal_network_id.as_deref()),
+            ("networkVariables.internalSubnetID", networks.internal_subnet_id.as_deref()),
+            ("networkVariables.externalNetworkID", networks.external_network_id.as_deref()),
+            ("networkVariables.dnsNameservers", networks.dns_nameservers.as_deref()),
+        ];
+        let known = known.into_iter().filter_map(|(place, name)| Some((place.to_owned(), name?)));
+        let topology = self.cluster.get("topology").and_then(|topology| topology.get("variables"));
+        let fixed = topology.and_then(Value::as_array).into_iter().flatten().enumerate();
+        let fixed = fixed.filter_map(|(i, variable)| {
+            Some((format!("cluster.topology.variables[{i}].name"), variable.get("name")?.as_str()?))
+        });
+        known.chain(fixed).collect()
+    }
+}
+
 const CLUSTER: [&str; 9] = [
     "topology.class",
     "topology.classRef",
@@ -155,7 +185,13 @@ impl Kind for ClusterApi {
         let base = Value::Object(self.cluster.clone());
         owned("cluster", &base, &CLUSTER, &mut found);
         nulls("cluster", &base, &mut found);
-        found.extend(self.cloud_credential.iter().flat_map(CloudCredential::flaws));
+        if let Some(credential) = &self.cloud_credential {
+            found.extend(credential.flaws());
+            let other = self.variables().into_iter().find(|(_, name)| *name == credential.variable);
+            if let Some((place, _)) = other {
+                found.push(("cloudCredential.variable".into(), format!("is that of {place} too")));
+            }
+        }
         if let Some(classes) = &self.control_plane_classes {
             if classes.classes.is_empty() {
                 found.push(("controlPlaneClasses.classes".into(), "is empty".into()));
@@ -172,7 +208,15 @@ impl Kind for ClusterApi {
         if machine.worker.is_empty() {
             return Some("names no worker".into());
         }
-        machine.variables.values().any(Value::is_null).then(|| "has a variable that is null".into())
+        if machine.variables.values().any(Value::is_null) {
+            return Some("has a variable that is null".into());
+        }
+        let own = self.cloud_credential.iter().map(|credential| &credential.variable);
+        own.filter(|variable| machine.variables.contains_key(*variable))
+            .map(|variable| {
+                format!("has variable {variable}, which takes each cluster's own credential of the cloud")
+            })
+            .next()
     }
 
     fn overlay_flaws(&self, overlay: &Map<String, Value>, _: &[&Variable]) -> Vec<(String, String)> {
@@ -205,7 +249,7 @@ impl Kind for ClusterApi {
     }
 
     fn networks(&self) -> NetworkVariables {
-        self.network_variables.clone()
+        (*self.network_variables).clone()
     }
 
     fn needs_image(&self) -> bool {

@@ -16,10 +16,11 @@ pub struct HyperShift {
     /// Where the nodes run.
     pub platform: Platform,
     /// What the `spec` of each HostedCluster begins with: pullSecret, services, platform, dns, etcd and whatever else is the same for
-    /// all. What the function writes from the claim must not be in it: release, infraID, clusterID.
+    /// all. What the function writes from the claim must not be in it: release, infraID, clusterID. In its texts `{name}` and `{namespace}`
+    /// stand for the HostedCluster's.
     pub hosted_cluster: Map<String, Value>,
     /// What the `spec` of each NodePool begins with, such as management and nodeDrainTimeout. Not in it: clusterName, release,
-    /// replicas, autoScaling.
+    /// replicas, autoScaling. In its texts `{name}` and `{namespace}` stand for the HostedCluster's.
     #[serde(default)]
     pub node_pool: Map<String, Value>,
 }

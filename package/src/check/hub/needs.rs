@@ -301,7 +301,7 @@ impl Plan {
             needs.extend(WRITES.map(|verb| Need {
                 right: right(verb, "", "configmaps", self.namespace(subject), None),
                 advised: true,
-                why: "templates with bundles tell the hub what to do inside their clusters",
+                why: "templates with bundles, prerequisites or credentials of clouds order them by ConfigMaps",
             }));
             needs.extend(READS.map(|verb| Need {
                 right: right(verb, "", "configmaps", Some(&self.facts), Some(CONFIG_MAP)),
