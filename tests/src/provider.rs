@@ -83,6 +83,7 @@ impl Provider {
                 "credentialsNamespace": CREDENTIALS,
                 "poll": POLL,
                 "bundles": "on",
+                "prerequisites": { "mode": "on", "resources": ["configmaps"] },
                 // A credential that was replaced works for as long as it takes to see that it does.
                 "cloudCredentials": {
                     "mode": "on", "issuersNamespace": keystone::ISSUERS, "probe": POLL, "grace": "5s",
