@@ -15,7 +15,9 @@ use serde_json::{Map, Value};
 use super::{Backend, parameter::Type};
 
 pub use caas::{Caas, ChartValue, NoMachine};
-pub use cluster_api::{ClassRef, CloudCredential, ClusterApi, ControlPlaneClasses, NetworkVariables, Variable, Worker};
+pub use cluster_api::{
+    ClassRef, CloudCredential, ClusterApi, ControlPlaneClasses, NetworkVariables, Variable, Worker,
+};
 pub use hypershift::{
     AgentMachine, AwsMachine, Document, HyperShift, KubeVirtMachine, Machine, MachineDocument, Place,
     Platform,

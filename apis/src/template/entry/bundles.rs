@@ -226,7 +226,9 @@ fn placed_flaws(path: &str, bundle: &BundleDocument, flaws: &mut Flaws<'_>) {
     for (i, manifest) in bundle.manifests.iter().enumerate() {
         let path = format!("{path}.manifests[{i}].object.metadata");
         let metadata = manifest.object.get("metadata");
-        if text(metadata.and_then(|m| m.get("name"))).is_some_and(|name| filled(name, &[("name", "")]) == name) {
+        if text(metadata.and_then(|m| m.get("name")))
+            .is_some_and(|name| filled(name, &[("name", "")]) == name)
+        {
             flaws.add(&format!("{path}.name"), "has no {name}: two clusters would share it");
         }
         let elsewhere = metadata.and_then(|m| m.get("namespace")).is_some_and(|n| n != "{namespace}");
