@@ -234,7 +234,7 @@ impl Bench {
         let secret = Kind { api_version: "v1", kind: "Secret" };
         let mut elsewhere = map("four");
         elsewhere["metadata"]["namespace"] = "default".into();
-        for (object, ready, reason, words) in [
+        let all = [
             (map("four"), Some("object."), "InvalidExpression", ""),
             (object(secret, "four"), None, "KindNotAllowed", "Secret"),
             (elsewhere, None, "InvalidManifest", "another namespace"),
@@ -242,28 +242,30 @@ impl Bench {
             (object(cluster_role, "four"), None, "InvalidManifest", "in no namespace"),
             (object(nothing, "four"), None, "NoSuchKind", "does not serve"),
             (object(CONFIG_MAP, "Not_a_Name"), None, "Invalid", ""),
-        ] {
-            let named = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
-            self.ask("four", json!([bundle("b", "2s", &[(object, ready)])]), json!([])).await?;
-            let said = self.told("four", "SetupFailed").await.with_context(|| format!("{reason} {words}"))?;
+        ];
+        for (place, (object, ready, reason, words)) in all.into_iter().enumerate() {
+            let (order, named) = (format!("four-{place}"), object["metadata"]["name"].clone());
+            self.ask(&order, json!([bundle("b", "2s", &[(object, ready)])]), json!([])).await?;
+            let said = self.told(&order, "SetupFailed").await.with_context(|| format!("{reason} {words}"))?;
             ensure!(said["reason"] == reason && said["bundle"] == "prerequisites/b", "{reason}: {said}");
-            ensure!(said["object"].as_str().is_some_and(|object| object.ends_with(&named)), "{said}");
+            let named = named.as_str().unwrap_or_default();
+            ensure!(said["object"].as_str().is_some_and(|object| object.ends_with(named)), "{said}");
             ensure!(said["message"].as_str().is_some_and(|message| message.contains(words)), "{said}");
-            // Without waiting for what may be let go of by itself.
-            let free = json!({ "metadata": { "finalizers": null } });
-            self.hub().merge(&order_of("four"), &free).await?;
-            self.let_go("four").await?;
         }
-        self.ask_with("four", "{").await?;
-        let said = self.told("four", "SetupFailed").await?;
+        self.ask_with("nine", "{").await?;
+        let said = self.told("nine", "SetupFailed").await?;
         ensure!(said["reason"] == "InvalidOrder", "{said}");
-        self.let_go("four").await?;
         let order =
-            json!({ "cluster": { "group": "osac.openshift.io", "kind": "ClusterOrder", "name": "four" } });
-        self.ask_with("four", &order.to_string()).await?;
-        let said = self.told("four", "SetupFailed").await?;
+            json!({ "cluster": { "group": "osac.openshift.io", "kind": "ClusterOrder", "name": "ten" } });
+        self.ask_with("ten", &order.to_string()).await?;
+        let said = self.told("ten", "SetupFailed").await?;
         ensure!(said["reason"] == "UnknownCluster", "{said}");
-        self.let_go("four").await
+        // Where nothing was begun nothing is held.
+        for name in ["four-0", "nine", "ten"] {
+            let map = self.hub().get(&order_of(name)).await?.context("no order")?;
+            ensure!(map["metadata"]["finalizers"].is_null(), "{map}");
+        }
+        Ok(())
     }
 
     /// It was configured, and its right was taken away.

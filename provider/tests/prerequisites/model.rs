@@ -1,5 +1,7 @@
 //! A hub with one ConfigMap, what is made by it, and what others make and do beside it, played.
 
+mod played;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{Mutex, MutexGuard},
@@ -11,12 +13,13 @@ use k8s_openapi::{
     api::core::v1::ConfigMap,
     apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time},
 };
+use played::{Played, There};
 use provider_testplatform::{
-    bundles::apply::{Refusal, Why, carry_out},
+    bundles::apply::carry_out,
     prerequisites::{
         map::{Map, REMOVING},
-        next::{Came, GRACE, Here, Note, Release, Step, Work, next},
-        own::{Hub as Calls, Own, Version, Wrote},
+        next::{Came, Here, Note, Release, Step, Work, next},
+        own::Own,
     },
 };
 use serde_json::{Value, json};
@@ -31,7 +34,6 @@ pub const BUNDLES: usize = 2;
 /// What each bundle may take, in seconds.
 pub const TIMEOUT: i64 = 60;
 const UID: &str = "uid-of-the-order";
-const STRANGER: &str = "uid-of-somebody-else";
 
 /// The names of all objects, in the order in which they are made.
 pub fn names() -> Vec<String> {
@@ -105,56 +107,6 @@ pub struct Hub {
     pub released: Option<(Timestamp, Release)>,
     pub told: Vec<State>,
     there: Mutex<There>,
-}
-
-/// What changes while a pass is under way.
-#[derive(Default)]
-struct There {
-    objects: BTreeMap<String, Value>,
-    versions: u64,
-    calls: Vec<Call>,
-    /// After how many calls the process dies.
-    dies: Option<usize>,
-    /// After how many calls somebody does something.
-    meddles: Option<(usize, Meddle)>,
-    deleted: bool,
-}
-
-impl There {
-    fn version(&mut self) -> u64 {
-        self.versions += 1;
-        self.versions
-    }
-
-    fn put(&mut self, name: &str, mut object: Value, uid: Option<&str>) {
-        let version = self.version();
-        let uid = uid.map_or_else(|| format!("uid-{version}"), str::to_owned);
-        object["metadata"]["uid"] = uid.into();
-        object["metadata"]["resourceVersion"] = version.to_string().into();
-        self.objects.insert(name.to_owned(), object);
-    }
-
-    fn meddle(&mut self, meddle: &Meddle) {
-        match meddle {
-            Meddle::Make(name) if !self.objects.contains_key(name) => {
-                let owners =
-                    json!([{ "apiVersion": "v1", "kind": "ConfigMap", "name": "x", "uid": STRANGER }]);
-                let object = json!({ "metadata": { "name": name, "ownerReferences": owners } });
-                self.put(name, object, None);
-            }
-            Meddle::Take(name) | Meddle::Touch(name) => {
-                let Some(mut object) = self.objects.remove(name) else { return };
-                if matches!(meddle, Meddle::Take(_)) {
-                    object["metadata"]["ownerReferences"] = json!([]);
-                }
-                let uid = object["metadata"]["uid"].as_str().unwrap().to_owned();
-                self.put(name, object, Some(&uid));
-            }
-            Meddle::Vanish(name) => drop(self.objects.remove(name)),
-            Meddle::Delete => self.deleted = true,
-            Meddle::Make(_) => {}
-        }
-    }
 }
 
 pub fn is_ours(object: &Value) -> bool {
@@ -327,7 +279,7 @@ impl Hub {
     }
 
     async fn work(&self, map: &Map, step: &Step) -> Option<Came> {
-        let played = Played { hub: self, map };
+        let played = Played::new(self, map);
         let own = Own { hub: &played, owner: &map.owner };
         let until = Instant::now() + Duration::from_mins(1);
         let order = map.order.as_ref().ok()?;
@@ -354,109 +306,5 @@ impl Hub {
             assert!(still < 20, "it goes on and on: {:?}", self.read());
             self.now += SignedDuration::try_from(after).unwrap();
         }
-    }
-}
-
-struct Played<'a> {
-    hub: &'a Hub,
-    /// As the pass has read it.
-    map: &'a Map,
-}
-
-impl Played<'_> {
-    /// A call begins: the name of its object, and what is there; or why it comes to nothing.
-    fn call(&self, object: &Value) -> Result<(String, MutexGuard<'_, There>), Refusal> {
-        let name = object["metadata"]["name"].as_str().unwrap().to_owned();
-        assert_eq!(object["metadata"]["namespace"], "clusters");
-        assert!(self.map.holds, "nothing is done before the finalizer stands there");
-        let mut there = self.hub.there();
-        match there.meddles.take() {
-            Some((0, meddle)) => there.meddle(&meddle),
-            Some((after, meddle)) => there.meddles = Some((after - 1, meddle)),
-            None => {}
-        }
-        if let Some(dies) = &mut there.dies {
-            if *dies == 0 {
-                return Err(Refusal::new(Why::Unreachable, "the process is dead"));
-            }
-            *dies -= 1;
-        }
-        if !self.hub.up {
-            return Err(Refusal::new(Why::Unreachable, "it does not answer"));
-        }
-        if self.hub.refused.contains(&name) {
-            return Err(Refusal::answered(403, "Forbidden", "no"));
-        }
-        Ok((name, there))
-    }
-
-    fn seen(&self, there: &There, name: &str) -> Option<Value> {
-        let mut object = there.objects.get(name)?.clone();
-        object["status"] = json!({ "ready": self.hub.ready.contains(name) });
-        Some(object)
-    }
-
-    fn wrote(&self, there: &mut There, verb: &'static str, name: String) -> Wrote {
-        assert!(self.map.deleted.is_none(), "{verb} while the ConfigMap is being deleted");
-        let object = self.seen(there, &name).unwrap();
-        let ready = object["status"]["ready"] == true;
-        there.calls.push(Call { verb, name, ready });
-        Wrote::There(object)
-    }
-}
-
-fn changed() -> Wrote {
-    Wrote::Changed(Refusal::answered(409, "Conflict", "it is another one"))
-}
-
-impl Calls for Played<'_> {
-    async fn find(&self, object: &Value) -> Result<Option<Value>, Refusal> {
-        let (name, there) = self.call(object)?;
-        Ok(self.seen(&there, &name))
-    }
-
-    async fn create(&self, object: &Value) -> Result<Wrote, Refusal> {
-        let (name, mut there) = self.call(object)?;
-        assert!(object["metadata"]["uid"].is_null() && object["metadata"]["resourceVersion"].is_null());
-        assert!(is_ours(object));
-        if there.objects.contains_key(&name) {
-            return Ok(changed());
-        }
-        there.put(&name, object.clone(), None);
-        Ok(self.wrote(&mut there, "create", name))
-    }
-
-    async fn apply(&self, object: &Value) -> Result<Wrote, Refusal> {
-        let (name, mut there) = self.call(object)?;
-        let Some(before) = there.objects.get(&name).filter(|there| Version::of(there) == Version::of(object))
-        else {
-            return Ok(changed());
-        };
-        assert!(is_ours(before) && before["metadata"]["deletionTimestamp"].is_null(), "{before}");
-        let uid = before["metadata"]["uid"].as_str().unwrap().to_owned();
-        there.put(&name, object.clone(), Some(&uid));
-        Ok(self.wrote(&mut there, "apply", name))
-    }
-
-    async fn delete(&self, object: &Value, only: &Version) -> Result<(), Refusal> {
-        let (name, mut there) = self.call(object)?;
-        let Some(mut before) = there.objects.get(&name).filter(|there| Version::of(there) == *only).cloned()
-        else {
-            return Ok(());
-        };
-        let deleted = self.map.deleted.unwrap();
-        assert!(!self.hub.cluster && self.hub.now >= deleted + GRACE, "too early");
-        assert!(is_ours(&before), "{before}");
-        let bundle = bundle_of(&name);
-        let later = |(other, object): (&String, &Value)| bundle_of(other) > bundle && is_ours(object);
-        assert!(!there.objects.iter().any(later), "{name} before what came after it");
-        if self.hub.stuck.contains(&name) {
-            before["metadata"]["deletionTimestamp"] = "2026-03-02T11:00:00Z".into();
-            there.put(&name, before, Some(&only.uid));
-        } else {
-            there.objects.remove(&name);
-        }
-        there.calls.push(Call { verb: "delete", name, ready: false });
-        Ok(())
     }
 }
