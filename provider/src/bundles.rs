@@ -19,11 +19,10 @@
 
 pub mod apply;
 pub mod controller;
-mod execute;
-mod inside;
+pub(crate) mod inside;
 pub mod map;
 pub mod next;
-mod observe;
-
+pub(crate) mod observe;
 pub mod ready;
 pub mod seen;
+pub(crate) mod wait;

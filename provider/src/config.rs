@@ -17,6 +17,7 @@ mod cluster_pool;
 mod clusters;
 mod ephemeral_cluster;
 mod hub_facts;
+mod prerequisites;
 mod process;
 mod prow;
 mod source;
@@ -31,6 +32,7 @@ pub use ephemeral_cluster::{
     ClaimOwner, ClaimPattern, ClusterProfiles, EphemeralClusters, Image, Mode, WaitStep,
 };
 pub use hub_facts::{Agents, HubFacts, NodeClass};
+pub use prerequisites::{AllowedResource, Prerequisites};
 pub use process::{BuildClusters, Http, LeaderElection};
 pub use prow::{CiOperatorPod, Prow, SecretMount};
 pub use source::Problem;

@@ -13,6 +13,7 @@ use provider_testplatform::{
     hub::Hub,
     hub_facts,
     metrics::Metrics,
+    prerequisites,
     registry::Registry,
     spaces,
 };
@@ -122,6 +123,16 @@ pub fn controllers(config: &Config, shared: &Shared) -> anyhow::Result<Vec<Runni
             now,
         };
         all.push(Box::pin(cloud::controller::run(options, metrics(), ending())));
+    }
+    if config.clusters.prerequisites.mode == Switch::On {
+        let options = prerequisites::controller::Options {
+            client: client(),
+            config: config.clusters.clone(),
+            patience: PATIENCE,
+            instance: instance.clone(),
+            now,
+        };
+        all.push(Box::pin(prerequisites::controller::run(options, metrics(), ending())));
     }
     if config.hub_facts.is_on() {
         let options =

@@ -26,6 +26,8 @@ pub mod lease;
 mod looks;
 pub mod metrics;
 pub mod observe;
+mod orders;
+pub mod prerequisites;
 pub mod publish;
 pub mod rbac;
 pub mod redacted;

@@ -10,6 +10,7 @@ mod clusters;
 mod hub;
 mod jobs;
 mod pools;
+pub mod prerequisites;
 mod spaces;
 
 use std::{
@@ -27,7 +28,7 @@ use prometheus_client::{
 
 use self::{
     bundles::Bundles, carries::Carries, claims::Claims, cleanups::Cleanups, cloud::CloudCredentials,
-    clusters::Clusters, hub::Hub, jobs::Jobs, pools::Pools, spaces::Spaces,
+    clusters::Clusters, hub::Hub, jobs::Jobs, pools::Pools, prerequisites::Prerequisites, spaces::Spaces,
 };
 use crate::{controller::queue::Queue, watch::Health};
 
@@ -37,7 +38,7 @@ const SECONDS: [f64; 9] = [0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0, 120.0];
 const MOST: usize = 100;
 
 /// Every metric by the name under which Prometheus has it, for rules and panels; histograms without `_bucket`, `_sum` and `_count`.
-pub const EXPORTED: [&str; 36] = [
+pub const EXPORTED: [&str; 38] = [
     "bundle_duration_seconds",
     "bundles_count",
     "bundles_outcomes_total",
@@ -63,6 +64,8 @@ pub const EXPORTED: [&str; 36] = [
     "hub_facts_written_timestamp_seconds",
     "hub_healthy",
     "hub_looks_total",
+    "prerequisites_count",
+    "prerequisites_outcomes_total",
     "provider_action_errors_total",
     "provider_build_cluster_up",
     "provider_build_info",
@@ -115,6 +118,7 @@ struct Inner {
     cleanups: Cleanups,
     bundles: Bundles,
     cloud: CloudCredentials,
+    prerequisites: Prerequisites,
     registry: Registry,
 }
 
@@ -139,6 +143,7 @@ impl Default for Metrics {
         let cleanups = Cleanups::default();
         let bundles = Bundles::default();
         let cloud = CloudCredentials::default();
+        let prerequisites = Prerequisites::default();
 
         jobs.register(&mut registry);
         claims.register(&mut registry);
@@ -150,6 +155,7 @@ impl Default for Metrics {
         cleanups.register(&mut registry);
         bundles.register(&mut registry);
         cloud.register(&mut registry);
+        prerequisites.register(&mut registry);
         registry.register("provider_action_errors", "Actions and reads that failed", failures.clone());
         registry.register_with_unit(
             "provider_queue_wait",
@@ -201,6 +207,7 @@ impl Default for Metrics {
             cleanups,
             bundles,
             cloud,
+            prerequisites,
             registry,
         }))
     }
@@ -217,6 +224,7 @@ impl Metrics {
         self.refresh_carries();
         self.refresh_bundles();
         self.refresh_cloud();
+        self.refresh_prerequisites();
         let mut out = String::new();
         text::encode(&mut out, &self.0.registry)?;
         Ok(out)
@@ -284,6 +292,14 @@ mod tests {
         seen
     }
 
+    fn of_prerequisites(metrics: &Metrics) -> Arc<crate::prerequisites::seen::Seen> {
+        let seen = Arc::new(crate::prerequisites::seen::seen(0));
+        metrics.attach_prerequisites(&seen);
+        seen.saw("clusters/one-prerequisites", Some(crate::prerequisites::seen::Standing::Leaving));
+        metrics.prerequisites_came_to(super::prerequisites::Outcome::Released);
+        seen
+    }
+
     #[test]
     fn what_is_exported_is_what_is_said_to_be() {
         let metrics = Metrics::default();
@@ -321,7 +337,7 @@ mod tests {
         metrics.attach_bundles(&bundles);
         bundles.saw("clusters/one-bundles", Some(crate::bundles::seen::Standing::Applied));
         metrics.bundles_came_to(Outcome::GivenUp);
-        let _seen = of_clouds(&metrics);
+        let _seen = (of_clouds(&metrics), of_prerequisites(&metrics));
         metrics.bundle_took(jiff::SignedDuration::from_secs(7));
         inner.queue_age.get_or_create(&queue { queue: String::new() }).set(0.0);
         set(&inner.queue_length, &queue { queue: String::new() }, 0);
@@ -344,6 +360,7 @@ mod tests {
                 "clusterclaim_count",
                 "clusterpool_count",
                 "ephemeralcluster_count",
+                "prerequisites_count",
                 "space_count",
             ]
             .contains(&name)
@@ -382,6 +399,10 @@ mod tests {
             "cloud_credentials_count{state=\"valid\"} 1",
             "cloud_credentials_outcomes_total{outcome=\"left_behind\"} 1",
             "cloud_credentials_outcomes_total{outcome=\"rotated\"} 0",
+            "prerequisites_count{state=\"leaving\"} 1",
+            "prerequisites_count{state=\"running\"} 0",
+            "prerequisites_outcomes_total{outcome=\"released\"} 1",
+            "prerequisites_outcomes_total{outcome=\"given_up\"} 0",
             "bundle_duration_seconds_bucket{le=\"15.0\"} 1",
             "cleanup_teardowns_total{outcome=\"told\"} 1",
             "cleanup_teardowns_total{outcome=\"held\"} 0",

@@ -4,6 +4,7 @@ mod carry;
 mod cleanup;
 mod clusters;
 mod grants;
+mod prerequisites;
 mod spaces;
 
 use std::collections::BTreeSet;
@@ -14,6 +15,7 @@ pub use carry::{CARRY_GRANTS, ON_HUB as CARRIER_ON_HUB};
 pub use cleanup::CLEANUP_GRANTS;
 pub use clusters::CLUSTER_GRANTS;
 pub use grants::{FACT_GRANTS, GRANTS, POOL_GRANTS};
+pub use prerequisites::PREREQUISITE_GRANTS;
 pub use spaces::SPACE_GRANTS;
 
 use crate::config::{Carried, Cleaned, Config, Mode, Switch};
@@ -53,6 +55,8 @@ pub enum Place {
     CloudCredentials,
     /// In the namespace of their issuers.
     CloudIssuers,
+    /// In each namespace of clusters for which prerequisites are made.
+    Prerequisites,
     /// In HyperShift's own namespace.
     HyperShift,
     /// In each namespace of an inventory of hosts.
@@ -209,12 +213,16 @@ fn of_clusters(config: &Config, account: &ServiceAccount) -> Vec<String> {
             parts.push(in_namespaces_of_claims(*backend, config));
         }
     }
-    let of_bundles: BTreeSet<&String> = match config.clusters.bundles {
-        Switch::On => config.clusters.backends.values().flat_map(|of| &of.namespaces).collect(),
+    let of_bundles = match config.clusters.bundles {
+        Switch::On => config.clusters.namespaces(),
         Switch::Off => BTreeSet::new(),
     };
-    for namespace in of_bundles {
+    for namespace in &of_bundles {
         parts.push(role("-bundles", Place::Bundles, namespace));
+    }
+    let of_prerequisites = config.clusters.prerequisite_namespaces();
+    for namespace in &of_prerequisites {
+        parts.push(role("-prerequisites", Place::Prerequisites, namespace));
     }
     let of_clouds = config.clusters.cloud_namespaces();
     for namespace in &of_clouds {
@@ -266,8 +274,10 @@ fn rules(place: Place, config: &Config) -> String {
         .chain(SPACE_GRANTS)
         .chain(CARRY_GRANTS)
         .chain(CLEANUP_GRANTS)
+        .chain(PREREQUISITE_GRANTS)
         .filter(is_called)
         .map(|grant| rule(grant, config))
+        .chain(prerequisites::configured(place, config))
         .collect()
 }
 

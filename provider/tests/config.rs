@@ -293,6 +293,42 @@ fn the_schema_accepts_what_is_accepted_and_nothing_unknown() {
     "clusters: { cloudCredentials: { grace: -1s } }\n",
     "provider.yaml:1:40: clusters.cloudCredentials.grace: must not be negative; 0s deletes what was replaced at once"
 )]
+#[case::prerequisites_of_no_cluster(
+    "clusters: { prerequisites: { mode: 'on', resources: [configmaps] } }\n",
+    "provider.yaml:1:1: clusters.backends: is missing: prerequisites are made where clusters are"
+)]
+#[case::prerequisites_of_nothing(
+    "clusters: { backends: { hypershift: { namespaces: [clusters] } }, prerequisites: { mode: 'on' } }\n",
+    "provider.yaml:1:67: clusters.prerequisites.resources: is missing: name what may be made on the hub, such as configmaps or jobs.batch"
+)]
+#[case::prerequisites_secret(
+    "clusters: { prerequisites: { resources: [configmaps, secrets] } }\n",
+    "provider.yaml:1:54: clusters.prerequisites.resources[1]: must not be secrets: orders are ConfigMaps, which are no place for what is secret"
+)]
+#[case::prerequisites_any(
+    "clusters: { prerequisites: { resources: [configmaps, '*'] } }\n",
+    "provider.yaml:1:54: clusters.prerequisites.resources[1]: must name one resource: what may be made is said one by one"
+)]
+#[case::prerequisites_any_of_a_group(
+    "clusters: { prerequisites: { resources: [configmaps, '*.batch'] } }\n",
+    "provider.yaml:1:54: clusters.prerequisites.resources[1]: must name one resource: what may be made is said one by one"
+)]
+#[case::prerequisites_subresource(
+    "clusters: { prerequisites: { resources: [configmaps, jobs/status] } }\n",
+    "provider.yaml:1:54: clusters.prerequisites.resources[1]: must not be a subresource: none is made"
+)]
+#[case::prerequisites_empty(
+    "clusters: { prerequisites: { resources: [configmaps, ''] } }\n",
+    "provider.yaml:1:54: clusters.prerequisites.resources[1]: must be a resource and its API group, such as configmaps or jobs.batch"
+)]
+#[case::prerequisites_empty_group(
+    "clusters: { prerequisites: { resources: [configmaps, secrets.] } }\n",
+    "provider.yaml:1:54: clusters.prerequisites.resources[1]: must be a resource and its API group, such as configmaps or jobs.batch"
+)]
+#[case::prerequisites_kind(
+    "clusters: { prerequisites: { resources: [configmaps, ConfigMap] } }\n",
+    "provider.yaml:1:54: clusters.prerequisites.resources[1]: must be a resource and its API group, such as configmaps or jobs.batch"
+)]
 #[case::cleanup_flavours(
     "cleanup: { mode: 'on', flavours: [] }\n",
     "provider.yaml:1:34: cleanup.flavours: is empty: name claims, testClusters or both"

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use provider_testplatform::{
     cluster_claim::reason,
     ephemeral_cluster::{conditions, told},
-    metrics::{bundles, cloud},
+    metrics::{bundles, cloud, prerequisites},
 };
 use testplatform_apis::{condition, foreign::ephemeral_cluster::TERMINAL_CREATE_REASONS, hive_status, hub};
 use testplatform_package::install::alerts::{Alert, HUB, KONFLUX};
@@ -26,7 +26,7 @@ const READERS: [&str; 4] = [
 /// The heading of which each section below is what somebody is called for.
 const CALLS: &str = "Alerts";
 /// Enums of words that are no reasons.
-const OTHERS: [(&str, &str); 18] = [
+const OTHERS: [(&str, &str); 19] = [
     ("apis/src/byoc.rs", "Fate"),
     ("apis/src/cloud.rs", "State"),
     ("apis/src/condition.rs", "ConditionType"),
@@ -44,6 +44,7 @@ const OTHERS: [(&str, &str); 18] = [
     ("provider/src/bundles/seen.rs", "Standing"),
     ("provider/src/carry/seen.rs", "Standing"),
     ("provider/src/metrics/cleanups.rs", "Teardown"),
+    ("provider/src/prerequisites/seen.rs", "Standing"),
     ("provider/src/spaces/seen.rs", "Standing"),
 ];
 /// Where a word in quotes is a reason, should anybody write one there.
@@ -93,6 +94,7 @@ fn known() -> Vec<Reasons> {
         "provider/src/ephemeral_cluster/told.rs": told::Told;
         "provider/src/metrics/bundles.rs": bundles::Outcome;
         "provider/src/metrics/cloud.rs": cloud::Outcome;
+        "provider/src/metrics/prerequisites.rs": prerequisites::Outcome;
     }
 }
 

@@ -6,7 +6,7 @@ use promql_parser::{
     label::MatchOp,
     parser::{self, Expr, VectorSelector},
 };
-use provider_testplatform::{bundles, carry::seen::Standing};
+use provider_testplatform::{bundles, carry::seen::Standing, prerequisites};
 use serde_json::Value;
 use testplatform_apis::condition::{ClusterReady, ConditionType, Remote, Request};
 use testplatform_package::install::{
@@ -92,6 +92,14 @@ fn the_guide_has_the_metrics_beside_the_claims() {
     let count = rows.iter().find(|row| row.starts_with("| `cloud_credentials_count{")).unwrap();
     for word in provider_testplatform::metrics::cloud::STATES {
         assert!(count.contains(&format!("`{word}`")), "{word} is not in: {count}");
+    }
+    let made = |name: &str| guide.lines().find(|line| line.starts_with(&format!("| `{name}")));
+    for name in exported.iter().filter(|name| name.starts_with("prerequisites_")) {
+        assert!(made(name).is_some(), "{name} has no row");
+    }
+    let count = made("prerequisites_count{").unwrap();
+    for standing in prerequisites::seen::Standing::ALL {
+        assert!(count.contains(&format!("`{}`", standing.as_str())), "{standing:?} is not in: {count}");
     }
     let count = rows.iter().find(|row| row.starts_with("| `carry_count{")).unwrap();
     for standing in Standing::ALL {

@@ -1,4 +1,4 @@
-//! One look at one cluster: applies bundles in their order and asks whether they are ready, up to the first that is not.
+//! One look at one cluster, or at what is made on the hub for it: applies bundles in their order and asks whether they are ready, up to the first that is not.
 
 use serde_json::Value;
 use testplatform_apis::{
@@ -16,7 +16,7 @@ const MOST_OBJECT: usize = 384;
 /// The longest reason.
 const MOST_REASON: usize = 64;
 
-/// A cluster that was delivered. A call may be repeated, and may have been done although it failed.
+/// Where bundles are applied, such as a cluster that was delivered. A call may be repeated, and may have been done although it failed.
 pub trait Inside {
     /// Makes an object what its manifest says, and returns what is there then.
     fn apply(&self, object: &Value) -> impl Future<Output = Result<Value, Refusal>> + Send;
@@ -39,14 +39,18 @@ impl Refusal {
         Self { reason: why.as_str().into(), message: message.into(), hopeless: why.is_hopeless() }
     }
 
-    /// One in the words of an API server: they are those of the cluster's owner.
+    /// Whether it is this one of ours.
+    pub fn is(&self, why: Why) -> bool {
+        self.reason == why.as_str()
+    }
+
+    /// One in the words of an API server: in a cluster they are those of its owner.
     pub fn answered(code: u16, reason: &str, message: &str) -> Self {
         let fits = !reason.is_empty() && reason.len() <= MOST_REASON;
         let fits = fits && reason.bytes().all(|b| b.is_ascii_alphanumeric());
         let reason = if fits { reason } else { Why::Refused.as_str() };
         let message = redacted(message, MOST_MESSAGE);
-        let message =
-            if message.is_empty() { format!("the cluster's API server answered {code}") } else { message };
+        let message = if message.is_empty() { format!("the API server answered {code}") } else { message };
         Self { reason: reason.into(), message, hopeless: false }
     }
 }
@@ -62,7 +66,7 @@ pub enum Why {
     InvalidManifest,
     /// The order cannot be read.
     InvalidOrder,
-    /// Credentials of clusters of this kind are not published in this namespace.
+    /// Clusters of this kind are not served in this namespace.
     UnknownCluster,
     /// Another cluster has come under the name.
     ClusterReplaced,
@@ -72,10 +76,14 @@ pub enum Why {
     KubeconfigUnusable,
     /// The cluster does not take the kubeconfig (401).
     Unauthorized,
-    /// The cluster does not answer, or not in time.
+    /// The API server does not answer, or not in time.
     Unreachable,
-    /// The cluster serves no such kind, or not yet.
+    /// The API server serves no such kind, or not yet.
     NoSuchKind,
+    /// There is an object of the name that somebody else has made.
+    NameTaken,
+    /// Objects of this kind are not made on the hub.
+    KindNotAllowed,
     /// There is more in an answer than is read.
     TooLarge,
     /// The API server refuses it, and gives no reason.
@@ -97,6 +105,8 @@ impl Why {
             Self::Unauthorized => "Unauthorized",
             Self::Unreachable => "Unreachable",
             Self::NoSuchKind => "NoSuchKind",
+            Self::NameTaken => "NameTaken",
+            Self::KindNotAllowed => "KindNotAllowed",
             Self::TooLarge => "TooLarge",
             Self::Refused => "Refused",
         }
@@ -109,13 +119,15 @@ impl Why {
             | Self::InvalidManifest
             | Self::InvalidOrder
             | Self::UnknownCluster
-            | Self::ClusterReplaced => true,
+            | Self::ClusterReplaced
+            | Self::KindNotAllowed => true,
             Self::NotReady
             | Self::NotPublished
             | Self::KubeconfigUnusable
             | Self::Unauthorized
             | Self::Unreachable
             | Self::NoSuchKind
+            | Self::NameTaken
             | Self::TooLarge
             | Self::Refused => false,
         }
@@ -149,12 +161,17 @@ impl Stop {
 
 /// Applies bundles from one on, and asks of each object whether it is ready. Of a bundle that is not ready everything was applied that could
 /// be, of those after it nothing. After `until` no call is begun any more.
-pub async fn carry_out(bundles: &[Bundle], from: usize, cluster: &impl Inside, until: Instant) -> Looked {
-    for (place, bundle) in bundles.iter().enumerate().skip(from) {
+pub async fn carry_out<'a>(
+    bundles: impl IntoIterator<Item = &'a Bundle>,
+    from: usize,
+    cluster: &impl Inside,
+    until: Instant,
+) -> Looked {
+    for (place, bundle) in bundles.into_iter().enumerate().skip(from) {
         let mut first = None;
         for manifest in &bundle.manifests {
             let said = if Instant::now() >= until {
-                Err(Refusal::new(Why::Unreachable, "the cluster answers too slowly"))
+                Err(Refusal::new(Why::Unreachable, "the API server answers too slowly"))
             } else {
                 cluster.apply(&manifest.object).await
             };

@@ -1,7 +1,7 @@
 //! The loop over orders: what happened, which order that concerns, and a look at it.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -10,11 +10,10 @@ use futures_util::future::join_all;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{
-    Api, Client, Resource as _, ResourceExt as _,
-    core::PartialObjectMeta,
+    Api, Client, ResourceExt as _,
     runtime::watcher::{self, Event},
 };
-use testplatform_apis::bundle::{FINALIZER, LABEL, REPORT, Report, State};
+use testplatform_apis::bundle::{CLUSTER, Report, State};
 use tokio::{
     sync::mpsc::{UnboundedSender, unbounded_channel},
     time::Instant,
@@ -22,8 +21,8 @@ use tokio::{
 
 use super::{
     apply::{Looked, Stop, carry_out},
-    execute, inside,
-    map::Map,
+    inside,
+    map::{MARKS, Map},
     next::{Here, Note, Release, Step, Work, next},
     observe::Observer,
     seen::{Seen, seen},
@@ -31,12 +30,13 @@ use super::{
 use crate::{
     config::Clusters,
     ephemeral_cluster::credentials::published_name,
-    execute::{Cause, Error, Reason, event, limited},
+    execute::{Cause, Error, Reason, limited},
     looks::{CALM, looks},
     metrics::{Metrics, bundles::Outcome},
+    orders::{Orders, Teller},
     publish::Vault,
     step,
-    watch::{Health, keep, track},
+    watch::{Health, keep},
 };
 
 /// How many looks at once: those that wait for a cluster keep nobody waiting for another.
@@ -61,25 +61,16 @@ pub struct Options {
     pub now: fn() -> Timestamp,
 }
 
-/// What is kept of a ConfigMap.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Known {
-    uid: String,
-    reported: bool,
-    held: bool,
-    deleted: bool,
-}
-
 /// What the loop works with.
 struct Controller {
     client: Client,
     observer: Observer,
     patience: Duration,
-    instance: String,
     now: fn() -> Timestamp,
     metrics: Metrics,
+    teller: Teller,
     seen: Arc<Seen>,
-    known: Mutex<BTreeMap<String, Known>>,
+    orders: Orders,
     /// The Secret that is published for the cluster of an order.
     secrets: Mutex<BTreeMap<String, String>>,
 }
@@ -91,20 +82,19 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Runs until `stop`; what has begun is finished.
 pub async fn run(options: Options, metrics: Metrics, stop: impl Future<Output = ()>) {
     let Options { client, config, patience, instance, now } = options;
-    let namespaces: BTreeSet<String> =
-        config.backends.values().flat_map(|of| of.namespaces.iter().cloned()).collect();
+    let namespaces = config.namespaces();
     let seen = Arc::new(seen(namespaces.len()));
     metrics.attach_bundles(&seen);
     let vault = Vault::new(client.clone(), &config.credentials_namespace);
     let controller = Controller {
-        client,
+        client: client.clone(),
         observer: Observer { vault, config, patience },
         patience,
-        instance,
         now,
-        metrics,
+        metrics: metrics.clone(),
+        teller: Teller { client, patience, instance, metrics },
         seen: Arc::clone(&seen),
-        known: Mutex::default(),
+        orders: Orders::new(MARKS),
         secrets: Mutex::default(),
     };
     let (sender, happened) = unbounded_channel();
@@ -121,31 +111,9 @@ pub async fn run(options: Options, metrics: Metrics, stop: impl Future<Output = 
 }
 
 impl Controller {
-    /// The orders in a namespace. Of each only its metadata is kept, and little of that: it is read when it is looked at.
     async fn watch(&self, namespace: &str, health: &Health, sender: UnboundedSender<String>) {
-        let maps: Api<PartialObjectMeta<ConfigMap>> = Api::namespaced(self.client.clone(), namespace);
-        let key = |map: &PartialObjectMeta<ConfigMap>| format!("{namespace}/{}", map.name_any());
-        let saw = |key: &str, map: &PartialObjectMeta<ConfigMap>| {
-            let known = Known {
-                uid: map.uid().unwrap_or_default(),
-                reported: map.annotations().contains_key(REPORT),
-                held: map.finalizers().iter().any(|one| one == FINALIZER),
-                deleted: map.metadata.deletion_timestamp.is_some(),
-            };
-            let before = lock(&self.known).insert(key.to_owned(), known.clone());
-            // What we write ourselves is no reason to look again.
-            let news = before.is_none_or(|before| {
-                before.uid != known.uid
-                    || before.deleted != known.deleted
-                    || (before.reported && !known.reported)
-                    || (before.held && !known.held)
-            });
-            if news {
-                let _ = sender.send(key.to_owned());
-            }
-        };
-        let labelled = watcher::Config::default().labels(&format!("{LABEL}=true"));
-        track(maps, labelled, health, key, saw, |key| self.forget(key)).await;
+        let client = self.client.clone();
+        self.orders.watch(client, namespace, health, sender, |key| self.forget(key)).await;
     }
 
     /// What is published, by its names: an order may wait for it.
@@ -165,14 +133,13 @@ impl Controller {
     }
 
     fn forget(&self, key: &str) {
-        lock(&self.known).remove(key);
         lock(&self.secrets).remove(key);
         self.seen.saw(key, None);
     }
 
     /// Looks at an order: when to do so again. None: when something happens.
     async fn look(&self, key: &str) -> Option<Duration> {
-        if !lock(&self.known).contains_key(key) {
+        if !self.orders.knows(key) {
             return None;
         }
         match self.pass(key).await {
@@ -206,7 +173,7 @@ impl Controller {
             step = next(&map, &here, Some(&looked), (self.now)());
         }
         let stands = |state: Option<State>| {
-            if lock(&self.known).contains_key(key) {
+            if self.orders.knows(key) {
                 self.seen.saw(key, Some(state.into()));
             }
         };
@@ -220,14 +187,15 @@ impl Controller {
                 Ok(Some(after))
             }
             Step::Write(note, after) => {
-                let written = execute::write(&maps, &stored, &note);
+                let cluster = note.cluster.as_deref().map(|uid| (CLUSTER, uid.into()));
+                let written = MARKS.write(&maps, &stored, &note.report, cluster, note.hold);
                 limited("write_bundles", self.patience, written).await?;
                 stands(note.report.state);
                 self.said(key, &stored, &map.report, &note).await;
                 Ok(Some(after))
             }
             Step::Release(how) => {
-                limited("release_bundles", self.patience, execute::release(&maps, &stored)).await?;
+                limited("release_bundles", self.patience, MARKS.release(&maps, &stored)).await?;
                 self.released(key, &stored, &map.report, how).await;
                 Ok(None)
             }
@@ -296,14 +264,7 @@ impl Controller {
 
     async fn tell(&self, key: &str, map: &ConfigMap, outcome: Outcome, note: String) {
         self.metrics.bundles_came_to(outcome);
-        let namespace = map.namespace().unwrap_or_default();
         let event = step::Event { warning: outcome.is_warning(), reason: outcome.as_str().into(), note };
-        let events = Api::namespaced(self.client.clone(), &namespace);
-        let made = event::emit(&events, &self.instance, map.object_ref(&()), &event, (self.now)());
-        // Somebody may miss it, but nothing depends on it.
-        if let Err(error) = limited("emit", self.patience, made).await {
-            self.metrics.failed(error.action, error.reason.as_str());
-            tracing::warn!(order = key, %error, "left out");
-        }
+        self.teller.tell(key, map, &event, (self.now)()).await;
     }
 }

@@ -1,4 +1,4 @@
-//! A delivered cluster, by a client: finds resources, applies objects.
+//! A cluster, by a client: finds resources, applies objects.
 
 use std::{collections::BTreeMap, fmt::Write as _, time::Duration};
 
@@ -21,23 +21,108 @@ const CALL: Duration = Duration::from_secs(10);
 /// The namespace of what says none, as that of `kubectl` is.
 const DEFAULT: &str = "default";
 
+/// What is said where an API server does not do what it is asked to: sentences.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Words {
+    /// It does not know who asks.
+    pub unauthorized: &'static str,
+    /// It does not answer.
+    pub unreachable: &'static str,
+    /// There is more in an answer than is read.
+    pub too_large: &'static str,
+    /// It does not serve objects of a kind.
+    pub no_such_kind: &'static str,
+}
+
+/// Of a cluster that was delivered.
+const DELIVERED: Words = Words {
+    unauthorized: "the cluster does not take the kubeconfig",
+    unreachable: "the cluster cannot be reached from the hub",
+    too_large: "the cluster's answer is longer than 2 MiB",
+    no_such_kind: "the cluster does not serve objects of this kind",
+};
+
 /// What discovery says of a kind.
 #[derive(Clone, Debug)]
-struct Resource {
-    plural: String,
-    namespaced: bool,
+pub(crate) struct Resource {
+    /// Its plural.
+    pub plural: String,
+    /// Whether its objects are in namespaces.
+    pub namespaced: bool,
+}
+
+/// What a manifest is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Target {
+    /// API group; empty for the core.
+    pub group: String,
+    /// Version in the group.
+    pub version: String,
+    /// Kind.
+    pub kind: String,
+    /// Namespace, if it says one.
+    pub namespace: Option<String>,
+    /// Name.
+    pub name: String,
+}
+
+impl Target {
+    /// Reads a manifest.
+    ///
+    /// # Errors
+    /// If it is none.
+    pub fn of(object: &Value) -> Result<Self, Refusal> {
+        let unreadable =
+            || Refusal::new(Why::InvalidManifest, "the manifest has no apiVersion, kind or metadata.name");
+        let text = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+        let metadata = &object["metadata"];
+        let whole = text(&object["apiVersion"]).ok_or_else(unreadable)?;
+        let (group, version) = whole.split_once('/').unwrap_or(("", &whole));
+        Ok(Self {
+            group: group.to_owned(),
+            version: version.to_owned(),
+            kind: text(&object["kind"]).ok_or_else(unreadable)?,
+            namespace: text(&metadata["namespace"]),
+            name: text(&metadata["name"]).ok_or_else(unreadable)?,
+        })
+    }
+
+    /// The path of its group and version.
+    fn root(&self) -> Result<String, Refusal> {
+        let version = segment(&self.version)?;
+        match &*self.group {
+            "" => Ok(format!("/api/{version}")),
+            group => Ok(format!("/apis/{}/{version}", segment(group)?)),
+        }
+    }
+
+    /// Where the objects of its kind are, in its namespace, or in this one if it says none.
+    pub fn collection(&self, resource: &Resource, otherwise: &str) -> Result<String, Refusal> {
+        let mut path = self.root()?;
+        if resource.namespaced {
+            path.push_str("/namespaces/");
+            path.push_str(&segment(self.namespace.as_deref().unwrap_or(otherwise))?);
+        }
+        Ok(format!("{path}/{}", segment(&resource.plural)?))
+    }
+
+    /// Where it is itself.
+    pub fn path(&self, resource: &Resource, otherwise: &str) -> Result<String, Refusal> {
+        Ok(format!("{}/{}", self.collection(resource, otherwise)?, segment(&self.name)?))
+    }
 }
 
 /// A cluster for the time of one look: what it serves is asked for once, but for what it does not serve, which a bundle may be making just now.
-pub(super) struct Opened {
+pub(crate) struct Opened {
     client: Client,
+    words: Words,
     known: Mutex<BTreeMap<(String, String), Resource>>,
 }
 
-/// Opens a cluster. Nothing is called yet.
+/// Opens a cluster that was delivered. Nothing is called yet.
 pub(super) async fn open(admin: &AdminKubeconfig) -> Result<Opened, Refusal> {
     match reach::open(admin).await {
-        Ok(client) => Ok(Opened { client, known: Mutex::default() }),
+        Ok(client) => Ok(Opened::new(client, DELIVERED)),
         Err(Unusable(why)) => {
             Err(Refusal::new(Why::KubeconfigUnusable, format!("the kubeconfig of the cluster {why}")))
         }
@@ -45,86 +130,86 @@ pub(super) async fn open(admin: &AdminKubeconfig) -> Result<Opened, Refusal> {
 }
 
 impl Opened {
-    async fn call(&self, verb: &str, path: &str, body: (&str, &Value)) -> Result<Answer, Refusal> {
+    /// By a client.
+    pub fn new(client: Client, words: Words) -> Self {
+        Self { client, words, known: Mutex::default() }
+    }
+
+    /// A call; what comes back is any answer but that nobody knows who asks.
+    pub async fn call(&self, verb: &str, path: &str, body: (&str, &Value)) -> Result<Answer, Refusal> {
         match send(&self.client, verb, path, body, CALL).await {
             Ok(Answer { code: StatusCode::UNAUTHORIZED, .. }) => {
-                Err(Refusal::new(Why::Unauthorized, "the cluster does not take the kubeconfig"))
+                Err(Refusal::new(Why::Unauthorized, self.words.unauthorized))
             }
             Ok(answer) => Ok(answer),
-            Err(Silent::Unreachable) => {
-                Err(Refusal::new(Why::Unreachable, "the cluster cannot be reached from the hub"))
-            }
-            Err(Silent::TooLarge) => {
-                Err(Refusal::new(Why::TooLarge, "the cluster's answer is longer than 2 MiB"))
-            }
+            Err(Silent::Unreachable) => Err(Refusal::new(Why::Unreachable, self.words.unreachable)),
+            Err(Silent::TooLarge) => Err(Refusal::new(Why::TooLarge, self.words.too_large)),
         }
     }
 
-    /// Where the objects of a kind are.
-    async fn resource(&self, root: &str, kind: &str) -> Result<Resource, Refusal> {
-        let key = (root.to_owned(), kind.to_owned());
+    /// What discovery says of the kind of a manifest.
+    pub async fn resource(&self, target: &Target) -> Result<Resource, Refusal> {
+        let (root, kind) = (target.root()?, &target.kind);
+        let key = (root.clone(), kind.clone());
         if let Some(known) = self.known.lock().await.get(&key) {
             return Ok(known.clone());
         }
-        let answer = self.call("GET", root, ("application/json", &Value::Null)).await?;
+        let answer = self.call("GET", &root, NOTHING).await?;
         let all = match answer.code {
             StatusCode::NOT_FOUND => None,
             code if code.is_success() => answer.body["resources"].as_array(),
-            code => return Err(refused(code, &answer.body)),
+            _ => return Err(refused(&answer)),
         };
         let named = |entry: &&Value| {
-            entry["kind"] == kind && entry["name"].as_str().is_some_and(|name| !name.contains('/'))
+            entry["kind"] == **kind && entry["name"].as_str().is_some_and(|name| !name.contains('/'))
         };
         let found = all.and_then(|all| all.iter().find(named)).and_then(|entry| {
             let plural = entry["name"].as_str()?.to_owned();
             Some(Resource { plural, namespaced: entry["namespaced"].as_bool()? })
         });
-        let found = found.ok_or_else(|| {
-            Refusal::new(Why::NoSuchKind, "the cluster does not serve objects of this kind")
-        })?;
+        let found = found.ok_or_else(|| Refusal::new(Why::NoSuchKind, self.words.no_such_kind))?;
         self.known.lock().await.insert(key, found.clone());
         Ok(found)
+    }
+
+    /// Server-side apply, by force: what is there then. What is told to be wrong with it is the answer's.
+    pub async fn patch(&self, path: &str, object: &Value) -> Result<Answer, Refusal> {
+        let path = format!("{path}?fieldManager={MANAGER}&force=true");
+        // JSON is YAML too.
+        self.call("PATCH", &path, ("application/apply-patch+yaml", object)).await
     }
 }
 
 impl Inside for Opened {
     async fn apply(&self, object: &Value) -> Result<Value, Refusal> {
-        let unreadable =
-            || Refusal::new(Why::InvalidManifest, "the manifest has no apiVersion, kind or metadata.name");
-        let text = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
-        let metadata = &object["metadata"];
-        let version = text(&object["apiVersion"]).ok_or_else(unreadable)?;
-        let kind = text(&object["kind"]).ok_or_else(unreadable)?;
-        let name = text(&metadata["name"]).ok_or_else(unreadable)?;
-        let root = match version.split_once('/') {
-            None => format!("/api/{}", segment(&version)?),
-            Some((group, version)) => format!("/apis/{}/{}", segment(group)?, segment(version)?),
-        };
-        let resource = self.resource(&root, &kind).await?;
-        let mut path = root;
-        if resource.namespaced {
-            let namespace = text(&metadata["namespace"]).unwrap_or_else(|| DEFAULT.into());
-            path.push_str("/namespaces/");
-            path.push_str(&segment(&namespace)?);
-        }
-        let (plural, name) = (segment(&resource.plural)?, segment(&name)?);
-        let path = format!("{path}/{plural}/{name}?fieldManager={MANAGER}&force=true");
-        // JSON is YAML too.
-        let mut answer = self.call("PATCH", &path, ("application/apply-patch+yaml", object)).await?;
-        if !answer.code.is_success() {
-            return Err(refused(answer.code, &answer.body));
-        }
-        // The largest part of many objects, and nothing that anybody asks for.
-        if let Some(metadata) = answer.body["metadata"].as_object_mut() {
-            metadata.remove("managedFields");
-        }
-        Ok(answer.body)
+        let target = Target::of(object)?;
+        let path = target.path(&self.resource(&target).await?, DEFAULT)?;
+        there(self.patch(&path, object).await?)
     }
 }
 
-fn refused(code: StatusCode, status: &Value) -> Refusal {
-    let text = |key| status[key].as_str().unwrap_or_default();
-    Refusal::answered(code.as_u16(), text("reason"), text("message"))
+/// The body of a call without one.
+pub(crate) const NOTHING: (&str, &Value) = ("application/json", &Value::Null);
+
+/// The object in an answer.
+///
+/// # Errors
+/// If the answer is that there is none.
+pub(crate) fn there(mut answer: Answer) -> Result<Value, Refusal> {
+    if !answer.code.is_success() {
+        return Err(refused(&answer));
+    }
+    // The largest part of many objects, and nothing that anybody asks for.
+    if let Some(metadata) = answer.body["metadata"].as_object_mut() {
+        metadata.remove("managedFields");
+    }
+    Ok(answer.body)
+}
+
+/// An answer that is a refusal.
+pub(crate) fn refused(answer: &Answer) -> Refusal {
+    let text = |key| answer.body[key].as_str().unwrap_or_default();
+    Refusal::answered(answer.code.as_u16(), text("reason"), text("message"))
 }
 
 /// A part of a path: whatever is in it leads nowhere else.

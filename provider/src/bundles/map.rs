@@ -2,13 +2,17 @@
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ConfigMap;
-use testplatform_apis::{
-    bundle::{self, Order, Report},
-    redact::redacted,
-};
+use testplatform_apis::bundle::{self, Order, Report};
 
-/// The most that is said of why an order cannot be read, in characters.
-const MOST: usize = 256;
+use crate::orders::{Marks, deleted, note};
+
+/// What is on it.
+pub(super) const MARKS: Marks = Marks {
+    label: bundle::LABEL,
+    order: bundle::ORDER,
+    report: bundle::REPORT,
+    finalizer: bundle::FINALIZER,
+};
 
 /// What a ConfigMap says.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,27 +32,12 @@ pub struct Map {
 impl Map {
     /// Reads a ConfigMap.
     pub fn read(map: &ConfigMap) -> Self {
-        let note = |key| map.metadata.annotations.as_ref().and_then(|notes| notes.get(key));
-        let text = map.data.as_ref().and_then(|data| data.get(bundle::ORDER));
-        let order = text.map_or_else(
-            || Err(format!("the ConfigMap has no key {}", bundle::ORDER)),
-            |text| {
-                serde_json::from_str(text).map_err(|error| {
-                    redacted(
-                        &format!("what the ConfigMap has as {} is no order: {error}", bundle::ORDER),
-                        MOST,
-                    )
-                })
-            },
-        );
-        let report = note(bundle::REPORT).and_then(|text| serde_json::from_str(text).ok());
-        let finalizers = map.metadata.finalizers.as_deref().unwrap_or_default();
         Self {
-            order,
-            report: report.unwrap_or_default(),
-            cluster: note(bundle::CLUSTER).filter(|uid| !uid.is_empty()).cloned(),
-            holds: finalizers.iter().any(|finalizer| finalizer == bundle::FINALIZER),
-            deleted: map.metadata.deletion_timestamp.as_ref().map(|at| at.0),
+            order: MARKS.order(map),
+            report: MARKS.report(map),
+            cluster: note(map, bundle::CLUSTER).filter(|uid| !uid.is_empty()).cloned(),
+            holds: MARKS.holds(map),
+            deleted: deleted(map),
         }
     }
 }

@@ -20,9 +20,11 @@ use jiff::{SignedDuration, Timestamp};
 use testplatform_apis::bundle::{Bundle, Order, Report, State};
 
 use super::{
-    apply::{Looked, Refusal, Stop, Why, name_of},
+    apply::{Looked, Refusal, Stop, Why},
     map::Map,
-    ready,
+    wait::{
+        applied, begins, begun, hopeless, impossible, later, limit, parses, positive, report, soon, waits,
+    },
 };
 use crate::account::admin::AdminKubeconfig;
 
@@ -30,12 +32,6 @@ use crate::account::admin::AdminKubeconfig;
 pub const LONGEST: SignedDuration = SignedDuration::from_hours(24);
 /// How often a cluster is asked for whose credentials are not published yet: a net under the watch of what is published.
 pub const NET: Duration = Duration::from_mins(2);
-/// How often a bundle is looked at that is not ready in time yet.
-const PACE: (SignedDuration, SignedDuration) = (SignedDuration::from_secs(2), SignedDuration::from_secs(15));
-/// The same, when its time is over.
-const LATE_PACE: (SignedDuration, SignedDuration) =
-    (SignedDuration::from_secs(15), SignedDuration::from_mins(10));
-
 /// The cluster that an order is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Here {
@@ -146,13 +142,13 @@ pub fn next(map: &Map, here: &Here, looked: Option<&Looked>, now: Timestamp) -> 
 fn after_installation(map: &Map, here: &Here, looked: Option<&Looked>, now: Timestamp) -> Step {
     let order = match &map.order {
         Ok(order) => order,
-        Err(why) => return hopeless(map, Refusal::new(Why::InvalidOrder, why)),
+        Err(why) => return write(map, hopeless(Refusal::new(Why::InvalidOrder, why)), NET),
     };
     let begun = map.report.state.is_some();
     let stop = match here {
         Here::Unknown => {
             let message = "the provider publishes no credentials of clusters of this kind in this namespace";
-            return hopeless(map, Refusal::new(Why::UnknownCluster, message));
+            return write(map, hopeless(Refusal::new(Why::UnknownCluster, message)), NET);
         }
         // It ends, and with it the claim, which says so.
         Here::Gone | Here::Going => return Step::Later(NET),
@@ -160,7 +156,7 @@ fn after_installation(map: &Map, here: &Here, looked: Option<&Looked>, now: Time
         Here::Closed(why) => Some(Stop::of(Why::NotPublished, why)),
         Here::Open { uid, .. } if begun && replaced(map, uid) => {
             let message = "another object has come under the name of the cluster's";
-            return hopeless(map, Refusal::new(Why::ClusterReplaced, message));
+            return write(map, hopeless(Refusal::new(Why::ClusterReplaced, message)), NET);
         }
         Here::Open { uid, .. } => {
             let hold = !order.pre_delete.is_empty();
@@ -178,14 +174,11 @@ fn after_installation(map: &Map, here: &Here, looked: Option<&Looked>, now: Time
     }
     match (looked, stop) {
         (None, None) => Step::Apply(Work { list: List::PostInstall, from: 0 }),
-        (Some(Looked::All), None) => {
-            let report = Report { state: Some(State::Applied), since: Some(now), ..Report::default() };
-            write(map, report, Duration::ZERO)
-        }
-        (Some(Looked::At(place, stop)), None) => waits(map, order, *place, stop, now),
+        (Some(Looked::All), None) => write(map, applied(now), Duration::ZERO),
+        (Some(Looked::At(place, stop)), None) => waiting(map, order, *place, stop, now),
         (_, Some(stop)) => {
             let place = List::PostInstall.place(order, map.report.bundle.as_deref()).unwrap_or_default();
-            waits(map, order, place, &stop, now)
+            waiting(map, order, place, &stop, now)
         }
     }
 }
@@ -196,44 +189,26 @@ fn first(order: &Order, now: Timestamp) -> Report {
         return report;
     }
     match order.post_install.first() {
-        None => Report { state: Some(State::Applied), since: Some(now), ..Report::default() },
-        Some(bundle) => Report {
-            state: Some(State::Running),
-            bundle: Some(List::PostInstall.path(bundle)),
-            since: Some(now),
-            ..Report::default()
-        },
+        None => applied(now),
+        Some(bundle) => begins(State::Running, List::PostInstall.path(bundle), now),
     }
 }
 
-/// What is told of an order with an expression that is none: its author learns it before anything is done by it, whenever it would matter.
+/// What is told of an order with an expression that is none.
 fn unparsed(order: &Order) -> Option<Report> {
-    for list in [List::PostInstall, List::PreDelete] {
-        for bundle in list.of(order) {
-            for manifest in &bundle.manifests {
-                let Some(Err(message)) = manifest.ready.as_deref().map(ready::check) else { continue };
-                let why = Refusal::new(Why::InvalidExpression, message);
-                let stop = Stop { object: Some(name_of(&manifest.object)), why };
-                return Some(report(State::SetupFailed, Some(list.path(bundle)), &stop, None));
-            }
-        }
-    }
-    None
+    let lists = [List::PostInstall, List::PreDelete].into_iter();
+    let all = lists.flat_map(|list| list.of(order).iter().map(move |bundle| (list.path(bundle), bundle)));
+    impossible(all, parses)
 }
 
 /// A bundle after the installation is not ready.
-fn waits(map: &Map, order: &Order, place: usize, stop: &Stop, now: Timestamp) -> Step {
+fn waiting(map: &Map, order: &Order, place: usize, stop: &Stop, now: Timestamp) -> Step {
     let list = List::PostInstall;
     let Some(bundle) = list.of(order).get(place) else { return Step::Rest };
-    let before = list.place(order, map.report.bundle.as_deref());
-    // One that was ready and is not any more gets no time of its own, or it might go on for ever.
-    let since = if before.is_some_and(|before| place <= before) { begun(map, now) } else { now };
-    let over = later(since, limit(bundle));
-    let failed = stop.why.hopeless || over <= now;
-    let state = if failed { State::SetupFailed } else { State::Running };
-    let after = if failed { pace(LATE_PACE, since, now, 4) } else { pace(PACE, since, now, 10) };
-    let after = if failed { after } else { after.min(over.duration_since(now)) };
-    write(map, report(state, Some(list.path(bundle)), stop, Some(since)), positive(after))
+    let before = list.place(order, map.report.bundle.as_deref()).filter(|before| place <= *before);
+    let before = before.map(|_| &map.report);
+    let (report, after) = waits(before, bundle, list.path(bundle), stop, now);
+    write(map, report, after)
 }
 
 fn before_deletion(
@@ -255,13 +230,7 @@ fn before_deletion(
     };
     let before = list.place(order, map.report.bundle.as_deref());
     let Some(before) = before.filter(|_| map.report.state == Some(State::BeforeDeletion)) else {
-        let report = Report {
-            state: Some(State::BeforeDeletion),
-            bundle: Some(list.path(first)),
-            since: Some(now),
-            ..Report::default()
-        };
-        return write(map, report, Duration::ZERO);
+        return write(map, begins(State::BeforeDeletion, list.path(first), now), Duration::ZERO);
     };
     let (place, stop) = match (looked, closed) {
         (_, Some(stop)) => (before, stop),
@@ -276,74 +245,23 @@ fn before_deletion(
     let Some(bundle) = order.pre_delete.get(place).filter(|_| end > now) else {
         return Step::Release(Release::GivenUp);
     };
-    let since = if place == before { begun(map, now) } else { now };
+    let since = if place == before { begun(&map.report, now) } else { now };
     let over = later(since, limit(bundle));
     if over > now && !stop.why.hopeless {
-        let after = pace(PACE, since, now, 10).min(over.duration_since(now)).min(end.duration_since(now));
+        let after = soon(since, now).min(over.duration_since(now)).min(end.duration_since(now));
         let report = report(State::BeforeDeletion, Some(list.path(bundle)), &stop, Some(since));
         return write(map, report, positive(after));
     }
     // The next one may do without it; the cluster goes anyway.
     match order.pre_delete.get(place + 1) {
         None => Step::Release(Release::GivenUp),
-        Some(bundle) => {
-            let report = Report {
-                state: Some(State::BeforeDeletion),
-                bundle: Some(list.path(bundle)),
-                since: Some(now),
-                ..Report::default()
-            };
-            write(map, report, Duration::ZERO)
-        }
+        Some(bundle) => write(map, begins(State::BeforeDeletion, list.path(bundle), now), Duration::ZERO),
     }
 }
 
 /// Whether it was begun in the cluster of another object.
 fn replaced(map: &Map, uid: &str) -> bool {
     map.cluster.as_deref().is_some_and(|begun| begun != uid)
-}
-
-/// Since when the bundle is being looked at. Of a time to come nothing is known but that its clock is another one.
-fn begun(map: &Map, now: Timestamp) -> Timestamp {
-    map.report.since.filter(|since| *since <= now).unwrap_or(now)
-}
-
-fn limit(bundle: &Bundle) -> SignedDuration {
-    bundle.timeout.get().clamp(SignedDuration::ZERO, LONGEST)
-}
-
-fn later(at: Timestamp, by: SignedDuration) -> Timestamp {
-    at.saturating_add(by).unwrap_or(Timestamp::MAX)
-}
-
-/// A part of the time that has passed, within limits.
-fn pace(
-    (least, most): (SignedDuration, SignedDuration),
-    since: Timestamp,
-    now: Timestamp,
-    part: i32,
-) -> SignedDuration {
-    (now.duration_since(since) / part).clamp(least, most)
-}
-
-fn positive(time: SignedDuration) -> Duration {
-    Duration::try_from(time).unwrap_or_default()
-}
-
-/// Says that it will never be done.
-fn hopeless(map: &Map, why: Refusal) -> Step {
-    write(map, report(State::SetupFailed, None, &Stop { object: None, why }, None), NET)
-}
-
-fn report(state: State, bundle: Option<String>, stop: &Stop, since: Option<Timestamp>) -> Report {
-    Report {
-        state: Some(state),
-        bundle,
-        object: stop.object.clone(),
-        reason: Some(stop.why.reason.clone()),
-        message: Some(stop.why.message.clone()),
-        since,
-    }
 }
 
 /// Tells that, if it is not told yet.

@@ -36,15 +36,12 @@ pub(super) struct Observer {
 impl Observer {
     /// The cluster of an order in this namespace.
     pub async fn here(&self, namespace: &str, order: &Order) -> Result<Here, Error> {
-        let Some(backend) = self.backend(namespace, order) else { return Ok(Here::Unknown) };
-        let kind = backend.cluster_kind();
-        let mut found = None;
-        for version in kind.versions {
-            found = self.object(&resource(kind, version), namespace, order.cluster.name.as_str()).await?;
-            if found.is_some() {
-                break;
-            }
-        }
+        let named = &order.cluster;
+        let Some(backend) = self.config.backend(namespace, &named.group, &named.kind) else {
+            return Ok(Here::Unknown);
+        };
+        let found =
+            find(&self.vault.client(), self.patience, backend, namespace, named.name.as_str()).await?;
         let Some(object) = found else { return Ok(Here::Gone) };
         if object.is_deleted() {
             return Ok(Here::Going);
@@ -96,33 +93,31 @@ impl Observer {
         })
     }
 
-    fn backend(&self, namespace: &str, order: &Order) -> Option<Backend> {
-        let is = |backend: &Backend| {
-            let kind = backend.cluster_kind();
-            kind.group == order.cluster.group && kind.kind == order.cluster.kind
-        };
-        let served = self.config.backends.iter().filter(|(_, of)| of.namespaces.contains(namespace));
-        served.map(|(backend, _)| *backend).find(is)
-    }
-
     async fn hosted(&self, namespace: &str, name: &str) -> Result<Option<Cluster>, Error> {
         // They become parts of a path.
         if ObjectName::try_from(namespace).is_err() || ObjectName::try_from(name).is_err() {
             return Ok(None);
         }
-        let kind = Backend::HyperShift.cluster_kind();
-        let version = kind.versions.first().copied().unwrap_or_default();
-        self.object(&resource(kind, version), namespace, name).await
+        find(&self.vault.client(), self.patience, Backend::HyperShift, namespace, name).await
     }
+}
 
-    async fn object(
-        &self,
-        resource: &kube::core::ApiResource,
-        namespace: &str,
-        name: &str,
-    ) -> Result<Option<Cluster>, Error> {
-        let client: Client = self.vault.client();
-        let call = async { api(&client, namespace, resource).get_opt(name).await.map_err(Cause::from) };
-        limited("get_cluster", self.patience, call).await
+/// The object that stands for a cluster, in whichever version it is served.
+pub(crate) async fn find(
+    client: &Client,
+    patience: Duration,
+    backend: Backend,
+    namespace: &str,
+    name: &str,
+) -> Result<Option<Cluster>, Error> {
+    let kind = backend.cluster_kind();
+    for version in kind.versions {
+        let api = api(client, namespace, &resource(kind, version));
+        let call = async { api.get_opt(name).await.map_err(Cause::from) };
+        let found = limited("get_cluster", patience, call).await?;
+        if found.is_some() {
+            return Ok(found);
+        }
     }
+    Ok(None)
 }

@@ -3,8 +3,9 @@
 use testplatform_apis::{duration::GoDuration, names::ObjectName};
 
 use super::{
-    Carry, Cleanups, ClusterClaims, ClusterProfiles, Clusters, Config, EphemeralClusters, HubFacts,
-    LeaderElection, Mode, Prow, Spaces, Switch, ephemeral_cluster::MAX_CONFIG_BYTES, source::Finding,
+    AllowedResource, Carry, Cleanups, ClusterClaims, ClusterProfiles, Clusters, Config, EphemeralClusters,
+    HubFacts, LeaderElection, Mode, Prow, Spaces, Switch, ephemeral_cluster::MAX_CONFIG_BYTES,
+    source::Finding,
 };
 use crate::ephemeral_cluster::{ci_operator_config::WAIT_IMAGE, profiles::Profiles};
 
@@ -153,6 +154,7 @@ impl Found {
             self.add("clusters.backends", "is missing: bundles are applied where credentials are published");
         }
         self.cloud_credentials(section);
+        self.prerequisites(section);
         for (backend, of) in &section.backends {
             let path = format!("clusters.backends.{backend}.namespaces");
             if of.namespaces.is_empty() {
@@ -203,6 +205,22 @@ impl Found {
                 "clusters.cloudCredentials.issuersNamespace",
                 "must be a namespace of its own: whoever reads the Secrets of clusters could read issuers",
             );
+        }
+    }
+
+    fn prerequisites(&mut self, section: &Clusters) {
+        const PATH: &str = "clusters.prerequisites.resources";
+        let on = section.prerequisites.mode == Switch::On;
+        if on && !section.is_on() {
+            self.add("clusters.backends", "is missing: prerequisites are made where clusters are");
+        }
+        if on && section.prerequisites.resources.is_empty() {
+            self.add(PATH, "is missing: name what may be made on the hub, such as configmaps or jobs.batch");
+        }
+        for (index, text) in section.prerequisites.resources.iter().enumerate() {
+            if let Err(why) = text.parse::<AllowedResource>() {
+                self.add(&format!("{PATH}[{index}]"), why);
+            }
         }
     }
 

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use testplatform_apis::{byoc::NAMESPACE_PREFIX, duration::GoDuration, template::Backend};
 
-use super::Switch;
+use super::{Prerequisites, Switch};
 
 /// What is done about the clusters that claims with `template` have become.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -24,6 +24,8 @@ pub struct Clusters {
     pub bundles: Switch,
     /// Whether clusters of Cluster API that ask for it get a credential of their cloud of their own.
     pub cloud_credentials: CloudCredentials,
+    /// Whether what templates need on the hub before their clusters is made there.
+    pub prerequisites: Prerequisites,
 }
 
 /// Credentials of the clouds that clusters of Cluster API are in.
@@ -83,6 +85,29 @@ impl Clusters {
         !self.backends.is_empty()
     }
 
+    /// The namespaces of all clusters.
+    pub fn namespaces(&self) -> BTreeSet<String> {
+        self.backends.values().flat_map(|of| of.namespaces.iter().cloned()).collect()
+    }
+
+    /// The backend whose clusters' objects are of this kind, if it is served in this namespace.
+    pub fn backend(&self, namespace: &str, group: &str, kind: &str) -> Option<Backend> {
+        let served = self.backends.iter().filter(|(_, of)| of.namespaces.contains(namespace));
+        let is = |backend: &Backend| {
+            let of = backend.cluster_kind();
+            of.group == group && of.kind == kind
+        };
+        served.map(|(backend, _)| *backend).find(is)
+    }
+
+    /// The namespaces in which prerequisites are made; none where that is off.
+    pub fn prerequisite_namespaces(&self) -> BTreeSet<String> {
+        match self.prerequisites.mode {
+            Switch::Off => BTreeSet::new(),
+            Switch::On => self.namespaces(),
+        }
+    }
+
     /// Whether bundles are applied.
     pub fn applies_bundles(&self) -> bool {
         self.bundles == Switch::On
@@ -108,6 +133,7 @@ impl Default for Clusters {
             poll: GoDuration::from_mins(10),
             bundles: Switch::Off,
             cloud_credentials: CloudCredentials::default(),
+            prerequisites: Prerequisites::default(),
         }
     }
 }

@@ -4,7 +4,7 @@ use provider_testplatform::{
     config::Config,
     rbac::{
         self, CARRIER_ON_HUB, CARRY_GRANTS, CLEANUP_GRANTS, CLUSTER_GRANTS, FACT_GRANTS, GRANTS, POOL_GRANTS,
-        Place, SPACE_GRANTS, ServiceAccount,
+        PREREQUISITE_GRANTS, Place, SPACE_GRANTS, ServiceAccount,
     },
 };
 
@@ -151,6 +151,7 @@ fn on_build_clusters_secrets_are_read_by_name_only() {
             .chain(SPACE_GRANTS)
             .chain(CARRY_GRANTS)
             .chain(CLEANUP_GRANTS)
+            .chain(PREREQUISITE_GRANTS)
             .all(|g| !g.verbs.contains(&"*") && g.group != "*" && g.resource != "*")
     );
 }
@@ -298,6 +299,53 @@ fn credentials_of_clouds_take_what_they_must() {
     ]);
     let issuers = serde_json::json!([rule("", "secrets", &["list"])]);
     assert_eq!(rules, [("clusters", &here), ("issuers", &issuers)]);
+}
+
+/// What the configuration names may be made and deleted in the namespaces of clusters, and nothing else; off, no right is left.
+#[test]
+fn prerequisites_take_what_is_named() {
+    let text = "clusters:\n  backends:\n    hypershift: {namespaces: [clusters, more]}\n    osac: {namespaces: [orders]}\n";
+    let made = |more: &str| {
+        let config = Config::parse("test", &format!("{text}{more}")).unwrap();
+        let made = rbac::hub(&config, &ServiceAccount::default());
+        serde_saphyr::from_multiple::<serde_json::Value>(&made).unwrap()
+    };
+    let named = "resources: [roles.rbac.authorization.k8s.io, serviceaccounts, networkpolicies.networking.k8s.io, configmaps]";
+    let without = made("");
+    assert_eq!(made(&format!("  prerequisites: {{mode: 'off', {named}}}\n")), without);
+    let with = made(&format!("  prerequisites: {{mode: 'on', {named}}}\n"));
+    let more: Vec<&serde_json::Value> = with.iter().filter(|object| !without.contains(object)).collect();
+    let roles: Vec<&&serde_json::Value> = more.iter().filter(|object| object["rules"].is_array()).collect();
+    let places: Vec<&str> =
+        roles.iter().map(|role| role["metadata"]["namespace"].as_str().unwrap()).collect();
+    assert_eq!(
+        (places, more.len()),
+        (vec!["clusters", "more", "orders"], 6),
+        "a Role and its binding in each"
+    );
+    let rule = |group: &str, resources: &[&str], verbs: &[&str]| serde_json::json!({ "apiGroups": [group], "resources": resources, "verbs": verbs });
+    let all = ["get", "create", "patch", "delete"];
+    let rules = serde_json::json!([
+        rule("", &["configmaps"], &["get", "list", "watch", "patch"]),
+        rule("events.k8s.io", &["events"], &["create"]),
+        rule("", &["configmaps", "serviceaccounts"], &all),
+        rule("networking.k8s.io", &["networkpolicies"], &all),
+        rule("rbac.authorization.k8s.io", &["roles"], &all),
+    ]);
+    for role in roles {
+        assert_eq!((&role["kind"], &role["rules"]), (&"Role".into(), &rules));
+        assert_eq!(role["metadata"]["name"], "provider-testplatform-prerequisites");
+    }
+    // Whether a cluster's object is gone may be asked without them.
+    for place in ["clusters", "more", "orders"] {
+        let asks = |object: &&serde_json::Value| {
+            let rules = object["rules"].to_string();
+            object["metadata"]["namespace"] == place
+                && (rules.contains("hostedclusters") || rules.contains("clusterorders"))
+                && rules.contains("\"get\"")
+        };
+        assert_eq!(without.iter().filter(asks).count(), 1, "{place}");
+    }
 }
 
 /// Everywhere namespaces are watched and annotated, and tokens of one account are asked for; Secrets are reached in one namespace alone.

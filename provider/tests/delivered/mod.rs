@@ -85,9 +85,14 @@ pub async fn start(hub: &ControlPlane, nest: &Nest, more: &Value) -> anyhow::Res
     hub.cluster().apply_all(&serde_saphyr::from_multiple::<Value>(&rights)?).await?;
     let own = issue_in(hub, OWN, OWN, "account").await?.kubeconfig.to_string();
     nest.file("kubeconfig", &own)?;
+    Ok((again(nest)?, own))
+}
+
+/// The provider, with what it was configured with.
+pub fn again(nest: &Nest) -> anyhow::Result<Process> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_provider-testplatform"));
     command.args(["--config=config.yaml", "--kubeconfig=kubeconfig", "--log-format=text", "-d"]);
-    Ok((nest.spawn("provider", &mut command)?, own))
+    nest.spawn("provider", &mut command)
 }
 
 /// What the function asks for, and whoever makes clusters made: a cluster that can be used.

@@ -295,6 +295,7 @@ pub fn config() -> Clusters {
     Clusters {
         bundles: provider_testplatform::config::Switch::Off,
         cloud_credentials: provider_testplatform::config::CloudCredentials::default(),
+        prerequisites: provider_testplatform::config::Prerequisites::default(),
         backends: Backend::ALL.into_iter().map(of).collect(),
         credentials_namespace: "credentials".into(),
         poll: GoDuration::from_mins(10),

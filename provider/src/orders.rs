@@ -1,0 +1,63 @@
+//! ConfigMaps with orders of bundles: how one is read, which of what happens to it is news, how it is written, and how it is told about.
+
+mod execute;
+mod tell;
+mod watch;
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::ConfigMap;
+use serde::de::DeserializeOwned;
+use testplatform_apis::{bundle::Report, redact::redacted};
+
+pub(crate) use tell::Teller;
+pub(crate) use watch::Orders;
+
+/// The most that is said of why an order cannot be read, in characters.
+const MOST: usize = 256;
+
+/// What orders of a kind have on their ConfigMaps.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Marks {
+    /// Label: `true`.
+    pub label: &'static str,
+    /// Key of the order, JSON.
+    pub order: &'static str,
+    /// Annotation: the [`Report`], JSON.
+    pub report: &'static str,
+    /// Our finalizer.
+    pub finalizer: &'static str,
+}
+
+impl Marks {
+    /// What is to be done.
+    ///
+    /// # Errors
+    /// If that cannot be read: why, in a sentence.
+    pub fn order<T: DeserializeOwned>(&self, map: &ConfigMap) -> Result<T, String> {
+        let text = map.data.as_ref().and_then(|data| data.get(self.order));
+        let text = text.ok_or_else(|| format!("the ConfigMap has no key {}", self.order))?;
+        serde_json::from_str(text).map_err(|error| {
+            redacted(&format!("what the ConfigMap has as {} is no order: {error}", self.order), MOST)
+        })
+    }
+
+    /// What was told last; nothing of it, if that cannot be read.
+    pub fn report(&self, map: &ConfigMap) -> Report {
+        note(map, self.report).and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
+    }
+
+    /// Whether our finalizer stands on it.
+    pub fn holds(&self, map: &ConfigMap) -> bool {
+        map.metadata.finalizers.iter().flatten().any(|finalizer| finalizer == self.finalizer)
+    }
+}
+
+/// An annotation.
+pub(crate) fn note<'a>(map: &'a ConfigMap, key: &str) -> Option<&'a String> {
+    map.metadata.annotations.as_ref().and_then(|notes| notes.get(key))
+}
+
+/// Since when it is being deleted, by the API server's clock.
+pub(crate) fn deleted(map: &ConfigMap) -> Option<Timestamp> {
+    map.metadata.deletion_timestamp.as_ref().map(|at| at.0)
+}

@@ -1,0 +1,54 @@
+//! Writes what is told onto a ConfigMap, and holds and lets go of it. Each may be repeated; nothing is decided here.
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::{Api, api::Patch};
+use serde_json::{Map, Value, json};
+use testplatform_apis::bundle::Report;
+
+use super::Marks;
+use crate::{
+    execute::{Cause, Reason, error::is_not_found},
+    hub::patching,
+};
+
+impl Marks {
+    /// Writes a report, and beside it other annotations of ours, of which null takes one away. With `hold` our finalizer is put on it, too.
+    pub async fn write(
+        &self,
+        maps: &Api<ConfigMap>,
+        map: &ConfigMap,
+        report: &Report,
+        beside: impl IntoIterator<Item = (&'static str, Value)>,
+        hold: bool,
+    ) -> Result<(), Cause> {
+        let text = serde_json::to_string(report)
+            .map_err(|_| Cause::new(Reason::Bug, "a report cannot be written"))?;
+        let mut annotations = Map::from_iter([(self.report.to_owned(), Value::from(text))]);
+        annotations.extend(beside.into_iter().map(|(key, value)| (key.to_owned(), value)));
+        let mut metadata = json!({ "annotations": annotations });
+        if hold && !self.holds(map) {
+            let mut finalizers = map.metadata.finalizers.clone().unwrap_or_default();
+            finalizers.push(self.finalizer.to_owned());
+            metadata["finalizers"] = json!(finalizers);
+        }
+        patch(maps, map, metadata).await
+    }
+
+    /// Takes our finalizer away.
+    pub async fn release(&self, maps: &Api<ConfigMap>, map: &ConfigMap) -> Result<(), Cause> {
+        let mut finalizers = map.metadata.finalizers.clone().unwrap_or_default();
+        finalizers.retain(|one| one != self.finalizer);
+        patch(maps, map, json!({ "finalizers": finalizers })).await
+    }
+}
+
+/// It carries the version that was read, so that what was decided on an old copy is refused.
+async fn patch(maps: &Api<ConfigMap>, map: &ConfigMap, mut metadata: Value) -> Result<(), Cause> {
+    metadata["resourceVersion"] = json!(map.metadata.resource_version);
+    let name = map.metadata.name.as_deref().unwrap_or_default();
+    match maps.patch(name, &patching(), &Patch::Merge(json!({ "metadata": metadata }))).await {
+        // One that is gone needs nothing more.
+        Err(error) if is_not_found(&error) => Ok(()),
+        other => Ok(other.map(drop)?),
+    }
+}

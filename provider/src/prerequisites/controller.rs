@@ -1,0 +1,270 @@
+//! The loop over orders: what happened, which order that concerns, and a look at it.
+
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
+
+use futures_util::future::join_all;
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::{Api, Client};
+use serde_json::Value;
+use testplatform_apis::{
+    bundle::{Report, State},
+    prerequisites::SUFFIX,
+    template::Backend,
+};
+use tokio::{sync::mpsc::unbounded_channel, time::Instant};
+
+use super::{
+    hub::OnHub,
+    map::{MARKS, Map, REMOVING},
+    next::{Came, Here, Note, Release, Step, Work, next},
+    own::Own,
+    seen::{Seen, Standing, seen},
+};
+use crate::{
+    bundles::{
+        apply::{Looked, Refusal, Why, carry_out},
+        observe::find,
+    },
+    config::{AllowedResource, Clusters},
+    execute::{Cause, Error, Reason, limited},
+    looks::{CALM, looks},
+    metrics::{Metrics, prerequisites::Outcome},
+    orders::{Orders, Teller},
+    step,
+};
+
+/// How many looks at once: one that waits for admission keeps nobody waiting.
+const AT_ONCE: usize = 16;
+/// How long a look may go on beginning calls.
+const LOOK: Duration = Duration::from_mins(1);
+/// When a look failed.
+const RETRY: Duration = Duration::from_secs(5);
+
+/// What the loop needs to know.
+#[derive(Clone)]
+pub struct Options {
+    /// The hub.
+    pub client: Client,
+    /// Of which clusters, and what may be made.
+    pub config: Clusters,
+    /// How long one call to the hub may take.
+    pub patience: Duration,
+    /// Who this process is, in events.
+    pub instance: String,
+    /// The clock.
+    pub now: fn() -> Timestamp,
+}
+
+/// What the loop works with.
+struct Controller {
+    client: Client,
+    config: Clusters,
+    allowed: BTreeSet<AllowedResource>,
+    patience: Duration,
+    now: fn() -> Timestamp,
+    metrics: Metrics,
+    teller: Teller,
+    seen: Arc<Seen>,
+    orders: Orders,
+}
+
+/// Runs until `stop`; what has begun is finished.
+pub async fn run(options: Options, metrics: Metrics, stop: impl Future<Output = ()>) {
+    let Options { client, config, patience, instance, now } = options;
+    let namespaces = config.prerequisite_namespaces();
+    let seen = Arc::new(seen(namespaces.len()));
+    metrics.attach_prerequisites(&seen);
+    let controller = Controller {
+        client: client.clone(),
+        allowed: config.prerequisites.allowed(),
+        config,
+        patience,
+        now,
+        metrics: metrics.clone(),
+        teller: Teller { client: client.clone(), patience, instance, metrics },
+        seen: Arc::clone(&seen),
+        orders: Orders::new(MARKS),
+    };
+    let (sender, happened) = unbounded_channel();
+    let watching = namespaces.iter().zip(&seen.health).map(|(namespace, health)| {
+        let gone = |key: &str| seen.saw(key, None);
+        controller.orders.watch(client.clone(), namespace, health, sender.clone(), gone)
+    });
+    tokio::select! {
+        _ = join_all(watching) => {}
+        () = looks(happened, AT_ONCE, async |key: String| controller.look(&key).await, stop) => {}
+    }
+}
+
+impl Controller {
+    /// Looks at an order: when to do so again. None: when something happens.
+    async fn look(&self, key: &str) -> Option<Duration> {
+        if !self.orders.knows(key) {
+            return None;
+        }
+        match self.pass(key).await {
+            Ok(after) => after,
+            // It is not as it was when it was read.
+            Err(Error { reason: Reason::Conflict, .. }) => Some(CALM),
+            Err(Error { action, reason, message }) => {
+                self.metrics.failed(action, reason.as_str());
+                tracing::warn!(
+                    order = key,
+                    action,
+                    error = message,
+                    "prerequisites could not be looked after"
+                );
+                Some(RETRY)
+            }
+        }
+    }
+
+    async fn pass(&self, key: &str) -> Result<Option<Duration>, Error> {
+        let (namespace, name) = key.split_once('/').unwrap_or_default();
+        let maps: Api<ConfigMap> = Api::namespaced(self.client.clone(), namespace);
+        let get = async { maps.get_opt(name).await.map_err(Cause::from) };
+        let Some(stored) = limited("get_prerequisites", self.patience, get).await? else { return Ok(None) };
+        let map = Map::read(&stored);
+        let here = self.here(&map).await?;
+        let mut step = next(&map, here, None, (self.now)());
+        if let Some(came) = self.work(key, &map, &step).await {
+            step = next(&map, here, Some(&came), (self.now)());
+        }
+        let told = match &step {
+            Step::Write(note, _) => note.report.state,
+            _ => map.report.state,
+        };
+        let after = match step {
+            // What was asked for is done.
+            Step::Apply(_) | Step::Remove | Step::Rest => None,
+            Step::Later(after) => Some(after),
+            Step::Write(note, after) => {
+                let removing = note.removing.map_or(Value::Null, |since| since.to_string().into());
+                let beside = (note.removing != map.removing).then_some((REMOVING, removing));
+                let written = MARKS.write(&maps, &stored, &note.report, beside, note.hold);
+                limited("write_prerequisites", self.patience, written).await?;
+                self.said(key, &stored, &map.report, &note).await;
+                Some(after)
+            }
+            Step::Release(how) => {
+                limited("release_prerequisites", self.patience, MARKS.release(&maps, &stored)).await?;
+                self.released(key, &stored, how).await;
+                self.seen.saw(key, None);
+                return Ok(None);
+            }
+        };
+        if self.orders.knows(key) {
+            self.seen.saw(key, Some(Standing::of(&map, told)));
+        }
+        Ok(after)
+    }
+
+    /// Whether the cluster's object is there. Of an order that cannot be read any more every kind is asked for by the name of its ConfigMap.
+    async fn here(&self, map: &Map) -> Result<Here, Error> {
+        let namespace = &map.owner.namespace;
+        let (backends, name): (Vec<Backend>, &str) = match &map.order {
+            Ok(order) => {
+                let named = &order.cluster;
+                let backend = self.config.backend(namespace, &named.group, &named.kind);
+                (backend.into_iter().collect(), named.name.as_str())
+            }
+            Err(_) => {
+                let all = self.config.backends.iter().filter(|(_, of)| of.namespaces.contains(namespace));
+                let name = &*map.owner.name;
+                (all.map(|(backend, _)| *backend).collect(), name.strip_suffix(SUFFIX).unwrap_or(name))
+            }
+        };
+        if backends.is_empty() {
+            if map.deleted.is_some() && map.holds {
+                tracing::warn!(
+                    namespace,
+                    order = map.owner.name,
+                    "clusters of this kind are not served any more: nobody can say whether it is gone, and its prerequisites stay"
+                );
+            }
+            return Ok(Here::Unknown);
+        }
+        if map.deleted.is_none() {
+            return Ok(Here::Unasked);
+        }
+        for backend in backends {
+            if find(&self.client, self.patience, backend, namespace, name).await?.is_some() {
+                return Ok(Here::There);
+            }
+        }
+        Ok(Here::Gone)
+    }
+
+    /// Does what a step asks for on the hub.
+    async fn work(&self, key: &str, map: &Map, step: &Step) -> Option<Came> {
+        let order = map.order.as_ref().ok()?;
+        let hub = OnHub::new(self.client.clone(), &self.allowed);
+        let own = Own { hub: &hub, owner: &map.owner };
+        let until = Instant::now() + LOOK;
+        match step {
+            Step::Apply(work) => {
+                let bundles = work.of(order).map(|(_, bundle)| bundle);
+                let looked = carry_out(bundles, 0, &own, until).await;
+                if *work == Work::Prerequisites {
+                    self.kept(key, &looked);
+                }
+                Some(Came::Applied(looked))
+            }
+            Step::Remove => {
+                let bundles = Work::Everything.of(order).rev().map(|(_, bundle)| bundle);
+                Some(Came::Removed(own.remove(bundles, until).await))
+            }
+            Step::Rest | Step::Later(_) | Step::Write(..) | Step::Release(_) => None,
+        }
+    }
+
+    /// The cluster lives, so that something of it is not as it was is for administrators alone.
+    fn kept(&self, key: &str, looked: &Looked) {
+        let Looked::At(_, stop) = looked else { return };
+        let Refusal { reason, message, .. } = &stop.why;
+        let kind = if stop.why.is(Why::NotReady) { Reason::NotYet } else { Reason::Refused };
+        self.metrics.failed("keep_prerequisites", kind.as_str());
+        tracing::warn!(order = key, object = stop.object, reason, message, "not kept as it was");
+    }
+
+    /// Tells of what has changed: once, because it is written down.
+    async fn said(&self, key: &str, map: &ConfigMap, before: &Report, note: &Note) {
+        let now = &note.report;
+        let (bundle, object) = (now.bundle.as_deref(), now.object.as_deref());
+        let (reason, message) = (now.reason.as_deref(), now.message.as_deref());
+        let removing = note.removing.is_some();
+        tracing::info!(order = key, state = ?now.state, bundle, object, reason, message, removing, "told");
+        if before.state == now.state {
+            return;
+        }
+        let (outcome, text) = match now.state {
+            Some(State::Applied) => {
+                (Outcome::Applied, "all that comes before the cluster is there".to_owned())
+            }
+            Some(State::SetupFailed) => {
+                let words = [bundle, object, reason, message].into_iter().flatten();
+                (Outcome::Failed, words.collect::<Vec<_>>().join(": "))
+            }
+            Some(State::Running | State::BeforeDeletion) | None => return,
+        };
+        self.tell(key, map, outcome, text).await;
+    }
+
+    async fn released(&self, key: &str, map: &ConfigMap, how: Release) {
+        tracing::info!(order = key, ?how, "let go");
+        let (outcome, text) = match how {
+            Release::Done => (Outcome::Released, "all that was made for the cluster is gone".to_owned()),
+            Release::GivenUp(why) => {
+                (Outcome::GivenUp, format!("{why}; it is left to the garbage collector"))
+            }
+        };
+        self.tell(key, map, outcome, text).await;
+    }
+
+    async fn tell(&self, key: &str, map: &ConfigMap, outcome: Outcome, note: String) {
+        self.metrics.prerequisites_came_to(outcome);
+        let event = step::Event { warning: outcome.is_warning(), reason: outcome.as_str().into(), note };
+        self.teller.tell(key, map, &event, (self.now)()).await;
+    }
+}

@@ -1,0 +1,111 @@
+//! The hub, by its client: few kinds, in the namespaces of clusters.
+
+use std::collections::BTreeSet;
+
+use http::StatusCode;
+use kube::Client;
+use serde_json::{Value, json};
+
+use super::own::{Hub, Version, Wrote};
+use crate::{
+    account::reach::Answer,
+    bundles::{
+        apply::{Refusal, Why},
+        inside::{NOTHING, Opened, Resource, Target, Words, refused, there},
+    },
+    config::AllowedResource,
+    ephemeral_cluster::object::MANAGER,
+};
+
+const WORDS: Words = Words {
+    unauthorized: "the hub does not know the provider",
+    unreachable: "the hub does not answer",
+    too_large: "the hub's answer is longer than 2 MiB",
+    no_such_kind: "the hub does not serve objects of this kind",
+};
+
+/// The hub for the time of one look.
+pub(super) struct OnHub<'a> {
+    opened: Opened,
+    allowed: &'a BTreeSet<AllowedResource>,
+}
+
+impl<'a> OnHub<'a> {
+    /// By a client. Nothing is called yet.
+    pub fn new(client: Client, allowed: &'a BTreeSet<AllowedResource>) -> Self {
+        Self { opened: Opened::new(client, WORDS), allowed }
+    }
+
+    /// What a manifest is about, if it may be made.
+    async fn place(&self, object: &Value) -> Result<(Target, Resource), Refusal> {
+        let target = Target::of(object)?;
+        let resource = self.opened.resource(&target).await?;
+        if !resource.namespaced {
+            let message = "objects of this kind are in no namespace";
+            return Err(Refusal::new(Why::InvalidManifest, message));
+        }
+        let resource_named = AllowedResource::new(&target.group, &resource.plural);
+        if !self.allowed.contains(&resource_named) {
+            let message =
+                format!("{resource_named} is not in clusters.prerequisites.resources of the provider");
+            return Err(Refusal::new(Why::KindNotAllowed, message));
+        }
+        Ok((target, resource))
+    }
+
+    async fn path(&self, object: &Value) -> Result<String, Refusal> {
+        let (target, resource) = self.place(object).await?;
+        target.path(&resource, NOWHERE)
+    }
+}
+
+/// A manifest without a namespace is about nothing.
+const NOWHERE: &str = "";
+
+fn wrote(answer: Answer) -> Result<Wrote, Refusal> {
+    match answer.code {
+        StatusCode::CONFLICT => Ok(Wrote::Changed(refused(&answer))),
+        _ => there(answer).map(Wrote::There),
+    }
+}
+
+impl Hub for OnHub<'_> {
+    async fn find(&self, object: &Value) -> Result<Option<Value>, Refusal> {
+        let answer = self.opened.call("GET", &self.path(object).await?, NOTHING).await?;
+        match answer.code {
+            StatusCode::NOT_FOUND => Ok(None),
+            _ => there(answer).map(Some),
+        }
+    }
+
+    async fn create(&self, object: &Value) -> Result<Wrote, Refusal> {
+        let (target, resource) = self.place(object).await?;
+        let path = format!("{}?fieldManager={MANAGER}", target.collection(&resource, NOWHERE)?);
+        wrote(self.opened.call("POST", &path, ("application/json", object)).await?)
+    }
+
+    async fn apply(&self, object: &Value) -> Result<Wrote, Refusal> {
+        let path = self.path(object).await?;
+        wrote(self.opened.patch(&path, object).await?)
+    }
+
+    async fn delete(
+        &self,
+        object: &Value,
+        Version { uid, resource_version }: &Version,
+    ) -> Result<(), Refusal> {
+        // What a Job has made goes with it, which is not so by itself.
+        let options = json!({
+            "apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background",
+            "preconditions": { "uid": uid, "resourceVersion": resource_version },
+        });
+        let answer =
+            self.opened.call("DELETE", &self.path(object).await?, ("application/json", &options)).await?;
+        match answer.code {
+            // It is gone, or another one.
+            StatusCode::NOT_FOUND | StatusCode::CONFLICT => Ok(()),
+            code if code.is_success() => Ok(()),
+            _ => Err(refused(&answer)),
+        }
+    }
+}

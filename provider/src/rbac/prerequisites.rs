@@ -1,0 +1,51 @@
+//! What is called on the hub for what templates have made there before their clusters.
+
+use std::collections::BTreeMap;
+
+use super::{Grant, Place};
+use crate::config::Config;
+
+/// What is called whatever may be made. That the cluster's object may be read is among the rights for its credentials.
+pub const PREREQUISITE_GRANTS: &[Grant] = &[
+    Grant {
+        place: Place::Prerequisites,
+        group: "",
+        resource: "configmaps",
+        names: &[],
+        verbs: &["get", "list", "watch", "patch"],
+        proxy: true,
+        why: "What is to be made before clusters. Annotations and one finalizer are patched, what is in them never.",
+    },
+    Grant {
+        place: Place::Prerequisites,
+        group: "events.k8s.io",
+        resource: "events",
+        names: &[],
+        verbs: &["create"],
+        proxy: true,
+        why: "What became of them.",
+    },
+];
+
+/// What is called on all that may be made.
+const VERBS: &str = "get, create, patch, delete";
+
+/// The rules for what the configuration says may be made, one for each API group.
+pub(super) fn configured(place: Place, config: &Config) -> Vec<String> {
+    if place != Place::Prerequisites {
+        return vec![];
+    }
+    let allowed = config.clusters.prerequisites.allowed();
+    let mut groups: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for resource in &allowed {
+        groups.entry(resource.group()).or_default().push(resource.plural());
+    }
+    let rule = |(group, resources): (&str, Vec<&str>)| {
+        let (group, resources) = (if group.is_empty() { "\"\"" } else { group }, resources.join(", "));
+        format!(
+            "# What may be made, kept and deleted. Of others' none is changed.\n\
+             - apiGroups: [{group}]\n  resources: [{resources}]\n  verbs: [{VERBS}]\n"
+        )
+    };
+    groups.into_iter().map(rule).collect()
+}
