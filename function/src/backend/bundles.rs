@@ -229,7 +229,7 @@ fn goes(request: &Validated) -> bool {
 }
 
 fn place(site: &Site) -> Value {
-    config_map(&format!("{}-bundles", site.name).into(), &site.namespace.as_str().into())
+    config_map(&format!("{}{}", site.name, bundle::SUFFIX).into(), &site.namespace.as_str().into())
 }
 
 fn config_map(name: &Value, namespace: &Value) -> Value {

@@ -147,7 +147,7 @@ impl Controller {
             }
         };
         track(api(&self.client, flavour, None), watcher::Config::default(), &health, key, saw, |key| {
-            self.forget(key)
+            self.forget(key);
         })
         .await;
     }
