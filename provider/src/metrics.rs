@@ -9,6 +9,7 @@ pub mod cloud;
 mod clusters;
 mod hub;
 mod jobs;
+mod orders;
 mod pools;
 pub mod prerequisites;
 mod spaces;
@@ -28,9 +29,9 @@ use prometheus_client::{
 
 use self::{
     bundles::Bundles, carries::Carries, claims::Claims, cleanups::Cleanups, cloud::CloudCredentials,
-    clusters::Clusters, hub::Hub, jobs::Jobs, pools::Pools, prerequisites::Prerequisites, spaces::Spaces,
+    clusters::Clusters, hub::Hub, jobs::Jobs, orders::Orders, pools::Pools, spaces::Spaces,
 };
-use crate::{controller::queue::Queue, watch::Health};
+use crate::{controller::queue::Queue, prerequisites::seen::Standing, watch::Health};
 
 /// From what nobody notices to what somebody has to look into.
 const SECONDS: [f64; 9] = [0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0, 120.0];
@@ -118,7 +119,7 @@ struct Inner {
     cleanups: Cleanups,
     bundles: Bundles,
     cloud: CloudCredentials,
-    prerequisites: Prerequisites,
+    prerequisites: Orders<Standing>,
     registry: Registry,
 }
 
@@ -143,7 +144,7 @@ impl Default for Metrics {
         let cleanups = Cleanups::default();
         let bundles = Bundles::default();
         let cloud = CloudCredentials::default();
-        let prerequisites = Prerequisites::default();
+        let prerequisites = Orders::default();
 
         jobs.register(&mut registry);
         claims.register(&mut registry);
@@ -155,7 +156,7 @@ impl Default for Metrics {
         cleanups.register(&mut registry);
         bundles.register(&mut registry);
         cloud.register(&mut registry);
-        prerequisites.register(&mut registry);
+        prerequisites::register(&prerequisites, &mut registry);
         registry.register("provider_action_errors", "Actions and reads that failed", failures.clone());
         registry.register_with_unit(
             "provider_queue_wait",
@@ -300,6 +301,43 @@ mod tests {
         seen
     }
 
+    /// Some of what is told then.
+    const LINES: &[&str] = &[
+        "clusterpool_count{state=\"refreshing\"} 1",
+        "clusterpool_count{state=\"steady\"} 0",
+        "clusterpool_refresh_remaining{pool=\"ns/pool\"} 3",
+        "hub_clusters{backend=\"hypershift\"} 7",
+        "hub_clusters_provisioning{backend=\"hypershift\"} 2",
+        "hub_healthy{} 1",
+        "space_count{state=\"published\"} 1",
+        "space_count{state=\"failing\"} 0",
+        "space_tokens_total 1",
+        "hub_facts_written_timestamp_seconds{} 1767225600.0",
+        "carry_count{state=\"carried\"} 1",
+        "carry_count{state=\"failing\"} 0",
+        "carry_looks_total{outcome=\"carried\"} 1",
+        "carry_looks_total{outcome=\"failing\"} 1",
+        "carry_looks_total{outcome=\"waiting\"} 0",
+        "carry_failures_total{reason=\"unreachable\"} 1",
+        "carry_secrets_total{action=\"written\"} 1",
+        "carry_secrets_total{action=\"removed\"} 0",
+        "carry_success_timestamp_seconds{} 0.0",
+        "bundles_count{state=\"applied\"} 1",
+        "bundles_count{state=\"before_deletion\"} 0",
+        "bundles_outcomes_total{outcome=\"given_up\"} 1",
+        "bundles_outcomes_total{outcome=\"failed\"} 0",
+        "cloud_credentials_count{state=\"valid\"} 1",
+        "cloud_credentials_outcomes_total{outcome=\"left_behind\"} 1",
+        "cloud_credentials_outcomes_total{outcome=\"rotated\"} 0",
+        "prerequisites_count{state=\"leaving\"} 1",
+        "prerequisites_count{state=\"running\"} 0",
+        "prerequisites_outcomes_total{outcome=\"released\"} 1",
+        "prerequisites_outcomes_total{outcome=\"given_up\"} 0",
+        "bundle_duration_seconds_bucket{le=\"15.0\"} 1",
+        "cleanup_teardowns_total{outcome=\"told\"} 1",
+        "cleanup_teardowns_total{outcome=\"held\"} 0",
+    ];
+
     #[test]
     fn what_is_exported_is_what_is_said_to_be() {
         let metrics = Metrics::default();
@@ -372,42 +410,8 @@ mod tests {
         let names: BTreeSet<&str> =
             samples.filter_map(|line| line.split(['{', ' ']).next()).map(plain).collect();
         assert_eq!(names, BTreeSet::from(EXPORTED), "{text}");
-        for line in [
-            "clusterpool_count{state=\"refreshing\"} 1",
-            "clusterpool_count{state=\"steady\"} 0",
-            "clusterpool_refresh_remaining{pool=\"ns/pool\"} 3",
-            "hub_clusters{backend=\"hypershift\"} 7",
-            "hub_clusters_provisioning{backend=\"hypershift\"} 2",
-            "hub_healthy{} 1",
-            "space_count{state=\"published\"} 1",
-            "space_count{state=\"failing\"} 0",
-            "space_tokens_total 1",
-            "hub_facts_written_timestamp_seconds{} 1767225600.0",
-            "carry_count{state=\"carried\"} 1",
-            "carry_count{state=\"failing\"} 0",
-            "carry_looks_total{outcome=\"carried\"} 1",
-            "carry_looks_total{outcome=\"failing\"} 1",
-            "carry_looks_total{outcome=\"waiting\"} 0",
-            "carry_failures_total{reason=\"unreachable\"} 1",
-            "carry_secrets_total{action=\"written\"} 1",
-            "carry_secrets_total{action=\"removed\"} 0",
-            "carry_success_timestamp_seconds{} 0.0",
-            "bundles_count{state=\"applied\"} 1",
-            "bundles_count{state=\"before_deletion\"} 0",
-            "bundles_outcomes_total{outcome=\"given_up\"} 1",
-            "bundles_outcomes_total{outcome=\"failed\"} 0",
-            "cloud_credentials_count{state=\"valid\"} 1",
-            "cloud_credentials_outcomes_total{outcome=\"left_behind\"} 1",
-            "cloud_credentials_outcomes_total{outcome=\"rotated\"} 0",
-            "prerequisites_count{state=\"leaving\"} 1",
-            "prerequisites_count{state=\"running\"} 0",
-            "prerequisites_outcomes_total{outcome=\"released\"} 1",
-            "prerequisites_outcomes_total{outcome=\"given_up\"} 0",
-            "bundle_duration_seconds_bucket{le=\"15.0\"} 1",
-            "cleanup_teardowns_total{outcome=\"told\"} 1",
-            "cleanup_teardowns_total{outcome=\"held\"} 0",
-        ] {
-            assert!(text.lines().any(|l| l == line), "{line} is missing: {text}");
+        for line in LINES {
+            assert!(text.lines().any(|l| l == *line), "{line} is missing: {text}");
         }
     }
 }

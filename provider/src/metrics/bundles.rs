@@ -1,29 +1,18 @@
 //! What is counted of bundles.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::Arc;
 
 use jiff::SignedDuration;
 use prometheus_client::{
-    encoding::EncodeLabelSet,
-    metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
+    metrics::histogram::Histogram,
     registry::{Registry, Unit},
 };
 
-use super::{Metrics, set};
+use super::{Metrics, orders::Orders};
 use crate::bundles::seen::{Seen, Standing};
 
 /// From what is applied and done to what a template may ask for.
 const SECONDS: [f64; 9] = [1.0, 5.0, 15.0, 60.0, 180.0, 600.0, 1800.0, 3600.0, 7200.0];
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct At {
-    state: &'static str,
-}
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Came {
-    outcome: &'static str,
-}
 
 /// What becomes of the bundles of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,32 +61,23 @@ impl Outcome {
 
 /// The metrics of bundles.
 pub(super) struct Bundles {
-    count: Family<At, Gauge>,
-    outcomes: Family<Came, Counter>,
+    orders: Orders<Standing>,
     durations: Histogram,
-    /// What gauges are read from when somebody asks.
-    source: Mutex<Weak<Seen>>,
 }
 
 impl Default for Bundles {
     fn default() -> Self {
-        Self {
-            count: Family::default(),
-            outcomes: Family::default(),
-            durations: Histogram::new(SECONDS),
-            source: Mutex::default(),
-        }
+        Self { orders: Orders::default(), durations: Histogram::new(SECONDS) }
     }
 }
 
 impl Bundles {
     /// Registers them.
     pub(super) fn register(&self, registry: &mut Registry) {
-        registry.register("bundles_count", "Clusters with bundles, by how those stand", self.count.clone());
-        registry.register(
-            "bundles_outcomes",
-            "Clusters whose bundles came to something, by what",
-            self.outcomes.clone(),
+        self.orders.register(
+            registry,
+            ["bundles_count", "Clusters with bundles, by how those stand"],
+            ["bundles_outcomes", "Clusters whose bundles came to something, by what"],
         );
         registry.register_with_unit(
             "bundle_duration",
@@ -109,18 +89,14 @@ impl Bundles {
 }
 
 impl Metrics {
-    /// From now on gauges of bundles are read from there. What is counted begins with zero, so that the first of its kind shows as one more.
+    /// From now on gauges are read from there.
     pub fn attach_bundles(&self, seen: &Arc<Seen>) {
-        let bundles = &self.0.bundles;
-        *bundles.source.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(seen);
-        for outcome in Outcome::ALL {
-            drop(bundles.outcomes.get_or_create(&Came { outcome: outcome.word() }));
-        }
+        self.0.bundles.orders.attach(seen, Outcome::ALL.map(Outcome::word));
     }
 
     /// The bundles of a cluster came to that.
     pub fn bundles_came_to(&self, outcome: Outcome) {
-        self.0.bundles.outcomes.get_or_create(&Came { outcome: outcome.word() }).inc();
+        self.0.bundles.orders.came_to(outcome.word());
     }
 
     /// A bundle was ready after that time.
@@ -129,12 +105,9 @@ impl Metrics {
     }
 
     pub(super) fn refresh_bundles(&self) {
-        let metrics = &self.0.bundles;
-        let source = metrics.source.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
-        let Some(seen) = source else { return };
-        for at in Standing::ALL {
-            set(&metrics.count, &At { state: at.as_str() }, seen.count(at));
+        let all = Standing::ALL.map(|at| (at, at.as_str()));
+        if let Some(seen) = self.0.bundles.orders.refresh(all) {
+            self.refresh_loops(&[], &seen.health);
         }
-        self.refresh_loops(&[], &seen.health);
     }
 }

@@ -1,25 +1,11 @@
 //! What is counted of prerequisites.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::Arc;
 
-use prometheus_client::{
-    encoding::EncodeLabelSet,
-    metrics::{counter::Counter, family::Family, gauge::Gauge},
-    registry::Registry,
-};
+use prometheus_client::registry::Registry;
 
-use super::{Metrics, set};
+use super::{Metrics, orders::Orders};
 use crate::prerequisites::seen::{Seen, Standing};
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct At {
-    state: &'static str,
-}
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Came {
-    outcome: &'static str,
-}
 
 /// What becomes of the prerequisites of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,53 +52,30 @@ impl Outcome {
     }
 }
 
-/// The metrics of prerequisites.
-#[derive(Default)]
-pub(super) struct Prerequisites {
-    count: Family<At, Gauge>,
-    outcomes: Family<Came, Counter>,
-    /// What gauges are read from when somebody asks.
-    source: Mutex<Weak<Seen>>,
-}
-
-impl Prerequisites {
-    /// Registers them.
-    pub(super) fn register(&self, registry: &mut Registry) {
-        registry.register(
-            "prerequisites_count",
-            "Clusters with prerequisites, by how those stand",
-            self.count.clone(),
-        );
-        registry.register(
-            "prerequisites_outcomes",
-            "Clusters whose prerequisites came to something, by what",
-            self.outcomes.clone(),
-        );
-    }
+/// Registers the metrics of prerequisites.
+pub(super) fn register(metrics: &Orders<Standing>, registry: &mut Registry) {
+    metrics.register(
+        registry,
+        ["prerequisites_count", "Clusters with prerequisites, by how those stand"],
+        ["prerequisites_outcomes", "Clusters whose prerequisites came to something, by what"],
+    );
 }
 
 impl Metrics {
-    /// From now on gauges are read from there. What is counted begins with zero, so that the first of its kind shows as one more.
+    /// From now on gauges are read from there.
     pub fn attach_prerequisites(&self, seen: &Arc<Seen>) {
-        let metrics = &self.0.prerequisites;
-        *metrics.source.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(seen);
-        for outcome in Outcome::ALL {
-            drop(metrics.outcomes.get_or_create(&Came { outcome: outcome.word() }));
-        }
+        self.0.prerequisites.attach(seen, Outcome::ALL.map(Outcome::word));
     }
 
     /// The prerequisites of a cluster came to that.
     pub fn prerequisites_came_to(&self, outcome: Outcome) {
-        self.0.prerequisites.outcomes.get_or_create(&Came { outcome: outcome.word() }).inc();
+        self.0.prerequisites.came_to(outcome.word());
     }
 
     pub(super) fn refresh_prerequisites(&self) {
-        let metrics = &self.0.prerequisites;
-        let source = metrics.source.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
-        let Some(seen) = source else { return };
-        for at in Standing::ALL {
-            set(&metrics.count, &At { state: at.as_str() }, seen.count(at));
+        let all = Standing::ALL.map(|at| (at, at.as_str()));
+        if let Some(seen) = self.0.prerequisites.refresh(all) {
+            self.refresh_loops(&[], &seen.health);
         }
-        self.refresh_loops(&[], &seen.health);
     }
 }

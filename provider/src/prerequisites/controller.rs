@@ -163,17 +163,14 @@ impl Controller {
     /// Whether the cluster's object is there. Of an order that cannot be read any more every kind is asked for by the name of its ConfigMap.
     async fn here(&self, map: &Map) -> Result<Here, Error> {
         let namespace = &map.owner.namespace;
-        let (backends, name): (Vec<Backend>, &str) = match &map.order {
-            Ok(order) => {
-                let named = &order.cluster;
-                let backend = self.config.backend(namespace, &named.group, &named.kind);
-                (backend.into_iter().collect(), named.name.as_str())
-            }
-            Err(_) => {
-                let all = self.config.backends.iter().filter(|(_, of)| of.namespaces.contains(namespace));
-                let name = &*map.owner.name;
-                (all.map(|(backend, _)| *backend).collect(), name.strip_suffix(SUFFIX).unwrap_or(name))
-            }
+        let (backends, name): (Vec<Backend>, &str) = if let Ok(order) = &map.order {
+            let named = &order.cluster;
+            let backend = self.config.backend(namespace, &named.group, &named.kind);
+            (backend.into_iter().collect(), named.name.as_str())
+        } else {
+            let all = self.config.backends.iter().filter(|(_, of)| of.namespaces.contains(namespace));
+            let name = &*map.owner.name;
+            (all.map(|(backend, _)| *backend).collect(), name.strip_suffix(SUFFIX).unwrap_or(name))
         };
         if backends.is_empty() {
             if map.deleted.is_some() && map.holds {

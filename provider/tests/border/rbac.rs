@@ -325,7 +325,7 @@ fn prerequisites_take_what_is_named() {
     );
     let rule = |group: &str, resources: &[&str], verbs: &[&str]| serde_json::json!({ "apiGroups": [group], "resources": resources, "verbs": verbs });
     let all = ["get", "create", "patch", "delete"];
-    let rules = serde_json::json!([
+    let allowed = serde_json::json!([
         rule("", &["configmaps"], &["get", "list", "watch", "patch"]),
         rule("events.k8s.io", &["events"], &["create"]),
         rule("", &["configmaps", "serviceaccounts"], &all),
@@ -333,16 +333,16 @@ fn prerequisites_take_what_is_named() {
         rule("rbac.authorization.k8s.io", &["roles"], &all),
     ]);
     for role in roles {
-        assert_eq!((&role["kind"], &role["rules"]), (&"Role".into(), &rules));
+        assert_eq!((&role["kind"], &role["rules"]), (&"Role".into(), &allowed));
         assert_eq!(role["metadata"]["name"], "provider-testplatform-prerequisites");
     }
     // Whether a cluster's object is gone may be asked without them.
     for place in ["clusters", "more", "orders"] {
         let asks = |object: &&serde_json::Value| {
-            let rules = object["rules"].to_string();
+            let text = object["rules"].to_string();
             object["metadata"]["namespace"] == place
-                && (rules.contains("hostedclusters") || rules.contains("clusterorders"))
-                && rules.contains("\"get\"")
+                && (text.contains("hostedclusters") || text.contains("clusterorders"))
+                && text.contains("\"get\"")
         };
         assert_eq!(without.iter().filter(asks).count(), 1, "{place}");
     }

@@ -87,7 +87,7 @@ async fn pass(hub: &mut Hub, dies: Option<usize>, meddles: Option<(usize, Meddle
     let before = hub.read();
     let told = hub.told.len();
     let strangers = hub.objects();
-    let meddled = meddles.is_some();
+    let alone = meddles.is_none();
     hub.pass(dies, meddles).await;
     let Some(before) = before else { return };
     let kept = before.report.state == Some(State::Applied);
@@ -101,7 +101,7 @@ async fn pass(hub: &mut Hub, dies: Option<usize>, meddles: Option<(usize, Meddle
     if kept && hub.map.is_some() {
         assert_eq!(hub.report().state, Some(State::Applied), "taken back");
     }
-    if !meddled {
+    if alone {
         for (name, object) in strangers.into_iter().filter(|(_, object)| !is_ours(object)) {
             assert_eq!(hub.objects().get(&name), Some(&object), "somebody else's was touched");
         }
