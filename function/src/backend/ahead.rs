@@ -41,20 +41,17 @@ pub(crate) fn resources(request: &Validated, observed: &Observed) -> Vec<Desired
         return vec![];
     }
     let make = |name: &'static str| {
-        let (hub, namespace, manifest) = match observed.ahead.get(name) {
-            Some(before) => {
-                let place = before.object.metadata.annotation(ours::CREDENTIALS_NAMESPACE);
-                let mut manifest = before.manifest().clone();
-                if name == CLOUD {
-                    asked_again(&mut manifest, observed);
-                }
-                (before.object.spec.provider_config_ref.name.clone(), place.map(str::to_owned), manifest)
+        let (hub, namespace, manifest) = if let Some(before) = observed.ahead.get(name) {
+            let place = before.object.metadata.annotation(ours::CREDENTIALS_NAMESPACE);
+            let mut manifest = before.manifest().clone();
+            if name == CLOUD {
+                asked_again(&mut manifest, observed);
             }
-            None => {
-                let (site, whole) = begins(request.templated()?, observed)?;
-                let manifest = manifest(name, whole, site, request, observed)?;
-                (site.hub.clone(), Some(site.credentials_namespace.clone()), manifest)
-            }
+            (before.object.spec.provider_config_ref.name.clone(), place.map(str::to_owned), manifest)
+        } else {
+            let (site, whole) = begins(request.templated()?, observed)?;
+            let manifest = manifest(name, whole, site, request, observed)?;
+            (site.hub.clone(), Some(site.credentials_namespace.clone()), manifest)
         };
         Some(composed(name, request, observed, &hub, namespace, manifest))
     };

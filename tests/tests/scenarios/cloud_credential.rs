@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
-use testplatform_apis::cloud::{self, CLOUDS};
+use testplatform_apis::{
+    cloud::{self, CLOUDS},
+    names::ours,
+};
 use testplatform_tests::{
     cluster::{At, SOON, at, has},
     cluster_api::{self, topology},
@@ -18,9 +21,6 @@ use super::{hive::GONE, templates::Entry};
 
 /// The variable of the class that takes the name of the Secret.
 const VARIABLE: &str = "cloudCredentialsSecret";
-/// Another number has the credential rotated.
-const GENERATION: &str = "testplatform.ci.openshift.org/cloud-credential-generation";
-
 fn secret(name: &str) -> At {
     at(SECRET, CLUSTERS, &format!("{name}{}", cloud::SUFFIX))
 }
@@ -104,11 +104,14 @@ pub async fn cluster_api_cloud_credential(tenant: &Tenant<'_>) -> anyhow::Result
         has(claim, "PlatformCredentialsValid", "True", "Valid") && has(claim, "RequestAccepted", "True", "")
     };
     tenant.until(GONE, "well", well).await?;
+    // The claim is told by status first, and given the Secret next.
+    let given = |secret: &Value| decoded(secret).contains_key("kubeconfig");
+    konflux.until_is(&tenant.secret(), SOON, "given", given).await?;
     nothing_is_told(tenant, identities).await?;
 
     // Rotated in place: no machine is rolled, and the one before goes later.
     let before = hub.get(&topology(&name)).await?.context("no cluster")?["metadata"]["generation"].clone();
-    let again = json!({ "metadata": { "annotations": { GENERATION: "1" } } });
+    let again = json!({ "metadata": { "annotations": { ours::CLOUD_CREDENTIAL_GENERATION: "1" } } });
     konflux.merge(&tenant.claim(), &again).await?;
     let another = |secret: &Value| credential(secret).is_some_and(|(id, _)| id != first);
     let rotated = hub.until_is(&secret(&name), GONE, "rotated", another).await?;
