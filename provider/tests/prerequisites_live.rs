@@ -101,9 +101,12 @@ impl Bench {
     async fn life(&self, provider: &mut Process) -> anyhow::Result<()> {
         self.one_after_the_other().await.context("one after the other")?;
         self.kept(provider).await.context("kept")?;
-        self.too_late().await.context("not ready in time")?;
-        self.name_taken().await.context("an object that somebody else has made")?;
-        self.bad_orders().await.context("bad orders")?;
+        // Most of each is waiting.
+        tokio::try_join!(
+            async { self.too_late().await.context("not ready in time") },
+            async { self.name_taken().await.context("an object that somebody else has made") },
+            async { self.bad_orders().await.context("bad orders") },
+        )?;
         self.few_rights().await.context("a kind without a right")?;
         self.ends(provider).await.context("the end")
     }
