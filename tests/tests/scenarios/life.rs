@@ -52,16 +52,23 @@ pub async fn writer_lost(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Its writer is lost, and is back when it has found the remote object as it was before.
+/// Its writer is lost, and is back when it has found the remote object as it was before. Meanwhile nobody looks: a pass in between would put
+/// the finalizers back that hold it for its nodes, and see it on its way out, which is how a cluster is ended.
 pub async fn lose_writer(tenant: &Tenant<'_>, before: &Value) -> anyhow::Result<()> {
-    let writer = tenant.writer().await?;
-    let lost = tenant.konflux().get(&writer).await?.context("no Object")?;
-    let paused = json!({ "metadata": { "annotations": { "crossplane.io/paused": "true" } } });
-    tenant.konflux().merge(&writer, &paused).await?;
+    let (konflux, writer) = (tenant.konflux(), tenant.writer().await?);
+    let composite = tenant.composite_at().await?;
+    let lost = konflux.get(&writer).await?.context("no Object")?;
+    let pause =
+        |paused: Option<&str>| json!({ "metadata": { "annotations": { "crossplane.io/paused": paused } } });
     let rests = |object: &Value| has(object, "Synced", "False", "ReconcilePaused");
-    tenant.konflux().until_is(&writer, SOON, "paused", rests).await?;
-    tenant.konflux().merge(&writer, &json!({ "metadata": { "finalizers": null } })).await?;
-    tenant.konflux().delete(&writer).await?;
+    for at in [&composite, &writer] {
+        konflux.merge(at, &pause(Some("true"))).await?;
+        konflux.until_is(at, SOON, "paused", rests).await?;
+    }
+    konflux.merge(&writer, &json!({ "metadata": { "finalizers": null } })).await?;
+    konflux.delete(&writer).await?;
+    konflux.until_gone(&writer, SOON).await?;
+    konflux.merge(&composite, &pause(None)).await?;
     let found = |object: &Value| {
         object["metadata"]["uid"] != lost["metadata"]["uid"]
             && object["spec"]["managementPolicies"] == json!(["*"])
