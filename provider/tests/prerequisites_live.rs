@@ -47,7 +47,7 @@ async fn what_comes_before_a_cluster_is_made_on_the_hub_and_goes_after_it() -> a
     let on = json!({ "prerequisites": { "mode": "on", "resources": resources } });
     let (mut provider, _) = delivered::start(&hub, &nest, &on).await?;
     let bench = Bench { hub, nest };
-    let lived = bench.life(&mut provider).await;
+    let lived = Box::pin(bench.life(&mut provider)).await;
     provider.check()?;
     lived.with_context(|| provider.tail())?;
     provider.terminate();
