@@ -28,8 +28,8 @@ use prometheus_client::{
 };
 
 use self::{
-    bundles::Bundles, carries::Carries, claims::Claims, cleanups::Cleanups, cloud::CloudCredentials,
-    clusters::Clusters, hub::Hub, jobs::Jobs, orders::Orders, pools::Pools, spaces::Spaces,
+    bundles::Bundles, carries::Carries, claims::Claims, cleanups::Cleanups, clusters::Clusters, hub::Hub,
+    jobs::Jobs, orders::Orders, pools::Pools, spaces::Spaces,
 };
 use crate::{controller::queue::Queue, prerequisites::seen::Standing, watch::Health};
 
@@ -118,7 +118,7 @@ struct Inner {
     carries: Carries,
     cleanups: Cleanups,
     bundles: Bundles,
-    cloud: CloudCredentials,
+    cloud: Orders<testplatform_apis::cloud::State>,
     prerequisites: Orders<Standing>,
     registry: Registry,
 }
@@ -143,7 +143,7 @@ impl Default for Metrics {
         let carries = Carries::default();
         let cleanups = Cleanups::default();
         let bundles = Bundles::default();
-        let cloud = CloudCredentials::default();
+        let cloud = Orders::default();
         let prerequisites = Orders::default();
 
         jobs.register(&mut registry);
@@ -155,7 +155,7 @@ impl Default for Metrics {
         carries.register(&mut registry);
         cleanups.register(&mut registry);
         bundles.register(&mut registry);
-        cloud.register(&mut registry);
+        cloud::register(&cloud, &mut registry);
         prerequisites::register(&prerequisites, &mut registry);
         registry.register("provider_action_errors", "Actions and reads that failed", failures.clone());
         registry.register_with_unit(

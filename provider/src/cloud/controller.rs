@@ -10,7 +10,7 @@ use futures_util::future::join_all;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::{
-    Api, Client, Resource as _, ResourceExt as _,
+    Api, Client, ResourceExt as _,
     api::ListParams,
     core::PartialObjectMeta,
     runtime::watcher::{self, Event},
@@ -33,9 +33,10 @@ use super::{
 use crate::{
     clusters::observe::{api, resource},
     config::Clusters,
-    execute::{Cause, Error, Reason, event, limited},
+    execute::{Cause, Error, Reason, limited},
     looks::{CALM, looks},
     metrics::{Metrics, cloud::Outcome},
+    orders::Teller,
     step,
     watch::{Health, keep, track},
 };
@@ -64,6 +65,7 @@ pub struct Options {
 struct Controller {
     options: Options,
     metrics: Metrics,
+    teller: Teller,
     seen: Arc<Seen>,
     /// The versions of ConfigMaps: what is in one has none of its own.
     known: Mutex<BTreeMap<String, String>>,
@@ -80,9 +82,11 @@ pub async fn run(options: Options, metrics: Metrics, stop: impl Future<Output = 
     let namespaces = options.config.cloud_namespaces();
     let seen = Arc::new(seen(namespaces.len()));
     metrics.attach_cloud(&seen);
+    let Options { client, patience, instance, .. } = options.clone();
     let controller = Controller {
         options,
-        metrics,
+        metrics: metrics.clone(),
+        teller: Teller { client, patience, instance, metrics },
         seen: Arc::clone(&seen),
         known: Mutex::default(),
         written: Mutex::default(),
@@ -308,15 +312,7 @@ impl Controller {
 
     async fn tell(&self, key: &str, map: &ConfigMap, outcome: Outcome, note: String) {
         self.metrics.cloud_came_to(outcome);
-        let namespace = map.namespace().unwrap_or_default();
         let event = step::Event { warning: outcome.is_warning(), reason: outcome.as_str().into(), note };
-        let Options { client, patience, instance, now, .. } = &self.options;
-        let events = Api::namespaced(client.clone(), &namespace);
-        let made = event::emit(&events, instance, map.object_ref(&()), &event, now());
-        // Somebody may miss it, but nothing depends on it.
-        if let Err(error) = limited("emit", *patience, made).await {
-            self.metrics.failed(error.action, error.reason.as_str());
-            tracing::warn!(order = key, %error, "left out");
-        }
+        self.teller.tell(key, map, &event, (self.options.now)()).await;
     }
 }

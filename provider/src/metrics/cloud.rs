@@ -1,26 +1,12 @@
 //! What is counted of credentials of clouds.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::Arc;
 
-use prometheus_client::{
-    encoding::EncodeLabelSet,
-    metrics::{counter::Counter, family::Family, gauge::Gauge},
-    registry::Registry,
-};
+use prometheus_client::registry::Registry;
 use testplatform_apis::cloud::State;
 
-use super::{Metrics, set};
+use super::{Metrics, orders::Orders};
 use crate::cloud::seen::Seen;
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct At {
-    state: &'static str,
-}
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Came {
-    outcome: &'static str,
-}
 
 /// What becomes of the credentials of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,53 +89,29 @@ const fn word(state: State) -> &'static str {
     }
 }
 
-/// The metrics of credentials of clouds.
-#[derive(Default)]
-pub(super) struct CloudCredentials {
-    count: Family<At, Gauge>,
-    outcomes: Family<Came, Counter>,
-    /// What gauges are read from when somebody asks.
-    source: Mutex<Weak<Seen>>,
-}
-
-impl CloudCredentials {
-    /// Registers them.
-    pub(super) fn register(&self, registry: &mut Registry) {
-        registry.register(
-            "cloud_credentials_count",
-            "Clusters with a credential of a cloud of their own, by how it stands",
-            self.count.clone(),
-        );
-        registry.register(
-            "cloud_credentials_outcomes",
-            "What became of credentials of clouds",
-            self.outcomes.clone(),
-        );
-    }
+/// Registers the metrics of credentials of clouds.
+pub(super) fn register(metrics: &Orders<State>, registry: &mut Registry) {
+    metrics.register(
+        registry,
+        ["cloud_credentials_count", "Clusters with a credential of a cloud of their own, by how it stands"],
+        ["cloud_credentials_outcomes", "What became of credentials of clouds"],
+    );
 }
 
 impl Metrics {
-    /// From now on gauges are read from there. What is counted begins with zero, so that the first of its kind shows as one more.
+    /// From now on gauges are read from there.
     pub fn attach_cloud(&self, seen: &Arc<Seen>) {
-        let metrics = &self.0.cloud;
-        *metrics.source.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(seen);
-        for outcome in Outcome::ALL {
-            drop(metrics.outcomes.get_or_create(&Came { outcome: outcome.word() }));
-        }
+        self.0.cloud.attach(seen, Outcome::ALL.map(Outcome::word));
     }
 
     /// The credential of a cluster came to that.
     pub fn cloud_came_to(&self, outcome: Outcome) {
-        self.0.cloud.outcomes.get_or_create(&Came { outcome: outcome.word() }).inc();
+        self.0.cloud.came_to(outcome.word());
     }
 
     pub(super) fn refresh_cloud(&self) {
-        let metrics = &self.0.cloud;
-        let source = metrics.source.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
-        let Some(seen) = source else { return };
-        for state in State::ALL {
-            set(&metrics.count, &At { state: word(state) }, seen.count(state));
+        if let Some(seen) = self.0.cloud.refresh(State::ALL.map(|state| (state, word(state)))) {
+            self.refresh_loops(&[], &seen.health);
         }
-        self.refresh_loops(&[], &seen.health);
     }
 }
