@@ -249,6 +249,14 @@ impl Engine {
         Ok(())
     }
 
+    /// Gives our Composition an input, as a platform team does that wants something else than the defaults. It holds for all claims within
+    /// moments, also for those that are there.
+    pub async fn configure(&self, input: &Value) -> anyhow::Result<()> {
+        let mut composition = composition()?;
+        composition["spec"]["pipeline"][0]["input"] = as_input(input);
+        self.konflux.cluster().apply(&composition).await.map(|_| ())
+    }
+
     /// A ProviderConfig and a Composition of a scenario's own, beside ours: another identity on the hub, another input.
     pub async fn own(&self, name: &str, credential: &Credential, input: &Value) -> anyhow::Result<()> {
         self.use_credential(name, credential).await?;
@@ -259,9 +267,7 @@ impl Engine {
         konflux.apply(&config).await?;
         let mut composition = composition()?;
         composition["metadata"]["name"] = name.into();
-        let mut input = input.clone();
-        input["apiVersion"] = "testplatform.fn.crossplane.io/v1beta1".into();
-        input["kind"] = "Input".into();
+        let mut input = as_input(input);
         input["providerConfig"] = name.into();
         composition["spec"]["pipeline"][0]["input"] = input;
         konflux.apply(&composition).await?;
@@ -448,6 +454,13 @@ pub fn xrd() -> anyhow::Result<Value> {
 /// Our Composition.
 pub fn composition() -> anyhow::Result<Value> {
     manifests::package_one("compositions/testplatform-ephemeral-cluster.yaml")
+}
+
+fn as_input(settings: &Value) -> Value {
+    let mut input = settings.clone();
+    input["apiVersion"] = "testplatform.fn.crossplane.io/v1beta1".into();
+    input["kind"] = "Input".into();
+    input
 }
 
 pub(crate) async fn prepare_konflux(konflux: &Cluster, binaries: &Binaries) -> anyhow::Result<()> {

@@ -19,6 +19,7 @@ mod workers;
 use std::{process::ExitCode, time::Duration};
 
 use anyhow::Context as _;
+use serde_json::json;
 use tokio::runtime::Runtime;
 
 pub use arguments::Arguments;
@@ -38,8 +39,14 @@ pub fn main(arguments: &Arguments) -> ExitCode {
         let runtime = Runtime::new().context("cannot start")?;
         let mut reports = Vec::new();
         for &claims in &arguments.claims {
-            let measured = runtime.block_on(Box::pin(run(claims, arguments)));
-            reports.push(measured.with_context(|| format!("{claims} claims"))?);
+            match runtime.block_on(Box::pin(run(claims, arguments))) {
+                Ok(report) => reports.push(report),
+                // What was seen before took hours perhaps.
+                Err(error) => {
+                    report::print(&reports, arguments)?;
+                    return Err(error.context(format!("{claims} claims")));
+                }
+            }
         }
         report::print(&reports, arguments)
     };
@@ -60,6 +67,7 @@ async fn run(claims: u32, arguments: &Arguments) -> anyhow::Result<Report> {
 
 /// The whole life of that many.
 async fn measure(engine: &Engine, claims: u32, arguments: &Arguments) -> anyhow::Result<Report> {
+    engine.configure(&json!({ "ttl": arguments.ttl.to_string() })).await?;
     let crowd = Crowd::new(engine, claims, arguments.rate).await?;
     let mut logs = [Log::new(engine.konflux.audit_log()), Log::new(engine.hub.audit_log())];
     let mut read = async || -> anyhow::Result<Calls> {

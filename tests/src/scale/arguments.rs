@@ -3,6 +3,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use clap::Parser;
+use testplatform_apis::duration::GoDuration;
 
 use crate::settings;
 
@@ -15,7 +16,8 @@ use crate::settings;
 ///
 /// Each claim's life costs the API server of Konflux about two seconds of CPU, nearly all of it for what Crossplane asks
 /// of it, so on two cores one claim in two seconds is what the whole can take; four times the number of claims divided by
-/// the rate is about how long a run takes.
+/// the rate is about how long a run takes. Each claim that is there is looked at again when the answer about it is too old,
+/// which costs more the longer a run takes: with many claims, let answers count for longer.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "scale", version, after_help = EXAMPLES)]
 pub struct Arguments {
@@ -28,6 +30,9 @@ pub struct Arguments {
     /// How long nothing is asked for while all are ready, in seconds
     #[arg(long, value_name = "S", default_value = "60", value_parser = seconds)]
     pub rest: Duration,
+    /// How long Crossplane takes an answer of the function for current while nothing happens, as in the Composition's input
+    #[arg(long, value_name = "DURATION", default_value = "1m")]
+    pub ttl: GoDuration,
     /// Where scale.md and scale.svg are written
     #[arg(long, value_name = "DIRECTORY", default_value_os_t = settings::repository().join("tests/results"))]
     pub results: PathBuf,

@@ -54,8 +54,11 @@ const WAITS: [(&str, Moment, Moment); 4] = [
     ("told to end → claim Deprovisioned", Moment::Told, Moment::Over),
 ];
 
-/// Prints all, and writes them into the directory for results.
+/// Prints all, and writes them into the directory for results; nothing if there is none.
 pub fn print(reports: &[Report], arguments: &Arguments) -> anyhow::Result<()> {
+    if reports.is_empty() {
+        return Ok(());
+    }
     let text = text(reports, arguments)?;
     print!("{text}");
     let directory = &arguments.results;
@@ -90,12 +93,13 @@ fn text(reports: &[Report], arguments: &Arguments) -> anyhow::Result<String> {
     writeln!(text, "# What many claims cost\n")?;
     writeln!(
         text,
-        "`cargo run --release -p testplatform-tests --bin scale -- --claims {} --rate {} --rest {}` on {}, on which both \
+        "`cargo run --release -p testplatform-tests --bin scale -- --claims {} --rate {} --rest {} --ttl {}` on {}, on which both \
          control planes, Crossplane, provider-kubernetes, function, provider and those who play Prow run together. \
          {} claims a second are made, become ready and are ended.\n",
         counts.join(","),
         arguments.rate,
         arguments.rest.as_secs(),
+        arguments.ttl,
         machine::describe(),
         arguments.rate,
     )?;
