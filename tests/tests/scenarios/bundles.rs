@@ -1,11 +1,13 @@
 //! What a template sets up inside its clusters, and does in them before they go, with a control plane of its own as the cluster that is
 //! delivered.
 
+use std::time::Duration;
+
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 use testplatform_tests::{
     binaries::Binaries,
-    cluster::{At, SOON, at, at_root},
+    cluster::{At, at, at_root, has},
     control_plane::ControlPlane,
     hive::objects::text,
     hypershift::{self, CLUSTERS, hosted_cluster},
@@ -14,7 +16,12 @@ use testplatform_tests::{
     witness::Witness,
 };
 
-use super::{hive::GONE, service_account::admin, templates::Entry};
+use super::{service_account::admin, templates::Entry};
+
+/// How long a step takes at most that comes about through what stands on a ConfigMap or through what holds another Object. Neither is watched by
+/// provider-kubernetes: the first it reads twice a minute, of the second it asks later and later, up to once a minute, and two of them come one
+/// after the other.
+const GONE: Duration = Duration::from_mins(4);
 
 /// A kind that the delivered cluster has once the first bundle is applied.
 const PROBE: Kind = Kind { api_version: "probes.example.com/v1", kind: "Probe" };
@@ -93,8 +100,8 @@ async fn do_backup(tenant: &Tenant<'_>, delivered: &ControlPlane, name: &str) ->
     let cluster = Witness::of(hub, &hosted_cluster(name), lives).await?;
     let held = hub.get(&carried(name)).await?.context("the bundles are gone")?;
     ensure!(held["metadata"]["deletionTimestamp"].is_string(), "they are not on their way out: {held}");
-    tokio::time::sleep(std::time::Duration::from_secs(3)).await;
-    cluster.verdict()?;
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    cluster.verdict().await?;
     drop(cluster);
     delivered.cluster().merge(&backup, &json!({ "data": { "done": "yes" } })).await?;
     hub.until_gone(&carried(name), GONE).await
@@ -111,15 +118,16 @@ pub async fn hypershift_bundles(tenant: &Tenant<'_>) -> anyhow::Result<()> {
         inside.get(&at_root(CRD, "probes.probes.example.com")).await?.is_some(),
         "made without its definition"
     );
-    let claim = tenant.until_condition("TemplateApplied", "False", "Running").await?;
+    let running = |claim: &Value| has(claim, "TemplateApplied", "False", "Running");
+    let claim = tenant.until(GONE, "told that bundles are under way", running).await?;
     ensure!(claim["status"]["phase"] == "Provisioning", "{claim}");
     let claim = tenant
-        .until(SOON, "with what it waits for", |claim| {
+        .until(GONE, "with what it waits for", |claim| {
             let words = claim["status"]["conditions"].to_string();
             words.contains("postInstall/probes") && words.contains(&format!("Probe {name}"))
         })
         .await?;
-    ensure!(!testplatform_tests::cluster::has(&claim, "ClusterReady", "True", ""), "{claim}");
+    ensure!(!has(&claim, "ClusterReady", "True", ""), "{claim}");
     let secret = tenant.konflux().get(&tenant.secret()).await?;
     let given = secret
         .as_ref()

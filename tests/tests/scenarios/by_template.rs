@@ -93,7 +93,7 @@ pub async fn degraded_and_recovered(
             && has(claim, "ClusterReady", "True", "Ready")
     };
     tenant.until(SOON, "recovered", recovered).await?;
-    secret.verdict().context("the credentials were taken back")?;
+    secret.verdict().await.context("the credentials were taken back")?;
     let phases = tenant.phases();
     let course: Vec<&str> = phases.iter().map(String::as_str).collect();
     ensure!(course.ends_with(&["Ready", "Degraded", "Ready"]), "{course:?}");
@@ -188,8 +188,8 @@ impl<'t> Wired<'t> {
                 && arrived(claim)
         };
         tenant.until(BACK, "as it should be", back).await?;
-        ready.verdict()?;
-        secret.verdict().context("the credentials were taken back")?;
+        ready.verdict().await?;
+        secret.verdict().await.context("the credentials were taken back")?;
         ensure!(tenant.remotes_made() == 1, "a second one was made");
         Ok(())
     }

@@ -133,8 +133,8 @@ pub async fn caas_neither_upgraded_nor_resized(tenant: &Tenant<'_>) -> anyhow::R
     }
     let writer = konflux.get(&at_root(OBJECT, &format!("managed-{name}"))).await?.context("no Object")?;
     ensure!(has(&writer, "Synced", "True", ""), "the hub was asked: {writer}");
-    untouched.verdict()?;
-    ready.verdict()?;
+    untouched.verdict().await?;
+    ready.verdict().await?;
     ensure!(tenant.remotes_made() == 1, "another one was asked for");
     Ok(())
 }
@@ -199,7 +199,7 @@ pub async fn caas_degraded_and_recovered(tenant: &Tenant<'_>) -> anyhow::Result<
         });
     };
     degraded_and_recovered(tenant, &kubeconfig(&uid, &token(&uid)), UNAVAILABLE, degrade).await?;
-    says.verdict()
+    says.verdict().await
 }
 
 /// There is nothing that could be asked for meanwhile.
@@ -224,7 +224,7 @@ pub async fn caas_torn_down(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let told = |claim: &Value| text(claim, "/status/progress/message").contains("is being destroyed");
     tenant.until(SOON, "with what it waits for", told).await?;
     tokio::time::sleep(A_WHILE).await;
-    claim.verdict().context("over while the cluster runs")?;
+    claim.verdict().await.context("over while the cluster runs")?;
     drop(claim);
     ensure!(hub.get(&hosted_cluster(&uid)).await?.is_some(), "the HostedCluster was not ours to delete");
     tenant.until_condition("TearDownComplete", "False", "InProgress").await?;

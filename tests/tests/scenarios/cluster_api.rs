@@ -255,8 +255,8 @@ pub async fn cluster_api_upgraded(tenant: &Tenant<'_>) -> anyhow::Result<()> {
         text(claim, "/status/version").ends_with("1.31.2") && has(claim, "SpecApplied", "True", "UpToDate")
     };
     tenant.until(SOON, "upgraded", told).await?;
-    together.verdict().context("version and image are not of one release")?;
-    served.verdict()?;
+    together.verdict().await.context("version and image are not of one release")?;
+    served.verdict().await?;
     ensure!(
         decoded(&tenant.konflux().get(&tenant.secret()).await?.context("no Secret")?)
             .contains_key("kubeconfig")

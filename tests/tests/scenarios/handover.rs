@@ -66,8 +66,8 @@ pub async fn handed_over(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     konflux.delete(&tenant.claim()).await?;
     konflux.until_gone(&place, GONE).await?;
     heir.nudge("left-alone").await?;
-    cluster.verdict()?;
-    secret.verdict()?;
+    cluster.verdict().await?;
+    secret.verdict().await?;
     drop((cluster, secret));
     heir.until_phase("Ready").await?;
 

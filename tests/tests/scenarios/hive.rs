@@ -80,8 +80,8 @@ pub async fn hive_torn_down(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     tokio::time::sleep(DESTROYING).await;
     // There is no way back.
     tenant.change_and_pass(&json!({ "tearDownCluster": false })).await?;
-    claim.verdict()?;
-    secret.verdict()?;
+    claim.verdict().await?;
+    secret.verdict().await?;
     let dying = tenant.engine.hub.cluster().get(&deployment(&cluster)).await?.context("it is destroyed")?;
     ensure!(dying["metadata"]["deletionTimestamp"].is_string(), "it is not being destroyed: {dying}");
     drop((claim, secret));
@@ -175,8 +175,8 @@ pub async fn hive_hibernated_and_resumed(tenant: &Tenant<'_>) -> anyhow::Result<
     claimed.until_running(SOON).await?;
     tenant.until_phase("Ready").await?;
     tenant.until_condition("ClusterRunning", "True", "Running").await?;
-    secret.verdict()?;
-    claim.verdict()
+    secret.verdict().await?;
+    claim.verdict().await
 }
 
 /// The authority of its API server is replaced.

@@ -52,7 +52,7 @@ pub async fn hive_two_tenants_of_one_pool(tenant: &Tenant<'_>) -> anyhow::Result
     let mine = other.claimed().await?.cluster().await?;
     ensure!(mine != cluster, "a cluster was given twice");
     other.until_secret(SOON, &kubeconfig(&mine)).await?;
-    secret.verdict()
+    secret.verdict().await
 }
 
 /// More than the tenant may have at once waits until something is given back.

@@ -55,7 +55,7 @@ pub async fn hive_assignment_conflict(tenant: &Tenant<'_>) -> anyhow::Result<()>
     });
     other.until(SOON, "in the queue again", |claim| claim["status"]["queue"]["position"] == 1).await?;
     other.until_phase("Pending").await?;
-    nothing.verdict()?;
+    nothing.verdict().await?;
     drop(nothing);
     ended(tenant, &claimed, &cluster).await?;
     other.until(GONE, "served", |claim| claim["status"]["phase"] == "Ready").await?;
@@ -149,8 +149,8 @@ pub async fn hive_back_to_ci_operator(tenant: &Tenant<'_>) -> anyhow::Result<()>
     late.until_condition("ProwJobCompleted", "True", "NothingToTearDown").await?;
 
     tenant.nudge("retired").await?;
-    secret.verdict()?;
-    claim.verdict()?;
+    secret.verdict().await?;
+    claim.verdict().await?;
     drop((secret, claim));
     ended(tenant, &claimed, &cluster).await?;
     let served = after.until_phase("Ready").await?;

@@ -153,5 +153,5 @@ pub async fn hub_away_when_ready(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     ready.until(BACK, "grown", served).await?;
     making.until(BACK, "Ready", |claim| claim["status"]["phase"] == "Ready").await?;
     making.until_secret(SOON, &made.kubeconfig()).await?;
-    stays.verdict()
+    stays.verdict().await
 }

@@ -221,7 +221,7 @@ pub async fn hub_added_then_cordoned(tenant: &Tenant<'_>) -> anyhow::Result<()> 
     hubs.label("new", &json!({ SCHEDULABLE: null })).await?;
     placed(&late, &hubs.name("new"), LOOKED_AT).await?;
 
-    stays.verdict()?;
+    stays.verdict().await?;
     let claim = before.until_phase("Ready").await?;
     ensure!(claim["status"]["hub"]["name"] == hubs.name("old"), "it moved: {}", claim["status"]["hub"]);
     let cluster = here.get(&first.at()).await?.context("it is gone")?;

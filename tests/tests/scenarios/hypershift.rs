@@ -113,7 +113,7 @@ pub async fn hypershift_torn_down(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let lasts = |claim: Option<&Value>| claim.is_some_and(|c| c["status"]["phase"] == "Deprovisioning");
     let claim = Witness::of(konflux, &tenant.claim(), lasts).await?;
     tokio::time::sleep(DESTROYING).await;
-    claim.verdict()?;
+    claim.verdict().await?;
     drop(claim);
     let pools = node_pools(hub, hosted.name()).await?;
     ensure!(pools.is_empty(), "nodes are left, and the control plane goes: {pools:?}");
@@ -168,7 +168,7 @@ pub async fn hypershift_degraded_and_recovered(tenant: &Tenant<'_>) -> anyhow::R
         b.degraded.remove(hosted.name());
     });
     tenant.until_condition("ControlPlaneAvailable", "True", "Available").await?;
-    claim.verdict()?;
+    claim.verdict().await?;
     ensure!(tenant.until_secret(SOON, &hosted.kubeconfig()).await.is_ok(), "the credentials are others");
     Ok(())
 }
@@ -225,7 +225,7 @@ pub async fn hypershift_upgraded(tenant: &Tenant<'_>) -> anyhow::Result<()> {
         claim["status"]["version"] == "4.20.3" && has(claim, "SpecApplied", "True", "UpToDate")
     };
     tenant.until(SOON, "upgraded", upgraded).await?;
-    claim.verdict()?;
+    claim.verdict().await?;
     // There is no way back.
     tenant.change(&json!({ "version": "4.19" })).await?;
     tenant.until_condition("SpecApplied", "False", "").await?;

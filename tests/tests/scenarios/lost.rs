@@ -50,7 +50,7 @@ async fn found_again(
     let after = hub.get(&at).await?.context("it is gone")?;
     ensure!(after["metadata"]["uid"] == before["metadata"]["uid"], "it was replaced");
     ensure!(asked(&after) == asked(&before), "it was changed: {} into {}", before["spec"], after["spec"]);
-    ready.verdict()?;
+    ready.verdict().await?;
     tenant.konflux().delete(&entry.at()).await
 }
 

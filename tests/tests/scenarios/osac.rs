@@ -149,7 +149,7 @@ pub async fn osac_resized(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     tenant.change(&json!({ "nodeGroups": [{ "name": "workers", "class": "metal", "count": 1 }] })).await?;
     tenant.until(SOON, "shrunk", up(1)).await?;
     hub.until_gone(&node_pool(&name, "fc640"), SOON).await?;
-    served.verdict()?;
+    served.verdict().await?;
     ensure!(tenant.remotes_made() == 1, "another order was made");
     Ok(())
 }
@@ -190,8 +190,8 @@ pub async fn osac_upgraded(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     tenant.until(GONE, "upgraded", upgraded).await?;
     let followed = |pool: &Value| pool["status"]["version"] == "4.20.3";
     hub.until_is(&node_pool(&name, "fc430"), SOON, "upgraded", followed).await?;
-    honest.verdict().context("it is said to be applied, and is not")?;
-    served.verdict()?;
+    honest.verdict().await.context("it is said to be applied, and is not")?;
+    served.verdict().await?;
     ensure!(tenant.remotes_made() == 1, "another order was made");
     tenant.konflux().delete(&entry.at()).await
 }
@@ -204,7 +204,7 @@ pub async fn osac_degraded_and_recovered(tenant: &Tenant<'_>) -> anyhow::Result<
     let says = Witness::of(tenant.engine.hub.cluster(), &order(&name), says).await?;
     let degrade = |degraded| player.degrade(&tenant.namespace, degraded);
     degraded_and_recovered(tenant, &kubeconfig(&name, &token(&name)), UNAVAILABLE, degrade).await?;
-    says.verdict()
+    says.verdict().await
 }
 
 pub async fn osac_deleted_behind_our_back(tenant: &Tenant<'_>) -> anyhow::Result<()> {

@@ -84,7 +84,7 @@ async fn goes_first(tenant: &Tenant<'_>, name: &str) -> anyhow::Result<()> {
     let settings = Witness::of(hub, &beside(name, "-settings"), lives).await?;
     // Longer than the provider leaves a cluster that may be on its way.
     tokio::time::sleep(Duration::from_secs(45)).await;
-    settings.verdict()?;
+    settings.verdict().await?;
     drop(settings);
     ensure!(hub.get(&topology(name)).await?.is_some(), "the cluster did not wait");
     tenant.engine.topologies().await?.let_go(name);

@@ -267,7 +267,7 @@ pub async fn space_switched_over(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     ensure!(after["secret"]["spec"] == objects["secret"]["spec"], "{}", after["secret"]["spec"]);
     let remotes = remote(hub, &namespace).await?;
     ensure!(before == remotes, "it was changed on the hub: {before:?}\n{remotes:?}");
-    secret.verdict()?;
+    secret.verdict().await?;
     let token = hub.get(&at(SECRET, &namespace, "namespace-manager")).await?.context("its token is gone")?;
     ensure!(decoded(&token)["token"] == given[keys::TOKEN], "another token");
     ensure!(hub.get(&old.published().await?).await?.is_none(), "it has a second token");

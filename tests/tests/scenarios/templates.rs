@@ -128,8 +128,8 @@ pub async fn hypershift_version_retired(tenant: &Tenant<'_>) -> anyhow::Result<(
     tenant.konflux().delete(&entry.at()).await?;
     tenant.nudge("no-entry").await?;
     tenant.until_condition("SpecApplied", "False", "TemplateNotFound").await?;
-    stays.verdict()?;
-    ready.verdict()
+    stays.verdict().await?;
+    ready.verdict().await
 }
 
 /// More than the tenant may have at once, or may pay for, waits until something is given back.
@@ -190,7 +190,7 @@ pub async fn hypershift_name_taken(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let composite = at_root(COMPOSITE, hosted.name());
     tenant.konflux().delete(&tenant.claim()).await?;
     tenant.konflux().until_gone(&composite, GONE).await?;
-    untouched.verdict()?;
+    untouched.verdict().await?;
     hosted.lose().await?;
     tenant.konflux().delete(&entry.at()).await
 }
@@ -232,7 +232,7 @@ pub async fn cluster_api_template_moved(tenant: &Tenant<'_>) -> anyhow::Result<(
         text(claim, "/status/version").ends_with("1.31.2") && has(claim, "SpecApplied", "True", "UpToDate")
     };
     tenant.until(SOON, "told", told).await?;
-    served.verdict()?;
+    served.verdict().await?;
     ensure!(tenant.remotes_made() == 1, "another Cluster was asked for");
     for entry in [old, new, other] {
         tenant.konflux().delete(&entry.at()).await?;
@@ -250,7 +250,10 @@ async fn first_response(tenant: &Tenant<'_>, template: &str) -> anyhow::Result<(
         let Some(object) = object.filter(|object| condition(object, "RequestAccepted").is_some()) else {
             return true;
         };
-        TemplateConditionType::ALL.iter().all(|type_| condition(object, type_.as_str()).is_some())
+        let of_all =
+            |type_: &&TemplateConditionType| **type_ != TemplateConditionType::PlatformCredentialsValid;
+        let mut types = TemplateConditionType::ALL.iter().filter(of_all);
+        types.all(|type_| condition(object, type_.as_str()).is_some())
             && condition(object, "ClusterReady").is_some()
     };
     let witness = Witness::of(konflux, &composite, all).await?;
@@ -262,7 +265,7 @@ async fn first_response(tenant: &Tenant<'_>, template: &str) -> anyhow::Result<(
     konflux.create(&manifest).await?;
     let refused = |object: &Value| has(object, "RequestAccepted", "False", "TemplateNotFound");
     konflux.until_is(&composite, SOON, "told", refused).await?;
-    witness.verdict()?;
+    witness.verdict().await?;
     konflux.delete(&composite).await?;
     konflux.until_gone(&composite, GONE).await
 }

@@ -112,8 +112,8 @@ pub async fn switch_over(tenant: &Tenant<'_>) -> anyhow::Result<()> {
         ensure!(*uid == before["metadata"]["uid"], "bound to {uid}");
         tenant.konflux().until_is(&claim.writer().await?, SOON, "told to the hub", synced).await?;
     }
-    secret.verdict()?;
-    claim.verdict()?;
+    secret.verdict().await?;
+    claim.verdict().await?;
     drop((secret, claim));
     tenant.change(&json!({ "tearDownCluster": true })).await?;
     live.until_told_to_end(SOON).await?;
@@ -206,7 +206,7 @@ pub async fn rolled_back_and_forward(tenant: &Tenant<'_>) -> anyhow::Result<()> 
         |ec: &Value| ec["metadata"]["annotations"]["testplatform.ci.openshift.org/lifetime"] == "1h0m0s";
     engine.hub.cluster().until_is(&hands[0].at(), BACK, "told of the lifetime", told).await?;
     tenant.until_condition("ClusterReady", "True", "Ready").await?;
-    secret.verdict()
+    secret.verdict().await
 }
 
 /// Names and uids of the Objects of claims, none of which is being deleted.
