@@ -27,6 +27,8 @@ pub mod ours {
     /// On the writer Object of a cluster by template: what was asked for, JSON, see
     /// [`Effective`](crate::template::effective::Effective). What may not change is compared with it; `status.effective` is a copy.
     pub const EFFECTIVE: &str = "testplatform.ci.openshift.org/effective";
+    /// On the Object of what comes ahead of a cluster by template: the template by which it was asked for.
+    pub const TEMPLATE: &str = "testplatform.ci.openshift.org/template";
     /// On a writer Object whose cluster goes to another release: template and version from which it goes, with `/` between.
     pub const ROLLS_FROM: &str = "testplatform.ci.openshift.org/rolls-from";
     /// On the Object of a group of nodes, or on the group where it is a part of the cluster: the class that its machines were made by.

@@ -71,6 +71,9 @@ pub struct Templated {
     pub home: Option<Home>,
     /// Whether all of that was decided in this pass: what comes ahead of the cluster may be asked for.
     pub begins: bool,
+    /// Whether what was asked for ahead of the cluster is for another one than the claim asks for now, and no cluster was asked for yet: it
+    /// is taken away, and all is decided anew.
+    pub again: bool,
 }
 
 /// What is to be.
@@ -131,6 +134,7 @@ impl Templated {
             gives_up: false,
             home: None,
             begins: false,
+            again: false,
         };
         let words = match Words::read(spec, tenant) {
             Ok(words) => words,
@@ -149,18 +153,23 @@ impl Templated {
             }
             Err(refusal) => {
                 // Asked for, and not seen yet: what is there all the same is its backend's to repeat.
-                let noted = remembered(observed).and_then(|m| m.backend);
+                let memory = remembered(observed);
+                let noted = memory.as_ref().and_then(|m| m.backend);
+                // What is being set up ahead of it has the time that it was given.
+                let effective = memory.filter(|_| !observed.ahead.is_empty());
+                let given = effective.as_ref().and_then(|e| e.timeouts.as_ref()?.provision);
                 let held = Self {
                     template,
                     backend: noted.or(told),
                     stand: Stand::Held,
-                    effective: None,
-                    terms: Terms { provision: words.timeouts.provision, ..Terms::default() },
+                    effective,
+                    terms: Terms { provision: words.timeouts.provision.or(given), ..Terms::default() },
                     site: None,
                     excluded: BTreeSet::new(),
                     gives_up: false,
                     home: None,
                     begins: false,
+                    again: false,
                 };
                 return Ok((held, Some(refusal)));
             }
@@ -192,6 +201,7 @@ impl Templated {
             gives_up: false,
             home: None,
             begins: false,
+            again: false,
         };
         match resolve::judged(&entry, &words, memory.as_ref()) {
             Ok((whole, effective)) => {

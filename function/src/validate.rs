@@ -174,7 +174,7 @@ pub fn validate(observed: &Observed, settings: Settings, schema: &Value) -> Resu
     let access = access::access(observed, &mut problems, &mut remarks);
     let (Ok(name), Some(mut block), true) = (name, block, problems.is_empty()) else { return Err(problems) };
     if let Block::Template(templated) = &mut block {
-        templated.look_back(name.as_str(), observed, &settings);
+        templated.look_back(name.as_str(), tenant.as_deref(), observed, &settings);
     }
     // One that is to take a cluster over never makes one.
     let waits = crate::handover::waits(observed);

@@ -2,15 +2,17 @@
 //! ConfigMap beside the cluster's object tells the hub-side provider, and is answered in.
 //!
 //! They are composed from the catalogue and the claim once nothing else keeps a cluster from being asked for, and that is asked for once both
-//! are answered as they should. From then on they are repeated as they were asked for, but for who asks for a credential and how often; one
-//! that is lost is not made again. They leave the desired state when nothing is left that costs money; that they outlive the cluster is not up
-//! to that, because the provider holds the ConfigMaps until its object is gone, also where the claim itself is deleted and nobody asks this
-//! function.
+//! are answered as they should. Should claim or catalogue ask for something else before, they are taken away, and all is decided anew, the hub
+//! included: what is made is never that of one template on what was set up for another. Once a cluster was asked for they are repeated as they
+//! were, but for who asks for a credential and how often; one that is lost is not made again. They leave the desired state when nothing is left
+//! that costs money; that they outlive the cluster is not up to that, because the provider holds the ConfigMaps until its object is gone, also
+//! where the claim itself is deleted and nobody asks this function.
 
 mod said;
 
 pub(crate) use said::{credential, gate, remember};
 
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use testplatform_apis::{
     bundle::{Cluster, State},
@@ -32,30 +34,67 @@ use crate::{
     validate::Validated,
 };
 
+/// What is noted on the Objects when they are asked for.
+const NOTES: [&str; 2] = [ours::CREDENTIALS_NAMESPACE, ours::TEMPLATE];
 /// The longest name of whoever asks for a credential; a longer one is cut.
 const REQUESTER: usize = 253;
 
 /// What there is to be.
 pub(crate) fn resources(request: &Validated, observed: &Observed) -> Vec<Desired> {
-    if request.intent.over.is_some() {
+    if request.intent.over.is_some() || request.templated().is_some_and(|templated| templated.again) {
         return vec![];
     }
     let make = |name: &'static str| {
-        let (hub, namespace, manifest) = if let Some(before) = observed.ahead.get(name) {
-            let place = before.object.metadata.annotation(ours::CREDENTIALS_NAMESPACE);
+        let (hub, notes, manifest) = if let Some(before) = observed.ahead.get(name) {
+            let noted = |key| before.object.metadata.annotation(key).map(str::to_owned);
             let mut manifest = before.manifest().clone();
             if name == CLOUD {
                 asked_again(&mut manifest, observed);
             }
-            (before.object.spec.provider_config_ref.name.clone(), place.map(str::to_owned), manifest)
+            (before.object.spec.provider_config_ref.name.clone(), NOTES.map(noted), manifest)
         } else {
-            let (site, whole) = begins(request.templated()?, observed)?;
-            let manifest = manifest(name, whole, site, request, observed)?;
-            (site.hub.clone(), Some(site.credentials_namespace.clone()), manifest)
+            let templated = request.templated()?;
+            let (site, whole) = begins(templated, observed)?;
+            let manifest =
+                manifest(name, whole, site, templated.backend?, request.tenant.as_deref(), observed)?;
+            let notes = [site.credentials_namespace.clone(), templated.template.clone()];
+            (site.hub.clone(), notes.map(Some), manifest)
         };
-        Some(composed(name, request, observed, &hub, namespace, manifest))
+        Some(composed(name, request, observed, &hub, notes, manifest))
     };
     AHEAD.into_iter().filter_map(make).collect()
+}
+
+/// Whether one of them is not what would be asked for now. Nothing that was not asked for, and only what the catalogue or the claim can say: an
+/// entry that is missing or broken asks for nothing else.
+pub(crate) fn is_outdated(templated: &Templated, tenant: Option<&str>, observed: &Observed) -> bool {
+    let (Stand::Whole(whole), Some(backend), Some(site)) =
+        (&templated.stand, templated.backend, &templated.site)
+    else {
+        return false;
+    };
+    observed.ahead.iter().any(|(name, part)| {
+        let by = part.object.metadata.annotation(ours::TEMPLATE);
+        let now = manifest(name, whole, site, backend, tenant, observed);
+        by.is_some_and(|by| by != templated.template)
+            || now.is_none_or(|now| !is_same(name, part.manifest(), &now))
+    })
+}
+
+/// Whether two ConfigMaps order the same, but for what may change of an order.
+fn is_same(name: &str, one: &Value, other: &Value) -> bool {
+    fn read<O: DeserializeOwned>(manifest: &Value) -> Option<O> {
+        json::read_text(manifest["data"][cloud::ORDER].as_str()?).ok()
+    }
+    if name == CLOUD {
+        let order = |manifest| {
+            let order: cloud::Order = read(manifest)?;
+            // By its uid what was made is found again, also for a composite that was restored.
+            Some(cloud::Order { requested_by: None, generation: 0, uid: String::new(), ..order })
+        };
+        return order(one).is_some_and(|one| Some(one) == order(other));
+    }
+    read::<prerequisites::Order>(one).is_some_and(|one| Some(one) == read(other))
 }
 
 /// Where and of what they are asked for.
@@ -84,22 +123,23 @@ pub(super) fn secret(observed: &Observed) -> Option<&str> {
 
 /// The ConfigMap as it is asked for at first.
 fn manifest(
-    name: &'static str,
+    name: &str,
     whole: &Whole,
     site: &Site,
-    request: &Validated,
+    backend: Backend,
+    tenant: Option<&str>,
     observed: &Observed,
 ) -> Option<Value> {
     if !is_wanted(name, whole) {
         return None;
     }
-    let kind = request.templated()?.backend.map(Backend::cluster_kind)?;
+    let kind = backend.cluster_kind();
     let cluster = Cluster {
         group: kind.group.to_owned(),
         kind: kind.kind.to_owned(),
         name: ObjectName::try_from(site.name.as_str()).ok()?,
     };
-    let tenant = request.tenant.as_deref().unwrap_or_default();
+    let tenant = tenant.unwrap_or_default();
     let (map, label, order) = if name == CLOUD {
         let (credential, composite) = (credential_of(whole)?, &observed.composite.metadata);
         // A file that is rendered may have none.
@@ -168,7 +208,7 @@ fn composed(
     request: &Validated,
     observed: &Observed,
     hub: &str,
-    credentials: Option<String>,
+    notes: [Option<String>; 2],
     manifest: Value,
 ) -> Desired {
     // The answer is to be seen by the poll of those that are not ready: nobody may watch all ConfigMaps of a hub.
@@ -188,13 +228,10 @@ fn composed(
     spec["readiness"] = json!({ "policy": "DeriveFromCelQuery", "celQuery": format!(
         "has(object.metadata.annotations) && '{report}' in object.metadata.annotations && object.metadata.annotations['{report}'].matches('{answer}')",
     ) });
-    let notes = credentials.map(|namespace| (ours::CREDENTIALS_NAMESPACE.to_owned(), namespace.into()));
+    let notes = NOTES.into_iter().zip(notes).filter_map(|(key, note)| Some((key.to_owned(), note?.into())));
     // The name of a part has no dot, so no two of any composites have the same.
-    let mut object = composing::object(
-        &format!("{name}.{}", request.name),
-        notes.into_iter().collect::<Map<_, _>>(),
-        spec,
-    );
+    let mut object =
+        composing::object(&format!("{name}.{}", request.name), notes.collect::<Map<_, _>>(), spec);
     object["metadata"]["labels"] = json!({ ours::COMPONENT: name });
     let ready = request.intent.writer_ready || observed.ahead.get(name).is_some_and(Brought::is_settled);
     Desired { name: name.into(), object, ready }

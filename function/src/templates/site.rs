@@ -63,7 +63,13 @@ impl Site {
 
 impl Templated {
     /// Finds what was chosen before, and whether that is to be given up. Nothing is asked anew here.
-    pub(crate) fn look_back(&mut self, name: &str, observed: &Observed, settings: &Settings) {
+    pub(crate) fn look_back(
+        &mut self,
+        name: &str,
+        tenant: Option<&str>,
+        observed: &Observed,
+        settings: &Settings,
+    ) {
         self.excluded = hubs::excluded(observed.note(hub::EXCLUDED));
         // A copy, for where writer and `credentials` are both lost.
         let told = observed.composite.status.hub.as_ref().map(|told| told.excluded.iter().cloned());
@@ -79,6 +85,11 @@ impl Templated {
             // What was brought along is there, or what comes ahead.
             judged == Failover::Allowed && observed.brought.is_empty() && observed.ahead.is_empty()
         });
+        self.again = observed.pool_is_open() && backend::ahead::is_outdated(self, tenant, observed);
+        if self.again {
+            // Another template has other hubs.
+            self.site = None;
+        }
     }
 
     /// Chooses the hub of a claim that has none, and on it a place for what the claim brings along.
@@ -93,6 +104,10 @@ impl Templated {
         settings: &Settings,
     ) -> Result<(), Remark> {
         let (super::Stand::Whole(whole), Some(backend)) = (&self.stand, self.backend) else { return Ok(()) };
+        if self.again {
+            let words = "what was set up ahead of the cluster was for another one than the claim and its template ask for now: it is taken away, and then set up anew";
+            return Err(Remark::new(Request::PrerequisitesNotReady, words));
+        }
         if self.site.is_none() {
             let wish = wish(whole, backend, tenant, observed, &self.excluded);
             let choice = hubs::choose(&wish, observed.hubs.as_ref(), observed.now).map_err(|refusal| {
@@ -127,7 +142,8 @@ impl Templated {
 
     /// Whether the hubs are asked for: of a claim that has none yet. A function of what is observed alone.
     pub fn wants_hubs(&self, observed: &Observed) -> bool {
-        observed.pool_is_open() && !self.site.as_ref().is_some_and(|site| site.kept)
+        // What is taken away says where it is until it is gone.
+        observed.pool_is_open() && !self.again && !self.site.as_ref().is_some_and(|site| site.kept)
     }
 }
 

@@ -1,6 +1,6 @@
 //! What comes ahead of a cluster: told to the hub first, waited for before the cluster is asked for, and taken away after it.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use testplatform_apis::{cloud, names::ours, prerequisites};
 
 use crate::support::{
@@ -15,6 +15,14 @@ fn there() -> World {
     world.ahead_is_there();
     world.settle();
     world
+}
+
+/// Another entry of the catalogue.
+fn offer(world: &mut World, name: &str, data: Value) {
+    let mut entry = world.templates[0].clone();
+    entry["metadata"]["name"] = json!(name);
+    entry["data"] = data;
+    world.templates.push(entry);
 }
 
 fn ready() -> World {
@@ -94,9 +102,8 @@ fn a_cluster_is_asked_for_once_both_are_there() {
         );
     }
     assert_eq!(world.condition("TemplateApplied"), is("False", "Running"));
-    // Whatever is forgotten, or changes in the catalogue, meanwhile: it is on that hub, and as it was asked for.
+    // Whatever is forgotten meanwhile: it is on that hub, and as it was asked for.
     world.drop_status();
-    world.entry("topology")["prerequisites"] = json!([ahead("other", &json!({}))]);
     world.hubs.as_mut().unwrap().insert(0, crate::support::cluster_api::hub("hub-0"));
     world.ahead_is_there();
     world.settle();
@@ -109,6 +116,88 @@ fn a_cluster_is_asked_for_once_both_are_there() {
         "the Secret has the name of the ConfigMap"
     );
     assert_eq!(world.condition("RequestAccepted").0, "True");
+}
+
+/// Nothing that was set up for one template, or for other parameters, serves another.
+#[test]
+fn as_long_as_nothing_is_made_what_comes_ahead_follows_claim_and_catalogue() {
+    type Change = fn(&mut World);
+    let changes: [(&str, Change); 4] = [
+        ("the catalogue", |world| {
+            world.entry("topology")["prerequisites"] = json!([ahead("other", &json!({}))])
+        }),
+        ("a parameter", |world| world.spec["parameters"] = json!({ "cni": "cilium" })),
+        ("the credential", |world| {
+            world.entry("topology")["backendRef"]["cloudCredential"]["cloud"] = json!("other")
+        }),
+        ("the template", |world| {
+            let mut other = world.entry("topology").clone();
+            other["prerequisites"] = json!([ahead("other", &json!({}))]);
+            other["hubSelector"] = json!({ "matchLabels": { "of": "others" } });
+            offer(world, "other", other);
+            let mut hub = crate::support::cluster_api::hub("hub-2");
+            hub["metadata"]["labels"]["of"] = json!("others");
+            world.hubs.as_mut().unwrap().push(hub);
+            world.spec["template"] = json!("other");
+        }),
+    ];
+    for (what, change) in changes {
+        let mut world = World::prepared();
+        world.settle();
+        assert_eq!(world.objects["prerequisites"].object["spec"]["providerConfigRef"]["name"], "hub-1");
+        world.ahead_says("cloud-credential", &json!({ "state": "Valid", "generation": 0 }));
+        let before = (world.told("prerequisites"), world.told("cloud-credential"));
+        change(&mut world);
+        world.pass();
+        assert!(
+            !world.refs.contains("prerequisites") && !world.refs.contains("cloud-credential"),
+            "{what}: what was set up for something else stays"
+        );
+        assert_eq!(world.condition("RequestAccepted"), is("False", "PrerequisitesNotReady"), "{what}");
+        world.settle();
+        assert_ne!((world.told("prerequisites"), world.told("cloud-credential")), before, "{what}");
+        assert_eq!((world.phase().as_str(), world.made), ("Pending", 0), "{what}");
+        world.ahead_is_there();
+        world.settle();
+        assert_eq!(world.made, 1, "{what}");
+        let hub = if what == "the template" { "hub-2" } else { "hub-1" };
+        for name in ["prerequisites", "cloud-credential", "topology"] {
+            let at = &world.objects[name].object["spec"]["providerConfigRef"]["name"];
+            assert_eq!(at, hub, "{what}: {name}");
+        }
+    }
+}
+
+#[test]
+fn an_entry_that_is_away_asks_for_nothing_else() {
+    let mut world = World::prepared();
+    world.settle();
+    let before = world.told("prerequisites");
+    let templates = std::mem::take(&mut world.templates);
+    world.settle();
+    assert_eq!(world.condition("RequestAccepted"), is("False", "TemplateNotFound"));
+    assert_eq!(world.told("prerequisites"), before);
+    world.templates = templates;
+    world.ahead_is_there();
+    world.settle();
+    assert_eq!(world.made, 1);
+}
+
+/// What is on its way out says nothing that holds.
+#[test]
+fn an_answer_holds_no_longer_than_what_was_answered_in() {
+    let mut world = World::prepared();
+    world.settle();
+    world.ahead_is_there();
+    world.environment = None;
+    world.settle();
+    assert_eq!(world.made, 0);
+    world.objects.get_mut("prerequisites").unwrap().object["status"]["atProvider"]["manifest"]["metadata"]
+        ["deletionTimestamp"] = json!(world.now);
+    world.environment = World::prepared().environment;
+    world.pass();
+    assert_eq!(world.condition("RequestAccepted"), is("False", "PrerequisitesNotReady"));
+    assert!(!world.objects.contains_key("topology"));
 }
 
 #[test]
@@ -159,6 +248,14 @@ fn another_who_asks_and_another_number_are_told_and_nothing_else() {
         world.objects["topology"].object["spec"], before,
         "machines stay: the Secret changes in place"
     );
+    assert_eq!(
+        world.condition("PlatformCredentialsValid"),
+        is("Unknown", "NotReported"),
+        "the one that works is not the one that is asked for"
+    );
+    world.ahead_is_there();
+    world.settle();
+    assert_eq!(world.condition("PlatformCredentialsValid"), is("True", "Valid"));
     // What is no number, or not said any more, changes nothing.
     world.annotations = json!({ ours::CLOUD_CREDENTIAL_GENERATION: "soon" });
     world.settle();
@@ -194,6 +291,69 @@ fn they_go_after_the_cluster() {
     assert!(world.remote.is_none() && world.ahead.is_empty(), "{:#?}", world.ahead);
     assert!(!world.refs.contains("prerequisites") && !world.refs.contains("cloud-credential"));
     assert_eq!(world.condition("TearDownComplete").0, "True");
+    let gone = is("Unknown", "NotReported");
+    assert_eq!(world.condition("PlatformCredentialsValid"), gone, "nothing is left that could work");
+    world.settle();
+    assert_eq!(world.condition("PlatformCredentialsValid"), gone);
+}
+
+#[test]
+fn a_claim_that_never_got_a_credential_says_why_to_the_end() {
+    let mut world = World::prepared();
+    world.spec["timeouts"] = json!({ "provision": "3h" });
+    world.settle();
+    world.ahead_says("cloud-credential", &json!({ "state": "OwnerInvalid", "message": "bob left acme" }));
+    world.settle();
+    assert_eq!(world.phase(), "Pending");
+    world.later(minutes(200));
+    for _ in 0..2 {
+        world.settle();
+        assert_eq!((world.phase().as_str(), world.made), ("Failed", 0));
+        assert!(world.ahead.is_empty());
+        let said = world.status["message"].as_str().unwrap();
+        assert!(said.contains("bob left acme"), "{said}");
+        assert_eq!(world.condition("PlatformCredentialsValid"), is("False", "OwnerInvalid"));
+    }
+}
+
+/// An administrator's mistake in the catalogue costs no claim the time that it was given.
+#[test]
+fn the_time_for_provisioning_stays_that_of_the_entry_while_that_is_away() {
+    let mut world = World::prepared();
+    world.entry("topology")["timeouts"] = json!({ "provision": "8h" });
+    world.settle();
+    let templates = std::mem::take(&mut world.templates);
+    world.later(minutes(5 * 60));
+    for _ in 0..3 {
+        world.settle();
+        assert_eq!(world.phase(), "Pending", "{}", world.status["message"]);
+    }
+    world.templates = templates;
+    world.ahead_is_there();
+    world.settle();
+    assert_eq!(world.made, 1);
+}
+
+/// Machines that have the shared credential need it until they are gone.
+#[test]
+fn a_move_to_a_template_with_credentials_takes_none_from_a_cluster_that_has_another() {
+    let mut world = World::topology();
+    let shared = json!([{ "name": "identity", "value": "shared" }]);
+    world.entry("topology")["backendRef"]["cluster"]["topology"]["variables"] = shared;
+    world.settle();
+    world.capi_installs();
+    world.hypershift_publishes();
+    world.settle();
+    assert_eq!(variable(&topology(&world)["variables"], "identity"), "shared");
+    let mut other = World::prepared().entry("topology").clone();
+    let from = world.spec["template"].clone();
+    other["upgradesFrom"] = json!([from]);
+    other["backendRef"]["classRef"]["name"] = json!("another");
+    offer(&mut world, "other", other);
+    world.spec["template"] = json!("other");
+    world.settle();
+    assert_eq!(topology(&world)["classRef"]["name"], "another");
+    assert_eq!(variable(&topology(&world)["variables"], "identity"), "shared");
 }
 
 #[test]

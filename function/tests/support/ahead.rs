@@ -1,7 +1,7 @@
 //! What comes ahead of a cluster, in the model: the ConfigMaps that tell the hub-side provider, what that answers, and what it holds them for.
 
 use serde_json::{Value, json};
-use testplatform_apis::{cloud, prerequisites};
+use testplatform_apis::{cloud, names::ours, prerequisites};
 
 use super::{
     bundles::UNREACHABLE,
@@ -66,13 +66,19 @@ impl World {
     }
 
     /// A cluster is being made for the first time: what was asked for ahead of it has to have been there.
-    pub(super) fn checks_ahead(&self) {
+    pub(super) fn checks_ahead(&self, writer: &Value) {
         for (name, ..) in AHEAD {
-            let asked = self.objects.contains_key(name);
-            assert!(
-                !asked || self.was_there.contains(name),
-                "a cluster ahead of {name}: {:#?}",
-                self.ahead.get(name)
+            let Some(asked) = self.objects.get(name) else { continue };
+            assert!(self.was_there.contains(name), "a cluster ahead of {name}: {:#?}", self.ahead.get(name));
+            let note = |of: &Value, key: &str| of["metadata"]["annotations"][key].as_str().map(str::to_owned);
+            let effective: Value = note(writer, ours::EFFECTIVE)
+                .map(|noted| serde_json::from_str(&noted).unwrap())
+                .unwrap_or_default();
+            let by = note(&asked.object, ours::TEMPLATE);
+            assert_eq!(
+                by.as_deref(),
+                effective["template"].as_str(),
+                "{name} was set up for another template"
             );
         }
     }

@@ -130,6 +130,35 @@ pub async fn prerequisites_before_cluster(tenant: &Tenant<'_>) -> anyhow::Result
     tenant.konflux().delete(&entry.at()).await
 }
 
+/// A claim that thinks better of it before anything is paid for: what was set up for what it asked first serves nothing else.
+pub async fn prerequisites_asked_anew(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    let hub = tenant.engine.hub.cluster();
+    let entry = entry(tenant).await?;
+    tenant.ask(&json!({ "template": entry.name() })).await?;
+    let name = tenant.composite().await?;
+    let settings = beside(&name, "-settings");
+    let made = hub.until_is(&settings, GONE, "made", |_| true).await?;
+    let of_old = |map: &Value| map["metadata"]["uid"] == made["metadata"]["uid"];
+    tenant.change(&json!({ "parameters": { "extras": true } })).await?;
+    let told = |claim: &Value| {
+        let words = claim["status"]["conditions"].to_string();
+        has(claim, "RequestAccepted", "False", "PrerequisitesNotReady") && words.contains("taken away")
+    };
+    tenant.until(GONE, "told that it begins anew", told).await?;
+    // provider-kubernetes asks once a minute at last whether what it deletes is gone.
+    let within = Duration::from_mins(4);
+    hub.until_is(&settings, within, "made anew", |map| !of_old(map)).await?;
+    for (suffix, key) in [("-settings", "approved"), ("-unwanted", "never"), ("-visit", "done")] {
+        ensure!(hub.get(&topology(&name)).await?.is_none(), "the cluster was asked for before all was ready");
+        grant(tenant, &name, suffix, key).await?;
+    }
+    tenant.until(within, "Ready", |claim| claim["status"]["phase"] == "Ready").await?;
+    tenant.change(&json!({ "tearDownCluster": true })).await?;
+    tenant.until(within, "over", |claim| claim["status"]["phase"] == "Deprovisioned").await?;
+    nothing_left(tenant, &name).await?;
+    tenant.konflux().delete(&entry.at()).await
+}
+
 /// The same where nobody asks the function any more, and where no cluster was asked for yet.
 pub async fn prerequisites_claim_deleted(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let (konflux, hub) = (tenant.konflux(), tenant.engine.hub.cluster());

@@ -7,7 +7,7 @@ use testplatform_apis::{
     prerequisites,
 };
 
-use super::is_wanted;
+use super::{generation, is_wanted};
 use crate::{
     backend::{Health, Level, bundles::said},
     observed::{
@@ -24,7 +24,6 @@ use crate::{
 pub(crate) fn gate(whole: &Whole, observed: &Observed) -> Result<(), Remark> {
     for name in AHEAD {
         let part = observed.ahead.get(name);
-        // One that was asked for is waited for, whatever the catalogue says by now.
         if part.is_none() && !is_wanted(name, whole) {
             continue;
         }
@@ -44,6 +43,9 @@ fn of_prerequisites(part: Option<&Brought>) -> Option<(SetupLevel, String)> {
     let Some(part) = part else {
         return Some((SetupLevel::Running, "the hub is told what it has to have before the cluster".into()));
     };
+    if is_going(part) {
+        return Some((SetupLevel::Running, going(part)));
+    }
     let report: bundle::Report = answer(part, prerequisites::REPORT).unwrap_or_default();
     let words = |what: &str| {
         let bundle = report.bundle.as_deref().map_or_else(|| "a bundle".to_owned(), |name| bounded(name, 96));
@@ -65,6 +67,9 @@ fn of_prerequisites(part: Option<&Brought>) -> Option<(SetupLevel, String)> {
 /// What keeps the cluster waiting of its credential.
 fn of_credential(part: Option<&Brought>) -> Option<String> {
     let Some(part) = part else { return Some("the hub is told to make a credential of the cloud".into()) };
+    if is_going(part) {
+        return Some(going(part));
+    }
     let report: cloud::Report = answer(part, cloud::REPORT).unwrap_or_default();
     match report.state {
         // A working one is there, and it is rotated later.
@@ -74,11 +79,26 @@ fn of_credential(part: Option<&Brought>) -> Option<String> {
     }
 }
 
-/// What is said where the hub-side provider has said nothing.
-fn unanswered(part: &Brought, setting: &str) -> String {
+/// Whether it is being deleted, here or on the hub: what it was answered holds no longer.
+fn is_going(part: &Brought) -> bool {
+    let remote = part.object.status.at_provider.manifest.as_ref();
+    let of_remote = remote.and_then(|remote| remote.metadata.deletion_timestamp);
+    part.object.metadata.deletion_timestamp.or(of_remote).is_some()
+}
+
+fn going(part: &Brought) -> String {
+    format!("somebody deletes {}, which is made again after that", map_of(part))
+}
+
+fn map_of(part: &Brought) -> String {
     let metadata = &part.manifest()["metadata"];
     let text = |field: &str| metadata[field].as_str().unwrap_or_default();
-    let map = format!("ConfigMap {}/{}", text("namespace"), text("name"));
+    format!("ConfigMap {}/{}", text("namespace"), text("name"))
+}
+
+/// What is said where the hub-side provider has said nothing.
+fn unanswered(part: &Brought, setting: &str) -> String {
+    let map = map_of(part);
     match &part.link {
         Link::Refused(words) => format!("the hub refuses {map}: {words}"),
         Link::Unreachable(how) => format!("{map} cannot be made: the hub: {how}"),
@@ -93,10 +113,14 @@ fn words_of(state: cloud::State, report: &cloud::Report) -> String {
     report.message.as_deref().map_or_else(|| state.as_str().to_owned(), |words| bounded(words, 512))
 }
 
-/// Prerequisites are part of what the template sets up: without a cluster it is they that the claim waits for. What they failed for stays told.
+/// Prerequisites are part of what the template sets up: without a cluster it is they that the claim waits for, and its credential. What they
+/// failed for stays told.
 pub(crate) fn remember(health: &mut Health, observed: &Observed) {
     if observed.writer.is_some() || health.levels.setup.is_some() {
         return;
+    }
+    if let Some(words) = refused(observed).filter(|_| health.waiting.is_empty()) {
+        health.waiting = words;
     }
     let shown = || {
         let shown = observed.composite.of_template(TemplateConditionType::TemplateApplied)?;
@@ -106,26 +130,49 @@ pub(crate) fn remember(health: &mut Health, observed: &Observed) {
     let part = observed.ahead.get(PREREQUISITES);
     let waits = part.map_or_else(shown, |part| of_prerequisites(Some(part)));
     if let Some((reason, words)) = waits {
-        if reason == SetupLevel::SetupFailed && health.waiting.is_empty() {
+        if reason == SetupLevel::SetupFailed {
             health.waiting.clone_from(&words);
         }
         health.levels.setup = Some(Level::of(ConditionStatus::False, reason, words));
     }
 }
 
-/// How the credential of the cloud does. None: the cluster has none of its own.
+/// Why there is no credential of the cloud, as it is told now, else as it was shown before.
+fn refused(observed: &Observed) -> Option<String> {
+    if let Some(part) = observed.ahead.get(CLOUD) {
+        return of_credential(Some(part));
+    }
+    let shown = observed.composite.of_template(TemplateConditionType::PlatformCredentialsValid)?;
+    (shown.is_false() && !observed.ever_ready()).then(|| shown.message.clone())
+}
+
+/// How the credential of the cloud does. None: the cluster has none of its own, and never had.
 pub(crate) fn credential(templated: &Templated, observed: &Observed) -> Option<Level<PlatformCredentials>> {
     use ConditionStatus::{False, True, Unknown};
     let unknown = |words: String| Level::of(Unknown, PlatformCredentials::NotReported, words);
     let Some(part) = observed.ahead.get(CLOUD) else {
+        // Core keeps what is left out.
+        if let Some(shown) = observed.composite.of_template(TemplateConditionType::PlatformCredentialsValid)
+            && (observed.writer.is_some() || !observed.pool_is_open())
+        {
+            let why = PlatformCredentials::parse(&shown.reason).filter(|_| shown.is_false());
+            return Some(match why {
+                Some(why) => Level::of(False, why, shown.message.clone()),
+                None => unknown("nobody looks after it any more: its order is gone".into()),
+            });
+        }
         let wanted = matches!(&templated.stand, Stand::Whole(whole) if is_wanted(CLOUD, whole));
-        let waits = wanted && observed.writer.is_none();
+        let waits = wanted && observed.pool_is_open();
         return waits.then(|| unknown("the hub was not told yet to make it".into()));
     };
     let report: cloud::Report = answer(part, cloud::REPORT).unwrap_or_default();
     let Some(state) = report.state else {
         return Some(unknown(unanswered(part, "clusters.cloudCredentials")));
     };
+    let asked = generation(observed).filter(|asked| Some(*asked) != report.generation);
+    if let (cloud::State::Valid, Some(asked)) = (state, asked) {
+        return Some(unknown(format!("the one that was made before works, and number {asked} is asked for")));
+    }
     let (status, reason) = match state {
         cloud::State::Valid => (True, PlatformCredentials::Valid),
         cloud::State::RotationFailed => (False, PlatformCredentials::RotationFailed),

@@ -82,7 +82,13 @@ fn changed(
     let mut variables = listed(topology.get("variables"));
     if rebase {
         topology.insert("classRef".into(), json!(wanted.order.base.class_ref));
-        variables = own_variables(wanted, secret);
+        let before = std::mem::replace(&mut variables, own_variables(wanted, secret));
+        // A cluster that was made without a credential of its own keeps the one that it has.
+        let credential = wanted.order.base.cloud_credential.as_ref().filter(|_| secret.is_none());
+        let variable = credential.map(|credential| &credential.variable);
+        variables.extend(
+            variable.and_then(|variable| before.get_key_value(variable)).map(|(k, v)| (k.clone(), v.clone())),
+        );
     }
     if let Some(release) = release {
         if let Some(version) = &release.version {
