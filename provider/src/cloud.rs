@@ -17,7 +17,9 @@
 //!
 //! **Invariant:** what is published is replaced only by what a token was got with, and is deleted only after that, and a time for those who read it.
 //! **Invariant:** nothing is deleted of which the cluster's object may still be in need.
-//! **Invariant:** no answer of the identity service but silence holds up the end of a cluster, and silence does so for [`GIVE_UP`](next::GIVE_UP).
+//! **Invariant:** nothing is made for an order that is not held.
+//! **Invariant:** no answer of the identity service but silence, or one too large to be read, holds up the end of a cluster, and does so for
+//! [`GIVE_UP`](next::GIVE_UP) at most, and only where it may know of something that was made for the cluster.
 //! **Invariant:** of passwords, secrets and tokens nothing is told.
 
 pub mod clouds;

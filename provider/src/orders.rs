@@ -4,13 +4,20 @@ mod execute;
 mod tell;
 mod watch;
 
-use jiff::Timestamp;
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::ConfigMap;
 use serde::de::DeserializeOwned;
 use testplatform_apis::{bundle::Report, redact::redacted};
 
 pub(crate) use tell::Teller;
 pub(crate) use watch::Orders;
+
+use crate::bundles::wait::{later, positive};
+
+/// How long after the beginning of the deletion nothing is let go of: the cluster's object may be on its way, asked for by somebody who was not told.
+pub const GRACE: SignedDuration = SignedDuration::from_secs(30);
 
 /// The most that is said of why an order cannot be read, in characters.
 const MOST: usize = 256;
@@ -55,6 +62,14 @@ impl Marks {
 /// An annotation.
 pub(crate) fn note<'a>(map: &'a ConfigMap, key: &str) -> Option<&'a String> {
     map.metadata.annotations.as_ref().and_then(|notes| notes.get(key))
+}
+
+/// What is left of [`GRACE`] now; none if it is over. `deleted` is of the API server's clock; where that is ahead of ours, the time begins with what we
+/// have written down ourselves, as `removing`.
+pub(crate) fn arriving(deleted: Timestamp, removing: Option<Timestamp>, now: Timestamp) -> Option<Duration> {
+    let since = removing.map_or(deleted, |removing| removing.min(deleted));
+    let rest = later(since, GRACE).duration_since(now).min(GRACE);
+    (rest > SignedDuration::ZERO).then(|| positive(rest))
 }
 
 /// Since when it is being deleted, by the API server's clock.

@@ -142,6 +142,7 @@ impl Bench {
         self.silence().await.context("silence")?;
         self.foreign().await.context("a Secret that is not ours")?;
         self.goes_after_the_user().await.context("deleted after the user left")?;
+        self.spoilt().await.context("an order that cannot be read any more")?;
         self.forbidden().await.context("deletions are forbidden")
     }
 
@@ -367,6 +368,27 @@ impl Bench {
         hub.merge(&at(CLUSTER, CLUSTERS, "one"), &without).await?;
         hub.until_gone(&order_of("one"), SOON).await?;
         ensure!(hub.get(&secret_of("one")).await?.is_none(), "the Secret is left");
+        ensure!(self.keystone.credentials().is_empty(), "{:?}", self.keystone.credentials());
+        Ok(())
+    }
+
+    /// Its credential outlives the cluster all the same.
+    async fn spoilt(&self) -> anyhow::Result<()> {
+        let hub = self.hub.cluster();
+        self.ask("four", "carol").await?;
+        self.until_of("four", "tenant-admin", "").await?;
+        self.make("four").await?;
+        hub.merge(&order_of("four"), &json!({ "data": { ORDER: "{" } })).await?;
+        self.state("four", "Blocked").await?;
+        hub.delete(&order_of("four")).await?;
+        // Longer than a cluster may be on its way.
+        tokio::time::sleep(Duration::from_secs(32)).await;
+        ensure!(hub.get(&order_of("four")).await?.is_some(), "it was let go while the cluster is there");
+        ensure!(self.published("four").await?.2, "the cluster has none that works");
+        hub.delete(&at(CLUSTER, CLUSTERS, "four")).await?;
+        let without = json!({ "metadata": { "finalizers": null } });
+        hub.merge(&at(CLUSTER, CLUSTERS, "four"), &without).await?;
+        hub.until_gone(&order_of("four"), SOON).await?;
         ensure!(self.keystone.credentials().is_empty(), "{:?}", self.keystone.credentials());
         Ok(())
     }

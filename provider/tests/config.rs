@@ -285,6 +285,22 @@ fn the_schema_accepts_what_is_accepted_and_nothing_unknown() {
     "clusters: { backends: { cluster-api: { namespaces: [clusters] } }, cloudCredentials: { mode: 'on', issuersNamespace: clusters } }\n",
     "provider.yaml:1:118: clusters.cloudCredentials.issuersNamespace: must be a namespace of its own: whoever reads the Secrets of clusters could read issuers"
 )]
+#[case::cloud_issuers_beside_ephemeral_clusters(
+    "clusters: { backends: { cluster-api: { namespaces: [clusters] } }, cloudCredentials: { mode: 'on', issuersNamespace: ephemeral-cluster } }\n",
+    "provider.yaml:1:118: clusters.cloudCredentials.issuersNamespace: must be a namespace of its own: whoever reads the Secrets of clusters could read issuers"
+)]
+#[case::cloud_issuers_beside_spaces(
+    "clusters: { backends: { cluster-api: { namespaces: [clusters] } }, cloudCredentials: { mode: 'on', issuersNamespace: testplatform-spaces } }\n",
+    "provider.yaml:1:118: clusters.cloudCredentials.issuersNamespace: must be a namespace of its own: whoever reads the Secrets of clusters could read issuers"
+)]
+#[case::cloud_issuers_beside_cluster_claims(
+    "{ clusterClaim: { credentialsNamespace: pools }, clusters: { backends: { cluster-api: { namespaces: [clusters] } }, cloudCredentials: { mode: 'on', issuersNamespace: pools } } }\n",
+    "provider.yaml:1:167: clusters.cloudCredentials.issuersNamespace: must be a namespace of its own: whoever reads the Secrets of clusters could read issuers"
+)]
+#[case::cloud_issuers_beside_brought_credentials(
+    "clusters: { backends: { cluster-api: { namespaces: [clusters] }, hypershift: { namespaces: [clusters], byoc: 'on' } }, cloudCredentials: { mode: 'on', issuersNamespace: byoc-x } }\n",
+    "provider.yaml:1:170: clusters.cloudCredentials.issuersNamespace: must be a namespace of its own: whoever reads the Secrets of clusters could read issuers"
+)]
 #[case::cloud_probe(
     "clusters: { cloudCredentials: { probe: 1ms } }\n",
     "provider.yaml:1:40: clusters.cloudCredentials.probe: must be at least 1s, such as 10m: each cluster takes a call to the identity service"

@@ -163,7 +163,9 @@ impl Controller {
         match self.pass(key).await {
             Ok(after) => after,
             // It is not as it was when it was read.
-            Err(Error { reason: Reason::Conflict | Reason::NotYet, .. }) => Some(CALM),
+            Err(Error { reason: Reason::Conflict, .. }) => Some(CALM),
+            // There was more to do than a pass may; whatever it is, it is no reason for haste.
+            Err(Error { reason: Reason::NotYet, .. }) => Some(RETRY),
             Err(Error { action, reason, message }) => {
                 self.metrics.failed(action, reason.as_str());
                 tracing::warn!(
@@ -195,6 +197,7 @@ impl Controller {
             stage: self.stage(namespace, &map).await?,
             holds: map.holds,
             deleted: map.deleted.is_some(),
+            removing: map.removing,
             issuers: order.map(|order| candidates(&issuers, order)).unwrap_or_default(),
             stored,
             probe: Duration::try_from(config.cloud_credentials.probe.get()).unwrap_or(RETRY),
@@ -226,6 +229,7 @@ impl Controller {
             Ok(End::Told(report, after)) => {
                 self.told(key, &map.report, &mut worker, report).await.map(|()| Some(after))
             }
+            Ok(End::Later(after)) => Ok(Some(after)),
             Ok(End::Released | End::Nothing) => Ok(None),
             Err(error) => Err(error),
         };
@@ -235,17 +239,15 @@ impl Controller {
         end
     }
 
-    /// Where the life of the cluster is.
+    /// Where the life of the cluster is. No other kind of clusters has credentials, so of an order that cannot be read, too, only this one is asked for.
     async fn stage(&self, namespace: &str, map: &Map) -> Result<Stage, Error> {
-        let gone = map.deleted.map_or(Stage::Here, Stage::Gone);
-        let Ok(order) = &map.order else { return Ok(gone) };
         let kind = Backend::ClusterApi.cluster_kind();
         let version = kind.versions.first().copied().unwrap_or_default();
         let clusters = api(&self.options.client, namespace, &resource(kind, version));
-        let get = async { clusters.get_opt(order.cluster.name.as_str()).await.map_err(Cause::from) };
+        let get = async { clusters.get_opt(&map.cluster).await.map_err(Cause::from) };
         let cluster = limited("get_cluster", self.options.patience, get).await?;
         Ok(match cluster {
-            None => gone,
+            None => map.deleted.map_or(Stage::Here, Stage::Gone),
             Some(cluster) if cluster.is_deleted() => Stage::Going,
             Some(_) if map.deleted.is_some() => Stage::Going,
             Some(_) => Stage::Here,
@@ -303,7 +305,7 @@ impl Controller {
             Happened::LeftBehind(name) => (
                 Outcome::LeftBehind,
                 format!(
-                    "{name} may not be deleted by any issuer; an administrator of the cloud has to, if it is there"
+                    "{name} could not be deleted by any issuer; an administrator of the cloud has to, if it is there"
                 ),
             ),
         };

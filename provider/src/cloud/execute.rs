@@ -24,6 +24,7 @@ use super::{
     identity::{self, Session},
     issuer::Issuer,
     next::{Fault, Minted, Removal, Verdict, ours},
+    order::REMOVING,
     pass::Both,
     record::{One, Record},
 };
@@ -76,7 +77,8 @@ impl Worker {
         self.map.name_any()
     }
 
-    async fn patch_map(&mut self, action: &'static str, mut metadata: Value) -> Result<(), Error> {
+    /// Whether there is one still.
+    async fn patch_map(&mut self, action: &'static str, mut metadata: Value) -> Result<bool, Error> {
         // What was decided on an old copy is refused.
         metadata["resourceVersion"] = json!(self.map.metadata.resource_version);
         let (name, patch) = (self.name(), Patch::Merge(json!({ "metadata": metadata })));
@@ -86,10 +88,12 @@ impl Worker {
                 other => Ok(Some(other?)),
             }
         };
-        if let Some(map) = limited(action, self.patience, written).await? {
+        let written = limited(action, self.patience, written).await?;
+        let there = written.is_some();
+        if let Some(map) = written {
             self.map = map;
         }
-        Ok(())
+        Ok(there)
     }
 
     /// Writes what is told, if it does not stand there.
@@ -102,7 +106,7 @@ impl Worker {
         if self.map.annotations().get(REPORT) == Some(&text) {
             return Ok(());
         }
-        self.patch_map("write_cloud_report", json!({ "annotations": { REPORT: text } })).await
+        self.patch_map("write_cloud_report", json!({ "annotations": { REPORT: text } })).await.map(drop)
     }
 
     async fn write(
@@ -213,10 +217,15 @@ impl Both for Worker {
         came
     }
 
-    async fn hold(&mut self) -> Result<(), Error> {
+    async fn hold(&mut self) -> Result<bool, Error> {
         let mut finalizers = self.map.metadata.finalizers.clone().unwrap_or_default();
         finalizers.push(FINALIZER.to_owned());
         self.patch_map("hold_cloud_credential", json!({ "finalizers": finalizers })).await
+    }
+
+    async fn mark(&mut self, removing: Option<Timestamp>) -> Result<(), Error> {
+        let at = removing.map_or(Value::Null, |since| since.to_string().into());
+        self.patch_map("mark_cloud_credential", json!({ "annotations": { REMOVING: at } })).await.map(drop)
     }
 
     async fn note(&mut self, record: &Record) -> Result<(), Error> {
@@ -256,6 +265,6 @@ impl Both for Worker {
     async fn release(&mut self) -> Result<(), Error> {
         let mut finalizers = self.map.metadata.finalizers.clone().unwrap_or_default();
         finalizers.retain(|one| one != FINALIZER);
-        self.patch_map("release_cloud_credential", json!({ "finalizers": finalizers })).await
+        self.patch_map("release_cloud_credential", json!({ "finalizers": finalizers })).await.map(drop)
     }
 }

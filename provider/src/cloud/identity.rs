@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use http::{HeaderValue, Method, Request, StatusCode};
-use http_body_util::{BodyExt as _, Limited};
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use jiff::Timestamp;
 use kube::{
     Client, Config,
@@ -104,7 +104,7 @@ async fn call(
     let answered = async {
         let answer = client.send(request).await.map_err(|_| Fault::Unreachable)?;
         let (mut parts, body) = answer.into_parts();
-        let read = Limited::new(body, MOST).collect().await.map_err(|_| Fault::Unreachable)?;
+        let read = Limited::new(body, MOST).collect().await.map_err(|error| unread(error.as_ref()))?;
         let token = parts.headers.remove("x-subject-token").map(|mut token| {
             token.set_sensitive(true);
             token
@@ -113,6 +113,11 @@ async fn call(
         Ok(Answer { code: parts.status, token, body })
     };
     timeout(CALL, answered).await.unwrap_or(Err(Fault::Unreachable))
+}
+
+/// Why an answer could not be read.
+fn unread(error: &(dyn std::error::Error + 'static)) -> Fault {
+    if error.is::<LengthLimitError>() { Fault::TooLarge } else { Fault::Unreachable }
 }
 
 /// A part of a path: whatever is in it leads nowhere else.
@@ -170,7 +175,7 @@ pub async fn sign_in(cloud: &Cloud) -> Result<Session, Fault> {
 pub async fn probe(cloud: &Cloud) -> Verdict {
     match sign_in(cloud).await {
         Ok(_) => Verdict::Works,
-        Err(Fault::Unreachable) => Verdict::Unknown,
+        Err(Fault::Unreachable | Fault::TooLarge) => Verdict::Unknown,
         Err(
             Fault::Unknown
             | Fault::Forbidden
@@ -187,7 +192,7 @@ impl Session {
         call(&self.client, method, path, Some(&self.token), body).await
     }
 
-    /// The application credentials of the user. The service filters by whole names alone, and ours are many.
+    /// The application credentials of the user. The service has no pages of them, and filters by whole names alone; ours are many.
     ///
     /// # Errors
     /// If it does not answer with them.
@@ -278,6 +283,14 @@ mod tests {
         assert_eq!(refused(400, "you said hunter2"), Fault::Refused("400".into()));
         let Fault::Refused(long) = refused(400, &"ä ".repeat(9_000)) else { panic!() };
         assert!(long.chars().count() < 210);
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_is_too_large_is_no_silence() {
+        let read = |most| Limited::new(http_body_util::Full::new(&b"0123456789"[..]), most).collect();
+        assert_eq!(unread(read(9).await.unwrap_err().as_ref()), Fault::TooLarge);
+        assert_eq!(read(10).await.unwrap().to_bytes().len(), 10);
+        assert_eq!(unread(&std::io::Error::other("reset")), Fault::Unreachable);
     }
 
     #[test]

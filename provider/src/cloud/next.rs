@@ -10,22 +10,32 @@
 //! ```
 
 mod known;
+mod leave;
 mod scene;
 
-use std::{collections::BTreeSet, time::Duration};
+use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use testplatform_apis::cloud::{Order, Report, State, prefix};
 
 pub use known::{Fault, Known, Minted, Removal, Verdict};
+use leave::leave;
+pub use leave::remaining;
 pub use scene::{Scene, Stage, Stored};
 
-use super::record::{Held, Old, One, Record, number};
+use super::record::{Held, MOST, Old, One, Record, number};
+use crate::bundles::wait::later;
 
 /// How long an identity service that does not answer holds up the end of a cluster.
 pub const GIVE_UP: SignedDuration = SignedDuration::from_hours(24);
 /// How often something that failed is tried again.
 pub const RETRY: Duration = Duration::from_mins(1);
+/// How many credentials are deleted in a pass.
+pub const BATCH: usize = 128;
+/// When those are deleted that were too many for a pass.
+pub const GO_ON: Duration = Duration::from_secs(5);
+/// With how many that are not deleted yet no other one is made because somebody wants one.
+pub const CROWD: usize = 16;
 
 /// One thing to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +44,8 @@ pub enum Step {
     Nothing,
     /// Put the finalizer on the order.
     Hold,
+    /// Write on the order since when what was made is being deleted; None takes away what stands there.
+    Mark(Option<Timestamp>),
     /// Ask whether what is published works.
     Probe,
     /// Ask which of ours an issuer has.
@@ -56,6 +68,8 @@ pub enum Step {
     Release,
     /// Say this, and look again after this time.
     Tell(Report, Duration),
+    /// Look again after this time.
+    Later(Duration),
 }
 
 /// What is to be done.
@@ -71,6 +85,10 @@ pub fn next(scene: &Scene, known: &Known, now: Timestamp) -> Step {
 
 /// While there is a cluster that may need it.
 fn keep(scene: &Scene, known: &Known, now: Timestamp) -> Step {
+    if scene.removing.is_some() {
+        // Its time begins anew, once the cluster is gone again.
+        return Step::Mark(None);
+    }
     let order = match &scene.order {
         Ok(order) => order,
         Err(why) => return tell(State::Blocked, why.clone(), None, scene.probe),
@@ -92,10 +110,16 @@ fn keep(scene: &Scene, known: &Known, now: Timestamp) -> Step {
     match known.probe {
         None => Step::Probe,
         Some(Verdict::Invalid) => make(scene, known, order, record, now),
-        Some(Verdict::Works) if wants_another(scene, order, &held, now) => {
+        Some(Verdict::Works) if held.renew.is_some_and(|renew| renew <= now) => {
             make(scene, known, order, record, now)
         }
-        Some(Verdict::Works) => tidy(scene, known, order, &record, &held, now),
+        Some(Verdict::Works) => {
+            let wanted = wants_another(scene, order, &held);
+            if wanted && record.old.len() < CROWD {
+                return make(scene, known, order, record, now);
+            }
+            tidy(scene, known, order, &record, &held, wanted, now)
+        }
         Some(Verdict::Unknown) => {
             let why = "the identity service does not answer; what is published stays".to_owned();
             tell(State::Unreachable, why, Some(&held), RETRY.min(scene.probe))
@@ -103,11 +127,11 @@ fn keep(scene: &Scene, known: &Known, now: Timestamp) -> Step {
     }
 }
 
-/// Whether one that works is to be replaced.
-fn wants_another(scene: &Scene, order: &Order, held: &Held, now: Timestamp) -> bool {
+/// Whether somebody wants another one in place of one that works.
+fn wants_another(scene: &Scene, order: &Order, held: &Held) -> bool {
     let by_another =
         held.requested_by != order.requested_by && scene.issuers.first() != Some(&held.one.issuer);
-    held.generation != order.generation || by_another || held.renew.is_some_and(|renew| renew <= now)
+    held.generation != order.generation || by_another
 }
 
 /// Makes one, through the first issuer that can.
@@ -137,14 +161,20 @@ fn make(scene: &Scene, known: &Known, order: &Order, record: Record, now: Timest
         let lost = record.last == 0 && record.held.is_none();
         let never = record.old.iter().filter(|old| old.since.is_none()).map(|old| &old.one);
         let mut strays = found.iter().filter(|one| !lost && !record.knows(&one.id)).chain(never);
-        if let Some(stray) = strays.find(|stray| !known.removed.contains_key(&stray.id)) {
+        if known.removed.len() < BATCH
+            && let Some(stray) = strays.find(|stray| !known.is_tried(stray))
+        {
             return Step::Remove(stray.clone());
         }
         let highest = found.iter().filter_map(|one| number(&order.uid, &one.name)).max().unwrap_or(0);
         let mut noted = record;
-        noted.add_strays(found, lost.then_some(now));
         noted.old.retain(|old| !known.is_done_with(&old.one));
+        noted.add_strays(found.iter().filter(|one| !known.is_done_with(one)), lost.then_some(now));
         noted.open.insert(issuer.clone());
+        if lost && !known.begun {
+            // Any of them may have made what was written down there.
+            noted.open.extend(scene.issuers.iter().cloned());
+        }
         noted.last = highest.max(noted.last).saturating_add(1);
         let with = noted.last;
         return Step::Announce(noted, issuer.clone(), with);
@@ -154,10 +184,12 @@ fn make(scene: &Scene, known: &Known, order: &Order, record: Record, now: Timest
 
 fn published(order: &Order, mut record: Record, minted: &Minted, now: Timestamp) -> Record {
     if let Some(before) = record.held.take() {
-        record.old.push(Old { one: before.one, since: Some(now) });
+        record.retire(before.one, now);
     }
-    // What an issuer had was asked for before, and what it has since is this one.
-    record.open.remove(&minted.one.issuer);
+    // What an issuer had was asked for before, and what it has since is this one; unless there was more than could be written down.
+    if record.old.len() < MOST {
+        record.open.remove(&minted.one.issuer);
+    }
     record.held = Some(Held {
         one: minted.one.clone(),
         generation: order.generation,
@@ -193,81 +225,69 @@ fn failed(scene: &Scene, known: &Known, record: &Record, works: bool) -> Step {
 }
 
 /// What is published is good: what is not needed any more goes.
-fn tidy(scene: &Scene, known: &Known, order: &Order, record: &Record, held: &Held, now: Timestamp) -> Step {
+/// `crowded`: another one is wanted, and is not made because there are so many.
+fn tidy(
+    scene: &Scene,
+    known: &Known,
+    order: &Order,
+    record: &Record,
+    held: &Held,
+    crowded: bool,
+    now: Timestamp,
+) -> Step {
     let mut wanted = record.clone();
-    if let Some(now_held) = &mut wanted.held {
+    if let Some(now_held) = wanted.held.as_mut().filter(|_| !crowded) {
         now_held.requested_by.clone_from(&order.requested_by);
     }
     for issuer in &record.open {
         match known.listed.get(issuer) {
             None => return Step::List(issuer.clone()),
             Some(Ok(found)) => {
-                wanted.open.remove(issuer);
-                wanted.add_strays(found, None);
+                if wanted.add_strays(found.iter().filter(|one| !known.is_done_with(one)), None) {
+                    wanted.open.remove(issuer);
+                }
             }
             // Once it is known again, it is asked again.
             Some(Err(_)) => {}
         }
     }
-    let over = |old: &Old| old.since.is_none_or(|since| since + scene.grace <= now);
-    if let Some(old) = record.old.iter().find(|old| over(old) && !known.removed.contains_key(&old.one.id)) {
+    // One that has ended by itself is of use to nobody.
+    let grace = order.lifetime.map_or(scene.grace, |lifetime| scene.grace.min(lifetime.get()));
+    let end = |old: &Old| old.since.map(|since| later(since, grace));
+    let over = |old: &Old| end(old).is_none_or(|end| end <= now);
+    let rest = record.old.iter().find(|old| over(old) && !known.is_tried(&old.one));
+    if let Some(old) = rest.filter(|_| known.removed.len() < BATCH) {
         return Step::Remove(old.one.clone());
     }
     wanted.old.retain(|old| !known.is_done_with(&old.one));
+    if rest.is_some() {
+        // The next pass goes on from there.
+        wanted.old.sort_by_key(|old| known.removed.contains_key(&old.one.id));
+    }
     if wanted != *record {
         return Step::Note(wanted);
     }
-    let ends =
-        record.old.iter().filter_map(|old| old.since.map(|since| since + scene.grace)).filter(|at| *at > now);
+    let ends = record.old.iter().filter_map(end).filter(|at| *at > now);
     let soonest = ends.chain(held.renew).min().and_then(|at| Duration::try_from(at.duration_since(now)).ok());
     let probe = match scene.stage {
         Stage::Going => RETRY.min(scene.probe),
         Stage::Here | Stage::Gone(_) => scene.probe,
     };
     let after = soonest.map_or(probe, |soonest| probe.min(soonest.max(Duration::from_secs(1))));
-    let stuck = record.old.iter().filter(|old| known.removed.contains_key(&old.one.id)).count();
+    let after = if rest.is_some() { after.min(GO_ON) } else { after };
+    let stuck = record.old.iter().filter(|old| known.is_tried(&old.one) && over(old)).count();
     let mut said = format!("{} works", held.one.name);
     if stuck > 0 {
         said = format!("{said}; {stuck} before it could not be deleted, which is tried again");
     }
+    if crowded {
+        let count = record.old.len();
+        said = format!(
+            "{said}; {count} before it are not deleted yet, and the one that is wanted is made once there are fewer than {CROWD}"
+        );
+        return tell(State::RotationFailed, said, Some(held), after);
+    }
     tell(State::Valid, said, Some(held), after)
-}
-
-/// The cluster is gone: all that was made for it goes, then the Secret, then the order.
-fn leave(scene: &Scene, known: &Known, since: Timestamp, now: Timestamp) -> Step {
-    let given_up = since + GIVE_UP <= now;
-    let record = scene.record().cloned().unwrap_or_default();
-    let mut silent = false;
-    let mut targets: BTreeSet<One> = record.old.iter().map(|old| old.one.clone()).collect();
-    targets.extend(record.held.iter().map(|held| held.one.clone()));
-    if scene.uid().is_some() {
-        let mut issuers = record.issuers();
-        issuers.extend(scene.issuers.iter().cloned());
-        for issuer in issuers {
-            match known.listed.get(&issuer) {
-                None => return Step::List(issuer),
-                Some(Ok(found)) => targets.extend(found.iter().cloned()),
-                Some(Err(Fault::Unreachable)) => silent = true,
-                // It never blocks: who is not known, or may not, has nothing that could be deleted through them.
-                Some(Err(_)) => {}
-            }
-        }
-    }
-    for one in targets {
-        match known.removed.get(&one.id) {
-            None => return Step::Remove(one),
-            Some(Removal::Unreachable) => silent = true,
-            Some(Removal::Gone | Removal::Left | Removal::Nobody) => {}
-        }
-    }
-    if silent && !given_up {
-        let why = "the identity service does not answer; the cluster's credential is deleted once it does, or left behind after 24 h";
-        return tell(State::Leaving, why.into(), record.held.as_ref(), RETRY);
-    }
-    match scene.stored {
-        Stored::Ours { .. } => Step::Withdraw,
-        Stored::Absent | Stored::Foreign => Step::Release,
-    }
 }
 
 fn tell(state: State, message: String, held: Option<&Held>, after: Duration) -> Step {

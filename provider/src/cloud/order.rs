@@ -9,6 +9,10 @@ use testplatform_apis::{
 };
 
 use super::next::Stored;
+use crate::orders::{deleted, note};
+
+/// Annotation on the ConfigMap: since when what was made is being deleted, if that takes more than one look. Nobody else reads it.
+pub const REMOVING: &str = "testplatform.ci.openshift.org/cloud-credential-removing";
 
 /// The most that is said of why an order cannot be read, in characters.
 const MOST: usize = 256;
@@ -24,6 +28,10 @@ pub struct Map {
     pub holds: bool,
     /// Since when it is being deleted, by the API server's clock.
     pub deleted: Option<Timestamp>,
+    /// Since when what was made is being deleted.
+    pub removing: Option<Timestamp>,
+    /// Name of the object that stands for the cluster; of an order that cannot be read, the one after which its ConfigMap is named.
+    pub cluster: String,
 }
 
 impl Map {
@@ -45,13 +53,20 @@ impl Map {
                 }
             },
         );
-        let report = map.metadata.annotations.as_ref().and_then(|notes| notes.get(cloud::REPORT));
+        let report = note(map, cloud::REPORT);
+        let name = map.metadata.name.as_deref().unwrap_or_default();
+        let cluster = order.as_ref().map_or_else(
+            |_| name.strip_suffix(cloud::SUFFIX).unwrap_or(name).to_owned(),
+            |order| order.cluster.name.to_string(),
+        );
         let finalizers = map.metadata.finalizers.as_deref().unwrap_or_default();
         Self {
             order,
             report: report.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default(),
             holds: finalizers.iter().any(|finalizer| finalizer == cloud::FINALIZER),
-            deleted: map.metadata.deletion_timestamp.as_ref().map(|at| at.0),
+            deleted: deleted(map),
+            removing: note(map, REMOVING).and_then(|at| at.parse().ok()),
+            cluster,
         }
     }
 }
@@ -75,5 +90,24 @@ pub fn stored(secret: Option<&Secret>, order: Option<&Order>) -> Stored {
             Stored::Ours { record, filled }
         }
         Some(_) | None => Stored::Foreign,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[test]
+    fn an_order_that_cannot_be_read_is_about_the_cluster_of_its_name() {
+        let mut map = ConfigMap::default();
+        map.metadata.name = Some("one-cloud-credential".into());
+        map.data = Some(BTreeMap::from([(cloud::ORDER.to_owned(), "{".to_owned())]));
+        map.metadata.annotations =
+            Some(BTreeMap::from([(REMOVING.to_owned(), "2026-03-02T00:00:00Z".to_owned())]));
+        let read = Map::read(&map);
+        assert!(read.order.is_err());
+        assert_eq!((read.cluster.as_str(), read.removing), ("one", "2026-03-02T00:00:00Z".parse().ok()));
     }
 }

@@ -6,13 +6,13 @@ use jiff::Timestamp;
 use testplatform_apis::cloud::Report;
 
 use super::{
-    next::{Fault, Known, Minted, Removal, Scene, Stage, Step, Stored, Verdict, next},
+    next::{Fault, Known, Minted, Removal, Scene, Step, Stored, Verdict, next, remaining},
     record::{One, Record},
 };
 use crate::execute::{Error, Reason};
 
-/// More steps than it ever takes with a sensible number of issuers and of credentials to delete; what is left is done in the next pass.
-const STEPS: usize = 256;
+/// More steps than it ever takes with a sensible number of issuers: of credentials no more are deleted than [`BATCH`](super::next::BATCH).
+const STEPS: usize = 512;
 
 /// The hub and the identity service, as far as one order goes. An error is the hub's and ends the pass; each call may have been done although it
 /// failed, and may be repeated.
@@ -27,8 +27,10 @@ pub trait Both {
     fn verify(&self, minted: &Minted) -> impl Future<Output = Verdict> + Send;
     /// Deletes one, through its issuer or, where that one cannot, through these.
     fn remove(&self, one: &One, others: &[String]) -> impl Future<Output = Removal> + Send;
-    /// Puts the finalizer on the order.
-    fn hold(&mut self) -> impl Future<Output = Result<(), Error>> + Send;
+    /// Puts the finalizer on the order. False: there is no order any more.
+    fn hold(&mut self) -> impl Future<Output = Result<bool, Error>> + Send;
+    /// Writes on the order since when what was made is being deleted.
+    fn mark(&mut self, removing: Option<Timestamp>) -> impl Future<Output = Result<(), Error>> + Send;
     /// Writes a record on the Secret.
     fn note(&mut self, record: &Record) -> impl Future<Output = Result<(), Error>> + Send;
     /// Writes the one that was made last into the Secret, and a record on it, at once.
@@ -49,7 +51,7 @@ pub enum Happened {
     Rotated(String),
     /// One was deleted, or was gone; its name.
     Removed(String),
-    /// One may not be deleted, or there is nobody who could; its name.
+    /// One is left at the identity service when the order is let go: it may not be deleted, there is nobody who could, or nobody has answered; its name.
     LeftBehind(String),
 }
 
@@ -58,6 +60,8 @@ pub enum Happened {
 pub enum End {
     /// This is to be said, and it is to be looked at again after this time.
     Told(Report, Duration),
+    /// Nothing new is to be said, and it is to be looked at again after this time.
+    Later(Duration),
     /// The order is let go.
     Released,
     /// There is nothing to do.
@@ -75,15 +79,22 @@ pub async fn pass<B: Both + Sync>(
     mut happened: impl FnMut(Happened),
 ) -> Result<End, Error> {
     let mut known = Known::default();
-    // Of those that the identity service was silent about.
-    let mut silent: Vec<String> = Vec::new();
     for _ in 0..STEPS {
         match next(&scene, &known, now) {
             Step::Nothing => return Ok(End::Nothing),
             Step::Tell(report, after) => return Ok(End::Told(report, after)),
+            Step::Later(after) => return Ok(End::Later(after)),
             Step::Hold => {
-                both.hold().await?;
+                if !both.hold().await? {
+                    // What is made for it now would be nobody's.
+                    return Ok(End::Nothing);
+                }
                 scene.holds = true;
+                known.begun = true;
+            }
+            Step::Mark(removing) => {
+                both.mark(removing).await?;
+                scene.removing = removing;
             }
             Step::Probe => known.probe = Some(both.probe().await),
             Step::List(issuer) => {
@@ -120,24 +131,24 @@ pub async fn pass<B: Both + Sync>(
             }
             Step::Remove(one) => {
                 let removal = both.remove(&one, &scene.issuers).await;
-                match removal {
-                    Removal::Gone => happened(Happened::Removed(one.name)),
-                    // While the cluster lives it is tried again.
-                    Removal::Left | Removal::Nobody if matches!(scene.stage, Stage::Gone(_)) => {
-                        happened(Happened::LeftBehind(one.name));
-                    }
-                    Removal::Left | Removal::Nobody => {}
-                    Removal::Unreachable => silent.push(one.name),
+                if removal == Removal::Gone {
+                    happened(Happened::Removed(one.name.clone()));
                 }
-                known.removed.insert(one.id, removal);
+                known.remove(one, removal);
             }
             Step::Withdraw => {
+                let left = remaining(&scene, &known);
                 both.withdraw().await?;
-                silent.drain(..).for_each(|name| happened(Happened::LeftBehind(name)));
+                left.into_iter().for_each(|one| happened(Happened::LeftBehind(one.name)));
                 scene.stored = Stored::Absent;
+                known.withdrawn = true;
             }
             Step::Release => {
                 both.release().await?;
+                if !known.withdrawn {
+                    let left = remaining(&scene, &known);
+                    left.into_iter().for_each(|one| happened(Happened::LeftBehind(one.name)));
+                }
                 return Ok(End::Released);
             }
         }

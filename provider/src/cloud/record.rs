@@ -6,6 +6,9 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use testplatform_apis::cloud::prefix;
 
+/// The most that are written down as to be deleted: annotations may not be long. Others are found again by their names.
+pub const MOST: usize = 128;
+
 /// All of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -80,13 +83,31 @@ impl Record {
             || self.old.iter().any(|old| old.one.id == id)
     }
 
-    /// Takes note of those that nothing was known of, as to be deleted.
-    pub fn add_strays(&mut self, found: &[One], since: Option<Timestamp>) {
+    /// Takes note of those that nothing was known of, as to be deleted, but of no more than [`MOST`]. Whether that was all of them.
+    pub fn add_strays<'a>(
+        &mut self,
+        found: impl IntoIterator<Item = &'a One>,
+        since: Option<Timestamp>,
+    ) -> bool {
         for one in found {
-            if !self.knows(&one.id) {
-                self.old.push(Old { one: one.clone(), since });
+            if self.knows(&one.id) {
+                continue;
             }
+            if self.old.len() >= MOST {
+                return false;
+            }
+            self.old.push(Old { one: one.clone(), since });
         }
+        true
+    }
+
+    /// Another one is published in its place. Beyond [`MOST`] the first one is forgotten but for whom to ask about it.
+    pub fn retire(&mut self, one: One, now: Timestamp) {
+        if self.old.len() >= MOST {
+            let first = self.old.remove(0);
+            self.open.insert(first.one.issuer);
+        }
+        self.old.push(Old { one, since: Some(now) });
     }
 
     /// Everyone through whom something was or may have been made.

@@ -35,6 +35,7 @@ pub fn findings(config: &Config) -> Vec<Finding> {
         found.namespace(&format!("clusterPool.namespaces[{index}]"), namespace);
     }
     found.clusters(&config.clusters);
+    found.cloud_issuers(config);
     found.hub_facts(&config.hub_facts);
     found.spaces(&config.spaces);
     found.carry(&config.carry);
@@ -198,9 +199,20 @@ impl Found {
                 "is missing: credentials of clouds are for clusters of Cluster API",
             );
         }
+    }
+
+    /// Wherever Konflux clusters read Secrets there are no issuers.
+    fn cloud_issuers(&mut self, config: &Config) {
+        let (section, cloud) = (&config.clusters, &config.clusters.cloud_credentials);
         let own = &cloud.issuers_namespace;
-        let taken = section.backends.values().any(|of| of.namespaces.contains(own));
-        if cloud.mode == Switch::On && (taken || *own == section.credentials_namespace) {
+        let of_credentials = [
+            &section.credentials_namespace,
+            &config.ephemeral_cluster.namespace,
+            &config.cluster_claim.credentials_namespace,
+            &config.spaces.credentials_namespace,
+        ];
+        let taken = of_credentials.contains(&own) || section.backends.values().any(|of| of.serves(own));
+        if cloud.mode == Switch::On && taken {
             self.add(
                 "clusters.cloudCredentials.issuersNamespace",
                 "must be a namespace of its own: whoever reads the Secrets of clusters could read issuers",

@@ -22,9 +22,13 @@ use testplatform_apis::{
 };
 
 use super::{map::Map, own::Removed};
-use crate::bundles::{
-    apply::{Looked, Refusal, Stop, Why},
-    wait::{applied, begins, hopeless, impossible, later, parses, positive, soon, waits},
+pub use crate::orders::GRACE;
+use crate::{
+    bundles::{
+        apply::{Looked, Refusal, Stop, Why},
+        wait::{applied, begins, hopeless, impossible, later, parses, positive, soon, waits},
+    },
+    orders::arriving,
 };
 
 /// How often prerequisites are applied again, to stay as they are.
@@ -33,8 +37,6 @@ pub const KEEP: Duration = Duration::from_mins(10);
 pub const SLOW: Duration = Duration::from_mins(10);
 /// How often it is asked whether the cluster's object is gone.
 pub const POLL: Duration = Duration::from_secs(10);
-/// How long after the beginning of the deletion nothing is let go of: the cluster's object may be on its way, asked for by somebody who was not told.
-pub const GRACE: SignedDuration = SignedDuration::from_secs(30);
 /// How long it may take to delete what was made.
 pub const GIVE_UP: SignedDuration = SignedDuration::from_mins(10);
 
@@ -189,9 +191,12 @@ fn ending(map: &Map, here: Here, came: Option<&Came>, deleted: Timestamp, now: T
         // Its time begins anew, once it is gone.
         Here::There => return note(map, None, POLL),
     }
-    let rest = later(deleted, GRACE).duration_since(now);
-    if rest > SignedDuration::ZERO {
-        return Step::Later(positive(rest.min(GRACE)));
+    if let Some(rest) = arriving(deleted, map.removing, now) {
+        // Our clock is behind, and nobody knows by how much.
+        if deleted > now && map.removing.is_none() {
+            return note(map, Some(now), rest);
+        }
+        return Step::Later(rest);
     }
     if let Err(why) = &map.order {
         return Step::Release(Release::GivenUp(why.clone()));

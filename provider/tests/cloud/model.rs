@@ -4,6 +4,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{Mutex, MutexGuard},
+    time::Duration,
 };
 
 use jiff::{SignedDuration, Timestamp};
@@ -69,9 +70,21 @@ pub struct World {
     pub users: BTreeMap<String, User>,
     pub credentials: BTreeMap<String, Credential>,
     pub made: u32,
+    /// Issuers behind a service that does not answer.
+    pub silent: BTreeSet<String>,
+    /// Calls to the identity service in the last look.
+    pub asked: usize,
+    /// Writes on the hub in the last look.
+    pub written: usize,
+    /// What the last look told, and when it is to be looked again.
+    pub told: Option<(String, Duration)>,
     /// The record, and the id of what is published.
     pub secret: Option<(Record, Option<String>)>,
     pub finalizer: bool,
+    /// The order went before the finalizer was put on it.
+    pub vanished: bool,
+    /// What stands on the order.
+    pub removing: Option<Timestamp>,
     pub released: bool,
     pub down: bool,
     pub now: Timestamp,
@@ -158,6 +171,7 @@ impl Model {
             },
             holds: world.finalizer,
             deleted: self.deleted.is_some(),
+            removing: world.removing,
             stored,
             issuers: candidates(&issuers, &self.order),
             probe: PROBE.try_into().unwrap(),
@@ -168,13 +182,18 @@ impl Model {
     /// What a controller does when it looks, with nothing but what is stored.
     pub fn look(&self) -> Option<State> {
         use futures_util::FutureExt as _;
-        self.world().dead = false;
+        let mut world = self.world();
+        (world.dead, world.asked, world.written, world.told) = (false, 0, 0, None);
+        drop(world);
         let now = self.world().now;
         let mut hands = Hands(self);
         let end = pass(self.scene(), &mut hands, now, |what| self.world().happened.push(what));
         match end.now_or_never().unwrap() {
-            Ok(End::Told(report, _)) => report.state,
-            Ok(End::Released | End::Nothing) => None,
+            Ok(End::Told(report, after)) => {
+                self.world().told = Some((report.message.unwrap_or_default(), after));
+                report.state
+            }
+            Ok(End::Later(_) | End::Released | End::Nothing) => None,
             Err(error) => {
                 assert!(error.reason != Reason::Bug && error.reason != Reason::NotYet, "{error}");
                 None
@@ -231,13 +250,20 @@ impl Model {
 
     /// A call to the identity service.
     fn ask<T>(&self, act: impl FnOnce(&mut World) -> Result<T, Fault>) -> Result<T, Fault> {
-        self.call(|world| if world.down { Err(Fault::Unreachable) } else { act(world) })
-            .unwrap_or(Err(Fault::Unreachable))
+        self.call(|world| {
+            world.asked += 1;
+            if world.down { Err(Fault::Unreachable) } else { act(world) }
+        })
+        .unwrap_or(Err(Fault::Unreachable))
     }
 
     fn write<T>(&self, act: impl FnOnce(&mut World) -> T) -> Result<T, Error> {
         let lost = |()| Error { action: "play", reason: Reason::Network, message: "lost".into() };
-        self.call(act).map_err(lost)
+        self.call(|world| {
+            world.written += 1;
+            act(world)
+        })
+        .map_err(lost)
     }
 }
 
@@ -248,6 +274,9 @@ impl World {
     }
 
     fn lets_in(&self, user: &str) -> Result<User, Fault> {
+        if self.silent.contains(user) {
+            return Err(Fault::Unreachable);
+        }
         let found = self.users.get(user).filter(|user| user.here && user.password);
         found.cloned().ok_or(Fault::Unknown)
     }
@@ -337,7 +366,11 @@ impl Both for Hands<'_> {
                 let published = world.secret.as_ref().and_then(|(_, id)| id.as_ref());
                 assert!(world.over || published != Some(&one.id), "what is published is deleted");
                 let kept = world.replaced.get(&one.id).is_none_or(|at| *at + GRACE <= world.now);
-                assert!(world.over || kept, "somebody may still use {}", one.id);
+                let ended = world
+                    .credentials
+                    .get(&one.id)
+                    .is_some_and(|c| c.expires.is_some_and(|at| at <= world.now));
+                assert!(world.over || kept || ended, "somebody may still use {}", one.id);
                 world.credentials.remove(&one.id);
                 Ok(())
             });
@@ -354,12 +387,20 @@ impl Both for Hands<'_> {
         came
     }
 
-    async fn hold(&mut self) -> Result<(), Error> {
-        self.0.write(|world| world.finalizer = true)
+    async fn hold(&mut self) -> Result<bool, Error> {
+        self.0.write(|world| {
+            world.finalizer = !world.vanished;
+            world.finalizer
+        })
+    }
+
+    async fn mark(&mut self, removing: Option<Timestamp>) -> Result<(), Error> {
+        self.0.write(|world| world.removing = removing)
     }
 
     async fn note(&mut self, record: &Record) -> Result<(), Error> {
         self.0.write(|world| {
+            assert!(world.finalizer, "nothing is begun that nobody would end");
             let id = world.secret.take().and_then(|(_, id)| id);
             world.secret = Some((record.clone(), id));
         })

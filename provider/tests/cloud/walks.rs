@@ -122,6 +122,15 @@ impl Walk<'_> {
         }
     }
 
+    /// The order goes before it is held, and comes back.
+    fn vanish(&self) {
+        self.model.world().vanished = true;
+        self.model.look();
+        let mut world = self.model.world();
+        assert!(world.credentials.is_empty() && world.secret.is_none(), "it is nobody's");
+        world.vanished = false;
+    }
+
     /// One that nothing disturbs: whatever was before, there is one that works if anybody can make one.
     fn look_undisturbed(&self) {
         self.model.world().blow = None;
@@ -241,11 +250,14 @@ fn walk(events: &BoxedStrategy<Event>) -> Tally {
         rng_seed: RngSeed::Fixed(1),
         ..ProptestConfig::default()
     };
-    let walks = (any::<bool>(), proptest::collection::vec(events.clone(), 1..40));
+    let walks = (any::<bool>(), any::<bool>(), proptest::collection::vec(events.clone(), 1..40));
     proptest::test_runner::TestRunner::new(config)
-        .run(&walks, |(ends, events)| {
+        .run(&walks, |(ends, vanishes, events)| {
             let mut walk = Walk { model: Model::new(&USERS), tally: &tally };
             walk.model.order.lifetime = ends.then(|| GoDuration::from_hours(24));
+            if vanishes {
+                walk.vanish();
+            }
             for event in &events {
                 walk.live(*event);
             }

@@ -260,3 +260,16 @@ async fn what_is_read_of_a_config_map_is_what_stands_there() {
     assert_eq!((&*map.owner.namespace, &*map.owner.name), ("clusters", "one-prerequisites"));
     assert!(map.holds && map.order.is_ok() && map.deleted.is_some() && map.removing.is_some());
 }
+
+/// The API server's clock is ahead of ours, by how much nobody knows.
+#[tokio::test]
+async fn a_clock_that_is_behind_holds_up_nothing() {
+    let mut hub = applied().await;
+    hub.delete();
+    hub.tick(-3600);
+    let from = hub.now;
+    hub.run(120).await;
+    let (at, how) = hub.released.clone().unwrap();
+    assert_eq!((how, hub.map.is_none()), (Release::Done, true));
+    assert!(at.duration_since(from) <= GRACE + POLL.try_into().unwrap(), "{at}");
+}

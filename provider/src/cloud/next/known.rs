@@ -1,6 +1,6 @@
 //! What a look at a credential comes to know as it goes on.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
@@ -25,6 +25,8 @@ pub enum Verdict {
 pub enum Fault {
     /// It does not answer, or answers that it cannot now.
     Unreachable,
+    /// It answers with more than is read of an answer: the user has too many credentials.
+    TooLarge,
     /// It does not know the issuer (401, 404): the user has left, or the password is another.
     Unknown,
     /// The issuer may not (403): it is restricted, or has as many credentials as a user may have.
@@ -44,6 +46,11 @@ impl Fault {
     pub(super) fn about(&self, issuer: &str) -> String {
         let what = match self {
             Self::Unreachable => "the identity service does not answer to".to_owned(),
+            Self::TooLarge => {
+                return format!(
+                    "issuer {issuer} has more credentials than are read of an answer of the identity service"
+                );
+            }
             Self::Unknown => "the identity service does not know".to_owned(),
             Self::Forbidden => {
                 return format!(
@@ -100,15 +107,31 @@ pub struct Known {
     pub conflicts: u32,
     /// What came of deletions, by ids.
     pub removed: BTreeMap<String, Removal>,
+    /// Issuers of those that could not be deleted because the identity service was silent: of no other of theirs it is asked in this pass.
+    pub quiet: BTreeSet<String>,
+    /// The finalizer was put on the order in this pass: nothing was made before.
+    pub begun: bool,
+    /// The Secret was deleted in this pass.
+    pub withdrawn: bool,
 }
 
 impl Known {
     /// Whether it is gone. What could not be deleted is tried again while the cluster lives: issuers are mended, and rights given back.
     pub(super) fn is_done_with(&self, one: &One) -> bool {
-        match self.removed.get(&one.id) {
-            Some(Removal::Gone) => true,
-            Some(Removal::Left | Removal::Nobody | Removal::Unreachable) | None => false,
+        self.removed.get(&one.id) == Some(&Removal::Gone)
+    }
+
+    /// Whether its deletion was tried, or would meet with silence.
+    pub(super) fn is_tried(&self, one: &One) -> bool {
+        self.removed.contains_key(&one.id) || self.quiet.contains(&one.issuer)
+    }
+
+    /// What deleting one came to.
+    pub fn remove(&mut self, one: One, removal: Removal) {
+        if removal == Removal::Unreachable {
+            self.quiet.insert(one.issuer);
         }
+        self.removed.insert(one.id, removal);
     }
 
     /// What asking an issuer came to.

@@ -46,6 +46,8 @@ pub struct Scene {
     pub holds: bool,
     /// Whether the order is being deleted.
     pub deleted: bool,
+    /// Since when what was made is being deleted, if that takes more than one look.
+    pub removing: Option<Timestamp>,
     /// The Secret.
     pub stored: Stored,
     /// Names of the issuers that may issue for it, the best one first.

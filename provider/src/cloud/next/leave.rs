@@ -1,0 +1,121 @@
+//! The end: the cluster's object is gone.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use testplatform_apis::cloud::State;
+
+use super::{BATCH, Fault, GIVE_UP, GO_ON, Known, RETRY, Removal, Scene, Step, Stored, tell};
+use crate::{
+    bundles::wait::later,
+    cloud::record::{One, Record},
+    orders::arriving,
+};
+
+/// The cluster is gone: all that was made for it goes, then the Secret, then the order. `deleted`: since when the order is being deleted.
+pub(super) fn leave(scene: &Scene, known: &Known, deleted: Timestamp, now: Timestamp) -> Step {
+    if known.withdrawn {
+        return Step::Release;
+    }
+    if let Some(rest) = arriving(deleted, scene.removing, now) {
+        // Our clock is behind, and nobody knows by how much.
+        if deleted > now && scene.removing.is_none() {
+            return Step::Mark(Some(now));
+        }
+        return Step::Later(rest);
+    }
+    let mut silent = None;
+    for issuer in asked(scene) {
+        match known.listed.get(&issuer) {
+            None => return Step::List(issuer),
+            Some(Err(Fault::Unreachable)) => silent = Some(SILENT.to_owned()),
+            Some(Err(fault @ Fault::TooLarge)) if may_have_made(scene, &issuer) => {
+                silent = Some(fault.about(&issuer));
+            }
+            // It never blocks: who is not known, or may not, has nothing that could be deleted through them.
+            Some(Ok(_) | Err(_)) => {}
+        }
+    }
+    let left = remaining(scene, known);
+    let mut more = false;
+    for one in &left {
+        match known.removed.get(&one.id) {
+            Some(Removal::Gone | Removal::Left | Removal::Nobody) => {}
+            None if !known.is_tried(one) && known.removed.len() < BATCH => return Step::Remove(one.clone()),
+            None if !known.is_tried(one) => more = true,
+            None | Some(Removal::Unreachable) => silent = Some(SILENT.to_owned()),
+        }
+    }
+    // Where none of so many may be deleted, the others may not either.
+    let more = more && known.removed.values().any(|removal| *removal == Removal::Gone);
+    let over = scene.removing.is_some_and(|since| later(since, GIVE_UP) <= now);
+    if (more || silent.is_some()) && !over {
+        if scene.removing.is_none() {
+            return Step::Mark(Some(now));
+        }
+        let record = scene.record();
+        if let Some(noted) = record.map(|record| progress(scene, known, record.clone(), more))
+            && record != Some(&noted)
+        {
+            return Step::Note(noted);
+        }
+        let held = record.and_then(|record| record.held.as_ref());
+        let (why, after) = match silent {
+            _ if more => (format!("{} of the cluster's credentials are left to delete", left.len()), GO_ON),
+            Some(why) => {
+                let hope = "the cluster's credential is deleted once that is over, or left behind after 24 h";
+                (format!("{why}; {hope}"), RETRY)
+            }
+            None => (String::new(), RETRY),
+        };
+        return tell(State::Leaving, why, held, after);
+    }
+    match scene.stored {
+        Stored::Ours { .. } => Step::Withdraw,
+        Stored::Absent | Stored::Foreign => Step::Release,
+    }
+}
+
+const SILENT: &str = "the identity service does not answer";
+
+/// Through whom something may have been made: those whom the record names. Where it is lost, anybody may be who issues for the order.
+fn asked(scene: &Scene) -> BTreeSet<String> {
+    match (scene.record(), scene.uid()) {
+        // None could be told from another's.
+        (_, None) => BTreeSet::new(),
+        (Some(record), Some(_)) => record.issuers(),
+        (None, Some(_)) => scene.issuers.iter().cloned().collect(),
+    }
+}
+
+/// Whether one was made there that is perhaps noted nowhere else.
+fn may_have_made(scene: &Scene, issuer: &str) -> bool {
+    scene.record().is_none_or(|record| record.open.contains(issuer))
+}
+
+/// All that are known and not known to be gone, each once: those of the record, and what issuers have beside them.
+pub fn remaining(scene: &Scene, known: &Known) -> Vec<One> {
+    let record = scene.record();
+    let held = record.and_then(|record| record.held.as_ref()).map(|held| &held.one);
+    let old = record.iter().flat_map(|record| &record.old).map(|old| &old.one);
+    let found = known.listed.values().filter_map(|found| found.as_ref().ok()).flatten();
+    let mut seen = BTreeSet::new();
+    let all = held.into_iter().chain(old).chain(found);
+    all.filter(|one| seen.insert(&one.id) && !known.is_done_with(one)).cloned().collect()
+}
+
+/// What is left to do, so that the next pass goes on from there. `more`: not all were tried.
+fn progress(scene: &Scene, known: &Known, mut record: Record, more: bool) -> Record {
+    let unsettled = |issuer: &String| match known.listed.get(issuer) {
+        Some(Ok(found)) => found.iter().any(|one| !known.is_done_with(one)),
+        Some(Err(Fault::Unreachable)) | None => true,
+        Some(Err(_)) => record.open.contains(issuer),
+    };
+    record.open = asked(scene).into_iter().filter(unsettled).collect();
+    record.held = record.held.filter(|held| !known.is_done_with(&held.one));
+    record.old.retain(|old| !known.is_done_with(&old.one));
+    if more {
+        record.old.sort_by_key(|old| known.removed.contains_key(&old.one.id));
+    }
+    record
+}
