@@ -111,8 +111,7 @@ fn dropped(response: &RunFunctionResponse, request: &RunFunctionRequest, judged:
     let bundles = &judged.observed.bundles;
     let told = bundles.order.iter().map(|_| (BUNDLES, goes));
     let undone = bundles.undone.iter().map(|_| (UNDONE, course.over.is_some() || elsewhere));
-    let again = judged_of.and_then(|r| r.templated()).is_some_and(|t| t.again);
-    let ahead = judged.observed.ahead.keys().map(|name| (*name, again || course.over.is_some()));
+    let ahead = judged.observed.ahead.keys().map(|name| (*name, course.over.is_some()));
     let parts = parts.chain(told).chain(undone).chain(ahead);
     let own = judged.observed.writer.as_ref().map(|writer| writer.name);
     let of_template = |name: &str| OF_TEMPLATES.contains(&name);

@@ -71,9 +71,9 @@ pub struct Templated {
     pub home: Option<Home>,
     /// Whether all of that was decided in this pass: what comes ahead of the cluster may be asked for.
     pub begins: bool,
-    /// Whether what was asked for ahead of the cluster is for another one than the claim asks for now, and no cluster was asked for yet: it
-    /// is taken away, and all is decided anew.
-    pub again: bool,
+    /// Whether what was asked for ahead of the cluster is for another one than the claim asks for now, and no cluster was asked for yet: then
+    /// none is.
+    pub strays: bool,
 }
 
 /// What is to be.
@@ -134,7 +134,7 @@ impl Templated {
             gives_up: false,
             home: None,
             begins: false,
-            again: false,
+            strays: false,
         };
         let words = match Words::read(spec, tenant) {
             Ok(words) => words,
@@ -169,7 +169,7 @@ impl Templated {
                     gives_up: false,
                     home: None,
                     begins: false,
-                    again: false,
+                    strays: false,
                 };
                 return Ok((held, Some(refusal)));
             }
@@ -201,7 +201,7 @@ impl Templated {
             gives_up: false,
             home: None,
             begins: false,
-            again: false,
+            strays: false,
         };
         match resolve::judged(&entry, &words, memory.as_ref()) {
             Ok((whole, effective)) => {

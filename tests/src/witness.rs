@@ -41,7 +41,7 @@ impl Witness {
         is: impl Fn(Option<&Value>) -> bool + Send + 'static,
     ) -> anyhow::Result<Self> {
         let fault = Arc::<Mutex<Option<String>>>::default();
-        let (sees, mut seen) = watch::channel(None);
+        let (tell, mut seen) = watch::channel(None);
         let states = cluster.states(at);
         let task = {
             let fault = Arc::clone(&fault);
@@ -54,7 +54,7 @@ impl Witness {
                         fault.get_or_insert_with(|| brief(state.as_ref()));
                     }
                     // Nobody may be interested any more.
-                    let _ = sees.send(Some(state.as_ref().and_then(version)));
+                    let _ = tell.send(Some(state.as_ref().and_then(version)));
                 }
             })
         };

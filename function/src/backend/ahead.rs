@@ -2,17 +2,17 @@
 //! ConfigMap beside the cluster's object tells the hub-side provider, and is answered in.
 //!
 //! They are composed from the catalogue and the claim once nothing else keeps a cluster from being asked for, and that is asked for once both
-//! are answered as they should. Should claim or catalogue ask for something else before, they are taken away, and all is decided anew, the hub
-//! included: what is made is never that of one template on what was set up for another. Once a cluster was asked for they are repeated as they
-//! were, but for who asks for a credential and how often; one that is lost is not made again. They leave the desired state when nothing is left
-//! that costs money; that they outlive the cluster is not up to that, because the provider holds the ConfigMaps until its object is gone, also
-//! where the claim itself is deleted and nobody asks this function.
+//! are answered as they should. From then on they are repeated as they were, but for who asks for a credential and how often; one that is lost
+//! is not made again. Should the claim ask for another template before, or for other bundles, no cluster is asked for: it would be one on what was
+//! set up for another, and on a hub that its own template may be kept from. They cannot be taken away and made anew, because of what is not
+//! desired any more core tells nothing, so nobody would know when it is gone. They leave the desired state when nothing is left that costs
+//! money; that they outlive the cluster is not up to that, because the provider holds the ConfigMaps until its object is gone, also where the
+//! claim itself is deleted and nobody asks this function.
 
 mod said;
 
 pub(crate) use said::{credential, gate, remember};
 
-use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use testplatform_apis::{
     bundle::{Cluster, State},
@@ -41,7 +41,7 @@ const REQUESTER: usize = 253;
 
 /// What there is to be.
 pub(crate) fn resources(request: &Validated, observed: &Observed) -> Vec<Desired> {
-    if request.intent.over.is_some() || request.templated().is_some_and(|templated| templated.again) {
+    if request.intent.over.is_some() {
         return vec![];
     }
     let make = |name: &'static str| {
@@ -65,9 +65,10 @@ pub(crate) fn resources(request: &Validated, observed: &Observed) -> Vec<Desired
     AHEAD.into_iter().filter_map(make).collect()
 }
 
-/// Whether one of them is not what would be asked for now. Nothing that was not asked for, and only what the catalogue or the claim can say: an
-/// entry that is missing or broken asks for nothing else.
-pub(crate) fn is_outdated(templated: &Templated, tenant: Option<&str>, observed: &Observed) -> bool {
+/// Whether one of them was asked for by another template, for another kind of cluster, or with other bundles than the claim chooses now. What a bundle
+/// of the same name says by now does not matter: a catalogue that changes changes nothing that was asked for. An entry that is missing or broken
+/// says nothing.
+pub(crate) fn is_of_another(templated: &Templated, tenant: Option<&str>, observed: &Observed) -> bool {
     let (Stand::Whole(whole), Some(backend), Some(site)) =
         (&templated.stand, templated.backend, &templated.site)
     else {
@@ -77,24 +78,17 @@ pub(crate) fn is_outdated(templated: &Templated, tenant: Option<&str>, observed:
         let by = part.object.metadata.annotation(ours::TEMPLATE);
         let now = manifest(name, whole, site, backend, tenant, observed);
         by.is_some_and(|by| by != templated.template)
-            || now.is_none_or(|now| !is_same(name, part.manifest(), &now))
+            || now.is_none_or(|now| gist(part.manifest()) != gist(&now))
     })
 }
 
-/// Whether two ConfigMaps order the same, but for what may change of an order.
-fn is_same(name: &str, one: &Value, other: &Value) -> bool {
-    fn read<O: DeserializeOwned>(manifest: &Value) -> Option<O> {
-        json::read_text(manifest["data"][cloud::ORDER].as_str()?).ok()
-    }
-    if name == CLOUD {
-        let order = |manifest| {
-            let order: cloud::Order = read(manifest)?;
-            // By its uid what was made is found again, also for a composite that was restored.
-            Some(cloud::Order { requested_by: None, generation: 0, uid: String::new(), ..order })
-        };
-        return order(one).is_some_and(|one| Some(one) == order(other));
-    }
-    read::<prerequisites::Order>(one).is_some_and(|one| Some(one) == read(other))
+/// For which cluster a ConfigMap orders what, by names.
+fn gist(manifest: &Value) -> Option<Value> {
+    let order: Value = json::read_text(manifest["data"][cloud::ORDER].as_str()?).ok()?;
+    let bundles = |list: &str| -> Vec<Value> {
+        order[list].as_array().into_iter().flatten().map(|bundle| bundle["name"].clone()).collect()
+    };
+    Some(json!([order["cluster"], bundles("prerequisites"), bundles("preCreate")]))
 }
 
 /// Where and of what they are asked for.

@@ -85,11 +85,7 @@ impl Templated {
             // What was brought along is there, or what comes ahead.
             judged == Failover::Allowed && observed.brought.is_empty() && observed.ahead.is_empty()
         });
-        self.again = observed.pool_is_open() && backend::ahead::is_outdated(self, tenant, observed);
-        if self.again {
-            // Another template has other hubs.
-            self.site = None;
-        }
+        self.strays = observed.pool_is_open() && backend::ahead::is_of_another(self, tenant, observed);
     }
 
     /// Chooses the hub of a claim that has none, and on it a place for what the claim brings along.
@@ -104,8 +100,8 @@ impl Templated {
         settings: &Settings,
     ) -> Result<(), Remark> {
         let (super::Stand::Whole(whole), Some(backend)) = (&self.stand, self.backend) else { return Ok(()) };
-        if self.again {
-            let words = "what was set up ahead of the cluster was for another one than the claim and its template ask for now: it is taken away, and then set up anew";
+        if self.strays {
+            let words = "what was set up ahead of the cluster is for another one than the claim asks for now; set spec.template and spec.parameters to what they were, or delete the claim and make a new one";
             return Err(Remark::new(Request::PrerequisitesNotReady, words));
         }
         if self.site.is_none() {
@@ -142,8 +138,7 @@ impl Templated {
 
     /// Whether the hubs are asked for: of a claim that has none yet. A function of what is observed alone.
     pub fn wants_hubs(&self, observed: &Observed) -> bool {
-        // What is taken away says where it is until it is gone.
-        observed.pool_is_open() && !self.again && !self.site.as_ref().is_some_and(|site| site.kept)
+        observed.pool_is_open() && !self.site.as_ref().is_some_and(|site| site.kept)
     }
 }
 

@@ -66,20 +66,26 @@ impl World {
     }
 
     /// A cluster is being made for the first time: what was asked for ahead of it has to have been there.
-    pub(super) fn checks_ahead(&self, writer: &Value) {
+    pub(super) fn checks_ahead(&self) {
         for (name, ..) in AHEAD {
-            let Some(asked) = self.objects.get(name) else { continue };
-            assert!(self.was_there.contains(name), "a cluster ahead of {name}: {:#?}", self.ahead.get(name));
-            let note = |of: &Value, key: &str| of["metadata"]["annotations"][key].as_str().map(str::to_owned);
-            let effective: Value = note(writer, ours::EFFECTIVE)
-                .map(|noted| serde_json::from_str(&noted).unwrap())
-                .unwrap_or_default();
-            let by = note(&asked.object, ours::TEMPLATE);
-            assert_eq!(
-                by.as_deref(),
-                effective["template"].as_str(),
-                "{name} was set up for another template"
+            let asked = self.objects.contains_key(name);
+            assert!(
+                !asked || self.was_there.contains(name),
+                "a cluster ahead of {name}: {:#?}",
+                self.ahead.get(name)
             );
+        }
+    }
+
+    /// A cluster is asked for by this writer: what comes ahead of it has to be of the same template. Later it may move to another.
+    pub(super) fn checks_orders(&self, writer: &Value) {
+        let note = |of: &Value, key: &str| of["metadata"]["annotations"][key].as_str().map(str::to_owned);
+        let Some(effective) = note(writer, ours::EFFECTIVE) else { return };
+        let effective: Value = serde_json::from_str(&effective).unwrap();
+        for (name, _, _) in AHEAD {
+            let Some(order) = self.objects.get(name) else { continue };
+            let by = note(&order.object, ours::TEMPLATE);
+            assert_eq!(by.as_deref(), effective["template"].as_str(), "{name} is of another template");
         }
     }
 

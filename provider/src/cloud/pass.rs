@@ -139,15 +139,18 @@ pub async fn pass<B: Both + Sync>(
             Step::Withdraw => {
                 let left = remaining(&scene, &known);
                 both.withdraw().await?;
-                left.into_iter().for_each(|one| happened(Happened::LeftBehind(one.name)));
+                for one in left {
+                    happened(Happened::LeftBehind(one.name));
+                }
                 scene.stored = Stored::Absent;
                 known.withdrawn = true;
             }
             Step::Release => {
                 both.release().await?;
                 if !known.withdrawn {
-                    let left = remaining(&scene, &known);
-                    left.into_iter().for_each(|one| happened(Happened::LeftBehind(one.name)));
+                    for one in remaining(&scene, &known) {
+                        happened(Happened::LeftBehind(one.name));
+                    }
                 }
                 return Ok(End::Released);
             }

@@ -185,7 +185,7 @@ const SCENARIOS: &[Scenario] = &[
     hosted(scenario!(bundles::hypershift_bundles_claim_deleted)),
     everywhere(topology(scenario!(cloud_credential::cluster_api_cloud_credential))),
     everywhere(topology(scenario!(prerequisites::prerequisites_before_cluster))),
-    topology(scenario!(prerequisites::prerequisites_asked_anew)),
+    topology(scenario!(prerequisites::prerequisites_of_another)),
     topology(scenario!(prerequisites::prerequisites_claim_deleted)),
     scenario!(manners::build_cluster_away),
     scenario!(impostor::impostor_of_the_hub),

@@ -130,31 +130,33 @@ pub async fn prerequisites_before_cluster(tenant: &Tenant<'_>) -> anyhow::Result
     tenant.konflux().delete(&entry.at()).await
 }
 
-/// A claim that thinks better of it before anything is paid for: what was set up for what it asked first serves nothing else.
-pub async fn prerequisites_asked_anew(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+/// A claim that asks for something else before its cluster was asked for, and then thinks better of it.
+pub async fn prerequisites_of_another(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let hub = tenant.engine.hub.cluster();
     let entry = entry(tenant).await?;
     tenant.ask(&json!({ "template": entry.name() })).await?;
     let name = tenant.composite().await?;
-    let settings = beside(&name, "-settings");
-    let made = hub.until_is(&settings, GONE, "made", |_| true).await?;
-    let of_old = |map: &Value| map["metadata"]["uid"] == made["metadata"]["uid"];
+    hub.until_is(&beside(&name, "-settings"), GONE, "made", |_| true).await?;
     tenant.change(&json!({ "parameters": { "extras": true } })).await?;
     let told = |claim: &Value| {
         let words = claim["status"]["conditions"].to_string();
-        has(claim, "RequestAccepted", "False", "PrerequisitesNotReady") && words.contains("taken away")
+        has(claim, "RequestAccepted", "False", "PrerequisitesNotReady") && words.contains("for another one")
     };
-    tenant.until(GONE, "told that it begins anew", told).await?;
-    // provider-kubernetes asks once a minute at last whether what it deletes is gone.
-    let within = Duration::from_mins(4);
-    hub.until_is(&settings, within, "made anew", |map| !of_old(map)).await?;
-    for (suffix, key) in [("-settings", "approved"), ("-unwanted", "never"), ("-visit", "done")] {
-        ensure!(hub.get(&topology(&name)).await?.is_none(), "the cluster was asked for before all was ready");
+    tenant.until(GONE, "told that it is for another", told).await?;
+    let lives = |map: Option<&Value>| map.is_some_and(|map| map["metadata"]["deletionTimestamp"].is_null());
+    let settings = Witness::of(hub, &beside(&name, "-settings"), lives).await?;
+    for (suffix, key) in [("-settings", "approved"), ("-visit", "done")] {
         grant(tenant, &name, suffix, key).await?;
     }
-    tenant.until(within, "Ready", |claim| claim["status"]["phase"] == "Ready").await?;
+    // As long as provider-kubernetes leaves the answer unread at most.
+    tokio::time::sleep(Duration::from_secs(45)).await;
+    ensure!(hub.get(&topology(&name)).await?.is_none(), "a cluster was asked for on what is for another");
+    settings.verdict().await?;
+    drop(settings);
+    tenant.change(&json!({ "parameters": { "extras": false } })).await?;
+    tenant.until(GONE, "Ready", |claim| claim["status"]["phase"] == "Ready").await?;
     tenant.change(&json!({ "tearDownCluster": true })).await?;
-    tenant.until(within, "over", |claim| claim["status"]["phase"] == "Deprovisioned").await?;
+    tenant.until(GONE, "over", |claim| claim["status"]["phase"] == "Deprovisioned").await?;
     nothing_left(tenant, &name).await?;
     tenant.konflux().delete(&entry.at()).await
 }

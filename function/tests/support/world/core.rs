@@ -182,6 +182,9 @@ impl World {
         for (name, bytes) in &desired.resources {
             let resource = Resource::decode(bytes.clone()).unwrap();
             let wanted = wire::to_value(&resource.resource).unwrap();
+            if name == "topology" && self.made == 0 && !self.objects.contains_key(name) {
+                self.checks_orders(&wanted);
+            }
             let metadata = json!({ "generation": 0, "annotations": {}, "creationTimestamp": self.now });
             let composed = self.objects.entry(name.clone()).or_insert_with(|| Composed {
                 object: json!({ "metadata": metadata, "spec": {} }),

@@ -71,7 +71,7 @@ impl World {
                 assert!(request.contains("\\\"carried\\\":true"), "a cluster without its Secrets: {request}");
             }
             if self.made == 0 {
-                self.checks_ahead(object);
+                self.checks_ahead();
             }
             self.remote = Some(manifest);
             self.name();
