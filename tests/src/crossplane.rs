@@ -1,5 +1,6 @@
 //! The engine: two control planes, and Crossplane core, provider-kubernetes and our function between them.
 
+mod compositions;
 mod programs;
 
 use std::{
@@ -11,12 +12,10 @@ use std::{
 
 use anyhow::Context as _;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use kube::{
-    Api,
-    api::{DynamicObject, ListParams},
-};
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
+
+pub use compositions::composition;
 
 use crate::{
     binaries::Binaries,
@@ -35,7 +34,7 @@ use crate::{
     },
     hypershift::{self, HyperShift},
     keystone::Keystone,
-    kinds::{COMPOSITION_REVISION, CRD, XRD},
+    kinds::{CRD, XRD},
     manifests,
     nest::{Nest, Process},
     osac::{self, Osac},
@@ -228,15 +227,6 @@ impl Engine {
         Ok(function)
     }
 
-    /// A Composition of a scenario's own whose only step is a function.
-    pub async fn compose(&self, name: &str, function: &str) -> anyhow::Result<()> {
-        let mut composition = composition()?;
-        composition["metadata"]["name"] = name.into();
-        composition["spec"]["pipeline"][0]["functionRef"]["name"] = function.into();
-        self.konflux.cluster().apply(&composition).await?;
-        self.until_revised(name).await
-    }
-
     /// Puts a kubeconfig of the hub into the Secret behind a ProviderConfig.
     pub async fn use_credential(&self, secret: &str, credential: &Credential) -> anyhow::Result<()> {
         let kubeconfig = BASE64_STANDARD.encode(credential.kubeconfig.to_string());
@@ -247,31 +237,6 @@ impl Engine {
         });
         self.konflux.cluster().apply(&secret).await?;
         Ok(())
-    }
-
-    /// Gives our Composition an input, as a platform team does that wants something else than the defaults. It holds for all claims within
-    /// moments, also for those that are there.
-    pub async fn configure(&self, input: &Value) -> anyhow::Result<()> {
-        let mut composition = composition()?;
-        composition["spec"]["pipeline"][0]["input"] = as_input(input);
-        self.konflux.cluster().apply(&composition).await.map(|_| ())
-    }
-
-    /// A ProviderConfig and a Composition of a scenario's own, beside ours: another identity on the hub, another input.
-    pub async fn own(&self, name: &str, credential: &Credential, input: &Value) -> anyhow::Result<()> {
-        self.use_credential(name, credential).await?;
-        let mut config = manifests::package_one("install/components/hub-access/provider-config.yaml")?;
-        config["metadata"]["name"] = name.into();
-        config["spec"]["credentials"]["secretRef"]["name"] = name.into();
-        let konflux = self.konflux.cluster();
-        konflux.apply(&config).await?;
-        let mut composition = composition()?;
-        composition["metadata"]["name"] = name.into();
-        let mut input = as_input(input);
-        input["providerConfig"] = name.into();
-        composition["spec"]["pipeline"][0]["input"] = input;
-        konflux.apply(&composition).await?;
-        self.until_revised(name).await
     }
 
     /// The Composition of those claims that an actor fulfils on the hub. Not there from the start, because a claim that names
@@ -385,20 +350,6 @@ impl Engine {
         Ok(())
     }
 
-    /// Core takes the newest revision of a Composition, and for a moment there is none.
-    pub async fn until_revised(&self, composition: &str) -> anyhow::Result<()> {
-        let wanted = ListParams::default().labels(&format!("crossplane.io/composition-name={composition}"));
-        let revisions: Api<DynamicObject> =
-            Api::all_with(self.konflux.client(), &COMPOSITION_REVISION.into());
-        let made = async {
-            while revisions.list(&wanted).await?.items.is_empty() {
-                tokio::time::sleep(Duration::from_millis(50)).await;
-            }
-            anyhow::Ok(())
-        };
-        tokio::time::timeout(SOON, made).await.context("core makes no CompositionRevision")?
-    }
-
     /// Applies what this repository ships and waits until claims can be made.
     async fn install(&self) -> anyhow::Result<()> {
         let konflux = self.konflux.cluster();
@@ -449,18 +400,6 @@ pub async fn until_offered(konflux: &Cluster) -> anyhow::Result<()> {
 /// Our XRD.
 pub fn xrd() -> anyhow::Result<Value> {
     manifests::package_one(&format!("xrds/{XRD_NAME}.yaml"))
-}
-
-/// Our Composition.
-pub fn composition() -> anyhow::Result<Value> {
-    manifests::package_one("compositions/testplatform-ephemeral-cluster.yaml")
-}
-
-fn as_input(settings: &Value) -> Value {
-    let mut input = settings.clone();
-    input["apiVersion"] = "testplatform.fn.crossplane.io/v1beta1".into();
-    input["kind"] = "Input".into();
-    input
 }
 
 pub(crate) async fn prepare_konflux(konflux: &Cluster, binaries: &Binaries) -> anyhow::Result<()> {
