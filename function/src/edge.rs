@@ -10,7 +10,6 @@
 
 mod measured;
 pub mod metrics;
-mod panics;
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -20,10 +19,10 @@ use std::{
 use jiff::Timestamp;
 pub use measured::Measured;
 use metrics::Metrics;
-pub use panics::install_panic_hook;
 use prost::Message as _;
 use serde::Deserialize;
 use testplatform_apis::condition::FatalReason;
+use testplatform_process::panics;
 use tonic::{Request, Response, Status, async_trait};
 
 use crate::{
@@ -87,7 +86,8 @@ impl Function {
                 "the response has {bytes} bytes, {incoming} of them from earlier steps of the pipeline; \
                  Crossplane receives at most {MAX_RESPONSE_BYTES}, so nothing was changed"
             );
-            response = fatal(request, message, response.conditions);
+            // Not those of this answer: they would tell of what was not done.
+            response = fatal(request, message, crate::fatal::shown(request));
             bytes = response.encoded_len();
         }
         self.metrics.observe(&response, bytes);

@@ -17,13 +17,13 @@ use cli::{Cli, Command};
 use function_testplatform::{
     Options,
     ctl::{self, exit::Exit, session::Surroundings},
-    edge::{self, Function, metrics::Metrics},
+    edge::{Function, metrics::Metrics},
     render::RenderArgs,
     serve::{Config, Security, Server},
 };
 use jiff::Timestamp;
 use signal_hook::{consts::SIGINT, flag, low_level::emulate_default_handler};
-use testplatform_process::logs;
+use testplatform_process::{logs, panics};
 use tokio::{
     runtime::Runtime,
     signal::unix::{SignalKind, signal},
@@ -107,7 +107,7 @@ fn render(args: &RenderArgs) -> ExitCode {
 }
 
 fn serve(config: Config, options: Options) -> anyhow::Result<()> {
-    edge::install_panic_hook();
+    panics::install();
     let runtime = Runtime::new().context("cannot start the runtime")?;
     let result = runtime.block_on(async {
         // Before anything is served: a signal from now on ends the server in order.

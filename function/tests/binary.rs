@@ -8,6 +8,8 @@
 #[path = "serve/harness.rs"]
 #[allow(dead_code, reason = "shared with the tests of the server")]
 mod harness;
+#[path = "../../process/tests/panicked/mod.rs"]
+mod panicked;
 
 use std::{
     io::{BufReader, Read as _},
@@ -108,6 +110,13 @@ async fn a_call_is_logged_with_who_and_not_with_what() {
     );
     assert!(line["ts"].is_string() && line["seconds"].is_number() && line["fatal"].is_number(), "{line}");
     assert!(!log.contains("s3cret"), "{log}");
+}
+
+#[test]
+fn a_panic_is_logged_with_where_and_not_with_what() {
+    let mut program = program();
+    program.env("INSECURE", "true").env("ADDRESS", "127.0.0.1:0").env("METRICS_ADDRESS", "127.0.0.1:0");
+    panicked::is_logged_with_where_and_not_with_what(&mut program);
 }
 
 #[test]

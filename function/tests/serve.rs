@@ -251,7 +251,11 @@ fn of_size(bytes: usize) -> RunFunctionResponse {
             resources: BTreeMap::from([("huge".into(), vec![0; bytes].into())]),
             ..State::default()
         }),
-        conditions: vec![Condition { r#type: "Kept".into(), ..Condition::default() }],
+        conditions: vec![Condition {
+            r#type: "ClusterReady".into(),
+            reason: "Ready".into(),
+            ..Condition::default()
+        }],
         results: vec![FunctionResult { message: "dropped".into(), ..FunctionResult::default() }],
         ..RunFunctionResponse::default()
     }
@@ -260,13 +264,25 @@ fn of_size(bytes: usize) -> RunFunctionResponse {
 #[tokio::test]
 async fn a_response_that_crossplane_cannot_receive_becomes_a_fatal() {
     let server = insecure(function(|_| of_size(MAX_RESPONSE_BYTES))).await;
-    let response = call(&channel(server.address, None), foreign()).await.unwrap();
+    let composite = json!({
+        "apiVersion": "ci.openshift.org/v1alpha1", "kind": "XTestPlatformCluster", "metadata": { "name": "x" }, "spec": {},
+        "status": { "conditions": [
+            { "type": "ClusterReady", "status": "False", "reason": "Provisioning", "message": "the cluster is being made",
+              "lastTransitionTime": "2026-11-21T10:00:00Z" },
+        ] },
+    });
+    let composite = Resource { resource: wire::to_struct(&composite).unwrap(), ..Resource::default() };
+    let observed = Some(State { composite: Some(composite), ..State::default() });
+    let request = RunFunctionRequest { observed, ..foreign() };
+    let response = call(&channel(server.address, None), request).await.unwrap();
     let [result] = response.results.as_slice() else { panic!("one result: {:?}", response.results) };
     assert_eq!(result.severity(), Severity::Fatal);
     let size = of_size(MAX_RESPONSE_BYTES).encoded_len().to_string();
     assert!(result.message.contains(&size) && result.message.contains("4194304"), "{}", result.message);
     assert_eq!((response.desired, response.context), (foreign().desired, foreign().context));
-    assert_eq!(response.conditions, of_size(0).conditions);
+    // What is shown is said again. What would have been said is of what was not done: that there are credentials, for one.
+    let [condition] = response.conditions.as_slice() else { panic!("{:?}", response.conditions) };
+    assert_eq!((condition.r#type.as_str(), condition.reason.as_str()), ("ClusterReady", "Provisioning"));
 }
 
 #[test]

@@ -26,7 +26,7 @@ use provider_testplatform::{
 use testplatform_apis::duration::GoDuration;
 use testplatform_process::{
     admin::{self, Ready},
-    logs,
+    logs, panics,
 };
 use tokio::{
     net::TcpListener,
@@ -45,7 +45,7 @@ fn main() -> ExitCode {
         (Some(Command::Rbac(args)), _) => print_rbac(&args),
         (None, RunArgs { config: Some(file), .. }) => {
             logs::init(cli.run.debug, cli.run.log_format);
-            install_panic_hook();
+            panics::install();
             serve(&cli.run, file)
         }
         // Not clap's to demand: what else the environment sets must not make printing need it.
@@ -241,14 +241,6 @@ fn stop() -> anyhow::Result<watch::Receiver<bool>> {
         stop.closed().await;
     });
     Ok(stopped)
-}
-
-/// Panics are reported by place, never by message: the message may quote an object.
-fn install_panic_hook() {
-    std::panic::set_hook(Box::new(|info| {
-        let place = info.location().map(|at| format!("{}:{}", at.file(), at.line()));
-        tracing::error!(place = place.as_deref().unwrap_or("unknown"), "panic");
-    }));
 }
 
 #[expect(

@@ -107,14 +107,23 @@ fn a_response_too_large_for_the_client_becomes_a_fatal() {
     let server = Server::start(&authority, &[]);
     let mut request = own("ready", now());
     request["context"] = json!({"large": "x".repeat(5 << 20)});
+    let shown =
+        json!({"type": "ClusterReady", "status": "False", "reason": "Provisioning", "message": "since noon"});
+    request["observed"]["composite"]["resource"]["status"]["conditions"] = json!([shown]);
     let result = call(&server, &authority.dial(), &request);
     assert_eq!(result["code"], "OK", "{}", result["details"]);
     let view = &result["view"];
     let message = view["results"][0]["message"].as_str().unwrap();
     assert_eq!((&view["results"][0]["severity"], view["results"].as_array().unwrap().len()), (&json!(1), 1));
     assert!(message.contains("4194304"), "{message}");
-    // Core sets those of our conditions to Unknown that a failed pass does not repeat.
-    assert!(view["conditions"].as_array().is_some_and(|c| c.len() >= 5), "{}", view["conditions"]);
+    // Core sets those of our conditions to Unknown that a failed pass does not repeat. What this pass would have said, that the cluster
+    // is ready, is not said: its credentials were not sent either.
+    let said = view["conditions"].as_array().unwrap();
+    assert_eq!(said.len(), 1, "{said:?}");
+    for field in ["type", "reason", "message"] {
+        assert_eq!(said[0][field], shown[field], "{said:?}");
+    }
+    assert_eq!(said[0]["status"], 3, "STATUS_CONDITION_FALSE: {said:?}");
 }
 
 #[test]

@@ -1,0 +1,111 @@
+//! Panics are reported by place, never by message: the message may quote a request, or an object.
+
+use std::{cell::RefCell, panic};
+
+thread_local! {
+    static PLACE: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// What the line of a panic says.
+pub const WORD: &str = "panic";
+
+/// Replaces the default hook, which prints the message, by one that logs only where the panic was.
+pub fn install() {
+    panic::set_hook(Box::new(|info| {
+        let place = info.location().map(|at| format!("{}:{}", short(at.file()), at.line()));
+        tracing::error!(place = place.as_deref().unwrap_or("unknown"), "{WORD}");
+        PLACE.with_borrow_mut(|last| *last = place);
+    }));
+}
+
+/// Where this thread panicked last, once.
+pub fn take_place() -> Option<String> {
+    PLACE.with_borrow_mut(Option::take)
+}
+
+/// Whether a line of a log tells of a panic: in either of our forms, or as the default hook has it, which is there until ours is.
+pub fn tells(line: &str) -> bool {
+    let ours = [format!("{WORD} place="), format!("\"msg\":\"{WORD}\"")];
+    line.contains("panicked at") || ours.iter().any(|words| line.contains(words))
+}
+
+/// The file as the repository knows it; of other code only its name, which does not depend on where it was built.
+fn short(file: &str) -> &str {
+    if file.starts_with('/') { file.rsplit('/').next().unwrap_or(file) } else { file }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        env,
+        panic::catch_unwind,
+        process::{Command, Output},
+        thread,
+    };
+
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::logs;
+
+    /// What is in the environment of the process that panics.
+    const PANICS: &str = "TESTPLATFORM_PANICS";
+    const SECRET: &str = "s3cret-of-a-request";
+
+    #[test]
+    fn places_do_not_depend_on_the_machine() {
+        assert_eq!(super::short("function/src/edge.rs"), "function/src/edge.rs");
+        assert_eq!(super::short("/home/me/registry/some-crate-1.0/src/lib.rs"), "lib.rs");
+    }
+
+    /// Hooks and logs are those of a whole process, so it is done in one of its own: this test again.
+    #[test]
+    fn the_log_has_the_place_of_a_panic_and_not_its_message() {
+        match env::var_os(PANICS) {
+            Some(form) if form == "text" => return panic_in_every_way(logs::Format::Text),
+            Some(_) => return panic_in_every_way(logs::Format::Json),
+            None => {}
+        }
+        for line in panics_in("json") {
+            assert!(tells(&line), "{line}");
+            let line: Value = serde_json::from_str(&line).expect(&line);
+            assert_eq!((&line["level"], &line["msg"]), (&json!("error"), &json!(WORD)), "{line}");
+            assert!(line["place"].as_str().is_some_and(is_here), "{line}");
+        }
+        for line in panics_in("text") {
+            assert!(tells(&line) && line.contains("process/src/panics.rs:"), "{line}");
+        }
+        assert!(tells("thread 'main' panicked at src/main.rs:1:1:"));
+        assert!(!tells("INFO serving, and no panic"));
+    }
+
+    /// The log of one that panics three times.
+    fn panics_in(format: &str) -> Vec<String> {
+        let itself = "panics::tests::the_log_has_the_place_of_a_panic_and_not_its_message";
+        let mut command = Command::new(env::current_exe().unwrap());
+        let Output { status, stdout, stderr } =
+            command.args([itself, "--exact", "--nocapture"]).env(PANICS, format).output().unwrap();
+        let (said, log) = (String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap());
+        assert!(status.success() && said.contains("1 passed"), "{said}\n{log}");
+        assert!(!said.contains(SECRET) && !log.contains(SECRET), "{said}\n{log}");
+        let lines: Vec<String> = log.lines().map(str::to_owned).collect();
+        assert_eq!(lines.len(), 3, "{log}");
+        lines
+    }
+
+    fn is_here(place: &str) -> bool {
+        let line = place.strip_prefix("process/src/panics.rs:");
+        line.is_some_and(|line| line.parse::<u32>().is_ok())
+    }
+
+    fn panic_in_every_way(format: logs::Format) {
+        logs::init(true, format);
+        install();
+        assert_eq!(take_place(), None);
+        assert!(catch_unwind(|| panic!("cannot read {SECRET}")).is_err());
+        assert!(take_place().is_some_and(|place| is_here(&place)));
+        assert_eq!(take_place(), None, "it is told once");
+        assert!(catch_unwind(|| SECRET.parse::<u8>().expect(SECRET)).is_err());
+        assert!(thread::spawn(|| SECRET.parse::<u8>().map_err(|_| SECRET).unwrap()).join().is_err());
+    }
+}
