@@ -1,7 +1,8 @@
 //! Request → [`Observed`]: everything that may be known of a pool, decoded once. An error here is FATAL.
 
 use jiff::Timestamp;
-use serde::Deserialize;
+use prost::bytes::Bytes;
+use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 use testplatform_apis::{
     claim::API_VERSION,
@@ -38,7 +39,7 @@ pub struct Observed {
     /// The Object that carries the administrators' RoleBinding.
     pub admins: Option<Object<AnyRemote>>,
     /// The Object that takes over the size.
-    pub size: Option<Object<AnyRemote>>,
+    pub size: Option<Object<ClusterPool>>,
     /// The other pools in Git; none: not fetched.
     pub peers: Option<Vec<Peer>>,
     /// The phase that an earlier pass showed; none after a restore.
@@ -133,15 +134,8 @@ impl Observed {
         for (name, bytes) in &state.resources {
             match name.as_str() {
                 POOL => observed.pool = Some(Pool::decode(&resource_of(name, bytes)?.resource)?),
-                ADMINS | SIZE => {
-                    let resource = resource_of(name, bytes)?;
-                    let object = wire::from_struct(&resource.resource).map_err(|e| unreadable(name, e))?;
-                    if name == ADMINS {
-                        observed.admins = Some(object);
-                    } else {
-                        observed.size = Some(object);
-                    }
-                }
+                ADMINS => observed.admins = Some(object(name, bytes)?),
+                SIZE => observed.size = Some(object(name, bytes)?),
                 _ => refuse_newer(name, bytes)?,
             }
         }
@@ -157,6 +151,10 @@ impl Observed {
     pub fn report(&self) -> Option<&PoolStatus> {
         self.pool.as_ref()?.report.as_ref()
     }
+}
+
+fn object<R: Default + DeserializeOwned>(name: &str, bytes: &Bytes) -> Result<Object<R>, Unusable> {
+    wire::from_struct(&resource_of(name, bytes)?.resource).map_err(|e| unreadable(name, e))
 }
 
 fn peers(request: &RunFunctionRequest, own: &str) -> Option<Vec<Peer>> {

@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use testplatform_apis::{
     duration::GoDuration,
     foreign::{
-        cluster_pool::{ADMIN_ROLE, API_VERSION, KIND},
+        cluster_pool::{ADMIN_ROLE, API_VERSION, ClusterPool, KIND},
         meta::{ObservedCondition, condition},
         object::Object,
     },
@@ -200,9 +200,12 @@ pub(super) fn hands_over(spec: &TestPlatformClusterPoolSpec, observed: &Observed
     spec.scaling_mode == Some(ScalingMode::External) && observed.remote().is_some() && !let_go(observed)
 }
 
-/// What stands on the hub stays until it is let go of; the definition's size is that of the beginning.
+/// What stands on the hub stays until it is let go of; the definition's size is that of the beginning. Who took the size over sees it
+/// too, while the pool's own Object is lost.
 fn kept(size: Size, external: bool, observed: &Observed) -> i64 {
-    let there = observed.remote().and_then(|r| r.spec["size"].as_i64());
+    let of = |pool: &ClusterPool| pool.spec["size"].as_i64();
+    let second = || observed.size.as_ref()?.status.at_provider.manifest.as_ref().and_then(of);
+    let there = observed.remote().and_then(of).or_else(second);
     there.filter(|_| external).unwrap_or(size.size)
 }
 
@@ -211,13 +214,16 @@ fn size(wanted: &Wanted, observed: &Observed) -> Option<Desired> {
     if wanted.spec.scaling_mode != Some(ScalingMode::External) || wanted.drain {
         return None;
     }
-    let there = observed.remote()?.spec["size"].as_i64()?;
+    let there = observed.remote().and_then(|remote| remote.spec["size"].as_i64());
+    // While the pool's own Object is lost it stays as it is: only a pool that is drained or scaled from here again has none.
     let held =
         observed.size.as_ref().and_then(|o| Size::asked(&o.spec.for_provider.manifest)).map(|s| s.size);
-    let gone = let_go(observed);
+    let size = held.or(there)?;
+    let looked = || observed.size.as_ref().is_some_and(|o| o.spec.management_policies == ["Observe"]);
+    let gone = let_go(observed) || (observed.pool.is_none() && looked());
     let metadata = json!({ "name": wanted.name, "namespace": wanted.namespace });
     let mut manifest = json!({ "apiVersion": API_VERSION, "kind": KIND, "metadata": metadata });
-    manifest["spec"] = json!({ "size": held.unwrap_or(there) });
+    manifest["spec"] = json!({ "size": size });
     let spec = json!({
         "forProvider": { "manifest": manifest },
         "managementPolicies": if gone { json!(["Observe"]) } else { json!(["Observe", "Update"]) },

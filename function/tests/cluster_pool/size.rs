@@ -86,6 +86,13 @@ fn where_somebody_else_scales_the_size_is_handed_over_and_never_written_again() 
     assert_eq!(sizes(&world).0, Value::Null);
     assert_eq!(world.remote()["spec"]["size"], 7);
     assert_eq!(world.remote()["spec"]["imageSetRef"]["name"], "ocp-4.20.1");
+    // The pool's own Object is lost, as in a restore of half of them: where it is made anew, it is with the size that there is.
+    let lost = world.objects.remove("pool").unwrap();
+    world.pass();
+    assert_eq!(sizes(&world).0, 7);
+    assert_eq!(policies(&world, "size"), json!(["Observe"]));
+    assert!(world.objects["size"]["metadata"].get("deletionTimestamp").is_none());
+    world.objects.insert("pool".into(), lost);
     world.change(&json!({ "refresh": { "nonce": "1" } }));
     world.settle();
     is(&world, "Refreshing", "False", "ExternalScaling");
