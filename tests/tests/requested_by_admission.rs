@@ -83,7 +83,7 @@ async fn who_asked_is_who_wrote() -> anyhow::Result<()> {
     // It takes a while until a policy is in force.
     let in_force = async {
         for number in 0.. {
-            if alice.create(&asked(CLAIM, &format!("probe-{number}"), None)).await.is_err() {
+            if alice.create(&asked(CLAIM, &format!("probe-{number}"), Some("bob"))).await.is_err() {
                 break;
             }
             tokio::time::sleep(Duration::from_millis(300)).await;
@@ -93,9 +93,18 @@ async fn who_asked_is_who_wrote() -> anyhow::Result<()> {
 
     for kind in [CLAIM, TEST_CLUSTER] {
         let one = at(kind, NAMESPACE, "one");
-        for by in [None, Some("bob"), Some(""), Some("Alice")] {
-            let said = alice.create(&asked(kind, "one", by)).await.err().context("taken")?;
+        for by in ["bob", "Alice"] {
+            let said = alice.create(&asked(kind, "one", Some(by))).await.err().context("taken")?;
             ensure!(said.to_string().contains("requested-by must be alice"), "{by:?}: {said}");
+        }
+        // A tool that knows nothing of this names nobody, and gets what the tenant gets.
+        for by in [None, Some("")] {
+            alice.create(&asked(kind, "of-nobody", by)).await?;
+            let of_nobody = at(kind, NAMESPACE, "of-nobody");
+            bob.merge(&of_nobody, &json!({ "spec": { "template": "b" } })).await?;
+            refused(&bob, &of_nobody, &noted("alice")).await?;
+            alice.delete(&of_nobody).await?;
+            konflux.until_gone(&of_nobody, SOON).await?;
         }
         alice.create(&asked(kind, "one", Some("alice"))).await?;
         // Whoever changes it says so, and only of themselves.
@@ -107,10 +116,41 @@ async fn who_asked_is_who_wrote() -> anyhow::Result<()> {
         refused(&bob, &one, &change(None, "b")).await?;
         refused(&bob, &one, &change(Some("alice"), "b")).await?;
         refused(&bob, &one, &noted("carol")).await?;
-        refused(&bob, &one, &json!({ "metadata": { "annotations": null } })).await?;
         alice.merge(&one, &change(None, "b")).await?;
         bob.merge(&one, &change(Some("bob"), "c")).await?;
         refused(&alice, &one, &change(None, "d")).await?;
+        // Who has it issued for them cannot be taken away, and what is made with it by somebody else.
+        for nobody in [Value::Null, json!({ NOTED: null }), json!({ NOTED: "" })] {
+            let nobody = json!({ "metadata": { "annotations": nobody } });
+            refused(&bob, &one, &nobody).await?;
+            refused(&alice, &one, &nobody).await?;
+            let mut changed = nobody.clone();
+            changed["spec"] = json!({ "template": "d" });
+            refused(&alice, &one, &changed).await?;
+        }
+        // Anybody may ask for its end, and for nothing of somebody else's on the way.
+        let end = json!({ "spec": { "tearDownCluster": true } });
+        let mut for_another = noted("carol");
+        for_another["spec"] = end["spec"].clone();
+        refused(&alice, &one, &for_another).await?;
+        let with = |more: Value| {
+            let mut changed = end.clone();
+            changed["spec"]
+                .as_object_mut()
+                .into_iter()
+                .for_each(|spec| spec.extend(more.as_object().cloned().unwrap_or_default()));
+            changed
+        };
+        let more = [json!({ "template": "d" }), json!({ "template": null }), json!({ "lifetime": "1h" })];
+        for more in &more {
+            refused(&alice, &one, &with(more.clone())).await?;
+        }
+        alice.merge(&one, &end).await?;
+        refused(&alice, &one, &json!({ "spec": { "tearDownCluster": false } })).await?;
+        for more in &more {
+            refused(&alice, &one, &json!({ "spec": more })).await?;
+        }
+        bob.merge(&one, &json!({ "spec": { "tearDownCluster": false, "template": "e" } })).await?;
         // What says nothing of the cluster is anybody's, and so is what controllers write.
         alice.merge(&one, &json!({ "metadata": { "labels": { "a": "b" } } })).await?;
         alice.merge_status(&one, &json!({ "phase": "Ready" })).await?;
