@@ -1,7 +1,7 @@
 //! Every file of a corpus once more, and many that are nearly one of them, with the compiler that everything else is tested with.
 
 use std::{
-    fs,
+    env, fs,
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
 };
@@ -30,15 +30,45 @@ pub fn replay(target: &str, check: impl Fn(&[u8])) {
     assert!(bad.is_empty(), "what is wrong stands above; files: {bad:#?}");
 }
 
-/// Gives files of a target's corpus to its check after a few changes, `cases` of them and always the same. What it does not take is
-/// made as simple as can be and shown.
+/// How many changed files are tried, and which.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trial {
+    /// How many.
+    pub cases: u32,
+    /// What they follow from.
+    pub seed: u64,
+}
+
+impl Trial {
+    /// As many as the target has, and always the same, where the variables that proptest knows do not say otherwise.
+    pub fn of(cases: u32, variable: impl Fn(&str) -> Option<String>) -> Self {
+        let told = |name: &str| {
+            let text = variable(name)?;
+            Some(text.parse::<u64>().unwrap_or_else(|error| panic!("{name} is {text:?}: {error}")))
+        };
+        let told_cases = told("PROPTEST_CASES").map(|told| u32::try_from(told).expect("fewer cases"));
+        Self { cases: told_cases.unwrap_or(cases), seed: told("PROPTEST_RNG_SEED").unwrap_or(1) }
+    }
+}
+
+/// Gives files of a target's corpus to its check after a few changes, `cases` of them and always the same, unless the environment says
+/// otherwise. What it does not take is made as simple as can be and shown.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the variables of proptest, which has no command line in a test"
+)]
 pub fn mutate(target: &str, cases: u32, check: impl Fn(&[u8])) {
+    tried(target, Trial::of(cases, |name| env::var(name).ok()), check);
+}
+
+/// The same, whatever the environment says.
+pub fn tried(target: &str, trial: Trial, check: impl Fn(&[u8])) {
     let files: Vec<Vec<u8>> = corpus(target).into_iter().map(|(_, bytes)| bytes).collect();
     let words = words(target);
     let config = ProptestConfig {
-        cases,
+        cases: trial.cases,
         failure_persistence: None,
-        rng_seed: RngSeed::Fixed(1),
+        rng_seed: RngSeed::Fixed(trial.seed),
         ..ProptestConfig::default()
     };
     let made = TestRunner::new(config).run(&(any::<Index>(), vec(change(), 1..8)), |(file, changes)| {
@@ -51,7 +81,11 @@ pub fn mutate(target: &str, cases: u32, check: impl Fn(&[u8])) {
         prop_assert!(taken, "{}", bytes.escape_ascii());
         Ok(())
     });
-    assert!(made.is_ok(), "{target}: {}", made.err().map(|error| error.to_string()).unwrap_or_default());
+    assert!(
+        made.is_ok(),
+        "{target}, {trial:?}: {}",
+        made.err().map(|error| error.to_string()).unwrap_or_default()
+    );
 }
 
 /// What happens to a file.
@@ -118,7 +152,8 @@ impl Change {
     }
 }
 
-fn corpus(target: &str) -> Vec<(PathBuf, Vec<u8>)> {
+/// The files of a target's corpus.
+pub fn corpus(target: &str) -> Vec<(PathBuf, Vec<u8>)> {
     let corpus = fuzz().join("corpus").join(target);
     let entries = fs::read_dir(&corpus).unwrap_or_else(|error| panic!("{}: {error}", corpus.display()));
     let mut files: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();

@@ -1,0 +1,194 @@
+//! Nothing of ours that exists is dropped: the function's first invariant once more, read off the design, without the function's code.
+
+use std::collections::BTreeSet;
+
+use function_testplatform::{
+    Thought,
+    proto::{Resource, RunFunctionRequest, RunFunctionResponse, Status},
+    wire,
+};
+use jiff::Timestamp;
+use prost::{Message as _, bytes::Bytes};
+use serde_json::{Value, json};
+use testplatform_apis::names::{ObjectName, ours};
+
+/// What of a cluster is ours by its name. Everything else has our label.
+const CLUSTER: [&str; 3] = ["claim", "credentials", "ec"];
+/// The same of a pool: all that there is.
+const POOL: [&str; 3] = ["admins", "pool", "size"];
+/// The same of a space: all that there is, because the incumbent's have no label.
+const SPACE: [&str; 11] = [
+    "allow-from-openshift",
+    "allow-same-namespace",
+    "credentials",
+    "namespace",
+    "quota",
+    "quota-not-terminating",
+    "quota-terminating",
+    "resource-limits",
+    "rolebinding",
+    "secret",
+    "serviceaccount",
+];
+/// The only kind that we write and that is in no namespace.
+const WITHOUT_NAMESPACE: &str = "Namespace";
+
+/// What is observed of ours, and what can be read of it.
+fn ours<'a>(request: &'a RunFunctionRequest, thought: &Thought) -> Vec<(&'a str, Option<Value>)> {
+    let known: &[&str] = match thought {
+        Thought::Cluster(_) => &CLUSTER,
+        Thought::Pool(_) => &POOL,
+        Thought::Space(_) => &SPACE,
+    };
+    let observed = request.observed.iter().flat_map(|state| &state.resources);
+    let read = observed.map(|(name, bytes)| (name.as_str(), object(bytes)));
+    let labelled = |object: &Value| object["metadata"]["labels"][ours::COMPONENT].is_string();
+    read.filter(|(name, object)| known.contains(name) || object.as_ref().is_some_and(labelled)).collect()
+}
+
+fn object(bytes: &Bytes) -> Option<Value> {
+    wire::to_value(&Resource::decode(bytes.clone()).ok()?.resource).ok()
+}
+
+/// Whether an observed resource of ours is none that an API server has, or none that we ever wrote: without a name, and so without the
+/// notes that are needed where the writer is lost, or with a remote object of no name, or of no namespace where its kind has one. What
+/// the function then lacks, its last check sees, and changes nothing.
+pub fn garbled(request: &RunFunctionRequest, thought: &Thought) -> bool {
+    ours(request, thought).iter().any(|(_, object)| object.as_ref().is_none_or(|object| !is_whole(object)))
+}
+
+fn is_whole(object: &Value) -> bool {
+    let manifest = &object["spec"]["forProvider"]["manifest"];
+    let remote = &manifest["metadata"];
+    let placed = remote["namespace"].is_string() || manifest["kind"] == WITHOUT_NAMESPACE;
+    placed && object["metadata"]["name"].is_string() && remote["name"].is_string()
+}
+
+/// What an answer that core applies does to what is there, and must not: it would be deleted, or not be told to end.
+pub fn dropped(
+    request: &RunFunctionRequest,
+    response: &RunFunctionResponse,
+    thought: &Thought,
+) -> Option<String> {
+    let desired = response.desired.as_ref().expect("an answer without a desired state");
+    let there = ours(request, thought);
+    let mut gone = there.iter().filter(|(name, _)| !desired.resources.contains_key(*name));
+    match thought {
+        Thought::Cluster(_) => {
+            let end = End::of(&there, response);
+            let gone = gone.find(|(name, object)| !end.may_go(name, object.as_ref()));
+            let gone = gone.map(|(name, _)| format!("{name} is dropped while {:?}", end.phase));
+            gone.or_else(|| end.untold(&there, response))
+        }
+        Thought::Pool(_) => {
+            let spec = composite(request)?["spec"].clone();
+            gone.find(|(name, _)| !of_pool_may_go(name, &spec)).map(|(name, _)| format!("{name} is dropped"))
+        }
+        Thought::Space(_) => gone
+            .find(|(name, object)| *name != "secret" || carries_something(object.as_ref()))
+            .map(|(name, _)| format!("{name} is dropped")),
+    }
+}
+
+/// None: it cannot be read as a whole, and what it asks for is not known here.
+fn composite(request: &RunFunctionRequest) -> Option<Value> {
+    wire::to_value(&request.observed.as_ref()?.composite.as_ref()?.resource).ok()
+}
+
+/// A pool is a setting: what is not asked for any more goes, and only that.
+fn of_pool_may_go(name: &str, spec: &Value) -> bool {
+    let drains = spec["drain"] == true;
+    match name {
+        "pool" => drains,
+        "admins" => drains || spec["admins"].as_array().is_none_or(Vec::is_empty),
+        "size" => drains || spec["scalingMode"] != "External",
+        _ => false,
+    }
+}
+
+/// In its first pass the incumbent writes `<no value>` for the name of the Secret with its token. There is none of that name.
+fn carries_something(object: Option<&Value>) -> bool {
+    let name =
+        object.and_then(|object| object["spec"]["forProvider"]["manifest"]["metadata"]["name"].as_str());
+    name.is_some_and(|name| ObjectName::try_from(name).is_ok())
+}
+
+/// What an answer for a cluster shows of its end.
+struct End<'a> {
+    phase: String,
+    /// Nothing is left that costs money.
+    over: bool,
+    /// `credentials` remembers how the cluster ends.
+    noted: bool,
+    /// What is observed of ours.
+    there: BTreeSet<&'a str>,
+}
+
+impl<'a> End<'a> {
+    fn of(there: &[(&'a str, Option<Value>)], response: &RunFunctionResponse) -> Self {
+        let desired = response.desired.as_ref().expect("an answer without a desired state");
+        let shown = desired
+            .composite
+            .as_ref()
+            .map(|composite| wire::to_value(&composite.resource).expect("a composite of ours"));
+        let phase = shown.as_ref().and_then(|shown| shown["status"]["phase"].as_str()).unwrap_or_default();
+        let over = response.conditions.iter().find(|condition| condition.r#type == "ProwJobCompleted");
+        let credentials = desired.resources.get("credentials").and_then(object).unwrap_or_default();
+        Self {
+            phase: phase.to_owned(),
+            over: over.is_some_and(|condition| condition.status == i32::from(Status::ConditionTrue)),
+            noted: credentials["metadata"]["annotations"][ours::ENDING].is_string(),
+            there: there.iter().map(|(name, _)| *name).collect(),
+        }
+    }
+
+    /// Whether what is observed may be missing from the desired state.
+    fn may_go(&self, name: &str, object: Option<&Value>) -> bool {
+        if !["Deprovisioning", "Deprovisioned", "Failed"].contains(&self.phase.as_str()) {
+            return false;
+        }
+        match name {
+            // By its manifest the hub is told to end the cluster, for as long as there is one. What only looks tells nothing.
+            "ec" => object.is_some_and(only_looks),
+            // It opens what is there still, and remembers how it ends. What a tenant brought, and what comes ahead, outlives the cluster.
+            "credentials" | "byoc-access" | "byoc-namespace" | "byoc-pool" | "byoc-provider"
+            | "byoc-request" | "cloud-credential" | "prerequisites" | "bundles-undone" => self.over,
+            // Taking it away ends the cluster. That is done once and written down, or it would be an accident; while it goes it is looked
+            // at, and once nothing is left it stays.
+            "claim" | "cluster" | "instance" | "order" | "topology" => {
+                let whole = object.is_some_and(is_whole);
+                !self.over && (!whole || (self.is_noted() && !object.is_some_and(goes)))
+            }
+            // An instance goes before its cluster does. This is what sees that.
+            "hosted" => self.over || !self.there.contains("instance"),
+            // They go with the writer.
+            "bundles" => true,
+            name => name.starts_with("pool-"),
+        }
+    }
+
+    /// What turned up again after the end has no `credentials` any more.
+    fn is_noted(&self) -> bool {
+        self.noted || self.phase == "Deprovisioned"
+    }
+
+    /// The function calls nothing Failed before it has begun to tear it down.
+    fn untold(&self, there: &[(&str, Option<Value>)], response: &RunFunctionResponse) -> Option<String> {
+        let failed = self.phase == "Failed" && !self.over;
+        let (_, before) = there.iter().find(|(name, _)| failed && *name == "ec")?;
+        let desired = response.desired.as_ref()?.resources.get("ec").and_then(object)?;
+        let told = desired["spec"]["forProvider"]["manifest"]["spec"]["tearDownCluster"] == true;
+        let looks = only_looks(&desired) || before.as_ref().is_some_and(only_looks);
+        (!told && !looks).then(|| "ec is Failed, and its hub is not told".to_owned())
+    }
+}
+
+/// Whether an Object can neither change nor end what it carries.
+fn only_looks(object: &Value) -> bool {
+    object["spec"]["managementPolicies"] == json!(["Observe"])
+}
+
+/// Whether an Object is being deleted.
+fn goes(object: &Value) -> bool {
+    object["metadata"]["deletionTimestamp"].as_str().is_some_and(|at| at.parse::<Timestamp>().is_ok())
+}
