@@ -7,16 +7,21 @@
 //!            └─▶ strikes on the Field ┴──▶ World at rest ──▶ checker ──▶ violations
 //! ```
 //!
-//! **Invariant:** what is done follows from the seed, so that a run can be done again. How the programs interleave does not.
+//! **Invariant:** what is done follows from the seed, or is written down, so that a run can be done again. How the programs
+//! interleave does not.
 //! **Invariant:** a fault that cannot be done is an error, never one that was survived.
 
+mod ballast;
 pub mod checker;
+mod clock;
 pub mod fault;
 pub mod field;
 mod lives;
+mod orphans;
 mod places;
 pub mod plan;
 mod random;
+pub mod regressions;
 mod strikes;
 pub mod world;
 
@@ -24,17 +29,19 @@ use std::{collections::BTreeMap, convert::Infallible, fmt, time::Duration};
 
 use anyhow::{Context as _, bail};
 use futures_util::future::try_join_all;
+use testplatform_process::panics;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::{cluster::at_root, function, invariants, kinds::COMPOSITE, provider, prow::playing::Prow};
 use checker::{Invariant, Violation, judge, orphans};
 use fault::Part;
-use field::Field;
+use field::{Field, insist};
 use lives::Life;
-use plan::{End, Plan, Strike};
+use orphans::{Deafness, Orphan};
+use plan::{End, Origin, Plan, Strike};
 use world::{Expected, World};
 
-/// The runs of every build: together they have every fault.
+/// The runs of every build, beside [`regressions`]: together they have every fault.
 pub const SEEDS: [u64; 3] = [1, 2, 3];
 /// How long the world may take to come to rest. Crossplane and provider-kubernetes try again at distances of a minute at most, and
 /// what was made anew is collected half a minute after.
@@ -52,8 +59,8 @@ pub struct Counts {
     faults: BTreeMap<String, usize>,
     /// Programs that ended by themselves, and were started again.
     endings: BTreeMap<String, usize>,
-    /// Composites that core forgot, and an administrator had to end.
-    orphans: usize,
+    /// Composites that core forgot, as it is known to, and an administrator had to end.
+    excused: usize,
     violations: usize,
 }
 
@@ -81,30 +88,28 @@ impl Campaign {
         Ok(Self { prow, field, counts: Counts::default() })
     }
 
-    /// Makes the run of a seed. Fails with everything that was violated, and with how to do it again.
-    pub async fn run(&mut self, seed: u64) -> anyhow::Result<()> {
-        let plan = Plan::of(seed);
-        let again =
-            format!("cargo run --release -p testplatform-tests --bin campaign -- --seed {seed} --runs 1");
-        eprintln!("seed {seed}; to do it again: {again}\n{plan}");
+    /// Makes a run. Fails with everything that was violated, with how to do it again, and with how to keep it.
+    pub async fn run(&mut self, plan: &Plan) -> anyhow::Result<()> {
+        let (origin, again) = (plan.origin, plan.origin.again());
+        eprintln!("{origin}; to do it again: {again}\n{plan}");
         let begun = Instant::now();
         let fought = tokio::select! {
-            fought = fight(&self.field, &self.prow, &plan) => fought,
+            fought = fight(&self.field, &self.prow, plan) => fought,
             ended = self.field.supervise() => ended.map(|never: Infallible| match never {}),
         };
-        let violations =
-            fought.with_context(|| format!("seed {seed} cannot be run; to try again: {again}"))?;
-        self.count(&plan, &violations);
+        let violations = fought.with_context(|| format!("{origin} cannot be run; to try again: {again}"))?;
+        self.count(plan, &violations);
         if violations.is_empty() {
-            eprintln!("seed {seed}: nothing is violated, {:.0?}", begun.elapsed());
+            eprintln!("{origin}: nothing is violated, {:.0?}", begun.elapsed());
             return Ok(());
         }
         let words: Vec<String> = violations.iter().map(ToString::to_string).collect();
         bail!(
-            "seed {seed}: {} violations\n  {}\n{}\nto do it again: {again}",
+            "{origin}: {} violations\n  {}\n{}\nto do it again: {again}\n{}",
             words.len(),
             words.join("\n  "),
-            self.field.engine.words()
+            self.field.engine.words(),
+            to_keep(plan)
         )
     }
 
@@ -115,7 +120,7 @@ impl Campaign {
         for strike in plan.sides.iter().flatten() {
             *self.counts.faults.entry(strike.fault.to_string()).or_default() += 1;
         }
-        self.counts.orphans += self.field.orphans();
+        self.counts.excused += self.field.excused();
         for (part, _) in self.field.endings() {
             *self.counts.endings.entry(part.to_string()).or_default() += 1;
         }
@@ -126,16 +131,27 @@ impl Campaign {
 async fn fight(field: &Field, prow: &Prow, plan: &Plan) -> anyhow::Result<Vec<Violation>> {
     let mut lives = Vec::new();
     for (number, wish) in plan.wishes.iter().enumerate() {
-        lives.push(Life::prepare(&field.engine, prow, &format!("s{}-{number}", plan.seed), wish).await?);
+        lives.push(
+            Life::prepare(&field.engine, prow, &format!("{}-{number}", plan.origin.label()), wish).await?,
+        );
     }
-    let begun = Instant::now();
+    let (begun, deafness) = (Instant::now(), Deafness::default());
     let tenants = try_join_all(lives.iter().map(|life| life.live(begun, prow)));
-    let strikes = try_join_all(plan.sides.iter().map(|side| strike(field, side, begun)));
+    let strikes = try_join_all(plan.sides.iter().map(|side| strike(field, side, begun, &deafness)));
     tokio::try_join!(tenants, strikes)?;
     eprintln!("  {:>8.1?} all is put right again", begun.elapsed());
     let mut expected: Vec<Expected> = lives.iter().map(Life::expected).collect();
-    let mut violations = rest(field, &expected).await?;
+    let mut violations = rest(field, &expected, &lives, &deafness).await?;
     eprintln!("  {:>8.1?} at rest", begun.elapsed());
+    for life in &lives {
+        // Who watches may be a moment behind; what is at rest stays as it is.
+        let witnessed = insist("the claim was witnessed", async || life.witnessed());
+        if violations.is_empty()
+            && let Err(error) = witnessed.await
+        {
+            violations.push(all_along(life, &error));
+        }
+    }
 
     for life in &lives {
         life.delete().await?;
@@ -143,11 +159,11 @@ async fn fight(field: &Field, prow: &Prow, plan: &Plan) -> anyhow::Result<Vec<Vi
     for life in &mut expected {
         life.end = End::Deleted;
     }
-    violations.extend(rest(field, &expected).await?);
+    violations.extend(rest(field, &expected, &lives, &deafness).await?);
     eprintln!("  {:>8.1?} nothing is left", begun.elapsed());
     for life in &lives {
         if let Err(error) = invariants::hold(&life.tenant, 1) {
-            violations.push(Violation { of: Invariant::AllAlong, words: format!("{error:#}") });
+            violations.push(all_along(life, &error));
         }
     }
     violations.extend(programs(field));
@@ -155,45 +171,78 @@ async fn fight(field: &Field, prow: &Prow, plan: &Plan) -> anyhow::Result<Vec<Vi
     Ok(violations)
 }
 
-async fn strike(field: &Field, side: &[Strike], begun: Instant) -> anyhow::Result<()> {
+fn all_along(life: &Life<'_>, error: &anyhow::Error) -> Violation {
+    Violation { of: Invariant::AllAlong, words: format!("{}: {error:#}", life.tenant.claim()) }
+}
+
+async fn strike(field: &Field, side: &[Strike], begun: Instant, deafness: &Deafness) -> anyhow::Result<()> {
     for Strike { at, fault, lasts } in side {
         sleep_until(begun + *at).await;
         let now = Instant::now();
+        deafness.begins(*fault);
         field.strike(*fault).await.with_context(|| format!("it cannot be done: {fault}"))?;
         // What took long to be done lasts shorter.
-        sleep_until((now + *lasts).max(Instant::now() + Duration::from_millis(500))).await;
+        sleep_until((now + *lasts).max(Instant::now() + fault.least())).await;
         field.heal(*fault).await.with_context(|| format!("it cannot be put right: {fault}"))?;
+        deafness.ends(*fault);
     }
     Ok(())
 }
 
 /// Waits until nothing is violated. What still is.
-async fn rest(field: &Field, lives: &[Expected]) -> anyhow::Result<Vec<Violation>> {
+async fn rest(
+    field: &Field,
+    expected: &[Expected],
+    lives: &[Life<'_>],
+    deafness: &Deafness,
+) -> anyhow::Result<Vec<Violation>> {
     let begun = Instant::now();
     let mut told = begun;
     loop {
-        let violations = look(field, lives).await;
+        let violations = look(field, expected).await;
         if violations.as_ref().is_ok_and(Vec::is_empty) || begun.elapsed() > REST {
             return violations;
         }
         if told.elapsed() > TOLD {
             told = Instant::now();
             eprintln!("  not yet at rest: {}", brief(&violations));
-            end_orphans(field).await?;
+            end_orphans(field, lives, deafness).await?;
         }
         sleep(LOOK).await;
     }
 }
 
-/// Ends what core forgot, as an administrator does. By now it has had its time.
-async fn end_orphans(field: &Field) -> anyhow::Result<()> {
+/// Ends what core forgot as it is known to, as an administrator does. By now it has had its time. What stays for any other reason is
+/// a violation, and stays one.
+async fn end_orphans(field: &Field, lives: &[Life<'_>], deafness: &Deafness) -> anyhow::Result<()> {
     let world = World::look(&field.engine).await?;
-    for name in orphans(&world) {
+    for composite in orphans(&world) {
+        let (name, labels) = (world::name(composite), &composite["metadata"]["labels"]);
+        let [namespace, claim] = ["namespace", "name"]
+            .map(|of| labels[format!("crossplane.io/claim-{of}")].as_str().unwrap_or_default().to_owned());
+        let deleted = lives.iter().find(|life| life.tenant.namespace == namespace).and_then(Life::deleted);
+        let said = field.engine.recorder.of_composite(&(namespace, claim));
+        let orphan = Orphan::read(composite, &said, deleted)?;
+        if !orphan.is_excused(&deafness.times()) {
+            eprintln!("  composite {name} has lost its claim, and not as core loses them: {orphan:?}");
+            continue;
+        }
         eprintln!("  core forgot composite {name} when it deleted its claim; it is ended by hand");
         field.engine.konflux.cluster().delete(&at_root(COMPOSITE, name)).await?;
-        field.note_orphan(name);
+        field.excuse(name);
     }
     Ok(())
+}
+
+/// How a run stays beside the seeds, which mean something else when a fault is added.
+fn to_keep(plan: &Plan) -> String {
+    match plan.origin {
+        Origin::Regression(name) => format!("it is kept already, as {name}"),
+        Origin::Seed(_) => format!(
+            "to keep it, add to ALL in tests/src/campaign/regressions.rs what still fails of this, with a name and the reason:\n{}",
+            regressions::written(plan)
+        ),
+    }
 }
 
 /// What there is to wait for, in a line.
@@ -238,13 +287,20 @@ fn programs(field: &Field) -> Vec<Violation> {
         }
     }
     for name in [function::NAME, provider::NAME] {
-        let log = std::fs::read(field.engine.nest().log(name)).unwrap_or_default();
-        let log = String::from_utf8_lossy(&log);
-        if let Some(line) = log.lines().find(|line| line.contains("panicked at")) {
-            violations.push(Violation { of: Invariant::Programs, words: format!("{name}: {line}") });
+        let words = match std::fs::read(field.engine.nest().log(name)) {
+            Ok(log) => panicked(&String::from_utf8_lossy(&log)).map(str::to_owned),
+            Err(error) => Some(format!("its log cannot be read: {error}")),
+        };
+        if let Some(words) = words {
+            violations.push(Violation { of: Invariant::Programs, words: format!("{name}: {words}") });
         }
     }
     violations
+}
+
+/// The first line of a log that tells of a panic.
+fn panicked(log: &str) -> Option<&str> {
+    log.lines().find(|line| panics::tells(line))
 }
 
 impl fmt::Display for Counts {
@@ -252,8 +308,8 @@ impl fmt::Display for Counts {
         let struck: usize = self.faults.values().sum();
         writeln!(
             f,
-            "{} runs, {} claims, {struck} faults, {} violations",
-            self.runs, self.claims, self.violations
+            "{} runs, {} claims, {struck} faults, {} excused, {} violations",
+            self.runs, self.claims, self.excused, self.violations
         )?;
         for (fault, count) in &self.faults {
             writeln!(f, "  {count:>4} {fault}")?;
@@ -261,13 +317,39 @@ impl fmt::Display for Counts {
         for (part, count) in &self.endings {
             writeln!(f, "  {count:>4} times {part} ended by itself and was started again")?;
         }
-        if self.orphans > 0 {
+        if self.excused > 0 {
             writeln!(
                 f,
-                "  {:>4} composites were forgotten by core with their claims and ended by hand",
-                self.orphans
+                "  {:>4} composites were forgotten by core with their claims, are excused, and were ended by hand",
+                self.excused
             )?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_fails_tells_how_to_keep_it() {
+        let words = to_keep(&Plan::of(7));
+        let kept = ["regressions.rs", "name: \"s7\"", "claim(", "strike("];
+        assert!(kept.iter().all(|kept| words.contains(kept)), "{words}");
+    }
+
+    /// As `process/src/logs.rs` has it that both programs write them.
+    #[test]
+    fn a_panic_in_a_log_is_noticed() {
+        let told = [
+            "2026-11-24T00:00:00.000000Z ERROR testplatform_process::panics: panic place=\"function/src/edge.rs:1\"",
+            "{\"ts\":\"2026-11-24T00:00:00.000000Z\",\"level\":\"error\",\"msg\":\"panic\",\"place\":\"edge.rs:1\"}",
+            "thread 'main' (1) panicked at provider/src/main.rs:1:1:",
+        ];
+        for line in told {
+            assert_eq!(panicked(&format!("one\n{line}\nthree\n")), Some(line));
+        }
+        assert_eq!(panicked("INFO serving\nERROR the lease was lost\n"), None);
     }
 }

@@ -6,9 +6,10 @@ use anyhow::ensure;
 use serde_json::json;
 
 use crate::{
+    companion::{Companion, patient},
     control_plane::{ControlPlane, free_ports},
     hub, manifests,
-    nest::{Nest, Process},
+    nest::Nest,
     program,
     provider::NAME as PROGRAM,
 };
@@ -23,7 +24,7 @@ const HUB: &str = "testplatform-kubernetes-provider-config";
 const BY_TEMPLATE: &str = "hub-east";
 
 /// Installs what we ship for it, and starts it. It ends with what is returned.
-pub async fn start(nest: &Nest, konflux: &ControlPlane, hub: &ControlPlane) -> anyhow::Result<Process> {
+pub async fn start(nest: &Nest, konflux: &ControlPlane, hub: &ControlPlane) -> anyhow::Result<Companion> {
     let component = |file: &str| format!("install/components/carrier/{file}.yaml");
     for file in ["byoc-rbac", "byoc-hypershift-rbac"] {
         hub.cluster().apply_all(&manifests::package(&format!("install/hub/{file}.yaml"))?).await?;
@@ -34,7 +35,7 @@ pub async fn start(nest: &Nest, konflux: &ControlPlane, hub: &ControlPlane) -> a
     let there = hub::issue_in(hub, ON_HUB, NAME, "0").await?;
     let here = hub::issue_in(konflux, NAME, NAME, "0").await?;
     let [http] = free_ports()?;
-    // As it is shipped, but for the place of the file and for TestClusters, which are installed here too.
+    // As it is shipped, but for the place of the file, for its patience and for TestClusters, which are installed here too.
     let mut configuration = manifests::package_one(&component("config"))?;
     configuration["carry"]["flavours"] = json!(["claims", "testClusters"]);
     let file = nest.file("carrier-hub.kubeconfig", there.kubeconfig.to_string())?;
@@ -42,6 +43,7 @@ pub async fn start(nest: &Nest, konflux: &ControlPlane, hub: &ControlPlane) -> a
     configuration["carry"]["hubs"] = json!({ HUB: hub, BY_TEMPLATE: hub });
     configuration["carry"]["poll"] = "10s".into();
     configuration["http"] = json!({ "address": format!("127.0.0.1:{http}") });
+    patient(&mut configuration);
     let program = program::ensure(PROGRAM, "PROVIDER_BIN")?;
     let file = nest.file("carrier.yaml", configuration.to_string())?;
     // For those the rights are what whoever installs it generates.
@@ -56,5 +58,5 @@ pub async fn start(nest: &Nest, konflux: &ControlPlane, hub: &ControlPlane) -> a
     let mut command = Command::new(program);
     command.arg("--config").arg(file);
     command.arg("--kubeconfig").arg(nest.file("carrier.kubeconfig", here.kubeconfig.to_string())?);
-    nest.spawn(NAME, command.args(["--debug", "--log-format=text"]))
+    Companion::start(nest, NAME, &mut command, http).await
 }

@@ -6,9 +6,10 @@ use serde_json::{Value, json};
 
 use crate::{
     cluster::Cluster,
+    companion::{Companion, patient},
     control_plane::{ControlPlane, free_ports},
     hub, manifests,
-    nest::{Nest, Process},
+    nest::Nest,
     program,
     provider::NAME as PROGRAM,
 };
@@ -17,7 +18,7 @@ use crate::{
 pub const NAME: &str = "testplatform-cleanup";
 
 /// Installs what we ship for it, and starts it. It ends with what is returned.
-pub async fn start(nest: &Nest, konflux: &ControlPlane) -> anyhow::Result<Process> {
+pub async fn start(nest: &Nest, konflux: &ControlPlane) -> anyhow::Result<Companion> {
     let component = |file: &str| format!("install/components/cleanup/{file}.yaml");
     know_runs(konflux.cluster()).await?;
     for file in ["namespace", "rbac"] {
@@ -25,13 +26,14 @@ pub async fn start(nest: &Nest, konflux: &ControlPlane) -> anyhow::Result<Proces
     }
     let here = hub::issue_in(konflux, NAME, NAME, "0").await?;
     let [http] = free_ports()?;
-    // As it is shipped, but for the port.
+    // As it is shipped, but for the port and its patience.
     let mut configuration = manifests::package_one(&component("config"))?;
     configuration["http"] = json!({ "address": format!("127.0.0.1:{http}") });
+    patient(&mut configuration);
     let mut command = Command::new(program::ensure(PROGRAM, "PROVIDER_BIN")?);
     command.arg("--config").arg(nest.file("cleaner.yaml", configuration.to_string())?);
     command.arg("--kubeconfig").arg(nest.file("cleaner.kubeconfig", here.kubeconfig.to_string())?);
-    nest.spawn(NAME, command.args(["--debug", "--log-format=text"]))
+    Companion::start(nest, NAME, &mut command, http).await
 }
 
 /// Teaches a cluster the runs of Tekton, as far as anybody looks at them: with a status of its own. Tekton itself is played.

@@ -60,6 +60,8 @@ pub struct ControlPlane {
     binaries: Binaries,
     extras: Extras,
     ports: Ports,
+    /// At which port the API server looks for etcd.
+    way_to_etcd: Mutex<u16>,
     authority: Authority,
     kubeconfig: PathBuf,
     cluster: Cluster,
@@ -118,6 +120,7 @@ impl ControlPlane {
             binaries: binaries.clone(),
             extras,
             ports,
+            way_to_etcd: Mutex::new(ports.etcd),
             authority,
             kubeconfig,
             cluster: Cluster::new(name, connect(&text).await?),
@@ -228,7 +231,7 @@ impl ControlPlane {
         let file = |name: &str| directory.join(name).display().to_string();
         let mut command = Command::new(&self.binaries.kube_apiserver);
         command.args([
-            format!("--etcd-servers=http://127.0.0.1:{}", self.ports.etcd),
+            format!("--etcd-servers=http://127.0.0.1:{}", *lock(&self.way_to_etcd)),
             "--bind-address=127.0.0.1".to_owned(),
             "--advertise-address=127.0.0.1".to_owned(),
             format!("--secure-port={}", self.ports.api_server),

@@ -23,6 +23,7 @@ use crate::{
     carrier, cleaner,
     cluster::{Cluster, SOON, at_root, has},
     cluster_api::{self, ClusterApi},
+    companion::Companion,
     control_plane::{ControlPlane, Extras, free_ports},
     exclusive::{only_one, require_port},
     flavour,
@@ -40,7 +41,7 @@ use crate::{
     osac::{self, Osac},
     pki::Authority,
     program,
-    provider::{self, Provider},
+    provider::Provider,
     recorder::Recorder,
     space,
 };
@@ -66,8 +67,8 @@ pub struct Engine {
     core: Mutex<Option<Process>>,
     core_metrics: u16,
     provider: Mutex<Option<Process>>,
-    /// With which kubeconfig core and provider-kubernetes reach konflux.
-    way: Mutex<PathBuf>,
+    /// With which kubeconfigs core and provider-kubernetes reach konflux.
+    ways: Mutex<[PathBuf; 2]>,
     /// The provider under test.
     pub fulfiller: Provider,
     /// The function under test.
@@ -94,8 +95,8 @@ pub struct Engine {
     instances: OnceCell<Caas>,
     identities: OnceCell<Keystone>,
     spaces: OnceCell<()>,
-    carrier: OnceCell<Process>,
-    cleaner: OnceCell<Process>,
+    carrier: OnceCell<Companion>,
+    cleaner: OnceCell<Companion>,
 }
 
 impl Engine {
@@ -164,7 +165,7 @@ impl Engine {
             core: Mutex::new(Some(core)),
             core_metrics,
             provider: Mutex::new(None),
-            way: Mutex::new(konflux.kubeconfig().to_owned()),
+            ways: Mutex::new([konflux.kubeconfig().to_owned(), konflux.kubeconfig().to_owned()]),
             function,
             program,
             recorder: Recorder::start(konflux.cluster(), hub.cluster()),
@@ -198,9 +199,10 @@ impl Engine {
     /// Starts provider-kubernetes as the Konflux clusters run it.
     pub fn start_provider(&self) -> anyhow::Result<()> {
         let [health] = free_ports()?;
+        let [_, way_of_provider] = self.ways();
         let mut command = Command::new(&self.binaries.provider_kubernetes);
         command
-            .env("KUBECONFIG", self.way())
+            .env("KUBECONFIG", way_of_provider)
             .env("TLS_SERVER_CERTS_DIR", self.nest.directory().join("provider-server"))
             .args(["--sanitize-secrets", "--enable-watches", "--debug"])
             .arg(format!("--health-probe-bind-addr=127.0.0.1:{health}"));
@@ -375,14 +377,19 @@ impl Engine {
         }
         self.fulfiller.check()?;
         self.another_hub.get().map_or(Ok(()), AnotherHub::check)?;
+        for beside in [&self.carrier, &self.cleaner] {
+            beside.get().map_or(Ok(()), Companion::check)?;
+        }
         self.function.check()
     }
 
     /// What the programs said last, for a failure's report.
     pub fn words(&self) -> String {
         let tail = |name: &str| crate::nest::tail(&self.nest.log(name), 3000);
-        let names = ["crossplane", "provider-kubernetes", function::NAME, provider::NAME];
-        names.map(|name| format!("--- the end of {name}'s log\n{}", tail(name))).join("\n")
+        let names = self.metrics().into_iter().map(|(name, _)| name);
+        let all: Vec<String> =
+            names.map(|name| format!("--- the end of {name}'s log\n{}", tail(name))).collect();
+        all.join("\n")
     }
 }
 

@@ -98,6 +98,9 @@ impl Credential {
     }
 }
 
+/// For how long tokens are good, in seconds. The hour that there is by default is over before two thousand claims are.
+const DAY: i64 = 86_400;
+
 /// Issues a token. It is bound to a Secret of its own, so that it can be revoked without the others.
 pub async fn issue(hub: &ControlPlane, account: &str, ticket: &str) -> anyhow::Result<Credential> {
     issue_in(hub, NAMESPACE, account, ticket).await
@@ -115,7 +118,7 @@ pub async fn issue_in(
         "apiVersion": "v1", "kind": "Secret", "metadata": { "name": ticket, "namespace": namespace },
     });
     hub.cluster().apply(&manifest).await?;
-    let asked = Asked { namespace, account, bound: Some(&ticket), seconds: None };
+    let asked = Asked { namespace, account, bound: Some(&ticket), seconds: Some(DAY) };
     let Issued { token, .. } = issue_token(hub.client(), &asked).await?;
     Ok(Credential {
         kubeconfig: hub.kubeconfig_for(&Identity::Token(token)),

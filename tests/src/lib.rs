@@ -18,6 +18,7 @@ pub mod carrier;
 pub mod cleaner;
 pub mod cluster;
 pub mod cluster_api;
+pub mod companion;
 pub mod control_plane;
 pub mod course;
 pub mod crossplane;

@@ -1,4 +1,4 @@
-//! A fault campaign of fixed seeds that meet with every fault; for more, `cargo run --release -p testplatform-tests --bin campaign`.
+//! A fault campaign of fixed seeds that meet with every fault, and of what campaigns have found; for more, `cargo run --release -p testplatform-tests --bin campaign`.
 
 use anyhow::ensure;
 use serde_json::json;
@@ -7,6 +7,8 @@ use testplatform_tests::{
         Campaign, SEEDS,
         checker::{Invariant, judge},
         look,
+        plan::Plan,
+        regressions,
         world::World,
     },
     cluster::at,
@@ -17,8 +19,8 @@ use testplatform_tests::{
 #[tokio::test(flavor = "multi_thread")]
 async fn no_fault_breaks_an_invariant() -> anyhow::Result<()> {
     let mut campaign = Campaign::start().await?;
-    for seed in SEEDS {
-        let outcome = Box::pin(campaign.run(seed)).await;
+    for plan in SEEDS.map(Plan::of).into_iter().chain(regressions::all()) {
+        let outcome = Box::pin(campaign.run(&plan)).await;
         if outcome.is_err() {
             eprintln!("{}", campaign.counts);
         }

@@ -101,12 +101,14 @@ async fn live(definitions: &[Value]) -> anyhow::Result<()> {
     provider.check()?;
     lived.with_context(|| provider.tail())?;
     let log = log(&provider)?;
-    let token = |number: usize| log.contains(&objects::token(&format!("pool-{number}")));
+    let secrets = |number: usize| {
+        let cluster = format!("pool-{number}");
+        [objects::token(&cluster), objects::password(&cluster)]
+    };
     ensure!(
-        !log.contains("p4ssw0rd")
-            && !log.contains("hunter2")
+        !log.contains("hunter2")
             && !log.contains("token: t")
-            && !(1..9).any(token),
+            && !(1..9).flat_map(secrets).any(|secret| log.contains(&secret)),
         "a secret is in the log"
     );
     drop(bench.nest);
@@ -172,7 +174,7 @@ impl Bench {
         ensure!(ran.elapsed() < PROMISED, "within 3 s: {:?}", ran.elapsed());
         let cluster = objects::text(&assigned, "/spec/namespace").to_owned();
         ensure!(secret["data"]["kubeconfig"] == encoded(&claimed::kubeconfig(&cluster)).as_str());
-        ensure!(secret["data"]["kubeAdminPassword"] == encoded("p4ssw0rd").as_str());
+        ensure!(secret["data"]["kubeAdminPassword"] == encoded(&objects::password(&cluster)).as_str());
         let announced = |claim: &Value| {
             claim["metadata"]["annotations"][REVISION] == secret["metadata"]["resourceVersion"]
                 && told(claim)["credentials"]["passwordAvailable"] == true

@@ -2,8 +2,9 @@
 
 use std::process::ExitCode;
 
+use anyhow::Context as _;
 use clap::Parser;
-use testplatform_tests::campaign::Campaign;
+use testplatform_tests::campaign::{Campaign, plan::Plan, regressions};
 use tokio::runtime::Runtime;
 
 /// Claims live their lives while everything around them fails; then the world is compared with the design's invariants.
@@ -19,13 +20,27 @@ struct Arguments {
     /// How many runs to make
     #[arg(long, value_name = "M", default_value = "1")]
     runs: u64,
+    /// Make the run of that name in place of seeds: what campaigns have found before
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["seed", "runs"])]
+    regression: Option<String>,
+}
+
+fn plans(arguments: &Arguments) -> anyhow::Result<Vec<Plan>> {
+    let Some(name) = &arguments.regression else {
+        return Ok((arguments.seed..arguments.seed.saturating_add(arguments.runs)).map(Plan::of).collect());
+    };
+    let all = regressions::all();
+    let names: Vec<String> = all.iter().map(|plan| plan.origin.label()).collect();
+    let sought = all.into_iter().find(|plan| plan.origin.label() == *name);
+    Ok(vec![sought.with_context(|| format!("there is no {name}, but {}", names.join(", ")))?])
 }
 
 async fn campaign(arguments: &Arguments) -> anyhow::Result<()> {
+    let plans = plans(arguments)?;
     let mut campaign = Campaign::start().await?;
     let mut outcome = Ok(());
-    for seed in arguments.seed..arguments.seed.saturating_add(arguments.runs) {
-        outcome = Box::pin(campaign.run(seed)).await;
+    for plan in plans {
+        outcome = Box::pin(campaign.run(&plan)).await;
         if outcome.is_err() {
             break;
         }

@@ -11,7 +11,10 @@ use super::{
 use crate::{
     actors::Fulfilled,
     cluster::{condition, has},
-    hive::{objects::text, offer},
+    hive::{
+        objects::{self, text},
+        offer,
+    },
     hub,
     tenant::decoded,
 };
@@ -132,14 +135,14 @@ fn judge_alive(judgement: &mut Judgement, world: &World, life: &Expected, compos
     judgement.require(ready, Invariant::Conditions, || {
         format!("{who} lives and says otherwise: {}", said(Some(claim)))
     });
-    let token = expected_token(world, life, composite);
-    let has_it = world.secret(life).is_some_and(|secret| {
-        decoded(secret)
-            .get("kubeconfig")
-            .is_some_and(|kubeconfig| !token.is_empty() && kubeconfig.contains(&token))
-    });
+    let [token, password] = credentials_of(world, life, composite);
+    let secret = world.secret(life).map(decoded).unwrap_or_default();
+    let has_it = secret.get("kubeconfig").is_some_and(|is| !token.is_empty() && is.contains(&token));
     judgement
-        .require(has_it, Invariant::Credentials, || format!("{who} has not the credentials of its cluster"));
+        .require(has_it, Invariant::Credentials, || format!("{who} has not the kubeconfig of its cluster"));
+    let has_it = secret.get("kubeAdminPassword").is_some_and(|is| !password.is_empty() && *is == password);
+    judgement
+        .require(has_it, Invariant::Credentials, || format!("{who} has not the password of its cluster"));
     let lives = match life.by {
         Fulfilled::ByHive => cluster_of(world, composite).is_some_and(|cluster| {
             cluster["metadata"]["deletionTimestamp"].is_null() && cluster["status"]["powerState"] == "Running"
@@ -162,11 +165,11 @@ fn judge_alive(judgement: &mut Judgement, world: &World, life: &Expected, compos
     });
 }
 
-/// What is secret in the kubeconfig of what a composite has.
-pub fn expected_token(world: &World, life: &Expected, composite: &str) -> String {
+/// What is secret in the kubeconfig of what a composite has, and its password.
+fn credentials_of(world: &World, life: &Expected, composite: &str) -> [String; 2] {
     match life.by {
         Fulfilled::ByHive => cluster_of(world, composite)
-            .map(|cluster| crate::hive::objects::token(name(cluster)))
+            .map(|cluster| [objects::token, objects::password].map(|of| of(name(cluster))))
             .unwrap_or_default(),
         Fulfilled::ByProvider
         | Fulfilled::ByActor
@@ -174,7 +177,7 @@ pub fn expected_token(world: &World, life: &Expected, composite: &str) -> String
         | Fulfilled::ByHyperShift
         | Fulfilled::ByClusterApi
         | Fulfilled::ByOsac
-        | Fulfilled::ByCaas => life.token.clone(),
+        | Fulfilled::ByCaas => [life.token.clone(), life.password.clone()],
     }
 }
 
@@ -258,10 +261,8 @@ fn judge_leaks(judgement: &mut Judgement, world: &World) {
     }
 }
 
-/// The composites that Crossplane forgot. Core v2.3 deletes a claim's composite only if that is in its cache, and lets the claim
-/// go all the same; one that has just been made, while the connection to the API server breaks, is not. Only an administrator
-/// can end it then.
-pub fn orphans(world: &World) -> Vec<&str> {
+/// The composites whose claims are gone, and that nobody ends.
+pub fn orphans(world: &World) -> Vec<&Value> {
     let label = |composite: &Value, label: &str| {
         composite["metadata"]["labels"][label].as_str().unwrap_or_default().to_owned()
     };
@@ -270,7 +271,7 @@ pub fn orphans(world: &World) -> Vec<&str> {
         composite["metadata"]["deletionTimestamp"].is_null()
             && find(&world.claims, &of, &label(composite, "crossplane.io/claim-name")).is_none()
     };
-    world.composites.iter().filter(orphaned).map(name).collect()
+    world.composites.iter().filter(orphaned).collect()
 }
 
 fn judge_stuck(judgement: &mut Judgement, world: &World) {

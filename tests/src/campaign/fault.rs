@@ -1,6 +1,6 @@
 //! What can go wrong, as data.
 
-use std::fmt;
+use std::{fmt, time::Duration};
 
 /// A control plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,19 +51,18 @@ impl Part {
 pub enum Wire {
     /// Core to the function.
     Function,
-    /// Core and provider-kubernetes to konflux.
+    /// Core to konflux.
     Konflux,
+    /// provider-kubernetes to konflux.
+    Objects,
     /// provider-kubernetes to the hub.
     Hub,
     /// The provider to the hub.
     Provider,
     /// The provider to the build cluster.
     Site,
-}
-
-impl Wire {
-    /// All of them.
-    pub const ALL: [Self; 5] = [Self::Function, Self::Konflux, Self::Hub, Self::Provider, Self::Site];
+    /// A control plane's API server to its etcd.
+    Etcd(Plane),
 }
 
 /// A certificate of ours, by whose it is.
@@ -101,6 +100,8 @@ pub enum Fault {
     Skewed(Part, i64),
     /// Lists of the hub are longer than 4 MiB.
     LargeAnswers,
+    /// The function's answers to core would be longer than 4 MiB, because of an earlier step of the pipeline.
+    LongAnswers,
     /// Clients that send a byte now and then to what a program serves.
     SlowLoris(Part),
     /// 1,000 connections to the function that say nothing.
@@ -108,9 +109,16 @@ pub enum Fault {
 }
 
 use Fault::{
-    Crowd, Expired, Killed, LargeAnswers, NoSpace, Refused, Reset, Rotated, Silent, Skewed, Slow, SlowLoris,
-    WrongAuthority,
+    Crowd, Expired, Killed, LargeAnswers, LongAnswers, NoSpace, Refused, Reset, Rotated, Silent, Skewed,
+    Slow, SlowLoris, WrongAuthority,
 };
+
+impl Fault {
+    /// How long it lasts at the least, from when it is done. Who came anew with another clock needs some time to do something.
+    pub const fn least(self) -> Duration {
+        if matches!(self, Skewed(..)) { Duration::from_secs(3) } else { Duration::from_millis(500) }
+    }
+}
 
 /// A minute, which clocks of different machines should not differ by, and do.
 const MINUTE: i64 = 60;
@@ -130,6 +138,11 @@ pub const OF_KONFLUX: &[Fault] = &[
     Reset(Wire::Konflux),
     Slow(Wire::Konflux),
     Silent(Wire::Konflux),
+    Reset(Wire::Objects),
+    Slow(Wire::Objects),
+    Silent(Wire::Objects),
+    Reset(Wire::Etcd(Plane::Konflux)),
+    Slow(Wire::Etcd(Plane::Konflux)),
     NoSpace(Plane::Konflux),
     Rotated(Certificate::Server),
     Rotated(Certificate::Client),
@@ -138,6 +151,7 @@ pub const OF_KONFLUX: &[Fault] = &[
     WrongAuthority(Part::Function),
     Skewed(Part::Function, MINUTE),
     Skewed(Part::Function, -MINUTE),
+    LongAnswers,
     SlowLoris(Part::Function),
     Crowd,
 ];
@@ -160,6 +174,8 @@ pub const OF_HUB: &[Fault] = &[
     Slow(Wire::Site),
     Silent(Wire::Site),
     Refused(Wire::Site),
+    Reset(Wire::Etcd(Plane::Hub)),
+    Slow(Wire::Etcd(Plane::Hub)),
     NoSpace(Plane::Hub),
     WrongAuthority(Part::ProviderKubernetes),
     WrongAuthority(Part::Provider),
@@ -194,13 +210,15 @@ impl fmt::Display for Part {
 
 impl fmt::Display for Wire {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Function => "core–function",
-            Self::Konflux => "core and provider-kubernetes–konflux",
-            Self::Hub => "provider-kubernetes–hub",
-            Self::Provider => "provider–hub",
-            Self::Site => "provider–build cluster",
-        })
+        match self {
+            Self::Function => f.write_str("core–function"),
+            Self::Konflux => f.write_str("core–konflux"),
+            Self::Objects => f.write_str("provider-kubernetes–konflux"),
+            Self::Hub => f.write_str("provider-kubernetes–hub"),
+            Self::Provider => f.write_str("provider–hub"),
+            Self::Site => f.write_str("provider–build cluster"),
+            Self::Etcd(plane) => write!(f, "API server–etcd of {plane}"),
+        }
     }
 }
 
@@ -226,6 +244,7 @@ impl fmt::Display for Fault {
             Expired(certificate) => write!(f, "expired: {certificate}"),
             WrongAuthority(part) => write!(f, "wrong authority: {part}"),
             Skewed(part, seconds) => write!(f, "clock {seconds:+} s: {part}"),
+            LongAnswers => f.write_str("answers of more than 4 MiB: function"),
             LargeAnswers => f.write_str("answers of more than 4 MiB: hub"),
             SlowLoris(part) => write!(f, "slow loris: {part}"),
             Crowd => f.write_str("1,000 connections: function"),

@@ -13,11 +13,15 @@ use anyhow::Context as _;
 use rustix::process::{Resource, getrlimit, setrlimit};
 use serde_json::{Value, json};
 use tokio::{
-    task::JoinHandle,
+    task::{JoinHandle, block_in_place},
     time::{Instant, sleep, timeout},
 };
 
-use super::fault::{Fault, Part, Plane, Wire};
+use super::{
+    ballast::Ballast,
+    clock::Skewed,
+    fault::{Fault, Part, Plane, Wire},
+};
 use crate::{
     control_plane::ControlPlane,
     crossplane::{BEHIND, Engine},
@@ -41,11 +45,15 @@ pub struct Field {
     /// What is down, and is not to be started by whoever sees that.
     down: Mutex<BTreeSet<Part>>,
     /// How many seconds a part's clock is ahead.
-    clocks: Mutex<BTreeMap<Part, i64>>,
+    pub(super) clocks: Mutex<BTreeMap<Part, i64>>,
+    /// Where in its log a part began that has such a clock.
+    pub(super) skewed: Mutex<BTreeMap<Part, Skewed>>,
     /// The parts that ended by themselves, and what they said last.
     endings: Mutex<Vec<(Part, String)>>,
     /// The composites that core forgot.
-    orphans: Mutex<BTreeSet<String>>,
+    excused: Mutex<BTreeSet<String>>,
+    /// A function before ours, while it is in the way. It is there as long as this is.
+    _ballast: Ballast,
     /// One that nobody trusts.
     pub(super) another: Authority,
     /// As whom provider-kubernetes reaches the hub.
@@ -67,9 +75,12 @@ impl Field {
         let servers = [
             (Wire::Function, engine.function.port()),
             (Wire::Konflux, konflux.port()),
+            (Wire::Objects, konflux.port()),
             (Wire::Hub, hub.port()),
             (Wire::Provider, hub.port()),
             (Wire::Site, hub.port()),
+            (Wire::Etcd(Plane::Konflux), konflux.etcd_port()),
+            (Wire::Etcd(Plane::Hub), hub.etcd_port()),
         ];
         let mut wires = BTreeMap::new();
         for (wire, server) in servers {
@@ -82,12 +93,18 @@ impl Field {
             kubeconfig
         };
         let administrator: Value = serde_saphyr::from_str(&std::fs::read_to_string(konflux.kubeconfig())?)?;
-        let way = engine.nest().file("way.kubeconfig", through(Wire::Konflux, &administrator).to_string())?;
-        engine.lead(&way);
+        let way = |name: &str, wire: Wire| {
+            engine.nest().file(&format!("{name}.kubeconfig"), through(wire, &administrator).to_string())
+        };
+        engine.lead([&way("way-of-core", Wire::Konflux)?, &way("way-of-objects", Wire::Objects)?]);
+        for (of, plane) in [(konflux, Plane::Konflux), (hub, Plane::Hub)] {
+            of.lead_to_etcd(wires[&Wire::Etcd(plane)].port());
+        }
         let mut credential = hub::issue(hub, hub::IDENTITY, "wired").await?;
         credential.kubeconfig = through(Wire::Hub, &credential.kubeconfig);
         engine.use_credential(BEHIND, &credential).await?;
         engine.function.register_at(konflux.cluster(), wires[&Wire::Function].port()).await?;
+        let ballast = Ballast::start(&engine).await?;
         let [to_hub, to_site] = engine.fulfiller.kubeconfigs()?;
         let kubeconfigs = [through(Wire::Provider, &to_hub), through(Wire::Site, &to_site)];
         let field = Self {
@@ -95,8 +112,10 @@ impl Field {
             wires,
             down: Mutex::default(),
             clocks: Mutex::default(),
+            skewed: Mutex::default(),
             endings: Mutex::default(),
-            orphans: Mutex::default(),
+            excused: Mutex::default(),
+            _ballast: ballast,
             another: Authority::new("nobody's")?,
             credential,
             kubeconfigs,
@@ -110,24 +129,30 @@ impl Field {
             "ephemeralCluster": { "deprovisionTimeout": "10m" },
             "leaderElection": { "leaseDuration": "8s", "renewDeadline": "6s", "retryPeriod": "1s" },
         }))?;
-        for part in [
-            Part::Etcd(Plane::Konflux),
-            Part::Etcd(Plane::Hub),
-            Part::Core,
-            Part::ProviderKubernetes,
-            Part::Provider,
-        ] {
-            field.kill(part);
-            field.start_part(part)?;
+        field.rewire().await?;
+        Ok(field)
+    }
+
+    /// Lets everything end and begin again by the wires that it has now: who needs an API server comes after it.
+    async fn rewire(&self) -> anyhow::Result<()> {
+        for plane in [Plane::Konflux, Plane::Hub] {
+            self.kill(Part::ApiServer(plane));
+            self.kill(Part::Etcd(plane));
+            self.start_part(Part::Etcd(plane))?;
+            self.start_part(Part::ApiServer(plane))?;
         }
-        for plane in [&field.engine.konflux, &field.engine.hub] {
+        for plane in [&self.engine.konflux, &self.engine.hub] {
             insist("its API server answers again", || async {
                 anyhow::ensure!(plane.cluster().answers().await, "{} does not answer", plane.name());
                 Ok(())
             })
             .await?;
         }
-        Ok(field)
+        for part in [Part::Core, Part::ProviderKubernetes, Part::Provider] {
+            self.kill(part);
+            self.start_part(part)?;
+        }
+        Ok(())
     }
 
     /// Gives the provider its kubeconfigs, with the right authority or another.
@@ -187,13 +212,17 @@ impl Field {
         Ok(())
     }
 
-    /// Kills a part, and starts it with a clock that is so many seconds ahead.
-    pub(super) fn restart_at(&self, part: Part, seconds: i64) -> anyhow::Result<()> {
+    /// Lets the provider end in order, so that whoever comes after it need not wait for its Lease.
+    pub(super) fn dismiss_provider(&self) {
+        lock(&self.down).insert(Part::Provider);
+        // Others go on on other threads meanwhile.
+        block_in_place(|| self.engine.fulfiller.stop());
+    }
+
+    /// Kills a part, and starts it with a clock that is right.
+    pub(super) fn restart(&self, part: Part) -> anyhow::Result<()> {
         self.kill(part);
-        match seconds {
-            0 => lock(&self.clocks).remove(&part),
-            _ => lock(&self.clocks).insert(part, seconds),
-        };
+        lock(&self.clocks).remove(&part);
         self.start_part(part)
     }
 
@@ -233,13 +262,13 @@ impl Field {
     }
 
     /// Remembers a composite that core forgot.
-    pub(super) fn note_orphan(&self, name: &str) {
-        lock(&self.orphans).insert(name.to_owned());
+    pub(super) fn excuse(&self, name: &str) {
+        lock(&self.excused).insert(name.to_owned());
     }
 
     /// How many composites core forgot since this was last asked.
-    pub(super) fn orphans(&self) -> usize {
-        std::mem::take(&mut *lock(&self.orphans)).len()
+    pub(super) fn excused(&self) -> usize {
+        std::mem::take(&mut *lock(&self.excused)).len()
     }
 
     /// The parts that ended by themselves since this was last asked.

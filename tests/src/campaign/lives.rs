@@ -1,5 +1,9 @@
 //! The claims of a run: made, and ended, at their times, by tenants who try again.
 
+use std::sync::OnceLock;
+
+use anyhow::ensure;
+use jiff::Timestamp;
 use serde_json::json;
 use tokio::time::{Instant, sleep_until};
 
@@ -9,12 +13,13 @@ use super::{
     world::Expected,
 };
 use crate::{
-    actors::Fulfilled,
+    actors::{Fulfilled, now},
     crossplane::Engine,
     hive::objects,
     prow::playing::{Order, Prow},
+    recorder::Said,
     search::unique,
-    tenant::{PASSWORD, Tenant},
+    tenant::Tenant,
 };
 
 /// A claim and its tenant.
@@ -23,6 +28,8 @@ pub struct Life<'e> {
     pub tenant: Tenant<'e>,
     wish: Wish,
     token: String,
+    password: String,
+    deleted: OnceLock<Timestamp>,
 }
 
 impl<'e> Life<'e> {
@@ -34,12 +41,13 @@ impl<'e> Life<'e> {
         wish: &Wish,
     ) -> anyhow::Result<Self> {
         let tenant = Tenant::new(engine, scenario, wish.by).await?;
-        let token = unique();
+        let [token, password] = [unique(), unique()];
         if wish.by == Fulfilled::ByProvider {
             let kubeconfig = objects::kubeconfig(scenario, &token);
-            prow.order(&tenant.namespace, Order { kubeconfig, password: PASSWORD.to_owned(), fails: false });
+            let order = Order { kubeconfig, password: password.clone(), fails: false };
+            prow.order(&tenant.namespace, order);
         }
-        Ok(Self { tenant, wish: wish.clone(), token })
+        Ok(Self { tenant, wish: wish.clone(), token, password, deleted: OnceLock::new() })
     }
 
     /// What is to have become of it.
@@ -50,6 +58,7 @@ impl<'e> Life<'e> {
             by: self.wish.by,
             end: self.wish.end,
             token: self.token.clone(),
+            password: self.password.clone(),
         }
     }
 
@@ -65,6 +74,8 @@ impl<'e> Life<'e> {
         })
         .await?;
         sleep_until(begun + self.wish.end_at).await;
+        // What nobody saw could not be judged. Whoever watches has a way of their own.
+        insist("the claim is seen", async || recorded(&self.said())).await?;
         match self.wish.end {
             End::Stays => Ok(()),
             End::TornDown => self.tear_down().await,
@@ -87,9 +98,69 @@ impl<'e> Life<'e> {
         .await
     }
 
+    /// Fails unless it was watched to where it came to.
+    pub fn witnessed(&self) -> anyhow::Result<()> {
+        witnessed(&self.said(), self.wish.end)
+    }
+
+    fn said(&self) -> Vec<Said> {
+        let key = (self.tenant.namespace.clone(), self.tenant.name.clone());
+        self.tenant.engine.recorder.of_claim(&key)
+    }
+
+    /// When somebody first asked for its deletion.
+    pub fn deleted(&self) -> Option<Timestamp> {
+        self.deleted.get().copied()
+    }
+
     /// Deletes the claim. None there is fine.
     pub async fn delete(&self) -> anyhow::Result<()> {
+        self.deleted.get_or_init(now);
         insist("the claim is deleted", async || self.tenant.konflux().delete(&self.tenant.claim()).await)
             .await
+    }
+}
+
+fn recorded(said: &[Said]) -> anyhow::Result<()> {
+    ensure!(!said.is_empty(), "nothing of the claim was recorded: nobody knows what it was at any moment");
+    Ok(())
+}
+
+fn witnessed(said: &[Said], end: End) -> anyhow::Result<()> {
+    recorded(said)?;
+    let last = match end {
+        End::Stays => "Ready",
+        End::TornDown => "Deprovisioned",
+        End::Fails => "Failed",
+        // It may have gone from any.
+        End::Deleted | End::TornDownAndDeleted => return Ok(()),
+    };
+    let phases: Vec<&str> = said.iter().map(|said| said.phase.as_str()).collect();
+    ensure!(phases.contains(&last), "that it was {last} was not recorded, but {phases:?}");
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_life_that_nobody_saw_is_noticed() {
+        let said = |phases: &[&str]| -> Vec<Said> {
+            phases.iter().map(|phase| Said { phase: (*phase).to_owned(), ..Said::default() }).collect()
+        };
+        for (end, phases) in [
+            (End::Stays, vec!["", "Provisioning", "Ready"]),
+            (End::TornDown, vec!["Ready", "Deprovisioned"]),
+            (End::Fails, vec!["Provisioning", "Failed"]),
+            (End::Deleted, vec![""]),
+            (End::TornDownAndDeleted, vec!["Ready"]),
+        ] {
+            assert!(witnessed(&[], end).is_err(), "{end:?}");
+            assert!(witnessed(&said(&phases), end).is_ok(), "{end:?}");
+        }
+        for end in [End::Stays, End::TornDown, End::Fails] {
+            assert!(witnessed(&said(&["", "Provisioning"]), end).is_err(), "{end:?}");
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! Where the kubeconfigs of a campaign's clusters have to lie, and that they lie nowhere else.
+//! Where the kubeconfigs and passwords of a campaign's clusters have to lie, and that they lie nowhere else.
 
 use super::{
     checker::{Invariant, Violation, cluster_of},
@@ -10,7 +10,7 @@ use crate::{
     cluster::{At, at},
     crossplane::Engine,
     hive::{
-        objects::{text, token},
+        objects::{self, text},
         offer,
     },
     hub,
@@ -19,7 +19,49 @@ use crate::{
 };
 use testplatform_apis::names::ci_operator;
 
-const KEY: &str = "kubeconfig";
+/// What is secret of a cluster.
+#[derive(Clone, Copy)]
+enum Credential {
+    Kubeconfig,
+    Password,
+}
+
+impl Credential {
+    const BOTH: [Self; 2] = [Self::Kubeconfig, Self::Password];
+
+    fn named(self, of: &str) -> String {
+        match self {
+            Self::Kubeconfig => format!("the kubeconfig of {of}"),
+            Self::Password => format!("the password of {of}"),
+        }
+    }
+
+    /// Its key in what is published, and on the way from there to the tenant.
+    const fn key(self) -> &'static str {
+        match self {
+            Self::Kubeconfig => "kubeconfig",
+            Self::Password => "kubeAdminPassword",
+        }
+    }
+
+    /// Its key in what a job leaves.
+    const fn key_of_job(self) -> &'static str {
+        match self {
+            Self::Kubeconfig => "kubeconfig",
+            Self::Password => "kubeadmin-password",
+        }
+    }
+
+    /// Where it lies in the namespace of one of Hive's clusters.
+    fn of_hive(self, cluster: &str) -> Vec<Place> {
+        let (secret, keys): (_, &[&str]) = match self {
+            Self::Kubeconfig => ("0-admin-kubeconfig", &["kubeconfig", "raw-kubeconfig"]),
+            Self::Password => ("0-admin-password", &["password"]),
+        };
+        let source = at(SECRET, cluster, secret);
+        keys.iter().map(|key| Place::secret("hub", &source, key)).collect()
+    }
+}
 
 /// Looks everywhere.
 pub async fn judge(engine: &Engine, world: &World, lives: &[Expected]) -> anyhow::Result<Vec<Violation>> {
@@ -27,15 +69,27 @@ pub async fn judge(engine: &Engine, world: &World, lives: &[Expected]) -> anyhow
     Ok(compare(found, world, lives))
 }
 
-/// One for each job, and one for each of Hive's clusters.
+/// Two for each job, and two for each of Hive's clusters.
 fn marks(world: &World, lives: &[Expected]) -> anyhow::Result<Marks> {
-    let jobs = lives.iter().map(|life| (life.namespace.clone(), life.token.clone()));
-    let clusters = world.installed().into_iter().map(|cluster| (of_cluster(&cluster), token(&cluster)));
-    Marks::new(jobs.chain(clusters))
+    Marks::new(secrets(world, lives))
+}
+
+/// Everything that is secret, by its name.
+pub(super) fn secrets(world: &World, lives: &[Expected]) -> Vec<(String, String)> {
+    let jobs = lives.iter().map(|life| (life.namespace.clone(), [life.token.clone(), life.password.clone()]));
+    let installed = world.installed().into_iter();
+    let clusters = installed.map(|cluster| {
+        (of_cluster(&cluster), [objects::token, objects::password].map(|secret| secret(&cluster)))
+    });
+    let named = |(of, secrets): (String, [String; 2])| {
+        let names = Credential::BOTH.map(|credential| credential.named(&of));
+        names.into_iter().zip(secrets)
+    };
+    jobs.chain(clusters).flat_map(named).collect()
 }
 
 fn of_cluster(cluster: &str) -> String {
-    format!("the kubeconfig of cluster {cluster}")
+    format!("cluster {cluster}")
 }
 
 /// What etcd has on its disk is exempt.
@@ -44,13 +98,13 @@ pub(super) fn compare(mut found: Found, world: &World, lives: &[Expected]) -> Ve
         places.retain(|place| !matches!(place, Place::Etcd(_)));
     }
     let mut expected: Vec<(String, Vec<Place>)> = Vec::new();
-    for cluster in world.installed() {
-        let source = at(SECRET, &cluster, "0-admin-kubeconfig");
-        let places = [KEY, "raw-kubeconfig"].map(|key| Place::secret("hub", &source, key));
-        expected.push((of_cluster(&cluster), places.to_vec()));
-    }
-    for life in lives.iter().filter(|life| life.end == End::Stays) {
-        expected.extend(delivered(world, life));
+    for credential in Credential::BOTH {
+        for cluster in world.installed() {
+            expected.push((credential.named(&of_cluster(&cluster)), credential.of_hive(&cluster)));
+        }
+        for life in lives.iter().filter(|life| life.end == End::Stays) {
+            expected.extend(delivered(world, life, credential));
+        }
     }
     let expected: Vec<(&str, Vec<Place>)> =
         expected.iter().map(|(name, places)| (name.as_str(), places.clone())).collect();
@@ -58,8 +112,8 @@ pub(super) fn compare(mut found: Found, world: &World, lives: &[Expected]) -> Ve
     words.into_iter().map(|words| Violation { of: Invariant::Places, words }).collect()
 }
 
-/// The places of a living cluster's kubeconfig on its way to the tenant.
-fn delivered(world: &World, life: &Expected) -> Option<(String, Vec<Place>)> {
+/// The places of something of a living cluster on its way to the tenant.
+fn delivered(world: &World, life: &Expected, credential: Credential) -> Option<(String, Vec<Place>)> {
     let composite = *world.composites_of(life).first()?;
     let called = name(composite);
     let wanted = |field: &str| text(composite, &format!("/spec/writeConnectionSecretToRef/{field}"));
@@ -69,11 +123,12 @@ fn delivered(world: &World, life: &Expected) -> Option<(String, Vec<Place>)> {
         at(SECRET, wanted("namespace"), wanted("name")),
         life.secret_at(),
     ];
-    let mut places: Vec<Place> = on_konflux.iter().map(|at| Place::secret("konflux", at, KEY)).collect();
-    let mut on_hub = |at: &At| places.push(Place::secret("hub", at, KEY));
-    let mark = match life.by {
+    let key = credential.key();
+    let mut places: Vec<Place> = on_konflux.iter().map(|at| Place::secret("konflux", at, key)).collect();
+    let mut on_hub = |at: &At, key: &str| places.push(Place::secret("hub", at, key));
+    let of = match life.by {
         Fulfilled::ByHive => {
-            on_hub(&published(offer::CREDENTIALS));
+            on_hub(&published(offer::CREDENTIALS), key);
             of_cluster(name(cluster_of(world, called)?))
         }
         Fulfilled::ByProvider
@@ -83,11 +138,12 @@ fn delivered(world: &World, life: &Expected) -> Option<(String, Vec<Place>)> {
         | Fulfilled::ByClusterApi
         | Fulfilled::ByOsac
         | Fulfilled::ByCaas => {
-            on_hub(&published(hub::NAMESPACE));
+            on_hub(&published(hub::NAMESPACE), key);
             let job = world.job(called)?;
-            on_hub(&at(SECRET, &format!("ci-op-{:.8}", name(job)), ci_operator::TEST));
+            let left = at(SECRET, &format!("ci-op-{:.8}", name(job)), ci_operator::TEST);
+            on_hub(&left, credential.key_of_job());
             life.namespace.clone()
         }
     };
-    Some((mark, places))
+    Some((credential.named(&of), places))
 }

@@ -1,4 +1,4 @@
-//! What a run does, which follows from its seed and nothing else.
+//! What a run does: it follows from a seed and nothing else, or is written down.
 
 use std::{fmt, time::Duration};
 
@@ -58,11 +58,48 @@ pub struct Strike {
     pub lasts: Duration,
 }
 
+/// Where a plan comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// It follows from a seed.
+    Seed(u64),
+    /// It is written down, by that name.
+    Regression(&'static str),
+}
+
+impl Origin {
+    /// What makes the run again.
+    pub fn again(self) -> String {
+        let arguments = match self {
+            Self::Seed(seed) => format!("--seed {seed} --runs 1"),
+            Self::Regression(name) => format!("--regression {name}"),
+        };
+        format!("cargo run --release -p testplatform-tests --bin campaign -- {arguments}")
+    }
+
+    /// A part of its claims' names.
+    pub fn label(self) -> String {
+        match self {
+            Self::Seed(seed) => format!("s{seed}"),
+            Self::Regression(name) => name.to_owned(),
+        }
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Seed(seed) => write!(f, "seed {seed}"),
+            Self::Regression(name) => write!(f, "regression {name}"),
+        }
+    }
+}
+
 /// All of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// What it follows from.
-    pub seed: u64,
+    /// Where it comes from.
+    pub origin: Origin,
     /// The claims.
     pub wishes: Vec<Wish>,
     /// The faults of each side, one after the other; of both sides at the same time.
@@ -75,7 +112,7 @@ impl Plan {
         let mut random = Random::new(seed);
         let wishes = (0..WISHES).map(|n| wish(n, &mut random)).collect();
         let sides = [OF_KONFLUX, OF_HUB].map(|faults| side(faults, seed, &mut random));
-        Self { seed, wishes, sides }
+        Self { origin: Origin::Seed(seed), wishes, sides }
     }
 }
 

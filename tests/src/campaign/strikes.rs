@@ -55,14 +55,15 @@ impl Field {
             }
             Fault::WrongAuthority(Part::Provider) => {
                 self.lead_provider(true)?;
-                self.restart_at(Part::Provider, 0)?;
+                self.restart(Part::Provider)?;
             }
             Fault::WrongAuthority(_) => {
                 let leaf = self.another.server(function::NAME)?;
                 self.serve_with(&self.another, &leaf)?;
             }
-            Fault::Skewed(part, seconds) => self.restart_at(part, seconds)?,
+            Fault::Skewed(part, seconds) => self.skew(part, seconds).await?,
             Fault::LargeAnswers => self.enlarge().await?,
+            Fault::LongAnswers => self.weigh_down().await?,
             Fault::SlowLoris(part) => self.creep(fault, part),
             Fault::Crowd => self.crowd(fault),
         }
@@ -86,11 +87,12 @@ impl Field {
             Fault::WrongAuthority(Part::ProviderKubernetes) => self.use_credential(&self.credential).await?,
             Fault::WrongAuthority(Part::Provider) => {
                 self.lead_provider(false)?;
-                self.restart_at(Part::Provider, 0)?;
+                self.restart(Part::Provider)?;
             }
             Fault::WrongAuthority(_) => self.certify(Certificate::Server, false)?,
-            Fault::Skewed(part, _) => self.restart_at(part, 0)?,
+            Fault::Skewed(part, _) => self.right(part).await?,
             Fault::LargeAnswers => self.shrink().await?,
+            Fault::LongAnswers => self.lighten().await?,
             Fault::Reset(_) | Fault::Rotated(_) | Fault::SlowLoris(_) | Fault::Crowd => {}
         }
         Ok(())
@@ -127,7 +129,7 @@ impl Field {
                 };
                 authority.publish(&self.client_certificates(), &leaf)?;
                 // Core reads it when it starts.
-                self.restart_at(Part::Core, 0)
+                self.restart(Part::Core)
             }
         }
     }

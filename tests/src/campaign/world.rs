@@ -54,6 +54,8 @@ pub struct Expected {
     pub end: End,
     /// What is secret in the kubeconfig that its job leaves.
     pub token: String,
+    /// The password that its job leaves.
+    pub password: String,
 }
 
 impl World {

@@ -1,4 +1,4 @@
-//! How a control plane fails: its etcd dies, or has no space left.
+//! How a control plane fails: its etcd dies, has no space left, or is at the end of a bad wire.
 
 use std::time::Duration;
 
@@ -29,6 +29,16 @@ impl ControlPlane {
         command.args(quota.map(|bytes| format!("--quota-backend-bytes={bytes}")));
         *lock(&self.etcd) = Some(self.nest.spawn("etcd", &mut command)?);
         Ok(())
+    }
+
+    /// The port of its etcd.
+    pub fn etcd_port(&self) -> u16 {
+        self.ports.etcd
+    }
+
+    /// Leads the API server to etcd by another port, from its next start on.
+    pub fn lead_to_etcd(&self, port: u16) {
+        *lock(&self.way_to_etcd) = port;
     }
 
     /// Kills Kubernetes' own controllers.

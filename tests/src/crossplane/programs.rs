@@ -6,17 +6,20 @@ use std::{
 };
 
 use super::{Engine, FIXED_PORTS, start_core};
-use crate::{function, nest::Process, pki::Authority, provider};
+use crate::{carrier, cleaner, function, nest::Process, pki::Authority, provider};
 
 impl Engine {
-    /// The programs that serve their metrics over plain HTTP, and on which port.
-    pub fn metrics(&self) -> [(&'static str, u16); 4] {
-        [
+    /// The programs that serve their metrics over plain HTTP, and on which port. Carrier and cleaner are among them once they run.
+    pub fn metrics(&self) -> Vec<(&'static str, u16)> {
+        let always = [
             ("crossplane", self.core_metrics),
             ("provider-kubernetes", FIXED_PORTS[0]),
             (function::NAME, self.function.admin_port()),
             (provider::NAME, self.fulfiller.admin_port()),
-        ]
+        ];
+        let beside = [(carrier::NAME, &self.carrier), (cleaner::NAME, &self.cleaner)];
+        let beside = beside.into_iter().filter_map(|(name, it)| Some((name, it.get()?.admin_port())));
+        always.into_iter().chain(beside).collect()
     }
 
     /// The authority of core's certificate and of the function's.
@@ -29,14 +32,14 @@ impl Engine {
         self.nest.directory().join("core-client")
     }
 
-    /// The kubeconfig with which core and provider-kubernetes reach konflux.
-    pub(super) fn way(&self) -> PathBuf {
-        self.way.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// The kubeconfigs with which core and provider-kubernetes reach konflux.
+    pub(super) fn ways(&self) -> [PathBuf; 2] {
+        self.ways.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Gives them another one, with which they are started from now on.
-    pub fn lead(&self, kubeconfig: &Path) {
-        kubeconfig.clone_into(&mut self.way.lock().unwrap_or_else(PoisonError::into_inner));
+    /// Gives them others, with which they are started from now on.
+    pub fn lead(&self, [core, provider]: [&Path; 2]) {
+        *self.ways.lock().unwrap_or_else(PoisonError::into_inner) = [core.to_owned(), provider.to_owned()];
     }
 
     /// Kills core, as a node that is lost would.
@@ -46,7 +49,8 @@ impl Engine {
 
     /// Starts core again.
     pub fn start_core(&self) -> anyhow::Result<()> {
-        let started = start_core(&self.nest, &self.binaries, &self.way(), self.core_metrics)?;
+        let [way, _] = self.ways();
+        let started = start_core(&self.nest, &self.binaries, &way, self.core_metrics)?;
         *self.core.lock().unwrap_or_else(PoisonError::into_inner) = Some(started);
         Ok(())
     }

@@ -40,9 +40,18 @@ pub fn kubeconfig(cluster: &str, token: &str) -> String {
 
 /// The token in the kubeconfig that a cluster is installed with. Nothing else in the world looks like it.
 pub fn token(cluster: &str) -> String {
+    only_of(cluster, "token")
+}
+
+/// The password that a cluster is installed with, likewise.
+pub fn password(cluster: &str) -> String {
+    only_of(cluster, "password")
+}
+
+fn only_of(cluster: &str, what: &str) -> String {
     let part = |n: u8| {
         let mut hasher = DefaultHasher::new();
-        (cluster, n).hash(&mut hasher);
+        (cluster, what, n).hash(&mut hasher);
         format!("{:016x}", hasher.finish())
     };
     (0..4).map(part).collect::<Vec<_>>().concat()
@@ -86,7 +95,7 @@ pub(super) fn secrets(cluster: &str) -> [Value; 4] {
     let encoded = |text: &str| BASE64_STANDARD.encode(text);
     [
         kubeconfig_secret(cluster, &kubeconfig(cluster, &token(cluster))),
-        password_secret(cluster, "p4ssw0rd"),
+        password_secret(cluster, &password(cluster)),
         secret(cluster, "0-metadata-json", &json!({ "metadata.json": encoded("{}") })),
         secret(cluster, "cloud", &json!({ "aws_secret_access_key": encoded("hunter2") })),
     ]

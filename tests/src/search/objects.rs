@@ -7,7 +7,7 @@ use kube::{
     Api,
     api::{DynamicObject, ListParams},
     core::ApiResource,
-    discovery::{Discovery, verbs},
+    discovery::{ApiGroup, Discovery, verbs},
 };
 use serde_json::Value;
 
@@ -27,7 +27,9 @@ pub struct Holder {
 pub async fn holders(plane: &ControlPlane, marks: &Marks) -> anyhow::Result<Vec<Holder>> {
     let discovery = Discovery::new(plane.client()).run().await.context("its kinds cannot be discovered")?;
     let mut holders = Vec::new();
-    for (resource, can) in discovery.groups().flat_map(kube::discovery::ApiGroup::recommended_resources) {
+    // Each kind of each group once, at its most stable version. What a group recommends is all of one version, and some of its kinds
+    // have none of that.
+    for (resource, can) in discovery.groups().flat_map(ApiGroup::resources_by_stability) {
         if can.supports_operation(verbs::LIST) {
             holders.extend(of_kind(plane, &resource, marks).await?);
         }

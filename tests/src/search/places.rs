@@ -67,8 +67,9 @@ impl fmt::Display for Place {
     }
 }
 
-/// Looks everywhere: every object of both control planes, all logs and files of all programs, what they were started with,
-/// the temporary files that they have open, and their metrics.
+/// Looks everywhere, as it is now: at every object of both control planes, of each kind that can be listed; at every file below the
+/// directories of all programs, in which their temporary files are too, and at their logs; at what they were started with, and the files
+/// that they have open below `/tmp`, also without a name; at their metrics. Of a hub beside the engine's nothing is looked at.
 pub async fn find(engine: &Engine, marks: &Marks) -> anyhow::Result<Found> {
     let mut found = in_objects(engine, marks).await?;
     for plane in [&engine.konflux, &engine.hub] {
@@ -176,7 +177,7 @@ fn read(path: &Path) -> anyhow::Result<Option<Vec<u8>>> {
     }
 }
 
-/// Every program has some, but kube-controller-manager, which serves nothing here.
+/// Every program that runs has some, but kube-controller-manager, which serves nothing here.
 async fn in_metrics(engine: &Engine, marks: &Marks, found: &mut Found) -> anyhow::Result<()> {
     for (program, client) in metrics(engine).await? {
         let page = page(&client).await.with_context(|| format!("the metrics of {program}"))?;

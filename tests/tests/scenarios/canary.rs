@@ -1,5 +1,9 @@
-//! Credentials that are nowhere else in the world go through a whole life. At each of its moments they lie exactly where the
-//! design says: in no other object, log, event, metric or temporary file of any process, and in none of those places too late.
+//! Credentials that are nowhere else in the world go through a whole life, with every program of ours beside it. Before it, while a
+//! kubeconfig that cannot be read is all there is, when it is ready, while it is torn down, when it is, and when what was asked for is
+//! deleted, they lie exactly where the design says, as far as [`places::find`] looks: in no other object, log, event, metric or
+//! temporary file of any process, and in none of those places too late. What a log has said at any time in between is still in it.
+//!
+//! [`places::find`]: testplatform_tests::search::places::find
 
 use std::{collections::BTreeSet, process::Command, time::Duration};
 
@@ -8,9 +12,14 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde_json::{Value, json};
 use testplatform_apis::names::ci_operator;
 use testplatform_tests::{
+    carrier, cleaner,
     cluster::{At, SOON, at, at_root, has},
+    crossplane::Engine,
+    flavour::Flavour,
+    function,
     hive::objects::{self, text},
-    kinds::{CLUSTER_DEPLOYMENT, COMPOSITE, CONFIG_MAP, NAMESPACE, OBJECT, SECRET},
+    kinds::{CLUSTER_DEPLOYMENT, CONFIG_MAP, ENVIRONMENT_CONFIG, NAMESPACE, SECRET},
+    provider,
     search::{
         Marks, Place,
         places::{differences, find},
@@ -89,8 +98,15 @@ impl Canary {
     }
 }
 
+/// Starts what runs beside claims in roles of its own, which else only those scenarios do that need it.
+async fn accompany(engine: &Engine) -> anyhow::Result<()> {
+    engine.carry().await?;
+    engine.clean_up().await
+}
+
 /// Out of a job.
 pub async fn canary_of_a_job(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    accompany(tenant.engine).await?;
     let canary = Canary::new()?;
     canary.lies_in(tenant, "before", &[]).await?;
     let controller = tenant.ask_and_arrive(&json!({})).await?;
@@ -128,11 +144,12 @@ pub async fn canary_of_a_job(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     hub.until_gone(&source, GONE).await?;
     delivered.until_withdrawn(tenant).await?;
     canary.lies_in(tenant, "torn down", &[]).await?;
-    deleted(tenant, &canary).await
+    deleted(tenant, &canary, &delivered).await
 }
 
 /// Out of a pool.
 pub async fn canary_of_a_pool(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    accompany(tenant.engine).await?;
     let canary = Canary::new()?;
     let (hub, hive) = (tenant.engine.hub.cluster(), tenant.hive()?);
     let of_pool = |cluster: &Value| {
@@ -181,32 +198,37 @@ pub async fn canary_of_a_pool(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     canary.lies_in(tenant, "torn down", &sources).await?;
     hub.delete(&at_root(NAMESPACE, &cluster)).await?;
     hub.until_gone(&at_root(NAMESPACE, &cluster), GONE).await?;
-    deleted(tenant, &canary).await
+    deleted(tenant, &canary, &delivered).await
 }
 
 /// The Secrets on the way from the hub to the tenant.
 struct Delivered {
     published: At,
-    connection: At,
-    composite: At,
-    tenant: At,
+    /// Those of the Konflux cluster that go when it is over.
+    going: Vec<At>,
+    /// Those that stay then, with nothing in them.
+    emptied: Vec<At>,
     /// The Object that reads them.
     reader: At,
+    composite: At,
 }
 
 impl Delivered {
     async fn of(tenant: &Tenant<'_>, published: At) -> anyhow::Result<Self> {
-        let name = tenant.composite().await?;
-        let composite = tenant.konflux().get(&at_root(COMPOSITE, &name)).await?.context("no composite")?;
-        let wanted =
-            |field: &str| text(&composite, &format!("/spec/writeConnectionSecretToRef/{field}")).to_owned();
-        Ok(Self {
-            published,
-            connection: at(SECRET, "crossplane-connections", &format!("credentials-{name}")),
-            composite: at(SECRET, &wanted("namespace"), &wanted("name")),
-            tenant: tenant.secret(),
-            reader: at_root(OBJECT, &format!("credentials-{name}")),
-        })
+        let (reader, composite) = (tenant.object("credentials").await?, tenant.composite_at().await?);
+        let (going, emptied) = match tenant.flavour {
+            Flavour::Claim => {
+                let name = composite.name();
+                let there = tenant.konflux().get(&composite).await?.context("no composite")?;
+                let wanted = |field: &str| text(&there, &format!("/spec/writeConnectionSecretToRef/{field}"));
+                let of_composite = at(SECRET, wanted("namespace"), wanted("name"));
+                let of_reader = at(SECRET, "crossplane-connections", &format!("credentials-{name}"));
+                (vec![of_reader], vec![of_composite, tenant.secret()])
+            }
+            // The Object writes the tenant's itself, and owns it.
+            Flavour::TestCluster => (vec![tenant.secret()], Vec::new()),
+        };
+        Ok(Self { published, going, emptied, reader, composite })
     }
 
     /// All of them, and more.
@@ -215,10 +237,10 @@ impl Delivered {
         [self.without_published(more), published.to_vec()].concat()
     }
 
-    /// Those of Crossplane, and more.
+    /// Those of the Konflux cluster, and more.
     fn without_published(&self, more: &[(&'static str, Vec<Place>)]) -> Vec<(&'static str, Vec<Place>)> {
-        let on_konflux = [&self.connection, &self.composite, &self.tenant];
-        let of = |key: &str| on_konflux.map(|at| Place::secret("konflux", at, key)).to_vec();
+        let on_konflux = || self.going.iter().chain(&self.emptied);
+        let of = |key: &str| on_konflux().map(|at| Place::secret("konflux", at, key)).collect();
         KEYS.map(|(name, key)| (name, of(key))).into_iter().chain(more.iter().cloned()).collect()
     }
 
@@ -227,8 +249,10 @@ impl Delivered {
         let (konflux, hub) = (tenant.konflux(), tenant.engine.hub.cluster());
         hub.until_gone(&self.published, GONE).await?;
         konflux.until_gone(&self.reader, GONE).await?;
-        konflux.until_gone(&self.connection, GONE).await?;
-        for secret in [&self.composite, &self.tenant] {
+        for secret in &self.going {
+            konflux.until_gone(secret, GONE).await?;
+        }
+        for secret in &self.emptied {
             let emptied = |secret: &Value| decoded(secret).values().all(String::is_empty);
             konflux.until_is(secret, SOON, "emptied", emptied).await?;
         }
@@ -236,12 +260,11 @@ impl Delivered {
     }
 }
 
-/// The claim goes, and leaves nothing.
-async fn deleted(tenant: &Tenant<'_>, canary: &Canary) -> anyhow::Result<()> {
-    let composite = at_root(COMPOSITE, &tenant.composite().await?);
+/// What was asked for goes, and leaves nothing.
+async fn deleted(tenant: &Tenant<'_>, canary: &Canary, delivered: &Delivered) -> anyhow::Result<()> {
     tenant.konflux().delete(&tenant.claim()).await?;
     tenant.konflux().until_gone(&tenant.claim(), SOON).await?;
-    tenant.konflux().until_gone(&composite, GONE).await?;
+    tenant.konflux().until_gone(&delivered.composite, GONE).await?;
     canary.lies_in(tenant, "after", &[]).await.map(|_| ())
 }
 
@@ -249,6 +272,11 @@ async fn deleted(tenant: &Tenant<'_>, canary: &Canary) -> anyhow::Result<()> {
 pub async fn canary_planted(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let canary = Canary::new()?;
     let (engine, namespace) = (tenant.engine, tenant.namespace.as_str());
+    accompany(engine).await?;
+    let told: BTreeSet<&str> = engine.metrics().into_iter().map(|(program, _)| program).collect();
+    let programs =
+        ["crossplane", "provider-kubernetes", function::NAME, provider::NAME, carrier::NAME, cleaner::NAME];
+    ensure!(told == BTreeSet::from(programs), "whose metrics are looked at: {told:?}");
     let token = canary.token.as_str();
     let note = json!({
         "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "planted", "namespace": "default" },
@@ -261,6 +289,12 @@ pub async fn canary_planted(tenant: &Tenant<'_>) -> anyhow::Result<()> {
         "message": format!("cannot use {token}"), "reason": "Planted", "type": "Warning",
     });
     tenant.konflux().apply(&event).await?;
+    // A kind that has no object at the version that its group recommends.
+    let configuration = json!({
+        "apiVersion": ENVIRONMENT_CONFIG.api_version, "kind": ENVIRONMENT_CONFIG.kind,
+        "metadata": { "name": "planted" }, "data": { "deep": { "note": token } },
+    });
+    tenant.konflux().apply(&configuration).await?;
     let noted =
         json!({ "metadata": { "annotations": { "testbed/planted": json!({ "x": token }).to_string() } } });
     tenant.konflux().merge(&at_root(NAMESPACE, namespace), &noted).await?;
@@ -279,6 +313,7 @@ pub async fn canary_planted(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let log = log.strip_prefix(nest.directory()).unwrap_or(&log).display().to_string();
     let planted = vec![
         elsewhere("hub: ConfigMap default/planted data.note".into()),
+        elsewhere("konflux: EnvironmentConfig planted data.deep.note".into()),
         // The same by two names.
         elsewhere(format!("konflux: Event {namespace}/planted message")),
         elsewhere(format!("konflux: Event {namespace}/planted note")),
@@ -291,6 +326,7 @@ pub async fn canary_planted(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     canary.lies_in(tenant, "planted", &[(KUBECONFIG, planted)]).await?;
     program.kill();
     engine.hub.cluster().delete(&at(CONFIG_MAP, "default", "planted")).await?;
+    tenant.konflux().delete(&at_root(ENVIRONMENT_CONFIG, "planted")).await?;
     let missed = canary.lies_in(tenant, "not looked for", &[]).await;
     ensure!(missed.is_err(), "what was planted is not missed");
     Ok(())

@@ -43,7 +43,10 @@ pub async fn hive_happy_path(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let took = came.saturating_duration_since(ran);
     eprintln!("Secret in the tenant's namespace {} ms after Hive's ClusterRunning", took.as_millis());
     ensure!(secret.get("kubeconfig").is_some_and(|k| *k == kubeconfig(&cluster)), "another's kubeconfig");
-    ensure!(secret.get("kubeAdminPassword").is_some_and(|p| p == "p4ssw0rd"), "the password is missing");
+    ensure!(
+        secret.get("kubeAdminPassword").is_some_and(|p| *p == objects::password(&cluster)),
+        "another's password"
+    );
     ensure!(took <= PROMISED, "the Secret took {took:?}");
     let claim = tenant.until_phase("Ready").await?;
     ensure!(claim["status"]["backend"]["pool"] == tenant.pool(), "{claim}");

@@ -1,5 +1,7 @@
 //! A sound world is found sound, and each way to break it is noticed by the invariant that it breaks.
 
+use std::collections::BTreeSet;
+
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde_json::json;
 use testplatform_apis::names::ephemeral_cluster::LABEL;
@@ -8,17 +10,19 @@ use super::*;
 use crate::{
     campaign::places,
     cluster::at,
-    hive::objects::{kubeconfig, token},
+    hive::objects::{kubeconfig, password, token},
     kinds::SECRET,
     search::{Found, Place},
 };
 
 const TOKEN: &str = "0123456789abcdef-of-a-job";
+const PASSWORD: &str = "a-password-of-a-job-0123456789";
 const CLUSTER: &str = "pool-1";
 
 fn life(namespace: &str, by: Fulfilled, end: End) -> Expected {
     let text = str::to_owned;
-    Expected { namespace: text(namespace), name: text("x"), by, end, token: text(TOKEN) }
+    let [token, password] = [TOKEN, PASSWORD].map(text);
+    Expected { namespace: text(namespace), name: text("x"), by, end, token, password }
 }
 
 fn lives() -> Vec<Expected> {
@@ -53,9 +57,10 @@ fn composite(name: &str, of: &str) -> Value {
     })
 }
 
-fn secret(namespace: &str, name: &str, kubeconfig: &str) -> Value {
-    let mut secret = object(namespace, name);
-    secret["data"] = json!({ "kubeconfig": BASE64_STANDARD.encode(kubeconfig) });
+fn secret(namespace: &str, kubeconfig: &str, password: &str) -> Value {
+    let mut secret = object(namespace, "x-kubeconfig");
+    let encoded = |text: &str| BASE64_STANDARD.encode(text);
+    secret["data"] = json!({ "kubeconfig": encoded(kubeconfig), "kubeAdminPassword": encoded(password) });
     secret
 }
 
@@ -87,9 +92,9 @@ fn world() -> World {
         ],
         objects: vec![],
         secrets: vec![
-            secret("job", "x-kubeconfig", &kubeconfig("job", TOKEN)),
-            secret("pool", "x-kubeconfig", &kubeconfig("pool", &token(CLUSTER))),
-            secret("over", "x-kubeconfig", ""),
+            secret("job", &kubeconfig("job", TOKEN), PASSWORD),
+            secret("pool", &kubeconfig("pool", &token(CLUSTER)), &password(CLUSTER)),
+            secret("over", "", ""),
         ],
         namespaces: vec![],
         ephemeral_clusters: vec![object(hub::NAMESPACE, "job-xr"), object(hub::NAMESPACE, "over-xr")],
@@ -145,10 +150,22 @@ fn a_live_cluster_that_went_is_noticed() {
 
 #[test]
 fn wrong_credentials_are_noticed() {
+    let credentials = |number: usize, kubeconfig: &str, password: &str| {
+        let of = ["job", "pool", "over"][number];
+        broken(|w| w.secrets[number] = secret(of, kubeconfig, password))
+    };
+    let [of_job, of_pool] = [kubeconfig("job", TOKEN), kubeconfig("pool", &token(CLUSTER))];
     let another = kubeconfig("job", "of-another-claims-cluster");
-    assert_eq!(broken(|w| w.secrets[0] = secret("job", "x-kubeconfig", &another)), [Invariant::Credentials]);
-    assert_eq!(broken(|w| w.secrets[1] = secret("pool", "x-kubeconfig", "")), [Invariant::Credentials]);
-    assert_eq!(broken(|w| w.secrets[2] = secret("over", "x-kubeconfig", "left")), [Invariant::Credentials]);
+    assert_eq!(credentials(0, &another, PASSWORD), [Invariant::Credentials]);
+    assert_eq!(credentials(0, &of_job, "of-another-claims-cluster"), [Invariant::Credentials]);
+    assert_eq!(credentials(0, &of_job, ""), [Invariant::Credentials]);
+    assert_eq!(credentials(1, "", &password(CLUSTER)), [Invariant::Credentials]);
+    assert_eq!(credentials(1, &of_pool, PASSWORD), [Invariant::Credentials]);
+    assert_eq!(credentials(2, "left", ""), [Invariant::Credentials]);
+    assert_eq!(credentials(2, "", "left"), [Invariant::Credentials]);
+    let without =
+        |w: &mut World| w.secrets[0]["data"] = json!({ "kubeconfig": BASE64_STANDARD.encode(&of_job) });
+    assert_eq!(broken(without), [Invariant::Credentials]);
 }
 
 #[test]
@@ -175,11 +192,11 @@ fn leaks_are_noticed() {
 }
 
 #[test]
-fn what_core_forgot_is_known() {
+fn who_lost_a_claim_is_known() {
     let mut world = world();
     assert!(orphans(&world).is_empty());
     world.composites.push(composite("y", "gone"));
-    assert_eq!(orphans(&world), ["y"]);
+    assert_eq!(orphans(&world), [&composite("y", "gone")]);
     world.composites[3]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
     assert!(orphans(&world).is_empty());
 }
@@ -212,32 +229,62 @@ fn secrets_out_of_place_are_noticed() {
     let place = |plane: &str, namespace: &str, name: &str, key: &str| {
         Place::secret(plane, &at(SECRET, namespace, name), key)
     };
-    let delivered = |namespace: &str, name: &str| {
+    let delivered = |namespace: &str, name: &str, key: &str| {
         vec![
-            place("konflux", "crossplane-connections", &format!("credentials-{name}"), "kubeconfig"),
-            place("konflux", "crossplane-connections", &format!("{name}-uid"), "kubeconfig"),
-            place("konflux", namespace, "x-kubeconfig", "kubeconfig"),
+            place("konflux", "crossplane-connections", &format!("credentials-{name}"), key),
+            place("konflux", "crossplane-connections", &format!("{name}-uid"), key),
+            place("konflux", namespace, "x-kubeconfig", key),
         ]
     };
-    let mut of_job = delivered("job", "job-xr");
-    of_job.push(place("hub", hub::NAMESPACE, "job-xr-credentials", "kubeconfig"));
-    of_job.push(place("hub", "ci-op-12345678", "cluster-provisioning", "kubeconfig"));
-    let mut of_pool = delivered("pool", "pool-xr");
-    of_pool.push(place("hub", offer::CREDENTIALS, "pool-xr-credentials", "kubeconfig"));
-    of_pool.push(place("hub", CLUSTER, "0-admin-kubeconfig", "kubeconfig"));
-    of_pool.push(place("hub", CLUSTER, "0-admin-kubeconfig", "raw-kubeconfig"));
-    let sound: Found = [("job", of_job), (&*format!("the kubeconfig of cluster {CLUSTER}"), of_pool)]
-        .map(|(name, places)| (name.to_owned(), places.into_iter().collect()))
-        .into();
+    let mut sound = Found::new();
+    for (what, key, left) in
+        [("kubeconfig", "kubeconfig", "kubeconfig"), ("password", "kubeAdminPassword", "kubeadmin-password")]
+    {
+        let mut of_job = delivered("job", "job-xr", key);
+        of_job.push(place("hub", hub::NAMESPACE, "job-xr-credentials", key));
+        of_job.push(place("hub", "ci-op-12345678", "cluster-provisioning", left));
+        sound.insert(format!("the {what} of job"), of_job.into_iter().collect());
+        let mut of_pool = delivered("pool", "pool-xr", key);
+        of_pool.push(place("hub", offer::CREDENTIALS, "pool-xr-credentials", key));
+        sound.insert(format!("the {what} of cluster {CLUSTER}"), of_pool.into_iter().collect());
+    }
+    let installed = [
+        ("kubeconfig", "0-admin-kubeconfig", "kubeconfig"),
+        ("kubeconfig", "0-admin-kubeconfig", "raw-kubeconfig"),
+        ("password", "0-admin-password", "password"),
+    ];
+    for (what, name, key) in installed {
+        let of = format!("the {what} of cluster {CLUSTER}");
+        sound.entry(of).or_default().insert(place("hub", CLUSTER, name, key));
+    }
     assert_eq!(places::compare(sound.clone(), &world(), &lives()), []);
 
     let mut exempt = sound.clone();
-    exempt.entry("over".into()).or_default().insert(Place::Etcd("hub".into()));
+    let of_over = "the password of over";
+    exempt.entry(of_over.into()).or_default().insert(Place::Etcd("hub".into()));
     assert_eq!(places::compare(exempt, &world(), &lives()), []);
     let mut leaked = sound.clone();
-    leaked.entry("over".into()).or_default().insert(Place::Elsewhere("engine: file provider.log".into()));
+    leaked.entry(of_over.into()).or_default().insert(Place::Elsewhere("engine: file provider.log".into()));
     assert_eq!(places::compare(leaked, &world(), &lives()).len(), 1);
-    let mut missing = sound;
-    missing.remove("job");
-    assert_eq!(places::compare(missing, &world(), &lives()).len(), 5);
+    for what in ["kubeconfig", "password"] {
+        let mut missing = sound.clone();
+        missing.remove(&format!("the {what} of job"));
+        assert_eq!(places::compare(missing, &world(), &lives()).len(), 5);
+    }
+}
+
+/// What is not looked for is not found either.
+#[test]
+fn kubeconfigs_and_passwords_of_all_are_looked_for() {
+    let secrets = places::secrets(&world(), &lives());
+    let names: BTreeSet<&str> = secrets.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names.len(), 2 * (lives().len() + world().installed().len()));
+    for (name, secret) in [
+        ("the kubeconfig of job", TOKEN.to_owned()),
+        ("the password of job", PASSWORD.to_owned()),
+        ("the kubeconfig of cluster pool-1", token(CLUSTER)),
+        ("the password of cluster pool-1", password(CLUSTER)),
+    ] {
+        assert!(secrets.contains(&(name.to_owned(), secret)), "{name}");
+    }
 }
