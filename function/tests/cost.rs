@@ -1,5 +1,6 @@
-//! What one pass costs: CPU of the server over mutual TLS, and its memory. Printed always; held to the budget where
-//! the program is built for release, which is what users run: `cargo test --release --test cost -- --nocapture`.
+//! What one pass costs: CPU of the server over mutual TLS with many calls at a time, and its memory. Printed always; time is held to its
+//! target where the program is built for release, which is what users run, and memory in any case:
+//! `cargo test --release -p function-testplatform --test cost -- --nocapture`.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -28,11 +29,21 @@ use harness::{call, channel};
 use prost::Message as _;
 use serde_json::{Value, json};
 use support::world::World;
+use tokio::task::JoinSet;
+use tonic::transport::Channel;
 
-/// The incumbent's five steps take 18 ms of CPU a pass; ours is to cost at least 40 times less.
-const BUDGET_MS: f64 = 18.0 / 40.0;
+/// The CPU that a call is to take.
+const TARGET_MS: f64 = 0.15;
+/// How much more is not the program's doing: whatever else runs takes caches from it and slows the clock, and Linux counts by the tick.
+/// A call was 0.113 ms where `tests/results/load-100.md` was measured, so what costs twice as much as that is over it even there.
+const NOISE: f64 = 1.5;
+/// The most memory, whatever is asked of it.
+const MOST_MIB: f64 = 16.0;
 const IDLE_MIB: f64 = 10.0;
-const CALLS: u32 = 2_000;
+/// Calls at a time, for which both targets are.
+const PARALLEL: u32 = 100;
+/// As many as make a tick next to nothing. Built for debugging, where only memory is judged, each takes many times as long.
+const CALLS: u32 = if cfg!(debug_assertions) { 2_000 } else { 20_000 };
 
 struct Running(Child);
 
@@ -68,28 +79,44 @@ async fn a_pass_over_a_ready_cluster_stays_within_its_budget() {
     // A full pipe would stop the server.
     std::thread::spawn(move || std::io::copy(&mut log, &mut std::io::sink()));
     let pid = running.0.id();
-    let idle = resident_mib(pid);
+    let idle = mib(pid, "VmRSS:");
 
     let request = ready();
     let size = request.encoded_len();
     let channel = channel(address, Some(authority.dial(Some(&authority.client()))));
-    for _ in 0..200 {
-        call(&channel, request.clone()).await.unwrap();
-    }
+    calls(&channel, &request, CALLS / 10).await;
     let before = cpu_ms(pid);
-    for _ in 0..CALLS {
-        call(&channel, request.clone()).await.unwrap();
-    }
+    calls(&channel, &request, CALLS).await;
     let each = (cpu_ms(pid) - before) / f64::from(CALLS);
-    let busy = resident_mib(pid);
-    println!("request {size} bytes: {each:.3} ms of CPU a pass, {:.0} times less than 18 ms", 18.0 / each);
-    println!("memory: {idle:.1} MiB idle, {busy:.1} MiB after {CALLS} passes");
+    let (own, peak) = (mib(pid, "RssAnon:"), mib(pid, "VmHWM:"));
+    println!("request {size} bytes: {each:.3} ms of CPU a pass, {PARALLEL} at a time");
+    println!(
+        "memory: {idle:.1} MiB idle, {peak:.1} MiB at its peak, {own:.1} MiB without the program's file"
+    );
     assert!(idle <= IDLE_MIB * if cfg!(debug_assertions) { 4.0 } else { 1.0 }, "{idle:.1} MiB idle");
+    // Of a program that is built for debugging the file is many times as large. What it allocates is the same.
+    let held = if cfg!(debug_assertions) { own } else { peak };
+    assert!(held <= MOST_MIB, "{held:.1} MiB is more than {MOST_MIB:.1} MiB");
     if cfg!(debug_assertions) {
-        println!("not built for release: the CPU budget was not checked");
+        println!("not built for release: the CPU of a call was not judged");
     } else {
-        assert!(each <= BUDGET_MS, "{each:.3} ms is more than {BUDGET_MS:.3} ms");
+        let most = TARGET_MS * NOISE;
+        assert!(each <= most, "{each:.3} ms is more than {most:.3} ms");
     }
+}
+
+/// That many calls, so many at a time over one connection, as core does.
+async fn calls(channel: &Channel, request: &RunFunctionRequest, count: u32) {
+    let mut callers = JoinSet::new();
+    for _ in 0..PARALLEL {
+        let (channel, request) = (channel.clone(), request.clone());
+        callers.spawn(async move {
+            for _ in 0..count / PARALLEL {
+                call(&channel, request.clone()).await.unwrap();
+            }
+        });
+    }
+    callers.join_all().await;
 }
 
 /// The recorded pass over a ready cluster, where it is; one of our own of the same size otherwise.
@@ -113,8 +140,9 @@ fn cpu_ms(pid: u32) -> f64 {
     ticks * 10.0
 }
 
-fn resident_mib(pid: u32) -> f64 {
+/// A figure of the process's memory, by its name in `/proc`.
+fn mib(pid: u32, field: &str) -> f64 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
-    let line = status.lines().find(|l| l.starts_with("VmRSS:")).unwrap();
+    let line = status.lines().find(|l| l.starts_with(field)).unwrap();
     line.split_whitespace().nth(1).unwrap().parse::<f64>().unwrap() / 1024.0
 }

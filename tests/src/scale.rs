@@ -3,7 +3,7 @@
 //! ```text
 //! main ──▶ run, one engine per number of claims
 //!            ├─ crowd (makes claims, ends them)     ├─ timeline (when what was seen)
-//!            └─ workers (Prow and ci-operator)      └─ usage, calls (what it cost) ──▶ report
+//!            └─ workers (Prow and ci-operator)      └─ meter (usage, calls) ──▶ cost ──▶ report
 //! ```
 //!
 //! Everything arrives at a steady rate, because that is what is asked: how long does a claim take among so many others,
@@ -11,7 +11,9 @@
 
 mod arguments;
 mod calls;
+mod cost;
 mod crowd;
+mod meter;
 mod report;
 mod timeline;
 mod workers;
@@ -23,19 +25,21 @@ use serde_json::json;
 use tokio::runtime::Runtime;
 
 pub use arguments::Arguments;
-use calls::{Calls, Log};
+use cost::Dwelt;
 use crowd::Crowd;
-use report::{Report, Rest};
+use meter::Meter;
+use report::Report;
 use timeline::Moment;
 
-use crate::{crossplane::Engine, usage::Usage};
+use crate::crossplane::Engine;
 
 /// How long claims are left alone before their rest is looked at.
 const SETTLE: Duration = Duration::from_secs(10);
 
-/// Runs it. 0: done. 1: something did not become as it should, or it cannot be tried.
+/// Runs it. 0: done. 1: something did not become as it should, a life costs more the more claims there are, or it cannot be
+/// tried.
 pub fn main(arguments: &Arguments) -> ExitCode {
-    let measured = || -> anyhow::Result<()> {
+    let measured = || -> anyhow::Result<bool> {
         let runtime = Runtime::new().context("cannot start")?;
         let mut reports = Vec::new();
         for &claims in &arguments.claims {
@@ -51,7 +55,8 @@ pub fn main(arguments: &Arguments) -> ExitCode {
         report::print(&reports, arguments)
     };
     match measured() {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
         Err(error) => {
             eprintln!("error: {error:#}");
             ExitCode::FAILURE
@@ -69,40 +74,33 @@ async fn run(claims: u32, arguments: &Arguments) -> anyhow::Result<Report> {
 async fn measure(engine: &Engine, claims: u32, arguments: &Arguments) -> anyhow::Result<Report> {
     engine.configure(&json!({ "ttl": arguments.ttl.to_string() })).await?;
     let crowd = Crowd::new(engine, claims, arguments.rate).await?;
-    let mut logs = [Log::new(engine.konflux.audit_log()), Log::new(engine.hub.audit_log())];
-    let mut read = async || -> anyhow::Result<Calls> {
-        // They are written in batches, the last one within this time.
-        tokio::time::sleep(Duration::from_secs(2)).await;
-        let mut calls = Calls::default();
-        for log in &mut logs {
-            log.read(&mut calls)?;
-        }
-        Ok(calls)
-    };
-    read().await?;
-    let before = Usage::now()?;
+    let mut meter = Meter::start(engine).await?;
+    tokio::time::sleep(arguments.rest).await;
+    let idle = meter.look().await?;
 
     crowd.ask().await?;
     crowd.until_all(Moment::Provisioning).await?;
+    // Until Crossplane has looked at what it wrote itself.
+    tokio::time::sleep(SETTLE).await;
+    let asked = meter.look().await?;
+    tokio::time::sleep(arguments.rest).await;
+    let provisioning = meter.look().await?;
+
     crowd.give().await?;
     crowd.until_all(Moment::Ready).await?;
     crowd.until_all(Moment::Delivered).await?;
-    // Until Crossplane has looked at what it wrote itself.
     tokio::time::sleep(SETTLE).await;
-    let (mut calls, made) = (read().await?, Usage::now()?);
-
-    let begun = std::time::Instant::now();
+    let made = meter.look().await?;
     tokio::time::sleep(arguments.rest).await;
-    let rested = Usage::now()?;
-    let rest = Rest { cpu: rested.since(&made), took: begun.elapsed(), calls: read().await? };
+    let ready = meter.look().await?;
 
-    let rested = Usage::now()?;
     crowd.end().await?;
     crowd.until_all(Moment::Over).await?;
     crowd.delete().await?;
-    calls.add(&read().await?);
-    let ended = Usage::now()?;
+    let ended = meter.look().await?;
     engine.check()?;
-    let cpu = made.since(&before).plus(&ended.since(&rested));
-    Ok(Report { claims, timeline: crowd.timeline(), cpu, calls, rest, ended })
+    let timeline = crowd.timeline();
+    let dwelt = Dwelt::of(&timeline, claims, &provisioning, &ready);
+    let (life, used) = (asked.plus(&made).plus(&ended), meter.used().clone());
+    Ok(Report { claims, timeline, life, idle, provisioning, ready, dwelt, used })
 }

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, process::Command};
 
-use crate::table::Row;
+use crate::{support::tools::say, table::Row};
 
 /// What is counted: from the decoded request to the response, and nothing of reading files and of the schema, which a
 /// process does once. Between them these are all of a pass over a cluster.
@@ -12,14 +12,14 @@ const FUNCTIONS: [&str; 3] = [
     "function_testplatform::check::violation",
 ];
 
-/// What `render` costs for each example. None: valgrind is not installed, which is said.
+/// What `render` costs for each example. None: it cannot be counted here, which is said past the harness, or the budgets would seem held.
 pub fn instructions(examples: &[&str]) -> Option<Vec<Row>> {
     if Command::new("valgrind").arg("--version").output().is_err() {
-        println!("valgrind is not installed: instructions were not counted");
+        say("valgrind is not installed: the budgets of instructions are not held");
         return None;
     }
     if !cfg!(debug_assertions) {
-        println!("not the profile of the budgets: instructions were not counted");
+        say("not the profile of the budgets: those of instructions are not held");
         return None;
     }
     Some(examples.iter().map(|name| Row { name: (*name).to_owned(), values: vec![count(name)] }).collect())

@@ -75,10 +75,13 @@ pub(super) struct Measure {
     pub name: String,
 }
 
-/// Another function that runs already.
+/// Another function.
 #[derive(Clone, Debug, Args)]
 pub(super) struct Other {
-    /// Call this function too
+    /// Start this too, and call it: a command that takes --address, and finds its certificates as the function does
+    #[arg(long, value_name = "COMMAND")]
+    pub peer: Option<String>,
+    /// Call this function too, which runs already
     #[arg(long, value_name = "HOST:PORT", requires = "certs")]
     pub endpoint: Option<SocketAddr>,
     /// What to call it in the table
@@ -102,6 +105,7 @@ const EXAMPLES: &str = "\
 Examples:
   cargo run --release -p testplatform-tests --bin load
   cargo run --release -p testplatform-tests --bin load -- --concurrency 100 --soak 1000000 --output tests/results
+  cargo run --release -p testplatform-tests --bin load -- --peer 'venv/bin/python tests/peer/function.py' --calls 400 --rounds 3
   cargo run --release -p testplatform-tests --bin load -- --endpoint 127.0.0.1:9443 --certs client --pid 4711
 
 The request is that of an example's last pass, made now, with the managedFields that an API server adds: for `ready`

@@ -3,7 +3,7 @@
 use std::{
     env,
     net::SocketAddr,
-    path::{Path, PathBuf},
+    path::{self, Path, PathBuf},
     process::Command,
     time::Duration,
 };
@@ -29,6 +29,9 @@ use crate::{
 pub(super) const OURS: &str = "function-testplatform";
 /// What does nothing.
 pub(super) const NOOP: &str = "no-op";
+
+/// A function of another make that is started here.
+const PEER: &str = "peer";
 
 /// A server, and what it is asked.
 pub(super) struct Server {
@@ -64,6 +67,20 @@ pub(super) async fn start(nest: &Nest, measure: &Measure, asked: &Asked) -> anyh
     noop.arg("noop").arg("--answer").arg(answer);
     let noop = launch(nest, NOOP, noop, &serving, &calling, asked.bytes.clone()).await?;
     let mut servers = vec![function, noop];
+    if let Some(peer) = &measure.other.peer {
+        // It runs where its log is; paths are those of who wrote the command line. Links stay: they tell Python where its packages are.
+        let whole = |word: &str| match path::absolute(word) {
+            Ok(whole) if whole.exists() => whole,
+            _ => word.into(),
+        };
+        let mut words = peer.split_whitespace().map(whole);
+        let mut command = Command::new(words.next().context("--peer has no command")?);
+        command.args(words);
+        let peer = launch(nest, PEER, command, &serving, &calling, asked.bytes.clone()).await?;
+        let answer = peer.client.call(asked.bytes.clone()).await.context("the peer's first call failed")?;
+        requests::sane(&answer).context("the peer")?;
+        servers.push(peer);
+    }
     servers.extend(other(&measure.other, asked).await?);
     Ok(servers)
 }

@@ -5,19 +5,17 @@ use std::{path::PathBuf, time::Duration};
 use clap::Parser;
 use testplatform_apis::duration::GoDuration;
 
-use crate::settings;
-
 /// What many claims cost, on two real control planes with real Crossplane between them.
 ///
 /// For each number of claims a new engine is started; that many claims are made, become ready, rest, are torn down and
 /// deleted, at a steady rate. Function and provider are the real ones; Prow and ci-operator are played. Prints how long
-/// claims wait, what they cost in CPU, memory and calls to the API servers, by who caused it, and writes a table and a
-/// plot.
+/// claims wait, what they cost in CPU, memory and calls to the API servers, by who caused it, and whether function and provider
+/// take more for each the more there are, which is exit code 1.
 ///
-/// Each claim's life costs the API server of Konflux about two seconds of CPU, nearly all of it for what Crossplane asks
-/// of it, so on two cores one claim in two seconds is what the whole can take; four times the number of claims divided by
-/// the rate is about how long a run takes. Each claim that is there is looked at again when the answer about it is too old,
-/// which costs more the longer a run takes: with many claims, let answers count for longer.
+/// Four times the number of claims divided by the rate is about how long a run takes. The life of a claim costs three to four
+/// seconds of CPU, nearly all of it Crossplane's and the API servers', so two cores take one in two seconds. Each claim that is
+/// there is looked at again, until it is ready by provider-kubernetes every half a minute, and by Crossplane when the answer about it
+/// is too old: with many claims, let answers count for longer.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "scale", version, after_help = EXAMPLES)]
 pub struct Arguments {
@@ -33,15 +31,16 @@ pub struct Arguments {
     /// How long Crossplane takes an answer of the function for current while nothing happens, as in the Composition's input
     #[arg(long, value_name = "DURATION", default_value = "1m")]
     pub ttl: GoDuration,
-    /// Where scale.md and scale.svg are written
-    #[arg(long, value_name = "DIRECTORY", default_value_os_t = settings::repository().join("tests/results"))]
-    pub results: PathBuf,
+    /// Where the table and its plot are written, as scale.md and scale.svg; nowhere if it is not given
+    #[arg(long, value_name = "DIRECTORY")]
+    pub results: Option<PathBuf>,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   cargo run --release -p testplatform-tests --bin scale
-  cargo run --release -p testplatform-tests --bin scale -- --claims 50 --rest 10 --results /tmp";
+  cargo run --release -p testplatform-tests --bin scale -- --claims 50 --rest 10
+  cargo run --release -p testplatform-tests --bin scale -- --claims 100,500,2000 --rate 0.6 --ttl 1h --results tests/results";
 
 fn rate(text: &str) -> Result<f64, String> {
     let rate: f64 = text.parse().map_err(|_| "not a number".to_owned())?;

@@ -12,10 +12,12 @@ use anyhow::Context as _;
 use super::{
     Arguments,
     calls::Calls,
+    cost::{self, Dwelt},
+    meter::Span,
     timeline::{Moment, Timeline, percentile},
 };
 use crate::{
-    machine,
+    machine, nest,
     plot::{self, Chart, Line},
     usage::Usage,
 };
@@ -26,24 +28,18 @@ pub struct Report {
     pub claims: u32,
     /// When what was seen.
     pub timeline: Timeline,
-    /// What their lives cost, without their rest.
-    pub cpu: Usage,
-    /// Who called for that.
-    pub calls: Calls,
-    /// What it cost that they were there.
-    pub rest: Rest,
+    /// All that was done for them, from the first that was asked for to the last that was gone.
+    pub life: Span,
+    /// A time before there was any.
+    pub idle: Span,
+    /// A time in which all waited for their clusters.
+    pub provisioning: Span,
+    /// A time in which all were ready.
+    pub ready: Span,
+    /// For how long they were there while others were asked for.
+    pub dwelt: Dwelt,
     /// Everything that was used, at the end.
-    pub ended: Usage,
-}
-
-/// What it cost that claims were there, while nothing was asked for.
-pub struct Rest {
-    /// In CPU.
-    pub cpu: Usage,
-    /// For how long they were looked at.
-    pub took: Duration,
-    /// In calls.
-    pub calls: Calls,
+    pub used: Usage,
 }
 
 /// Between which moments time is told.
@@ -54,37 +50,37 @@ const WAITS: [(&str, Moment, Moment); 4] = [
     ("told to end → claim Deprovisioned", Moment::Told, Moment::Over),
 ];
 
-/// Prints all, and writes them into the directory for results; nothing if there is none.
-pub fn print(reports: &[Report], arguments: &Arguments) -> anyhow::Result<()> {
+/// Prints all, and writes them into the directory for results if there is one; nothing if there are none. Says whether our programs' cost grows with
+/// the number of claims, and no faster.
+pub fn print(reports: &[Report], arguments: &Arguments) -> anyhow::Result<bool> {
+    let linear = cost::growth(reports).iter().all(|growth| growth.linear);
     if reports.is_empty() {
-        return Ok(());
+        return Ok(linear);
     }
     let text = text(reports, arguments)?;
     print!("{text}");
-    let directory = &arguments.results;
+    let Some(directory) = &arguments.results else { return Ok(linear) };
     fs::create_dir_all(directory).with_context(|| format!("cannot make {}", directory.display()))?;
     let file = directory.join("scale.md");
     fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))?;
     let axes = ("claims".to_owned(), "ms of CPU a claim".to_owned());
     let plot = plot::svg("CPU for the life of each claim", &[Chart::Lines { axes, lines: lines(reports) }])?;
     let file = directory.join("scale.svg");
-    fs::write(&file, plot).with_context(|| format!("cannot write {}", file.display()))
+    fs::write(&file, plot).with_context(|| format!("cannot write {}", file.display()))?;
+    Ok(linear)
 }
 
 /// What each program costs for each claim: level where cost grows with the number of claims and no faster.
 fn lines(reports: &[Report]) -> Vec<Line> {
     let points = |name: &String| {
-        let point = |report: &Report| {
-            let used = report.cpu.0.get(name)?;
-            Some((f64::from(report.claims), used.cpu.as_secs_f64() * 1000.0 / f64::from(report.claims)))
-        };
-        reports.iter().filter_map(point).collect()
+        let point = |report: &Report| (f64::from(report.claims), cost::life(report, name) * 1000.0);
+        reports.iter().map(point).collect()
     };
     names(reports).into_iter().map(|name| Line { points: points(&name), name }).collect()
 }
 
 fn names(reports: &[Report]) -> BTreeSet<String> {
-    reports.iter().flat_map(|report| report.cpu.0.keys().cloned()).collect()
+    reports.iter().flat_map(|report| report.life.cpu.0.keys().cloned()).collect()
 }
 
 fn text(reports: &[Report], arguments: &Arguments) -> anyhow::Result<String> {
@@ -103,6 +99,15 @@ fn text(reports: &[Report], arguments: &Arguments) -> anyhow::Result<String> {
         machine::describe(),
         arguments.rate,
     )?;
+    let go: Vec<String> =
+        nest::of_go().into_iter().map(|(name, value)| format!("`{name}={value}`")).collect();
+    if !go.is_empty() {
+        writeln!(
+            text,
+            "Programs in Go run with {}, which costs less CPU and more memory than if nothing is said.\n",
+            go.join(" and ")
+        )?;
+    }
     writeln!(text, "## How long a claim takes, median and 99th percentile\n")?;
     head(&mut text, reports)?;
     for (name, from, to) in WAITS {
@@ -112,26 +117,53 @@ fn text(reports: &[Report], arguments: &Arguments) -> anyhow::Result<String> {
         })?;
     }
     writeln!(text, "\n## CPU for the life of each claim, in ms\n")?;
-    programs(&mut text, reports, |report, name| {
-        let cpu = report.cpu.0.get(name).map_or(Duration::ZERO, |used| used.cpu);
-        format!("{:.1}", cpu.as_secs_f64() * 1000.0 / f64::from(report.claims))
-    })?;
+    programs(&mut text, reports, |report, name| format!("{:.1}", cost::life(report, name) * 1000.0))?;
+    growth(&mut text, reports)?;
     writeln!(text, "\n![CPU for the life of each claim](scale.svg)\n")?;
-    writeln!(text, "## While all are ready and nothing is asked for, in % of a core\n")?;
+    writeln!(text, "## CPU for each claim that is there, in ms a minute\n")?;
+    writeln!(
+        text,
+        "While nothing is asked for, and beyond what is used when there is none: while all wait for their clusters, and while all \
+         are ready. It is no part of the lives above, which last the longer the more claims there are.\n"
+    )?;
     programs(&mut text, reports, |report, name| {
-        let cpu = report.rest.cpu.0.get(name).map_or(Duration::ZERO, |used| used.cpu);
-        format!("{:.2}", cpu.as_secs_f64() / report.rest.took.as_secs_f64() * 100.0)
+        let minute = |rest| cost::standing(report, rest, name) * 60_000.0;
+        format!("{:.1}, {:.1}", minute(&report.provisioning), minute(&report.ready))
     })?;
+    writeln!(text, "\n## While there is no claim, in % of a core\n")?;
+    programs(&mut text, reports, |report, name| format!("{:.2}", cost::share(&report.idle, name) * 100.0))?;
     writeln!(text, "\n## The most memory, in MiB\n")?;
     programs(&mut text, reports, |report, name| {
-        let peak = report.ended.0.get(name).map_or(0, |used| used.peak);
+        let peak = report.used.0.get(name).map_or(0, |used| used.peak);
         format!("{}", peak >> 20)
     })?;
-    writeln!(text, "\n## Calls to the API servers for the life of each claim\n")?;
-    calls(&mut text, reports, |report| (&report.calls, f64::from(report.claims)))?;
-    writeln!(text, "\n## Calls a minute while nothing is asked for\n")?;
-    calls(&mut text, reports, |report| (&report.rest.calls, report.rest.took.as_secs_f64() / 60.0))?;
+    writeln!(
+        text,
+        "\n## Calls to the API servers for the life of each claim, looks while it is there included\n"
+    )?;
+    calls(&mut text, reports, |report| (&report.life.calls, f64::from(report.claims)))?;
+    for (what, rest) in [
+        ("all wait for their clusters", (|report| &report.provisioning) as fn(&Report) -> &Span),
+        ("all are ready", |report| &report.ready),
+    ] {
+        writeln!(text, "\n## Calls a minute while {what}\n")?;
+        calls(&mut text, reports, |report| (&rest(report).calls, rest(report).took.as_secs_f64() / 60.0))?;
+    }
     Ok(text)
+}
+
+/// Whether our programs cost more for each claim the more there are.
+fn growth(text: &mut String, reports: &[Report]) -> anyhow::Result<()> {
+    for growth in cost::growth(reports) {
+        writeln!(
+            text,
+            "\n{}: a life with the most claims costs {:.2} times what one with the fewest does{}.",
+            growth.program,
+            growth.ratio,
+            if growth.linear { "" } else { ", **which is too much**" }
+        )?;
+    }
+    Ok(())
 }
 
 fn calls(text: &mut String, reports: &[Report], of: impl Fn(&Report) -> (&Calls, f64)) -> anyhow::Result<()> {
