@@ -88,6 +88,7 @@ pub fn generate() -> anyhow::Result<Vec<File>> {
     ];
     files.extend(install::files()?);
     files.extend(modern::component()?);
+    files.extend(pool_component()?);
     files.sort_by_key(|file| file.path);
     Ok(files)
 }
@@ -107,6 +108,22 @@ fn pool_composition() -> Value {
             "pipeline": [{ "step": "testplatform", "functionRef": { "name": build::FUNCTION } }],
         },
     })
+}
+
+/// The component that lets pools be kept in Git: definition and Composition, each as Argo CD is to treat it.
+fn pool_component() -> anyhow::Result<Vec<File>> {
+    // A prune of the definition would delete every pool.
+    let (definition, composition) = (xrd::test_platform_cluster_pool()?, pool_composition());
+    Ok(vec![
+        File {
+            path: "install/components/cluster-pools/composition.yaml",
+            text: document(&install::kept(composition, "3"))?,
+        },
+        File {
+            path: "install/components/cluster-pools/definition.yaml",
+            text: document(&install::kept(definition, "2"))?,
+        },
+    ])
 }
 
 /// The Composition of spaces, under the incumbent's name, to which live composites refer. Nothing is fetched for it.

@@ -6,7 +6,7 @@
 use serde_json::{Value, json};
 use testplatform_apis::{claim, input, test_cluster, xrd};
 
-use crate::{File, build, document};
+use crate::{File, build, document, install};
 
 /// Name of the Composition.
 pub const COMPOSITION: &str = "testplatform-test-cluster";
@@ -61,24 +61,17 @@ pub fn count_both(composition: &mut Value) {
 
 /// The component: the definition and the Composition, each as Argo CD is to treat it.
 pub(crate) fn component() -> anyhow::Result<Vec<File>> {
-    let with = |mut object: Value, wave: &str| {
-        object["metadata"]["annotations"] = json!({
-            "argocd.argoproj.io/sync-wave": wave,
-            // A prune of the definition would delete every composite, and with it every cluster.
-            "argocd.argoproj.io/sync-options": "Prune=false,Delete=false,SkipDryRunOnMissingResource=true",
-        });
-        object
-    };
+    // A prune of the definition would delete every composite, and with it every cluster.
     let mut composition = composition();
     count_both(&mut composition);
     Ok(vec![
         File {
             path: "install/components/test-clusters/composition.yaml",
-            text: document(&with(composition, "3"))?,
+            text: document(&install::kept(composition, "3"))?,
         },
         File {
             path: "install/components/test-clusters/definition.yaml",
-            text: document(&with(xrd::test_cluster()?, "2"))?,
+            text: document(&install::kept(xrd::test_cluster()?, "2"))?,
         },
     ])
 }

@@ -6,8 +6,9 @@ use serde_json::{Value, json};
 
 use super::{CONFIGURATION, FUNCTION};
 
-/// The function runs wherever core knows `FunctionRunnerService` v1; the suffix lets release candidates match.
-const FUNCTION_NEEDS: &str = ">=v1.17.0-0";
+/// From there on core has EnvironmentConfigs of the version that the function asks for
+/// (<https://github.com/crossplane/crossplane/pull/5938>); the suffix lets release candidates match.
+const FUNCTION_NEEDS: &str = ">=v1.18.0-0";
 /// From there on there are definitions of composites in namespaces.
 const CONFIGURATION_NEEDS: &str = ">=v2.0.0-0";
 

@@ -28,10 +28,12 @@ pub const CHANGED: u8 = 2;
 /// A check failed; nothing was changed.
 pub const CHECK_FAILED: u8 = 3;
 
+const EXIT_CODES: &str = "\
+Exit codes: 0 no change, 1 error, 2 changed or would change, 3 a check failed. On 1 and 3 nothing is changed.";
+
 /// Move pinned commits in a checkout of infra-deployments. Offline but for --online: the source is read from a clone, if one is given.
-///
-/// Exit codes: 0 no change, 1 error, 2 changed or would change, 3 a check failed. On 1 and 3 nothing is changed.
 #[derive(Debug, Args)]
+#[command(after_help = EXIT_CODES)]
 pub struct Bump {
     #[command(subcommand)]
     command: Command,
@@ -40,8 +42,10 @@ pub struct Bump {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Print what would change, as a unified diff.
+    #[command(after_help = EXIT_CODES)]
     Plan(Change),
     /// Change it, all files or none.
+    #[command(after_help = EXIT_CODES)]
     Apply {
         #[command(flatten)]
         change: Change,
@@ -53,6 +57,7 @@ enum Command {
         allow_no_vcs: bool,
     },
     /// Check the checkout as it is, for CI.
+    #[command(after_help = EXIT_CODES)]
     Check {
         #[command(flatten)]
         place: Place,

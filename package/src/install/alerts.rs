@@ -90,7 +90,7 @@ pub const KONFLUX: &[Alert] = &[
     },
     Alert {
         name: "EnvironmentConfigMissing",
-        expression: r#"count(testplatform_cluster_condition_timestamp_seconds{type="RequestAccepted",status="False",reason="EnvironmentConfigMissing"}) > 0"#,
+        expression: r#"count(testplatform_cluster_condition_timestamp_seconds{type="RequestAccepted",status="False",reason=~"EnvironmentConfigMissing|EnvironmentConfigInvalid"}) > 0"#,
         lasts: "5m",
         severity: Severity::Critical,
         summary: "{{ $value }} claims get no cluster because the EnvironmentConfig is missing or names no cluster.",

@@ -7,30 +7,34 @@ use std::{
 
 use crate::text::{anchors, links, read, root};
 
-/// Beside the guides of `package/install`, which are found.
-const DOCUMENTS: [&str; 10] = [
-    "README.md",
-    "RUNBOOK.md",
-    "SECURITY.md",
-    "CHANGELOG.md",
-    "examples/README.md",
-    "examples/conformance/README.md",
-    "examples/tekton/README.md",
-    "fuzz/README.md",
-    "package/POOLS.md",
-    "package/TEMPLATES.md",
-];
-const GUIDES: &str = "package/install";
+/// Copies of others' repositories.
+const FOREIGN: &str = "package/tests/data";
 /// What paths begin with that are meant from the root.
 const FOLDERS: [&str; 8] =
     ["apis/", "examples/", "function/", "package/", "process/", "provider/", "readiness/", "tests/"];
 
+/// All of the repository's own.
 fn documents() -> Vec<String> {
-    let guides = fs::read_dir(root().join(GUIDES)).unwrap().map(|entry| entry.unwrap().file_name());
-    let guides = guides.filter(|name| Path::new(name).extension().is_some_and(|e| e == "md"));
-    let guides: Vec<String> = guides.map(|name| format!("{GUIDES}/{}", name.display())).collect();
-    assert!(guides.len() >= 3, "{guides:?}");
-    DOCUMENTS.into_iter().map(str::to_owned).chain(guides).collect()
+    let mut found = Vec::new();
+    let mut folders = vec![PathBuf::new()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(root().join(&folder)).unwrap().map(Result::unwrap) {
+            let path = folder.join(entry.file_name());
+            let name = path.to_str().unwrap().to_owned();
+            let is_made =
+                entry.file_name() == "target" || entry.file_name().to_str().unwrap().starts_with('.');
+            if entry.file_type().unwrap().is_dir() {
+                folders.extend((!is_made && name != FOREIGN).then_some(path));
+            } else {
+                found.extend(path.extension().is_some_and(|e| e == "md").then_some(name));
+            }
+        }
+    }
+    found.sort();
+    for known in ["README.md", "package/BUMP.md", "package/install/README.md", "tests/results/README.md"] {
+        assert!(found.iter().any(|document| document == known), "{known} is not among {found:?}");
+    }
+    found
 }
 
 /// A path without `..`, as it is meant in a document of that folder.

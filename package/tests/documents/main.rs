@@ -10,3 +10,4 @@ mod requirements;
 mod runbook;
 mod security;
 mod text;
+mod words;

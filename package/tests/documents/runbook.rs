@@ -1,11 +1,13 @@
 //! `RUNBOOK.md` has one entry for each reason that the code can give, and none for another; and every alert leads there.
 //!
 //! Reasons are the words of enums. Which enums those are is written down here, and compared with the sources, so that a new enum of
-//! words makes this fail until it is said whether they are reasons.
+//! words makes this fail until it is said whether they are reasons. Those of one enum are told within other reasons, and are rows of the
+//! tables in their entries.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use provider_testplatform::{
+    bundles::apply::Why,
     cluster_claim::reason,
     ephemeral_cluster::{conditions, told},
     metrics::{bundles, cloud, prerequisites},
@@ -13,7 +15,10 @@ use provider_testplatform::{
 use testplatform_apis::{condition, foreign::ephemeral_cluster::TERMINAL_CREATE_REASONS, hive_status, hub};
 use testplatform_package::install::alerts::{Alert, HUB, KONFLUX};
 
-use crate::text::{anchors, read, sections, sources};
+use crate::{
+    text::{anchors, read, sections, sources},
+    words::{enums, literals, rows, words_of},
+};
 
 const RUNBOOK: &str = "RUNBOOK.md";
 /// The headings of which each section below is an entry.
@@ -26,7 +31,8 @@ const READERS: [&str; 4] = [
 /// The heading of which each section below is what somebody is called for.
 const CALLS: &str = "Alerts";
 /// Enums of words that are no reasons.
-const OTHERS: [(&str, &str); 19] = [
+const OTHERS: [(&str, &str); 26] = [
+    ("apis/src/account.rs", "Mode"),
     ("apis/src/byoc.rs", "Fate"),
     ("apis/src/cloud.rs", "State"),
     ("apis/src/condition.rs", "ConditionType"),
@@ -37,27 +43,25 @@ const OTHERS: [(&str, &str); 19] = [
     ("apis/src/pool/schedule.rs", "Day"),
     ("apis/src/pool_status.rs", "PoolPhase"),
     ("apis/src/template.rs", "Backend"),
+    ("apis/src/template/kind/hypershift.rs", "Platform"),
     ("function/src/ctl/claim.rs", "Flavour"),
     ("function/src/ctl/exit.rs", "Exit"),
     ("provider/src/cluster_pool/seen.rs", "State"),
     ("provider/src/account/next.rs", "Thing"),
     ("provider/src/bundles/seen.rs", "Standing"),
     ("provider/src/carry/seen.rs", "Standing"),
+    ("provider/src/cleanup/next.rs", "RunKind"),
+    ("provider/src/ephemeral_cluster/conditions.rs", "Is"),
+    ("provider/src/ephemeral_cluster/prow_job.rs", "State"),
+    ("provider/src/execute/error.rs", "Reason"),
+    ("provider/src/metrics/carries.rs", "Carrying"),
     ("provider/src/metrics/cleanups.rs", "Teardown"),
     ("provider/src/prerequisites/seen.rs", "Standing"),
     ("provider/src/spaces/seen.rs", "Standing"),
 ];
-/// Where a word in quotes is a reason, should anybody write one there.
-const MARKS: [&str; 8] = [
-    "emit(true, \"",
-    "emit(false, \"",
-    "tell(true, \"",
-    "tell(false, \"",
-    "reason: \"",
-    "fatal(request, \"",
-    "normal(\"",
-    "warning(\"",
-];
+/// The enum of reasons that are told within those of entries, and the entries whose tables have a row for each.
+const WITHIN: (&str, &str) = ("provider/src/bundles/apply.rs", "Why");
+const TABLES: [&str; 2] = ["BundlesFailed", "PrerequisitesFailed"];
 
 /// An enum of reasons: the file that it is in, its name, its words.
 type Reasons = (&'static str, &'static str, Vec<&'static str>);
@@ -102,40 +106,6 @@ fn code() -> Vec<(String, String)> {
     ["apis/src", "function/src", "provider/src"].into_iter().flat_map(sources).collect()
 }
 
-/// The enums of a source that can tell all their words: those of `words!`, and those with an `ALL`.
-fn enums(code: &str) -> Vec<&str> {
-    let name = |text: &'_ str| text.find([' ', '{', '<']).unwrap_or(text.len());
-    let mut found = Vec::new();
-    let (mut in_words, mut last) = (false, "");
-    for line in code.lines().map(str::trim_start) {
-        if line.starts_with("words! {") {
-            in_words = true;
-        } else if in_words && line.starts_with(|c: char| c.is_ascii_uppercase()) {
-            found.push(&line[..name(line)]);
-            in_words = false;
-        } else if let Some(rest) = line.strip_prefix("impl ") {
-            last = &rest[..name(rest)];
-        } else if line.contains("const ALL:") && !last.starts_with('$') {
-            found.push(last);
-        }
-    }
-    found
-}
-
-/// Reasons that are written where they are given, instead of in an enum; on whichever line of the call.
-fn literals(code: &str) -> Vec<String> {
-    let code = code.split_whitespace().collect::<Vec<_>>().join(" ").replace("( ", "(");
-    let code = code.as_str();
-    let after = |mark: &&'static str| {
-        let mark = *mark;
-        code.match_indices(mark).filter_map(move |(at, _)| code[at + mark.len()..].split('"').next())
-    };
-    let is_word = |text: &&str| {
-        text.starts_with(|c: char| c.is_ascii_uppercase()) && text.chars().all(|c| c.is_ascii_alphanumeric())
-    };
-    MARKS.iter().flat_map(after).filter(is_word).map(str::to_owned).collect()
-}
-
 /// Every reason, with where it is from.
 fn reasons() -> BTreeMap<String, String> {
     let mut all = BTreeMap::new();
@@ -175,13 +145,42 @@ fn every_enum_of_words_is_one_of_reasons_or_known_to_be_none() {
     for (file, code) in code() {
         found.extend(enums(&code).into_iter().map(|name| (file.clone(), name.to_owned())));
     }
-    let of_reasons = known().into_iter().map(|(file, name, _)| (file, name));
+    let of_reasons = known().into_iter().map(|(file, name, _)| (file, name)).chain([WITHIN]);
     let named: BTreeSet<(String, String)> =
         of_reasons.chain(OTHERS).map(|(file, name)| (file.to_owned(), name.to_owned())).collect();
     let new: Vec<_> = found.difference(&named).collect();
     assert!(new.is_empty(), "are their words reasons? Say so in `known` or `OTHERS`: {new:?}");
     let gone: Vec<_> = named.difference(&found).collect();
     assert!(gone.is_empty(), "these are not there any more: {gone:?}");
+}
+
+/// What is compared are the words of `ALL`; none that is told is missing there.
+#[test]
+fn every_word_that_is_told_is_one_of_all() {
+    let mut seen = 0;
+    let within = (WITHIN.0, WITHIN.1, Why::ALL.map(Why::as_str).to_vec());
+    for (file, name, words) in known().into_iter().chain([within]) {
+        let Some(told) = words_of(&read(file), name) else { continue };
+        let words: BTreeSet<String> = words.into_iter().map(str::to_owned).collect();
+        assert_eq!(told, words, "{name} in {file}");
+        seen += 1;
+    }
+    assert!(seen >= 10, "{seen} enums with words of their own");
+}
+
+#[test]
+fn every_reason_within_another_is_a_row_and_every_row_is_one() {
+    let entries: BTreeMap<String, String> = entries(&read(RUNBOOK)).into_iter().collect();
+    let told: BTreeSet<String> = Why::ALL.iter().map(|why| why.as_str().to_owned()).collect();
+    let rows = TABLES.map(|table| rows(&entries[table]));
+    for (table, rows) in TABLES.iter().zip(&rows) {
+        assert!(!rows.is_empty(), "{RUNBOOK}: {table} has no table");
+        let stray: Vec<_> = rows.difference(&told).collect();
+        assert!(stray.is_empty(), "{RUNBOOK}: {table} has rows that nothing says: {stray:?}");
+    }
+    let rows: BTreeSet<String> = rows.into_iter().flatten().collect();
+    let missing: Vec<_> = told.difference(&rows).collect();
+    assert!(missing.is_empty(), "{RUNBOOK}: neither of {TABLES:?} has a row for {missing:?}");
 }
 
 #[test]
@@ -238,16 +237,4 @@ fn every_alert_leads_to_its_heading_and_no_other_is_among_them() {
         let is_reason = reasons().contains_key(alert.name);
         assert_eq!(headings.contains(alert.name), !is_reason, "{}", alert.name);
     }
-}
-
-/// The comparison sees what it is for.
-#[test]
-fn new_enums_and_literals_are_found() {
-    let code = "words! {\n    /// Reasons.\n    PoolHealth {\n        Healthy,\n    }\n}\n\
-                impl Reason {\n    /// All.\n    pub const ALL: [Self; 1] = [Self::A];\n}\n\
-                impl $name {\n    pub const ALL: &'static [Self] = &[];\n}\n\
-                fn f() { pass.emit(true, \"NewWord\", text); event(Event { reason: \"ScaledToZero\", n: \"no word\" }) }\n\
-                fn g() { tell(\n    true,\n    \"Stalled\",\n    note,\n) }\n";
-    assert_eq!(enums(code), ["PoolHealth", "Reason"]);
-    assert_eq!(literals(code), ["NewWord", "Stalled", "ScaledToZero"]);
 }

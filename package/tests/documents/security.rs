@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::text::{Section, has_test, links, read, sections};
+use crate::text::{Section, has_test, is_test, links, read, sections};
 
 const SECURITY: &str = "SECURITY.md";
 /// Sections of lines without a proof: they say so themselves.
@@ -67,4 +67,26 @@ fn what_is_no_test_is_no_proof() {
     assert!(has_test(here, "has_test").is_err() && has_test(here, "nowhere").is_err());
     assert!(has_test("nowhere.rs", "has_test").is_err());
     assert_eq!(has_test("tests/tests/scenarios/life.rs", "lifetime_reached"), Ok(()));
+}
+
+/// It exists, and is as good as none.
+#[test]
+fn what_nobody_runs_is_no_proof() {
+    let source = "#[test]\nfn runs() {\n}\n\n#[tokio::test]\n#[ignore = \"takes minutes\"]\nasync fn waits() {\n}\n\
+                  #[ignore]\n#[test]\nfn other() {}\n\n#[cfg_attr(unix, ignore)]\n#[test]\nfn elsewhere() {}\n\n\
+                  pub async fn brief() {}\n\npub async fn lasting() {}\n";
+    let harness = "    alone(both(scenario!(life::brief))),\n    long(acted(scenario!(life::lasting))),\n";
+    let judged = |name: &str| is_test("scenarios/life.rs", source, harness, name);
+    assert_eq!((judged("runs"), judged("brief")), (Ok(()), Ok(())));
+    for name in ["waits", "other", "elsewhere", "lasting"] {
+        assert!(judged(name).is_err(), "{name}");
+    }
+    // Those that there are.
+    for (path, name) in [
+        ("provider/tests/live/load.rs", "five_thousand_at_rest"),
+        ("tests/tests/scenarios/unwatched.rs", "watches_refused_and_the_hub_acts_alone"),
+    ] {
+        let why = has_test(path, name).expect_err(name);
+        assert!(why.contains("proves nothing"), "{why}");
+    }
 }

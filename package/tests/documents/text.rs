@@ -93,20 +93,36 @@ pub fn anchors(name: &str, document: &str) -> BTreeSet<String> {
     anchors
 }
 
-/// Whether a source has a test of that name: one of Rust's, or a scenario that its harness lists.
+/// Whether a source has a test of that name which runs without being asked for: one of Rust's, or a scenario that its harness lists.
 pub fn has_test(path: &str, name: &str) -> Result<(), String> {
     let text = std::fs::read_to_string(root().join(path)).map_err(|error| format!("{path}: {error}"))?;
+    let harness = Path::new(path).with_file_name("main.rs");
+    let harness = std::fs::read_to_string(root().join(harness)).unwrap_or_default();
+    is_test(path, &text, &harness, name)
+}
+
+/// The same of what a source and the harness beside it say.
+pub fn is_test(path: &str, text: &str, harness: &str, name: &str) -> Result<(), String> {
     let lines: Vec<&str> = text.lines().collect();
     let is_it = |line: &&str| line.contains(&format!("fn {name}(")) || line.contains(&format!("fn {name}<"));
     let at = lines.iter().position(is_it).ok_or(format!("{path} has no function {name}"))?;
     let above = lines[..at].iter().rev().take_while(|line| !line.trim().is_empty() && line.trim() != "}");
-    let mut attributes = above.filter(|line| line.trim_start().starts_with("#["));
-    if attributes.any(|line| ["#[test]", "#[rstest]", "#[tokio::test"].iter().any(|t| line.contains(t))) {
+    let attributes: Vec<&str> =
+        above.map(|line| line.trim_start()).filter(|line| line.starts_with("#[")).collect();
+    let has = |marks: &[&str]| attributes.iter().any(|line| marks.iter().any(|mark| line.contains(mark)));
+    if has(&["#[ignore", "ignore)"]) {
+        return Err(format!("{name} in {path} is ignored: it proves nothing where nobody asks for it"));
+    }
+    if has(&["#[test]", "#[rstest]", "#[tokio::test"]) {
         return Ok(());
     }
     let module = Path::new(path).file_stem().unwrap_or_default().to_string_lossy();
-    let harness = Path::new(path).with_file_name("main.rs");
-    let harness = std::fs::read_to_string(root().join(harness)).unwrap_or_default();
-    let listed = harness.contains(&format!("{module}::{name})"));
-    if listed { Ok(()) } else { Err(format!("{name} in {path} is no test, and no harness lists it")) }
+    let entry = format!("{module}::{name})");
+    let listed = harness.lines().find(|line| line.contains(&entry));
+    let listed = listed.ok_or(format!("{name} in {path} is no test, and no harness lists it"))?;
+    // As the harness of the scenarios marks those that it leaves out.
+    if listed.contains("long(") {
+        return Err(format!("{name} in {path} is a long one: it proves nothing where nobody asks for it"));
+    }
+    Ok(())
 }

@@ -108,7 +108,9 @@ fn the_cleaner_is_the_same_everywhere() {
     let config = &deployment["spec"]["template"]["spec"]["volumes"][0]["configMap"]["name"];
     assert_eq!(one("kustomization.yaml")["configMapGenerator"][0]["name"], *config);
     let runbook = fs::read_to_string(repository().join("RUNBOOK.md")).unwrap();
-    let log = format!("kubectl -n {0} logs deploy/{0}", name.as_str().unwrap());
+    let label = one("deployment.yaml")["spec"]["selector"]["matchLabels"]["app.kubernetes.io/name"].clone();
+    let (namespace, label) = (name.as_str().unwrap(), label.as_str().unwrap());
+    let log = format!("kubectl -n {namespace} logs -l app.kubernetes.io/name={label} --tail=200 --prefix");
     assert!(runbook.contains(&log), "{log}");
 }
 

@@ -91,6 +91,25 @@ pub enum Why {
 }
 
 impl Why {
+    /// All of them.
+    pub const ALL: [Self; 15] = [
+        Self::NotReady,
+        Self::InvalidExpression,
+        Self::InvalidManifest,
+        Self::InvalidOrder,
+        Self::UnknownCluster,
+        Self::ClusterReplaced,
+        Self::NotPublished,
+        Self::KubeconfigUnusable,
+        Self::Unauthorized,
+        Self::Unreachable,
+        Self::NoSuchKind,
+        Self::NameTaken,
+        Self::KindNotAllowed,
+        Self::TooLarge,
+        Self::Refused,
+    ];
+
     /// The word.
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -59,9 +59,11 @@ pub async fn every_overlay_is_admitted(plane: &ControlPlane, kubectl: &Path) -> 
     let mirror = render(kubectl, "tests/hub-facts")?;
     ensure!(mirror.len() == 1 && mirror[0]["spec"]["providerConfigRef"]["name"] == "hub-east", "{mirror:?}");
     let examples = manifests::package("install/examples/hub.yaml")?;
-    for objects in [mirror, examples] {
-        apply(plane, kubectl, &objects).context("a hub is refused")?;
-        order(&objects).context("order of a hub")?;
+    let pools = render(kubectl, "tests/cluster-pools")?;
+    ensure!(pools.len() == 2, "{pools:?}");
+    for (what, objects) in [("a hub", mirror), ("the example of a hub", examples), ("pools", pools)] {
+        apply(plane, kubectl, &objects).with_context(|| format!("{what} is refused"))?;
+        order(&objects).with_context(|| format!("order of {what}"))?;
     }
     let argo = render(kubectl, "package/install/argocd")?;
     apply(plane, kubectl, &argo.into_iter().map(|c| in_namespace(c, "default")).collect::<Vec<_>>())?;

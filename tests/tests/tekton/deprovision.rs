@@ -4,7 +4,11 @@ use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
-use testplatform_tests::{actors::Controller, cluster::SOON, tenant::PASSWORD};
+use testplatform_tests::{
+    actors::{Controller, condition},
+    cluster::SOON,
+    tenant::PASSWORD,
+};
 
 use crate::{call::LONG, stage::Stage};
 
@@ -40,6 +44,18 @@ pub async fn ends_badly(stage: &Stage<'_>) -> anyhow::Result<()> {
     controller.fail().await?;
     let ended = end.ended(LONG).await?.with(1)?;
     ended.saying("ended badly")?.saying("ProwJobFailure: prowjob state: failure")?;
+    Ok(())
+}
+
+/// As our provider says it: the job was told to tear down, and failed at that.
+pub async fn leaves_something(stage: &Stage<'_>) -> anyhow::Result<()> {
+    let controller = ready(stage).await?;
+    let end = stage.deprovision().start()?;
+    controller.until_told_to_end(SOON).await?;
+    let words = "ProwJob x ended as failure after the signal; something may be left behind";
+    let failed = condition("ProwJobCompleted", "True", "DeprovisionFailed", words);
+    controller.status(json!({ "phase": "Failed", "conditions": [failed] })).await?;
+    end.ended(LONG).await?.with(1)?.saying("DeprovisionFailed: ProwJob x ended as failure")?;
     Ok(())
 }
 

@@ -62,6 +62,7 @@ const SCENARIOS: &[Scenario] = &[
     scenario!(interrupted::server_away),
     scenario!(deprovision::ends_well),
     scenario!(deprovision::ends_badly),
+    scenario!(deprovision::leaves_something),
     scenario!(deprovision::nothing_there),
     scenario!(deprovision::not_in_time_either),
     scenario!(deprovision::without_waiting),
