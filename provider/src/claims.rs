@@ -42,6 +42,7 @@ use crate::{
     },
     execute::error::is_not_found,
     metrics::Metrics,
+    running::Running,
     watch::Health,
 };
 
@@ -89,7 +90,11 @@ struct Inlets {
 }
 
 /// Runs until `stop`; what has begun is finished. On a hub without Hive it waits for Hive, and disturbs nobody.
-pub async fn run(options: Options, metrics: Metrics, stop: impl Future<Output = ()>) {
+pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
+    Box::pin(until(options, metrics, stop))
+}
+
+async fn until(options: Options, metrics: Metrics, stop: Running) {
     let mut stop = std::pin::pin!(stop);
     tokio::select! {
         () = &mut stop => return,

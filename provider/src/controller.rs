@@ -34,6 +34,7 @@ use crate::{
     hub::Hub,
     metrics::Metrics,
     observe::{MakeDraft, Observer},
+    running::Running,
     watch::Health,
 };
 
@@ -109,7 +110,11 @@ struct Inlets {
 }
 
 /// Runs until `stop`; what has begun is finished.
-pub async fn run(options: Options, metrics: Metrics, stop: impl Future<Output = ()>) {
+pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
+    Box::pin(until(options, metrics, stop))
+}
+
+async fn until(options: Options, metrics: Metrics, stop: Running) {
     let sites = options.build_clusters.clone();
     let (controller, inlets) = Controller::new(options, metrics);
     let controller = Arc::new(controller);
@@ -120,7 +125,7 @@ pub async fn run(options: Options, metrics: Metrics, stop: impl Future<Output = 
             for (name, client) in clients {
                 build_clusters.add(&name, client);
             }
-            controller.run(inlets, stop).await;
+            Box::pin(controller.run(inlets, stop)).await;
         }
         Sites::Directory(directory, trust) => {
             // At the first look they are all known, so that none is taken for unknown because it was read late.

@@ -1,6 +1,6 @@
 //! Everything that the configuration switches on, of the program: each controller with what it needs to know.
 
-use std::{pin::Pin, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use anyhow::Context as _;
 use kube::Client;
@@ -15,6 +15,7 @@ use provider_testplatform::{
     metrics::Metrics,
     prerequisites,
     registry::Registry,
+    running::Running,
     spaces,
 };
 use tokio::sync::watch;
@@ -26,9 +27,6 @@ use crate::{duration, now};
 const BUILD_CLUSTER_PATIENCE: Duration = Duration::from_secs(30);
 /// How long one call to the hub may take.
 const PATIENCE: Duration = Duration::from_secs(10);
-
-/// A controller. It does nothing before it is polled.
-pub type Running = Pin<Box<dyn Future<Output = ()>>>;
 
 /// What all of them need.
 pub struct Shared {
@@ -62,18 +60,18 @@ pub fn is_off(config: &Config) -> bool {
 /// If the configuration lacks what one of them needs.
 pub fn controllers(config: &Config, shared: &Shared) -> anyhow::Result<Vec<Running>> {
     let Shared { client, instance, trust, metrics, stop } = shared;
-    let ending = || {
+    let ending = || -> Running {
         let mut stop = stop.clone();
-        async move {
+        Box::pin(async move {
             let _ = stop.wait_for(|stop| *stop).await;
-        }
+        })
     };
     let metrics = || metrics.clone();
     let client = || client.clone();
     let mut all: Vec<Running> = Vec::new();
     if config.ephemeral_cluster.mode != Mode::Off {
         let options = of_ephemeral_clusters(config.clone(), client(), instance.clone(), *trust)?;
-        all.push(Box::pin(controller::run(options, metrics(), ending())));
+        all.push(controller::run(options, metrics(), ending()));
     }
     if config.cluster_claim.mode == Switch::On {
         let options = claims::Options {
@@ -83,7 +81,7 @@ pub fn controllers(config: &Config, shared: &Shared) -> anyhow::Result<Vec<Runni
             instance: instance.clone(),
             now,
         };
-        all.push(Box::pin(claims::run(options, metrics(), ending())));
+        all.push(claims::run(options, metrics(), ending()));
     }
     if config.cluster_pool.is_on() {
         let options = cluster_pool::controller::Options {
@@ -92,7 +90,7 @@ pub fn controllers(config: &Config, shared: &Shared) -> anyhow::Result<Vec<Runni
             instance: instance.clone(),
             now,
         };
-        all.push(Box::pin(cluster_pool::controller::run(options, metrics(), ending())));
+        all.push(cluster_pool::controller::run(options, metrics(), ending()));
     }
     if config.clusters.is_on() {
         let options = clusters::controller::Options {
@@ -102,7 +100,7 @@ pub fn controllers(config: &Config, shared: &Shared) -> anyhow::Result<Vec<Runni
             instance: instance.clone(),
             now,
         };
-        all.push(Box::pin(clusters::controller::run(options, metrics(), ending())));
+        all.push(clusters::controller::run(options, metrics(), ending()));
     }
     if config.clusters.applies_bundles() {
         let options = bundles::controller::Options {
@@ -112,7 +110,7 @@ pub fn controllers(config: &Config, shared: &Shared) -> anyhow::Result<Vec<Runni
             instance: instance.clone(),
             now,
         };
-        all.push(Box::pin(bundles::controller::run(options, metrics(), ending())));
+        all.push(bundles::controller::run(options, metrics(), ending()));
     }
     if config.clusters.cloud_credentials.mode == Switch::On {
         let options = cloud::controller::Options {
@@ -122,7 +120,7 @@ pub fn controllers(config: &Config, shared: &Shared) -> anyhow::Result<Vec<Runni
             instance: instance.clone(),
             now,
         };
-        all.push(Box::pin(cloud::controller::run(options, metrics(), ending())));
+        all.push(cloud::controller::run(options, metrics(), ending()));
     }
     if config.clusters.prerequisites.mode == Switch::On {
         let options = prerequisites::controller::Options {
@@ -132,21 +130,21 @@ pub fn controllers(config: &Config, shared: &Shared) -> anyhow::Result<Vec<Runni
             instance: instance.clone(),
             now,
         };
-        all.push(Box::pin(prerequisites::controller::run(options, metrics(), ending())));
+        all.push(prerequisites::controller::run(options, metrics(), ending()));
     }
     if config.hub_facts.is_on() {
         let options =
             hub_facts::controller::Options { client: client(), config: config.hub_facts.clone(), now };
-        all.push(Box::pin(hub_facts::controller::run(options, metrics(), ending())));
+        all.push(hub_facts::controller::run(options, metrics(), ending()));
     }
     if config.spaces.is_on() {
         let options = spaces::controller::Options { client: client(), config: config.spaces.clone(), now };
-        all.push(Box::pin(spaces::controller::run(options, metrics(), ending())));
+        all.push(spaces::controller::run(options, metrics(), ending()));
     }
     if config.carry.is_on() {
         let options =
             carry::controller::Options { client: client(), config: config.carry.clone(), trust: *trust, now };
-        all.push(Box::pin(carry::controller::run(options, metrics(), ending())));
+        all.push(carry::controller::run(options, metrics(), ending()));
     }
     if config.cleanup.is_on() {
         let options = cleanup::controller::Options {
@@ -155,7 +153,7 @@ pub fn controllers(config: &Config, shared: &Shared) -> anyhow::Result<Vec<Runni
             instance: instance.clone(),
             now,
         };
-        all.push(Box::pin(cleanup::controller::run(options, metrics(), ending())));
+        all.push(cleanup::controller::run(options, metrics(), ending()));
     }
     Ok(all)
 }

@@ -32,6 +32,7 @@ pub mod publish;
 pub mod rbac;
 pub mod redacted;
 pub mod registry;
+pub mod running;
 pub mod seen;
 pub mod spaces;
 pub mod step;

@@ -90,9 +90,13 @@ async fn secrets_are_carried() -> anyhow::Result<()> {
     let options = Options { client: Client::try_from(here)?, config: carry, trust: Trust::Kubeconfig, now };
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let metrics = Metrics::default();
-    let running = tokio::spawn(run(options, metrics.clone(), async {
-        let _ = stopped.await;
-    }));
+    let running = tokio::spawn(run(
+        options,
+        metrics.clone(),
+        Box::pin(async {
+            let _ = stopped.await;
+        }),
+    ));
     let lived = live(hub, &metrics).await;
     let _ = stop.send(());
     tokio::time::timeout(Duration::from_secs(5), running).await.context("it does not end")??;

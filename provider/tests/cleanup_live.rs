@@ -55,9 +55,13 @@ impl Cleaner {
         };
         let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
         let metrics = Metrics::default();
-        let running = tokio::spawn(run(options, metrics.clone(), async {
-            let _ = stopped.await;
-        }));
+        let running = tokio::spawn(run(
+            options,
+            metrics.clone(),
+            Box::pin(async {
+                let _ = stopped.await;
+            }),
+        ));
         Ok(Self { stop, running, metrics })
     }
 

@@ -52,9 +52,13 @@ async fn a_hub_tells_of_itself_in_one_config_map_alone() -> anyhow::Result<()> {
     furnish(hub).await?;
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let metrics = Metrics::default();
-    let running = tokio::spawn(run(options, metrics.clone(), async {
-        let _ = stopped.await;
-    }));
+    let running = tokio::spawn(run(
+        options,
+        metrics.clone(),
+        Box::pin(async {
+            let _ = stopped.await;
+        }),
+    ));
     let lived = live(hub, &as_provider).await.and_then(|()| counted(&metrics));
     let _ = stop.send(());
     tokio::time::timeout(Duration::from_secs(5), running).await.context("it does not end")??;

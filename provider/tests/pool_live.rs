@@ -56,9 +56,13 @@ async fn a_pool_is_looked_after_by_one_annotation_alone() -> anyhow::Result<()> 
     let options = Options { client, namespaces, instance: "test".into(), now };
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let metrics = Metrics::default();
-    let running = tokio::spawn(run(options, metrics.clone(), async {
-        let _ = stopped.await;
-    }));
+    let running = tokio::spawn(run(
+        options,
+        metrics.clone(),
+        Box::pin(async {
+            let _ = stopped.await;
+        }),
+    ));
     let lived = live(hub).await.and_then(|()| counted(&metrics));
     let _ = stop.send(());
     tokio::time::timeout(Duration::from_secs(5), running).await.context("it does not end")??;

@@ -35,6 +35,7 @@ use crate::{
     metrics::{Metrics, bundles::Outcome},
     orders::{Orders, Teller},
     publish::Vault,
+    running::Running,
     step,
     watch::{Health, keep},
 };
@@ -80,7 +81,11 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Runs until `stop`; what has begun is finished.
-pub async fn run(options: Options, metrics: Metrics, stop: impl Future<Output = ()>) {
+pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
+    Box::pin(until(options, metrics, stop))
+}
+
+async fn until(options: Options, metrics: Metrics, stop: Running) {
     let Options { client, config, patience, instance, now } = options;
     let namespaces = config.namespaces();
     let seen = Arc::new(seen(namespaces.len()));

@@ -36,6 +36,7 @@ use crate::{
     looks::looks,
     metrics::{Metrics, carries::Carrying},
     publish::write::annotate,
+    running::Running,
     watch::{Health, track},
 };
 
@@ -80,7 +81,11 @@ struct Controller {
 }
 
 /// Runs until `stop`; what has begun is finished.
-pub async fn run(options: Options, metrics: Metrics, stop: impl Future<Output = ()>) {
+pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
+    Box::pin(until(options, metrics, stop))
+}
+
+async fn until(options: Options, metrics: Metrics, stop: Running) {
     let Options { client, config, trust, now } = options;
     let flavours = config.flavours.clone();
     let seen = Arc::new(seen(&flavours));

@@ -31,6 +31,7 @@ use crate::{
     execute::{Cause, Error, Reason, event::emit, limited},
     looks::{CALM, looks},
     metrics::{Metrics, cleanups::Teardown},
+    running::Running,
     watch::{Health, track},
 };
 
@@ -83,7 +84,11 @@ struct Controller {
 }
 
 /// Runs until `stop`; what has begun is finished.
-pub async fn run(options: Options, metrics: Metrics, stop: impl Future<Output = ()>) {
+pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
+    Box::pin(until(options, metrics, stop))
+}
+
+async fn until(options: Options, metrics: Metrics, stop: Running) {
     let Options { client, config, instance, now } = options;
     metrics.begin_cleanups();
     let (sender, happened) = unbounded_channel();

@@ -37,6 +37,7 @@ use crate::{
     looks::{CALM, looks},
     metrics::{Metrics, cloud::Outcome},
     orders::Teller,
+    running::Running,
     step,
     watch::{Health, keep, track},
 };
@@ -78,7 +79,11 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Runs until `stop`; what has begun is finished.
-pub async fn run(options: Options, metrics: Metrics, stop: impl Future<Output = ()>) {
+pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
+    Box::pin(until(options, metrics, stop))
+}
+
+async fn until(options: Options, metrics: Metrics, stop: Running) {
     let namespaces = options.config.cloud_namespaces();
     let seen = Arc::new(seen(namespaces.len()));
     metrics.attach_cloud(&seen);

@@ -28,6 +28,7 @@ use super::{
 use crate::{
     execute::{Cause, Error, error::plain, limited},
     metrics::Metrics,
+    running::Running,
     step::Requeue,
     watch::{Health, keep},
 };
@@ -65,7 +66,11 @@ struct Controller {
 }
 
 /// Runs until `stop`; what has begun is finished.
-pub async fn run(options: Options, metrics: Metrics, stop: impl Future<Output = ()>) {
+pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
+    Box::pin(until(options, metrics, stop))
+}
+
+async fn until(options: Options, metrics: Metrics, stop: Running) {
     let seen = Arc::new(Seen::default());
     metrics.attach_pools(&seen);
     let controller = Controller { options, seen, metrics };

@@ -34,6 +34,7 @@ use crate::{
     execute::error::is_not_found,
     metrics::Metrics,
     publish::Vault,
+    running::Running,
     watch::Health,
 };
 
@@ -84,7 +85,11 @@ struct Inlets {
 }
 
 /// Runs until `stop`; what has begun is finished. What a hub does not serve is waited for.
-pub async fn run(options: Options, metrics: Metrics, stop: impl Future<Output = ()>) {
+pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
+    Box::pin(until(options, metrics, stop))
+}
+
+async fn until(options: Options, metrics: Metrics, stop: Running) {
     let (stopping, stopped) = watch::channel(());
     let loops = options
         .config

@@ -11,6 +11,7 @@ use crate::{
     config::HubFacts,
     execute::{Cause, Reason},
     metrics::Metrics,
+    running::Running,
 };
 
 /// How long a look may take. A thousand clusters are ten pages.
@@ -30,7 +31,11 @@ pub struct Options {
 }
 
 /// Runs until `stop`; what has begun is finished.
-pub async fn run(options: Options, metrics: Metrics, stop: impl Future<Output = ()>) {
+pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
+    Box::pin(until(options, metrics, stop))
+}
+
+async fn until(options: Options, metrics: Metrics, stop: Running) {
     let mut stop = std::pin::pin!(stop);
     loop {
         let late = || Cause::new(Reason::Timeout, "no answer in time");

@@ -12,7 +12,10 @@ use testplatform_apis::{
     prerequisites::SUFFIX,
     template::Backend,
 };
-use tokio::{sync::mpsc::unbounded_channel, time::Instant};
+use tokio::{
+    sync::mpsc::{UnboundedSender, unbounded_channel},
+    time::Instant,
+};
 
 use super::{
     hub::OnHub,
@@ -31,7 +34,9 @@ use crate::{
     looks::{CALM, looks},
     metrics::{Metrics, prerequisites::Outcome},
     orders::{Orders, Teller},
+    running::Running,
     step,
+    watch::Health,
 };
 
 /// How many looks at once: one that waits for admission keeps nobody waiting.
@@ -70,7 +75,11 @@ struct Controller {
 }
 
 /// Runs until `stop`; what has begun is finished.
-pub async fn run(options: Options, metrics: Metrics, stop: impl Future<Output = ()>) {
+pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
+    Box::pin(until(options, metrics, stop))
+}
+
+async fn until(options: Options, metrics: Metrics, stop: Running) {
     let Options { client, config, patience, instance, now } = options;
     let namespaces = config.prerequisite_namespaces();
     let seen = Arc::new(seen(namespaces.len()));
@@ -87,10 +96,10 @@ pub async fn run(options: Options, metrics: Metrics, stop: impl Future<Output = 
         orders: Orders::new(MARKS),
     };
     let (sender, happened) = unbounded_channel();
-    let watching = namespaces.iter().zip(&seen.health).map(|(namespace, health)| {
-        let gone = |key: &str| seen.saw(key, None);
-        controller.orders.watch(client.clone(), namespace, health, sender.clone(), gone)
-    });
+    let watching = namespaces
+        .iter()
+        .zip(&seen.health)
+        .map(|(namespace, health)| controller.watch(namespace, health, sender.clone()));
     tokio::select! {
         _ = join_all(watching) => {}
         () = looks(happened, AT_ONCE, async |key: String| controller.look(&key).await, stop) => {}
@@ -98,6 +107,11 @@ pub async fn run(options: Options, metrics: Metrics, stop: impl Future<Output = 
 }
 
 impl Controller {
+    async fn watch(&self, namespace: &str, health: &Health, sender: UnboundedSender<String>) {
+        let gone = |key: &str| self.seen.saw(key, None);
+        self.orders.watch(self.client.clone(), namespace, health, sender, gone).await;
+    }
+
     /// Looks at an order: when to do so again. None: when something happens.
     async fn look(&self, key: &str) -> Option<Duration> {
         if !self.orders.knows(key) {
@@ -201,7 +215,7 @@ impl Controller {
         let until = Instant::now() + LOOK;
         match step {
             Step::Apply(work) => {
-                let bundles = work.of(order).map(|(_, bundle)| bundle);
+                let bundles: Vec<_> = work.of(order).map(|(_, bundle)| bundle).collect();
                 let looked = carry_out(bundles, 0, &own, until).await;
                 if *work == Work::Prerequisites {
                     self.kept(key, &looked);
@@ -209,7 +223,7 @@ impl Controller {
                 Some(Came::Applied(looked))
             }
             Step::Remove => {
-                let bundles = Work::Everything.of(order).rev().map(|(_, bundle)| bundle);
+                let bundles: Vec<_> = Work::Everything.of(order).rev().map(|(_, bundle)| bundle).collect();
                 Some(Came::Removed(own.remove(bundles, until).await))
             }
             Step::Rest | Step::Later(_) | Step::Write(..) | Step::Release(_) => None,

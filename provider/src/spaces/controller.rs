@@ -29,6 +29,7 @@ use crate::{
     looks::{CALM, looks},
     metrics::Metrics,
     publish::{Labelled, Vault, write::sweep},
+    running::Running,
     watch::{Health, keep},
 };
 
@@ -62,7 +63,11 @@ struct Controller {
 }
 
 /// Runs until `stop`; what has begun is finished.
-pub async fn run(options: Options, metrics: Metrics, stop: impl Future<Output = ()>) {
+pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
+    Box::pin(until(options, metrics, stop))
+}
+
+async fn until(options: Options, metrics: Metrics, stop: Running) {
     let seen = Arc::new(Seen::default());
     metrics.attach_spaces(&seen);
     let Options { client, config, now } = options;

@@ -310,5 +310,5 @@ pub fn start(hub: &Memory) -> JoinHandle<()> {
         instance: "test".into(),
         now,
     };
-    tokio::spawn(run(options, Metrics::default(), std::future::pending()))
+    tokio::spawn(run(options, Metrics::default(), Box::pin(std::future::pending())))
 }
