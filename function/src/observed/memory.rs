@@ -31,10 +31,16 @@ impl Observed {
         self.remembered_uid().is_some() || self.details.has_kubeconfig() || self.ending()
     }
 
-    /// Whether the last that was told is that nothing was made. Core writes the keys that an end empties before the status that tells of
-    /// it, so this can be known beside them.
+    /// Whether what was told last is that nothing was made: it waited, or that was over, and no cluster was ever seen. Core applies the status,
+    /// then writes the keys that an end empties, and updates the conditions last, so either can be known without the others.
     pub fn waited(&self) -> bool {
-        self.composite.status.phase == Some(Phase::Pending) && self.remembered_uid().is_none()
+        let over_or_waits = match self.composite.status.phase {
+            Some(Phase::Pending | Phase::Deprovisioned | Phase::Failed) => true,
+            Some(Phase::Provisioning | Phase::Ready | Phase::Degraded | Phase::Deprovisioning) | None => {
+                false
+            }
+        };
+        over_or_waits && self.remembered_uid().is_none()
     }
 
     /// Whether what was made for this composite is a claim for a cluster out of a pool, as status or `credentials` remember it.

@@ -55,9 +55,13 @@ impl Facts<'_> {
         let plain = |phase| (phase, None, false);
         let ending = self.asked || self.expired;
         let Some(writer) = &self.observed.writer else {
-            // Emptied keys are those of an end that was seen.
+            // Emptied keys are those of an end that was seen; of which, if it has to be told once more, the deadline tells.
             if self.removal && self.observed.made_before() && !self.observed.left_behind() {
-                return plain(Phase::Deprovisioned);
+                return if self.timed_out && !ending && self.observed.waited() {
+                    failed(Failure::ProvisionTimeout)
+                } else {
+                    plain(Phase::Deprovisioned)
+                };
             }
             return match (self.observed.made_before(), ending, self.timed_out) {
                 // Its writer is gone; whether it is too has to be found out.

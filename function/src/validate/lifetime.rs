@@ -86,7 +86,7 @@ impl Lifetime {
 
     /// The claim's own, else the default; clamped.
     pub(super) fn of(asked: &Value, observed: &Observed, limits: &Limits, remarks: &mut Vec<Remark>) -> Self {
-        let born = observed.writer.is_none() && !observed.made_before();
+        let born = observed.writer.is_none() && (!observed.made_before() || observed.waited());
         let lost = !born && observed.writer.as_ref().is_none_or(Writer::seeks);
         let before = told(observed, ours::LIFETIME);
         let longest = if born { limits.max_lifetime } else { told(observed, ours::MAX_LIFETIME) };

@@ -24,29 +24,46 @@ fn torn_down_while_it_waits() {
     }
 }
 
-/// Core writes the emptied keys first and the status after them: a pass that comes between the two, or whose predecessor lost its status to a
-/// conflict, sees an end that nobody has told.
+/// Core applies the status, writes the emptied keys after it, and updates the conditions last: a pass after a conflict in between, or one that sees
+/// the composite as it was, sees an end that nobody has told.
 #[test]
-fn nothing_was_torn_down_also_if_the_status_comes_late() {
-    for dropped in [false, true] {
-        let mut world = World::hive();
-        world.catalogue.as_mut().unwrap()["pools"] = json!([]);
-        world.settle();
-        is(&world, "RequestAccepted", "False", "PoolNotFound");
-        let before = (world.status.clone(), world.conditions.clone());
-        world.spec["tearDownCluster"] = json!(true);
-        world.pass();
-        is(&world, "ProwJobCompleted", "True", "NothingToTearDown");
-        assert_eq!(world.details["kubeconfig"], "");
-        (world.status, world.conditions) = before;
-        if dropped {
-            world.drop_status();
+fn nothing_was_torn_down_also_if_what_tells_it_comes_late() {
+    #[derive(Clone, Copy, PartialEq)]
+    enum Late {
+        Conditions,
+        Status,
+        StatusAndDropped,
+    }
+    for timed_out in [false, true] {
+        for late in [Late::Conditions, Late::Status, Late::StatusAndDropped] {
+            let mut world = World::hive();
+            world.catalogue.as_mut().unwrap()["pools"] = json!([]);
+            world.settle();
+            is(&world, "RequestAccepted", "False", "PoolNotFound");
+            let (status, conditions) = (world.status.clone(), world.conditions.clone());
+            if timed_out {
+                world.later(SignedDuration::from_hours(5));
+            } else {
+                world.spec["tearDownCluster"] = json!(true);
+            }
+            world.pass();
+            is(&world, "ProwJobCompleted", "True", "NothingToTearDown");
+            assert_eq!(world.details["kubeconfig"], "");
+            world.conditions = conditions;
+            if late != Late::Conditions {
+                world.status = status;
+            }
+            if late == Late::StatusAndDropped {
+                world.drop_status();
+            }
+            world.settle();
+            // Without a status there may have been a cluster once, and nothing tells how it ended.
+            let dropped = late == Late::StatusAndDropped;
+            let phase = if timed_out && !dropped { "Failed" } else { "Deprovisioned" };
+            assert_eq!((world.phase().as_str(), world.made), (phase, 0));
+            let reason = if dropped { "TornDown" } else { "NothingToTearDown" };
+            is(&world, "ProwJobCompleted", "True", reason);
         }
-        world.settle();
-        assert_eq!((world.phase().as_str(), world.made), ("Deprovisioned", 0));
-        // Without a status there may have been a cluster once.
-        let reason = if dropped { "TornDown" } else { "NothingToTearDown" };
-        is(&world, "ProwJobCompleted", "True", reason);
     }
 }
 

@@ -77,8 +77,13 @@ impl World {
         }
     }
 
-    /// A cluster is asked for by this writer: what comes ahead of it has to be of the same template. Later it may move to another.
+    /// A cluster is asked for by this writer: what comes ahead of it has to be of the same template. Later it may move to another, also
+    /// before a writer comes that only looks what is left.
     pub(super) fn checks_orders(&self, writer: &Value) {
+        let policies = writer["spec"]["managementPolicies"].as_array();
+        if policies.is_some_and(|policies| !["*", "Create"].iter().any(|p| policies.contains(&json!(p)))) {
+            return;
+        }
         let note = |of: &Value, key: &str| of["metadata"]["annotations"][key].as_str().map(str::to_owned);
         let Some(effective) = note(writer, ours::EFFECTIVE) else { return };
         let effective: Value = serde_json::from_str(&effective).unwrap();

@@ -22,6 +22,8 @@ pub enum Trouble {
     Ambiguous,
     StatusDropped,
     StatusLate,
+    ConditionsLate,
+    KeysLate,
     SecretsLost,
     WriterUnseen,
     WriterLost,
@@ -31,7 +33,7 @@ pub enum Trouble {
 
 impl Trouble {
     /// All but the passing of time.
-    const EACH: [Self; 17] = [
+    const EACH: [Self; 19] = [
         Self::Replaced,
         Self::TearDown,
         Self::TearDownTakenBack,
@@ -45,6 +47,8 @@ impl Trouble {
         Self::Ambiguous,
         Self::StatusDropped,
         Self::StatusLate,
+        Self::ConditionsLate,
+        Self::KeysLate,
         Self::SecretsLost,
         Self::WriterUnseen,
         Self::WriterLost,
@@ -77,11 +81,23 @@ impl Trouble {
                 world.refuses = Some("Patch \"https://hub\": context deadline exceeded".into());
             }
             Self::StatusDropped => world.drop_status(),
-            // Core writes it last of all: a conflict, or its own end, and everything but the status is there.
+            // Core reads the composite from a cache, which may be behind, and its Secrets are read afresh.
             Self::StatusLate => {
                 let before = (world.status.clone(), world.conditions.clone());
                 world.pass();
                 (world.status, world.conditions) = before;
+            }
+            // Core applies the status, then writes the keys, and updates the conditions last of all: a conflict, or its own end, and
+            // they are what they were.
+            Self::ConditionsLate => {
+                let before = world.conditions.clone();
+                world.pass();
+                world.conditions = before;
+            }
+            Self::KeysLate => {
+                let before = (world.details.clone(), world.tenant.clone(), world.conditions.clone());
+                world.pass();
+                (world.details, world.tenant, world.conditions) = before;
             }
             // With the hub's own Secret gone at the same time nothing could ever bring them back.
             Self::SecretsLost if world.reachable && !world.secrets.is_empty() => {

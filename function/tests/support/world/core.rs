@@ -126,9 +126,9 @@ impl World {
         if was == "Deprovisioned" {
             assert_eq!(self.phase(), "Deprovisioned", "the end is final");
         }
-        // The only copy that a composite in a namespace has can be lost; it is then said, and written anew.
-        let told =
-            if self.namespaced && was == self.phase() { "CredentialsPublished" } else { "ClusterReady" };
+        // The only copy that a composite in a namespace has can be lost; it is then said, and written anew. Ready it stays.
+        let was_ready = matches!(was, "Ready" | "Degraded" | "Deprovisioning");
+        let told = if self.namespaced && was_ready { "CredentialsPublished" } else { "ClusterReady" };
         if self.condition(told).0 == "True" {
             assert_eq!(self.tenant.get("kubeconfig").map(String::as_str), Some(KUBECONFIG), "{self:#?}");
         }
