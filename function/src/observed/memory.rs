@@ -31,16 +31,16 @@ impl Observed {
         self.remembered_uid().is_some() || self.details.has_kubeconfig() || self.ending()
     }
 
-    /// Whether what was told last is that nothing was made: it waited, or that was over, and no cluster was ever seen. Core applies the status,
-    /// then writes the keys that an end empties, and updates the conditions last, so either can be known without the others.
+    /// Whether it waited when it was last told of, and no cluster was ever seen. Core applies the status, then writes the keys that an end
+    /// empties, and updates the conditions last, so an end may have been told that only the keys know of.
     pub fn waited(&self) -> bool {
-        let over_or_waits = match self.composite.status.phase {
-            Some(Phase::Pending | Phase::Deprovisioned | Phase::Failed) => true,
-            Some(Phase::Provisioning | Phase::Ready | Phase::Degraded | Phase::Deprovisioning) | None => {
-                false
-            }
-        };
-        over_or_waits && self.remembered_uid().is_none()
+        self.composite.status.phase == Some(Phase::Pending) && self.remembered_uid().is_none()
+    }
+
+    /// Whether what was told last is that nothing was made: it waited, or that was over, and no cluster was ever seen.
+    pub fn nothing_was_made(&self) -> bool {
+        let over = matches!(self.composite.status.phase, Some(Phase::Deprovisioned | Phase::Failed));
+        self.waited() || (over && self.remembered_uid().is_none())
     }
 
     /// Whether what was made for this composite is a claim for a cluster out of a pool, as status or `credentials` remember it.

@@ -55,17 +55,18 @@ impl Facts<'_> {
         let plain = |phase| (phase, None, false);
         let ending = self.asked || self.expired;
         let Some(writer) = &self.observed.writer else {
-            // Emptied keys are those of an end that was seen; of which, if it has to be told once more, the deadline tells.
-            if self.removal && self.observed.made_before() && !self.observed.left_behind() {
-                return if self.timed_out && !ending && self.observed.waited() {
-                    failed(Failure::ProvisionTimeout)
-                } else {
-                    plain(Phase::Deprovisioned)
-                };
+            let left_behind = self.observed.left_behind();
+            // What the deadline did to one for which nothing was made it does again, if core lost what was told of it.
+            if self.timed_out && !ending && !left_behind && self.observed.waited() {
+                return failed(Failure::ProvisionTimeout);
+            }
+            // Emptied keys are those of an end that was seen.
+            if self.removal && self.observed.made_before() && !left_behind {
+                return plain(Phase::Deprovisioned);
             }
             return match (self.observed.made_before(), ending, self.timed_out) {
                 // Its writer is gone; whether it is too has to be found out.
-                (true, true, _) if self.observed.left_behind() => plain(Phase::Deprovisioning),
+                (true, true, _) if left_behind => plain(Phase::Deprovisioning),
                 (true, false, _) if self.ever_ready => plain(Phase::Degraded),
                 (true, false, _) => plain(Phase::Provisioning),
                 (_, true, _) => plain(Phase::Deprovisioned),
@@ -177,7 +178,7 @@ impl Facts<'_> {
             Some(_) if self.ever_ready || self.observed.left_behind() => Some(self.ending_reason()),
             // It has to be looked for first.
             None if self.observed.left_behind() => None,
-            None if self.removal && self.observed.made_before() && !self.observed.waited() => {
+            None if self.removal && self.observed.made_before() && !self.observed.nothing_was_made() => {
                 Some(self.ending_reason())
             }
             Some(_) | None => Some(JobCompleted::NothingToTearDown),

@@ -67,6 +67,23 @@ fn nothing_was_torn_down_also_if_what_tells_it_comes_late() {
     }
 }
 
+/// Its writer noted why it Failed. Without that, what was said stays; the deadline that passes afterwards is not the reason.
+#[test]
+fn why_it_failed_stays_when_its_writer_is_lost() {
+    let words = "failed to create typed patch object (ns/x; hive.openshift.io/v1, Kind=ClusterClaim): .spec.foo: field not declared in schema";
+    let mut world = World::hive();
+    world.refuses = Some(words.into());
+    world.settle();
+    assert_eq!((world.phase().as_str(), world.made), ("Failed", 0));
+    let said = world.conditions["ClusterReady"]["message"].clone();
+    world.objects.remove("claim");
+    world.later(SignedDuration::from_hours(5));
+    world.settle();
+    assert_eq!((world.phase().as_str(), world.made), ("Failed", 0));
+    assert_eq!(world.conditions["ClusterReady"]["message"], said);
+    is(&world, "ProwJobCompleted", "True", "NothingToTearDown");
+}
+
 #[test]
 fn a_teardown_cannot_be_taken_back() {
     let mut world = World::hive_ready();

@@ -146,6 +146,29 @@ fn never_ready_is_failed_at_the_timeout_and_void_once_ready() {
     assert_eq!(world.phase(), "Ready");
 }
 
+/// Core writes the emptied keys after the status, and reads the composite from a cache that may be behind: a pass may see the keys alone.
+#[test]
+fn nothing_that_was_never_asked_for_is_lost_if_the_end_is_told_late() {
+    for namespaced in [false, true] {
+        let mut world = World { environment: None, ..World::default() };
+        if namespaced {
+            world = world.in_namespace();
+        }
+        world.settle();
+        assert_eq!(world.phase(), "Pending");
+        let before = (world.status.clone(), world.conditions.clone());
+        world.later(SignedDuration::from_hours(4));
+        world.pass();
+        assert_eq!(is(&world, "ProwJobCompleted"), pair("True", "NothingToTearDown"));
+        (world.status, world.conditions) = before;
+        world.settle();
+        assert_eq!((world.phase().as_str(), world.made), ("Failed", 0));
+        assert_eq!(is(&world, "ProwJobCompleted"), pair("True", "NothingToTearDown"));
+        let message = world.conditions["ClusterReady"]["message"].as_str().unwrap();
+        assert!(message.contains("provision timeout"), "{message}");
+    }
+}
+
 #[test]
 fn the_hubs_passing_failure_is_not_shown_as_failed() {
     let mut world = World::default();
