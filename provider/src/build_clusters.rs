@@ -69,8 +69,11 @@ impl BuildClusters {
     pub async fn follow(&self, directory: &Path, trust: Trust) {
         let mut said = String::new();
         loop {
-            let error =
-                self.read(directory, trust).await.err().map(|error| error.to_string()).unwrap_or_default();
+            let error = match self.read(directory, trust).await {
+                Err(error) => error.to_string(),
+                Ok(()) if self.lock().is_empty() => "there are none".to_owned(),
+                Ok(()) => String::new(),
+            };
             if !error.is_empty() && error != said {
                 // A Secret may be mounted late; until then its clusters are unknown, which every object says.
                 tracing::error!(directory = %directory.display(), error, "kubeconfigs cannot be read");
@@ -142,10 +145,15 @@ impl BuildClusters {
     }
 
     /// What is known about a job of which nobody knows where it ran: a namespace on any cluster, else a cluster on which it may
-    /// have one that cannot be seen now. With the cluster's name.
+    /// have one that cannot be seen now. With the cluster's name, which is empty if there is no kubeconfig of any: the Secret
+    /// may come later, or be made anew at this moment, and the job is somewhere all the same.
     pub fn find_anywhere(&self, job: &str) -> Option<(String, Found)> {
+        let clusters = self.lock();
+        if clusters.is_empty() {
+            return Some((String::new(), Found::Unknown));
+        }
         let mut unseen = None;
-        for (name, entry) in &*self.lock() {
+        for (name, entry) in &*clusters {
             let found = match &entry.cluster {
                 Ok(cluster) => cluster.find(job),
                 Err(error) => Found::Unreachable(error.to_string()),

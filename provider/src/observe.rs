@@ -173,7 +173,8 @@ impl Observer {
             Found::Here(here) => Ok(Some(here.into_site(cluster, source()))),
             Found::Unreachable(error) => Ok(Some(Site::Unreachable { cluster, error })),
             Found::NotYet => Err(not_yet(&cluster)),
-            Found::Unknown | Found::NoNamespace => Ok(None),
+            Found::Unknown => Ok(Some(Site::Unknown { cluster })),
+            Found::NoNamespace => Ok(None),
         }
     }
 

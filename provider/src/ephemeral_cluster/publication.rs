@@ -87,6 +87,9 @@ pub const fn cannot_be_watched(reason: Reason) -> bool {
 
 /// A sentence.
 pub fn unknown(cluster: &str) -> String {
+    if cluster.is_empty() {
+        return "there is no kubeconfig for any build cluster; an administrator has to add them".to_owned();
+    }
     format!("there is no kubeconfig for build cluster {cluster}; an administrator has to add one")
 }
 

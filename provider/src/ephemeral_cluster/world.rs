@@ -67,7 +67,7 @@ pub enum Site {
     Unscheduled,
     /// There is no kubeconfig for its build cluster.
     Unknown {
-        /// Name of the build cluster.
+        /// Name of the build cluster; empty for a job that is gone, while there is no kubeconfig for any.
         cluster: String,
     },
     /// The build cluster does not answer, or does not let us in.

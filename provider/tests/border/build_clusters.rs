@@ -83,10 +83,15 @@ async fn the_newest_namespace_counts_unless_it_is_going() {
         json!({ "creationTimestamp": "2026-01-01T00:20:00Z", "deletionTimestamp": "2026-01-01T00:30:00Z" });
     namespace(&memory, "ci-op-c", "job", &going);
     let (clusters, _moved) = clusters();
+    let anywhere = |job: &str| clusters.find_anywhere(job);
+    assert_eq!(
+        anywhere("job"),
+        Some((String::new(), Found::Unknown)),
+        "while none is known it may be on any"
+    );
     clusters.add("build01", memory.client());
     seconds(1).await;
     assert!(matches!(clusters.find("build01", "job"), Found::Here(here) if here.namespace == "ci-op-b"));
-    let anywhere = |job: &str| clusters.find_anywhere(job);
     assert!(
         matches!(anywhere("job"), Some((cluster, Found::Here(here))) if cluster == "build01" && here.namespace == "ci-op-b")
     );

@@ -239,10 +239,18 @@ fn a_job_deleted_by_hand_leaves_nothing_running() {
     assert!(
         matches!(&case.step().actions[..], [Action::Signal { namespace, .. }, ..] if namespace == NAMESPACE)
     );
-    case.world.left_behind = Some(unreachable());
-    let case = case.settled();
-    assert_eq!(case.object.status.value.phase, Some(Phase::Deprovisioning));
-    assert_eq!(case.at(300).settled().object.status.value.phase, Some(Phase::Failed));
+    // Without a kubeconfig of any build cluster, nobody can tell where it runs.
+    for (site, why) in [
+        (unreachable(), "BuildClusterUnreachable"),
+        (Site::Unknown { cluster: String::new() }, "BuildClusterUnknown"),
+    ] {
+        let mut case = ready().gone();
+        case.world.left_behind = Some(site);
+        let case = case.settled();
+        assert_eq!(case.object.status.value.phase, Some(Phase::Deprovisioning));
+        assert_eq!(case.said(TEST_COMPLETED), ("False", why));
+        assert_eq!(case.at(300).settled().object.status.value.phase, Some(Phase::Failed));
+    }
 }
 
 #[test]
