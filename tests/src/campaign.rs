@@ -20,6 +20,7 @@ mod lives;
 mod orphans;
 mod places;
 pub mod plan;
+mod presented;
 mod random;
 pub mod regressions;
 mod strikes;

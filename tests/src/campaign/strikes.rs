@@ -2,13 +2,21 @@
 
 use std::{net::Ipv4Addr, time::Duration};
 
+use anyhow::Context as _;
 use serde_json::json;
 use testplatform_apis::names::ephemeral_cluster;
-use tokio::{io::AsyncWriteExt as _, net::TcpStream, task::JoinHandle, time::sleep};
+use tokio::{
+    io::AsyncWriteExt as _,
+    net::TcpStream,
+    sync::mpsc::{self, UnboundedReceiver, UnboundedSender},
+    task::JoinHandle,
+    time::{sleep, timeout},
+};
 
 use super::{
     fault::{Certificate, Fault, Part, Wire},
     field::{Field, insist, lock},
+    presented::presents,
 };
 use crate::{
     cluster::at,
@@ -30,6 +38,8 @@ const LORISES: usize = 60;
 const BYTE: Duration = Duration::from_millis(300);
 /// The connections of a crowd.
 const CROWD: usize = 1000;
+/// How long the next of many may take to connect.
+const GATHERING: Duration = Duration::from_secs(30);
 /// What makes a list long: so many objects, each with so many bytes in an annotation, which is what an API server takes.
 const LARGE: (usize, usize) = (20, 240 << 10);
 
@@ -46,8 +56,8 @@ impl Field {
                 self.wires[&wire].reset();
             }
             Fault::NoSpace(plane) => insist("etcd is filled", || self.plane(plane).fill_etcd()).await?,
-            Fault::Rotated(certificate) => self.certify(certificate, false)?,
-            Fault::Expired(certificate) => self.certify(certificate, true)?,
+            Fault::Rotated(certificate) => self.certify(certificate, false).await?,
+            Fault::Expired(certificate) => self.certify(certificate, true).await?,
             Fault::WrongAuthority(Part::ProviderKubernetes) => {
                 let mut distrusting = self.credential.clone();
                 distrusting.kubeconfig = self.another.instead(distrusting.kubeconfig);
@@ -59,13 +69,13 @@ impl Field {
             }
             Fault::WrongAuthority(_) => {
                 let leaf = self.another.server(function::NAME)?;
-                self.serve_with(&self.another, &leaf)?;
+                self.serve_with(&self.another, &leaf).await?;
             }
             Fault::Skewed(part, seconds) => self.skew(part, seconds).await?,
             Fault::LargeAnswers => self.enlarge().await?,
             Fault::LongAnswers => self.weigh_down().await?,
-            Fault::SlowLoris(part) => self.creep(fault, part),
-            Fault::Crowd => self.crowd(fault),
+            Fault::SlowLoris(part) => self.creep(fault, part).await?,
+            Fault::Crowd => self.crowd(fault).await?,
         }
         Ok(())
     }
@@ -83,13 +93,13 @@ impl Field {
             Fault::NoSpace(plane) => {
                 insist("etcd has room", || self.plane(plane).make_room_in_etcd()).await?;
             }
-            Fault::Expired(certificate) => self.certify(certificate, false)?,
+            Fault::Expired(certificate) => self.certify(certificate, false).await?,
             Fault::WrongAuthority(Part::ProviderKubernetes) => self.use_credential(&self.credential).await?,
             Fault::WrongAuthority(Part::Provider) => {
                 self.lead_provider(false)?;
                 self.restart(Part::Provider)?;
             }
-            Fault::WrongAuthority(_) => self.certify(Certificate::Server, false)?,
+            Fault::WrongAuthority(_) => self.certify(Certificate::Server, false).await?,
             Fault::Skewed(part, _) => self.right(part).await?,
             Fault::LargeAnswers => self.shrink().await?,
             Fault::LongAnswers => self.lighten().await?,
@@ -114,13 +124,13 @@ impl Field {
     }
 
     /// Issues a certificate. What is connected stays so with the old one, so it is made to connect again.
-    fn certify(&self, certificate: Certificate, expired: bool) -> anyhow::Result<()> {
+    async fn certify(&self, certificate: Certificate, expired: bool) -> anyhow::Result<()> {
         let authority = self.engine.authority();
         match certificate {
             Certificate::Server if expired => {
-                self.serve_with(authority, &authority.expired_server(function::NAME)?)
+                self.serve_with(authority, &authority.expired_server(function::NAME)?).await
             }
-            Certificate::Server => self.serve_with(authority, &authority.server(function::NAME)?),
+            Certificate::Server => self.serve_with(authority, &authority.server(function::NAME)?).await,
             Certificate::Client => {
                 let leaf = if expired {
                     authority.expired_client("crossplane")?
@@ -134,8 +144,11 @@ impl Field {
         }
     }
 
-    fn serve_with(&self, authority: &Authority, leaf: &Leaf) -> anyhow::Result<()> {
+    /// The function looks for new certificates once a second at most: who connected sooner would be shown the old one.
+    async fn serve_with(&self, authority: &Authority, leaf: &Leaf) -> anyhow::Result<()> {
         authority.publish(self.engine.function.certificates(), leaf)?;
+        let port = self.engine.function.port();
+        insist("the function shows that certificate", || presents(port, leaf)).await?;
         self.wires[&Wire::Function].reset();
         Ok(())
     }
@@ -175,7 +188,7 @@ impl Field {
     }
 
     /// Clients that begin a handshake, or a request, and never come to its end.
-    fn creep(&self, fault: Fault, part: Part) {
+    async fn creep(&self, fault: Fault, part: Part) -> anyhow::Result<()> {
         // The first bytes of a ClientHello, and of a request.
         let (tls, http): (&[u8], &[u8]) =
             (&[22, 3, 1, 2, 0, 1, 0, 1, 252, 3, 3], b"GET /metrics HTTP/1.1\r\nx: ");
@@ -185,27 +198,48 @@ impl Field {
             }
             _ => vec![(self.engine.fulfiller.admin_port(), http)],
         };
+        let all = targets.len() * LORISES;
+        let (came, arrived) = mpsc::unbounded_channel();
         for (port, begin) in targets {
             for _ in 0..LORISES {
-                self.invite(fault, tokio::spawn(creep(port, begin)));
+                self.invite(fault, tokio::spawn(creep(port, begin, came.clone())));
             }
         }
+        gathered(all, arrived).await
     }
 
     /// Whoever cannot connect, because too many already do, goes on trying.
-    fn crowd(&self, fault: Fault) {
+    async fn crowd(&self, fault: Fault) -> anyhow::Result<()> {
         let port = self.engine.function.port();
+        let (came, arrived) = mpsc::unbounded_channel();
         for _ in 0..CROWD {
+            let came = came.clone();
             let one = tokio::spawn(async move {
-                loop {
-                    if let Ok(_held) = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await {
-                        std::future::pending::<()>().await;
-                    }
-                    sleep(BYTE).await;
-                }
+                let _held = connect(port).await;
+                let _ = came.send(());
+                std::future::pending::<()>().await;
             });
             self.invite(fault, one);
         }
+        gathered(CROWD, arrived).await
+    }
+}
+
+/// Waits until so many have come.
+async fn gathered(all: usize, mut arrived: UnboundedReceiver<()>) -> anyhow::Result<()> {
+    for come in 0..all {
+        let next = timeout(GATHERING, arrived.recv()).await;
+        next.ok().flatten().with_context(|| format!("no more than {come} of {all} clients can connect"))?;
+    }
+    Ok(())
+}
+
+async fn connect(port: u16) -> TcpStream {
+    loop {
+        if let Ok(stream) = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await {
+            return stream;
+        }
+        sleep(BYTE).await;
     }
 }
 
@@ -213,17 +247,16 @@ fn large(number: usize) -> String {
     format!("large-{number}")
 }
 
-async fn creep(port: u16, begin: &[u8]) {
+async fn creep(port: u16, begin: &[u8], came: UnboundedSender<()>) {
+    let mut stream = connect(port).await;
+    let _ = came.send(());
     loop {
-        let Ok(mut stream) = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await else {
-            sleep(BYTE).await;
-            continue;
-        };
         for byte in begin.iter().chain(std::iter::repeat(&b'x')) {
             if stream.write_all(&[*byte]).await.is_err() {
                 break;
             }
             sleep(BYTE).await;
         }
+        stream = connect(port).await;
     }
 }
