@@ -34,7 +34,7 @@ pub(super) const PASSWORD: &str = "the password";
 /// In which key of those Secrets that the design has.
 const KEYS: [(&str, &str); 2] = [(KUBECONFIG, "kubeconfig"), (PASSWORD, "kubeAdminPassword")];
 /// The garbage collector hears of new kinds every half a minute, and provider-kubernetes looks as often.
-pub(super) const GONE: Duration = Duration::from_secs(150);
+pub(super) const GONE: Duration = Duration::from_mins(4);
 /// Whoever reads what cannot be read has said so by then.
 const NOTICED: Duration = Duration::from_secs(3);
 

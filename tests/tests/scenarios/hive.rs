@@ -19,7 +19,7 @@ use testplatform_tests::{
 const PROMISED: Duration = Duration::from_secs(3);
 /// provider-kubernetes believes for half a minute after it made something that it has to be there, and looks at growing distances, a
 /// minute at most. Clusters that live longer than here end within seconds.
-pub const GONE: Duration = Duration::from_secs(150);
+pub const GONE: Duration = Duration::from_mins(4);
 /// How long the destruction of a cluster lasts.
 const DESTROYING: Duration = Duration::from_secs(10);
 

@@ -67,8 +67,8 @@ use tokio::{
     sync::{OnceCell, RwLock},
 };
 
-/// They mostly wait: with eight, half of two cores had nothing to do.
-const AT_ONCE: usize = 14;
+/// They mostly wait: with eight, half of two cores had nothing to do; with fourteen, nothing was left for what has to be in time.
+const AT_ONCE: usize = 10;
 /// How long one may take before it counts as hung.
 const PATIENCE: Duration = Duration::from_mins(10);
 

@@ -12,8 +12,8 @@ use testplatform_tests::{
     tenant::{KUBECONFIG, PASSWORD, Tenant},
 };
 
-/// What is promised while something is expected to change: 30 s, a tenth more, and the way.
-const POLLED: Duration = Duration::from_secs(35);
+/// What is promised while something is expected to change: 30 s, a tenth more, and the way, which is long where much else is done.
+const POLLED: Duration = Duration::from_secs(48);
 /// What is promised where nothing is expected to: 10 minutes, a tenth more, and the way.
 const POLLED_WHEN_READY: Duration = Duration::from_secs(665);
 
