@@ -16,6 +16,7 @@ mod plot;
 mod report;
 mod requests;
 mod servers;
+mod trees;
 
 use std::{env, fs, process::ExitCode, time::Instant};
 
@@ -71,7 +72,7 @@ async fn run(measure: &Measure) -> anyhow::Result<bool> {
     }
     figures.soak = soak(&servers[0], measure).await?;
     for (series, server) in figures.series.iter_mut().zip(&servers) {
-        series.peak = server.process.map(Observed::peak).transpose()?;
+        series.high_water = server.process.map(Observed::peak).transpose()?;
     }
     let text = report::markdown(&figures, &command());
     print!("{text}");

@@ -21,7 +21,8 @@ impl Used {
     /// By one process.
     fn by(process: Observed) -> anyhow::Result<Self> {
         let (resident, peak) = (process.resident()? << 10, process.peak()? << 10);
-        Ok(Self { cpu: process.cpu()?, resident, peak })
+        // Linux may show a little less as the most that there was than it has just shown as what there is.
+        Ok(Self { cpu: process.cpu()?, resident, peak: peak.max(resident) })
     }
 
     /// The parts of a hundred of a core that it took since an earlier look.

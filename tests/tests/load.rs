@@ -48,7 +48,7 @@ fn function_and_no_op_are_measured_side_by_side() {
         assert_eq!(memory[2], "yes", "{table}");
     }
     assert!(number(&cpu[1], "ms") > 0.0 && number(&memory[1], "MiB") > 1.0, "{table}");
-    for server in ["function-testplatform", "no-op"] {
+    for server in ["function-testplatform", "no-op", "no-op with trees"] {
         let [row] = <[_; 1]>::try_from(rows(&table, server)).unwrap();
         assert!(number(row[0], "") > 0.0, "{server}: {row:?}");
         assert!(number(row[1], "ms") <= number(row[2], "ms"), "{server}: {row:?}");

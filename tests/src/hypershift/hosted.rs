@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use serde_json::{Value, json};
 
-use super::{CLUSTERS, hosted_cluster, node_pools};
+use super::{CLUSTERS, hosted_cluster, node_pools, pools};
 use crate::{
     cluster::{At, Cluster, at, has},
     hive::{
@@ -70,11 +70,22 @@ impl Hosted {
         self.hub.until(&self.at(), within, "deleted", released).await.map(|_| ())
     }
 
-    /// Somebody takes it away underneath its claim, and it is gone at once.
+    /// Somebody takes it away underneath its claim, and it is gone at once, whoever was the quicker: HyperShift lets it go too.
     pub async fn lose(&self) -> anyhow::Result<()> {
         self.hub.delete(&self.at()).await?;
         let free = json!({ "metadata": { "finalizers": null } });
-        self.hub.merge(&self.at(), &free).await.context("it cannot be lost")
+        match self.hub.merge(&self.at(), &free).await {
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
+            other => other.context("it cannot be lost"),
+        }
+    }
+
+    /// Waits until its nodes are gone.
+    pub async fn until_no_nodes(&self, within: Duration) -> anyhow::Result<()> {
+        for pool in node_pools(&self.hub, &self.name).await? {
+            self.hub.until_gone(&pools::place(&pool), within).await?;
+        }
+        Ok(())
     }
 
     /// What is left of it on the hub: itself, its nodes, its credentials.

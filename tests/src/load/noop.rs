@@ -1,9 +1,10 @@
 //! The function that does nothing: the floor that TLS, HTTP/2 and the messages themselves set.
 //!
 //! It decodes each request into the same messages and encodes the same answer as the function, and is served by tonic
-//! as it comes: no metrics, no log, no certificates that are read again.
+//! as it comes: no metrics, no log, no certificates that are read again. Or it makes of each Struct what prost-types has for
+//! it, and of that the answer: the floor of a function that is made with tonic and prost as they come.
 
-use std::{fs, io, sync::Arc};
+use std::{fs, hint::black_box, io, sync::Arc};
 
 use anyhow::Context as _;
 use function_testplatform::proto::{
@@ -25,17 +26,31 @@ use tokio_rustls::{TlsAcceptor, server::TlsStream};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, async_trait, transport::Server};
 
-use super::arguments::Noop;
+use super::{
+    arguments::Noop,
+    trees::{self, Trees},
+};
 
-struct Answering(RunFunctionResponse);
+enum Answering {
+    Bytes(RunFunctionResponse),
+    Trees(Trees),
+}
 
 #[async_trait]
 impl FunctionRunnerService for Answering {
     async fn run_function(
         &self,
-        _: Request<RunFunctionRequest>,
+        request: Request<RunFunctionRequest>,
     ) -> Result<Response<RunFunctionResponse>, Status> {
-        Ok(Response::new(self.0.clone()))
+        let answer = match self {
+            Self::Bytes(answer) => answer.clone(),
+            Self::Trees(answer) => {
+                let read = trees::read(request.get_ref());
+                black_box(read.map_err(|error| Status::invalid_argument(error.to_string()))?);
+                answer.write()
+            }
+        };
+        Ok(Response::new(answer))
     }
 }
 
@@ -57,7 +72,12 @@ pub(super) async fn serve(arguments: &Noop) -> anyhow::Result<()> {
             }
         }
     });
-    let service = FunctionRunnerServiceServer::new(Answering(answer)).max_decoding_message_size(64 << 20);
+    let answering = if arguments.trees {
+        Answering::Trees(Trees::of(answer).context("the answer has a Struct that is none")?)
+    } else {
+        Answering::Bytes(answer)
+    };
+    let service = FunctionRunnerServiceServer::new(answering).max_decoding_message_size(64 << 20);
     Server::builder().add_service(service).serve_with_incoming(ReceiverStream::new(connections)).await?;
     Ok(())
 }

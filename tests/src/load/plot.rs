@@ -19,8 +19,8 @@ pub(super) fn svg(figures: &Figures) -> anyhow::Result<String> {
         }),
         bars(figures, "peak of resident memory", |series| {
             #[expect(clippy::cast_precision_loss, reason = "for a bar")]
-            let value = series.peak.map(|peak| peak as f64);
-            (value, series.peak.map(mib), vec![])
+            let value = series.peak().map(|peak| peak as f64);
+            (value, series.peak().map(mib), vec![])
         }),
     ];
     if !figures.soak.is_empty() {
@@ -68,7 +68,9 @@ mod tests {
     #[test]
     fn what_is_not_known_is_said() {
         let mut figures = figures(vec![turn(&[1], 1)], vec![turn(&[1], 1)], &[]);
-        figures.series[1].peak = None;
+        let other = &mut figures.series[1];
+        other.high_water = None;
+        other.turns.iter_mut().for_each(|turn| turn.resident = None);
         assert!(svg(&figures).unwrap().contains("not known"));
     }
 }

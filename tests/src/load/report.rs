@@ -2,7 +2,10 @@
 
 use std::fmt::Write as _;
 
-use super::figures::{Figures, Turn, mib};
+use super::{
+    figures::{Figures, Turn, mib},
+    servers::OURS,
+};
 
 /// The table, the targets and how it was measured.
 pub(super) fn markdown(figures: &Figures, command: &str) -> String {
@@ -30,8 +33,12 @@ pub(super) fn markdown(figures: &Figures, command: &str) -> String {
             series.median(|turn| turn.percentile(99)).map_or_else(unknown, millis),
             series.cpu().map_or_else(unknown, millis),
             series.turns.last().and_then(|turn| turn.resident).map_or_else(unknown, mib),
-            series.peak.map_or_else(unknown, mib),
+            series.peak().map_or_else(unknown, mib),
         );
+    }
+    let others = figures.series.iter().filter(|series| series.name != OURS);
+    for (name, share) in others.filter_map(|other| Some((&other.name, figures.share(&other.name)?))) {
+        let _ = writeln!(out, "\nThe function makes {:.0} % of the calls that {name} makes.", share * 100.0);
     }
     if !figures.soak.is_empty() {
         out += "\n| calls | resident memory |\n| --- | --- |\n";
@@ -63,6 +70,7 @@ mod tests {
             "# examples/ready, 12000 bytes, 16 at a time",
             "| function-testplatform | 90 | 1.000 ms | 1.000 ms | 0.100 ms | 8.0 MiB | 9.0 MiB |",
             "| no-op | 100 | 1.000 ms | 1.000 ms | 0.050 ms | 8.0 MiB | 9.0 MiB |",
+            "The function makes 90 % of the calls that no-op makes.",
             "| 1 | 9.0 MiB |",
             "| throughput, as a part of the no-op's | at least 80 % | 90 % | yes |",
             "| CPU of a call | at most 0.15 ms | 0.100 ms | yes |",

@@ -29,6 +29,8 @@ use crate::{
 pub(super) const OURS: &str = "function-testplatform";
 /// What does nothing.
 pub(super) const NOOP: &str = "no-op";
+/// What does nothing but to make trees of messages, and messages of trees.
+pub(super) const TREES: &str = "no-op with trees";
 
 /// A function of another make that is started here.
 const PEER: &str = "peer";
@@ -43,7 +45,7 @@ pub(super) struct Server {
     _started: Option<Process>,
 }
 
-/// All servers. The function is the first, the no-op the second.
+/// All servers. The function is the first.
 pub(super) async fn start(nest: &Nest, measure: &Measure, asked: &Asked) -> anyhow::Result<Vec<Server>> {
     let authority = Authority::new("load")?;
     let (serving, calling) = (nest.directory().join("server"), nest.directory().join("client"));
@@ -63,10 +65,12 @@ pub(super) async fn start(nest: &Nest, measure: &Measure, asked: &Asked) -> anyh
     let answer = function.client.call(asked.bytes.clone()).await.context("the first call failed")?;
     requests::sane(&answer)?;
     let answer = nest.file("answer", answer)?;
-    let mut noop = Command::new(env::current_exe()?);
-    noop.arg("noop").arg("--answer").arg(answer);
-    let noop = launch(nest, NOOP, noop, &serving, &calling, asked.bytes.clone()).await?;
-    let mut servers = vec![function, noop];
+    let mut servers = vec![function];
+    for (name, more) in [(NOOP, None), (TREES, Some("--trees"))] {
+        let mut noop = Command::new(env::current_exe()?);
+        noop.arg("noop").arg("--answer").arg(&answer).args(more);
+        servers.push(launch(nest, name, noop, &serving, &calling, asked.bytes.clone()).await?);
+    }
     if let Some(peer) = &measure.other.peer {
         // It runs where its log is; paths are those of who wrote the command line. Links stay: they tell Python where its packages are.
         let whole = |word: &str| match path::absolute(word) {

@@ -150,6 +150,8 @@ pub async fn hypershift_deleted_behind_our_back(tenant: &Tenant<'_>) -> anyhow::
     tenant.nudge("lost").await?;
     tokio::time::sleep(DESTROYING).await;
     ensure!(tenant.remotes_made() == 1, "a second cluster was asked for");
+    // HyperShift had no time to take its nodes away, so that was left to us, and is begun when it is seen that the cluster is lost.
+    hosted.until_no_nodes(GONE).await?;
     nothing_left(tenant, &hosted).await
 }
 
