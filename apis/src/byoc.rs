@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::names::ObjectName;
+use crate::{gather, names::ObjectName};
 
 /// Refusal of it beside another block.
 pub const BESIDE_OTHERS: &str =
@@ -202,10 +202,10 @@ impl Report {
         let value: Value = serde_json::from_str(annotation).ok()?;
         let said = value["secrets"].as_object()?;
         let fate = |word: &Value| Fate::ALL.into_iter().find(|fate| word == fate.as_str());
-        let secrets = said.iter().filter_map(|(field, word)| Some((field.clone(), fate(word)?))).collect();
+        let secrets = gather::map(said.iter().filter_map(|(field, word)| Some((field.clone(), fate(word)?))));
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let words = value["words"].as_object().into_iter().flatten();
-        let words = words.filter_map(|(field, said)| Some((field.clone(), text(said)?))).collect();
+        let words = gather::map(words.filter_map(|(field, said)| Some((field.clone(), text(said)?))));
         Some(Self { carried: value["carried"] == true, secrets, words, refused: text(&value["refused"]) })
     }
 

@@ -10,10 +10,10 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::byoc;
 use crate::duration::GoDuration;
 use crate::json;
 use crate::names::ObjectName;
+use crate::{byoc, gather};
 
 /// Stands for every tenant.
 pub const EVERYBODY: &str = "*";
@@ -179,7 +179,7 @@ impl Catalogue {
             let twice = || (!seen.insert(hub.name.clone())).then(|| "a hub of this name is above".to_owned());
             (Some(hub.name.clone()), why.or_else(twice))
         });
-        let known: BTreeSet<&str> = hubs.iter().map(|h| h.name.as_str()).collect();
+        let known = gather::set(hubs.iter().map(|h| h.name.as_str()));
         let mut seen = BTreeSet::new();
         let pools = keep(pools, &mut flaws, |pool: &Pool| {
             let why = if !known.contains(pool.hub.as_str()) {

@@ -13,6 +13,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use crate::gather;
+
 pub(crate) mod inspect;
 
 pub use inspect::{problems, unknown_fields};
@@ -50,10 +52,8 @@ impl CiOperator {
 const MAX_DEPTH: usize = 128;
 
 fn without_nulls(map: &Map<String, Value>, depth: usize) -> Map<String, Value> {
-    map.iter()
-        .filter(|(_, value)| !value.is_null())
-        .map(|(key, value)| (key.clone(), pruned(value, depth)))
-        .collect()
+    let rest = map.iter().filter(|(_, value)| !value.is_null());
+    gather::object(rest.map(|(key, value)| (key.clone(), pruned(value, depth))))
 }
 
 fn pruned(value: &Value, depth: usize) -> Value {

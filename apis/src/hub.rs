@@ -17,6 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::{
     catalogue::EVERYBODY,
     foreign::provider_config::ProviderConfig,
+    gather,
     names::{ObjectName, hub, ours},
     template::Backend,
 };
@@ -155,8 +156,8 @@ pub fn hubs<'a>(configs: impl IntoIterator<Item = &'a ProviderConfig>) -> (Vec<H
             Err(flaw) => flaws.push(flaw),
         }
     }
-    hubs.sort_by(|a, b| a.name.cmp(&b.name));
-    flaws.sort_by(|a, b| a.hub.cmp(&b.hub));
+    gather::sort_few(&mut hubs, |a, b| a.name.cmp(&b.name));
+    gather::sort_few(&mut flaws, |a, b| a.hub.cmp(&b.hub));
     (hubs, flaws)
 }
 
@@ -246,7 +247,7 @@ impl Reader<'_> {
     /// An annotation with commas. One that is there and empty is an empty list, which is not the same as none.
     fn list(&self, key: &str) -> Option<BTreeSet<String>> {
         let parts = self.0.metadata.annotation(key)?.split(',').map(str::trim);
-        Some(parts.filter(|part| !part.is_empty()).map(str::to_owned).collect())
+        Some(gather::set(parts.filter(|part| !part.is_empty()).map(str::to_owned)))
     }
 }
 

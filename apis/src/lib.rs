@@ -15,6 +15,7 @@ pub mod condition;
 pub mod crd;
 pub mod duration;
 pub mod foreign;
+pub mod gather;
 pub mod hive_status;
 pub mod hub;
 pub mod input;

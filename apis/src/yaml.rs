@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::gather;
+
 /// Writes a value as a YAML document: keys sorted (so that the bytes do not depend on how a map was built), texts of several
 /// lines as literal blocks, others on one line each, quoted where a reader of YAML 1.1 (Go, Python) would see something else in them.
 ///
@@ -26,7 +28,9 @@ pub fn sorted(value: &Value) -> Value {
         Value::Object(map) => {
             let mut entries: Vec<_> = map.iter().collect();
             entries.sort_by_key(|(key, _)| key.as_str());
-            Value::Object(entries.into_iter().map(|(key, value)| (key.clone(), sorted(value))).collect())
+            Value::Object(gather::object(
+                entries.into_iter().map(|(key, value)| (key.clone(), sorted(value))),
+            ))
         }
         Value::Array(items) => Value::Array(items.iter().map(sorted).collect()),
         other => other.clone(),

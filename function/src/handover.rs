@@ -16,6 +16,7 @@ use testplatform_apis::{
     claim::API_VERSION,
     condition::Request,
     foreign::ephemeral_cluster,
+    gather,
     input::Settings,
     names::{ObjectName, Uid, ours},
     phase::Phase,
@@ -235,7 +236,7 @@ pub(crate) fn requirements(observed: &Observed, settings: &Settings) -> BTreeMap
     let by_name = |kind: &str, namespace: Option<&str>, name: &str| {
         let mut selector = observed::selector(API_VERSION, kind, Match::MatchName(name.to_owned()));
         selector.namespace = namespace.map(str::to_owned);
-        BTreeMap::from([(OTHER.dynamic().to_owned(), selector)])
+        gather::map([(OTHER.dynamic().to_owned(), selector)])
     };
     let (_, other) = observed.composite.kinds();
     match &observed.handover {

@@ -19,6 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use testplatform_apis::{
+    gather,
     hub::{Hub, Known, NoHub, Selected, known},
     template::Backend,
 };
@@ -165,7 +166,7 @@ struct Candidate<'a> {
 }
 
 fn refusal(wish: &Wish, mut rejected: Vec<(&str, Rejection)>) -> Refusal {
-    rejected.sort_by(|(a, x), (b, y)| y.reason().cmp(&x.reason()).then(a.cmp(b)));
+    gather::sort_few(&mut rejected, |(a, x), (b, y)| y.reason().cmp(&x.reason()).then(a.cmp(b)));
     let missing = if wish.pin.is_some() { NoHub::PinnedHubMissing } else { NoHub::NoHubMatches };
     let reason = rejected.first().map_or(missing, |(_, nearest)| nearest.reason());
     let shown = if rejected.len() > TOLD { TOLD - 1 } else { TOLD };

@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 use prost::{Message as _, bytes::Bytes};
 use serde_json::{Value, json};
-use testplatform_apis::condition::{Condition, ConditionStatus, FatalReason};
+use testplatform_apis::{
+    condition::{Condition, ConditionStatus, FatalReason},
+    gather,
+};
 
 use crate::{
     Judged, Options,
@@ -118,7 +121,7 @@ fn desired(request: &RunFunctionRequest, judged: &Judged) -> Result<State, wire:
     let mut connection_details = before.connection_details;
     connection_details.retain(|e| !told(&e.key));
     connection_details.extend(ours.iter().cloned());
-    connection_details.sort_by(|a, b| a.key.cmp(&b.key));
+    gather::sort_few(&mut connection_details, |a, b| a.key.cmp(&b.key));
     desired.composite = Some(Resource {
         resource: wire::json_to_struct(&body)?,
         connection_details,

@@ -15,6 +15,7 @@ use testplatform_apis::{
     ci_operator::{self, CiOperator},
     cleanup,
     condition::Request,
+    gather,
     input::Settings,
     names::{ShortName, Uid, ephemeral_cluster as annotations, ours},
 };
@@ -223,7 +224,7 @@ pub fn validate(observed: &Observed, settings: Settings, schema: &Value) -> Resu
             "no claim: an administrator's composite, provisioned without a tenant",
         ));
     }
-    remarks.sort_by_key(|r| r.reason);
+    gather::sort_few(&mut remarks, |a, b| a.reason.cmp(&b.reason));
     Ok(Validated {
         name,
         tenant,

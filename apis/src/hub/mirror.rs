@@ -12,6 +12,7 @@ use crate::foreign::{
     meta::{Metadata, ObservedCondition, condition},
     object::Object,
 };
+use crate::gather;
 
 /// How long facts are good after they were written, on either side: clocks differ.
 pub const GOOD_FOR: SignedDuration = SignedDuration::from_mins(10);
@@ -53,7 +54,7 @@ pub fn known<'a>(hub: &str, mirrors: impl IntoIterator<Item = &'a Mirror>, now: 
     let of_hub = mirrors.into_iter().filter(|mirror| mirror.spec.provider_config_ref.name == hub);
     let mut of_hub: Vec<&Mirror> = of_hub.collect();
     // Of equals the last, in whichever order they came.
-    of_hub.sort_by(|a, b| a.metadata.name.cmp(&b.metadata.name));
+    gather::sort_few(&mut of_hub, |a, b| a.metadata.name.cmp(&b.metadata.name));
     let read = of_hub.into_iter().map(|mirror| read(mirror, now));
     let newest = read.max_by_key(|known| known.facts().map(|facts| facts.written_at));
     newest.unwrap_or(Known::Unknown("no Object mirrors its facts"))

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::name;
-use crate::space::CLUSTER_ROLE;
+use crate::{gather, space::CLUSTER_ROLE};
 
 /// Amounts of resources, by the names that a `ResourceQuota` or `LimitRange` has for them.
 pub type Amounts = BTreeMap<String, Amount>;
@@ -205,8 +205,8 @@ impl Spaces {
 fn amounts(given: Option<&Amounts>, otherwise: &[(&str, &str)]) -> Value {
     let text = |(key, amount): (&str, &str)| (key.to_owned(), Value::from(amount));
     Value::Object(match given {
-        Some(given) => given.iter().map(|(key, amount)| text((key, amount.as_str()))).collect(),
-        None => otherwise.iter().copied().map(text).collect(),
+        Some(given) => gather::object(given.iter().map(|(key, amount)| text((key, amount.as_str())))),
+        None => gather::object(otherwise.iter().copied().map(text)),
     })
 }
 

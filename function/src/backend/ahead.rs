@@ -16,7 +16,7 @@ pub(crate) use said::{credential, gate, remember};
 use serde_json::{Map, Value, json};
 use testplatform_apis::{
     bundle::{Cluster, State},
-    cloud, json,
+    cloud, gather, json,
     names::{ObjectName, ours},
     prerequisites,
     template::{Backend, entry::BundleDocument},
@@ -222,10 +222,9 @@ fn composed(
     spec["readiness"] = json!({ "policy": "DeriveFromCelQuery", "celQuery": format!(
         "has(object.metadata.annotations) && '{report}' in object.metadata.annotations && object.metadata.annotations['{report}'].matches('{answer}')",
     ) });
-    let notes = NOTES.into_iter().zip(notes).filter_map(|(key, note)| Some((key.to_owned(), note?.into())));
+    let notes = gather::texts(NOTES.into_iter().zip(notes));
     // The name of a part has no dot, so no two of any composites have the same.
-    let mut object =
-        composing::object(&format!("{name}.{}", request.name), notes.collect::<Map<_, _>>(), spec);
+    let mut object = composing::object(&format!("{name}.{}", request.name), notes, spec);
     object["metadata"]["labels"] = json!({ ours::COMPONENT: name });
     let ready = request.intent.writer_ready || observed.ahead.get(name).is_some_and(Brought::is_settled);
     Desired { name: name.into(), object, ready }

@@ -16,11 +16,12 @@ mod said;
 
 pub(crate) use said::{gate, remarks};
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use testplatform_apis::{
     byoc::{self, CARRIER_ROLE, COMPOSITE, LABEL, PARCELS, PUBLISHER_ROLE, TENANT},
     condition::Failure,
     foreign::{cluster_pool, object},
+    gather,
     names::{
         ephemeral_cluster::{KONFLUX_CLUSTER, KONFLUX_TENANT},
         ours,
@@ -187,8 +188,7 @@ fn composed(name: &'static str, request: &Validated, home: &Home, manifest: Valu
     }
     spec["forProvider"]["manifest"] = manifest;
     let note = home.asked.as_object().map(|asked| (ours::BYOC.to_owned(), json!(asked).to_string().into()));
-    let mut object =
-        composing::object(&object_name(name, request), note.into_iter().collect::<Map<_, _>>(), spec);
+    let mut object = composing::object(&object_name(name, request), gather::object(note), spec);
     object["metadata"]["labels"] = json!({ ours::COMPONENT: name });
     object
 }

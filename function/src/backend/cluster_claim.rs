@@ -13,6 +13,7 @@ use serde_json::{Map, Value, json};
 use testplatform_apis::{
     duration::GoDuration,
     foreign::cluster_claim::{API_VERSION, KIND},
+    gather,
     names::ours,
 };
 
@@ -153,19 +154,18 @@ fn credentials_namespace(request: &Validated, place: &Place) -> Map<String, Valu
     let kept = !matches!(request.intent.write, Write::Look { .. });
     let note =
         kept.then(|| (ours::CREDENTIALS_NAMESPACE.to_owned(), place.credentials_namespace.as_str().into()));
-    note.into_iter().collect()
+    gather::object(note)
 }
 
 /// What `credentials` remembers: where the cluster is, which one it is, and how it is ended.
 fn memory(request: &Validated, observed: &Observed, place: &Place) -> Map<String, Value> {
     let uid = observed.writer.as_ref().and_then(Writer::uid).or_else(|| observed.remembered_uid());
     let at = request.intent.ready_at.map(|at| at.to_string());
-    let notes = [
+    gather::texts([
         (ours::POOL, Some(format!("{}/{}", place.namespace, place.pool))),
         (ours::REMOTE_UID, uid.map(|u| u.0)),
         (ours::ENDING, request.intent.ending.clone()),
         (ours::FAILED, request.intent.failed.map(|f| f.as_str().to_owned())),
         (ours::READY_AT, at),
-    ];
-    notes.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?.into()))).collect()
+    ])
 }

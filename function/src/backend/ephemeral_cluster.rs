@@ -10,6 +10,7 @@ use testplatform_apis::{
         },
         meta::{ObservedCondition, condition},
     },
+    gather,
     names::{ObjectName, ours},
 };
 
@@ -192,8 +193,8 @@ pub(crate) fn watch(request: &Validated, observed: &Observed) -> Option<Desired>
     });
     spec["forProvider"]["manifest"] = manifest;
     object::bound(&mut spec, Policies::Observe);
-    let notes = request.intent.handover.iter().map(|(key, value)| ((*key).to_owned(), value.as_str().into()));
-    let object = object::object(&format!("managed-{}", request.name), notes.collect(), spec);
+    let notes = gather::texts(request.intent.handover.iter().map(|(key, value)| (*key, Some(value.clone()))));
+    let object = object::object(&format!("managed-{}", request.name), notes, spec);
     Some(Desired { name: EPHEMERAL_CLUSTER.into(), object, ready: false })
 }
 

@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 use testplatform_apis::{
     foreign::{object::NAMESPACED_API_VERSION, provider_config::CLUSTER_KIND},
+    gather,
     names::{ObjectName, crossplane, ours},
     test_cluster::default_secret,
 };
@@ -50,13 +51,12 @@ pub(crate) fn secret(observed: &Observed) -> String {
 fn ended(request: &Validated, observed: &Observed) -> Desired {
     let intent = &request.intent;
     let kept = |key: &str, now: Option<String>| now.or_else(|| observed.note(key).map(str::to_owned));
-    let notes = [
+    let notes = gather::texts([
         (crossplane::PAUSED, Some("true".to_owned())),
         (ours::OVER, kept(ours::OVER, intent.over.clone())),
         (ours::FAILED, kept(ours::FAILED, intent.failed.map(|f| f.as_str().to_owned()))),
         (ours::READY_AT, kept(ours::READY_AT, intent.ready_at.map(|at| at.to_string()))),
-    ];
-    let notes = notes.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?.into()))).collect();
+    ]);
     let spec = json!({
         "managementPolicies": ["Observe"],
         "forProvider": { "manifest": {

@@ -12,7 +12,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value, json};
 use testplatform_apis::{
-    json,
+    gather, json,
     names::{hub, ours},
     template::{entry::fill, kind::Kind},
     yaml::sorted,
@@ -178,7 +178,7 @@ impl<'o> Before<'o> {
     /// What is left of it where others write into what is on the hub.
     pub fn own(&self, members: &[&str]) -> Map<String, Value> {
         let own = self.spec.iter().filter(|(member, _)| !self.of_hub || members.contains(&member.as_str()));
-        own.map(|(member, value)| (member.clone(), value.clone())).collect()
+        gather::object(own.map(|(member, value)| (member.clone(), value.clone())))
     }
 }
 
@@ -188,7 +188,7 @@ fn notes(request: &Validated, templated: &Templated) -> Map<String, Value> {
     let site = templated.site.as_ref().filter(|_| !looks);
     let published = site.map(|site| (ours::CREDENTIALS_NAMESPACE, site.credentials_namespace.clone()));
     let given_up = hubs::note(&templated.excluded).map(|note| (hub::EXCLUDED, note));
-    published.into_iter().chain(given_up).map(|(key, value)| (key.to_owned(), value.into())).collect()
+    gather::texts(published.into_iter().chain(given_up).map(|(key, text)| (key, Some(text))))
 }
 
 /// What `credentials` remembers: where the cluster is, which one it is, how it is ended, and which hubs were given up.
@@ -203,7 +203,7 @@ fn memory(request: &Validated, observed: &Observed, spec: Option<&Map<String, Va
     let spec = spec.map(text).or_else(|| Some(text(&*self::asked(observed)?)));
     let uid = observed.writer.as_ref().and_then(Writer::uid).or_else(|| observed.remembered_uid());
     let asks = bundles::note(request, observed);
-    let notes = [
+    let mut notes = gather::texts([
         (ours::REMOTE, templated.site.as_ref().filter(|_| asked && !leaves).map(place)),
         (ours::REMOTE_SPEC, spec.filter(|_| asked && !leaves)),
         (ours::REMOTE_UID, uid.map(|u| u.0)),
@@ -211,6 +211,7 @@ fn memory(request: &Validated, observed: &Observed, spec: Option<&Map<String, Va
         (ours::FAILED, request.intent.failed.map(|f| f.as_str().to_owned())),
         (ours::READY_AT, request.intent.ready_at.map(|at| at.to_string())),
         (hub::EXCLUDED, hubs::note(&excluded)),
-    ];
-    notes.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?.into()))).chain(asks).collect()
+    ]);
+    notes.extend(asks);
+    notes
 }

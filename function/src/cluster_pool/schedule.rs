@@ -13,6 +13,7 @@ use jiff::{
 };
 use testplatform_apis::{
     condition::PoolRequested,
+    gather,
     pool::{Day, Schedule, Sizing, Window},
 };
 
@@ -106,8 +107,7 @@ fn spans(windows: &[Window]) -> Result<Vec<Span<'_>>, Trouble> {
             )));
         }
         let end = if end < start { end + DAY } else { end };
-        let days: BTreeSet<Day> =
-            if window.days.is_empty() { Day::ALL.into() } else { window.days.iter().copied().collect() };
+        let days = gather::set(if window.days.is_empty() { Day::ALL.to_vec() } else { window.days.clone() });
         spans.extend(days.into_iter().map(|day| Span { window, day, start, end }));
     }
     Ok(spans)

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 use testplatform_apis::{
     condition::PoolRequested,
+    gather,
     names::ShortName,
     pool::{AdminKind, PlatformKind, RotationMode, ScalingMode, TestPlatformClusterPoolSpec},
     pool_report::RotationPhase,
@@ -115,7 +116,7 @@ pub fn validate(spec: Value, observed: &Observed, now: Timestamp) -> Result<Want
         let message = "the size is about to be left to whatever scales the pool on the hub; until then it is kept as it is";
         remarks.push(Remark { reason: PoolRequested::HandingOver, message: message.into() });
     }
-    remarks.sort_by_key(|r| r.reason);
+    gather::sort_few(&mut remarks, |a, b| a.reason.cmp(&b.reason));
     Ok(Wanted {
         name,
         namespace,

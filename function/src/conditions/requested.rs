@@ -2,6 +2,7 @@
 
 use testplatform_apis::{
     condition::{Condition, ConditionStatus, ConditionType, Failure, Request},
+    gather,
     phase::Phase,
 };
 
@@ -85,7 +86,7 @@ fn remarks(judged: &Judged) -> Vec<Remark> {
                 hub.short()
             ),
         ));
-        remarks.sort_by_key(|r| r.reason);
+        gather::sort_few(&mut remarks, |a, b| a.reason.cmp(&b.reason));
     }
     remarks
 }

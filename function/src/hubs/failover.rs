@@ -11,6 +11,7 @@ use testplatform_apis::{
         meta::{ObservedCondition, condition},
         object::Object,
     },
+    gather,
     names::crossplane,
 };
 
@@ -89,7 +90,7 @@ fn trace<R>(writer: &Object<R>) -> Option<&'static str> {
 /// The hubs in a note ([`EXCLUDED`](testplatform_apis::names::hub::EXCLUDED)) on the writer.
 pub fn excluded(note: Option<&str>) -> BTreeSet<String> {
     let names = note.unwrap_or_default().split(',').map(str::trim);
-    names.filter(|name| !name.is_empty()).map(str::to_owned).collect()
+    gather::set(names.filter(|name| !name.is_empty()).map(str::to_owned))
 }
 
 /// That note; none, where no hub was given up.

@@ -7,6 +7,7 @@ use serde_json::Value;
 use testplatform_apis::{
     claim::{self, API_VERSION},
     foreign::{meta::Metadata, object, provider_config, provider_config::ProviderConfig},
+    gather,
     hub::{Flaw, Hub, Mirror, hubs},
     input::Settings,
     names::hub,
@@ -53,7 +54,7 @@ pub fn requirements(
     settings: &Settings,
 ) -> BTreeMap<String, ResourceSelector> {
     let labelled = |pairs: &[(&str, &str)]| {
-        let labels = pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        let labels = gather::map(pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())));
         Match::MatchLabels(MatchLabels { labels })
     };
     let mut map = BTreeMap::new();

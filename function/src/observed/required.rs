@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use testplatform_apis::{claim::API_VERSION, input::Settings, names::ours};
+use testplatform_apis::{claim::API_VERSION, gather, input::Settings, names::ours};
 
 use super::Observed;
 use crate::proto::{
@@ -84,7 +84,7 @@ pub fn requirements(
     ask(&ENVIRONMENT, environment_config(&settings.environment_config));
     if wants.templates {
         let catalogue = Match::MatchLabels(MatchLabels {
-            labels: BTreeMap::from([(ours::CATALOGUE.to_owned(), "true".to_owned())]),
+            labels: gather::map([(ours::CATALOGUE.to_owned(), "true".to_owned())]),
         });
         ask(&TEMPLATES, selector(ENVIRONMENT_CONFIG.0, ENVIRONMENT_CONFIG.1, catalogue));
     }

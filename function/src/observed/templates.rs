@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use serde_json::Value;
-use testplatform_apis::foreign::meta::Metadata;
+use testplatform_apis::{foreign::meta::Metadata, gather};
 
 use super::required::{TEMPLATES, fetched};
 use crate::{proto::RunFunctionRequest, wire};
@@ -39,7 +39,7 @@ impl Templates {
         let read = found.items.iter().filter_map(|item| wire::from_struct::<Raw>(&item.resource).ok());
         let mut listed: Vec<Listed> =
             read.map(|raw| Listed { name: raw.metadata.name, data: raw.data }).collect();
-        listed.sort_by(|a, b| a.name.cmp(&b.name));
+        gather::sort_few(&mut listed, |a, b| a.name.cmp(&b.name));
         Self::Found(listed)
     }
 }

@@ -6,6 +6,7 @@ use std::{
 };
 
 use serde_json::Value;
+use testplatform_apis::gather;
 
 use super::Error;
 
@@ -111,7 +112,7 @@ fn files(path: &Path, extensions: &[&str]) -> Result<Vec<PathBuf>, Error> {
             found.push(file);
         }
     }
-    found.sort();
+    gather::sort_few(&mut found, Ord::cmp);
     Ok(found)
 }
 

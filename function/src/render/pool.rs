@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use prost::bytes::Bytes;
 use serde_json::Value;
+use testplatform_apis::gather;
 
 use super::{Error, files::Document};
 use crate::{
@@ -22,7 +23,10 @@ pub type Entries = Vec<(String, Bytes)>;
 pub fn select(pool: &[Document], selector: &ResourceSelector) -> Result<Resources, Error> {
     let mut found: Vec<&Document> = pool.iter().filter(|d| fits(d, selector)).collect();
     if !matches!(selector.r#match, Some(Match::MatchName(_))) {
-        found.sort_by_key(|d| (d.text("/metadata/namespace"), d.text("/metadata/name")));
+        let by = |a: &Document, b: &Document, at: &str| a.text(at).cmp(b.text(at));
+        gather::sort_few(&mut found, |a, b| {
+            by(a, b, "/metadata/namespace").then_with(|| by(a, b, "/metadata/name"))
+        });
     }
     let items = found.into_iter().map(|d| Ok(resource(structure(d)?, vec![])));
     Ok(Resources { items: items.collect::<Result<_, Error>>()? })

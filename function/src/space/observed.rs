@@ -10,6 +10,7 @@ use testplatform_apis::{
         meta::Metadata,
         object::{AnyRemote, Object},
     },
+    gather,
     names::{ShortName, ours},
     space::keys,
 };
@@ -78,7 +79,7 @@ impl Keys {
             let key = keys::EVERY.into_iter().find(|key| *key == entry.key)?;
             Some((key, entry.value.clone().filter(|value| !value.is_empty())?))
         };
-        Self(entries.iter().filter_map(known).collect())
+        Self(gather::map(entries.iter().filter_map(known)))
     }
 
     pub(super) fn of(values: [(&'static str, Bytes); 5]) -> Self {

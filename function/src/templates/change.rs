@@ -1,9 +1,8 @@
 //! Which changes of a cluster that is there may be. Any other keeps it as it is, whole: half a change is none that anybody asked for.
 
-use std::collections::BTreeSet;
-
 use testplatform_apis::{
     condition::SpecLevel,
+    gather,
     template::{
         companions::{ControlPlane, Network},
         effective::Effective,
@@ -73,7 +72,7 @@ pub(super) fn changes(entry: &Entry, old: &Effective, new: &Effective) -> Vec<Ch
             refuse(SpecLevel::Rejected, path, &sentence);
         }
     }
-    found.sort_by(|a, b| a.path.cmp(&b.path));
+    gather::sort_few(&mut found, |a, b| a.path.cmp(&b.path));
     found
 }
 
@@ -121,7 +120,7 @@ fn networks(old: Option<&Network>, new: Option<&Network>) -> [(&'static str, boo
 fn parameters(offer: &dyn Offer, old: &Effective, new: &Effective) -> Vec<String> {
     let moves = old.template != new.template;
     let (old, new) = (old.parameters.clone().unwrap_or_default(), new.parameters.clone().unwrap_or_default());
-    let names: BTreeSet<&String> = old.0.keys().chain(new.0.keys()).collect();
+    let names = gather::set(old.0.keys().chain(new.0.keys()));
     let rules = offer.parameters();
     let fixed = |name: &&&String| {
         // What the template of before did not have, its cluster did not either.
@@ -152,7 +151,7 @@ fn groups(offer: &dyn Offer, old: &Effective, new: &Effective) -> Vec<String> {
             rule(&rules, name).is_some_and(|rule| rule.immutable)
                 && before.parameters.0.get(*name) != group.parameters.0.get(*name)
         };
-        let names: BTreeSet<&String> = before.parameters.0.keys().chain(group.parameters.0.keys()).collect();
+        let names = gather::set(before.parameters.0.keys().chain(group.parameters.0.keys()));
         names.into_iter().filter(immutable).for_each(|name| fixed(&under("parameters", name)));
     }
     found

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 use testplatform_apis::{
+    gather,
     names::ObjectName,
     template::{
         companions::{Architecture, ControlPlane, HubChoice, Network, Selector, Taint, Timeouts},
@@ -189,7 +190,7 @@ impl<K: Kind> Order<K> {
     }
 
     fn zones(&self) -> BTreeSet<String> {
-        self.groups.iter().filter_map(|group| group.failure_domain.clone()).collect()
+        gather::set(self.groups.iter().filter_map(|group| group.failure_domain.clone()))
     }
 }
 

@@ -4,6 +4,7 @@ use serde_json::Value;
 use testplatform_apis::{
     byoc::{OF_AN_ACCOUNT, PULL_SECRET, SSH_KEY},
     condition::Request,
+    gather,
     template::{
         companions::{ControlPlane, Network, Timeouts, Values},
         effective::Effective,
@@ -156,7 +157,7 @@ fn release(entry: &Entry, words: &Words, memory: Option<&Effective>, refusals: &
     }
     let Some(release) = entry.release(asked, None) else {
         let mut enabled: Vec<&Release> = entry.releases.iter().filter(|r| r.enabled).collect();
-        enabled.sort_by(|a, b| b.version.cmp(&a.version));
+        gather::sort_few(&mut enabled, |a, b| b.version.cmp(&a.version));
         let names: Vec<String> = enabled.iter().map(|r| r.version.to_string()).collect();
         let sentence = format!("is none of the template's: set one that is: {}", find::first_ten(&names));
         refusals.add(Request::VersionUnsupported, "spec.version", sentence);

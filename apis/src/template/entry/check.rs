@@ -8,13 +8,13 @@ use serde_json::Value;
 use super::bundles;
 use super::releases::{self, Needs};
 use super::{Class, ClassDocument, Document, Entry, Flaw, Kit, Made, NetworkField, Parameter, Release};
-use crate::duration::GoDuration;
 use crate::json;
 use crate::names::ObjectName;
 use crate::template::Backend;
 use crate::template::companions::{COUNT_OR_AUTOSCALE, NodeGroup};
 use crate::template::kind::{Kind, NetworkVariables};
 use crate::template::parameter::{Rule, under};
+use crate::{duration::GoDuration, gather};
 
 /// What is wrong is added, each with its path.
 pub(super) struct Flaws<'a>(&'a mut Vec<Flaw>);
@@ -325,7 +325,7 @@ fn limits(document: &Document, backend: Backend, variables: &NetworkVariables, f
     if limits.release_images.iter().any(String::is_empty) {
         flaws.add("limits.releaseImages", "has an empty text, which lets claims bring any image");
     }
-    let seen: BTreeSet<NetworkField> = limits.network.iter().copied().collect();
+    let seen = gather::set(limits.network.iter().copied());
     for field in seen {
         let goes = match field {
             NetworkField::PodCidr | NetworkField::ServiceCidr => can.cluster_cidrs,

@@ -1,10 +1,10 @@
 //! The ClusterTemplateInstance as we ask for it: composed once, and from then on repeated as it was asked for, because a webhook refuses
 //! every change.
 
-use std::{borrow::Cow, collections::BTreeMap};
+use std::borrow::Cow;
 
 use serde_json::{Map, Value, json};
-use testplatform_apis::template::kind::ChartValue;
+use testplatform_apis::{gather, template::kind::ChartValue};
 
 use super::{Wanted, chart, facts};
 use crate::{backend::templated::Before, observed::Observed};
@@ -35,7 +35,7 @@ fn asked(wanted: Wanted<'_>) -> Map<String, Value> {
         let ChartValue { name, setup } = setting.target.clone();
         ((setup, name), chart::text(&setting.value))
     });
-    let mut values: BTreeMap<(Option<String>, String), String> = settings.collect();
+    let mut values = gather::map(settings);
     values.extend(own(&base.version_parameter, version));
     values.extend(own(&base.image_parameter, whole.release.image.clone()));
     let parameters: Vec<Value> = values

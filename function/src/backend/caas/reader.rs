@@ -1,9 +1,10 @@
 //! The Object that looks at the HostedCluster of the chart, which has the uid of the ClusterTemplateInstance for its name.
 
 use jiff::Timestamp;
-use serde_json::{Map, Value, json};
+use serde_json::json;
 use testplatform_apis::{
     foreign::hypershift::{API_VERSION, HOSTED_CLUSTER},
+    gather,
     names::{ObjectName, ours},
     template::entry::Observes,
 };
@@ -56,9 +57,9 @@ pub(super) fn reader(
     });
     spec["forProvider"]["manifest"] =
         json!({ "apiVersion": API_VERSION, "kind": HOSTED_CLUSTER, "metadata": metadata });
-    let annotations = Map::from_iter([(ours::REMOTE_UID.to_owned(), uid.as_str().into())]);
+    let annotations = gather::texts([(ours::REMOTE_UID, Some(uid.to_string()))]);
     let mut object = object::object(&format!("{HOSTED}-{}", request.name), annotations, spec);
-    object["metadata"]["labels"] = Value::from_iter([(ours::COMPONENT, HOSTED)]);
+    object["metadata"]["labels"] = json!({ ours::COMPONENT: HOSTED });
     Some(Desired { name: HOSTED.into(), object, ready: intent.writer_ready })
 }
 

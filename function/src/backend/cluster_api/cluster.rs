@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
-use testplatform_apis::template::kind::merge;
+use testplatform_apis::{gather, template::kind::merge};
 
 use super::{
     Wanted, facts,
@@ -171,7 +171,7 @@ pub(super) fn put(of: &mut Map<String, Value>, member: &str, value: Value) {
 /// Variables by their names, from a list of them.
 pub(super) fn listed(list: Option<&Value>) -> BTreeMap<String, Value> {
     let items = list.and_then(Value::as_array).into_iter().flatten();
-    items.filter_map(|item| Some((item["name"].as_str()?.to_owned(), item["value"].clone()))).collect()
+    gather::map(items.filter_map(|item| Some((item["name"].as_str()?.to_owned(), item["value"].clone()))))
 }
 
 /// The list of variables, in the order of their names.

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 use testplatform_apis::{
     foreign::cluster_api::{AUTOSCALE_MAX, AUTOSCALE_MIN},
+    gather,
     names::ours,
     template::kind::ClusterApi,
 };
@@ -18,7 +19,7 @@ pub(super) fn set(topology: &mut Map<String, Value>, wanted: Wanted<'_>, rebase:
     let before = topology.remove("workers").unwrap_or_default();
     let of = |group: &str| deployments(&before).find(|d| d["name"] == group).and_then(Value::as_object);
     let mut groups: Vec<&Group<ClusterApi>> = wanted.order.groups.iter().collect();
-    groups.sort_by(|a, b| a.name.cmp(&b.name));
+    gather::sort_few(&mut groups, |a, b| a.name.cmp(&b.name));
     let all: Value = groups.into_iter().map(|group| deployment(group, of(&group.name), rebase)).collect();
     let mut workers = Map::new();
     put(&mut workers, "machineDeployments", all);
@@ -61,7 +62,8 @@ fn deployment(group: &Group<ClusterApi>, before: Option<&Map<String, Value>>, re
     }
     let mut metadata = json!({ "annotations": annotations });
     if !group.labels.is_empty() {
-        metadata["labels"] = group.labels.iter().map(|(key, value)| (key.clone(), json!(value))).collect();
+        let labels = group.labels.iter().map(|(key, value)| (key.as_str(), Some(value.clone())));
+        metadata["labels"] = gather::texts(labels).into();
     }
     item.insert("metadata".into(), metadata);
     Value::Object(item)

@@ -6,6 +6,7 @@ use testplatform_apis::{
         hypershift::{API_VERSION, NODE_POOL as KIND},
         object,
     },
+    gather,
     names::ours,
     template::kind::HyperShift,
 };
@@ -82,7 +83,7 @@ pub(super) fn resources(
 /// The groups that are wanted, in the order of their names.
 pub(super) fn sorted(wanted: Wanted<'_>) -> Vec<&Group<HyperShift>> {
     let mut groups: Vec<&Group<HyperShift>> = wanted.order.groups.iter().collect();
-    groups.sort_by(|a, b| a.name.cmp(&b.name));
+    gather::sort_few(&mut groups, |a, b| a.name.cmp(&b.name));
     groups
 }
 

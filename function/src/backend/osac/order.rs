@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
-use testplatform_apis::{json, names::ours, yaml::sorted};
+use testplatform_apis::{gather, json, names::ours, yaml::sorted};
 
 use super::{Wanted, facts};
 use crate::{
@@ -104,8 +104,8 @@ pub(super) fn classes(observed: &Observed, wanted: Wanted<'_>) -> BTreeMap<Strin
     let of = |(class, own): (&String, &String)| {
         (class.clone(), noted.remove(class).unwrap_or_else(|| own.clone()))
     };
-    let own: BTreeMap<&String, &String> = groups.map(|g| (&g.class, &g.machine.resource_class)).collect();
-    own.into_iter().map(of).collect()
+    let own: BTreeMap<&String, &String> = gather::map(groups.map(|g| (&g.class, &g.machine.resource_class)));
+    gather::map(own.into_iter().map(of))
 }
 
 fn noted(observed: &Observed) -> BTreeMap<String, String> {
@@ -117,5 +117,5 @@ pub(super) fn notes(observed: &Observed, wanted: Option<Wanted<'_>>) -> Map<Stri
     let classes = wanted.map_or_else(|| noted(observed), |wanted| classes(observed, wanted));
     let note =
         (!classes.is_empty()).then(|| (ours::NODE_CLASSES.to_owned(), json!(classes).to_string().into()));
-    note.into_iter().collect()
+    gather::object(note)
 }

@@ -6,6 +6,7 @@ use testplatform_apis::{
         hypershift::{API_VERSION, HOSTED_CLUSTER, NODE_POOL},
         osac::ClusterReference,
     },
+    gather,
     names::{ObjectName, ours},
 };
 
@@ -50,7 +51,7 @@ pub(super) fn resources(
     };
     let classes = order::classes(observed, wanted);
     let mut groups: Vec<_> = wanted.order.groups.iter().collect();
-    groups.sort_by(|a, b| a.name.cmp(&b.name));
+    gather::sort_few(&mut groups, |a, b| a.name.cmp(&b.name));
     let of_groups = groups.into_iter().filter_map(|group| {
         let name = node_pool(&site.name, classes.get(&group.class)?);
         let seen = reference.zip(name).map(|(of, name)| manifest(NODE_POOL, &of.namespace, &name));

@@ -1,5 +1,7 @@
 //! `get`: claims of both flavours, as a table or however kubectl prints them.
 
+use testplatform_apis::gather;
+
 use super::super::{
     claim::{Claim, Flavour},
     exit::Stop,
@@ -61,7 +63,7 @@ pub fn run(session: &mut Session<'_>, asked: &Asked<'_>) -> Result<(), Stop> {
         session.note("No claims found.");
         return Ok(());
     }
-    claims.sort_by(|a, b| (a.namespace(), a.name()).cmp(&(b.namespace(), b.name())));
+    gather::sort_few(&mut claims, |a, b| (a.namespace(), a.name()).cmp(&(b.namespace(), b.name())));
     print(session, asked, &claims)
 }
 

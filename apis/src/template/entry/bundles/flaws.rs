@@ -8,12 +8,12 @@ use super::super::Document;
 use super::super::check::Flaws;
 use super::{BundleDocument, When, filled};
 use crate::bundle::{self, TIMEOUT};
-use crate::cloud;
 use crate::duration::GoDuration;
 use crate::names::ObjectName;
 use crate::prerequisites;
 use crate::template::kind::nulls;
 use crate::template::parameter::Rule;
+use crate::{cloud, gather};
 
 /// The most bundles of an entry.
 const MOST_BUNDLES: usize = 32;
@@ -51,7 +51,7 @@ fn lists(document: &Document) -> [(&'static str, Where, &Vec<BundleDocument>); 4
 /// Parameters by which bundles are chosen.
 pub(in super::super) fn choosing(document: &Document) -> BTreeSet<&str> {
     let all = lists(document).into_iter().flat_map(|(_, _, bundles)| bundles);
-    all.filter_map(|bundle| Some(bundle.when.as_ref()?.parameter.as_str())).collect()
+    gather::set(all.filter_map(|bundle| Some(bundle.when.as_ref()?.parameter.as_str())))
 }
 
 /// Whether there is any.
