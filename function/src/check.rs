@@ -8,6 +8,7 @@ use prost::{Message as _, bytes::Bytes};
 use testplatform_apis::{
     condition::{ConditionType, FatalReason, JobCompleted},
     foreign::meta::ObservedCondition,
+    gather,
     phase::Phase,
 };
 
@@ -141,14 +142,14 @@ fn dropped(response: &RunFunctionResponse, request: &RunFunctionRequest, judged:
 fn leaked(response: &RunFunctionResponse, request: &RunFunctionRequest, judged: &Judged) -> Option<String> {
     let observed = &judged.observed;
     let of_credentials = observed.credentials.as_ref().map(|c| &c.details);
-    let values: BTreeSet<&Bytes> = [Some(&observed.details), of_credentials]
+    let values = [Some(&observed.details), of_credentials]
         .into_iter()
         .flatten()
         .flat_map(|d| [&d.kubeconfig, &d.password])
         .flatten()
         // Shorter ones occur by chance in any text.
-        .filter(|v| v.len() >= 8)
-        .collect();
+        .filter(|v| v.len() >= 8);
+    let values = gather::set(values);
     let ours = OURS;
     let desired = response.desired.as_ref()?;
     let parts = desired.resources.iter().filter(|(name, _)| is_part(name)).map(|(_, bytes)| bytes.as_ref());
@@ -170,8 +171,10 @@ fn leaked(response: &RunFunctionResponse, request: &RunFunctionRequest, judged: 
         let public: Vec<&[u8]> = public.iter().map(AsRef::as_ref).collect();
         within(&public, value)
     };
+    // What is longer than all of them, as a kubeconfig mostly is, is in none.
+    let longest = open.iter().map(|text| text.len()).max().unwrap_or_default();
+    let values = values.into_iter().filter(|value| value.len() <= longest);
     values
-        .into_iter()
         .map(memmem::Finder::new)
         .any(|value| within(&open, &value) && !public(&value))
         .then(|| "a secret would leave through something other than connection details".to_owned())

@@ -4,6 +4,9 @@
 
 use super::Error;
 
+/// The tag of field 1 that has its length in front: an entry of a Struct, an item of a `ListValue`, the key of an entry.
+const ITEM: u8 = 0x0a;
+
 /// One field's content.
 #[derive(Clone, Copy)]
 pub(super) enum Field<'de> {
@@ -55,10 +58,7 @@ impl<'de> Cursor<'de> {
                 bytes.copy_from_slice(self.take(8)?);
                 Field::Fixed64(bytes)
             }
-            2 => {
-                let len = usize::try_from(self.varint()?).map_err(|_| truncated())?;
-                Field::Len(self.take(len)?)
-            }
+            2 => Field::Len(self.message()?),
             5 => {
                 self.take(4)?;
                 Field::Fixed32
@@ -72,12 +72,30 @@ impl<'de> Cursor<'de> {
     /// The next message in field 1, the only field of Struct and `ListValue`; others are skipped.
     #[inline]
     pub(super) fn next_item(&mut self) -> Result<Option<&'de [u8]>, Error> {
+        if let [ITEM, rest @ ..] = self.rest {
+            self.rest = rest;
+            return self.message().map(Some);
+        }
         while let Some((number, field)) = self.next()? {
             if number == 1 {
                 return len(field).map(Some);
             }
         }
         Ok(None)
+    }
+
+    /// The content of a field that has its length in front.
+    #[inline]
+    fn message(&mut self) -> Result<&'de [u8], Error> {
+        let len = usize::try_from(self.varint()?).map_err(|_| truncated())?;
+        self.take(len)
+    }
+
+    /// The content of a field that has its length in front, if nothing comes after it.
+    #[inline]
+    fn last(mut self) -> Option<&'de [u8]> {
+        let len = self.varint().ok()?;
+        (usize::try_from(len) == Ok(self.rest.len())).then_some(self.rest)
     }
 
     /// Nearly all are one byte: numbers of fields, and lengths of what is short.
@@ -120,6 +138,25 @@ impl<'de> Kind<'de> {
     /// Reads a Value; one with nothing set is null.
     #[inline]
     pub(super) fn of(value: &'de [u8]) -> Result<Self, Error> {
+        // As encoders write it: one field and nothing else.
+        match value {
+            [0x11, bytes @ ..] => {
+                if let Ok(bytes) = <[u8; 8]>::try_from(bytes) {
+                    return Ok(Self::Number(f64::from_le_bytes(bytes)));
+                }
+            }
+            [0x20, bit @ ..=1] => return Ok(Self::Bool(*bit == 1)),
+            [tag @ (0x1a | 0x2a | 0x32), rest @ ..] => {
+                if let Some(bytes) = Cursor::new(rest).last() {
+                    return Ok(match tag {
+                        0x1a => Self::String(bytes),
+                        0x2a => Self::Struct(bytes),
+                        _ => Self::List(bytes),
+                    });
+                }
+            }
+            _ => {}
+        }
         let mut kind = Self::Null;
         let mut cursor = Cursor::new(value);
         while let Some((number, field)) = cursor.next()? {
@@ -141,6 +178,13 @@ impl<'de> Kind<'de> {
 /// The key and the Value of one entry of a Struct. Either may be left out when it is empty.
 #[inline]
 pub(super) fn entry(bytes: &[u8]) -> Result<(&str, &[u8]), Error> {
+    // As encoders write it: the key, and the Value after it.
+    if let [ITEM, len @ ..0x80, rest @ ..] = bytes
+        && let Some((key, [0x12, rest @ ..])) = rest.split_at_checked(usize::from(*len))
+        && let Some(value) = Cursor::new(rest).last()
+    {
+        return Ok((text(key)?, value));
+    }
     let (mut key, mut value): (&[u8], &[u8]) = (b"", b"");
     let mut cursor = Cursor::new(bytes);
     while let Some((number, field)) = cursor.next()? {
