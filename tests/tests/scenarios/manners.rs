@@ -149,9 +149,9 @@ pub async fn signal_ignored(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     job.until_signalled(SOON).await?;
     let overdue = |ec: &Value| has(ec, "ProwJobCompleted", "False", "DeprovisionTimeout");
     tenant.engine.hub.cluster().until_is(&controller.at(), AWAY, "overdue", overdue).await?;
-    let claim = tenant.until_phase("Deprovisioning").await?;
-    ensure!(has(&claim, "ProwJobCompleted", "False", "TearingDown"), "{claim}");
-    ensure!(has(&claim, "TestCompleted", "True", "Signalled"), "{claim}");
+    tenant.until_phase("Deprovisioning").await?;
+    tenant.until_condition("ProwJobCompleted", "False", "TearingDown").await?;
+    tenant.until_condition("TestCompleted", "True", "Signalled").await?;
     job.until_state(SOON, "pending").await.context("a deprovision was cut short")?;
     job.suffer(End("success")).await?;
     tenant.until_phase("Deprovisioned").await?;
