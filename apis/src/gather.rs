@@ -1,7 +1,7 @@
 //! Maps, sets and sorted lists out of what is iterated over.
 //!
-//! The standard library's `collect` into a map or a set sorts first, and its sort is five kilobytes of a program for each iterator or
-//! comparison that it is made for: sixty of them were a thirtieth of the function, none of them in a place where it matters.
+//! The standard library's `collect` into a map or a set sorts first, and its sort is some five kilobytes of a program for each iterator or
+//! comparison that it is made for: 47 that were not needed came to 223 kB of the function.
 
 use std::{
     cmp::Ordering,

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use crate::json;
+use crate::{gather, json};
 
 /// Reads a field, or takes it as absent.
 pub(crate) fn lenient<'de, D: Deserializer<'de>, T: DeserializeOwned>(
@@ -39,12 +39,5 @@ pub(crate) fn lenient_map<'de, D: Deserializer<'de>, T: DeserializeOwned>(
     deserializer: D,
 ) -> Result<BTreeMap<String, T>, D::Error> {
     let entries = lenient::<D, BTreeMap<String, Value>>(deserializer)?.unwrap_or_default();
-    // One by one: to collect them brings a sort along, for each type.
-    let mut read = BTreeMap::new();
-    for (key, entry) in entries {
-        if let Ok(entry) = json::read(entry) {
-            read.insert(key, entry);
-        }
-    }
-    Ok(read)
+    Ok(gather::map(entries.into_iter().filter_map(|(key, entry)| Some((key, json::read(entry).ok()?)))))
 }

@@ -260,6 +260,22 @@ fn unknown_fields_are_skipped_by_length() {
     assert_eq!(to_value(&bytes).unwrap(), json!({"k": "v"}));
 }
 
+/// What begins as encoders write it and goes on, or is the same in other bytes: the short ways must not stop too early.
+#[rstest]
+#[case::another_kind_after(b"\x0a\x0a\x0a\x01k\x12\x05\x1a\x01a\x20\x01", json!({"k": true}))]
+#[case::another_bit_after(b"\x0a\x09\x0a\x01k\x12\x04\x20\x01\x20\x00", json!({"k": false}))]
+#[case::a_list_after_a_number(b"\x0a\x10\x0a\x01k\x12\x0b\x11\0\0\0\0\0\0\xf0\x3f\x32\x00", json!({"k": []}))]
+#[case::another_value_after(b"\x0a\x0d\x0a\x01k\x12\x03\x1a\x01a\x12\x03\x1a\x01b", json!({"k": "b"}))]
+#[case::another_key_after(b"\x0a\x0b\x0a\x01k\x12\x03\x1a\x01a\x0a\x01l", json!({"l": "a"}))]
+#[case::value_before_key(b"\x0a\x08\x12\x03\x1a\x01a\x0a\x01k", json!({"k": "a"}))]
+#[case::key_alone(b"\x0a\x03\x0a\x01k", json!({"k": null}))]
+#[case::lengths_in_two_bytes(b"\x0a\x8b\x00\x0a\x81\x00k\x12\x84\x00\x1a\x81\x00a", json!({"k": "a"}))]
+#[case::a_bit_in_two_bytes(b"\x0a\x08\x0a\x01k\x12\x03\x20\x81\x00", json!({"k": true}))]
+#[case::any_bit_but_none(b"\x0a\x07\x0a\x01k\x12\x02\x20\x02", json!({"k": true}))]
+fn other_forms_of_the_same_are_read(#[case] bytes: &[u8], #[case] expected: Value) {
+    assert_eq!(to_value(bytes).unwrap(), expected);
+}
+
 #[rstest]
 #[case::group(b"\x0b\x0c", "wire type that is not supported")]
 #[case::end_group(b"\x4c", "wire type that is not supported")]
@@ -268,6 +284,7 @@ fn unknown_fields_are_skipped_by_length() {
 #[case::varint_too_long(b"\x48\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f", "64 bits")]
 #[case::varint_cut(b"\x48\xff", "ends early")]
 #[case::length_beyond_end(b"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\x7f", "ends early")]
+#[case::text_beyond_end(b"\x0a\x08\x0a\x01k\x12\x03\x1a\x02a", "ends early")]
 #[case::wrong_type(b"\x08\x01", "wrong wire type")]
 #[case::key_not_utf8(b"\x0a\x03\x0a\x01\xff", "not UTF-8")]
 #[case::value_not_utf8(

@@ -161,3 +161,26 @@ impl<'de, T: Default + for<'a> Deserialize<'a>> Deserialize<'de> for Lenient<T> 
         serde_json::Value::deserialize(deserializer).map(Self::read)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn whatever_is_no_time_is_none_and_what_follows_is_read() {
+        let made = |time: &serde_json::Value| json!({ "creationTimestamp": time, "name": "demo" });
+        let nonsense =
+            [json!(null), json!(true), json!(-1), json!(1), json!(1.5), json!("soon"), json!([1, [{}]])];
+        for time in nonsense.into_iter().chain([json!({ "a": [1], "b": {} })]) {
+            // One reader walks a tree, the other a text, in which what is not read is in the way of what follows.
+            let tree: Metadata = json::read(made(&time)).unwrap();
+            let text: Metadata = serde_json::from_str(&made(&time).to_string()).unwrap();
+            assert_eq!((tree.creation_timestamp, tree.name.as_str()), (None, "demo"), "{time}");
+            assert_eq!(text, tree, "{time}");
+        }
+        let read: Metadata = json::read(made(&json!("2026-03-02T10:00:00Z"))).unwrap();
+        assert_eq!(read.creation_timestamp, "2026-03-02T10:00:00Z".parse().ok());
+    }
+}
