@@ -54,7 +54,8 @@ pub mod ours {
     /// On the same, and on the writer after that: that the writer was taken away to end the cluster, and why. A writer that is
     /// gone then is no lost one.
     pub const ENDING: &str = "testplatform.ci.openshift.org/ending";
-    /// On the `credentials` Object while its connection Secret is lost: makes provider-kubernetes write it again.
+    /// On the `credentials` Object while its connection Secret is lost: a time that moves on, which makes provider-kubernetes write it
+    /// again.
     pub const READ_AGAIN: &str = "testplatform.ci.openshift.org/read-again";
     /// On the remote object, copied onto the `credentials` Object: revision of the published Secret.
     pub const CREDENTIALS_REVISION: &str = "testplatform.ci.openshift.org/credentials-revision";

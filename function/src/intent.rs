@@ -57,8 +57,8 @@ pub struct Intent {
     pub ready_at: Option<Timestamp>,
     /// Why the writer is or was taken away, noted on the credentials.
     pub ending: Option<String>,
-    /// Whether the credentials have to be read again, because their connection Secret is lost.
-    pub read_again: bool,
+    /// Since when the credentials have to be read again, because their connection Secret is lost, or when that was last asked for anew.
+    pub read_again: Option<Timestamp>,
     /// Whether the credentials are wanted.
     pub credentials: bool,
     /// Whether the writer counts as ready.

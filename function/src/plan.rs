@@ -58,7 +58,7 @@ pub fn plan(request: Result<Validated, Vec<Problem>>, observed: &Observed, now: 
     backend::ahead::remember(&mut health, observed);
     let removal = backend.is_some_and(|b| b.ending() == Ending::Removed);
     let course = course::chart(&request, observed, &health, removal, now);
-    request.intent = policies::intent(&request, observed, &health, &course, removal);
+    request.intent = policies::intent(&request, observed, &health, &course, removal, now);
     let giving = handover::giving(&request, observed, &course);
     handover::bind(&mut request.intent, giving.as_ref(), observed);
     let mut resources = match backend {

@@ -80,7 +80,7 @@ fn ttl(judged: &Judged, options: &Options, now: Timestamp) -> SignedDuration {
     let configured =
         if handover::in_hand(judged) { configured.min(handover::IN_HAND_TTL) } else { configured };
     // Nobody tells core that the tenant's Secret was written anew.
-    let missed = judged.plan.request.as_ref().is_ok_and(|r| r.intent.read_again);
+    let missed = judged.plan.request.as_ref().is_ok_and(|r| r.intent.read_again.is_some());
     let configured = match judged.observed.composite.flavour {
         Flavour::Namespaced(_) if missed => configured.min(MISSED_TTL),
         Flavour::Claimed | Flavour::Homeless | Flavour::Namespaced(_) => configured,

@@ -135,8 +135,8 @@ pub(super) fn credentials(
     }
     annotations
         .extend(request.intent.handover.iter().map(|(key, value)| ((*key).into(), value.as_str().into())));
-    if request.intent.read_again {
-        annotations.insert(ours::READ_AGAIN.into(), "true".into());
+    if let Some(asked) = request.intent.read_again {
+        annotations.insert(ours::READ_AGAIN.into(), asked.to_string().into());
     }
     if let Some(revision) = &health.revision {
         // A change of an annotation makes provider-kubernetes read the Secret again at once.

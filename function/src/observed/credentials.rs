@@ -35,11 +35,10 @@ impl Credentials {
         self.object.metadata.finalizers.iter().any(|f| f == crossplane::FINALIZER)
     }
 
-    /// Whether its connection Secret is lost: provider-kubernetes writes it before it says Synced.
-    pub fn lost(&self) -> bool {
-        let synced = condition(&self.object.status.conditions, "Synced");
+    /// What tells that its connection Secret is lost, if it is: provider-kubernetes writes it before it says Synced.
+    pub fn lost(&self) -> Option<&ObservedCondition> {
         let read = self.details.has_kubeconfig_key() && self.object.status.at_provider.manifest.is_some();
-        synced.is_some_and(ObservedCondition::is_true) && !read
+        condition(&self.object.status.conditions, "Synced").filter(|synced| synced.is_true() && !read)
     }
 
     /// Whether provider-kubernetes looked at the Secret `name` and found no kubeconfig, or has nowhere to write it.
@@ -49,7 +48,7 @@ impl Credentials {
             ["does not exist", "not found", "no such field"].iter().any(|w| synced.message.contains(w));
         self.secret_name() == name
             && !self.details.has_kubeconfig()
-            && !self.lost()
+            && self.lost().is_none()
             && (synced.is_true() || missing || self.refused())
     }
 

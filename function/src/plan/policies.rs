@@ -1,5 +1,6 @@
 //! Course → [`Intent`]: what is done about the writer and the credentials.
 
+use jiff::{SignedDuration, Timestamp};
 use testplatform_apis::{
     condition::{Failure, JobCompleted},
     names::ours,
@@ -14,12 +15,17 @@ use crate::{
     validate::Validated,
 };
 
+/// How long a look at lost credentials may take before it is asked for anew. Core looks at a composite that misses them more often, and a
+/// look is a matter of milliseconds; but after a restore thousands may be lost at once.
+const READ_AGAIN_EVERY: SignedDuration = SignedDuration::from_secs(30);
+
 pub(super) fn intent(
     request: &Validated,
     observed: &Observed,
     health: &Health,
     course: &Course,
     removal: bool,
+    now: Timestamp,
 ) -> Intent {
     let over = course.over.as_ref().map(|o| o.reason.clone());
     let write = write(request, observed, health, course, removal);
@@ -42,13 +48,26 @@ pub(super) fn intent(
         // A lifetime counts from it. Where Hive may take a cluster back and give another, it is also what tells that the tenant has
         // credentials, once all other witnesses are lost.
         ready_at: course.ready_at.filter(|_| removal || request.lifetime.effective.is_some()),
-        read_again: observed.credentials.as_ref().is_some_and(Credentials::lost),
+        read_again: observed.credentials.as_ref().and_then(|c| read_again(c, observed, now)),
         credentials: keeps_credentials(course),
         writer_ready: course.ever_ready || over.is_some(),
         credentials_ready: course.ever_ready && course.details.is_some(),
         handover: vec![],
         over,
     }
+}
+
+/// One that is lost is asked for again and again, each time in other words: only a change makes provider-kubernetes look, and one look may
+/// be in vain. It goes by a cache that can still show the Secret that is gone, and what it wrote can be gone before anybody saw it.
+fn read_again(credentials: &Credentials, observed: &Observed, now: Timestamp) -> Option<Timestamp> {
+    let synced = credentials.lost()?;
+    // A time that was observed, and steps from there: which have passed is all that the clock tells.
+    let Some(since) = synced.last_transition_time.or(observed.composite.metadata.creation_timestamp) else {
+        return Some(Timestamp::UNIX_EPOCH);
+    };
+    let steps = now.duration_since(since).as_secs().max(0) / READ_AGAIN_EVERY.as_secs();
+    let step = SignedDuration::from_secs(steps * READ_AGAIN_EVERY.as_secs());
+    Some(since.checked_add(step).unwrap_or(since))
 }
 
 /// The credentials leave the desired state when nothing is left that they open.
