@@ -15,11 +15,12 @@ use testplatform_apis::cloud::{CERTIFICATES, CLOUDS, FINALIZER, LABEL, ORDER, RE
 use testplatform_tests::{
     binaries::Binaries,
     cluster::{At, Cluster, SOON, at},
-    control_plane::{ControlPlane, free_ports},
+    control_plane::ControlPlane,
     hub::issue_in,
     keystone::{ADMIN, Keystone, Trouble},
     kinds::{CRD, EVENT, Kind, SECRET},
     nest::{Nest, Process},
+    ports::free_ports,
     search::Marks,
 };
 

@@ -18,10 +18,11 @@ use testplatform_apis::{byoc::PUBLISHER_ROLE, names::ours};
 use testplatform_tests::{
     binaries::Binaries,
     cluster::{At, Cluster, SOON, at, at_root, has},
-    control_plane::{ControlPlane, connect, free_ports},
+    control_plane::{ControlPlane, connect},
     hub::issue_in,
     kinds::{CRD, EVENT, Kind, SECRET},
     nest::{Nest, Process},
+    ports::free_ports,
 };
 
 const HOSTED: Kind = Kind { api_version: "hypershift.openshift.io/v1beta1", kind: "HostedCluster" };

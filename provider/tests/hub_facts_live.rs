@@ -16,10 +16,11 @@ use testplatform_apis::{duration::GoDuration, hub::Facts, template::Backend};
 use testplatform_tests::{
     binaries::Binaries,
     cluster::{At, Cluster, SOON, at, at_root, has},
-    control_plane::{ControlPlane, connect, free_ports},
+    control_plane::{ControlPlane, connect},
     hub::issue_in,
     kinds::{CRD, Kind},
     nest::Nest,
+    ports::free_ports,
 };
 
 const CONFIG_MAP: Kind = Kind { api_version: "v1", kind: "ConfigMap" };

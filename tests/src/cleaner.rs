@@ -7,9 +7,10 @@ use serde_json::{Value, json};
 use crate::{
     cluster::Cluster,
     companion::{Companion, patient},
-    control_plane::{ControlPlane, free_ports},
+    control_plane::ControlPlane,
     hub, manifests,
     nest::Nest,
+    ports::free_ports,
     program,
     provider::NAME as PROGRAM,
 };

@@ -4,7 +4,6 @@ mod another;
 mod failing;
 
 use std::{
-    net::TcpListener,
     path::{Path, PathBuf},
     process::Command,
     sync::{Mutex, MutexGuard, PoisonError},
@@ -21,6 +20,7 @@ use crate::{
     cluster::Cluster,
     nest::{Nest, Process},
     pki::{Authority, Leaf},
+    ports::free_ports,
 };
 
 pub use another::ApiServer;
@@ -335,19 +335,6 @@ pub async fn plain(port: u16) -> anyhow::Result<Client> {
         "contexts": [{ "name": "plain", "context": { "cluster": "plain", "user": "plain" } }],
     });
     connect(&kubeconfig.to_string()).await
-}
-
-/// Ports that nobody listens on. Held together while they are chosen, so that they differ.
-pub fn free_ports<const N: usize>() -> anyhow::Result<[u16; N]> {
-    let listeners: Vec<_> = (0..N)
-        .map(|_| TcpListener::bind(("127.0.0.1", 0)))
-        .collect::<Result<_, _>>()
-        .context("no free port")?;
-    let mut ports = [0; N];
-    for (port, listener) in ports.iter_mut().zip(&listeners) {
-        *port = listener.local_addr()?.port();
-    }
-    Ok(ports)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -4,10 +4,11 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::{
     binaries::Binaries,
-    control_plane::{ControlPlane, Extras, free_ports},
+    control_plane::{ControlPlane, Extras},
     crossplane::{prepare_konflux, start_core},
     nest::{Nest, Process},
     pki::Authority,
+    ports::free_ports,
 };
 
 fn free_port() -> anyhow::Result<u16> {

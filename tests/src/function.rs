@@ -10,10 +10,10 @@ use serde_json::json;
 
 use crate::{
     cluster::{Cluster, at_root},
-    control_plane::free_ports,
     kinds::FUNCTION_REVISION,
     nest::{Nest, Process},
     pki::Authority,
+    ports::free_ports,
 };
 
 /// Name of the function in our Composition.

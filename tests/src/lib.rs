@@ -45,6 +45,7 @@ pub mod others;
 pub mod pki;
 mod player;
 pub mod plot;
+pub mod ports;
 pub mod program;
 pub mod provider;
 pub mod prow;

@@ -10,13 +10,15 @@ use std::{
 use serde_json::{Value, json};
 
 use crate::{
-    control_plane::{ControlPlane, free_ports},
+    control_plane::ControlPlane,
     gate::Gate,
     hive::offer::{CREDENTIALS, POOLS},
     hub::{self, Credential},
     hypershift, keystone, manifests,
     nest::{Nest, Process},
-    osac, program, space,
+    osac,
+    ports::free_ports,
+    program, space,
 };
 
 /// Name of the program, of its process and of its ServiceAccount.

@@ -13,10 +13,11 @@ use serde_json::{Value, json};
 use testplatform_apis::names::ours;
 use testplatform_tests::{
     cluster::{At, Cluster, SOON, at, at_root, has},
-    control_plane::{ControlPlane, free_ports},
+    control_plane::ControlPlane,
     hub::issue_in,
     kinds::{CRD, Kind, SECRET},
     nest::{Nest, Process},
+    ports::free_ports,
 };
 
 pub const HOSTED: Kind = Kind { api_version: "hypershift.openshift.io/v1beta1", kind: "HostedCluster" };

@@ -10,11 +10,12 @@ use serde_json::{Value, json};
 use testplatform_tests::{
     binaries::Binaries,
     cluster::{At, Cluster, SOON, at, has},
-    control_plane::{ControlPlane, connect, free_ports},
+    control_plane::{ControlPlane, connect},
     hive::{self, Behaviour, Hive, claimed, deployment, objects},
     kinds::{CLUSTER_CLAIM, CLUSTER_POOL, SECRET},
     manifests,
     nest::{Nest, Process},
+    ports::free_ports,
 };
 
 use crate::{

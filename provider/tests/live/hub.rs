@@ -19,10 +19,11 @@ use serde_json::{Value, json};
 use testplatform_tests::{
     binaries::Binaries,
     cluster::{At, Cluster, SOON, at, at_root, has},
-    control_plane::{ControlPlane, Identity, connect, free_ports},
+    control_plane::{ControlPlane, Identity, connect},
     kinds::{CRD, EPHEMERAL_CLUSTER, Kind, SECRET},
     manifests,
     nest::{Nest, Process},
+    ports::free_ports,
 };
 
 pub const PROW_JOB: Kind = Kind { api_version: "prow.k8s.io/v1", kind: "ProwJob" };

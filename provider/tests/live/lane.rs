@@ -8,9 +8,9 @@ use std::{
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 use testplatform_tests::{
-    control_plane::free_ports,
     gate::{Gate, Moment, Toll},
     nest::Process,
+    ports::free_ports,
 };
 
 use crate::hub::{ACCOUNT, Hub, PROGRAM, configuration, namespace};

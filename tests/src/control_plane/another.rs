@@ -8,7 +8,8 @@ use std::{
 use anyhow::{Context as _, bail};
 use serde_json::Value;
 
-use super::{ControlPlane, PATIENCE, connect, free_ports};
+use super::{ControlPlane, PATIENCE, connect};
+use crate::ports::free_ports;
 use crate::{cluster::Cluster, nest::Process};
 
 /// An API server beside a control plane's own. It can be taken away and started again without anybody else noticing.

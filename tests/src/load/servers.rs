@@ -18,10 +18,10 @@ use super::{
     requests::{self, Asked},
 };
 use crate::{
-    control_plane::free_ports,
     nest::{Nest, Process},
     observed::Observed,
     pki::Authority,
+    ports::free_ports,
     program,
 };
 
