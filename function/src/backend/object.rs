@@ -159,17 +159,18 @@ pub(super) fn credentials(
         })
     };
     let name = format!("credentials-{}", request.name);
-    let spec = json!({
+    let mut spec = json!({
         "managementPolicies": ["Observe"],
         "forProvider": { "manifest": {
             "apiVersion": "v1", "kind": "Secret", "metadata": { "name": secret, "namespace": namespace },
         } },
-        "connectionDetails": [detail(keys::KUBECONFIG), detail(keys::KUBEADMIN_PASSWORD)],
         "providerConfigRef": { "name": provider_config(request, observed) },
         "writeConnectionSecretToRef": {
             "name": name, "namespace": request.settings.connection_secret_namespace,
         },
     });
+    // Moved, too.
+    spec["connectionDetails"] = vec![detail(keys::KUBECONFIG), detail(keys::KUBEADMIN_PASSWORD)].into();
     Some(Desired { name: CREDENTIALS.into(), object: object(&name, annotations, spec), ready })
 }
 

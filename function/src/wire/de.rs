@@ -7,6 +7,7 @@ use serde::{
     },
     forward_to_deserialize_any,
 };
+use smallvec::SmallVec;
 
 use super::{
     Error, MAX_DEPTH, MAX_INTEGER,
@@ -57,7 +58,7 @@ impl<'de> Node<'de> {
             Kind::Bool(bit) => visitor.visit_bool(bit),
             Kind::Number(number) => visit_number(number, visitor),
             Kind::String(bytes) => visitor.visit_borrowed_str(text(bytes)?),
-            Kind::Struct(bytes) => visitor.visit_map(Fields::new(bytes, self.deeper()?)?),
+            Kind::Struct(bytes) => visitor.visit_map(&mut Fields::new(bytes, self.deeper()?)?),
             Kind::List(bytes) => {
                 let mut items = Items { cursor: Cursor::new(bytes), index: 0, depth: self.deeper()? };
                 let value = visitor.visit_seq(&mut items)?;
@@ -136,7 +137,7 @@ impl<'de> Deserializer<'de> for Node<'de> {
         visitor: V,
     ) -> Result<V::Value, Error> {
         match self.kind()? {
-            Kind::Struct(bytes) => visitor.visit_map(Fields::new(bytes, self.deeper()?)?),
+            Kind::Struct(bytes) => visitor.visit_map(&mut Fields::new(bytes, self.deeper()?)?),
             other => Err(no_struct(other, &visitor)),
         }
     }
@@ -168,20 +169,24 @@ fn no_struct(kind: Kind<'_>, expected: &dyn Expected) -> Error {
     <Error as serde::de::Error>::invalid_type(found, expected)
 }
 
+/// How many fields most objects have at most. More are on the heap.
+const MOST: usize = 8;
+
+type Entry<'de> = (&'de str, &'de [u8]);
+
 /// The fields of one object, in the order of their keys and each once.
 ///
 /// Go writes maps in random order: sorting makes the first of several errors the same in every call, and
 /// brings repeated keys together, of which serde's derive would refuse the second.
 struct Fields<'de> {
-    entries: std::vec::IntoIter<(&'de str, &'de [u8])>,
+    entries: smallvec::IntoIter<[Entry<'de>; MOST]>,
     value: Option<(&'de str, Node<'de>)>,
     depth: usize,
 }
 
 impl<'de> Fields<'de> {
     fn new(bytes: &'de [u8], depth: usize) -> Result<Self, Error> {
-        // As many as most objects have.
-        let mut entries = Vec::with_capacity(8);
+        let mut entries = SmallVec::<[Entry<'de>; MOST]>::new();
         let mut cursor = Cursor::new(bytes);
         while let Some(item) = cursor.next_item()? {
             entries.push(entry(item)?);
@@ -208,7 +213,7 @@ impl<'de> Fields<'de> {
     }
 }
 
-impl<'de> MapAccess<'de> for Fields<'de> {
+impl<'de> MapAccess<'de> for &mut Fields<'de> {
     type Error = Error;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Error> {
