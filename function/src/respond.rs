@@ -17,7 +17,7 @@ use crate::{
     events::{Event, events},
     fatal::{fatal, shown},
     handover, hubs,
-    observed::{Details, Flavour, Wants, requirements as required},
+    observed::{Credentials, Details, Flavour, Wants, requirements as required},
     proto::{
         self, Ready, Resource, ResponseMeta, RunFunctionRequest, RunFunctionResponse, Severity, State, Target,
     },
@@ -29,8 +29,8 @@ use crate::{
 /// The longest that a missing EnvironmentConfig goes unnoticed: core ≤ 2.3 does not watch it.
 pub(crate) const UNSETTLED_TTL: SignedDuration = SignedDuration::from_secs(60);
 
-/// How soon a Secret that is missed is looked for again.
-const MISSED_TTL: SignedDuration = SignedDuration::from_secs(5);
+/// How soon a connection Secret that is gone is looked for again.
+const MISSED_TTL: SignedDuration = SignedDuration::from_secs(15);
 
 /// The full response. What earlier steps want of other resources passes through byte for byte; what they set of the composite
 /// stays beside what we set.
@@ -79,12 +79,10 @@ fn ttl(judged: &Judged, options: &Options, now: Timestamp) -> SignedDuration {
     let configured = if held { configured.min(UNSETTLED_TTL) } else { configured };
     let configured =
         if handover::in_hand(judged) { configured.min(handover::IN_HAND_TTL) } else { configured };
-    // Nobody tells core that the tenant's Secret was written anew.
-    let missed = judged.plan.request.as_ref().is_ok_and(|r| r.intent.read_again.is_some());
-    let configured = match judged.observed.composite.flavour {
-        Flavour::Namespaced(_) if missed => configured.min(MISSED_TTL),
-        Flavour::Claimed | Flavour::Homeless | Flavour::Namespaced(_) => configured,
-    };
+    // Nobody tells core that it was written anew.
+    let wanted = judged.plan.request.as_ref().is_ok_and(|r| r.intent.credentials);
+    let missed = wanted && judged.observed.credentials.as_ref().is_some_and(Credentials::gone);
+    let configured = if missed { configured.min(MISSED_TTL) } else { configured };
     wake(configured, judged.plan.course.next_deadline, now)
 }
 

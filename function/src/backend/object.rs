@@ -169,7 +169,7 @@ pub(super) fn credentials(
             "name": name, "namespace": request.settings.connection_secret_namespace,
         },
     });
-    // Moved, too.
+    // Moved: what stands in json! is copied.
     spec["connectionDetails"] = vec![detail(keys::KUBECONFIG), detail(keys::KUBEADMIN_PASSWORD)].into();
     Some(Desired { name: CREDENTIALS.into(), object: object(&name, annotations, spec), ready })
 }

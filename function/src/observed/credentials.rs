@@ -41,6 +41,11 @@ impl Credentials {
         condition(&self.object.status.conditions, "Synced").filter(|synced| synced.is_true() && !read)
     }
 
+    /// Whether it is lost because that Secret is gone. Of one that is there only the look was forgotten, and a status tells of the next.
+    pub fn gone(&self) -> bool {
+        self.lost().is_some() && !self.details.has_kubeconfig_key()
+    }
+
     /// Whether provider-kubernetes looked at the Secret `name` and found no kubeconfig, or has nowhere to write it.
     pub fn looked_in_vain(&self, name: &str) -> bool {
         let Some(synced) = condition(&self.object.status.conditions, "Synced") else { return false };

@@ -15,7 +15,7 @@ use crate::{
     validate::Validated,
 };
 
-/// How long a look at lost credentials may take before it is asked for anew. Core looks at a composite that misses them more often, and a
+/// How long a look at lost credentials may take before it is asked for anew. Core looks at a composite whose Secret is gone more often, and a
 /// look is a matter of milliseconds; but after a restore thousands may be lost at once.
 const READ_AGAIN_EVERY: SignedDuration = SignedDuration::from_secs(30);
 
@@ -61,13 +61,12 @@ pub(super) fn intent(
 /// be in vain. It goes by a cache that can still show the Secret that is gone, and what it wrote can be gone before anybody saw it.
 fn read_again(credentials: &Credentials, observed: &Observed, now: Timestamp) -> Option<Timestamp> {
     let synced = credentials.lost()?;
-    // A time that was observed, and steps from there: which have passed is all that the clock tells.
-    let Some(since) = synced.last_transition_time.or(observed.composite.metadata.creation_timestamp) else {
-        return Some(Timestamp::UNIX_EPOCH);
-    };
-    let steps = now.duration_since(since).as_secs().max(0) / READ_AGAIN_EVERY.as_secs();
-    let step = SignedDuration::from_secs(steps * READ_AGAIN_EVERY.as_secs());
-    Some(since.checked_add(step).unwrap_or(since))
+    // Steps from a time that was observed: which have passed is all that the clock tells.
+    let since =
+        synced.last_transition_time.or(observed.composite.metadata.creation_timestamp).unwrap_or_default();
+    let passed = now.duration_since(since).as_secs().max(0);
+    let step = SignedDuration::from_secs(passed - passed % READ_AGAIN_EVERY.as_secs());
+    since.checked_add(step).ok()
 }
 
 /// The credentials leave the desired state when nothing is left that they open.

@@ -164,6 +164,26 @@ fn a_secret_that_stays_lost_is_asked_for_anew_but_not_in_every_pass() {
     assert!(again(&world).is_null());
 }
 
+/// Nobody tells core that a Secret is back. That provider-kubernetes looked once more it hears.
+#[test]
+fn a_secret_that_is_gone_is_looked_for_soon_however_long_answers_count() {
+    for mut world in [World::default(), World::default().in_namespace()] {
+        world.input["ttl"] = json!("1h");
+        world.settle();
+        world.hub_ready();
+        world.settle();
+        let soon = |world: &mut World| world.pass().meta.unwrap().ttl.unwrap().seconds < 60;
+        assert!(!soon(&mut world));
+        let mut forgotten = world.clone();
+        forgotten.objects.get_mut("credentials").unwrap().object["status"]["atProvider"] = json!({});
+        assert!(!soon(&mut forgotten) && again(&forgotten).is_string());
+        lose_secrets(&mut world);
+        assert!(soon(&mut world) && again(&world).is_string());
+        world.settle();
+        assert!(!soon(&mut world) && again(&world).is_null());
+    }
+}
+
 /// Setting its finalizer makes provider-kubernetes forget what it observed, until it looks again half a minute later.
 #[test]
 fn credentials_of_which_the_observation_is_lost_are_read_again() {
