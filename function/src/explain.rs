@@ -123,9 +123,14 @@ fn writer(judged: &Judged, request: &Validated) -> String {
         Write::Create => "created, because nothing was asked of the hub before".into(),
         Write::Look { .. } => "gone, and made anew to look for the remote object; it cannot make one".into(),
         Write::Again { .. } => "kept, and asks for the remote object a second and last time".into(),
+        Write::Update(_) if request.intent.precedes => {
+            "kept as it is until what comes before the end is done inside the cluster; then it is taken away"
+                .into()
+        }
         Write::Update(policies) => format!("kept with {}", allowed(judged, *policies)),
     };
-    let teardown = match (&request.intent.write, request.intent.teardown) {
+    let told = request.intent.teardown && !request.intent.precedes;
+    let teardown = match (&request.intent.write, told) {
         (Write::Create | Write::Again { .. } | Write::Update(Policies::Full), true) => {
             ", and tells the hub to tear down"
         }

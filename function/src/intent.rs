@@ -49,6 +49,8 @@ pub struct Intent {
     pub write: Write,
     /// Whether the remote object is told to end.
     pub teardown: bool,
+    /// Whether what comes before that is asked for inside the cluster, which stays as it is until then.
+    pub precedes: bool,
     /// Why the claim Failed, noted on the writer.
     pub failed: Option<Failure>,
     /// Why nothing is left that costs money, noted on the writer.

@@ -1,9 +1,9 @@
 //! What a template does inside its clusters: a ConfigMap beside the cluster's own object tells the hub-side provider, and is answered in.
 //!
 //! It is composed once the cluster's object was seen, from the catalogue and the claim, and from then on repeated as it was asked for: a
-//! catalogue that changes changes no cluster. Its Object depends on the writer, and the provider holds the ConfigMap until what comes before a
-//! deletion is done: so a cluster goes only after that, also where the claim itself is deleted and nobody asks this function. It leaves the
-//! desired state with the writer; from then on an Object that only looks shows how far that is.
+//! catalogue that changes changes no cluster. The provider holds the ConfigMap until what comes before a deletion is done. Where the claim says
+//! that the cluster is to go, the ConfigMap leaves the desired state first and the writer after it is gone, which an Object that only looks shows.
+//! Where the claim itself is deleted nobody asks this function: there its Object depends on the writer, and so keeps it.
 //!
 //! **Invariant:** a cluster that was asked for without bundles never gets any.
 
@@ -218,13 +218,15 @@ fn undone(request: &Validated, observed: &Observed) -> Option<Value> {
     request.templated()?.site.as_ref().map(place)
 }
 
-/// Whether it goes with the cluster.
+/// Whether it goes: before the cluster, with it, or because there is none any more.
 fn goes(request: &Validated) -> bool {
     let intent = &request.intent;
     match intent.write {
         Write::Remove | Write::Elsewhere => true,
         Write::Look { .. } => intent.ending.is_some(),
-        Write::Nothing | Write::Create | Write::Update(_) | Write::Again { .. } => intent.over.is_some(),
+        Write::Nothing | Write::Create | Write::Update(_) | Write::Again { .. } => {
+            intent.precedes || intent.over.is_some()
+        }
     }
 }
 

@@ -140,7 +140,7 @@ fn manifest(
 /// Whether what is composed is what is asked of the hub.
 fn writes(request: &Validated) -> bool {
     match request.intent.write {
-        Write::Create | Write::Update(_) | Write::Again { .. } => true,
+        Write::Create | Write::Update(_) | Write::Again { .. } => !request.intent.precedes,
         Write::Nothing | Write::Look { .. } | Write::Remove | Write::Elsewhere => false,
     }
 }

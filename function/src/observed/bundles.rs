@@ -24,21 +24,29 @@ pub struct Bundles {
     pub undone: Option<Brought>,
 }
 
-/// Of an order, whether there is anything after the installation.
+/// Of an order, whether there is anything after the installation, and before the end.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Order {
     post_install: Vec<IgnoredAny>,
+    pre_delete: Vec<IgnoredAny>,
 }
 
 impl Bundles {
     /// Whether there is something to be set up.
     pub fn sets_up(&self) -> bool {
+        self.orders(|order| !order.post_install.is_empty())
+    }
+
+    /// Whether there is something to be done before the cluster goes, of which the hub was told.
+    pub fn precedes(&self) -> bool {
+        self.order.as_ref().and_then(metadata).is_some() && self.orders(|order| !order.pre_delete.is_empty())
+    }
+
+    fn orders(&self, what: impl FnOnce(Order) -> bool) -> bool {
         let order = self.order.as_ref().and_then(|order| order.manifest()["data"][bundle::ORDER].as_str());
         // What is not understood here may be by the hub.
-        order.is_some_and(|text| {
-            serde_json::from_str(text).map_or(true, |o: Order| !o.post_install.is_empty())
-        })
+        order.is_some_and(|text| serde_json::from_str(text).map_or(true, what))
     }
 
     /// What the hub-side provider tells. None: nothing yet.

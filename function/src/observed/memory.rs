@@ -105,9 +105,19 @@ impl Observed {
         self.credentials.as_ref()?.object.metadata.annotation(key)
     }
 
-    /// Whether the writer was taken away to end the cluster. That it is not observed then proves nothing: core drops its
+    /// Whether the writer was or is to be taken away to end the cluster. That it is not observed then proves nothing: core drops its
     /// reference to what is not desired, and does not wait for it to go.
     pub fn ending(&self) -> bool {
         self.note(ours::ENDING).is_some()
+    }
+
+    /// Whether something is done inside the cluster before it may go, or is to be.
+    pub fn is_preceded(&self) -> bool {
+        match &self.bundles.undone {
+            Some(_) => self.bundles.was_there() && !self.bundles.is_gone(),
+            // Begun, and not seen this time.
+            None if self.ending() => self.note(ours::BUNDLES_ASKED).is_some(),
+            None => self.bundles.precedes(),
+        }
     }
 }

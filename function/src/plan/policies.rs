@@ -29,21 +29,24 @@ pub(super) fn intent(
 ) -> Intent {
     let over = course.over.as_ref().map(|o| o.reason.clone());
     let write = write(request, observed, health, course, removal);
-    let ending = match &write {
-        Write::Remove => Some(if course.expired { JobCompleted::Expired } else { JobCompleted::TornDown }),
+    let (ends, precedes) = match &write {
+        Write::Remove => (true, false),
+        Write::Update(_) if ends(observed, course, removal) => (true, true),
         Write::Nothing
         | Write::Create
         | Write::Update(_)
         | Write::Look { .. }
         | Write::Again { .. }
-        | Write::Elsewhere => None,
+        | Write::Elsewhere => (false, false),
     };
+    let ending = ends.then(|| if course.expired { JobCompleted::Expired } else { JobCompleted::TornDown });
     // Said first is said for good: an owner's teardown does not become an expiry because it takes long.
     let noted = observed.note(ours::ENDING).map(str::to_owned);
     Intent {
         write,
         ending: noted.or_else(|| ending.map(|e| e.as_str().to_owned())),
         teardown: course.teardown,
+        precedes,
         failed: course.failure,
         // A lifetime counts from it. Where Hive may take a cluster back and give another, it is also what tells that the tenant has
         // credentials, once all other witnesses are lost.
@@ -97,20 +100,29 @@ fn write(request: &Validated, observed: &Observed, health: &Health, course: &Cou
     if gives_up && course.phase == Phase::Pending && !course.teardown {
         return Write::Elsewhere;
     }
-    // What is gone, or somebody else's, is not ours to end; what is over has ended.
-    let there = !matches!(writer.link, Link::Deleted | Link::Replaced);
-    if course.over.is_none() && there {
+    if course.over.is_none() && is_there(writer) {
         let ends = removal && course.teardown;
         // One that is on its way out is desired again, because core would not show it otherwise. It is not taken away a
         // second time, nor is one that still looks: each time would undo the other, without end.
         if writer.seeks() || (ends && writer.goes()) {
             return Write::Look { uid: observed.sought_uid() };
         }
-        if ends {
+        // What holds a writer that is taken away may stand on it by our word alone, which is taken back with it.
+        if ends && !observed.is_preceded() {
             return Write::Remove;
         }
     }
     Write::Update(allowed(writer, health, course))
+}
+
+/// Whether a writer that is kept is to be taken away, as soon as what comes before that is done.
+fn ends(observed: &Observed, course: &Course, removal: bool) -> bool {
+    removal && course.teardown && course.over.is_none() && observed.writer.as_ref().is_some_and(is_there)
+}
+
+/// What is gone, or somebody else's, is not ours to end; what is over has ended.
+fn is_there(writer: &Writer) -> bool {
+    !matches!(writer.link, Link::Deleted | Link::Replaced)
 }
 
 /// The pin keeps a second cluster from being made; these keep provider-kubernetes from trying for ever, and from

@@ -205,6 +205,42 @@ fn nodes_stay_until_what_comes_before_the_end_is_done() {
     assert!(!world.refs.contains("bundles-undone"));
 }
 
+/// provider-kubernetes sets its finalizer on what an Object depends on once, and where that write fails never again. What core then wrote in its
+/// place it takes back as soon as the writer is desired in other words.
+#[test]
+fn the_cluster_waits_for_that_whoever_wrote_what_holds_it() {
+    let mut world = World { unreferred: true, ..World::bundled_and_there() };
+    for (name, composed) in &mut world.objects {
+        composed.object["metadata"]["uid"] = json!(format!("uid-{name}"));
+    }
+    world.bundles_applied();
+    world.settle();
+    let finalizers = world.objects["cluster"].object["metadata"]["finalizers"].to_string();
+    assert!(finalizers.contains("referred-by-object-uid-bundles"), "{finalizers}");
+    world.undone = true;
+    world.spec["tearDownCluster"] = json!(true);
+    world.settle();
+    assert!(
+        world.remote.as_ref().unwrap()["metadata"]["deletionTimestamp"].is_null(),
+        "gone before its backup"
+    );
+    assert!(world.bundles.is_some() && !world.node_pools.is_empty());
+    // It is not taken back, and what it was asked for for is not forgotten.
+    world.spec["tearDownCluster"] = json!(false);
+    world.later(minutes(3));
+    world.settle();
+    assert_eq!(world.phase(), "Deprovisioning");
+    world.undone = false;
+    world.settle();
+    assert!(world.bundles.is_none() && world.node_pools.is_empty());
+    world.hive_is_done();
+    world.settle();
+    assert_eq!(
+        (world.phase().as_str(), level(&world, "ProwJobCompleted").1.as_str()),
+        ("Deprovisioned", "TornDown")
+    );
+}
+
 #[test]
 fn an_end_before_the_hub_was_told_waits_for_nothing() {
     let mut world = World::bundled();

@@ -27,7 +27,8 @@ impl Own for Bundled {
     const WRITER: &'static str = "cluster";
 
     fn world() -> World {
-        World::bundled()
+        // What holds the cluster then is the least that may.
+        World { unreferred: true, ..World::bundled() }
     }
 
     fn catalogue() -> Vec<Value> {

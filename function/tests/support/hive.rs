@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use testplatform_apis::names::ours;
 
-use super::world::{KUBECONFIG, PASSWORD, World, refused, synced};
+use super::world::{KUBECONFIG, PASSWORD, REFERRED, World, refused, synced};
 
 /// Two pools on two hubs, of which only the first has version 4.20.
 pub fn catalogue() -> Value {
@@ -177,7 +177,14 @@ impl World {
             .iter()
             .any(|kind| remote["kind"] == *kind);
         // What depends on the Object keeps it from deleting anything.
-        let depends = |of: &super::world::Composed| !of.object["spec"]["references"].is_null();
+        let word = |uid: &Value| json!(format!("{REFERRED}{}", uid.as_str().unwrap_or_default()));
+        let said = |uid: &Value| {
+            object["metadata"]["finalizers"].as_array().is_some_and(|all| all.contains(&word(uid)))
+        };
+        let depends = |of: &super::world::Composed| {
+            !of.object["spec"]["references"].is_null()
+                && (!self.unreferred || said(&of.object["metadata"]["uid"]))
+        };
         if hosted && self.objects.values().any(depends) {
             synced(object, None);
             return true;
@@ -187,6 +194,7 @@ impl World {
             return false;
         }
         if remote["metadata"]["deletionTimestamp"].is_null() {
+            assert!(!self.undone || self.bundles.is_none(), "deleted before what comes before that was done");
             remote["metadata"]["deletionTimestamp"] = json!(now);
         }
         object["status"]["atProvider"]["manifest"] = remote.clone();

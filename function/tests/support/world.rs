@@ -16,6 +16,8 @@ pub use provider_kubernetes::{refused, synced};
 pub const NAME: &str = "demo-x7k2p";
 pub const KUBECONFIG: &str = "apiVersion: v1 # kubeconfig of the cluster, secret";
 pub const PASSWORD: &str = "secret-password-1";
+/// How the finalizer begins by which an Object is held that another depends on.
+pub const REFERRED: &str = "kubernetes.crossplane.io/referred-by-object-";
 
 /// A composed Object and its connection Secret.
 #[derive(Clone, Debug)]
@@ -63,6 +65,8 @@ pub struct World {
     pub undone: bool,
     /// Whether the hub does not take that ConfigMap.
     pub untold: bool,
+    /// Whether provider-kubernetes misses to set its finalizers on what Objects depend on, which it tries once. Then our word alone holds that.
+    pub unreferred: bool,
     /// Whether their nodes do not go.
     pub nodes_stay: bool,
     pub status: Value,
@@ -119,6 +123,7 @@ impl Default for World {
             bundles: None,
             undone: false,
             untold: false,
+            unreferred: false,
             nodes_stay: false,
             status: json!({}),
             conditions: BTreeMap::new(),

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
+use testplatform_apis::names::crossplane;
 use testplatform_tests::{
     binaries::Binaries,
     cluster::{At, at, at_root, has},
@@ -107,7 +108,20 @@ async fn do_backup(tenant: &Tenant<'_>, delivered: &ControlPlane, name: &str) ->
     hub.until_gone(&carried(name), GONE).await
 }
 
-/// Ready waits for what is set up, and the end for what comes before it.
+/// As where provider-kubernetes missed to set its finalizer on what an Object depends on: it tries once, and loses that to any other write.
+async fn lose_the_hold(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    let held = |writer: &Value| {
+        let all = writer["metadata"]["finalizers"].as_array();
+        let mut all = all.into_iter().flatten().filter_map(Value::as_str);
+        all.any(|finalizer| finalizer.starts_with("kubernetes.crossplane.io/referred-by-object-"))
+    };
+    let (konflux, writer) = (tenant.konflux(), tenant.writer().await?);
+    konflux.until_is(&writer, GONE, "held", held).await?;
+    konflux.merge(&writer, &json!({ "metadata": { "finalizers": [crossplane::FINALIZER] } })).await?;
+    konflux.until_is(&writer, GONE, "held by our word", held).await.map(|_| ())
+}
+
+/// Ready waits for what is set up, and the end for what comes before it, whoever said that the cluster is held.
 pub async fn hypershift_bundles(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let (delivered, entry, name) = begun(tenant).await?;
     let inside = delivered.cluster();
@@ -133,6 +147,8 @@ pub async fn hypershift_bundles(tenant: &Tenant<'_>) -> anyhow::Result<()> {
         .as_ref()
         .is_some_and(|secret| decoded(secret).get("kubeconfig").is_some_and(|k| !k.is_empty()));
     ensure!(!given, "the kubeconfig was given before everything was set up");
+
+    lose_the_hold(tenant).await?;
 
     // The catalogue may change: this cluster has what it was asked for with.
     tenant.konflux().delete(&entry.at()).await?;
@@ -165,6 +181,7 @@ pub async fn hypershift_bundles_claim_deleted(tenant: &Tenant<'_>) -> anyhow::Re
     delivered.cluster().until_is(&probe, GONE, "made", |_| true).await?;
     delivered.cluster().merge(&probe, &json!({ "status": { "well": true } })).await?;
     tenant.until(GONE, "Ready", |claim| claim["status"]["phase"] == "Ready").await?;
+    lose_the_hold(tenant).await?;
     let composite = tenant.composite_at().await?;
     tenant.konflux().delete(&tenant.claim()).await?;
     do_backup(tenant, &delivered, &name).await?;

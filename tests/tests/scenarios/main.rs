@@ -354,6 +354,7 @@ impl Session {
             outcome.and_then(|()| invariants::hold(&tenant, scenario.remotes)).and_then(|()| engine.check());
         match outcome {
             Ok(()) => {
+                tenant.leave().await.map_err(|error| said(&error))?;
                 eprintln!("{name}: {:.1} s", begun.elapsed().as_secs_f32());
                 Ok(())
             }

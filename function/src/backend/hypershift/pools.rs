@@ -40,7 +40,7 @@ pub(super) fn resources(
     };
     // What has another's name is let go of first: Delete goes by name.
     let lets_go = |part: &&Part| part.link == Link::Replaced && deletes(part);
-    if ends(request) && bundles::hold(request, observed) {
+    if request.intent.precedes || (ends(request) && bundles::hold(request, observed)) {
         // What is done inside the cluster before it goes needs its nodes.
         let of = |part: &Part| if part.link == Link::Replaced { Policies::Observe } else { Policies::Full };
         return parts().map(|part| repeat(part, of(part))).collect();

@@ -87,9 +87,11 @@ impl Sight<'_> {
         }
         health.ending_waits = bundles::awaited(observed);
         let patience = templated.effective.as_ref().and_then(|e| e.timeouts?.teardown);
-        // Its Object waits for those that depend on it before the hub is told.
+        // Its Object waits for those that depend on it before the hub is told, and what comes before that is looked at from its beginning on.
         let left = observed.writer.as_ref().and_then(|writer| writer.object.metadata.deletion_timestamp);
-        let since = metadata.deletion_timestamp.into_iter().chain(left).min();
+        let undone = observed.bundles.undone.as_ref();
+        let begun = undone.and_then(|undone| undone.object.metadata.creation_timestamp);
+        let since = metadata.deletion_timestamp.into_iter().chain(left).chain(begun).min();
         let blocked_at = since.zip(patience).and_then(|(at, patience)| at.checked_add(patience.get()).ok());
         health.teardown_arrived = goes;
         if health.ending_fails.is_none() && blocked_at.is_some_and(|b| b <= now) {

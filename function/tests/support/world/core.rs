@@ -11,7 +11,7 @@ use prost::Message as _;
 use serde_json::{Value, json};
 use testplatform_apis::ci_operator;
 
-use super::{Composed, KUBECONFIG, NAME, World};
+use super::{Composed, KUBECONFIG, NAME, REFERRED, World};
 use crate::support::{encode64, request};
 
 impl World {
@@ -185,11 +185,17 @@ impl World {
             if name == "topology" && self.made == 0 && !self.objects.contains_key(name) {
                 self.checks_orders(&wanted);
             }
-            let metadata = json!({ "generation": 0, "annotations": {}, "creationTimestamp": self.now });
+            let mut metadata = json!({ "generation": 0, "annotations": {}, "creationTimestamp": self.now });
+            if self.unreferred {
+                metadata["uid"] = json!(format!("uid-{name}"));
+            }
             let composed = self.objects.entry(name.clone()).or_insert_with(|| Composed {
                 object: json!({ "metadata": metadata, "spec": {} }),
                 details: BTreeMap::new(),
             });
+            if self.unreferred {
+                holds(&mut composed.object, &wanted);
+            }
             merge(&mut composed.object, &wanted);
         }
         let composite = desired.composite.as_ref().unwrap();
@@ -273,6 +279,19 @@ fn encoded(details: &BTreeMap<String, String>) -> Value {
 }
 
 /// Server-side apply of the one field manager that there is, with the defaults of the Object CRD.
+/// Server-side apply takes back what it alone has said of finalizers, and adds none to what is on its way out.
+fn holds(object: &mut Value, wanted: &Value) {
+    let said = |of: &Value| of["metadata"]["finalizers"].as_array().cloned().unwrap_or_default();
+    let (mut kept, wanted) = (said(object), said(wanted));
+    let new = wanted.iter().any(|finalizer| !kept.contains(finalizer));
+    assert!(object["metadata"]["deletionTimestamp"].is_null() || !new, "too late: {wanted:?}");
+    kept.retain(|finalizer| !finalizer.as_str().unwrap().starts_with(REFERRED));
+    kept.extend(wanted);
+    if !kept.is_empty() {
+        object["metadata"]["finalizers"] = kept.into();
+    }
+}
+
 fn merge(object: &mut Value, wanted: &Value) {
     let mut spec = wanted["spec"].clone();
     if spec["managementPolicies"].is_null() {
