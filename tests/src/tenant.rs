@@ -308,8 +308,8 @@ impl<'e> Tenant<'e> {
         self.konflux().until_is(&composite, SOON, "looked at as changed", passed).await.map(|_| ())
     }
 
-    /// Takes away what it and others of its scenario asked for, and waits for none of it. Whatever stays is looked at every minute by everybody: after
-    /// 150 scenarios that took a third of what two cores have.
+    /// Takes away what it and others of its scenario asked for, and waits for none of it. Whatever stays is looked at by everybody every minute, for as
+    /// long as the others take.
     pub async fn leave(&self) -> anyhow::Result<()> {
         for kind in [Flavour::Claim, self.flavour].map(Flavour::kind) {
             for asked in self.konflux().list(kind).await? {

@@ -2,7 +2,8 @@
 //!
 //! provider-kubernetes holds the deletion of an Object that others depend on by a finalizer for each of them. It adds that once, right after its
 //! own on the one that depends, and where that write meets another it is never tried again. So it is said here, as soon as the one that depends
-//! was taken up. Source: provider-kubernetes, `internal/controller/cluster/object/object.go`, `objFinalizer`.
+//! was taken up. That holds where the claim is deleted and core only deletes. Core takes back what it alone has said as soon as the Object is desired
+//! in other words: what has to wait at an end that the claim asks for is not left to this. Source: provider-kubernetes, `internal/controller/cluster/object/object.go`, `objFinalizer`.
 
 use std::collections::BTreeMap;
 

@@ -225,7 +225,7 @@ fn the_cluster_waits_for_that_whoever_wrote_what_holds_it() {
         "gone before its backup"
     );
     assert!(world.bundles.is_some() && !world.node_pools.is_empty());
-    // It is not taken back, and what it was asked for for is not forgotten.
+    // An end that has begun is not taken back, and its reason is not forgotten.
     world.spec["tearDownCluster"] = json!(false);
     world.later(minutes(3));
     world.settle();

@@ -278,7 +278,6 @@ fn encoded(details: &BTreeMap<String, String>) -> Value {
         .into()
 }
 
-/// Server-side apply of the one field manager that there is, with the defaults of the Object CRD.
 /// Server-side apply takes back what it alone has said of finalizers, and adds none to what is on its way out.
 fn holds(object: &mut Value, wanted: &Value) {
     let said = |of: &Value| of["metadata"]["finalizers"].as_array().cloned().unwrap_or_default();
@@ -292,6 +291,7 @@ fn holds(object: &mut Value, wanted: &Value) {
     }
 }
 
+/// Server-side apply of the one field manager that there is, with the defaults of the Object CRD.
 fn merge(object: &mut Value, wanted: &Value) {
     let mut spec = wanted["spec"].clone();
     if spec["managementPolicies"].is_null() {
