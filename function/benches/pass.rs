@@ -6,12 +6,10 @@
     reason = "a benchmark that cannot go on says so, and criterion's macros make functions"
 )]
 
-#[path = "../tests/support/mod.rs"]
-mod support;
-
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use function_model::examples;
 use function_testplatform::{
     Options,
     proto::{Resource, RunFunctionRequest},
@@ -21,7 +19,6 @@ use jiff::Timestamp;
 use prost::{Message as _, bytes::Bytes};
 use prost_types::{Struct, Value as Message, value::Kind};
 use serde_json::Value;
-use support::examples;
 
 fn now() -> Timestamp {
     examples::MADE.parse().unwrap()

@@ -2,10 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test that cannot go on says so")]
 
-mod support;
-
+use function_model::world::{KUBECONFIG, PASSWORD, World};
 use serde_json::{Value, json};
-use support::world::{KUBECONFIG, PASSWORD, World};
 use testplatform_apis::names::ours;
 
 /// Whether anything of what the hub's Secret holds is on this side.

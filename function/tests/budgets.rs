@@ -12,16 +12,15 @@
 
 #[path = "budgets/callgrind.rs"]
 mod callgrind;
-mod support;
 #[path = "budgets/table.rs"]
 mod table;
 
 use std::hint::black_box;
 
+use function_model::examples;
 use function_testplatform::{Options, proto::RunFunctionRequest, run};
 use jiff::Timestamp;
 use prost::Message as _;
-use support::examples;
 use table::{Row, Table};
 
 /// One pass as the server makes it, from the bytes of the request to those of the answer.

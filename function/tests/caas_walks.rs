@@ -2,15 +2,13 @@
 //! nothing of it is changed, and an end that is asked for is reached, though never before the cluster is gone.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test that cannot go on says so")]
 
-mod support;
-
-use proptest::{prelude::*, strategy::BoxedStrategy};
-use serde_json::{Value, json};
-use support::{
+use function_model::{
     caas,
     walks::{Own, ends, walk_by_template, walk_by_template_in_namespace},
     world::World,
 };
+use proptest::{prelude::*, strategy::BoxedStrategy};
+use serde_json::{Value, json};
 
 /// What happens around such a claim alone.
 #[derive(Clone, Copy, Debug)]

@@ -16,7 +16,6 @@ mod finds;
 mod replay;
 #[path = "../../fuzz/oracles/request.rs"]
 mod request;
-mod support;
 #[path = "../../fuzz/oracles/wire.rs"]
 mod wire;
 
@@ -27,12 +26,12 @@ use std::{
     path::Path,
 };
 
+use function_model::{examples, requests};
 use function_testplatform::{proto::RunFunctionRequest, wire::to_value};
 use jiff::Timestamp;
 use prost::Message as _;
 use replay::{Trial, corpus, mutate, replay, tried};
 use serde_json::{Value, json};
-use support::{examples, requests};
 
 #[test]
 fn requests_are_answered_soundly() {
@@ -168,7 +167,7 @@ fn seeds() {
     let write = |path: String, bytes: &[u8]| fs::write(corpus.join(path), bytes).unwrap();
     let now: Timestamp = requests::MADE.parse().unwrap();
     let own = ["create", "deprovisioned", "first-call", "provisioning", "ready"];
-    let own = own.map(|name| (name.to_owned(), support::request(&requests::own(name, now))));
+    let own = own.map(|name| (name.to_owned(), function_model::request(&requests::own(name, now))));
     let examples =
         examples::requests(now).into_iter().map(|(name, asked)| (format!("example-{name}"), asked));
     let ending = finds::ENDING.map(|(name, how)| (format!("ending-{name}"), finds::ending(name, how)));

@@ -16,7 +16,6 @@ mod harness;
 #[path = "serve/pki.rs"]
 #[allow(dead_code, reason = "shared with the tests of the server")]
 mod pki;
-mod support;
 
 use std::{
     fs,
@@ -24,11 +23,11 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
+use function_model::world::World;
 use function_testplatform::proto::RunFunctionRequest;
 use harness::{call, channel};
 use prost::Message as _;
 use serde_json::{Value, json};
-use support::world::World;
 use tokio::task::JoinSet;
 use tonic::transport::Channel;
 
@@ -121,9 +120,9 @@ async fn calls(channel: &Channel, request: &RunFunctionRequest, count: u32) {
 
 /// The recorded pass over a ready cluster, where it is; one of our own of the same size otherwise.
 fn ready() -> RunFunctionRequest {
-    if let Some(upstream) = support::upstream() {
+    if let Some(upstream) = function_model::upstream() {
         let bytes = fs::read(upstream.join("parity/04-ready/request.json")).unwrap();
-        return support::request(&serde_json::from_slice(&bytes).unwrap());
+        return function_model::request(&serde_json::from_slice(&bytes).unwrap());
     }
     let mut world = World::ready();
     world.spec["ciOperator"]["test"]["env"] = json!({ "PADDING": "x".repeat(2_000) });

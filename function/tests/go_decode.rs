@@ -1,11 +1,12 @@
 //! What Go sees is what core sees: a Go program with Crossplane's own generated messages decodes every response.
 #![allow(
     clippy::unwrap_used,
+    clippy::expect_used,
     clippy::panic,
     reason = "the lints see helpers of an integration test as production code"
 )]
 
-mod support;
+mod tools;
 
 use std::{
     fs,
@@ -14,6 +15,10 @@ use std::{
     sync::OnceLock,
 };
 
+use function_model::{
+    requests::{self, MADE, all_requests},
+    view::{normal, view},
+};
 use function_testplatform::{
     Options,
     proto::{Resource, ResponseMeta, RunFunctionResponse, State, resource::ConnectionDetailsEntry},
@@ -21,11 +26,6 @@ use function_testplatform::{
 };
 use prost::Message as _;
 use serde_json::{Value, json};
-use support::{
-    requests::{self, MADE, all_requests},
-    tools,
-    view::{normal, view},
-};
 
 const INSTALL: &str = "Go is needed to check what Crossplane's own messages make of our responses, and there is \
                        no usable `go` in PATH: install Go 1.21 or newer from https://go.dev/dl/";
@@ -83,7 +83,7 @@ fn go_sees_every_response_as_we_do() {
 #[test]
 fn withdrawn_credentials_are_present_and_empty() {
     let now = MADE.parse().unwrap();
-    let request = support::request(&requests::own("deprovisioned", now));
+    let request = function_model::request(&requests::own("deprovisioned", now));
     let seen = decode(&[run(&request, &Options::default(), now)]).remove(0);
     let composite = &seen["desired"]["composite"];
     assert_eq!(composite["resource"]["status"]["phase"], json!("Deprovisioned"), "{seen:#}");

@@ -2,16 +2,14 @@
 //! left behind, and an end that is asked for is reached. The walks are the same in every run.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test that cannot go on says so")]
 
-mod support;
-
-use proptest::prelude::*;
-use serde_json::json;
-use support::{
+use function_model::{
     hive::{catalogue, holding, peer},
     trouble::Trouble,
     walks::{ends, walk},
     world::World,
 };
+use proptest::prelude::*;
+use serde_json::json;
 
 /// Something that happens around a claim.
 #[derive(Clone, Copy, Debug)]

@@ -2,15 +2,13 @@
 //! nothing behind it is ever written, and an end that is asked for is reached. The walks are the same in every run.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test that cannot go on says so")]
 
-mod support;
-
-use proptest::{prelude::*, strategy::BoxedStrategy};
-use serde_json::{Value, json};
-use support::{
+use function_model::{
     osac,
     walks::{Own, ends, walk_by_template, walk_by_template_in_namespace},
     world::World,
 };
+use proptest::{prelude::*, strategy::BoxedStrategy};
+use serde_json::{Value, json};
 
 /// What happens around such a claim alone.
 #[derive(Clone, Copy, Debug)]

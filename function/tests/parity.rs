@@ -3,8 +3,6 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test that cannot go on says so")]
 
-mod support;
-
 use std::{collections::BTreeSet, fs};
 
 use function_testplatform::{Options, run};
@@ -86,7 +84,7 @@ const EC: &str = "/desired/resources/ec/resource";
 
 #[test]
 fn answers_differ_from_the_incumbents_only_where_intended() {
-    let Some(upstream) = support::upstream() else {
+    let Some(upstream) = function_model::upstream() else {
         println!("the recorded answers are not beside this checkout; nothing was compared");
         return;
     };
@@ -96,8 +94,8 @@ fn answers_differ_from_the_incumbents_only_where_intended() {
         let read = |file| -> Value {
             serde_json::from_slice(&fs::read(upstream.join("parity").join(case).join(file)).unwrap()).unwrap()
         };
-        let request = support::request(&read("request.json"));
-        let mut ours = support::response(&run(&request, &Options::default(), now));
+        let request = function_model::request(&read("request.json"));
+        let mut ours = function_model::response(&run(&request, &Options::default(), now));
         let mut theirs = same_form(read("response.json"));
         for (name, difference) in INTENDED {
             if difference(&mut ours, &mut theirs) {
@@ -128,7 +126,9 @@ fn same_form(mut theirs: Value) -> Value {
     let details = composite["connectionDetails"].as_object().cloned().unwrap_or_default();
     composite["connectionDetails"] = details
         .into_iter()
-        .map(|(k, v)| (k, Value::String(String::from_utf8(support::decode64(v.as_str().unwrap())).unwrap())))
+        .map(|(k, v)| {
+            (k, Value::String(String::from_utf8(function_model::decode64(v.as_str().unwrap())).unwrap()))
+        })
         .collect();
     for condition in theirs["conditions"].as_array_mut().unwrap() {
         for field in ["reason", "message"] {

@@ -4,19 +4,17 @@
 //! this file now and then.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test that cannot go on says so")]
 
-mod support;
-
 use std::collections::BTreeMap;
 
+use function_model::{
+    trouble::Trouble,
+    world::{KUBECONFIG, NAME, PASSWORD, World},
+};
 use function_testplatform::{Options, check, judge, observed::Unusable, proto, run, wire};
 use jiff::SignedDuration;
 use proptest::prelude::*;
 use prost::{Message as _, bytes::Bytes};
 use serde_json::{Value, json};
-use support::{
-    trouble::Trouble,
-    world::{KUBECONFIG, NAME, PASSWORD, World},
-};
 use testplatform_apis::{
     ci_operator,
     names::{ephemeral_cluster as annotations, ours},
@@ -256,12 +254,12 @@ fn what_is_missing_from_a_request_is_fatal_and_changes_nothing() {
     fatal(&proto::RunFunctionRequest::default());
     fatal(&proto::RunFunctionRequest { observed: Some(proto::State::default()), ..whole.clone() });
     let mut broken = whole.clone();
-    broken.input = Some(support::structure(&json!({ "ttl": 5 })));
+    broken.input = Some(function_model::structure(&json!({ "ttl": 5 })));
     let message = fatal(&broken);
     assert!(message.contains("input") && message.contains("ttl"), "{message}");
     let mut broken = whole;
     let ec = json!({ "spec": { "managementPolicies": "all" } });
-    let resource = proto::Resource { resource: support::structure(&ec), ..Default::default() };
+    let resource = proto::Resource { resource: function_model::structure(&ec), ..Default::default() };
     broken.observed.as_mut().unwrap().resources.insert("ec".into(), resource.encode_to_vec().into());
     let message = fatal(&broken);
     assert!(message.contains("ec") && message.contains("spec.managementPolicies"), "{message}");
@@ -273,7 +271,7 @@ fn a_fatal_repeats_the_conditions_that_are_shown() {
     let world = World::ready();
     let good = run(&world.request(), &Options::default(), world.now);
     let mut broken = world.request();
-    broken.input = Some(support::structure(&json!({ "ttl": 5 })));
+    broken.input = Some(function_model::structure(&json!({ "ttl": 5 })));
     let failed = run(&broken, &Options::default(), world.now);
     assert_eq!(failed.results[0].severity, i32::from(proto::Severity::Fatal));
     let mut shown = failed.conditions;
@@ -358,13 +356,15 @@ fn unrelated_resources_change_nothing_and_pass_through() {
     let world = World::ready();
     let mut request = world.request();
     let alone = run(&request, &Options::default(), world.now);
-    let other =
-        proto::Resource { resource: support::structure(&json!({ "kind": "Bucket" })), ..Default::default() };
+    let other = proto::Resource {
+        resource: function_model::structure(&json!({ "kind": "Bucket" })),
+        ..Default::default()
+    };
     // Even fields that our .proto does not know.
     let bytes: Bytes = [other.encode_to_vec(), vec![0x7a, 0x02, b'h', b'i']].concat().into();
     request.observed.as_mut().unwrap().resources.insert("bucket".into(), bytes.clone());
     request.desired.as_mut().unwrap().resources.insert("bucket".into(), bytes.clone());
-    request.context = Some(support::structure(&json!({ "other.step/key": [1, { "deep": null }] })));
+    request.context = Some(function_model::structure(&json!({ "other.step/key": [1, { "deep": null }] })));
     let mut beside = run(&request, &Options::default(), world.now);
     assert_eq!(beside.context, request.context);
     assert_eq!(beside.desired.as_mut().unwrap().resources.remove("bucket"), Some(bytes));
@@ -384,7 +384,7 @@ fn what_an_earlier_step_sets_of_the_composite_stays() {
         value: Some(Bytes::from_static(b"theirs")),
     });
     request.desired.as_mut().unwrap().composite = Some(proto::Resource {
-        resource: support::structure(&json!({ "status": status })),
+        resource: function_model::structure(&json!({ "status": status })),
         connection_details: details.to_vec(),
         ready: 0,
     });

@@ -9,19 +9,19 @@
 )]
 
 mod sdk;
-mod support;
+mod tools;
 
 use std::time::Duration;
 
+use function_model::{
+    requests::{all_requests, own},
+    view::{normal, view},
+};
 use function_testplatform::{Options, proto::RunFunctionRequest, run};
 use jiff::Timestamp;
 use prost::Message as _;
 use sdk::{bytes, certs::Authority, sent, server::Server};
 use serde_json::{Value, json};
-use support::{
-    requests::{all_requests, own},
-    view::{normal, view},
-};
 
 /// The program has a real clock.
 #[expect(clippy::disallowed_methods, reason = "requests are made to look as if they were made now")]

@@ -29,7 +29,7 @@ pub mod world;
 use std::{collections::BTreeMap, convert::Infallible, fmt, time::Duration};
 
 use anyhow::{Context as _, bail};
-use futures_util::future::try_join_all;
+use futures_util::future::{LocalBoxFuture, try_join_all};
 use testplatform_process::panics;
 use tokio::time::{Instant, sleep, sleep_until};
 
@@ -82,15 +82,22 @@ pub struct Campaign {
 }
 
 impl Campaign {
-    /// Starts everything that it needs.
-    pub async fn start() -> anyhow::Result<Self> {
-        let field = Box::pin(Field::start()).await?;
-        let prow = Prow::start(field.engine.hub.cluster(), provider::SITE);
-        Ok(Self { prow, field, counts: Counts::default() })
+    /// Starts everything that it needs. Boxed as what it is, as a run is too, so that it is compiled here, and not in each program that
+    /// has a campaign.
+    pub fn start() -> LocalBoxFuture<'static, anyhow::Result<Self>> {
+        Box::pin(async {
+            let field = Field::start().await?;
+            let prow = Prow::start(field.engine.hub.cluster(), provider::SITE);
+            Ok(Self { prow, field, counts: Counts::default() })
+        })
     }
 
     /// Makes a run. Fails with everything that was violated, with how to do it again, and with how to keep it.
-    pub async fn run(&mut self, plan: &Plan) -> anyhow::Result<()> {
+    pub fn run<'a>(&'a mut self, plan: &'a Plan) -> LocalBoxFuture<'a, anyhow::Result<()>> {
+        Box::pin(self.run_to_the_end(plan))
+    }
+
+    async fn run_to_the_end(&mut self, plan: &Plan) -> anyhow::Result<()> {
         let (origin, again) = (plan.origin, plan.origin.again());
         eprintln!("{origin}; to do it again: {again}\n{plan}");
         let begun = Instant::now();

@@ -12,6 +12,7 @@ use std::{
 
 use anyhow::{Context as _, bail};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
+use futures_util::future::BoxFuture;
 use kube::{Client, Config, config::KubeConfigOptions, config::Kubeconfig};
 use serde_json::{Value, json};
 
@@ -86,7 +87,17 @@ impl ControlPlane {
     }
 
     /// As [`Self::start`], with more than every scenario needs.
-    pub async fn start_with(name: &str, binaries: &Binaries, extras: Extras) -> anyhow::Result<Self> {
+    ///
+    /// Boxed as what it is, so that it is compiled here, and not in each program that has a control plane.
+    pub fn start_with<'a>(
+        name: &'a str,
+        binaries: &'a Binaries,
+        extras: Extras,
+    ) -> BoxFuture<'a, anyhow::Result<Self>> {
+        Box::pin(Self::start_somewhere(name, binaries, extras))
+    }
+
+    async fn start_somewhere(name: &str, binaries: &Binaries, extras: Extras) -> anyhow::Result<Self> {
         // A port that was free may be taken before the program binds it.
         let mut tries = 1;
         loop {

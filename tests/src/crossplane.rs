@@ -12,6 +12,7 @@ use std::{
 
 use anyhow::Context as _;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
+use futures_util::future::{BoxFuture, try_join_all};
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
@@ -109,24 +110,35 @@ impl Engine {
 
     /// As [`Self::start`]. Tells what is being done, as each step of it begins.
     pub async fn start_and_tell(tell: &(dyn Fn(&'static str) + Sync)) -> anyhow::Result<Self> {
-        let engine = Box::pin(Self::start_without_provider(tell)).await?;
+        let engine = Self::start_without_provider(tell).await?;
         engine.fulfiller.start(&engine.nest)?;
         Ok(engine)
     }
 
     /// As [`Self::start_and_tell`]; our provider stays away, and an actor fulfils everything in its place.
     pub async fn start_without_provider(tell: &(dyn Fn(&'static str) + Sync)) -> anyhow::Result<Self> {
-        Box::pin(Self::start_with(Extras::default(), tell)).await
+        Self::start_with(Extras::default(), tell).await
     }
 
     /// As [`Self::start_and_tell`]; both control planes write down who calls them.
     pub async fn start_audited(tell: &(dyn Fn(&'static str) + Sync)) -> anyhow::Result<Self> {
-        let engine = Box::pin(Self::start_with(Extras { audited: true, ..Extras::default() }, tell)).await?;
+        let engine = Self::start_with(Extras { audited: true, ..Extras::default() }, tell).await?;
         engine.fulfiller.start(&engine.nest)?;
         Ok(engine)
     }
 
-    async fn start_with(extras: Extras, tell: &(dyn Fn(&'static str) + Sync)) -> anyhow::Result<Self> {
+    /// Boxed as what it is, so that it is compiled here, and not in each program that has an engine.
+    fn start_with<'t>(
+        extras: Extras,
+        tell: &'t (dyn Fn(&'static str) + Sync),
+    ) -> BoxFuture<'t, anyhow::Result<Self>> {
+        Box::pin(Self::start_step_by_step(extras, tell))
+    }
+
+    async fn start_step_by_step(
+        extras: Extras,
+        tell: &(dyn Fn(&'static str) + Sync),
+    ) -> anyhow::Result<Self> {
         tell("programs: control planes, Crossplane, provider");
         let binaries = Binaries::ensure()?;
         tell("programs: function and provider");
@@ -413,7 +425,7 @@ pub fn xrd() -> anyhow::Result<Value> {
 pub(crate) async fn prepare_konflux(konflux: &Cluster, binaries: &Binaries) -> anyhow::Result<()> {
     for directory in &binaries.crds {
         let crds = manifests::crds(directory)?;
-        futures_util::future::try_join_all(crds.iter().map(|crd| konflux.apply(crd))).await?;
+        try_join_all(crds.iter().map(|crd| konflux.apply(crd))).await?;
         for crd in &crds {
             let name = crd["metadata"]["name"].as_str().unwrap_or_default();
             konflux

@@ -33,9 +33,7 @@ struct Flags {
 }
 
 /// Serves a function until it is killed.
-pub fn serve(
-    handler: impl Fn(&RunFunctionRequest, Timestamp) -> RunFunctionResponse + Send + Sync + 'static,
-) -> ExitCode {
+pub fn serve(handler: fn(&RunFunctionRequest, Timestamp) -> RunFunctionResponse) -> ExitCode {
     let flags = Flags::parse();
     let config = Config {
         address: flags.address,

@@ -14,7 +14,8 @@ use std::{
     hash::BuildHasher as _,
 };
 
-use anyhow::ensure;
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
+use anyhow::{Context as _, ensure};
 use base64::{
     Engine as _, alphabet,
     engine::{GeneralPurpose, general_purpose::NO_PAD},
@@ -33,65 +34,38 @@ const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, NO_PAD
 const PIECE: usize = 16;
 
 /// Things to look for in bytes.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Marks {
     names: Vec<Name>,
-    /// What to look for, and whose that is.
-    needles: Vec<(Vec<u8>, usize)>,
-    /// The needles by their first two bytes.
-    begin: BTreeMap<[u8; 2], Vec<usize>>,
-    /// Whether there are any, by the first two bytes. A world is large.
-    any: Vec<bool>,
+    /// Whose each needle is.
+    whose: Vec<usize>,
+    needles: AhoCorasick,
 }
 
 impl Marks {
     /// Marks by their names. A mark is made of letters and digits, `-` and `_`: what nobody escapes in JSON, YAML, a URL or a
     /// quoted line. It is looked for as it is, in hex, and in base64 of whatever it is a part of, and in base64 of that.
     pub fn new<N: Into<Name>>(marks: impl IntoIterator<Item = (N, String)>) -> anyhow::Result<Self> {
-        let mut all = Self { any: vec![false; 1 << 16], ..Self::default() };
+        let (mut names, mut whose, mut needles) = (Vec::new(), Vec::new(), Vec::new());
         for (name, mark) in marks {
             let name = name.into();
             let plain = mark.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
             ensure!(plain && mark.len() >= PIECE, "no good as the mark of {name}: it is escaped, or short");
-            let whose = all.names.len();
             for piece in mark.as_bytes().chunks_exact(PIECE) {
-                for needle in forms(piece) {
-                    all.add(needle, whose);
-                }
+                needles.extend(forms(piece));
             }
-            all.names.push(name);
+            whose.resize(needles.len(), names.len());
+            names.push(name);
         }
-        Ok(all)
+        // A world is large, and gone through often: the form that is quickest, though it takes longest to make.
+        let needles = AhoCorasick::builder().kind(Some(AhoCorasickKind::DFA)).build(needles);
+        Ok(Self { names, whose, needles: needles.context("too much to look for")? })
     }
 
     /// Those that are in bytes.
     pub fn within(&self, bytes: &[u8]) -> BTreeSet<&str> {
-        let mut found = BTreeSet::new();
-        for written in written(bytes) {
-            self.look(written, &mut found);
-        }
-        found
-    }
-
-    fn look<'m>(&'m self, bytes: &[u8], found: &mut BTreeSet<&'m str>) {
-        for (at, pair) in bytes.windows(2).enumerate() {
-            if !self.any[usize::from(u16::from_be_bytes([pair[0], pair[1]]))] {
-                continue;
-            }
-            for needle in self.begin.get(pair).into_iter().flatten() {
-                let (needle, whose) = &self.needles[*needle];
-                if bytes[at..].starts_with(needle) {
-                    found.insert(self.names[*whose].as_str());
-                }
-            }
-        }
-    }
-
-    fn add(&mut self, needle: Vec<u8>, whose: usize) {
-        let [first, second, ..] = needle[..] else { return };
-        self.any[usize::from(u16::from_be_bytes([first, second]))] = true;
-        self.begin.entry([first, second]).or_default().push(self.needles.len());
-        self.needles.push((needle, whose));
+        let all = written(bytes).flat_map(|run| self.needles.find_overlapping_iter(run));
+        all.map(|it| self.names[self.whose[it.pattern().as_usize()]].as_str()).collect()
     }
 }
 

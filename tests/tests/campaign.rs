@@ -20,7 +20,7 @@ use testplatform_tests::{
 async fn no_fault_breaks_an_invariant() -> anyhow::Result<()> {
     let mut campaign = Campaign::start().await?;
     for plan in SEEDS.map(Plan::of).into_iter().chain(regressions::all()) {
-        let outcome = Box::pin(campaign.run(&plan)).await;
+        let outcome = campaign.run(&plan).await;
         if outcome.is_err() {
             eprintln!("{}", campaign.counts);
         }

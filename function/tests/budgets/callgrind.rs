@@ -2,7 +2,9 @@
 
 use std::{fs, path::Path, process::Command};
 
-use crate::{support::tools::say, table::Row};
+use function_model::say;
+
+use crate::table::Row;
 
 /// What is counted: from the decoded request to the response, and nothing of reading files and of the schema, which a
 /// process does once. Between them these are all of a pass over a cluster.

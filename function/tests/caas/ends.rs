@@ -1,8 +1,8 @@
 //! Teardown, and what is lost. A ClusterTemplateInstance goes before its cluster does.
 
+use function_model::world::World;
 use serde_json::json;
 
-use crate::support::world::World;
 use crate::{is, minutes};
 
 #[test]

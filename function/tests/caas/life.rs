@@ -1,12 +1,12 @@
 //! From the claim to Ready, and what of it can change: nothing.
 
-use rstest::rstest;
-use serde_json::{Value, json};
-
-use crate::support::{
+use function_model::{
     bundles::bundle,
     world::{NAME, World},
 };
+use rstest::rstest;
+use serde_json::{Value, json};
+
 use crate::{asked, is, minutes};
 
 #[test]

@@ -4,12 +4,10 @@
 mod ends;
 mod life;
 mod status;
-#[path = "../support/mod.rs"]
-mod support;
 
+use function_model::world::World;
 use jiff::SignedDuration;
 use serde_json::Value;
-use support::world::World;
 
 fn minutes(count: i64) -> SignedDuration {
     SignedDuration::from_mins(count)

@@ -1,10 +1,10 @@
 //! What each state of a ClusterTemplateInstance means, row by row.
 
+use function_model::world::World;
 use jiff::SignedDuration;
 use rstest::rstest;
 use serde_json::json;
 
-use crate::support::world::World;
 use crate::{is, minutes};
 
 type Said<'a> = &'a [(&'a str, &'a str, &'a str, &'a str)];

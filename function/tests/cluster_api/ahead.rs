@@ -1,9 +1,9 @@
 //! What comes ahead of a cluster: told to the hub first, waited for before the cluster is asked for, and taken away after it.
 
+use function_model::world::{NAME, World};
 use serde_json::{Value, json};
 use testplatform_apis::{cloud, names::ours, prerequisites};
 
-use crate::support::world::{NAME, World};
 use crate::{is, minutes, topology, variable};
 
 fn there() -> World {
@@ -102,7 +102,7 @@ fn a_cluster_is_asked_for_once_both_are_there() {
     // Whatever is forgotten, or changes in the catalogue, meanwhile: it is on that hub, and as it was asked for.
     world.drop_status();
     world.entry("topology")["prerequisites"][0]["timeout"] = json!("7m");
-    world.hubs.as_mut().unwrap().insert(0, crate::support::cluster_api::hub("hub-0"));
+    world.hubs.as_mut().unwrap().insert(0, function_model::cluster_api::hub("hub-0"));
     world.ahead_is_there();
     world.settle();
     assert_eq!(world.made, 1);

@@ -1,8 +1,8 @@
 //! From the claim to Ready.
 
+use function_model::world::{NAME, World};
 use serde_json::json;
 
-use crate::support::world::{NAME, World};
 use crate::{asked, is, minutes, topology, variable};
 
 #[test]

@@ -6,13 +6,11 @@ mod ends;
 mod life;
 mod schema;
 mod status;
-#[path = "../support/mod.rs"]
-mod support;
 mod updates;
 
+use function_model::world::World;
 use jiff::SignedDuration;
 use serde_json::Value;
-use support::world::World;
 
 fn minutes(count: i64) -> SignedDuration {
     SignedDuration::from_mins(count)

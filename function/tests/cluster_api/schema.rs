@@ -3,10 +3,10 @@
 
 use std::fs;
 
+use function_model::{upstream, world::World};
 use serde_json::{Value, json};
 
 use crate::asked;
-use crate::support::{upstream, world::World};
 
 const CRD: &str = "crds/clusters.cluster.x-k8s.io.yaml";
 

@@ -1,9 +1,9 @@
 //! What each state of a Cluster means, row by row.
 
+use function_model::world::World;
 use rstest::rstest;
 use serde_json::json;
 
-use crate::support::world::World;
 use crate::{is, minutes};
 
 type Said<'a> = &'a [(&'a str, &'a str, &'a str, &'a str)];

@@ -1,8 +1,8 @@
 //! What changes of a cluster that is there.
 
+use function_model::world::World;
 use serde_json::{Value, json};
 
-use crate::support::world::World;
 use crate::{is, topology, variable};
 
 fn group<'a>(world: &'a World, name: &str) -> &'a Value {

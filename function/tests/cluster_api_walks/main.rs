@@ -3,16 +3,14 @@
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test that cannot go on says so")]
 
 mod prepared;
-#[path = "../support/mod.rs"]
-mod support;
 
-use proptest::{prelude::*, strategy::BoxedStrategy};
-use serde_json::{Value, json};
-use support::{
+use function_model::{
     cluster_api, templates,
     walks::{Own, ends, walk_by_template, walk_by_template_in_namespace},
     world::World,
 };
+use proptest::{prelude::*, strategy::BoxedStrategy};
+use serde_json::{Value, json};
 
 /// What happens around such a claim alone.
 #[derive(Clone, Copy, Debug)]

@@ -1,18 +1,16 @@
 //! Walks of a claim for whose cluster something comes ahead: prerequisites on the hub, and a credential of the cloud.
 
+use function_model::{
+    ahead::AHEAD,
+    cluster_api,
+    walks::{Own, ends, walk_by_template, walk_by_template_in_namespace},
+    world::World,
+};
 use proptest::{prelude::*, test_runner::TestCaseError};
 use serde_json::{Value, json};
 use testplatform_apis::names::ours;
 
-use super::{
-    Happens,
-    support::{
-        ahead::AHEAD,
-        cluster_api,
-        walks::{Own, ends, walk_by_template, walk_by_template_in_namespace},
-        world::World,
-    },
-};
+use super::Happens;
 
 /// What happens around such a claim.
 #[derive(Clone, Copy, Debug)]

@@ -4,12 +4,10 @@
 mod pool;
 mod renewal;
 mod size;
-#[path = "../support/mod.rs"]
-mod support;
 mod trouble;
 
+use function_model::pool::PoolWorld;
 use serde_json::Value;
-use support::pool::PoolWorld;
 use testplatform_apis::names::ours;
 use testplatform_apis::pool_report::PoolRequest;
 

@@ -1,10 +1,10 @@
 //! What is made on the hub, for whom, and what is refused.
 
+use function_model::pool::{PoolWorld, spec};
 use function_testplatform::{Options, run};
 use serde_json::{Value, json};
 use testplatform_apis::names::ours;
 
-use crate::support::pool::{PoolWorld, spec};
 use crate::{is, made, sizes};
 
 fn peer(name: &str, created: &str, change: &Value) -> Value {

@@ -1,8 +1,8 @@
 //! Editions, refresh, and rotation of credentials.
 
+use function_model::pool::PoolWorld;
 use serde_json::{Value, json};
 
-use crate::support::pool::PoolWorld;
 use crate::{asked, is, made, sizes};
 
 fn name_in_use(world: &PoolWorld) -> &Value {

@@ -1,8 +1,8 @@
 //! Who decides about the size, and when.
 
+use function_model::pool::PoolWorld;
 use serde_json::{Value, json};
 
-use crate::support::pool::PoolWorld;
 use crate::{asked, is, made, sizes};
 
 fn by_day() -> Value {

@@ -1,11 +1,11 @@
 //! Draining, deletion, and trouble.
 
+use function_model::pool::PoolWorld;
 use function_testplatform::proto::Severity;
 use function_testplatform::{Options, run};
 use serde_json::{Value, json};
 use testplatform_apis::names::ours;
 
-use crate::support::pool::PoolWorld;
 use crate::{is, made};
 
 #[test]

@@ -6,6 +6,7 @@ use std::{
     sync::LazyLock,
 };
 
+use function_model::{examples, requests};
 use function_testplatform::{
     Thought,
     proto::{self, Resource, RunFunctionRequest, RunFunctionResponse, Severity, Status},
@@ -16,10 +17,7 @@ use prost::{Message as _, bytes::Bytes};
 use serde_json::{Value, json};
 use testplatform_apis::names::ours;
 
-use crate::{
-    request::{self, kept},
-    support::{examples, requests},
-};
+use crate::request::{self, kept};
 
 /// Made once: that takes longer than anything that is done with them.
 static EXAMPLES: LazyLock<BTreeMap<String, RunFunctionRequest>> =

@@ -1,14 +1,12 @@
 //! Lives of a cluster that goes from one to the other, and what keeps it from going.
 
+use function_model::world::{KUBECONFIG, NAME, World};
 use jiff::SignedDuration;
 use rstest::rstest;
 use serde_json::{Value, json};
 use testplatform_apis::names::ours;
 
-use crate::{
-    pair::{Pair, Side},
-    support::world::{KUBECONFIG, NAME, World},
-};
+use crate::pair::{Pair, Side};
 
 fn accepted(world: &World) -> (String, String) {
     let condition = &world.conditions["RequestAccepted"];

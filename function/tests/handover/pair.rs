@@ -2,10 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use function_model::world::{NAME, World};
 use serde_json::{Value, json};
 use testplatform_apis::names::ours;
-
-use crate::support::world::{NAME, World};
 
 /// What both see of one hub.
 #[derive(Clone, Debug, Default)]

@@ -1,15 +1,13 @@
 //! Anything may happen on the way, in any order, with caches that lag: [`Pair`] checks after each step that at most one may end the cluster
 //! and that there is no second one. At the end of each walk somebody can end it, or the hub will.
 
+use function_model::walks::walk;
 use jiff::SignedDuration;
 use proptest::prelude::*;
 use serde_json::json;
 use testplatform_apis::names::ours;
 
-use crate::{
-    pair::{Pair, Side},
-    support::walks::walk,
-};
+use crate::pair::{Pair, Side};
 
 #[derive(Clone, Copy, Debug)]
 enum Happens {

@@ -1,13 +1,13 @@
 //! Claims that bring their own credentials: in which order everything is made and goes, what is said on the way, and what is refused.
 
+use function_model::{
+    brought::{PARTS, byoc, offer},
+    world::{KUBECONFIG, NAME, World},
+};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 use testplatform_apis::names::ours;
 
-use crate::support::{
-    brought::{PARTS, byoc, offer},
-    world::{KUBECONFIG, NAME, World},
-};
 use crate::{is, manifest, tear_down};
 
 fn carried(world: &World, part: &str) -> Value {

@@ -1,10 +1,9 @@
 //! Which pool a claim gets.
 
+use function_model::{hive::peer, world::World};
 use serde_json::json;
 
 use crate::is;
-use crate::support::hive::peer;
-use crate::support::world::World;
 
 #[test]
 fn the_choice_is_made_once() {

@@ -1,9 +1,9 @@
 //! Ends: asked for, by lifetime, and for want of a cluster.
 
+use function_model::world::{NAME, World};
 use jiff::SignedDuration;
 use serde_json::json;
 
-use crate::support::world::{NAME, World};
 use crate::{is, manifest, tear_down};
 
 #[test]

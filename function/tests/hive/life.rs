@@ -1,10 +1,12 @@
 //! From the queue to a cluster, and what is asked for and shown on the way.
 
+use function_model::{
+    hive::condition,
+    world::{KUBECONFIG, NAME, World},
+};
 use serde_json::json;
 use testplatform_apis::names::ours;
 
-use crate::support::hive::condition;
-use crate::support::world::{KUBECONFIG, NAME, World};
 use crate::{assigned, is, manifest, tear_down};
 
 #[test]

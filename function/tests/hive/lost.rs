@@ -1,10 +1,10 @@
 //! What is lost, and found again or not.
 
+use function_model::world::World;
 use jiff::SignedDuration;
 use serde_json::json;
 use testplatform_apis::names::ours;
 
-use crate::support::world::World;
 use crate::{assigned, is, manifest, tear_down};
 
 #[test]

@@ -8,11 +8,9 @@ mod ends;
 mod life;
 mod lost;
 mod queue;
-#[path = "../support/mod.rs"]
-mod support;
 
+use function_model::world::World;
 use serde_json::{Value, json};
-use support::world::World;
 
 fn is(world: &World, type_: &str, status: &str, reason: &str) {
     assert_eq!(world.condition(type_), (status.to_owned(), reason.to_owned()), "{type_}");

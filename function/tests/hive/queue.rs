@@ -1,10 +1,12 @@
 //! Quotas and full hubs: who waits, and for whom.
 
+use function_model::{
+    hive::{catalogue, holding, peer},
+    world::World,
+};
 use jiff::SignedDuration;
 use serde_json::json;
 
-use crate::support::hive::{catalogue, holding, peer};
-use crate::support::world::World;
 use crate::{is, tear_down};
 
 #[test]

@@ -8,7 +8,7 @@ use function_testplatform::{
 use serde_json::{Value, json};
 use testplatform_apis::{foreign::meta::Metadata, input::Input, status::TestPlatformClusterStatus};
 
-use crate::{chosen, config, loaded, mirror, name, support, wish};
+use crate::{chosen, config, loaded, mirror, name, wish};
 
 /// The composite `own` of a tenant.
 fn composite(flavour: Flavour) -> Composite {
@@ -26,7 +26,7 @@ fn composite(flavour: Flavour) -> Composite {
 
 fn decode(required: &Value) -> Option<Hubs> {
     let own = composite(Flavour::Claimed);
-    Hubs::decode(&support::request(&json!({ "requiredResources": required })), &own)
+    Hubs::decode(&function_model::request(&json!({ "requiredResources": required })), &own)
 }
 
 /// Our name, the kind, and its labels.

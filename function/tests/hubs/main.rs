@@ -5,8 +5,6 @@ mod choice;
 mod failover;
 mod fetched;
 mod properties;
-#[path = "../support/mod.rs"]
-mod support;
 
 use std::collections::BTreeMap;
 

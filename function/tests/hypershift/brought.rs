@@ -1,14 +1,14 @@
 //! Claims by template that bring their own pull secret and SSH key: in which order everything is made and goes, and what is refused.
 
+use function_model::{
+    brought::{OF_TEMPLATE, catalogue_that_takes},
+    world::{KUBECONFIG, NAME, World},
+};
 use function_testplatform::{proto::Resource, wire};
 use prost::Message as _;
 use serde_json::{Value, json};
 use testplatform_apis::names::ours;
 
-use crate::support::{
-    brought::{OF_TEMPLATE, catalogue_that_takes},
-    world::{KUBECONFIG, NAME, World},
-};
 use crate::{asked, is};
 
 fn carried(world: &World, part: &str) -> Value {
@@ -308,7 +308,7 @@ fn a_hub_with_a_namespace_of_the_claim_is_not_given_up() {
     world.provider();
     world.pass();
     world.reachable = false;
-    world.hubs = Some(vec![crate::support::hypershift::hub("hub-2")]);
+    world.hubs = Some(vec![function_model::hypershift::hub("hub-2")]);
     for _ in 0..4 {
         world.later(crate::minutes(10));
         world.settle();

@@ -1,12 +1,12 @@
 //! What a template does inside its clusters: told to the hub once, waited for before Ready, and done before the nodes go.
 
-use serde_json::{Value, json};
-use testplatform_apis::{bundle, names::ours};
-
-use crate::support::{
+use function_model::{
     bundles::bundle,
     world::{NAME, World},
 };
+use serde_json::{Value, json};
+use testplatform_apis::{bundle, names::ours};
+
 use crate::{is, level, minutes};
 
 fn told(world: &World) -> &Value {

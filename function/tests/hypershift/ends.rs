@@ -1,9 +1,9 @@
 //! Teardown, and what is lost.
 
+use function_model::world::World;
 use jiff::SignedDuration;
 use serde_json::json;
 
-use crate::support::world::World;
 use crate::{is, level};
 
 #[test]

@@ -1,8 +1,8 @@
 //! On which hub it is made.
 
+use function_model::{hypershift::hub, world::World};
 use serde_json::{Value, json};
 
-use crate::support::{hypershift::hub, world::World};
 use crate::{is, level, minutes};
 
 #[test]

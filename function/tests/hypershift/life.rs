@@ -1,9 +1,9 @@
 //! From the claim to Ready.
 
+use function_model::world::{NAME, World};
 use serde_json::json;
 use testplatform_apis::names::ours;
 
-use crate::support::world::{NAME, World};
 use crate::{asked, group, is, level};
 
 #[test]

@@ -6,14 +6,12 @@ mod bundles;
 mod ends;
 mod hub;
 mod life;
-#[path = "../support/mod.rs"]
-mod support;
 mod trouble;
 mod updates;
 
+use function_model::world::World;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
-use support::world::World;
 
 fn minutes(count: i64) -> SignedDuration {
     SignedDuration::from_mins(count)

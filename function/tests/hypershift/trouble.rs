@@ -1,9 +1,9 @@
 //! What is final, and what is not.
 
+use function_model::world::World;
 use rstest::rstest;
 use serde_json::json;
 
-use crate::support::world::World;
 use crate::{is, level, minutes};
 
 #[rstest]

@@ -1,8 +1,8 @@
 //! What changes of a cluster that is there.
 
+use function_model::world::World;
 use serde_json::json;
 
-use crate::support::world::World;
 use crate::{asked, group, is, level};
 
 fn images(world: &World) -> [String; 3] {

@@ -1,17 +1,15 @@
 //! Walks of a claim that brings its own credentials.
 
+use function_model::{
+    brought::catalogue_that_takes,
+    hypershift, templates,
+    walks::{Own, walk_by_template, walk_by_template_in_namespace},
+    world::World,
+};
 use proptest::{prelude::*, test_runner::TestCaseError};
 use serde_json::Value;
 
-use super::{
-    Happens, ends_without_nodes,
-    support::{
-        brought::catalogue_that_takes,
-        hypershift, templates,
-        walks::{Own, walk_by_template, walk_by_template_in_namespace},
-        world::World,
-    },
-};
+use super::{Happens, ends_without_nodes};
 
 /// The same of one that brings its own credentials.
 #[derive(Clone, Copy, Debug)]

@@ -1,16 +1,14 @@
 //! Walks of a claim whose template does something inside its cluster.
 
+use function_model::{
+    hypershift,
+    walks::{Own, walk_by_template, walk_by_template_in_namespace},
+    world::World,
+};
 use proptest::{prelude::*, test_runner::TestCaseError};
 use serde_json::{Value, json};
 
-use super::{
-    Happens, ends_without_nodes,
-    support::{
-        hypershift,
-        walks::{Own, walk_by_template, walk_by_template_in_namespace},
-        world::World,
-    },
-};
+use super::{Happens, ends_without_nodes};
 
 /// The same where something is set up inside the cluster, and something done before it goes.
 #[derive(Clone, Copy, Debug)]

@@ -4,16 +4,14 @@
 
 mod brought;
 mod bundled;
-#[path = "../support/mod.rs"]
-mod support;
 
-use proptest::{prelude::*, strategy::BoxedStrategy};
-use serde_json::{Value, json};
-use support::{
+use function_model::{
     hypershift, templates,
     walks::{Own, ends, walk_by_template, walk_by_template_in_namespace},
     world::World,
 };
+use proptest::{prelude::*, strategy::BoxedStrategy};
+use serde_json::{Value, json};
 
 /// What happens around such a claim alone.
 #[derive(Clone, Copy, Debug)]

@@ -1,8 +1,9 @@
 //! How a cluster ends, and that it ends for good.
 
+use function_model::world::World;
 use serde_json::json;
 
-use super::{is, pair, support::world::World};
+use super::{is, pair};
 
 #[test]
 fn torn_down_before_anything_exists() {

@@ -3,13 +3,11 @@
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test that cannot go on says so")]
 
 mod ends;
-#[path = "../support/mod.rs"]
-mod support;
 mod time;
 
+use function_model::world::{KUBECONFIG, NAME, World};
 use jiff::SignedDuration;
 use serde_json::json;
-use support::world::{KUBECONFIG, NAME, World};
 
 fn is(world: &World, type_: &str) -> (String, String) {
     world.condition(type_)

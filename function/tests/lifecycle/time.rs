@@ -1,9 +1,10 @@
 //! What time does to a claim.
 
+use function_model::world::World;
 use jiff::SignedDuration;
 use serde_json::json;
 
-use super::{is, pair, support::world::World};
+use super::{is, pair};
 
 #[test]
 fn a_lifetime_ends_the_cluster_and_can_be_extended() {

@@ -1,9 +1,8 @@
 //! Lives, side by side with those of a claim.
 
+use function_model::world::{KUBECONFIG, NAME, World};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
-
-use crate::support::world::{KUBECONFIG, NAME, World};
 
 /// What its owner sees, and what is asked of the hub, but for the words, which name a Secret, and the remote object's name.
 fn seen(world: &World) -> Value {

@@ -1,10 +1,9 @@
 //! Under which names a composite in a namespace has its Objects, and its cluster on the hub.
 
+use function_model::{request, response};
 use rstest::rstest;
 use serde_json::{Value, json};
 use testplatform_apis::names::ShortName;
-
-use crate::support::{request, response};
 
 /// What is asked for at birth.
 fn born(metadata: &Value, kind: &str) -> Value {

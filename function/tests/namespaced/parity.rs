@@ -1,5 +1,6 @@
 //! Each example of a claim, asked once more as a composite in a namespace: the same answer, but for what is listed in [`as_of_a_claim`].
 
+use function_model::{examples, response};
 use function_testplatform::{
     Options,
     proto::{Resource, RunFunctionRequest},
@@ -9,8 +10,6 @@ use jiff::Timestamp;
 use prost::{Message as _, bytes::Bytes};
 use serde_json::{Value, json};
 use testplatform_apis::names::ours;
-
-use crate::support::{examples, response};
 
 const SECRET: &str = "the-secret";
 

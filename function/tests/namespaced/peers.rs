@@ -1,13 +1,12 @@
 //! Claims and TestClusters count together, where both are served.
 
-use prost::Message as _;
-use serde_json::{Value, json};
-
-use crate::support::{
+use function_model::{
     hive::{holding, peer},
     response,
     world::World,
 };
+use prost::Message as _;
+use serde_json::{Value, json};
 
 /// A TestCluster of a tenant that has a cluster of a pool.
 fn namesake(tenant: &str) -> Value {

@@ -1,10 +1,9 @@
 //! The Secret in the tenant's namespace, which the Object `credentials` writes.
 
+use function_model::world::{KUBECONFIG, PASSWORD, World, synced};
 use jiff::SignedDuration;
 use prost::Message as _;
 use serde_json::{Value, json};
-
-use crate::support::world::{KUBECONFIG, PASSWORD, World, synced};
 
 fn reference(world: &World) -> &Value {
     &world.objects["credentials"].object["spec"]["writeConnectionSecretToRef"]

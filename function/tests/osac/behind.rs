@@ -1,9 +1,9 @@
 //! What the HostedCluster behind an order tells: the order itself takes nothing back.
 
+use function_model::world::{NAME, World};
 use rstest::rstest;
 use serde_json::json;
 
-use crate::support::world::{NAME, World};
 use crate::{is, minutes};
 
 /// How soon the phase is Degraded, and what is shown at once.
@@ -90,7 +90,7 @@ fn what_cannot_be_watched_any_more_tells_nothing(#[case] gone: bool) {
         let words = "observe failed: cannot get object: hostedclusters \"x\" is forbidden: no";
         for name in ["hosted", "pool-workers"] {
             let object = &mut world.objects.get_mut(name).unwrap().object;
-            crate::support::world::synced(object, Some(words));
+            function_model::world::synced(object, Some(words));
         }
         world.pass();
     }

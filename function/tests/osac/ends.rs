@@ -1,9 +1,9 @@
 //! Teardown, and what is lost.
 
+use function_model::world::World;
 use serde_json::json;
 
 use crate::is;
-use crate::support::world::World;
 
 #[test]
 fn a_teardown_says_what_it_waits_for_and_nothing_is_left() {

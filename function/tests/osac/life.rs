@@ -1,11 +1,11 @@
 //! From the claim to Ready.
 
-use serde_json::json;
-
-use crate::support::{
+use function_model::{
     osac::BEHIND,
     world::{NAME, World},
 };
+use serde_json::json;
+
 use crate::{asked, is, minutes, noted};
 
 #[test]

@@ -5,13 +5,11 @@ mod behind;
 mod ends;
 mod life;
 mod status;
-#[path = "../support/mod.rs"]
-mod support;
 mod updates;
 
+use function_model::world::World;
 use jiff::SignedDuration;
 use serde_json::Value;
-use support::world::World;
 
 fn minutes(count: i64) -> SignedDuration {
     SignedDuration::from_mins(count)

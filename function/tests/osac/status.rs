@@ -1,9 +1,9 @@
 //! What each state of an order means, row by row.
 
+use function_model::world::World;
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use crate::support::world::World;
 use crate::{is, minutes, noted};
 
 const MADE: [&str; 3] = ["NamespaceCreated", "ControlPlaneCreated", "ControlPlaneAvailable"];

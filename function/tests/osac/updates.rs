@@ -1,8 +1,8 @@
 //! What changes of a cluster that is there.
 
+use function_model::{osac::catalogue, world::World};
 use serde_json::json;
 
-use crate::support::{osac::catalogue, world::World};
 use crate::{asked, is};
 
 #[test]
@@ -163,7 +163,7 @@ fn what_the_hub_refuses_is_told_and_nothing_is_lost() {
     world.pass();
     let words = "update failed: cannot update object: admission webhook \"x\" denied the request: no";
     let object = &mut world.objects.get_mut("order").unwrap().object;
-    crate::support::world::synced(object, Some(words));
+    function_model::world::synced(object, Some(words));
     world.pass();
     assert_eq!(world.condition("SpecApplied"), is("False", "Rejected"));
     assert_eq!(world.phase(), "Ready");

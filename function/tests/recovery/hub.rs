@@ -1,10 +1,10 @@
 //! A hub that refuses, forgets, or was not heard.
 
+use function_model::world::World;
 use jiff::SignedDuration;
 use serde_json::json;
 use testplatform_apis::names::ours;
 
-use crate::support::world::World;
 use crate::{is, provisioning, told_to_end};
 
 #[test]

@@ -4,12 +4,10 @@
 
 mod hub;
 mod secrets;
-#[path = "../support/mod.rs"]
-mod support;
 mod writer;
 
+use function_model::world::World;
 use serde_json::json;
-use support::world::World;
 
 fn is(world: &World, type_: &str, status: &str, reason: &str) {
     assert_eq!(world.condition(type_), (status.to_owned(), reason.to_owned()), "{type_}");

@@ -1,10 +1,10 @@
 //! Secrets, status and inputs that are lost, late or changed.
 
+use function_model::world::World;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use testplatform_apis::names::ours;
 
-use crate::support::world::World;
 use crate::{is, provisioning};
 
 fn lose_secrets(world: &mut World) {

@@ -1,10 +1,10 @@
 //! A writer that is lost, and its cluster with it or not.
 
+use function_model::world::World;
 use jiff::SignedDuration;
 use serde_json::json;
 use testplatform_apis::names::ours;
 
-use crate::support::world::World;
 use crate::{is, provisioning, told_to_end};
 
 #[test]

@@ -1,9 +1,10 @@
 //! A tenant's text is data: through the whole way of a call it changes the one value that it is, and nothing else.
 
+use function_model::requests::own;
 use serde_json::{Value, json};
 
 use super::{certs::Authority, server::Server};
-use crate::{now, support::requests::own};
+use crate::now;
 
 const RUN_NAMES: [&str; 2] =
     ["ephemeralcluster.ci.openshift.io/pipeline-run-name", "ephemeralcluster.ci.openshift.io/task-run-name"];

@@ -10,11 +10,10 @@ pub mod python;
 pub mod server;
 pub mod transport;
 
+use function_model::decode64;
 use function_testplatform::proto::RunFunctionRequest;
 use prost::Message as _;
 use serde_json::Value;
-
-use crate::support::decode64;
 
 /// Bytes in what the client answers.
 pub fn bytes(value: &Value) -> Vec<u8> {

@@ -10,7 +10,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::support::tools;
+use crate::tools;
 
 const DIR: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/python");
 const INTERPRETERS: [&str; 5] = ["python3", "python3.13", "python3.12", "python3.11", "python3.14"];

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use function_model::requests::own;
 use prost::Message as _;
 use prost_types::FileDescriptorProto;
 use serde_json::{Value, json};
@@ -13,7 +14,7 @@ use super::{
     sent,
     server::Server,
 };
-use crate::{expected, now, support::requests::own};
+use crate::{expected, now};
 
 const SERVICES: [&str; 2] = [
     "apiextensions.fn.proto.v1.FunctionRunnerService",

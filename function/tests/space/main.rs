@@ -3,8 +3,6 @@
 
 mod legacy;
 mod life;
-#[path = "../support/mod.rs"]
-mod support;
 mod trouble;
 mod walks;
 mod world;

@@ -5,10 +5,7 @@ use jiff::Timestamp;
 use serde_json::json;
 use testplatform_apis::names::ours;
 
-use crate::{
-    support,
-    world::{NAMESPACE, SpaceWorld, token},
-};
+use crate::world::{NAMESPACE, SpaceWorld, token};
 
 fn ready() -> SpaceWorld {
     let mut world = SpaceWorld::default();
@@ -127,7 +124,7 @@ fn an_input_that_cannot_be_read_changes_nothing() {
     for wrong in [json!({ "all": { "count/pods": "many" } }), json!({ "all": 3 })] {
         let mut world = ready();
         world.input = Some(json!({ "spaces": { "quotas": wrong } }));
-        let request = support::request(&world.request());
+        let request = function_model::request(&world.request());
         let response = run(&request, &Options::default(), Timestamp::UNIX_EPOCH);
         let result = &response.results[0];
         assert_eq!(result.severity(), Severity::Fatal);
@@ -144,12 +141,12 @@ fn what_a_newer_version_made_is_not_destroyed() {
         "metadata": { "name": "x", "labels": { ours::COMPONENT: "mirror" } },
     });
     world.objects.insert("mirror".into(), object);
-    let request = support::request(&world.request());
+    let request = function_model::request(&world.request());
     let response = run(&request, &Options::default(), Timestamp::UNIX_EPOCH);
     assert_eq!(response.results[0].reason.as_deref(), Some("NewerVersion"));
     // Another step's is left alone.
     world.objects.get_mut("mirror").unwrap()["metadata"]["labels"] = json!({});
-    let request = support::request(&world.request());
+    let request = function_model::request(&world.request());
     let response = run(&request, &Options::default(), Timestamp::UNIX_EPOCH);
     assert!(!response.desired.unwrap().resources.contains_key("mirror"));
 }
@@ -158,8 +155,8 @@ fn what_a_newer_version_made_is_not_destroyed() {
 #[test]
 fn a_space_is_told_by_group_and_kind() {
     let mut request = SpaceWorld::default().request();
-    assert!(function_testplatform::space::is_meant(&support::request(&request)));
+    assert!(function_testplatform::space::is_meant(&function_model::request(&request)));
     request["observed"]["composite"]["resource"]["apiVersion"] = "example.org/v1".into();
-    assert!(!function_testplatform::space::is_meant(&support::request(&request)));
+    assert!(!function_testplatform::space::is_meant(&function_model::request(&request)));
     assert_eq!(NAMESPACE.len(), crate::world::XR.len());
 }

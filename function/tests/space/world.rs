@@ -12,8 +12,6 @@ use prost::Message as _;
 use serde_json::{Value, json};
 use testplatform_apis::{names::ours, space::keys};
 
-use crate::support;
-
 pub const XR: &str = "my-namespace-1.0-abcde";
 pub const NAMESPACE: &str = "my-namespace-1-0-abcde";
 pub const SERVER: &str = "https://api.hub.example.com:6443";
@@ -79,7 +77,10 @@ impl SpaceWorld {
         let mut status = self.status.clone();
         status["conditions"] = self.conditions.values().cloned().collect();
         let encoded = |details: &Details| -> Value {
-            details.iter().map(|(k, v)| (k.clone(), Value::from(support::encode64(v.as_bytes())))).collect()
+            details
+                .iter()
+                .map(|(k, v)| (k.clone(), Value::from(function_model::encode64(v.as_bytes()))))
+                .collect()
         };
         let none = Details::new();
         let resources: serde_json::Map<_, _> = self
@@ -116,7 +117,7 @@ impl SpaceWorld {
 
     /// One pass of core: calls the function, checks the invariants and does what it says.
     pub fn pass(&mut self) -> RunFunctionResponse {
-        let request = support::request(&self.request());
+        let request = function_model::request(&self.request());
         let response = run(&request, &Options::default(), now());
         assert_eq!(response, run(&request, &Options::default(), now()), "the same bytes");
         let fatal = response.results.iter().find(|r| r.severity() == Severity::Fatal);

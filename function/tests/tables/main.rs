@@ -4,10 +4,8 @@
 
 mod phases;
 mod requests;
-#[path = "../support/mod.rs"]
-mod support;
 mod templates;
 
-use support::world::World;
+use function_model::world::World;
 
 type Change = fn(&mut World);

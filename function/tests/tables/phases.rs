@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use function_model::world::World;
 use function_testplatform::{Judged, judge, proto::Ready};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 use testplatform_apis::{ci_operator, phase::Phase};
 
-use crate::{Change, support::world::World};
+use crate::Change;
 
 /// How to get there; then what is shown: the hub's word, composite ready, `ClusterReady`, `ProwJobCompleted`, and which
 /// connection details the composite's Secret is told to hold. The table of the design, row by row.

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use function_model::world::World;
 use serde_json::json;
 use testplatform_apis::condition::Request;
 
-use crate::{Change, support::world::World};
+use crate::Change;
 
 /// A change of a good claim, its phase, and `RequestAccepted`: status, reason, and a part of its message.
 const REQUESTS: &[(Change, &str, &str, Request, &str)] = &[

@@ -1,12 +1,10 @@
 //! Requests for a template: refused in words that name the field.
 
+use function_model::{hypershift::hub, world::World};
 use serde_json::json;
 use testplatform_apis::condition::Request;
 
-use crate::{
-    Change,
-    support::{hypershift::hub, world::World},
-};
+use crate::Change;
 
 /// A change of a good claim for a template, `RequestAccepted`'s reason, and parts of its message. All of them wait: a claim of which
 /// nothing was made can be edited, and a catalogue too.

@@ -1,11 +1,11 @@
 //! Once a cluster was asked for: what may change does, anything else keeps it as it is, and nothing that happens to the catalogue
 //! touches it.
 
+use function_model::world::World;
 use function_testplatform::templates::{Asked, Stand};
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use crate::support::world::World;
 use crate::{Change, effective, kept, made, noted, templated};
 
 fn group(change: &Value) -> Value {
@@ -94,17 +94,10 @@ fn half_a_change_is_none() {
         assert!(message.contains(path), "{path} is not in {message}");
     }
     assert_eq!(effective(&world)["parameters"]["channel"], "stable");
-    // And it is shown.
-    world.settle_once();
+    // And it is shown, by one pass, since without a backend nobody repeats what was made.
+    world.pass();
     assert_eq!(world.condition("SpecApplied"), ("False".into(), "Immutable".into()));
     assert_eq!(world.condition("RequestAccepted"), ("True".into(), "ChangeIgnored".into()));
-}
-
-impl World {
-    /// One pass, since without a backend nobody repeats what was made.
-    fn settle_once(&mut self) {
-        self.pass();
-    }
 }
 
 #[test]

@@ -1,12 +1,10 @@
 //! What holds for a cluster by template whichever backend makes it.
 
+use function_model::{hypershift::hub_for, world::World};
 use jiff::SignedDuration;
 use serde_json::json;
 
-use crate::{
-    is,
-    support::{hypershift::hub_for, world::World},
-};
+use crate::is;
 
 /// A backend, as the tests know it.
 struct Made {

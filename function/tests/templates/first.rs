@@ -1,5 +1,6 @@
 //! Before anything is asked of a hub.
 
+use function_model::world::World;
 use function_testplatform::proto::{MatchLabels, resource_selector::Match};
 use function_testplatform::templates::{Asked, Size, Stand};
 use function_testplatform::{Options, run};
@@ -7,7 +8,6 @@ use serde_json::json;
 use testplatform_apis::condition::TemplateConditionType;
 use testplatform_apis::names::ours;
 
-use crate::support::world::World;
 use crate::{effective, judged, templated};
 
 #[test]

@@ -1,12 +1,12 @@
 //! Whatever tenants and administrators write: it stays data, hurts nobody else, and the answer does not depend on orders that nobody
 //! chose.
 
+use function_model::world::World;
 use function_testplatform::{Options, run};
 use proptest::prelude::*;
 use prost::Message as _;
 use serde_json::{Value, json};
 
-use crate::support::world::World;
 use crate::{effective, made, templated};
 
 /// Texts that have broken templates, parsers and terminals.

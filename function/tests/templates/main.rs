@@ -7,15 +7,13 @@ mod every;
 mod first;
 mod hostile;
 mod quota;
-#[path = "../support/mod.rs"]
-mod support;
 
+use function_model::world::World;
 use function_testplatform::{
     Judged, judge,
     templates::{Stand, Templated},
 };
 use serde_json::{Value, json};
-use support::world::World;
 use testplatform_apis::{ci_operator, names::ours};
 
 /// Something that happens to a world.
@@ -57,7 +55,7 @@ fn noted(mut world: World) -> World {
         "annotations": { ours::REMOTE_UID: "remote-1", ours::EFFECTIVE: effective },
     }, "spec": {}, "status": {} });
     let details = std::collections::BTreeMap::new();
-    world.objects.insert("credentials".into(), support::world::Composed { object, details });
+    world.objects.insert("credentials".into(), function_model::world::Composed { object, details });
     world.refs.insert("credentials".into());
     world
 }

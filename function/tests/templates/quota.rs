@@ -1,10 +1,11 @@
 //! The tenant table governs all blocks, in the order of creation.
 
+use function_model::{
+    hive,
+    templates::{holding, peer},
+    world::World,
+};
 use serde_json::{Value, json};
-
-use crate::support::hive;
-use crate::support::templates::{holding, peer};
-use crate::support::world::World;
 
 fn limited(mut world: World, quota: &Value) -> World {
     let mut catalogue = hive::catalogue();

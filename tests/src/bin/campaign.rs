@@ -40,7 +40,7 @@ async fn campaign(arguments: &Arguments) -> anyhow::Result<()> {
     let mut campaign = Campaign::start().await?;
     let mut outcome = Ok(());
     for plan in plans {
-        outcome = Box::pin(campaign.run(&plan)).await;
+        outcome = campaign.run(&plan).await;
         if outcome.is_err() {
             break;
         }

@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 
 use crate::settings;
 
-#[path = "../../../function/tests/support/times.rs"]
+#[path = "../../../function/model/src/times.rs"]
 mod times;
 
 /// When the examples and the recorded requests were made; after that a deadline might have passed.

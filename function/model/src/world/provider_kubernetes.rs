@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use testplatform_apis::names::ours;
 
 use super::{Composed, NAME, World};
-use crate::support::{caas, cluster_api, osac};
+use crate::{caas, cluster_api, osac};
 
 impl World {
     /// One round of provider-kubernetes over both Objects.

@@ -3,11 +3,13 @@
 use std::{
     fs::{self, File},
     hash::{DefaultHasher, Hash as _, Hasher as _},
-    io::{self, Write as _},
+    io,
     path::{Path, PathBuf},
     process::Command,
     sync::OnceLock,
 };
+
+use function_model::say;
 
 /// Written last: a directory without it was left half made.
 const COMPLETE: &str = ".complete";
@@ -51,11 +53,6 @@ pub fn wanted(
 ) -> &'static Path {
     let path = tool.get_or_init(|| make().inspect_err(|why| say(why)).ok());
     path.as_deref().expect("a tool is missing; what to do about it is said above")
-}
-
-/// One line on the terminal, past the test harness, which keeps what passing tests print.
-pub fn say(line: &str) {
-    let _ = writeln!(io::stderr(), "{line}");
 }
 
 /// What a command prints, or why it failed in its own words.

@@ -58,7 +58,7 @@ pub fn own(name: &str, now: Timestamp) -> Value {
 }
 
 fn directory() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/requests")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/requests")
 }
 
 /// What `pick` finds for each entry of a directory, in the order of names.

@@ -24,7 +24,7 @@ const SPACE_COMPOSITION: &str = "package/install/components/spaces/composition.y
 
 /// Each example with its name, as if it were looked at `now`.
 pub fn requests(now: Timestamp) -> Vec<(String, RunFunctionRequest)> {
-    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let entries = fs::read_dir(top.join("examples")).unwrap().map(|entry| entry.unwrap().path());
     let mut directories: Vec<_> = entries.filter(|path| path.join("desired.yaml").is_file()).collect();
     directories.sort();

@@ -1,5 +1,5 @@
-//! Requests and responses in protobuf's JSON form, for tests.
-#![allow(dead_code, reason = "each test binary uses its own part")]
+//! The world around the function, in memory, for its tests: what Crossplane asks, and what core, provider-kubernetes and
+//! the hubs make of the answer. A package of its own, so that it is compiled once for all of them.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -22,13 +22,16 @@ pub mod pool;
 pub mod requests;
 pub mod templates;
 pub mod times;
-pub mod tools;
 pub mod trouble;
 pub mod view;
 pub mod walks;
 pub mod world;
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    io::{self, Write as _},
+    path::PathBuf,
+};
 
 use function_testplatform::{
     proto::{
@@ -40,9 +43,14 @@ use function_testplatform::{
 use prost::{Message as _, bytes::Bytes};
 use serde_json::{Map, Value, json};
 
+/// One line on the terminal, past the test harness, which keeps what passing tests print.
+pub fn say(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
+}
+
 /// The recorded upstream data beside the checkout: on developers' machines and in CI, not on a user's.
 pub fn upstream() -> Option<PathBuf> {
-    let beside = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/upstream"));
+    let beside = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/upstream"));
     let path = std::env::var_os("UPSTREAM_DIR").map_or(beside, PathBuf::from);
     path.join("parity").is_dir().then_some(path)
 }
