@@ -86,7 +86,7 @@ impl Campaign {
     /// has a campaign.
     pub fn start() -> LocalBoxFuture<'static, anyhow::Result<Self>> {
         Box::pin(async {
-            let field = Field::start().await?;
+            let field = Box::pin(Field::start()).await?;
             let prow = Prow::start(field.engine.hub.cluster(), provider::SITE);
             Ok(Self { prow, field, counts: Counts::default() })
         })

@@ -24,6 +24,10 @@ const BACK: Duration = Duration::from_secs(100);
 /// How long it is watched that nothing is made anew.
 const WATCHED: Duration = Duration::from_secs(5);
 
+/// How long an event may take to be there. Core writes its events down one after the other, those of all claims: with ten scenarios at a time
+/// those are nine a second, and on a slow machine they come more than a minute late.
+const RECORDED: Duration = Duration::from_mins(4);
+
 /// Waits until the claim has an event.
 pub async fn until_event(tenant: &Tenant<'_>, reason: &str) -> anyhow::Result<Value> {
     let kind = tenant.flavour.kind().kind;
@@ -31,7 +35,7 @@ pub async fn until_event(tenant: &Tenant<'_>, reason: &str) -> anyhow::Result<Va
         let about = &event["involvedObject"];
         about["kind"] == kind && about["name"] == tenant.name.as_str() && event["reason"] == reason
     };
-    tenant.konflux().until_some(EVENT, &tenant.namespace, SOON, &format!("for {reason}"), is).await
+    tenant.konflux().until_some(EVENT, &tenant.namespace, RECORDED, &format!("for {reason}"), is).await
 }
 
 /// Whether core told of the claim as often as it may at a time: of one object it records no more than 25 events, and one in five minutes after
