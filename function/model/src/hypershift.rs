@@ -37,13 +37,18 @@ impl World {
     /// Ready, credentials and all.
     pub fn hosted_ready() -> Self {
         let mut world = Self::hosted();
-        world.settle();
-        world.hypershift_installs();
-        world.settle();
-        world.hypershift_publishes();
-        world.settle();
-        assert_eq!(world.phase(), "Ready", "{:#?}", world.conditions);
+        world.hypershift_makes_it();
         world
+    }
+
+    /// From what is asked for to Ready.
+    pub fn hypershift_makes_it(&mut self) {
+        self.settle();
+        self.hypershift_installs();
+        self.settle();
+        self.hypershift_publishes();
+        self.settle();
+        assert_eq!(self.phase(), "Ready", "{:#?}", self.conditions);
     }
 
     /// HyperShift has looked at it, and counts it as taken.

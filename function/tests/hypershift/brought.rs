@@ -24,12 +24,7 @@ fn awaited() -> World {
 fn ready() -> World {
     let mut world = awaited();
     world.answers(true, "Carried", "Carried");
-    world.settle();
-    world.hypershift_installs();
-    world.settle();
-    world.hypershift_publishes();
-    world.settle();
-    assert_eq!(world.phase(), "Ready", "{:#?}", world.conditions);
+    world.hypershift_makes_it();
     world
 }
 
