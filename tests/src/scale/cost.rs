@@ -125,6 +125,7 @@ mod tests {
             provisioning: span(100 + n * 10, 10),
             ready: span(100 + n * 5, 10),
             dwelt,
+            calm: true,
             used: usage(0),
         }
     }

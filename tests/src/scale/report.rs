@@ -38,6 +38,8 @@ pub struct Report {
     pub ready: Span,
     /// For how long they were there while others were asked for.
     pub dwelt: Dwelt,
+    /// Whether Crossplane had done what it had put off before either rest was measured.
+    pub calm: bool,
     /// Everything that was used, at the end.
     pub used: Usage,
 }
@@ -119,6 +121,13 @@ fn text(reports: &[Report], arguments: &Arguments) -> anyhow::Result<String> {
     writeln!(text, "\n## CPU for the life of each claim, in ms\n")?;
     programs(&mut text, reports, |report, name| format!("{:.1}", cost::life(report, name) * 1000.0))?;
     growth(&mut text, reports)?;
+    for report in reports.iter().filter(|report| !report.calm) {
+        writeln!(
+            text,
+            "\nWith {} claims Crossplane had not done what it had put off when rests were measured: lives come out too cheap.",
+            report.claims
+        )?;
+    }
     writeln!(text, "\n![CPU for the life of each claim](scale.svg)\n")?;
     writeln!(text, "## CPU for each claim that is there, in ms a minute\n")?;
     writeln!(
