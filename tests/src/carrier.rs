@@ -12,7 +12,6 @@ use crate::{
     nest::Nest,
     ports::free_ports,
     program,
-    provider::NAME as PROGRAM,
 };
 
 /// Name of its ServiceAccount on either side, of its namespace beside the claims, and of its process.
@@ -45,11 +44,11 @@ pub async fn start(nest: &Nest, konflux: &ControlPlane, hub: &ControlPlane) -> a
     configuration["carry"]["poll"] = "10s".into();
     configuration["http"] = json!({ "address": format!("127.0.0.1:{http}") });
     patient(&mut configuration);
-    let program = program::ensure(PROGRAM, "PROVIDER_BIN")?;
+    let program = program::provider()?;
     let file = nest.file("carrier.yaml", configuration.to_string())?;
     // For those the rights are what whoever installs it generates.
     let account = format!("{NAME}/{NAME}");
-    let rights = Command::new(&program)
+    let rights = Command::new(program)
         .args(["rbac", "hub", "--service-account", account.as_str(), "--config"])
         .arg(&file)
         .output()?;

@@ -12,7 +12,6 @@ use crate::{
     nest::Nest,
     ports::free_ports,
     program,
-    provider::NAME as PROGRAM,
 };
 
 /// Name of its ServiceAccount, of its namespace and of its process.
@@ -31,7 +30,7 @@ pub async fn start(nest: &Nest, konflux: &ControlPlane) -> anyhow::Result<Compan
     let mut configuration = manifests::package_one(&component("config"))?;
     configuration["http"] = json!({ "address": format!("127.0.0.1:{http}") });
     patient(&mut configuration);
-    let mut command = Command::new(program::ensure(PROGRAM, "PROVIDER_BIN")?);
+    let mut command = Command::new(program::provider()?);
     command.arg("--config").arg(nest.file("cleaner.yaml", configuration.to_string())?);
     command.arg("--kubeconfig").arg(nest.file("cleaner.kubeconfig", here.kubeconfig.to_string())?);
     Companion::start(nest, NAME, &mut command, http).await

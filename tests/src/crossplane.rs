@@ -142,7 +142,9 @@ impl Engine {
         tell("programs: control planes, Crossplane, provider");
         let binaries = Binaries::ensure()?;
         tell("programs: function and provider");
-        let program = program::ensure(function::NAME, "FUNCTION_BIN")?;
+        let program = program::function()?.to_owned();
+        // Needed later. It takes minutes to build, and this is what is said of them.
+        program::provider()?;
         tell("a free machine");
         let lock = only_one()?;
         let nest = Nest::new("engine", Some(&lock))?;

@@ -1,30 +1,73 @@
 //! The programs of this workspace, built if need be.
 
-use std::{env, path::PathBuf, process::Command};
+use std::{
+    env,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::OnceLock,
+};
 
 use anyhow::{Context as _, bail};
 
-use crate::settings;
+use crate::{function, provider, settings};
 
 /// Any test of this workspace. One that is asked for beside a program makes cargo count dev-dependencies in, whose
 /// features are otherwise not the same: without it all that `cargo test --workspace` has built is built once more.
 const ANY_TEST: &str = "binary";
 
-/// A program: given by an environment variable, else built as this workspace has it now. While tests run cargo holds no
-/// lock, and with the whole workspace and a test selected the features are those of `cargo test --workspace`, so usually
-/// there is nothing to build.
-pub fn ensure(name: &str, given: &str) -> anyhow::Result<PathBuf> {
-    if let Some(given) = settings::path(given) {
-        return Ok(given);
+/// A program: its name, the environment variable that gives another in its place, and where it was found.
+struct Program(&'static str, &'static str, OnceLock<PathBuf>);
+
+static FUNCTION: Program = Program(function::NAME, "FUNCTION_BIN", OnceLock::new());
+static PROVIDER: Program = Program(provider::NAME, "PROVIDER_BIN", OnceLock::new());
+static XPKG: Program = Program("testplatform-package", "TESTPLATFORM_PACKAGE_BIN", OnceLock::new());
+
+/// The function's program.
+pub fn function() -> anyhow::Result<&'static Path> {
+    FUNCTION.ensure()
+}
+
+/// That of the reconciler on the hub.
+pub fn provider() -> anyhow::Result<&'static Path> {
+    PROVIDER.ensure()
+}
+
+/// That behind `cargo xpkg`.
+pub fn xpkg() -> anyhow::Result<&'static Path> {
+    XPKG.ensure()
+}
+
+/// Tells a program of the testbed that a test runs where both are. By itself it would build what the test has built already, for the sake
+/// of other features.
+pub fn tell(command: &mut Command) -> anyhow::Result<&mut Command> {
+    Ok(command.env(FUNCTION.1, function()?).env(PROVIDER.1, provider()?))
+}
+
+impl Program {
+    fn ensure(&self) -> anyhow::Result<&Path> {
+        let Self(name, given, found) = self;
+        if let Some(found) = found.get() {
+            return Ok(found);
+        }
+        let program = settings::path(given).map_or_else(|| build(name), Ok)?;
+        Ok(found.get_or_init(|| program))
     }
+}
+
+/// As this workspace has it now. While tests run cargo holds no lock, and with the whole workspace selected, and a test by a test, the
+/// features are those with which what runs now was built, by `cargo test --workspace` or `cargo run`: so usually there is little to build.
+fn build(name: &str) -> anyhow::Result<PathBuf> {
     let target = settings::target();
-    // Where this program lies below the target directory tells its profile: `debug/deps`, `release`.
+    // Where this program lies below the target directory tells its profile: `debug/deps`, where tests are, and `debug`.
     let running = env::current_exe()?;
     let profile = running.strip_prefix(&target).ok().and_then(|p| p.components().next());
     let profile = profile.map_or_else(|| "debug".into(), |p| p.as_os_str().to_owned());
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["build", "--workspace", "--bin", name, "--test", ANY_TEST, "--quiet", "--profile"]);
+    cargo.args(["build", "--workspace", "--bin", name, "--quiet", "--profile"]);
     cargo.arg(if profile == "debug" { "dev".into() } else { profile.clone() });
+    if running.parent().is_some_and(|directory| directory.ends_with("deps")) {
+        cargo.args(["--test", ANY_TEST]);
+    }
     cargo.arg("--target-dir").arg(&target).current_dir(settings::repository());
     // What cargo tells us about ourselves would look to build scripts like a reason to run again.
     for (variable, _) in env::vars_os() {

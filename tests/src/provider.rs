@@ -99,7 +99,7 @@ impl Provider {
         });
         merge(&mut configuration, &here_instead);
         merge(&mut configuration, more);
-        let program = program::ensure(NAME, "PROVIDER_BIN")?;
+        let program = program::provider()?.to_owned();
         let configuration = nest.file("provider-testplatform.yaml", configuration.to_string())?;
         let mut rights = manifests::package("install/hub/provider-rbac.yaml")?;
         rights.extend(manifests::package("install/hub/provider-rbac-clusterclaims.yaml")?);

@@ -6,9 +6,11 @@ use std::{
 };
 
 use anyhow::{Context as _, ensure};
+use testplatform_tests::program;
 
 fn demo(arguments: &[&str]) -> anyhow::Result<Output> {
-    Command::new(env!("CARGO_BIN_EXE_demo")).args(arguments).output().context("cannot run it")
+    let mut demo = Command::new(env!("CARGO_BIN_EXE_demo"));
+    program::tell(&mut demo)?.args(arguments).output().context("cannot run it")
 }
 
 #[test]

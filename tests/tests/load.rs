@@ -4,6 +4,8 @@
 
 use std::{fs, process::Command};
 
+use testplatform_tests::program;
+
 /// What stands in the rows of a table that begin so, without the first cell.
 fn rows<'a>(table: &'a str, first: &str) -> Vec<Vec<&'a str>> {
     let cells = |line: &'a str| line.split('|').map(str::trim).filter(|cell| !cell.is_empty()).collect();
@@ -19,7 +21,8 @@ fn number(cell: &str, unit: &str) -> f64 {
 #[test]
 fn function_and_no_op_are_measured_side_by_side() {
     let folder = tempfile::tempdir().unwrap();
-    let output = Command::new(env!("CARGO_BIN_EXE_load"))
+    let output = program::tell(&mut Command::new(env!("CARGO_BIN_EXE_load")))
+        .unwrap()
         .args(["--calls", "400", "--rounds", "2", "--concurrency", "100", "--soak", "30", "--name", "few"])
         .arg("--output")
         .arg(folder.path())

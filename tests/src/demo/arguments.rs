@@ -12,7 +12,7 @@ use crate::settings;
 /// kubeconfig that it delivers, tears the cluster down and checks every step. Nothing is left behind, and nothing
 /// outside this machine is touched.
 ///
-/// The first run builds the Go programs, which takes about ten minutes. Later ones take about half a minute.
+/// The first run builds everything, the Go programs too, which takes a quarter of an hour on two cores. Later ones take less than a minute.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "demo", bin_name = "cargo demo", version, after_help = EXAMPLES)]
 pub struct Arguments {
@@ -29,7 +29,7 @@ pub struct Arguments {
 
 const EXAMPLES: &str = "\
 Examples:
-  cargo demo                                        everything, about half a minute
+  cargo demo                                        everything, in less than a minute
   cargo demo --speed 5                              faster than you can read
   cargo demo --claim FILE                           another claim, say one of yours
   cargo demo --keep                                 look around with kubectl

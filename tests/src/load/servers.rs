@@ -55,7 +55,7 @@ pub(super) async fn start(nest: &Nest, measure: &Measure, asked: &Asked) -> anyh
     let given = measure.program.as_deref().map(Path::canonicalize).transpose();
     let program = match given.context("there is no such program")? {
         Some(program) => program,
-        None => program::ensure(OURS, "FUNCTION_PROGRAM")?,
+        None => program::function()?.to_owned(),
     };
     let mut function = Command::new(program);
     // A connection that ends in the middle of a turn would be a figure about something else.

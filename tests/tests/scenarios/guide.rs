@@ -37,7 +37,7 @@ impl<'e> Administrator<'e> {
         fs::create_dir_all(&tools)?;
         symlink(&Binaries::ensure()?.kubectl, tools.join("kubectl"))?;
         // As `cargo xpkg` runs it, without waiting for cargo.
-        let xpkg = program::ensure("testplatform-package", "TESTPLATFORM_PACKAGE_BIN")?;
+        let xpkg = program::xpkg()?;
         let cargo = tools.join("cargo");
         let script =
             format!("#!/bin/sh\n[ \"$1\" = xpkg ] || exit 64\nshift\nexec '{}' \"$@\"\n", xpkg.display());
