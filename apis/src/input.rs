@@ -155,6 +155,11 @@ pub struct Settings {
     pub spaces: Spaces,
 }
 
+impl Settings {
+    /// How long a cluster may take where nobody says.
+    pub const PROVISION_TIMEOUT: GoDuration = GoDuration::from_hours(4);
+}
+
 impl Default for Settings {
     fn default() -> Self {
         Input::default().settings()
@@ -171,7 +176,7 @@ impl Input {
         let max_provision_timeout = positive(maxima.provision_timeout);
         let own_timeout = positive(defaults.provision_timeout);
         let default_provision_timeout =
-            at_most(own_timeout.unwrap_or(GoDuration::from_hours(4)), max_provision_timeout);
+            at_most(own_timeout.unwrap_or(Settings::PROVISION_TIMEOUT), max_provision_timeout);
         // A maximum is told as well: what was not told at birth does not hold later.
         let told = own_timeout.is_some() || max_provision_timeout.is_some();
         Settings {

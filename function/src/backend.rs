@@ -43,8 +43,8 @@ const MAX_DIAGNOSTICS: usize = 16 * 1024;
 
 /// A way of making clusters. Implementations hold no state and do no I/O.
 pub trait Backend: Sync {
-    /// Resources that must exist. Infallible: everything that can fail was checked before.
-    fn resources(&self, request: &Validated, observed: &Observed) -> Vec<Desired>;
+    /// Resources that must exist. Infallible: everything that can fail was checked before. `health` is what [`Self::health`] says.
+    fn resources(&self, request: &Validated, observed: &Observed, health: &Health) -> Vec<Desired>;
     /// What the observed resources mean to the claim's owner.
     fn health(&self, request: &Validated, observed: &Observed) -> Health;
     /// The kind of the remote object, as status shows it.

@@ -1,8 +1,6 @@
 //! The invariants of any response, checked on every one: a bug becomes a FATAL, which changes nothing, and never
 //! a destroyed cluster or a secret in the open.
 
-use std::collections::BTreeSet;
-
 use memchr::memmem;
 use prost::{Message as _, bytes::Bytes};
 use testplatform_apis::{
@@ -138,6 +136,9 @@ fn dropped(response: &RunFunctionResponse, request: &RunFunctionRequest, judged:
     missing(ours.chain(parts), response, request)
 }
 
+/// Up to this many bytes are looked for without tables, which take longer to make than a search does.
+const PROBE: usize = 32;
+
 /// Secrets travel as connection details only.
 fn leaked(response: &RunFunctionResponse, request: &RunFunctionRequest, judged: &Judged) -> Option<String> {
     let observed = &judged.observed;
@@ -158,11 +159,14 @@ fn leaked(response: &RunFunctionResponse, request: &RunFunctionRequest, judged: 
     let texts = response.results.iter().map(|r| r.message.as_bytes());
     let shown = response.conditions.iter().filter_map(|c| c.message.as_deref()).map(str::as_bytes);
     let open: Vec<&[u8]> = objects.chain(composite).chain(texts).chain(shown).collect();
-    let within =
-        |texts: &[&[u8]], value: &memmem::Finder<'_>| texts.iter().any(|text| value.find(text).is_some());
+    // What has a secret in it has its end in it.
+    let within = |texts: &[&[u8]], value: &[u8]| {
+        let end = memmem::Finder::new(&value[value.len().saturating_sub(PROBE)..]);
+        texts.iter().any(|text| end.find(text).is_some() && memmem::find(text, value).is_some())
+    };
     // A password that the request itself shows in the open is no secret, whoever chose it.
     let state = request.observed.as_ref()?;
-    let public = |value: &memmem::Finder<'_>| {
+    let public = |value: &[u8]| {
         let public = ours
             .iter()
             .filter_map(|name| state.resources.get(*name))
@@ -173,10 +177,9 @@ fn leaked(response: &RunFunctionResponse, request: &RunFunctionRequest, judged: 
     };
     // What is longer than all of them, as a kubeconfig mostly is, is in none.
     let longest = open.iter().map(|text| text.len()).max().unwrap_or_default();
-    let values = values.into_iter().filter(|value| value.len() <= longest);
+    let mut values = values.into_iter().filter(|value| value.len() <= longest);
     values
-        .map(memmem::Finder::new)
-        .any(|value| within(&open, &value) && !public(&value))
+        .any(|value| within(&open, value) && !public(value))
         .then(|| "a secret would leave through something other than connection details".to_owned())
 }
 
@@ -196,7 +199,9 @@ pub(crate) fn foreign(
 
 /// Core takes the last of two conditions of one type.
 pub(crate) fn repeated(response: &RunFunctionResponse) -> Option<String> {
-    let mut seen = BTreeSet::new();
-    let twice = response.conditions.iter().find(|c| !seen.insert(c.r#type.as_str()))?;
+    let conditions = &response.conditions;
+    // There are a dozen or two.
+    let before = |at: usize| conditions[..at].iter().map(|c| &c.r#type);
+    let (_, twice) = conditions.iter().enumerate().find(|(at, c)| before(*at).any(|t| *t == c.r#type))?;
     Some(format!("condition {} is given twice", twice.r#type))
 }

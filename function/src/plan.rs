@@ -62,7 +62,7 @@ pub fn plan(request: Result<Validated, Vec<Problem>>, observed: &Observed, now: 
     let giving = handover::giving(&request, observed, &course);
     handover::bind(&mut request.intent, giving.as_ref(), observed);
     let mut resources = match backend {
-        Some(backend) => backend.resources(&request, observed),
+        Some(backend) => backend.resources(&request, observed, &health),
         None => backend::left(&request, observed),
     };
     resources.extend(backend::brought::resources(&request, observed));

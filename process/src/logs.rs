@@ -64,7 +64,8 @@ where
     fn format_event(&self, _: &FmtContext<'_, S, N>, mut out: Writer<'_>, event: &Event<'_>) -> fmt::Result {
         #[expect(clippy::disallowed_methods, reason = "the time of a log line is no part of any answer")]
         let now = Timestamp::now();
-        let mut line = Line::default();
+        // Longer than most: it grows no more.
+        let mut line = Line { fields: String::with_capacity(512), ..Line::default() };
         event.record(&mut line);
         write!(
             out,
@@ -111,6 +112,10 @@ impl Visit for Line {
     }
 
     fn record_str(&mut self, field: &Field, value: &str) {
+        // As nearly all are: nothing in it is written otherwise.
+        if value.bytes().all(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\')) {
+            return self.put(field, format_args!("\"{value}\""));
+        }
         // Writing a string cannot fail.
         self.put(field, serde_json::to_string(value).unwrap_or_default());
     }

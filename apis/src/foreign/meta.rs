@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt};
 
-use jiff::Timestamp;
+use jiff::{Timestamp, civil::DateTime, tz::Offset};
 use serde::{
     Deserialize, Deserializer,
     de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
@@ -97,7 +97,7 @@ impl<'de> Visitor<'de> for LenientTime {
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-        Ok(text.parse().ok())
+        Ok(plain(text).or_else(|| text.parse().ok()))
     }
 
     fn visit_unit<E>(self) -> Result<Self::Value, E> {
@@ -129,6 +129,20 @@ impl<'de> Visitor<'de> for LenientTime {
         while fields.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
         Ok(None)
     }
+}
+
+/// `2026-03-02T10:00:00Z`, as Kubernetes writes times: a dozen are read in each pass. None: another form, or no time.
+fn plain(text: &str) -> Option<Timestamp> {
+    let bytes = <&[u8; 20]>::try_from(text.as_bytes()).ok()?;
+    let signs = [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':'), (19, b'Z')];
+    if signs.into_iter().any(|(at, sign)| bytes[at] != sign) {
+        return None;
+    }
+    let digit = |at: usize| bytes[at].is_ascii_digit().then(|| bytes[at] - b'0');
+    let two = |at: usize| Some((digit(at)? * 10 + digit(at + 1)?).cast_signed());
+    let year = i16::from(two(0)?) * 100 + i16::from(two(2)?);
+    let time = DateTime::new(year, two(5)?, two(8)?, two(11)?, two(14)?, two(17)?, 0).ok()?;
+    Offset::UTC.to_timestamp(time).ok()
 }
 
 /// A part that may have the wrong shape: what could be read, and why not.
@@ -167,6 +181,31 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn times_as_kubernetes_writes_them_are_what_they_are_to_everybody() {
+        for text in [
+            "2026-03-02T10:00:00Z",
+            "0000-01-01T00:00:00Z",
+            "9999-12-30T23:59:59Z",
+            "9999-12-31T23:59:59Z",
+            "2024-02-29T23:59:59Z",
+            "2026-02-29T10:00:00Z",
+            "2026-13-02T10:00:00Z",
+            "2026-03-02T24:00:00Z",
+            "2026-03-02T10:00:60Z",
+            "2026-03-0²T10:00:0Z",
+            "+026-03-02T10:00:00Z",
+        ] {
+            let parsed = text.parse::<Timestamp>().ok();
+            let found = plain(text);
+            assert!(found.is_none() || found == parsed, "{text}: {found:?}, {parsed:?}");
+        }
+        for text in ["2026-03-02T10:00:00Z", "1969-12-31T23:59:59Z", "2024-02-29T00:00:01Z"] {
+            assert_eq!(plain(text), Some(text.parse().unwrap()), "{text}");
+        }
+        assert_eq!(plain("2026-03-02T10:00:00.5Z"), None);
+    }
 
     #[test]
     fn whatever_is_no_time_is_none_and_what_follows_is_read() {

@@ -61,9 +61,9 @@ impl Backend for Caas {
         Ending::Removed
     }
 
-    fn resources(&self, request: &Validated, observed: &Observed) -> Vec<Desired> {
+    fn resources(&self, request: &Validated, observed: &Observed, health: &Health) -> Vec<Desired> {
         let wanted = request.templated().and_then(Wanted::of);
-        let mut all = templated::resources(self, CEL, request, observed, |_, _| Composed {
+        let mut all = templated::resources(self, CEL, (request, observed, health), |_, _| Composed {
             api_version: API_VERSION,
             spec: instance::spec(observed, wanted),
             notes: Map::new(),

@@ -60,8 +60,8 @@ impl Backend for ClusterApi {
         Ending::Removed
     }
 
-    fn resources(&self, request: &Validated, observed: &Observed) -> Vec<Desired> {
-        templated::resources(self, CEL, request, observed, |templated, _| {
+    fn resources(&self, request: &Validated, observed: &Observed, health: &Health) -> Vec<Desired> {
+        templated::resources(self, CEL, (request, observed, health), |templated, _| {
             let wanted = Wanted::of(templated);
             let plan = wanted.map(|wanted| rollout::plan(observed, wanted));
             Composed {

@@ -51,11 +51,10 @@ impl Backend for ClusterClaims {
         Ending::Removed
     }
 
-    fn resources(&self, request: &Validated, observed: &Observed) -> Vec<Desired> {
+    fn resources(&self, request: &Validated, observed: &Observed, health: &Health) -> Vec<Desired> {
         let (Block::ClusterClaim(claimed), Some(place)) = (&request.block, request.place()) else {
             return vec![];
         };
-        let health = self.health(request, observed);
         let manifest = manifest(request, observed, claimed, place);
         let writer = object::writer(
             CLUSTER_CLAIM,
@@ -66,7 +65,7 @@ impl Backend for ClusterClaims {
             credentials_namespace(request, place),
         );
         let memory = memory(request, observed, place);
-        let credentials = object::credentials(request, observed, &health, memory);
+        let credentials = object::credentials(request, observed, health, memory);
         writer.into_iter().chain(credentials).collect()
     }
 

@@ -51,11 +51,10 @@ impl Backend for EphemeralClusters {
         Ending::Told
     }
 
-    fn resources(&self, request: &Validated, observed: &Observed) -> Vec<Desired> {
-        let health = self.health(request, observed);
+    fn resources(&self, request: &Validated, observed: &Observed, health: &Health) -> Vec<Desired> {
         let manifest = manifest(request, observed);
         let writer = object::writer(EPHEMERAL_CLUSTER, request, observed, manifest, CEL, Map::new());
-        let credentials = object::credentials(request, observed, &health, Map::new());
+        let credentials = object::credentials(request, observed, health, Map::new());
         writer.into_iter().chain(credentials).collect()
     }
 

@@ -68,8 +68,8 @@ impl Backend for HyperShift {
         Ending::Removed
     }
 
-    fn resources(&self, request: &Validated, observed: &Observed) -> Vec<Desired> {
-        templated::resources(self, CEL, request, observed, |templated, site| {
+    fn resources(&self, request: &Validated, observed: &Observed, health: &Health) -> Vec<Desired> {
+        templated::resources(self, CEL, (request, observed, health), |templated, site| {
             let wanted = Wanted::of(templated);
             Composed {
                 api_version: API_VERSION,

@@ -63,8 +63,8 @@ impl Backend for Osac {
         Ending::Removed
     }
 
-    fn resources(&self, request: &Validated, observed: &Observed) -> Vec<Desired> {
-        let mut all = templated::resources(self, CEL, request, observed, |templated, site| {
+    fn resources(&self, request: &Validated, observed: &Observed, health: &Health) -> Vec<Desired> {
+        let mut all = templated::resources(self, CEL, (request, observed, health), |templated, site| {
             let wanted = Wanted::of(templated);
             let mut notes = order::notes(observed, wanted);
             notes.extend(trouble::note(observed));

@@ -84,13 +84,11 @@ pub(super) struct Composed {
 pub(super) fn resources(
     backend: &dyn Backend,
     cel: &str,
-    request: &Validated,
-    observed: &Observed,
+    (request, observed, health): (&Validated, &Observed, &Health),
     compose: impl FnOnce(&Templated, &Site) -> Composed,
 ) -> Vec<Desired> {
     let Some(templated) = request.templated() else { return vec![] };
-    let health = backend.health(request, observed);
-    let Some(site) = &templated.site else { return left(request, observed, &health) };
+    let Some(site) = &templated.site else { return left(request, observed, health) };
     let Composed { api_version, spec, notes: own, parts } = compose(templated, site);
     // What was lost, or is on its way out, says what it said before, and not what the catalogue says by now. It has to say it: an apply
     // without is refused, and provider-kubernetes neither sees nor deletes what it could not apply.
@@ -104,7 +102,7 @@ pub(super) fn resources(
     if let Some(writer) = &mut writer {
         brought::bind(writer, request, observed);
     }
-    let credentials = object::credentials(request, observed, &health, memory);
+    let credentials = object::credentials(request, observed, health, memory);
     writer.into_iter().chain(parts).chain(credentials).collect()
 }
 

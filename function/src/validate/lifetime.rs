@@ -132,7 +132,7 @@ impl Lifetime {
         }
         // What held at birth holds, whatever the input says by now.
         let told_timeout = told(observed, ours::PROVISION_TIMEOUT);
-        let otherwise = (!lost).then(|| Settings::default().default_provision_timeout);
+        let otherwise = (!lost).then_some(Settings::PROVISION_TIMEOUT);
         Self { effective, longest, granted, told_timeout, lost, timeout: told_timeout.or(otherwise) }
     }
 }

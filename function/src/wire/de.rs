@@ -38,7 +38,7 @@ impl<'de> Node<'de> {
     /// The only field of the Struct at the top, which has one.
     pub(super) fn member<T: Deserialize<'de>>(self) -> Result<T, Error> {
         let Kind::Struct(bytes) = self.kind()? else { return Err(Error::new("expected an object")) };
-        match Fields::new(bytes, self.deeper()?)?.single() {
+        match self.fields(bytes)?.single() {
             Some((key, value)) => T::deserialize(value).map_err(|e| e.under(key)),
             None => Err(Error::new("expected an object with exactly one field")),
         }
@@ -58,13 +58,25 @@ impl<'de> Node<'de> {
             Kind::Bool(bit) => visitor.visit_bool(bit),
             Kind::Number(number) => visit_number(number, visitor),
             Kind::String(bytes) => visitor.visit_borrowed_str(text(bytes)?),
-            Kind::Struct(bytes) => visitor.visit_map(&mut Fields::new(bytes, self.deeper()?)?),
+            Kind::Struct(bytes) => self.visit_fields(bytes, visitor),
             Kind::List(bytes) => {
                 let mut items = Items { cursor: Cursor::new(bytes), index: 0, depth: self.deeper()? };
                 let value = visitor.visit_seq(&mut items)?;
                 if items.cursor.is_empty() { Ok(value) } else { Err(Error::new("the list is too long")) }
             }
         }
+    }
+
+    fn visit_fields<V: Visitor<'de>>(self, bytes: &'de [u8], visitor: V) -> Result<V::Value, Error> {
+        let mut fields = Fields::empty(self.deeper()?);
+        fields.fill(bytes)?;
+        visitor.visit_map(&mut fields)
+    }
+
+    fn fields(self, bytes: &'de [u8]) -> Result<Fields<'de>, Error> {
+        let mut fields = Fields::empty(self.deeper()?);
+        fields.fill(bytes)?;
+        Ok(fields)
     }
 
     #[inline]
@@ -120,7 +132,7 @@ impl<'de> Deserializer<'de> for Node<'de> {
     ) -> Result<V::Value, Error> {
         match self.kind()? {
             Kind::String(bytes) => visitor.visit_enum(BorrowedStrDeserializer::new(text(bytes)?)),
-            Kind::Struct(bytes) => match Fields::new(bytes, self.deeper()?)?.single() {
+            Kind::Struct(bytes) => match self.fields(bytes)?.single() {
                 Some((key, value)) => visitor.visit_enum(Tagged { key, value }),
                 None => Err(Error::new("expected an object with exactly one field")),
             },
@@ -137,7 +149,7 @@ impl<'de> Deserializer<'de> for Node<'de> {
         visitor: V,
     ) -> Result<V::Value, Error> {
         match self.kind()? {
-            Kind::Struct(bytes) => visitor.visit_map(&mut Fields::new(bytes, self.deeper()?)?),
+            Kind::Struct(bytes) => self.visit_fields(bytes, visitor),
             other => Err(no_struct(other, &visitor)),
         }
     }
@@ -179,37 +191,52 @@ type Entry<'de> = (&'de str, &'de [u8]);
 /// Go writes maps in random order: sorting makes the first of several errors the same in every call, and
 /// brings repeated keys together, of which serde's derive would refuse the second.
 struct Fields<'de> {
-    entries: smallvec::IntoIter<[Entry<'de>; MOST]>,
+    entries: SmallVec<[Entry<'de>; MOST]>,
+    /// How many were handed out.
+    given: usize,
     value: Option<(&'de str, Node<'de>)>,
     depth: usize,
 }
 
 impl<'de> Fields<'de> {
-    fn new(bytes: &'de [u8], depth: usize) -> Result<Self, Error> {
-        let mut entries = SmallVec::<[Entry<'de>; MOST]>::new();
+    fn empty(depth: usize) -> Self {
+        Self { entries: SmallVec::new(), given: 0, value: None, depth }
+    }
+
+    /// Filled where it is: it is some three hundred bytes, which are not worth moving.
+    fn fill(&mut self, bytes: &'de [u8]) -> Result<(), Error> {
         let mut cursor = Cursor::new(bytes);
         while let Some(item) = cursor.next_item()? {
-            entries.push(entry(item)?);
+            self.entries.push(entry(item)?);
         }
-        entries.sort_by_key(|(key, _)| *key); // stable: the last of equal keys stays last
-        entries.dedup_by(|later, earlier| {
-            let same = later.0 == earlier.0;
-            if same {
-                *earlier = *later;
-            }
-            same
+        // Whoever sorts compares all that come to stand side by side, and so meets equal ones. Stable: the last of them stays last.
+        let mut repeated = false;
+        self.entries.sort_by(|(one, _), (other, _)| {
+            let order = one.cmp(other);
+            repeated |= order.is_eq();
+            order
         });
-        Ok(Self { entries: entries.into_iter(), value: None, depth })
+        if repeated {
+            self.entries.dedup_by(|later, earlier| {
+                let same = later.0 == earlier.0;
+                if same {
+                    *earlier = *later;
+                }
+                same
+            });
+        }
+        Ok(())
     }
 
     #[inline]
     fn next(&mut self) -> Option<(&'de str, Node<'de>)> {
-        let (key, bytes) = self.entries.next()?;
+        let &(key, bytes) = self.entries.get(self.given)?;
+        self.given += 1;
         Some((key, Node { content: Content::Value(bytes), depth: self.depth }))
     }
 
     fn single(mut self) -> Option<(&'de str, Node<'de>)> {
-        self.next().filter(|_| self.entries.len() == 0)
+        self.next().filter(|_| self.given == self.entries.len())
     }
 }
 
@@ -228,7 +255,7 @@ impl<'de> MapAccess<'de> for &mut Fields<'de> {
     }
 
     fn size_hint(&self) -> Option<usize> {
-        Some(self.entries.len())
+        Some(self.entries.len() - self.given)
     }
 }
 

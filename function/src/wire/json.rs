@@ -8,7 +8,7 @@ use serde_json::{Map, Number, Value};
 
 use super::{
     MAX_DEPTH, MAX_INTEGER,
-    node::{frame, framed},
+    node::{frame, framed, frames},
 };
 
 /// The whole message. None: something in it cannot be written.
@@ -76,11 +76,15 @@ impl Writer<'_> {
     fn fields(&mut self, map: &Map<String, Value>) {
         for (key, value) in map {
             let len = self.len(value);
-            frame(0x0a, framed(key.len()) + framed(len), &mut self.out);
-            frame(0x0a, key.len(), &mut self.out);
+            frames((0x0a, framed(key.len()) + framed(len)), (0x0a, key.len()), &mut self.out);
             self.out.extend_from_slice(key.as_bytes());
-            frame(0x12, len, &mut self.out);
-            self.value(value);
+            if let Value::String(text) = value {
+                frames((0x12, len), (0x1a, text.len()), &mut self.out);
+                self.out.extend_from_slice(text.as_bytes());
+            } else {
+                frame(0x12, len, &mut self.out);
+                self.value(value);
+            }
         }
     }
 

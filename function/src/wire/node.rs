@@ -107,6 +107,17 @@ pub(super) fn framed(len: usize) -> usize {
     1 + encoded_len_varint(len as u64) + len
 }
 
+/// A tag and a length, and behind them those of what comes first in it. Mostly each length is one byte: then it is one write.
+#[inline]
+pub(super) fn frames(outer: (u8, usize), inner: (u8, usize), out: &mut Vec<u8>) {
+    if let (Ok(whole @ ..0x80), Ok(first @ ..0x80)) = (u8::try_from(outer.1), u8::try_from(inner.1)) {
+        out.extend_from_slice(&[outer.0, whole, inner.0, first]);
+    } else {
+        frame(outer.0, outer.1, out);
+        frame(inner.0, inner.1, out);
+    }
+}
+
 /// A tag of one byte and the length of what follows.
 #[inline]
 pub(super) fn frame(tag: u8, len: usize, out: &mut Vec<u8>) {
