@@ -28,12 +28,14 @@ pub enum Trouble {
     WriterUnseen,
     WriterLost,
     FatalPass,
+    BreaksOff,
+    AppliesNothing,
     Minutes(i64),
 }
 
 impl Trouble {
     /// All but the passing of time.
-    const EACH: [Self; 19] = [
+    const EACH: [Self; 21] = [
         Self::Replaced,
         Self::TearDown,
         Self::TearDownTakenBack,
@@ -53,6 +55,8 @@ impl Trouble {
         Self::WriterUnseen,
         Self::WriterLost,
         Self::FatalPass,
+        Self::BreaksOff,
+        Self::AppliesNothing,
     ];
 
     /// Any of them; as often as all others together, time goes by.
@@ -125,6 +129,8 @@ impl Trouble {
             Self::WriterLost if world.pinned() => drop(world.objects.remove(writer)),
             Self::SecretsLost | Self::WriterLost => {}
             Self::FatalPass => world.fatal(),
+            Self::BreaksOff => world.breaks_off(writer),
+            Self::AppliesNothing => world.applies_nothing(),
             Self::Minutes(minutes) => world.later(SignedDuration::from_mins(minutes)),
         }
     }

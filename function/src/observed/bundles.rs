@@ -3,7 +3,7 @@
 use serde::{Deserialize, de::IgnoredAny};
 use testplatform_apis::{
     bundle::{self, Report, State},
-    foreign::meta::{Metadata, condition},
+    foreign::meta::{Metadata, ObservedCondition, condition},
     json,
     names::ours,
 };
@@ -68,12 +68,22 @@ impl Bundles {
 
     /// Whether there is no such ConfigMap any more.
     pub fn is_gone(&self) -> bool {
-        let looks = self.undone.as_ref().map(|undone| &undone.object);
-        let synced = looks.and_then(|o| Some((o, condition(&o.status.conditions, "Synced")?)));
-        synced.is_some_and(|(object, synced)| {
-            let current = synced.observed_generation.is_none_or(|seen| seen == object.metadata.generation);
-            current && synced.is_false() && synced.message.ends_with("external resource does not exist")
-        })
+        let gone = |synced: &ObservedCondition| {
+            synced.is_false() && synced.message.ends_with("external resource does not exist")
+        };
+        self.last_look().is_some_and(gone)
+    }
+
+    /// Whether it was looked for, whatever came of it.
+    pub fn is_looked_for(&self) -> bool {
+        self.last_look().is_some()
+    }
+
+    /// What came of the last look, of the one that looks as it is now.
+    fn last_look(&self) -> Option<&ObservedCondition> {
+        let object = &self.undone.as_ref()?.object;
+        let synced = condition(&object.status.conditions, "Synced")?;
+        synced.observed_generation.is_none_or(|seen| seen == object.metadata.generation).then_some(synced)
     }
 }
 

@@ -43,6 +43,11 @@ impl Observed {
         self.waited() || (over && self.remembered_uid().is_none())
     }
 
+    /// Whether no cluster was ever asked for, as far as anybody remembers.
+    pub fn never_asked(&self) -> bool {
+        self.writer.is_none() && self.remembered_uid().is_none()
+    }
+
     /// Whether what was made for this composite is a claim for a cluster out of a pool, as status or `credentials` remember it.
     pub fn out_of_a_pool(&self) -> Option<bool> {
         let told = self.composite.status.backend.as_ref().and_then(|b| b.kind.as_deref());
@@ -114,10 +119,20 @@ impl Observed {
     /// Whether something is done inside the cluster before it may go, or is to be.
     pub fn is_preceded(&self) -> bool {
         match &self.bundles.undone {
-            Some(_) => self.bundles.was_there() && !self.bundles.is_gone(),
-            // Begun, and not seen this time.
-            None if self.ending() => self.note(ours::BUNDLES_ASKED).is_some(),
-            None => self.bundles.precedes(),
+            Some(_) if self.bundles.was_there() => !self.bundles.is_gone(),
+            // What is looked for because nobody saw it may be there until somebody looked.
+            Some(_) => self.note(ours::BUNDLES_ASKED).is_some() && !self.bundles.is_looked_for(),
+            None => self.bundles.precedes() || self.undoes_unseen(),
         }
+    }
+
+    /// Whether something may be undone inside the cluster although nothing shows it: core takes away what tells of it before it notes, or
+    /// makes, anything else, and a pass can end in between.
+    fn undoes_unseen(&self) -> bool {
+        let begun = || self.ending() || self.writer.as_ref().is_some_and(|w| w.remote().is_some());
+        self.bundles.order.is_none()
+            && self.bundles.undone.is_none()
+            && self.note(ours::BUNDLES_ASKED).is_some()
+            && begun()
     }
 }

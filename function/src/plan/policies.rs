@@ -32,6 +32,12 @@ pub(super) fn intent(
     let (ends, precedes) = match &write {
         Write::Remove => (true, false),
         Write::Update(_) if ends(observed, course, removal) => (true, true),
+        // It goes, and whoever took it away may not have got to note why: core in a pass that broke off, or somebody by hand.
+        Write::Look { .. }
+            if ends(observed, course, removal) && observed.writer.as_ref().is_some_and(Writer::goes) =>
+        {
+            (true, false)
+        }
         Write::Nothing
         | Write::Create
         | Write::Update(_)

@@ -205,6 +205,33 @@ fn nodes_stay_until_what_comes_before_the_end_is_done() {
     assert!(!world.refs.contains("bundles-undone"));
 }
 
+/// Core takes away what tells the hub before it notes, or makes, anything else; and what looks on can be lost.
+#[test]
+fn an_end_that_broke_off_still_waits_for_what_comes_before_it() {
+    for lost in [false, true] {
+        let mut world = World::bundled_and_there();
+        world.bundles_applied();
+        world.settle();
+        world.undone = true;
+        world.spec["tearDownCluster"] = json!(true);
+        if lost {
+            world.pass();
+            world.objects.remove("bundles-undone");
+        } else {
+            world.applies_nothing();
+        }
+        world.settle();
+        assert!(world.bundles.is_some() && !world.node_pools.is_empty(), "lost: {lost}");
+        assert!(world.remote.as_ref().unwrap()["metadata"]["deletionTimestamp"].is_null(), "lost: {lost}");
+        world.undone = false;
+        world.settle();
+        assert!(world.bundles.is_none() && world.node_pools.is_empty());
+        world.hive_is_done();
+        world.settle();
+        assert_eq!((world.phase().as_str(), world.made), ("Deprovisioned", 1));
+    }
+}
+
 /// provider-kubernetes sets its finalizer on what an Object depends on once, and where that write fails never again. What core then wrote in its
 /// place it takes back as soon as the writer is desired in other words.
 #[test]

@@ -27,6 +27,29 @@ fn nodes_go_before_the_cluster_and_nothing_is_left() {
     assert_eq!(world.made, 1);
 }
 
+/// Core takes away, in any order, what is not desired any more, before it does anything else; a conflict ends the pass. So does whoever
+/// deletes the Object by hand.
+#[test]
+fn an_end_that_broke_off_after_the_cluster_goes_on() {
+    for by_hand in [false, true] {
+        let mut world = World::hosted_ready();
+        world.spec["tearDownCluster"] = json!(!by_hand);
+        if by_hand {
+            world.objects.get_mut("cluster").unwrap().object["metadata"]["deletionTimestamp"] =
+                json!(world.now);
+        } else {
+            world.breaks_off("cluster");
+        }
+        assert!(world.refs.contains("pool-workers"), "the nodes are not told to go");
+        world.settle();
+        assert!(world.node_pools.is_empty(), "by hand: {by_hand}");
+        assert!(!world.remote.as_ref().unwrap()["metadata"]["deletionTimestamp"].is_null());
+        world.hive_is_done();
+        world.settle();
+        assert_eq!(world.phase(), "Deprovisioned");
+    }
+}
+
 #[test]
 fn a_claim_that_never_had_a_hub_just_ends() {
     let mut world = World::hosted();

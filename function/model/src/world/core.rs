@@ -1,6 +1,6 @@
 //! What core does around a pass: the request, the response applied, conditions, connection Secrets, garbage collection.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use function_testplatform::{
     Options,
@@ -102,6 +102,31 @@ impl World {
         self.apply(&response);
         self.invariants(&was);
         response
+    }
+
+    /// A pass that breaks off in core's garbage collection, which comes first and takes what it meets first: one Object is taken away, if it
+    /// was to be, and nothing else is done. A conflict over the next one is enough for that.
+    pub fn breaks_off(&mut self, name: &str) {
+        let kept = self.answered();
+        if self.refs.contains(name) && !kept.contains(name) {
+            self.delete(name);
+        }
+    }
+
+    /// A pass that breaks off after it: core has written what it refers to from now on, and applied nothing.
+    pub fn applies_nothing(&mut self) {
+        let kept = self.answered();
+        for name in std::mem::replace(&mut self.refs, kept) {
+            if !self.refs.contains(&name) {
+                self.delete(&name);
+            }
+        }
+    }
+
+    /// Names of what the function wants.
+    fn answered(&self) -> BTreeSet<String> {
+        let response = run(&self.request(), &Options::default(), self.now);
+        response.desired.unwrap().resources.into_keys().collect()
     }
 
     /// Core ≤ 2.3 fetches what is required and asks again, until two answers in a row require the same; after five it gives the pass up.
