@@ -28,7 +28,11 @@ pub(super) fn going(drain: bool, observed: &Observed) -> Going {
         return Going::Not;
     }
     let Some(pool) = &observed.pool else {
-        return if observed.shown == Some(PoolPhase::Draining) { Going::Watched } else { Going::Gone };
+        // The status may be of before it was taken away: what was on the hub is looked for.
+        return match observed.shown {
+            Some(PoolPhase::Ready | PoolPhase::Degraded | PoolPhase::Draining) => Going::Watched,
+            None | Some(PoolPhase::Pending | PoolPhase::Drained) => Going::Gone,
+        };
     };
     let object = &pool.object;
     if object.metadata.deletion_timestamp.is_some() {

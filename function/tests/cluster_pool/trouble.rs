@@ -51,6 +51,25 @@ fn a_pool_that_is_drained_is_held_by_its_claims_and_says_by_which() {
     assert_eq!(world.phase(), "Ready", "and back");
 }
 
+/// Core reads the composite from a cache, in which the status may be that of before the pool was taken away, or the pass broke off before
+/// it wrote one.
+#[test]
+fn a_pool_that_is_taken_away_is_looked_for_also_if_nobody_noted_it() {
+    let mut world = made(&json!({ "admins": [{ "kind": "Group", "name": "team" }] }));
+    let before = (world.status.clone(), world.conditions.clone());
+    world.change(&json!({ "drain": true }));
+    world.pass();
+    (world.status, world.conditions) = before;
+    for _ in 0..3 {
+        world.pass();
+        assert_eq!(world.phase(), "Draining");
+        assert!(world.objects["admins"]["metadata"].get("deletionTimestamp").is_none());
+    }
+    world.objects.remove("pool");
+    world.settle();
+    assert_eq!(world.phase(), "Drained");
+}
+
 /// Under its name there may be somebody else's.
 #[test]
 fn a_pool_that_was_never_made_is_not_looked_for() {
