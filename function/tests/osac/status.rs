@@ -149,6 +149,16 @@ fn storage_is_shown_and_waited_for_by_nobody() {
     world.settle();
     assert_eq!(world.condition("StorageReady"), is("Unknown", "NotReported"));
     assert_eq!(world.phase(), "Ready");
+    // Nor of one that is gone.
+    world.osac_says("Ready", &["ClusterStorageReady"]);
+    world.settle();
+    assert_eq!(world.condition("StorageReady"), is("True", "Done"));
+    world.spec["tearDownCluster"] = json!(true);
+    world.settle();
+    world.hive_is_done();
+    world.settle();
+    assert_eq!(world.phase(), "Deprovisioned");
+    assert_eq!(world.condition("StorageReady"), is("Unknown", "NotReported"));
 }
 
 #[rstest]

@@ -23,7 +23,10 @@ use crate::{
 pub(super) fn health(templated: &Templated, request: &Validated, observed: &Observed) -> Health {
     let mut health = unseen(templated);
     let wanted = Wanted::of(templated);
-    let Some(facts) = Facts::of(observed, wanted) else { return health };
+    let Some(facts) = Facts::of(observed, wanted) else {
+        health.mirrored = storage(None, observed).into_iter().collect();
+        return health;
+    };
     let remote = facts.remote;
     let sight = Sight {
         kind: KIND,
@@ -47,13 +50,13 @@ pub(super) fn health(templated: &Templated, request: &Validated, observed: &Obse
     }
     health.ending_fails =
         trouble::keeps_from_ending(&facts).filter(|_| remote.metadata.deletion_timestamp.is_some());
-    health.mirrored = storage(&facts, observed).into_iter().collect();
+    health.mirrored = storage(Some(&facts), observed).into_iter().collect();
     health.levels = levels::levels(&facts, wanted, observed, &sight.grown(observed.now));
     sight.tell(health, templated, request, observed)
 }
 
 /// `StorageReady`, where OSAC says anything of it, or once did: a condition that is left out would keep its last value for ever.
-fn storage(facts: &Facts<'_>, observed: &Observed) -> Option<Condition> {
+fn storage(facts: Option<&Facts<'_>>, observed: &Observed) -> Option<Condition> {
     let type_ = conditions::STORAGE_READY;
     let made = |status, reason: &str, message: &str| Condition {
         type_: type_.into(),
@@ -61,7 +64,7 @@ fn storage(facts: &Facts<'_>, observed: &Observed) -> Option<Condition> {
         reason: bounded(reason, 256),
         message: bounded(message, 1024),
     };
-    match facts.condition(conditions::CLUSTER_STORAGE_READY) {
+    match facts.and_then(|facts| facts.condition(conditions::CLUSTER_STORAGE_READY)) {
         Some(said) => {
             let status = ConditionStatus::parse(&said.status).unwrap_or(ConditionStatus::Unknown);
             Some(made(status, &said.reason, &said.message))
