@@ -35,7 +35,7 @@ pub(crate) fn shortened(plain: &str, whole: &str, most: usize) -> Option<String>
     }
     let tail = format!("-{:08x}", draw(&[whole], 0) >> 32);
     let room = most.checked_sub(tail.len()).filter(|room| *room > 0)?;
-    Some(format!("{}{tail}", plain[..plain.len().min(room)].trim_end_matches('-')))
+    Some(format!("{}{tail}", plain[..plain.floor_char_boundary(room)].trim_end_matches('-')))
 }
 
 #[cfg(test)]
@@ -64,6 +64,8 @@ mod tests {
         assert_eq!(fitted(Backend::Osac, &"n".repeat(45), "demo-x7k2p-and-more"), None);
         let cut = fitted(Backend::Caas, "clusters", &"a".repeat(41)).unwrap();
         assert_eq!(cut.len(), 40, "{cut}");
+        // Nothing that an API server lets through, but `render` reads files.
+        assert!(fitted(Backend::Caas, "clusters", &"ä".repeat(40)).is_some());
         assert_eq!(fitted(Backend::Caas, "clusters", "demo-x7k2p").as_deref(), Some("demo-x7k2p"));
     }
 }
