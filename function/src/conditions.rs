@@ -3,6 +3,7 @@
 mod requested;
 mod templated;
 
+pub(crate) use requested::refusal;
 use testplatform_apis::{
     condition::{
         ClusterReady, Condition, ConditionStatus, ConditionType, Credentials, JobCompleted, Remote,
@@ -188,6 +189,8 @@ fn credentials_published(judged: &Judged) -> Condition {
         || synced.is_some_and(testplatform_apis::foreign::meta::ObservedCondition::is_true)
     {
         (R::KeyMissing, "has no kubeconfig yet")
+    } else if trouble.contains("is forbidden") {
+        (R::SecretMissing, "may not be read: the hub does not let this cluster's identity get and patch it")
     } else {
         (R::SecretMissing, "is not read yet")
     };

@@ -12,7 +12,7 @@ use crate::{
     backend::{self, Backend, Desired, Ending, Health, Job},
     handover,
     observed::Observed,
-    validate::{Problem, Validated},
+    validate::{Problem, Remark, Validated},
 };
 
 /// The outcome of one pass, before it is put into words.
@@ -32,6 +32,13 @@ pub struct Plan {
     pub writer: Option<&'static str>,
     /// How far the handing over of its cluster is, if that is asked for.
     pub giving: Option<handover::Giving>,
+}
+
+impl Plan {
+    /// What an administrator, or somebody else, has to do before a cluster is asked for.
+    pub fn held(&self) -> Option<&Remark> {
+        self.request.as_ref().ok()?.hold.as_ref()
+    }
 }
 
 /// Plans one pass.

@@ -75,7 +75,7 @@ pub(crate) fn meta(request: &RunFunctionRequest, ttl: Option<SignedDuration>) ->
 /// Core adds up to a tenth.
 fn ttl(judged: &Judged, options: &Options, now: Timestamp) -> SignedDuration {
     let configured = judged.settings.ttl.map_or(options.ttl, testplatform_apis::duration::GoDuration::get);
-    let held = judged.plan.request.as_ref().is_ok_and(|r| r.hold.is_some());
+    let held = judged.plan.held().is_some();
     let configured = if held { configured.min(UNSETTLED_TTL) } else { configured };
     let configured =
         if handover::in_hand(judged) { configured.min(handover::IN_HAND_TTL) } else { configured };

@@ -13,6 +13,7 @@ use testplatform_apis::{
 use crate::{
     Judged,
     backend::{Desired, Stage},
+    conditions::refusal,
     handover,
     intent::Write,
     observed::{Details, Link, ahead::AHEAD},
@@ -168,7 +169,7 @@ fn hub_of_pool(judged: &Judged, claimed: &Claimed) -> Option<HubStatus> {
         let reason = same.unwrap_or_else(|| place.reason.to_owned());
         return Some(hub_status(Some(place.hub.clone()), &reason));
     }
-    let hold = judged.plan.request.as_ref().ok().and_then(|r| r.hold.as_ref());
+    let hold = judged.plan.held();
     let full = hold.filter(|h| h.reason == Request::HubFull);
     full.map(|h| hub_status(None, h.reason.as_str()))
 }
@@ -273,6 +274,11 @@ pub(crate) fn vain(judged: &Judged) -> String {
     fails.map(|why| format!("; the hub cannot destroy it and goes on trying: {why}")).unwrap_or_default()
 }
 
+/// What `RequestAccepted` says of why it is not.
+fn refused(judged: &Judged) -> String {
+    refusal(judged).map(|refusal| refusal.message).unwrap_or_default()
+}
+
 fn failed(judged: &Judged, url: &str) -> String {
     let words = match &judged.plan.health.stage {
         Stage::Ended { words, .. } | Stage::Refused { words, .. } | Stage::Failing(words)
@@ -287,12 +293,14 @@ fn failed(judged: &Judged, url: &str) -> String {
         None => format!("; what is left is being torn down{}{}", before(judged), vain(judged)),
     };
     let why = match judged.plan.course.failure.unwrap_or(Failure::Earlier) {
-        Failure::InvalidClaim => "the claim is invalid, see condition RequestAccepted".into(),
-        Failure::UnknownField => {
-            "the hub does not know a field of the request, see condition RequestAccepted".into()
-        }
+        // In full, because it is all that many ever see.
+        Failure::InvalidClaim => format!("the claim is invalid: {}", refused(judged)),
+        Failure::UnknownField => refused(judged),
         Failure::HubRefused => format!("the hub refused the request{words}"),
         Failure::ProwJobFailed => format!("the job that makes the cluster failed{words}{url}"),
+        Failure::ProvisionTimeout if judged.observed.never_asked() && refusal(judged).is_some() => {
+            format!("not ready within the provision timeout; no cluster was asked for: {}", refused(judged))
+        }
         Failure::ProvisionTimeout if !judged.plan.health.waiting.is_empty() => {
             format!("not ready within the provision timeout: {}", judged.plan.health.waiting)
         }

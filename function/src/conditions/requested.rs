@@ -26,7 +26,8 @@ pub(super) fn accepted(judged: &Judged) -> Condition {
     Condition::new(ConditionType::RequestAccepted, status, reason.as_str(), bounded(&message, 2048))
 }
 
-fn refusal(judged: &Judged) -> Option<Remark> {
+/// Why what the claim asks for cannot be had, if so.
+pub(crate) fn refusal(judged: &Judged) -> Option<Remark> {
     let plan = &judged.plan;
     let request = match &plan.request {
         Ok(request) => request,
@@ -50,12 +51,24 @@ fn refusal(judged: &Judged) -> Option<Remark> {
         (Some(Failure::HubRefused), _) => {
             Some(said_before(judged, Request::HubRefused, "the hub refused the request"))
         }
+        _ if plan.course.phase == Phase::Failed && judged.observed.never_asked() => unanswered(judged),
         // A refusal that can be lifted stands only while nothing was asked of the hub.
         _ if judged.plan.course.settled() => None,
         _ if judged.observed.writer.is_none() => request.hold.clone(),
         _ if waits => plan.health.obstacle.clone(),
         _ => None,
     }
+}
+
+/// What was waited for until that had taken too long, and no cluster was asked for. It is final then, though it may have been lifted since.
+fn unanswered(judged: &Judged) -> Option<Remark> {
+    let shown = judged.observed.composite.shown(ConditionType::RequestAccepted);
+    let before = || {
+        let shown = shown.filter(|c| c.is_false())?;
+        Some(Remark::new(Request::parse(&shown.reason)?, shown.message.as_str()))
+    };
+    let held = judged.plan.held().filter(|_| judged.plan.course.failure == Some(Failure::ProvisionTimeout));
+    held.cloned().or_else(before)
 }
 
 /// What was said when it was still to be seen, as long as it is remembered.

@@ -72,7 +72,7 @@ fn hub_selected(judged: &Judged) -> Condition {
             &format!("the cluster is made on hub {}", site.hub),
         );
     }
-    let hold = request.and_then(|r| r.hold.as_ref()).filter(|_| !judged.plan.course.settled());
+    let hold = judged.plan.held().filter(|_| !judged.plan.course.settled());
     let refused = hold.and_then(|hold| {
         let reason = NoHub::ALL.into_iter().find(|reason| reason.as_str() == hold.reason.as_str())?;
         // Of a version, the catalogue may have something to say too.

@@ -1,5 +1,6 @@
 //! The Object that observes the credentials.
 
+use jiff::Timestamp;
 use testplatform_apis::{
     foreign::{
         meta::{ObservedCondition, condition},
@@ -55,6 +56,17 @@ impl Credentials {
             && !self.details.has_kubeconfig()
             && self.lost().is_none()
             && (synced.is_true() || missing || self.refused())
+    }
+
+    /// Since when the hub does not let the Secret `name` be read. That passes once somebody grants it, or never.
+    pub fn forbidden_since(&self, name: &str) -> Option<Timestamp> {
+        let synced =
+            condition(&self.object.status.conditions, "Synced").filter(|synced| synced.is_false())?;
+        let forbidden = self.secret_name() == name
+            && !self.details.has_kubeconfig()
+            && !self.refused()
+            && synced.message.contains("is forbidden");
+        synced.last_transition_time.filter(|_| forbidden)
     }
 
     /// Whether the Secret into which it is to write is something else's. The words are crossplane-runtime's, of

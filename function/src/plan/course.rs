@@ -17,6 +17,10 @@ use crate::{
 /// How long before its end a cluster is called Expiring, at most; a tenth of its lifetime if that is less.
 const EXPIRING: SignedDuration = SignedDuration::from_mins(15);
 
+/// How long the hub may keep the credentials of a cluster from being read until it counts as one without any, at its provision timeout. Not at
+/// once, because rights are granted by people, and a cluster that is older than its timeout may be one whose status was lost.
+const FORBIDDEN: SignedDuration = SignedDuration::from_hours(1);
+
 /// Where the claim stands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Course {
@@ -147,8 +151,10 @@ pub(super) fn chart(
         })
         .or(observed.composite.status.estimated_ready_at);
 
-    let looked =
-        secret.as_deref().zip(observed.credentials.as_ref()).is_some_and(|(s, c)| c.looked_in_vain(s));
+    let read = secret.as_deref().zip(observed.credentials.as_ref());
+    let forbidden_until =
+        read.and_then(|(s, c)| c.forbidden_since(s)).and_then(|since| since.checked_add(FORBIDDEN).ok());
+    let looked = read.is_some_and(|(s, c)| c.looked_in_vain(s)) || passed(forbidden_until);
     let facts = Facts {
         removal,
         observed,
@@ -179,6 +185,7 @@ pub(super) fn chart(
         estimated_ready_at.filter(|_| waiting),
         expiring_at.filter(|_| !settled && !asked),
         expires_at.filter(|_| !settled && !asked),
+        forbidden_until.filter(|_| waiting),
         health.changes_at.filter(|_| !settled),
     ];
     Course {

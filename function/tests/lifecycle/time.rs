@@ -147,6 +147,27 @@ fn never_ready_is_failed_at_the_timeout_and_void_once_ready() {
     assert_eq!(world.phase(), "Ready");
 }
 
+/// Its owner has to know what to have put right before they ask again, also once it is put right.
+#[test]
+fn what_was_waited_for_in_vain_is_told_to_the_end() {
+    let mut world = World { environment: None, ..World::default() };
+    world.settle();
+    assert_eq!(is(&world, "RequestAccepted"), pair("False", "EnvironmentConfigMissing"));
+    world.later(SignedDuration::from_hours(4));
+    world.settle();
+    let told = |world: &World| (world.phase(), is(world, "RequestAccepted"), world.status["message"].clone());
+    let (phase, accepted, message) = told(&world);
+    assert_eq!((phase.as_str(), accepted), ("Failed", pair("False", "EnvironmentConfigMissing")));
+    let sentence = message.as_str().unwrap();
+    let held = world.conditions["RequestAccepted"]["message"].as_str().unwrap();
+    let wanted = format!("not ready within the provision timeout; no cluster was asked for: {held}");
+    assert_eq!(sentence, wanted);
+    let before = told(&world);
+    world.environment = World::default().environment;
+    world.settle();
+    assert_eq!(told(&world), before);
+}
+
 /// Core writes the emptied keys after the status, and reads the composite from a cache that may be behind: a pass may see the keys alone.
 #[test]
 fn nothing_that_was_never_asked_for_is_lost_if_the_end_is_told_late() {

@@ -76,6 +76,29 @@ fn a_kubeconfig_that_never_comes_is_a_timeout_all_the_same() {
     assert_eq!(world.phase(), "Failed");
 }
 
+/// Whoever may read it has to be granted that by people; but a cluster that nobody can use is not paid for without end.
+#[test]
+fn a_secret_that_may_not_be_read_is_a_timeout_after_an_hour() {
+    let mut world = provisioning();
+    world.hub_ready();
+    world.secrets.clear();
+    world.settle();
+    world.later(SignedDuration::from_mins(210));
+    world.objects.get_mut("credentials").unwrap().object["status"] = json!({ "conditions": [{
+        "type": "Synced", "status": "False", "reason": "ReconcileError", "lastTransitionTime": world.now,
+        "message": "observe failed: cannot get object: secrets \"x\" is forbidden: User \"konflux\" cannot get",
+    }] });
+    world.pass();
+    let said = world.conditions["CredentialsPublished"]["message"].as_str().unwrap();
+    assert!(said.contains("may not be read: the hub does not let"), "{said}");
+    world.later(SignedDuration::from_mins(31));
+    let ttl = world.pass().meta.unwrap().ttl.unwrap().seconds;
+    assert_eq!((world.phase().as_str(), ttl <= 60), ("Provisioning", true), "the timeout has passed");
+    world.later(SignedDuration::from_mins(30));
+    world.pass();
+    assert_eq!(world.phase(), "Failed");
+}
+
 #[test]
 fn an_old_cluster_survives_the_loss_of_status_and_secrets() {
     for ready in [false, true] {
