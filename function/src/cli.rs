@@ -39,7 +39,7 @@ pub enum Command {
     /// The kubectl plugin: ask for a cluster, follow it, use it, give it back. See `ctl --help`.
     #[command(disable_help_flag = true)]
     Ctl {
-        /// The plugin's own command line.
+        /// One of offers, up, get, why, kubeconfig, extend, down; `function-testplatform ctl --help` describes them.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
         line: Vec<OsString>,
     },

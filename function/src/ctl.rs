@@ -5,7 +5,7 @@
 //! ```
 //!
 //! It speaks to clusters only by running kubectl, so that it has all of kubectl's ways to get there. What is made of the answers is pure:
-//! `claim`, `facts`, `chain`, `wait`, `advice`, `estimate`, `offers`, `table` and `config`. The border is `kubectl`, `follow`, `session` and the commands.
+//! `claim`, `facts`, `chain`, `wait`, `way`, `advice`, `estimate`, `offers`, `table` and `config`. The border is `kubectl`, `follow`, `session` and the commands.
 //!
 //! **Invariant:** no value of a Secret is read but by `kubeconfig`, which hands it out and prints it nowhere else.
 
@@ -26,6 +26,7 @@ pub mod session;
 pub mod span;
 pub mod table;
 pub mod wait;
+pub mod way;
 
 use std::{ffi::OsString, io::Write, path::Path};
 
@@ -69,14 +70,7 @@ pub fn run(
         let program =
             (around.variable)("KUBECTL").filter(|p| !p.is_empty()).unwrap_or_else(|| "kubectl".into());
         let kubectl = Kubectl { program, flags: line.flags };
-        let mut session = Session {
-            kubectl,
-            around,
-            out,
-            err: &mut *err,
-            namespace: line.namespace,
-            kubeconfig: line.kubeconfig,
-        };
+        let mut session = Session { kubectl, around, out, err: &mut *err, way: line.way };
         commands::run(&line.ask, &mut session)?;
         Ok(session.out.flush()?)
     });

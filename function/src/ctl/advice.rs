@@ -16,10 +16,12 @@ pub fn request(reason: Request) -> &'static str {
         | R::VersionUnsupported
         | R::FieldRefused
         | R::InvalidParameter
-        | R::InvalidNodeGroups
-        | R::PoolNotFound
-        | R::PoolNotAllowed => {
+        | R::InvalidNodeGroups => {
             "choose what is offered, which the message names, or ask the administrators for it"
+        }
+        // What a claim says of its pool cannot be changed.
+        R::PoolNotFound | R::PoolNotAllowed => {
+            "ask in a new claim for a pool that the message names, or ask the administrators for one"
         }
         R::PinnedHubMissing | R::NoHubMatches | R::TenantNotAllowed => {
             "leave spec.hub out in a new claim, or ask the administrators for a hub"

@@ -9,7 +9,10 @@ use jiff::SignedDuration;
 use testplatform_apis::duration::GoDuration;
 
 use self::definition::{PASSED, SWITCHES};
-use super::exit::{Exit, Stop};
+use super::{
+    exit::{Exit, Stop},
+    way::Way,
+};
 
 pub use definition::command;
 
@@ -101,10 +104,8 @@ pub struct Line {
     pub ask: Ask,
     /// Flags for kubectl.
     pub flags: Vec<String>,
-    /// The namespace, if one was given.
-    pub namespace: Option<String>,
-    /// The kubeconfig, if one was given.
-    pub kubeconfig: Option<String>,
+    /// How it gets to the claim.
+    pub way: Way,
 }
 
 /// Reads a command line. The first error is clap's, which prints itself; the second is about a value.
@@ -114,8 +115,11 @@ pub fn read(called: &'static str, line: Vec<OsString>) -> Result<Result<Line, St
     Ok(ask(name, matches).map(|ask| Line {
         ask,
         flags: flags(matches),
-        namespace: text(matches, "namespace"),
-        kubeconfig: text(matches, "kubeconfig"),
+        way: Way {
+            namespace: text(matches, "namespace"),
+            context: text(matches, "context"),
+            kubeconfig: text(matches, "kubeconfig"),
+        },
     }))
 }
 
@@ -209,7 +213,8 @@ mod tests {
         let flags =
             ["--namespace=team-a", "--context=c", "--as-group=x", "--as-group=y", "--disable-compression"];
         assert_eq!(read.flags, flags);
-        assert_eq!(read.namespace.as_deref(), Some("team-a"));
+        assert_eq!(read.way.namespace.as_deref(), Some("team-a"));
+        assert_eq!(read.way.context.as_deref(), Some("c"));
     }
 
     #[test]

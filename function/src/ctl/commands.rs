@@ -55,7 +55,7 @@ fn without_cluster(session: &Session<'_>, claim: &Claim) -> Option<Stop> {
         Stand::Failed => Exit::Failed,
         Stand::Over => Exit::Over,
     };
-    let waits = wait(&Facts::new(claim.clone()), session.now());
+    let waits = wait(&Facts::new(claim.clone()), &session.way, session.now());
     let message = match exit {
         Exit::NotYet => format!("{} is not ready; it waits for {}", claim.label(), waits.what),
         _ => format!("{} is {}: {}", claim.label(), claim.phase_word(), claim.message()),

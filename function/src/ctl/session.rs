@@ -13,6 +13,7 @@ use super::{
     exit::{Exit, Stop},
     facts::{Facts, KEYS, Look, composed, composite_name, keys},
     kubectl::{Kubectl, Trouble},
+    way::Way,
 };
 
 /// Where the program is: the clock, the environment, the terminal. Given by `main`, which alone reads them.
@@ -38,10 +39,8 @@ pub struct Session<'a> {
     pub out: &'a mut dyn Write,
     /// What happens meanwhile goes here.
     pub err: &'a mut dyn Write,
-    /// The namespace, if one was given.
-    pub namespace: Option<String>,
-    /// The kubeconfig, if one was given.
-    pub kubeconfig: Option<String>,
+    /// How this command line gets to the claim.
+    pub way: Way,
 }
 
 impl From<io::Error> for Stop {
@@ -68,8 +67,7 @@ impl Session<'_> {
 
     /// A command of this plugin, to be typed next.
     pub fn next(&self, command: &str, name: &str) -> String {
-        let of = self.namespace.as_ref().map(|n| format!(" -n {n}")).unwrap_or_default();
-        format!("kubectl testplatform {command} {name}{of}")
+        self.way.next(command, name)
     }
 
     /// The flavours that the cluster serves.
@@ -121,7 +119,7 @@ impl Session<'_> {
             // Who has a right on one of the kinds alone uses that one.
             (None, _, Some((_, trouble))) if !missed => Err(trouble.into()),
             (None, _, refused) => {
-                let place = self.namespace.as_ref().map_or_else(
+                let place = self.way.namespace.as_ref().map_or_else(
                     || "in the namespace of your context".to_owned(),
                     |namespace| format!("in namespace {namespace}"),
                 );

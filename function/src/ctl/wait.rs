@@ -14,6 +14,7 @@ use super::{
     claim::{Flavour, Said, Stand, text},
     facts::{Facts, Look, composite_name},
     span::human,
+    way::Way,
 };
 
 /// The answer of `why`.
@@ -32,16 +33,14 @@ impl Wait {
 }
 
 /// What a claim waits for.
-pub fn wait(facts: &Facts, now: Timestamp) -> Wait {
+pub fn wait(facts: &Facts, way: &Way, now: Timestamp) -> Wait {
     let claim = &facts.claim;
     match (claim.stand(), claim.phase()) {
         (Stand::Failed, _) => failed(facts),
         (Stand::Over, Some(Phase::Deprovisioned)) => {
             let how = end(facts).unwrap_or_default();
-            let todo = format!(
-                "nothing; `kubectl testplatform down {} --delete` takes the claim away too",
-                claim.name()
-            );
+            let down = way.next("down", claim.name());
+            let todo = format!("nothing; `{down} --delete` takes the claim away too");
             Wait::new(format!("nothing: {}{how}", claim.message()), todo)
         }
         (Stand::Over, _) => ending(facts),
@@ -49,8 +48,8 @@ pub fn wait(facts: &Facts, now: Timestamp) -> Wait {
             let todo = with_entry("wait; if it does not recover, ask for a new cluster", "Degraded");
             Wait::new(format!("the hub to report the cluster healthy again: {}", claim.message()), todo)
         }
-        (Stand::Ready, _) => ready(facts, now),
-        (Stand::Waiting, _) => linked(facts).unwrap_or_else(|| waiting(facts)),
+        (Stand::Ready, _) => ready(facts, way, now),
+        (Stand::Waiting, _) => linked(facts, way).unwrap_or_else(|| waiting(facts)),
     }
 }
 
@@ -58,8 +57,15 @@ fn failed(facts: &Facts) -> Wait {
     let claim = &facts.claim;
     let refusal = claim.said(ConditionType::RequestAccepted).filter(|c| c.denied());
     if let Some((said, reason)) = refusal.and_then(|s| Some((s, Request::parse(s.reason())?))) {
-        let todo = with_entry(advice::request(reason), reason.as_str());
-        return Wait::new(format!("nothing any more, Failed is final: {}", said.message()), todo);
+        let (words, todo) = match reason {
+            Request::InvalidClaim | Request::UnknownField | Request::HubRefused => {
+                (said.message(), advice::request(reason))
+            }
+            // It was waited for in vain, for as long as a cluster may take.
+            _ => (claim.message(), "have that put right, and ask for a new cluster under another name"),
+        };
+        let what = format!("nothing any more, Failed is final: {words}");
+        return Wait::new(what, with_entry(todo, reason.as_str()));
     }
     let left = match claim.said(ConditionType::ProwJobCompleted) {
         Some(said) if said.holds() && claim.message().contains(&said.message()) => String::new(),
@@ -97,7 +103,7 @@ fn ending(facts: &Facts) -> Wait {
     Wait::new(format!("the hub to tear the cluster down{words}"), todo)
 }
 
-fn ready(facts: &Facts, now: Timestamp) -> Wait {
+fn ready(facts: &Facts, way: &Way, now: Timestamp) -> Wait {
     let claim = &facts.claim;
     if claim.secret().is_empty() {
         let todo = "set spec.writeConnectionSecretToRef.name";
@@ -120,9 +126,9 @@ fn ready(facts: &Facts, now: Timestamp) -> Wait {
         "set a longer spec.cleanup.keepForDebug, if it is still needed: the runs that own it are over"
             .to_owned()
     } else if claim.said(ConditionType::ClusterReady).is_some_and(|c| c.reason() == expiring) {
-        format!("`kubectl testplatform extend {} --by 1h`, if it is still needed", claim.name())
+        format!("`{} --by 1h`, if it is still needed", way.next("extend", claim.name()))
     } else {
-        format!("use it: `kubectl testplatform kubeconfig {} --merge`", claim.name())
+        format!("use it: `{} --merge`", way.next("kubeconfig", claim.name()))
     };
     // It can be used all the same.
     let (but, also) = unreached(facts).map_or_else(Default::default, |trouble| {
@@ -132,13 +138,13 @@ fn ready(facts: &Facts, now: Timestamp) -> Wait {
 }
 
 /// What breaks the chain between the claim and what was asked of the hub.
-fn linked(facts: &Facts) -> Option<Wait> {
+fn linked(facts: &Facts, way: &Way) -> Option<Wait> {
     let claim = &facts.claim;
     let admin = "ask the administrators";
     if paused(&claim.object) {
         return Some(Wait::new(
             format!("annotation crossplane.io/paused to be taken away from {}", claim.label()),
-            format!("kubectl annotate {} crossplane.io/paused-", claim.label()),
+            way.kubectl(&format!("annotate {} crossplane.io/paused-", claim.label())),
         ));
     }
     let own = Said::of(&claim.object, "Synced").filter(|s| s.denied());

@@ -21,6 +21,7 @@ fn help_is_an_answer_and_tells_the_exit_codes() {
     fake.run("").is(2, "Usage: kubectl testplatform");
     fake.run("fly").is(2, "unrecognized subcommand 'fly'");
     fake.run("extend demo --by soon").is(2, "error: --by soon: expected a duration");
+    fake.run("extend demo").is(2, "<--by <DURATION>|--to <DURATION>>");
 }
 
 /// By its own name, as a command of the function's program, and after other flags.
@@ -49,6 +50,9 @@ fn flags_of_kubectl_go_with_each_call() {
     for call in calls.lines() {
         assert!(call.ends_with("--namespace=team-a --context=east --as=someone"), "{call}");
     }
+    // What is to be typed next is about the same claim.
+    fake.run("why demo -n team-a --context east")
+        .is(0, "`kubectl testplatform kubeconfig demo -n team-a --context east --merge`");
 }
 
 #[test]
@@ -147,6 +151,20 @@ fn down_asks_with_the_uid_and_tells_how_it_ended() {
     fake.object("claim", &ready());
     fake.run("down demo --delete").is(0, "is deleted, and its cluster goes with it");
     assert!(!fake.calls().contains("patch"), "{}", fake.calls());
+}
+
+/// What was handed over is another claim's to end, and nothing is said to be torn down that is not.
+#[test]
+fn down_ends_no_cluster_that_was_handed_over() {
+    let fake = Fake::new(&format!("{READS}\n  delete*) ;;"));
+    let words = "the cluster was handed over to TestCluster demo, which ends it; delete this claim";
+    fake.object("claim", &claim("Ready", &[["RequestAccepted", "True", "HandedOver", words]]));
+    for line in ["down demo", "down demo --wait"] {
+        fake.run(line).is(7, "has no cluster to give back: the cluster was handed over to TestCluster demo");
+    }
+    assert!(!fake.calls().contains("patch"), "{}", fake.calls());
+    fake.run("down demo --delete").is(0, "is deleted; its cluster was handed over, and goes on");
+    assert!(fake.calls().contains("delete testplatformclusters.ci.openshift.org demo --wait=false"));
 }
 
 #[test]

@@ -11,6 +11,7 @@ use function_testplatform::ctl::{
     claim::{Claim, Flavour},
     commands::why::answer,
     facts::{Facts, Look},
+    way::Way,
 };
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -97,9 +98,9 @@ fn every_state_has_an_answer() {
             continue;
         };
         asked += 1;
-        let whole = answer(&facts, now());
+        let whole = answer(&facts, &Way::default(), now());
         let tenant = Facts { composite: Look::Forbidden, objects: Look::NotAsked, ..facts };
-        let limited = answer(&tenant, now());
+        let limited = answer(&tenant, &Way::default(), now());
         write!(text, "# {name}\n{}\n\n## as a tenant\n{}\n\n", whole.join("\n"), limited.join("\n")).unwrap();
     }
     assert!(asked > 40, "{asked} examples were asked about");
@@ -115,7 +116,7 @@ fn every_state_has_an_answer() {
 fn no_answer_has_a_secret() {
     for (name, directory) in examples() {
         let Some(facts) = facts(&directory) else { continue };
-        let said = answer(&facts, now()).join("\n");
+        let said = answer(&facts, &Way::default(), now()).join("\n");
         for secret in ["not-a-real", "current-context", "bm90LWEtcmVhb"] {
             assert!(!said.contains(secret), "{name}: {said}");
         }

@@ -28,12 +28,29 @@ fn watches_end_and_are_opened_again() {
     fake.write("watch-3", &event("MODIFIED", &ready()));
     let up = fake.run("up claim.yaml");
     up.is(0, "testplatformcluster/demo is ready after 40m")
-        .is(0, "kubectl testplatform kubeconfig demo --merge");
+        .is(0, "kubectl testplatform kubeconfig demo -n team-a --merge");
     let lines: Vec<&str> = up.err.lines().collect();
     assert_eq!(lines.len(), 2, "one line for each change: {lines:?}");
     assert!(lines[0].starts_with("Pending ") && lines[0].ends_with(": it is Pending"), "{lines:?}");
     assert!(lines[1].starts_with("Provisioning "), "{lines:?}");
     assert!(!up.err.contains('\u{1b}'), "nobody's terminal");
+}
+
+/// The context may have another namespace, in which there is no such claim.
+#[test]
+fn it_stays_in_the_namespace_that_the_manifest_names() {
+    let fake = fake();
+    fake.write("watch-1", &event("MODIFIED", &ready()));
+    fake.run("up claim.yaml --context east").is(0, "kubectl testplatform down demo -n team-a --context east");
+    let calls = fake.calls();
+    let after = calls.lines().skip_while(|call| !call.starts_with("apply")).skip(1);
+    assert!(after.clone().count() > 1, "{calls}");
+    assert!(after.into_iter().all(|call| call.contains("--namespace=team-a")), "{calls}");
+    // What was given wins: kubectl refuses a manifest that says otherwise.
+    let fake = self::fake();
+    fake.write("watch-1", &event("MODIFIED", &ready()));
+    fake.run("up claim.yaml -n team-b").is(0, "kubectl testplatform down demo -n team-b");
+    assert!(!fake.calls().contains("team-a"), "{}", fake.calls());
 }
 
 #[test]

@@ -9,6 +9,7 @@ use function_testplatform::ctl::{
     facts::{Facts, Look, composed, has_kubeconfig, keys},
     table::{Columns, table},
     wait::wait,
+    way::Way,
 };
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -47,7 +48,7 @@ fn object(name: &str, synced: &[Value]) -> Value {
 }
 
 fn says(facts: &Facts, words: &str) {
-    let wait = wait(facts, now());
+    let wait = wait(facts, &Way::default(), now());
     let said = format!("{} | {}", wait.what, wait.todo);
     assert!(said.contains(words), "{said}");
 }

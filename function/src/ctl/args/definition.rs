@@ -1,6 +1,6 @@
 //! The commands, their flags and their help.
 
-use clap::{Arg, ArgAction, Command};
+use clap::{Arg, ArgAction, ArgGroup, Command};
 use testplatform_apis::offer;
 
 use super::super::exit;
@@ -66,7 +66,7 @@ pub fn command(called: &'static str) -> Command {
             "NAME",
             "Name of the claim, instead of the manifest's; its Secret is then NAME-kubeconfig",
         ))
-        .arg(timeout("How long to wait, as 90m; without it until the cluster is ready or Failed"))
+        .arg(timeout("How long to wait, such as 90m; without it until the cluster is ready or Failed"))
         .arg(switch("force-conflicts", "Take over fields that somebody else has set since, such as extend"));
     let get = Command::new("get")
         .about("List claims, with what matters of them")
@@ -87,17 +87,14 @@ pub fn command(called: &'static str) -> Command {
     let kubeconfig = Command::new("kubeconfig")
         .about("Print the kubeconfig of a ready cluster")
         .arg(named())
-        .arg(
-            value("out", "FILE", "Write it to a file, for its owner alone")
-                .short('o')
-                .conflicts_with("merge"),
-        )
+        .arg(value("out", "FILE", "Write it to a file, for its owner alone").conflicts_with("merge"))
         .arg(switch("merge", "Put it into your own kubeconfig, as context testplatform-NAMESPACE-NAME"));
     let extend = Command::new("extend")
         .about("Let a cluster live longer")
         .arg(named())
-        .arg(value("by", "DURATION", "So much longer than now, as 2h").conflicts_with("to"))
-        .arg(value("to", "DURATION", "So long in all, from when it was ready").required_unless_present("by"));
+        .arg(value("by", "DURATION", "How much to add to its lifetime, such as 2h"))
+        .arg(value("to", "DURATION", "Its whole lifetime, counted from when it became ready, such as 6h"))
+        .group(ArgGroup::new("span").args(["by", "to"]).required(true));
     let down = Command::new("down")
         .about("Give a cluster back")
         .arg(named())

@@ -2,7 +2,7 @@
 
 use jiff::SignedDuration;
 use serde_json::json;
-use testplatform_apis::condition::ConditionType;
+use testplatform_apis::condition::{ConditionType, Request};
 
 use super::super::{
     claim::{Claim, Said},
@@ -22,6 +22,9 @@ pub fn run(
     timeout: Option<SignedDuration>,
 ) -> Result<(), Stop> {
     let claim = session.find(name)?;
+    if let Some(said) = claim.said(ConditionType::RequestAccepted).filter(|said| is_given_away(*said)) {
+        return without_its_cluster(session, &claim, said, wait, delete);
+    }
     // Whoever deletes it at once asks for its end by that.
     if wait || !delete {
         // With its uid, so that a namesake that was made this very moment is not meant.
@@ -49,6 +52,29 @@ pub fn run(
         session.note(&format!("Wait for it: {next}"));
     }
     Ok(())
+}
+
+/// Whether its cluster is another claim's now.
+fn is_given_away(said: Said<'_>) -> bool {
+    said.reason() == Request::HandedOver.as_str()
+}
+
+/// The claim can be deleted, and can end nothing.
+fn without_its_cluster(
+    session: &mut Session<'_>,
+    claim: &Claim,
+    said: Said<'_>,
+    wait: bool,
+    delete: bool,
+) -> Result<(), Stop> {
+    if !delete {
+        let message = format!("{} has no cluster to give back: {}", claim.label(), said.message());
+        let advice = "End the cluster with: kubectl testplatform down testcluster/NAME";
+        return Err(Stop::new(Exit::Over, message, advice));
+    }
+    let end = if wait { "--wait=true" } else { "--wait=false" };
+    session.kubectl.run(&["delete", claim.flavour.resource(), claim.name(), end], None)?;
+    session.say(&format!("{} is deleted; its cluster was handed over, and goes on", claim.label()))
 }
 
 /// Waits until it is over. Returns how it ended, if that was well.

@@ -93,7 +93,7 @@ fn change(path: &Path, new: &Value) -> Result<(), Stop> {
 
 /// The kubeconfig that kubectl would change: the one that was given, else the first of KUBECONFIG, else that at home.
 fn own(session: &Session<'_>) -> Result<PathBuf, Stop> {
-    if let Some(given) = &session.kubeconfig {
+    if let Some(given) = &session.way.kubeconfig {
         return Ok(given.into());
     }
     let list = (session.around.variable)("KUBECONFIG");

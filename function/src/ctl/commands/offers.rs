@@ -91,7 +91,7 @@ fn write(session: &mut Session<'_>, offer: &Value, name: Option<&str>) -> Result
         Some(Err(name)) => (session.served()?[0], Some(name)),
         None => (session.served()?[0], None),
     };
-    let claim = claim(offer, flavour, name, session.namespace.as_deref());
+    let claim = claim(offer, flavour, name, session.way.namespace.as_deref());
     for path in fill_in(offer) {
         session.say(&format!("# Fill in {path}."))?;
         session.note(&format!("note: {path} is left to you"));

@@ -38,6 +38,7 @@ pub fn run(
 ) -> Result<(), Stop> {
     let manifest = manifest(&read(file)?, file, name)?;
     let claim = apply(session, &manifest, force)?;
+    stay(session, &manifest);
     let history = history(session);
     let past = history.as_ref().and_then(|path| fs::read_to_string(path).ok()).unwrap_or_default();
     let beside = session.kubectl.items(&["get", claim.flavour.resource(), "-ojson"]).unwrap_or_default();
@@ -116,6 +117,15 @@ fn apply(session: &mut Session<'_>, manifest: &Value, force: bool) -> Result<Cla
     };
     let claim = serde_json::from_str(&applied).ok().and_then(Claim::read);
     claim.ok_or_else(|| Stop::error("kubectl applied the claim and did not print it"))
+}
+
+/// Where the manifest says is where it is, whatever namespace the context has.
+fn stay(session: &mut Session<'_>, manifest: &Value) {
+    let namespace = text(manifest, "/metadata/namespace");
+    if session.way.namespace.is_none() && !namespace.is_empty() {
+        session.kubectl.flags.push(format!("--namespace={namespace}"));
+        session.way.namespace = Some(namespace.to_owned());
+    }
 }
 
 fn until_ready(

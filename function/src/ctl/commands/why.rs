@@ -6,6 +6,7 @@ use super::super::{
     facts::Facts,
     session::Session,
     wait::wait,
+    way::Way,
 };
 use jiff::Timestamp;
 
@@ -14,13 +15,13 @@ pub fn run(session: &mut Session<'_>, name: &str) -> Result<(), Stop> {
     let claim = session.find(name)?;
     let facts = session.facts(claim)?;
     let now = session.now();
-    answer(&facts, now).iter().try_for_each(|line| session.say(line))
+    answer(&facts, &session.way, now).iter().try_for_each(|line| session.say(line))
 }
 
 /// The whole answer.
-pub fn answer(facts: &Facts, now: Timestamp) -> Vec<String> {
+pub fn answer(facts: &Facts, way: &Way, now: Timestamp) -> Vec<String> {
     let mut answer = lines(&chain(facts), now);
-    let wait = wait(facts, now);
+    let wait = wait(facts, way, now);
     answer.push(String::new());
     answer.push(format!("Waits for  {}", wait.what));
     answer.push(format!("To do      {}", wait.todo));
