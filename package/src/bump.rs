@@ -11,6 +11,7 @@ mod body;
 mod checks;
 pub mod command;
 mod delta;
+mod deployed;
 mod diff;
 pub mod disk;
 mod environment_config;

@@ -77,8 +77,11 @@ pub fn check(tree: &Tree, context: &Context) -> Vec<Finding> {
     }
     pins(&read, context, &mut findings);
     staged(&read, context, &mut findings);
-    files::environment_configs(tree, &read, &mut findings);
-    files::provider_configs(tree, &read, context, &mut findings);
+    // Where no cluster says who it is, there are no claims that would lead to a hub.
+    if environment_config::is_for(tree, &context.component, &context.rings) {
+        files::environment_configs(tree, &read, &mut findings);
+        files::provider_configs(tree, &read, context, &mut findings);
+    }
     files::patches(tree, context, &mut findings);
     clusters::clusters(tree, &read, context, &mut findings);
     clusters::groups(tree, context, &mut findings);

@@ -242,7 +242,7 @@ impl Place {
         }
     }
 
-    /// Directories of the source that are deployed somewhere, by what pins name.
+    /// Directories of the source that pins name; what is deployed begins there.
     fn directories(&self, tree: &Tree, rings: &Rings) -> BTreeSet<String> {
         overlays(tree, &self.component, rings)
             .iter()

@@ -1,11 +1,13 @@
 //! The EnvironmentConfig that tells the function, and through it the hub, which cluster asks.
 
-use super::kustomization::Kustomization;
+use serde_json::Value;
+
+use super::kustomization::{Kustomization, Section};
 use super::pin::is_remote;
 use super::rings::Environment;
 use super::text::{self, Splice};
 use super::tree::resolved;
-use super::{Overlay, Problem, Tree};
+use super::{COMPONENT, Overlay, Problem, Rings, Tree, overlays};
 
 /// Its name: what the function asks Crossplane for.
 pub const NAME: &str = "envcfg";
@@ -33,6 +35,20 @@ pub struct Found {
     pub cluster_name: Option<String>,
 }
 
+/// Whether the clusters of a component say who they are. Those of the default one must, for their claims; those of another, a hub's or
+/// the carrier's for one, have no claims and nobody who would read it, unless one of them says it already.
+pub fn is_for(tree: &Tree, component: &str, rings: &Rings) -> bool {
+    component == COMPONENT
+        || overlays(tree, component, rings)
+            .iter()
+            .any(|overlay| tree.documents(&overlay.directory).any(|(_, document)| is_one(&document)))
+}
+
+fn is_one(document: &Value) -> bool {
+    text::str_at(document, &["kind"]) == Some("EnvironmentConfig")
+        && text::str_at(document, &["metadata", "name"]) == Some(NAME)
+}
+
 /// The cluster that an overlay is for; none for what several clusters share.
 pub fn cluster(overlay: &Overlay) -> Option<&str> {
     let of_all_developers = overlay.environment == Environment::Development && overlay.ring.is_none();
@@ -45,7 +61,7 @@ pub fn found(
     overlay: &Overlay,
     kustomization: &Kustomization,
 ) -> Result<Option<Found>, Problem> {
-    for entry in kustomization.entries.iter().filter(|entry| !is_remote(&entry.value)) {
+    for entry in kustomization.of(Section::Resources).filter(|entry| !is_remote(&entry.value)) {
         let Some(path) = resolved(&overlay.directory, &entry.value) else { continue };
         if let Some(found) = in_file(tree, &path)? {
             return Ok(Some(found));
@@ -56,10 +72,7 @@ pub fn found(
 
 fn in_file(tree: &Tree, path: &str) -> Result<Option<Found>, Problem> {
     let Some(bytes) = tree.get(path) else { return Ok(None) };
-    let document = text::documents(path, bytes)?.into_iter().find(|document| {
-        text::str_at(document, &["kind"]) == Some("EnvironmentConfig")
-            && text::str_at(document, &["metadata", "name"]) == Some(NAME)
-    });
+    let document = text::documents(path, bytes)?.into_iter().find(is_one);
     Ok(document.map(|document| Found {
         file: path.to_owned(),
         cluster_name: text::str_at(&document, &["data", "clusterName"]).map(str::to_owned),
@@ -77,7 +90,7 @@ pub fn missing(
         return Ok(None);
     }
     let path = format!("{}/{FILE}", overlay.directory);
-    if let Some(entry) = kustomization.entries.iter().find(|entry| entry.value == FILE) {
+    if let Some(entry) = kustomization.of(Section::Resources).find(|entry| entry.value == FILE) {
         let help = format!("make it an EnvironmentConfig {NAME} with data.clusterName {cluster}");
         return Err(if tree.get(&path).is_some() {
             Problem::new(path, format!("no EnvironmentConfig {NAME}"), help).at(1)

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use super::upstream::{self, Upstream};
-use super::{Commit, Edit, Problem, Source, Tree, text};
+use super::{Commit, Edit, Problem, Source, Tree, deployed, text};
 
 /// Whether a directory is in a checkout.
 pub fn is_checkout(directory: &Path) -> bool {
@@ -125,36 +125,59 @@ pub fn behind(clone: &Path, commit: &Commit) -> Option<usize> {
     text_of(&count.stdout).parse().ok().filter(|_| count.status.success())
 }
 
-/// The files of some directories at a commit.
+/// What is deployed of a source at a commit: directories and files, from the directories on that are pinned.
+///
+/// # Errors
+/// If the clone has no such commit, or a kustomization on the way cannot be read.
+pub fn places(clone: &Path, commit: &Commit, pinned: &BTreeSet<String>) -> Result<BTreeSet<String>, Problem> {
+    deployed::places(pinned, &paths(clone, commit)?, |path| {
+        let bytes = file(clone, commit, path)?;
+        text::documents(&format!("{}:{path}", commit.short()), &bytes).map_err(|problem| Problem {
+            help: "move to another commit, or give --to as a commit and no clone".to_owned(),
+            ..problem
+        })
+    })
+}
+
+/// The files of some places, directories or files, at a commit.
 ///
 /// # Errors
 /// If the clone has no such commit.
-pub fn files(clone: &Path, commit: &Commit, directories: &BTreeSet<String>) -> Result<Tree, Problem> {
-    let mut arguments = vec!["ls-tree", "-r", "-z", "--name-only", commit.as_str(), "--"];
-    arguments.extend(directories.iter().map(String::as_str).filter(|directory| !directory.is_empty()));
-    let names = run(clone, &arguments)?;
+pub fn files(clone: &Path, commit: &Commit, places: &BTreeSet<String>) -> Result<Tree, Problem> {
     let mut tree = Tree::default();
-    for name in String::from_utf8_lossy(&names).split('\0').filter(|name| !name.is_empty()) {
-        tree.insert(name, run(clone, &["show", &format!("{commit}:{name}")])?);
+    for path in paths(clone, commit)?.iter().filter(|path| deployed::includes(places, path)) {
+        tree.insert(path, file(clone, commit, path)?);
     }
     Ok(tree)
 }
 
-/// The source between two commits.
+/// All files at a commit, also where the clone is given by a directory in it.
+fn paths(clone: &Path, commit: &Commit) -> Result<BTreeSet<String>, Problem> {
+    let names = run(clone, &["ls-tree", "-r", "-z", "--full-tree", "--name-only", commit.as_str()])?;
+    let names = String::from_utf8_lossy(&names);
+    Ok(names.split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect())
+}
+
+fn file(clone: &Path, commit: &Commit, path: &str) -> Result<Vec<u8>, Problem> {
+    run(clone, &["show", &format!("{commit}:{path}")])
+}
+
+/// The source between two commits, of which the directories in `pinned` are pinned.
 ///
 /// # Errors
-/// If the clone has not the target.
+/// If the clone has not the target, or a kustomization that leads to what is deployed cannot be read.
 pub fn range(
     clone: &Path,
     from: &Commit,
     to: &Commit,
-    directories: &BTreeSet<String>,
+    pinned: &BTreeSet<String>,
 ) -> Result<Upstream, Problem> {
     if !has(clone, to) {
         let what = format!("the clone has no commit {to}");
         return Err(Problem::new(clone.display().to_string(), what, "fetch it, or check --to and --source"));
     }
     let known = has(clone, from);
+    let after = places(clone, to, pinned)?;
     let mut range = Upstream {
         from: from.clone(),
         to: to.clone(),
@@ -162,27 +185,36 @@ pub fn range(
         descendant: false,
         commits: Vec::new(),
         before: Tree::default(),
-        after: files(clone, to, directories)?,
+        after: files(clone, to, &after)?,
     };
     if known {
         let ancestor = ["merge-base", "--is-ancestor", from.as_str(), to.as_str()];
         range.descendant = output(clone, &ancestor).is_ok_and(|output| output.status.success());
-        let span = format!("{from}..{to}");
-        let log = [
-            "log",
-            "--no-merges",
-            "-p",
-            "-U0",
-            "--no-color",
-            "--no-ext-diff",
-            "--format=%x00%H%x1f%s",
-            &span,
-        ];
-        let log = run(clone, &log)?;
-        range.commits = upstream::commits_of_log(&String::from_utf8_lossy(&log), directories);
-        range.before = files(clone, from, directories)?;
+        let before = places(clone, from, pinned)?;
+        range.before = files(clone, from, &before)?;
+        let log = run(clone, &log_of(&format!("{from}..{to}")))?;
+        // What only one of the two deploys comes or goes with what lies in between.
+        let either = before.union(&after).cloned().collect();
+        range.commits = upstream::commits_of_log(&String::from_utf8_lossy(&log), &either);
     }
     Ok(range)
+}
+
+/// The command whose output `upstream` reads. Its diffs are the same whatever a person has set for their own.
+fn log_of(span: &str) -> [&str; 11] {
+    [
+        "log",
+        "--no-merges",
+        "-p",
+        "-U0",
+        "--no-color",
+        "--no-ext-diff",
+        "--no-renames",
+        "--src-prefix=a/",
+        "--dst-prefix=b/",
+        "--format=%x00%H%x1f%s",
+        span,
+    ]
 }
 
 fn text_of(bytes: &[u8]) -> String {

@@ -1,4 +1,4 @@
-//! The `resources` of a kustomization, line by line, checked against what the file means as YAML.
+//! The `resources` and `components` of a kustomization, line by line, checked against what the file means as YAML.
 
 use serde_json::Value;
 
@@ -6,9 +6,31 @@ use super::pin::is_remote;
 use super::text::{self, Line, Splice, lines};
 use super::{Pin, Problem, pin};
 
-/// One line of `resources`.
+/// A list of a kustomization in which there can be pins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Section {
+    /// `resources`
+    Resources,
+    /// `components`. What is of kind Component can be nowhere else.
+    Components,
+}
+
+impl Section {
+    const ALL: [Self; 2] = [Self::Resources, Self::Components];
+
+    fn key(self) -> &'static str {
+        match self {
+            Self::Resources => "resources",
+            Self::Components => "components",
+        }
+    }
+}
+
+/// One line of such a list.
 #[derive(Clone, Debug)]
 pub struct Entry {
+    /// Which list.
+    pub section: Section,
     /// From 1.
     pub line: usize,
     /// What it says.
@@ -34,14 +56,14 @@ pub struct Kustomization {
     pub path: String,
     /// Its text.
     pub text: String,
-    /// The lines of `resources`.
+    /// The lines of both lists, in the order of the file.
     pub entries: Vec<Entry>,
     /// What it means.
     pub value: Value,
 }
 
 impl Kustomization {
-    /// Reads a kustomization. One whose `resources` are not one entry a line is refused, because an edit could miss some.
+    /// Reads a kustomization. One whose lists are not one entry a line is refused, because an edit could miss some.
     pub fn read(path: &str, bytes: &[u8]) -> Result<Self, Problem> {
         let mut documents = text::documents(path, bytes)?;
         let (Some(value @ Value::Object(_)), true) = (documents.pop(), documents.is_empty()) else {
@@ -49,21 +71,18 @@ impl Kustomization {
         };
         let text = text::utf8(path, bytes)?.to_owned();
         let entries = entries(&text);
-        let meant: Option<Vec<&str>> = match value.get("resources") {
-            None | Some(Value::Null) => Some(Vec::new()),
-            Some(Value::Array(list)) => list.iter().map(Value::as_str).collect(),
-            Some(_) => None,
-        };
-        let Some(meant) = meant else {
-            let line = text::line_with(bytes, "resources").unwrap_or(1);
-            return Err(Problem::new(path, "resources is no list of texts", "correct the file").at(line));
-        };
-        if !entries.iter().map(|entry| entry.value.as_str()).eq(meant.iter().copied()) {
-            let line = text::line_with(bytes, "resources").unwrap_or(1);
-            let help = "write each entry on a line of its own, as `- entry`";
-            return Err(Problem::new(path, "resources is not written one entry a line", help).at(line));
+        for section in Section::ALL {
+            if let Err((what, help)) = as_meant(section, &entries, &value) {
+                let line = line_of(&text, section.key());
+                return Err(Problem::new(path, format!("{} {what}", section.key()), help).at(line));
+            }
         }
         Ok(Self { path: path.to_owned(), text, entries, value })
+    }
+
+    /// The entries of one list.
+    pub fn of(&self, section: Section) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().filter(move |entry| entry.section == section)
     }
 
     /// What the entries refer to.
@@ -79,13 +98,13 @@ impl Kustomization {
         })
     }
 
-    /// A new entry: before the first remote one, else after the last, written as its neighbours are.
+    /// A new entry of `resources`: before the first remote one, else after the last, written as its neighbours are.
     pub fn inserted(&self, value: &str) -> Result<Splice, Problem> {
-        if let Some(entry) = self.entries.iter().find(|entry| is_remote(&entry.value)) {
+        if let Some(entry) = self.of(Section::Resources).find(|entry| is_remote(&entry.value)) {
             let end = if entry.end.is_empty() { "\n" } else { &entry.end };
             return Ok((entry.start..entry.start, format!("{}{value}{end}", entry.dash)));
         }
-        let Some(entry) = self.entries.last() else {
+        let Some(entry) = self.of(Section::Resources).last() else {
             let help = format!("add `resources` with `- {value}` by hand");
             return Err(Problem::new(&self.path, "no resources", help).at(1));
         };
@@ -97,16 +116,19 @@ impl Kustomization {
         Ok((entry.after..entry.after, new))
     }
 
-    /// The text with the edits, read again: `expected` are the entries that it must then have.
-    pub fn edited(&self, splices: Vec<Splice>, expected: &[String]) -> Result<String, Problem> {
+    /// The text with the edits, read again: `expected` are the entries that it must then have, each in its list.
+    pub fn edited(&self, splices: Vec<Splice>, expected: &[(Section, String)]) -> Result<String, Problem> {
         let text = text::spliced(&self.text, splices);
         let again = Self::read(&self.path, text.as_bytes())?;
         let rest = |value: &Value| {
             let mut value = value.clone();
-            value.as_object_mut().map(|map| map.remove("resources"));
+            for section in Section::ALL {
+                value.as_object_mut().map(|map| map.remove(section.key()));
+            }
             value
         };
-        let same = again.entries.iter().map(|entry| &entry.value).eq(expected)
+        let has = again.entries.iter().map(|entry| (entry.section, &entry.value));
+        let same = has.eq(expected.iter().map(|(section, value)| (*section, value)))
             && rest(&again.value) == rest(&self.value);
         if same {
             return Ok(text);
@@ -116,20 +138,44 @@ impl Kustomization {
     }
 }
 
+/// Whether the entries of a list are what the file means; else what is wrong, and what to do.
+fn as_meant(section: Section, entries: &[Entry], value: &Value) -> Result<(), (&'static str, &'static str)> {
+    let meant: Option<Vec<&str>> = match value.get(section.key()) {
+        None | Some(Value::Null) => Some(Vec::new()),
+        Some(Value::Array(list)) => list.iter().map(Value::as_str).collect(),
+        Some(_) => None,
+    };
+    let Some(meant) = meant else { return Err(("is no list of texts", "correct the file")) };
+    let written = entries.iter().filter(|entry| entry.section == section);
+    if written.map(|entry| entry.value.as_str()).eq(meant) {
+        return Ok(());
+    }
+    Err(("is not written one entry a line", "write each entry on a line of its own, as `- entry`"))
+}
+
+/// The line of a section, also where its key is in quotes.
+fn line_of(text: &str, key: &str) -> usize {
+    lines(text)
+        .find(|line| line.section().is_some_and(|name| name.trim_matches(['"', '\'']) == key))
+        .map_or(1, |line| line.number)
+}
+
 fn entries(text: &str) -> Vec<Entry> {
-    let mut section = false;
+    let mut section = None;
     let mut entries = Vec::new();
     for line in lines(text) {
         if let Some(name) = line.section() {
-            section = name == "resources";
-        } else if section && let Some(entry) = entry(&line) {
+            section = Section::ALL.into_iter().find(|section| section.key() == name);
+        } else if let Some(section) = section
+            && let Some(entry) = entry(section, &line)
+        {
             entries.push(entry);
         }
     }
     entries
 }
 
-fn entry(line: &Line) -> Option<Entry> {
+fn entry(section: Section, line: &Line) -> Option<Entry> {
     let indentation = line.text.len() - line.text.trim_start().len();
     let rest = line.text.get(indentation..)?.strip_prefix('-')?;
     let raw = rest.trim_start();
@@ -144,6 +190,7 @@ fn entry(line: &Line) -> Option<Entry> {
         _ => raw.to_owned(),
     };
     Some(Entry {
+        section,
         line: line.number,
         verbatim: value == raw,
         value,

@@ -112,7 +112,7 @@ pub struct Pin {
     pub span: Range<usize>,
 }
 
-/// What an entry of `resources` refers to.
+/// What an entry of `resources` or `components` refers to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reference {
     /// A file or a directory of the same repository.
@@ -146,6 +146,10 @@ pub fn reference(entry: &Entry) -> Reference {
     let Ok(source) = format!("{owner}/{name}").parse::<Source>() else {
         return loose("names no repository");
     };
+    // kustomize clones the same repository by it, but as a name it would be that of another one.
+    if name.rsplit_once('.').is_some_and(|(_, end)| end == "git") {
+        return loose("has .git behind the repository's name: leave it out");
+    }
     if directory.starts_with('/') || value.contains(char::is_whitespace) {
         return loose("is not of the form https://github.com/OWNER/NAME/DIRECTORY?ref=COMMIT");
     }

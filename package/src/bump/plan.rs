@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::image::Image;
-use super::kustomization::Kustomization;
+use super::kustomization::{Entry, Kustomization, Section};
 use super::layout::{self, Scope};
 use super::pin::Reference;
 use super::text::{Splice, lines};
@@ -29,7 +29,8 @@ pub struct Request {
     pub add_clusters: Vec<String>,
     /// Images to set the digest of, where an overlay in scope sets the image.
     pub images: Vec<Image>,
-    /// Whether every cluster needs an EnvironmentConfig. Commits of the upstream from before July 2026 need none.
+    /// Whether every cluster needs an EnvironmentConfig. Commits of the upstream from before July 2026 need none, nor do components without
+    /// claims.
     pub environment_configs: bool,
     /// Edit files also whose pins are not all the same before.
     pub force: bool,
@@ -145,12 +146,13 @@ fn edit_overlay(work: &mut Tree, request: &Request, overlay: &Overlay) -> Result
         let help = "a bump was half made: find out which is right, or move both with --force";
         problems.push(Problem::new(path, what, help).at(other.line));
     }
-    let mut expected: Vec<String> = file.entries.iter().map(|entry| entry.value.clone()).collect();
+    let mut expected: Vec<(Section, String)> =
+        file.entries.iter().map(|entry| (entry.section, entry.value.clone())).collect();
     let mut splices: Vec<Splice> = Vec::new();
     let mut edited = Edited { pinned: !pins.is_empty(), moves: Vec::new() };
     for pin in pins.iter().filter(|pin| pin.commit != request.to) {
         splices.push((pin.span.clone(), request.to.to_string()));
-        for (entry, value) in
+        for (entry, (_, value)) in
             file.entries.iter().zip(&mut expected).filter(|(entry, _)| entry.line == pin.line)
         {
             let digits = entry.value.len() - pin.commit.as_str().len();
@@ -170,7 +172,7 @@ fn edit_overlay(work: &mut Tree, request: &Request, overlay: &Overlay) -> Result
             Ok(Some(addition)) => {
                 let above =
                     file.entries.iter().filter(|entry| entry_before(entry, &file, &addition.splice)).count();
-                expected.insert(above, environment_config::FILE.to_owned());
+                expected.insert(above, (Section::Resources, environment_config::FILE.to_owned()));
                 splices.push(addition.splice);
                 made = addition.file;
             }
@@ -191,7 +193,7 @@ fn edit_overlay(work: &mut Tree, request: &Request, overlay: &Overlay) -> Result
 }
 
 /// Whether an entry stands above where a line is put in.
-fn entry_before(entry: &super::kustomization::Entry, file: &Kustomization, splice: &Splice) -> bool {
+fn entry_before(entry: &Entry, file: &Kustomization, splice: &Splice) -> bool {
     lines(&file.text).any(|line| line.number == entry.line && line.start < splice.0.start)
 }
 

@@ -6,6 +6,9 @@ use serde_json::Value;
 
 use super::text;
 
+/// Names under which kustomize finds a kustomization, in its order.
+pub const KUSTOMIZATIONS: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
+
 /// Files by their path relative to the repository, with `/` on every system.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tree(BTreeMap<String, Vec<u8>>);
@@ -40,10 +43,7 @@ impl Tree {
 
     /// The kustomization of a directory, under any of the names that kustomize takes.
     pub fn kustomization(&self, directory: &str) -> Option<String> {
-        ["kustomization.yaml", "kustomization.yml", "Kustomization"]
-            .iter()
-            .map(|name| format!("{directory}/{name}"))
-            .find(|path| self.0.contains_key(path))
+        KUSTOMIZATIONS.iter().map(|name| format!("{directory}/{name}")).find(|path| self.0.contains_key(path))
     }
 
     /// YAML documents of all readable files below a directory, with their paths. Files that are no YAML have none here; what

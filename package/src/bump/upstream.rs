@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Commit, Tree, environment_config, text};
+use super::{Commit, Tree, deployed, environment_config, text};
 
 /// What a commit changes of what is deployed. The order is the one of risk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -69,26 +69,28 @@ pub struct Upstream {
     pub after: Tree,
 }
 
-/// Commits from the output of `git log -p -U0 --format=%x00%H%x1f%s`. `directories` are those that are deployed.
-pub fn commits_of_log(log: &str, directories: &BTreeSet<String>) -> Vec<UpstreamCommit> {
+/// Commits from the output of `git log -p -U0 --format=%x00%H%x1f%s`. `places` are what is deployed.
+pub fn commits_of_log(log: &str, places: &BTreeSet<String>) -> Vec<UpstreamCommit> {
     log.split('\0')
         .filter_map(|part| {
             let (head, diff) = part.split_once('\n').unwrap_or((part, ""));
             let (commit, subject) = head.split_once('\x1f')?;
-            let kind = kind(diff, directories);
+            let kind = kind(diff, places);
             Some(UpstreamCommit { commit: commit.to_owned(), subject: subject.to_owned(), kind })
         })
         .collect()
 }
 
-fn kind(diff: &str, directories: &BTreeSet<String>) -> Kind {
+fn kind(diff: &str, places: &BTreeSet<String>) -> Kind {
     let mut found = Kind::Other;
     let mut path = None;
     for line in diff.lines() {
         if let Some(names) = line.strip_prefix("diff --git ") {
-            // Both names are the same but for a rename; the second is the one that is there afterwards.
-            path =
-                names.rsplit_once(" b/").map(|(_, path)| path).filter(|path| is_deployed(path, directories));
+            // Both names are the same: what is renamed goes under one and comes under the other.
+            path = names
+                .rsplit_once(" b/")
+                .map(|(_, path)| path)
+                .filter(|path| deployed::includes(places, path));
             if path.is_some_and(|path| path.contains("xrd") || path.contains("crd")) {
                 found = found.max(Kind::Definitions);
             }
@@ -103,13 +105,6 @@ fn kind(diff: &str, directories: &BTreeSet<String>) -> Kind {
         }
     }
     found
-}
-
-fn is_deployed(path: &str, directories: &BTreeSet<String>) -> bool {
-    directories.iter().any(|directory| {
-        path.strip_prefix(directory.as_str())
-            .is_some_and(|rest| directory.is_empty() || rest.starts_with('/'))
-    })
 }
 
 fn kind_of_line(path: &str, line: &str) -> Kind {
@@ -145,14 +140,16 @@ pub fn of_kind(tree: &Tree, kind: &str) -> Vec<Value> {
         .collect()
 }
 
-/// Names of packages, and where they come from.
+/// Names of packages, and where they come from. A bare word comes from nowhere: it holds the place of the package that an overlay's patch
+/// names, as `spec.package` of our own function does, and no registry could be asked for it.
 pub fn packages(tree: &Tree) -> BTreeSet<(String, String)> {
     let kinds = ["Function", "Provider", "Configuration"];
     let objects = kinds.iter().flat_map(|kind| of_kind(tree, kind));
     objects
         .filter_map(|object| {
             let name = text::str_at(&object, &["metadata", "name"])?.to_owned();
-            Some((name, text::str_at(&object, &["spec", "package"])?.to_owned()))
+            let package = text::str_at(&object, &["spec", "package"])?;
+            package.contains(['/', '@', ':']).then(|| (name, package.to_owned()))
         })
         .collect()
 }

@@ -138,6 +138,10 @@ impl Http {
         *request.headers_mut() = headers.clone();
         let agent = HeaderValue::from_static(concat!("cargo-xpkg/", env!("CARGO_PKG_VERSION")));
         request.headers_mut().insert(header::USER_AGENT, agent);
+        // hyper says nothing of a body that is empty, and Google's registries refuse an upload of which no length is told (411).
+        if body.is_empty() && *method != Method::GET && *method != Method::HEAD {
+            request.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from_static("0"));
+        }
         // Where it fails the cause is what helps: "connection refused", "invalid peer certificate".
         let response = match self.proxied.as_ref().filter(|(proxy, _)| proxy.leads_to(uri)) {
             Some((proxy, client)) => client.request(request).await.with_context(|| {
@@ -214,6 +218,11 @@ pub fn is_loopback(host: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::{
+        io::{BufRead as _, BufReader, Write as _},
+        net::TcpListener,
+    };
+
     use super::*;
 
     #[test]
@@ -223,6 +232,38 @@ mod tests {
         }
         for host in ["r.example", "r.example:5000", "localhost.example", "10.0.0.1", "127.example"] {
             assert!(!is_loopback(host), "{host}");
+        }
+    }
+
+    /// The head of a request without a body, as it came.
+    fn head_of(method: Method) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let uri: Uri = format!("http://{}/v2/", listener.local_addr().unwrap()).parse().unwrap();
+        let server = std::thread::spawn(move || {
+            let (mut client, _) = listener.accept().unwrap();
+            let lines = BufReader::new(client.try_clone().unwrap()).lines().map_while(Result::ok);
+            let head: Vec<String> = lines.take_while(|line| !line.is_empty()).collect();
+            client
+                .write_all(b"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+                .unwrap();
+            head.join("\n").to_ascii_lowercase()
+        });
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let http = Http::new(false).unwrap();
+        let answer = runtime.block_on(http.send(method, &uri, &HeaderMap::new(), &[])).unwrap();
+        assert_eq!(answer.status, StatusCode::ACCEPTED);
+        server.join().unwrap()
+    }
+
+    #[test]
+    fn an_empty_body_is_said_to_be_empty_where_there_could_be_one() {
+        for method in [Method::POST, Method::PUT, Method::PATCH, Method::DELETE] {
+            let head = head_of(method.clone());
+            assert_eq!(head.matches("\ncontent-length: 0").count(), 1, "{method}: {head}");
+        }
+        for method in [Method::GET, Method::HEAD] {
+            let head = head_of(method.clone());
+            assert!(!head.contains("content-length"), "{method}: {head}");
         }
     }
 

@@ -4,6 +4,8 @@
 mod add;
 mod checks;
 mod command;
+mod components;
+mod deployed;
 mod plan;
 mod properties;
 mod pull_requests;

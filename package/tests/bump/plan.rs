@@ -83,6 +83,7 @@ fn other_ways_to_write_the_source_are_refused_too() {
     for address in [
         "https://github.com/Konflux-CI/crossplane-control-plane/config",
         "https://github.com/konflux-ci/crossplane-control-plane.git//config",
+        "https://github.com/konflux-ci/crossplane-control-plane.git/config",
         "git@github.com:konflux-ci/crossplane-control-plane//config",
         "github.com/konflux-ci/crossplane-control-plane/config",
         "\"https://github.com/konflux-ci/crossplane-control-plane/config",
@@ -171,9 +172,12 @@ fn every_byte_that_is_not_a_ref_stays() {
     );
     let tree = edited(name, |_| body.clone());
     let result = text(&after(&tree, &plan(&tree, &dev_and_staging(OTHER)).unwrap()), name);
-    let pin = format!("-   {SOURCE}/config?ref=");
-    assert_eq!(result, body.replacen(&format!("{pin}{NEW}"), &format!("{pin}{OTHER}"), 1));
-    assert_eq!(result.matches(OTHER).count(), 1);
+    let mut expected = body.clone();
+    for pin in ["-   ", "components:\r\n- "].map(|before| format!("{before}{SOURCE}/config?ref=")) {
+        expected = expected.replacen(&format!("{pin}{NEW}"), &format!("{pin}{OTHER}"), 1);
+    }
+    assert_eq!(result, expected);
+    assert_eq!(result.matches(OTHER).count(), 2);
 }
 
 #[test]

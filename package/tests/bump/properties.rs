@@ -10,6 +10,7 @@ fn kustomization() -> impl Strategy<Value = Vec<u8>> {
     let lines = prop::sample::select(vec![
         "resources:",
         "resources: []",
+        "components:",
         "- ../base",
         "  - ../base",
         "- environment-config.yaml",

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::support::{Checkout, OTHER, tree};
 use testplatform_package::bump::Tree;
 
-const XRD: &str = "apiVersion: apiextensions.crossplane.io/v1
+pub const XRD: &str = "apiVersion: apiextensions.crossplane.io/v1
 kind: CompositeResourceDefinition
 metadata:
   name: xtestplatformclusters.ci.openshift.org
@@ -28,7 +28,7 @@ spec:
               ciOperator: {type: object}
 ";
 
-const COMPOSITION: &str = "apiVersion: apiextensions.crossplane.io/v1
+pub const COMPOSITION: &str = "apiVersion: apiextensions.crossplane.io/v1
 kind: Composition
 metadata:
   name: testplatform-ephemeral-cluster
@@ -88,7 +88,7 @@ fn plan(infra: &Checkout, source: &Checkout, more: &[&str]) -> (i32, Value) {
     )
 }
 
-fn ids(value: &Value, severity: &str) -> Vec<String> {
+pub fn ids(value: &Value, severity: &str) -> Vec<String> {
     let findings = value["findings"].as_array().unwrap().iter();
     findings.filter(|f| f["severity"] == severity).map(|f| f["id"].as_str().unwrap().to_owned()).collect()
 }
@@ -124,6 +124,17 @@ fn a_template_and_rights_are_a_medium_risk_and_wide_rights_a_high_one() {
     source.write("config/rbac.yaml", role.replace("[get]", "['*']"));
     source.commit("Do all to r");
     assert_eq!(plan(&infra, &source, &[]).1["risk"]["level"], "High");
+}
+
+#[test]
+fn what_a_person_has_set_for_their_diffs_changes_nothing() {
+    for setting in ["diff.noprefix", "diff.mnemonicPrefix"] {
+        let (source, infra, _) = world();
+        source.git(&["config", setting, "true"]);
+        source.write("config/templates/ec.yaml", format!("{TEMPLATE}  more: x\n"));
+        source.commit("Change a template");
+        assert_eq!(plan(&infra, &source, &[]).1["risk"]["level"], "Medium", "{setting}");
+    }
 }
 
 #[test]

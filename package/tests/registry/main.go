@@ -72,6 +72,11 @@ func main() {
 			fmt.Fprint(w, `{"errors": [{"code": "UNAUTHORIZED", "message": "authentication required"}]}`)
 			return
 		}
+		// As Google's registries have it: of an empty body too its length is told.
+		if r.Method != http.MethodGet && r.Method != http.MethodHead && r.Header.Get("Content-Length") == "" {
+			w.WriteHeader(http.StatusLengthRequired)
+			return
+		}
 		inner.ServeHTTP(w, r)
 	})
 	logged := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -101,11 +101,12 @@ fn the_cleaner_takes_little() {
     assert!(made.contains("[testclusters]") && !made.contains("[testplatformclusters]"), "{made}");
 }
 
-/// A configuration that has ClusterClaims switched on.
+/// A configuration that has ClusterClaims switched on, and the Lease in the provider's own namespace: a hub without EphemeralClusters need not
+/// have theirs.
 fn claims(ephemeral_clusters: &str) -> Config {
     let text = format!(
         "ephemeralCluster: {{mode: {ephemeral_clusters}}}\nclusterClaim: {{mode: 'on', credentialsNamespace: testplatform-credentials}}\n\
-         buildClusters: {{directory: /x}}"
+         buildClusters: {{directory: /x}}\nleaderElection: {{namespace: provider-testplatform}}"
     );
     Config::parse("test", &text).unwrap()
 }
@@ -116,6 +117,7 @@ fn claims_take_little() {
     let account = ServiceAccount::default();
     let alone = rbac::hub(&claims("off"), &account);
     assert!(!alone.contains("ephemeralclusters") && !alone.contains("prowjobs"), "{alone}");
+    assert!(!alone.contains("namespace: ephemeral-cluster"), "such a hub has none of them:\n{alone}");
     assert!(!rbac::hub(&Config::default(), &account).contains("hive"));
     let both = rbac::hub(&claims("proxy"), &account);
     assert!(both.contains("ephemeralclusters") && both.contains("clusterclaims"));

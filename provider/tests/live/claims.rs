@@ -78,6 +78,8 @@ async fn live(definitions: &[Value]) -> anyhow::Result<()> {
     let [port] = free_ports()?;
     let config = json!({
         "clusterClaim": { "mode": "on", "credentialsNamespace": CREDENTIALS, "poll": "2s", "dwell": "1s" },
+        // As on a hub without Prow, for which these rights are.
+        "leaderElection": { "namespace": ACCOUNT },
         "http": { "address": format!("127.0.0.1:{port}") },
     });
     nest.file("config.yaml", config.to_string())?;

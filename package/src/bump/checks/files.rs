@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{Context, Environment, Finding, Read, Tree, environment_config, text};
 use crate::bump::pin::is_remote;
-use crate::bump::tree::resolved;
+use crate::bump::tree::{KUSTOMIZATIONS, resolved};
 
 /// B07: every cluster says who it is, each something else.
 pub fn environment_configs(tree: &Tree, read: &[Read], findings: &mut Vec<Finding>) {
@@ -71,7 +71,7 @@ pub fn provider_configs(tree: &Tree, read: &[Read], context: &Context, findings:
 pub fn patches(tree: &Tree, context: &Context, findings: &mut Vec<Finding>) {
     for (path, document) in tree.documents(&format!("components/{}", context.component)) {
         let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
-        if !matches!(name, "kustomization.yaml" | "kustomization.yml" | "Kustomization") {
+        if !KUSTOMIZATIONS.contains(&name) {
             continue;
         }
         let components = text::items(&document, &["components"]).filter_map(Value::as_str);

@@ -5,7 +5,7 @@ use super::{
     Kustomization, Path, Plan, Problem, Request, Scope, Severity, Tree, UNCHANGED, UPSTREAM_SOURCE, Upstream,
     Write, check_upstream, disk, git, json, online, print_json, progress, upstream,
 };
-use crate::bump::{body, check, delta, plan, unified};
+use crate::bump::{body, check, delta, environment_config, plan, unified};
 
 const DAY: i64 = 24 * 60 * 60;
 
@@ -34,7 +34,7 @@ pub fn run(
         },
         add_clusters: change.add_cluster.clone(),
         images: change.image.clone(),
-        environment_configs: true,
+        environment_configs: environment_config::is_for(&tree, &place.component, &rings),
         force: change.force,
         rings: rings.clone(),
     };
@@ -47,7 +47,7 @@ pub fn run(
         }
         // Only the upstream's own compositions ever did without.
         if place.source.to_string() == UPSTREAM_SOURCE
-            && !upstream::needs_environment_config(&git::files(clone, &to, &directories)?)
+            && !upstream::needs_environment_config(&deployed(clone, &to, &directories)?)
         {
             request.environment_configs = false;
             planned = plan(&tree, &request)?;
@@ -126,6 +126,11 @@ fn target(change: &Change) -> Result<(Commit, Option<std::path::PathBuf>), Probl
         ));
     }
     Ok((git::head(path)?, Some(path.to_owned())))
+}
+
+/// The files that are deployed of a source at a commit.
+fn deployed(clone: &Path, commit: &Commit, pinned: &BTreeSet<String>) -> Result<Tree, Problem> {
+    git::files(clone, commit, &git::places(clone, commit, pinned)?)
 }
 
 fn ranges(

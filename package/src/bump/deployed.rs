@@ -1,0 +1,124 @@
+//! What is deployed of a source: the directories that are pinned, and whatever their kustomizations lead to in the same repository.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::pin::is_remote;
+use super::tree::{KUSTOMIZATIONS, resolved};
+use super::{Problem, text};
+
+/// Directories and files that are deployed. `files` are all that the source has at a commit, and `read` has the documents of one.
+///
+/// A directory counts whole: so what is made of the files in it is seen, by whichever of kustomize's generators that is.
+///
+/// # Errors
+/// If a kustomization on the way cannot be read: what it leads to would be left out without a word.
+pub fn places(
+    pinned: &BTreeSet<String>,
+    files: &BTreeSet<String>,
+    read: impl Fn(&str) -> Result<Vec<Value>, Problem>,
+) -> Result<BTreeSet<String>, Problem> {
+    let mut found = BTreeSet::new();
+    // As pins write it, `config/` is `config`.
+    let mut next: Vec<String> = pinned.iter().filter_map(|directory| resolved("", directory)).collect();
+    while let Some(place) = next.pop() {
+        // Where one leads back to itself, which kustomize refuses, this ends.
+        if !found.insert(place.clone()) {
+            continue;
+        }
+        let Some(path) = kustomization(files, &place) else { continue };
+        for document in read(&path)? {
+            // What leaves the repository is nothing of the source's.
+            next.extend(named(&document).filter_map(|name| resolved(&place, name)));
+        }
+    }
+    Ok(found)
+}
+
+/// Whether a file is deployed.
+pub fn includes(places: &BTreeSet<String>, path: &str) -> bool {
+    places.iter().any(|place| {
+        path.strip_prefix(place.as_str())
+            .is_some_and(|rest| place.is_empty() || rest.is_empty() || rest.starts_with('/'))
+    })
+}
+
+fn kustomization(files: &BTreeSet<String>, directory: &str) -> Option<String> {
+    KUSTOMIZATIONS.iter().filter_map(|name| resolved(directory, name)).find(|path| files.contains(path))
+}
+
+/// The files and directories of its own repository that a kustomization names, as it writes them.
+fn named(kustomization: &Value) -> impl Iterator<Item = &str> {
+    // `bases` is what `resources` had for directories before kustomize 2.1, and still works.
+    let lists =
+        ["resources", "components", "bases"].into_iter().filter_map(move |key| kustomization.get(key));
+    let entries = lists.filter_map(Value::as_array).flatten().filter_map(Value::as_str);
+    let patches = text::items(kustomization, &["patches"]).filter_map(|patch| text::str_at(patch, &["path"]));
+    entries.chain(patches).filter(|name| !is_remote(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bump::Tree;
+
+    fn places_of(tree: &Tree, pinned: &[&str]) -> Result<Vec<String>, Problem> {
+        let pinned = pinned.iter().map(ToString::to_string).collect();
+        let files = tree.files().map(|(path, _)| path.to_owned()).collect();
+        let read = |path: &str| text::documents(path, tree.get(path).unwrap_or_default());
+        Ok(places(&pinned, &files, read)?.into_iter().collect())
+    }
+
+    #[test]
+    fn what_kustomizations_lead_to_is_deployed_whatever_they_are_called() {
+        let tree = Tree::from_iter([
+            ("a/b/kustomization.yaml", "resources:\n- ../../base\n- file.yaml\ncomponents: [../c]\n"),
+            (
+                "base/kustomization.yml",
+                "bases:\n- ./../old/\npatches:\n- path: ../patches/one.yaml\n- patch: x\n",
+            ),
+            ("old/Kustomization", "resources: [x.yaml]\n"),
+            ("a/c/kustomization.yaml", "configMapGenerator:\n- name: x\n  files: [y]\n"),
+        ]);
+        let found = places_of(&tree, &["a/b"]).unwrap();
+        assert_eq!(found, ["a/b", "a/b/file.yaml", "a/c", "base", "old", "old/x.yaml", "patches/one.yaml"],);
+        assert_eq!(places_of(&tree, &["a/b/"]).unwrap(), found);
+        assert_eq!(places_of(&tree, &["nowhere"]).unwrap(), ["nowhere"]);
+    }
+
+    #[test]
+    fn circles_end_and_what_is_elsewhere_is_left_out() {
+        let text = "resources:\n- ../b\n- ../../outside\n- https://github.com/o/n/x?ref=main\n- git@example.com:o/n\n- {no: text}\n";
+        let tree = Tree::from_iter([
+            ("a/kustomization.yaml", text),
+            ("b/kustomization.yaml", "resources:\n- ../a\n"),
+            ("kustomization.yaml", "resources: {no: list}\ncomponents: null\n"),
+        ]);
+        assert_eq!(places_of(&tree, &["a", "../outside"]).unwrap(), ["a", "b"]);
+        assert_eq!(places_of(&tree, &[""]).unwrap(), [""]);
+    }
+
+    #[test]
+    fn a_kustomization_that_cannot_be_read_is_said() {
+        let tree = Tree::from_iter([("a/kustomization.yaml", "resources:\n- x\n- [\n")]);
+        let problem = places_of(&tree, &["a"]).unwrap_err();
+        assert!(problem.to_string().starts_with("a/kustomization.yaml:"), "{problem}");
+    }
+
+    #[test]
+    fn a_directory_has_what_is_below_it_and_not_its_neighbour() {
+        let places = ["config".to_owned(), "patches/one.yaml".to_owned()].into();
+        for (path, is) in [
+            ("config/a/b.yaml", true),
+            ("config-old/a.yaml", false),
+            ("patches/one.yaml", true),
+            ("patches/two.yaml", false),
+            ("README.md", false),
+        ] {
+            assert_eq!(includes(&places, path), is, "{path}");
+        }
+        assert!(includes(&[String::new()].into(), "README.md"));
+        assert!(!includes(&BTreeSet::new(), "README.md"));
+    }
+}
