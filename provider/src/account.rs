@@ -18,6 +18,7 @@ pub mod mint;
 pub mod next;
 pub(crate) mod reach;
 pub mod stamp;
+pub(crate) mod term;
 
 use std::time::Duration;
 

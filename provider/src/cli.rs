@@ -7,7 +7,10 @@ use provider_testplatform::rbac::ServiceAccount;
 
 use testplatform_process::logs::Format;
 
-/// Makes EphemeralClusters happen on a Test Platform hub, and publishes their credentials.
+/// Serves a hub of the Test Platform, or a Konflux cluster, as its configuration says.
+///
+/// On a hub it makes EphemeralClusters happen, publishes the credentials of clusters, and looks after pools and spaces. Beside the claims it
+/// carries Secrets to hubs, and ends clusters that nobody needs any more.
 #[derive(Debug, Parser)]
 #[command(version, args_conflicts_with_subcommands = true)]
 pub struct Cli {
@@ -57,8 +60,8 @@ pub enum Command {
 pub struct RbacArgs {
     /// Where the rights are needed.
     pub on: On,
-    /// The configuration that it will run with; the rights in its mode, in its namespaces. The defaults and mode fulfil
-    /// if it is not given.
+    /// The configuration that it will run with: the rights are those for what is on in it, in its namespaces. Without it they are those of the
+    /// defaults, with mode fulfil.
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// The `ServiceAccount` that gets them.

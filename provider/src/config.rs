@@ -75,7 +75,7 @@ pub struct Config {
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// The file cannot be read.
-    #[error("cannot read the configuration {file}: {source}")]
+    #[error("cannot read the configuration {file}")]
     Unreadable {
         /// The file.
         file: String,

@@ -57,6 +57,8 @@ pub struct Outcome {
     pub object: Option<EphemeralCluster>,
     /// What was not done although it should have been, and is no reason to end the pass.
     pub forgone: Vec<Error>,
+    /// Why something was not done that nothing else waits for: the first of it. It has to be tried again.
+    pub undone: Option<Error>,
 }
 
 /// Where a step ended too early.
@@ -76,27 +78,16 @@ impl Executor {
         Self { hub, reach, instance: instance.to_owned(), patience, now }
     }
 
-    /// Does the actions in their order, then writes the status. The first that fails ends it.
+    /// Does the actions in their order, then writes the status. The first that fails ends it. Then it does what comes afterwards.
     pub async fn run<'a>(
         &self,
         object: Option<EphemeralCluster>,
         step: &'a Step,
     ) -> Result<Outcome, Failure<'a>> {
-        let mut outcome = Outcome { object, forgone: Vec::new() };
+        let mut outcome = Outcome { object, forgone: Vec::new(), undone: None };
         for action in &step.actions {
-            let patience = match action {
-                Action::Signal { .. } => self.patience.build_clusters,
-                Action::IssueCredentials(_) => ISSUING,
-                _ => self.patience.hub,
-            };
-            let done = limited(name(action), patience, self.act(&mut outcome.object, action)).await;
-            match (action, done) {
-                (_, Ok(())) => self.say(outcome.object.as_ref(), action),
-                // Somebody may miss it, but nothing depends on it.
-                (Action::Emit(_), Err(error)) => outcome.forgone.push(error),
-                (_, Err(error)) => {
-                    return Err(Failure { object: outcome.object, action: Some(action), error });
-                }
+            if let Err(error) = self.one(&mut outcome, action).await {
+                return Err(Failure { object: outcome.object, action: Some(action), error });
             }
         }
         if let Some(status) = &step.status
@@ -104,7 +95,33 @@ impl Executor {
         {
             return Err(Failure { object: outcome.object, action: None, error });
         }
+        let mut done = true;
+        for action in &step.afterwards {
+            if !done && matches!(action, Action::Emit(_)) {
+                continue;
+            }
+            let tried = self.one(&mut outcome, action).await;
+            done = tried.is_ok();
+            outcome.undone = outcome.undone.or(tried.err());
+        }
         Ok(outcome)
+    }
+
+    /// Does one action.
+    async fn one(&self, outcome: &mut Outcome, action: &Action) -> Result<(), Error> {
+        let patience = match action {
+            Action::Signal { .. } => self.patience.build_clusters,
+            Action::IssueCredentials(_) => ISSUING,
+            _ => self.patience.hub,
+        };
+        let done = limited(name(action), patience, self.act(&mut outcome.object, action)).await;
+        match (action, done) {
+            (_, Ok(())) => self.say(outcome.object.as_ref(), action),
+            // Somebody may miss it, but nothing depends on it.
+            (Action::Emit(_), Err(error)) => outcome.forgone.push(error),
+            (_, Err(error)) => return Err(error),
+        }
+        Ok(())
     }
 
     /// Writes the status of an EphemeralCluster, if it is not what is stored already.

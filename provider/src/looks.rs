@@ -1,6 +1,7 @@
 //! Looks at things by their names: when something happened to one, and when one is due.
 //!
-//! Several at once, so that what waits for one hub keeps nobody waiting for another, and never two at the same thing.
+//! Several at once, so that what waits for one hub keeps nobody waiting for another, and never two at the same thing. One that panics ends
+//! neither the others nor the process: what is looked at may be a tenant's, and would end the next process, too.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -13,14 +14,19 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
+use crate::{controller::pass::guarded, metrics::Metrics};
+
 /// How much that happens at once is one look.
 pub(crate) const CALM: Duration = Duration::from_millis(200);
+/// When a look has panicked.
+const AFTER_A_BUG: Duration = Duration::from_secs(30);
 
 /// Looks until `stop`, or until nothing can happen any more; what has begun is finished. `look` says when to look again; none: when something
 /// happens.
 pub(crate) async fn looks<L: Future<Output = Option<Duration>>>(
     mut happened: UnboundedReceiver<String>,
     at_once: usize,
+    metrics: &Metrics,
     look: impl Fn(String) -> L,
     stop: impl Future<Output = ()>,
 ) {
@@ -28,7 +34,6 @@ pub(crate) async fn looks<L: Future<Output = Option<Duration>>>(
     let mut busy: BTreeSet<String> = BTreeSet::new();
     let mut running = FuturesUnordered::new();
     let mut stop = std::pin::pin!(stop);
-    let one = async |name: String| (look(name.clone()).await, name);
     loop {
         let next = due.iter().filter(|(name, _)| !busy.contains(*name)).min_by_key(|(_, at)| **at);
         let next = next.filter(|_| busy.len() < at_once).map(|(name, at)| (name.clone(), *at));
@@ -48,7 +53,7 @@ pub(crate) async fn looks<L: Future<Output = Option<Duration>>>(
                 if let Some((name, _)) = next {
                     due.remove(&name);
                     busy.insert(name.clone());
-                    running.push(one(name));
+                    running.push(survived(metrics, look(name.clone()), name));
                 }
                 continue;
             }
@@ -57,6 +62,21 @@ pub(crate) async fn looks<L: Future<Output = Option<Duration>>>(
         due.entry(name).and_modify(|before| *before = at.min(*before)).or_insert(at);
     }
     while running.next().await.is_some() {}
+}
+
+/// What a look at a thing came to: when to look again, and the thing's name.
+async fn survived(
+    metrics: &Metrics,
+    look: impl Future<Output = Option<Duration>>,
+    name: String,
+) -> (Option<Duration>, String) {
+    let after = guarded(async { Ok(look.await) }).await.unwrap_or_else(|error| {
+        let (reason, again_in) = (error.reason.as_str(), AFTER_A_BUG);
+        metrics.failed(error.action, reason);
+        tracing::warn!(name, %error, reason, ?again_in, "failed");
+        Some(again_in)
+    });
+    (after, name)
 }
 
 #[cfg(test)]
@@ -76,12 +96,22 @@ mod tests {
         at_once: usize,
         look: impl AsyncFn(&str) -> Option<Duration>,
     ) -> Vec<(u128, String)> {
+        counted(&Metrics::default(), events, at_once, look).await
+    }
+
+    async fn counted(
+        metrics: &Metrics,
+        events: &[(u64, &str)],
+        at_once: usize,
+        look: impl AsyncFn(&str) -> Option<Duration>,
+    ) -> Vec<(u128, String)> {
         let (sender, happened) = unbounded_channel();
         let start = Instant::now();
         let began = Mutex::new(vec![]);
         let looking = looks(
             happened,
             at_once,
+            metrics,
             async |name: String| {
                 began.lock().unwrap().push((start.elapsed().as_millis(), name.clone()));
                 look(&name).await
@@ -134,6 +164,23 @@ mod tests {
         let look = async |name: &str| (name == "a").then_some(Duration::from_secs(40));
         let began = began(&[(0, "a"), (0, "b"), (0, "a")], 2, look).await;
         assert_eq!(seen(&began), [(200, "a"), (200, "b"), (40_200, "a"), (80_200, "a")]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_that_panics_ends_nothing_and_is_looked_at_again() {
+        let metrics = Metrics::default();
+        let look = async |name: &str| {
+            sleep(Duration::from_secs(5)).await;
+            assert_ne!(name, "bad", "a bug");
+            None
+        };
+        let began = counted(&metrics, &[(0, "bad"), (1, "good"), (50, "good")], 8, look).await;
+        let bad = [(200, "bad"), (35_200, "bad"), (70_200, "bad")];
+        let good = [(1200, "good"), (50_200, "good")];
+        assert_eq!(seen(&began), [bad[0], good[0], bad[1], good[1], bad[2]]);
+        let told = metrics.encode().unwrap();
+        let line = r#"provider_action_errors_total{action="look",reason="bug"} 3"#;
+        assert!(told.contains(line), "{told}");
     }
 
     #[tokio::test(start_paused = true)]

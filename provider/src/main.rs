@@ -38,6 +38,9 @@ use tokio::{
 
 /// How long looks that have begun may take after SIGTERM: below the 30 s after which the kubelet kills.
 const SHUTDOWN: Duration = Duration::from_secs(20);
+/// Without a configuration.
+const MISSING: &str = "--config FILE is missing: give the configuration, or set CONFIG; `provider-testplatform schema` prints what may be in it";
+
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let result = match (cli.command, &cli.run) {
@@ -50,7 +53,7 @@ fn main() -> ExitCode {
         }
         // Not clap's to demand: what else the environment sets must not make printing need it.
         (None, RunArgs { config: None, .. }) => {
-            Cli::command().error(ErrorKind::MissingRequiredArgument, "--config is missing").exit()
+            Cli::command().error(ErrorKind::MissingRequiredArgument, MISSING).exit()
         }
     };
     match result {

@@ -1,4 +1,4 @@
-//! What one pass over an object comes to: actions, then its status, then when to look again.
+//! What one pass over an object comes to: actions, then its status, then what nothing waits for, then when to look again.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -18,6 +18,9 @@ pub struct Step {
     pub actions: Vec<Action>,
     /// Written after the actions, if it differs from what is stored. None leaves it alone.
     pub status: Option<Status>,
+    /// Done after the status, each by itself: what may fail for long, and must keep neither anything else from being done nor that from being
+    /// said. Of one that fails the event right after it is not told, and the whole is looked at again soon.
+    pub afterwards: Vec<Action>,
     /// When to look again although nothing happened.
     pub requeue: Requeue,
 }

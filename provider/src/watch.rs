@@ -29,6 +29,8 @@ const PROBE: Duration = Duration::from_mins(1);
 const QUIET: Duration = Duration::from_mins(30);
 /// How long a page of a list may take.
 const PAGE: Duration = Duration::from_mins(1);
+/// Selects nothing: no object has such a name.
+const NOBODY: &str = "metadata.name=NOBODY";
 /// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How long a watch has to run to count as one that does. Where listing works and watching does not, each list would else look
@@ -226,17 +228,32 @@ where
     }
 }
 
+/// What is asked to see whether the other side is still there. An answer proves that the connection carries one, that whoever answers takes our
+/// credentials, and that we may list what is watched. It proves nothing of etcd, and need not: what cannot be written needs no watch.
+///
+/// Where something is selected, a limit would have it looked for in all of etcd, page by page, before Kubernetes 1.34. So the cache of the API
+/// server is asked, which knows no limit, and which kube does not ask for beside one. Selected by labels there may be thousands: none of them is
+/// asked for. Of what is not selected the first comes at once.
+fn probe(config: &watcher::Config) -> ListParams {
+    let mut params = ListParams::default();
+    params.label_selector.clone_from(&config.label_selector);
+    params.field_selector.clone_from(&config.field_selector);
+    match (&config.label_selector, &config.field_selector) {
+        (None, None) => params.limit(1),
+        (Some(_), None) => params.fields(NOBODY).match_any(),
+        (_, Some(_)) => params.match_any(),
+    }
+}
+
 /// Ends when the other side does not answer.
 async fn unanswered<K>(api: &Api<K>, config: &watcher::Config) -> String
 where
     K: Clone + DeserializeOwned + Debug,
 {
-    let mut one = ListParams::default().limit(1);
-    one.label_selector.clone_from(&config.label_selector);
-    one.field_selector.clone_from(&config.field_selector);
+    let probe = probe(config);
     loop {
         sleep(PROBE).await;
-        match timeout(PATIENCE, api.list_metadata(&one)).await {
+        match timeout(PATIENCE, api.list_metadata(&probe)).await {
             Ok(Ok(_)) => {}
             Ok(Err(error)) => return plain(&error),
             Err(_) => return format!("no answer within {} s", PATIENCE.as_secs()),
@@ -267,6 +284,23 @@ mod tests {
             there.tell(event, |object| (*object).to_owned(), saw, gone);
         }
         told.into_inner()
+    }
+
+    #[test]
+    fn what_is_selected_is_asked_of_no_etcd_and_what_may_be_much_not_at_all() {
+        // As it goes over the wire: kube leaves the version out beside a limit.
+        let asks = |config: watcher::Config| {
+            let request = kube::core::Request::new("/api/v1/secrets").list_metadata(&probe(&config)).unwrap();
+            request.uri().query().unwrap_or_default().trim_start_matches('&').to_owned()
+        };
+        let plain = watcher::Config::default();
+        assert_eq!(asks(plain.clone()), "limit=1");
+        let memory = "resourceVersion=0&resourceVersionMatch=NotOlderThan";
+        let named = asks(plain.clone().fields("metadata.name=one"));
+        assert_eq!(named, format!("fieldSelector=metadata.name%3Done&{memory}"));
+        let nobody = "fieldSelector=metadata.name%3DNOBODY";
+        let labelled = asks(plain.labels("a=b"));
+        assert_eq!(labelled, format!("{nobody}&labelSelector=a%3Db&{memory}"));
     }
 
     #[test]

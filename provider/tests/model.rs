@@ -60,6 +60,7 @@ fn start(lab: &Lab, processes: usize, budget: Budget) -> State {
         jobs: vec![],
         published: None,
         away: false,
+        deaf: false,
         processes: vec![Process::default(); processes],
         made: [0; 3],
         budget,
@@ -98,6 +99,19 @@ fn a_lifetime_that_ends_under_a_crd_that_drops_fields() {
     let budget = Budget { ticks: 4, faults: 1, ..Budget::NOTHING };
     let lab = Lab { lifetime: Some("15m"), prunes: true, ..lab() };
     explored("a lifetime", &lab, 1, budget, 30_000);
+}
+
+#[test]
+fn a_lifetime_that_is_extended_behind_a_cache() {
+    let budget = Budget { ticks: 4, lags: 1, extensions: 1, ..Budget::NOTHING };
+    let lab = Lab { lifetime: Some("15m"), ..lab() };
+    explored("extensions", &lab, 1, budget, 20_000);
+}
+
+#[test]
+fn a_build_cluster_that_takes_no_signal() {
+    let budget = Budget { ticks: 3, refusals: 1, teardown: 1, deletion: 1, ..Budget::NOTHING };
+    explored("refusals", &lab(), 1, budget, 20_000);
 }
 
 #[test]
@@ -147,7 +161,7 @@ fn annotations_that_name_another_tenant() {
 #[test]
 fn the_upstream_controller_at_the_same_time() {
     let budget = Budget { ticks: 1, upstream_jobs: 1, ..Budget::NOTHING };
-    explored("upstream", &lab(), 1, budget, 50_000);
+    explored("upstream", &lab(), 1, budget, 40_000);
 }
 
 #[test]
@@ -195,6 +209,9 @@ fn long_walks_through_everything_at_once() {
         upstream_jobs: 2,
         other_writes: 2,
         renamings: 2,
+        extensions: 1,
+        // That one too many is told is waited for as long as it takes, and here there are some.
+        refusals: 0,
     };
     let config = Config { cases: 3000, failure_persistence: None, ..Config::default() };
     let chance = TestRng::from_seed(RngAlgorithm::ChaCha, &[7; 32]);

@@ -16,6 +16,8 @@ mod fixture;
 mod life;
 #[path = "next/reasons.rs"]
 mod reasons;
+#[path = "next/signal.rs"]
+mod signal;
 #[path = "next/strangers.rs"]
 mod strangers;
 #[path = "next/table.rs"]

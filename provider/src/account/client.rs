@@ -145,11 +145,7 @@ impl Delivered for Opened {
         });
         let answer = call(&self.client().await?, "POST", &path, &request).await?;
         // The ServiceAccount was there, or made, a moment ago.
-        let status = answer.ok_or(Trouble::Restless)?["status"].take();
-        let expires = status["expirationTimestamp"].as_str().and_then(|at| at.parse().ok());
-        let token = status["token"].as_str().filter(|token| !token.is_empty());
-        let (token, expires) = token.zip(expires).ok_or(Trouble::Restless)?;
-        Ok(Token { token: Redacted(token.to_owned()), expires })
+        answer.as_ref().and_then(token).ok_or(Trouble::Restless)
     }
 
     async fn verify(&self, token: &Token) -> Result<Said, Trouble> {
@@ -173,6 +169,14 @@ impl Delivered for Opened {
         }
         Ok(Said::NoRights)
     }
+}
+
+/// The token in an answer, which may be anything.
+fn token(answer: &Value) -> Option<Token> {
+    let status = &answer["status"];
+    let expires = status["expirationTimestamp"].as_str()?.parse().ok()?;
+    let token = status["token"].as_str().filter(|token| !token.is_empty())?;
+    Some(Token { token: Redacted(token.to_owned()), expires })
 }
 
 /// It becomes a part of a path.
@@ -209,5 +213,31 @@ pub(crate) async fn revoke(
                 "the ServiceAccount behind it could not be ended; its token ends by itself"
             );
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_without_a_token_is_none_whatever_it_is() {
+        let at = "2026-03-02T12:00:00Z";
+        for answer in [
+            json!([]),
+            json!("x"),
+            json!(1),
+            json!({}),
+            json!({ "status": [] }),
+            json!({ "status": { "token": "t" } }),
+            json!({ "status": { "token": "t", "expirationTimestamp": "soon" } }),
+            json!({ "status": { "token": "", "expirationTimestamp": at } }),
+            json!({ "status": { "token": 1, "expirationTimestamp": at } }),
+        ] {
+            assert_eq!(token(&answer), None, "{answer}");
+        }
+        let whole = json!({ "status": { "token": "t", "expirationTimestamp": at } });
+        let expected = Token { token: Redacted("t".to_owned()), expires: at.parse().unwrap() };
+        assert_eq!(token(&whole), Some(expected));
     }
 }

@@ -16,13 +16,8 @@ pub enum Due {
 
 /// Whether a token is to be made. `generation` and `origin`: for which and of what.
 pub fn due(published: &Published, generation: i64, origin: &str, now: Timestamp) -> Due {
-    // One from the future is from another clock: it says nothing of when it ends.
-    let good =
-        Stamp::of(published).filter(|s| s.generation == generation && s.origin == origin && s.issued <= now);
-    match good.map(|stamp| stamp.due()) {
-        Some(at) if at > now => Due::Keep(at),
-        Some(_) | None => Due::Renew,
-    }
+    let wanted = Stamp::of(published).filter(|s| s.generation == generation && s.origin == origin);
+    wanted.and_then(|stamp| stamp.term().kept_until(now)).map_or(Due::Renew, Due::Keep)
 }
 
 /// What has to be in a cluster, in the order in which it is made: what gives rights comes last, and the right to end itself first.

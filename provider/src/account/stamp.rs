@@ -6,13 +6,11 @@ use jiff::{SignedDuration, Timestamp};
 use testplatform_apis::account::Wish;
 use uuid::Uuid;
 
-use super::LIFETIME;
+use super::{LIFETIME, term::Term};
 use crate::ephemeral_cluster::credentials::Published;
 
 /// What it begins with. What is made from the admin's Secrets begins with a namespace or a build cluster, and those have no such name.
 const PREFIX: &str = "account:v1/";
-/// The shortest life that an API server gives (`expirationSeconds`, authentication.k8s.io/v1).
-const SHORTEST: SignedDuration = SignedDuration::from_mins(10);
 
 /// What a published token was made of.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,12 +36,15 @@ impl Stamp {
         }
     }
 
-    /// When the token is to be replaced: two thirds of its time are over. Where the clocks differ, that time is still none that no API server
-    /// would give, nor one longer than was asked for.
+    /// When the token is to be replaced.
     pub fn due(&self) -> Timestamp {
+        self.term().due()
+    }
+
+    /// Its time.
+    pub(super) fn term(&self) -> Term {
         let longest = SignedDuration::try_from(LIFETIME).unwrap_or(SignedDuration::MAX);
-        let life = self.expires.duration_since(self.issued).clamp(SHORTEST, longest);
-        self.issued.checked_add(life / 3 * 2).unwrap_or(self.expires)
+        Term { issued: self.issued, expires: self.expires, longest }
     }
 }
 
@@ -88,20 +89,16 @@ fn word(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    fn stamp(issued: &str, expires: &str) -> Stamp {
-        let at = |text: &str| text.parse().unwrap();
-        Stamp {
-            issued: at(issued),
-            expires: at(expires),
+    #[test]
+    fn it_reads_back_and_nothing_else_does() {
+        let whole = Stamp {
+            issued: "2026-03-02T11:00:00Z".parse().unwrap(),
+            expires: "2026-03-02T23:00:00Z".parse().unwrap(),
             generation: 3,
             origin: "o".into(),
             digest: "d".into(),
-        }
-    }
-
-    #[test]
-    fn it_reads_back_and_nothing_else_does() {
-        let whole = stamp("2026-03-02T11:00:00Z", "2026-03-02T23:00:00Z");
+        };
+        assert_eq!(whole.due(), "2026-03-02T19:00:00Z".parse().unwrap());
         assert_eq!(whole.to_string().parse(), Ok(whole));
         for other in [
             "",
@@ -111,19 +108,6 @@ mod tests {
             "account:v1/",
         ] {
             assert!(other.parse::<Stamp>().is_err(), "{other}");
-        }
-    }
-
-    #[test]
-    fn it_is_due_at_two_thirds_whatever_the_clocks_say() {
-        for (expires, due) in [
-            ("2026-03-02T23:00:00Z", "2026-03-02T19:00:00Z"),
-            ("2026-03-02T12:00:00Z", "2026-03-02T11:40:00Z"),
-            // The cluster's clock is behind, or ahead.
-            ("2026-03-02T05:00:00Z", "2026-03-02T11:06:40Z"),
-            ("2027-03-02T05:00:00Z", "2026-03-02T19:00:00Z"),
-        ] {
-            assert_eq!(stamp("2026-03-02T11:00:00Z", expires).due(), due.parse().unwrap(), "{expires}");
         }
     }
 }

@@ -109,9 +109,11 @@ async fn until(options: Options, metrics: Metrics, stop: Running) {
         .zip(watches)
         .map(|(namespace, health)| controller.watch(namespace, health, sender.clone()));
     let watching = async { tokio::join!(join_all(orders), controller.watch_published(published, &sender)) };
+    let looking =
+        looks(happened, AT_ONCE, &controller.metrics, async |key: String| controller.look(&key).await, stop);
     tokio::select! {
         _ = watching => {}
-        () = looks(happened, AT_ONCE, async |key: String| controller.look(&key).await, stop) => {}
+        () = looking => {}
     }
 }
 
@@ -147,7 +149,12 @@ impl Controller {
         if !self.orders.knows(key) {
             return None;
         }
-        match self.pass(key).await {
+        let passed = self.pass(key).await;
+        // It may have gone meanwhile, and nobody would forget it then.
+        if !self.orders.knows(key) {
+            self.forget(key);
+        }
+        match passed {
             Ok(after) => after,
             // It is not as it was when it was read.
             Err(Error { reason: Reason::Conflict, .. }) => Some(CALM),

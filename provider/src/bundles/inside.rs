@@ -194,16 +194,19 @@ pub(crate) const NOTHING: (&str, &Value) = ("application/json", &Value::Null);
 /// The object in an answer.
 ///
 /// # Errors
-/// If the answer is that there is none.
-pub(crate) fn there(mut answer: Answer) -> Result<Value, Refusal> {
+/// If the answer is that there is none, or no object: what answers may be its owner's, who may answer anything.
+pub(crate) fn there(answer: Answer) -> Result<Value, Refusal> {
     if !answer.code.is_success() {
         return Err(refused(&answer));
     }
+    let Value::Object(mut object) = answer.body else {
+        return Err(Refusal::new(Why::Refused, "the API server answers with something that is no object"));
+    };
     // The largest part of many objects, and nothing that anybody asks for.
-    if let Some(metadata) = answer.body["metadata"].as_object_mut() {
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.remove("managedFields");
     }
-    Ok(answer.body)
+    Ok(object.into())
 }
 
 /// An answer that is a refusal.
@@ -231,7 +234,53 @@ fn segment(text: &str) -> Result<String, Refusal> {
 
 #[cfg(test)]
 mod tests {
+    use std::convert::Infallible;
+
+    use http::{Method, Request, Response};
+    use kube::client::Body;
+    use serde_json::json;
+    use testplatform_apis::bundle::Bundle;
+    use tokio::time::Instant;
+
     use super::*;
+    use crate::bundles::apply::{Looked, carry_out};
+
+    const SERVED: &str =
+        r#"{ "resources": [{ "kind": "ConfigMap", "name": "configmaps", "namespaced": true }] }"#;
+
+    /// What comes of a bundle in a cluster that answers so to whoever applies something.
+    async fn applied(answer: &'static str) -> Looked {
+        let service = tower::service_fn(move |request: Request<Body>| async move {
+            let text = if request.method() == Method::GET { SERVED } else { answer };
+            Ok::<_, Infallible>(Response::new(Body::from(text.as_bytes().to_vec())))
+        });
+        let object = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "one" } });
+        let bundle: Bundle =
+            serde_json::from_value(json!({ "name": "b", "manifests": [{ "object": object }] })).unwrap();
+        let cluster = Opened::new(Client::new(service, "default"), DELIVERED);
+        carry_out([&bundle], 0, &cluster, Instant::now() + CALL).await
+    }
+
+    /// Its administrator is a tenant.
+    #[tokio::test]
+    async fn an_answer_that_is_no_object_is_a_failure_of_the_bundle() {
+        for answer in ["[]", r#""x""#, "1", "true", "null", "no JSON"] {
+            let looked = applied(answer).await;
+            let Looked::At(0, stop) = looked else { panic!("{answer}: {looked:?}") };
+            assert!(stop.why.is(Why::Refused) && !stop.why.hopeless, "{answer}: {stop:?}");
+            assert_eq!(stop.object.as_deref(), Some("ConfigMap one"), "{answer}");
+        }
+        for answer in [r#"{ "metadata": { "managedFields": [] } }"#, r#"{ "metadata": [] }"#, "{}"] {
+            assert_eq!(applied(answer).await, Looked::All, "{answer}");
+        }
+    }
+
+    #[test]
+    fn what_fields_are_managed_by_whom_is_left_out() {
+        let body = json!({ "metadata": { "name": "one", "managedFields": [{}] } });
+        let there = there(Answer { code: StatusCode::OK, body }).unwrap();
+        assert_eq!(there, json!({ "metadata": { "name": "one" } }));
+    }
 
     #[test]
     fn a_name_leads_nowhere_else() {

@@ -108,9 +108,16 @@ async fn until(options: Options, metrics: Metrics, stop: Running) {
             .zip(&controller.seen.health)
             .map(|(flavour, health)| controller.watch(*flavour, health, sender.clone())),
     );
+    let looking = looks(
+        happened,
+        AT_ONCE,
+        &controller.metrics,
+        async |name: String| controller.look(&name).await,
+        stop,
+    );
     tokio::select! {
         _ = watches => {}
-        () = looks(happened, AT_ONCE, async |name: String| controller.look(&name).await, stop) => {}
+        () = looking => {}
     }
 }
 
@@ -164,9 +171,10 @@ impl Controller {
             }
         };
         // It may have gone meanwhile, and nobody would forget it then.
-        let orders = self.orders();
-        if orders.contains_key(key) {
+        if self.orders().contains_key(key) {
             self.seen.saw(key, Some(standing));
+        } else {
+            self.forget(key);
         }
         after
     }

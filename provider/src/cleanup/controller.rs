@@ -106,9 +106,16 @@ async fn until(options: Options, metrics: Metrics, stop: Running) {
     let watches = futures_util::future::join_all(
         config.flavours.iter().map(|flavour| controller.watch(*flavour, sender.clone())),
     );
+    let looking = looks(
+        happened,
+        AT_ONCE,
+        &controller.metrics,
+        async |name: String| controller.look(&name).await,
+        stop,
+    );
     tokio::select! {
         _ = watches => {}
-        () = looks(happened, AT_ONCE, async |name: String| controller.look(&name).await, stop) => {}
+        () = looking => {}
     }
 }
 
@@ -168,7 +175,12 @@ impl Controller {
     /// Looks at a claim: when to do so again. None: when something happens.
     async fn look(&self, key: &str) -> Option<Duration> {
         let seen = lock(&self.claims).get(key).cloned()?;
-        match limited("clean_up", PATIENCE, self.pass(key, &seen)).await {
+        let passed = limited("clean_up", PATIENCE, self.pass(key, &seen)).await;
+        // It may have gone meanwhile, and nobody would forget it then: not even its runs, which are watched.
+        if !lock(&self.claims).contains_key(key) {
+            self.forget(key);
+        }
+        match passed {
             Ok(after) => after,
             // The watch has the newer one in a moment.
             Err(Error { reason: Reason::Conflict, .. }) => Some(CALM),
@@ -244,3 +256,6 @@ impl Controller {
         emit(&events, &self.instance, regarding, &event, (self.now)()).await
     }
 }
+
+#[cfg(test)]
+mod tests;

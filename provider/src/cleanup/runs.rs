@@ -83,6 +83,12 @@ impl Runs {
         }
         followed.insert(key.to_owned(), (runs.to_vec(), watches));
     }
+
+    /// Whether any are followed for the claim.
+    #[cfg(test)]
+    pub fn follows(&self, key: &str) -> bool {
+        self.followed.lock().unwrap_or_else(PoisonError::into_inner).contains_key(key)
+    }
 }
 
 /// Watches the metadata of one run, for as long as it is not dropped.

@@ -104,9 +104,11 @@ async fn until(options: Options, metrics: Metrics, stop: Running) {
     let clusters =
         clusters.map(|(namespace, health)| controller.watch_clusters(namespace, health, sender.clone()));
     let watching = async { tokio::join!(join_all(orders), join_all(clusters)) };
+    let looking =
+        looks(happened, AT_ONCE, &controller.metrics, async |key: String| controller.look(&key).await, stop);
     tokio::select! {
         _ = watching => {}
-        () = looks(happened, AT_ONCE, async |key: String| controller.look(&key).await, stop) => {}
+        () = looking => {}
     }
 }
 
@@ -165,7 +167,12 @@ impl Controller {
         if !lock(&self.known).contains_key(key) {
             return None;
         }
-        match self.pass(key).await {
+        let passed = self.pass(key).await;
+        // It may have gone meanwhile, and nobody would forget it then.
+        if !lock(&self.known).contains_key(key) {
+            self.forget(key);
+        }
+        match passed {
             Ok(after) => after,
             // It is not as it was when it was read.
             Err(Error { reason: Reason::Conflict, .. }) => Some(CALM),

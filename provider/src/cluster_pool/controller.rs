@@ -26,6 +26,7 @@ use super::{
     seen::{Looked, Seen},
 };
 use crate::{
+    controller::pass::guarded,
     execute::{Cause, Error, error::plain, limited},
     metrics::Metrics,
     running::Running,
@@ -153,8 +154,8 @@ impl Controller {
     /// Looks at a pool: when to do so again. None: when something happens, because it is gone or not ours.
     async fn look(&self, key: &Key) -> Option<Duration> {
         let (namespace, name) = key;
-        let pass = async { self.pass(key).await.map_err(Cause::from) };
-        match limited("look_at_clusterpool", PATIENCE, pass).await {
+        let pass = Box::pin(async { self.pass(key).await.map_err(Cause::from) });
+        match guarded(limited("look_at_clusterpool", PATIENCE, pass)).await {
             Ok(requeue) => requeue.map(|requeue| match requeue {
                 Requeue::OnChange => NET,
                 Requeue::After(after) => after,
@@ -201,5 +202,40 @@ impl Controller {
             }
         }
         Ok(Some(step.requeue))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use http::{Request, Response};
+    use kube::client::Body;
+
+    use super::*;
+
+    /// Whatever is asked of this hub, whoever asks panics.
+    fn answer(_: &Request<Body>) -> Result<Response<Body>, Infallible> {
+        panic!("a bug")
+    }
+
+    #[tokio::test]
+    async fn a_bug_is_a_look_that_failed() {
+        let service = tower::service_fn(|request: Request<Body>| async move { answer(&request) });
+        let options = Options {
+            client: Client::new(service, "default"),
+            namespaces: BTreeSet::new(),
+            instance: "me".into(),
+            now: || Timestamp::UNIX_EPOCH,
+        };
+        let controller = Controller { options, seen: Arc::default(), metrics: Metrics::default() };
+        assert_eq!(controller.look(&("pools".into(), "one".into())).await, Some(RETRY));
+        let told = controller.metrics.encode().unwrap();
+        for line in [
+            r#"clusterpool_looks_total{outcome="failed"} 1"#,
+            r#"provider_action_errors_total{action="look",reason="bug"} 1"#,
+        ] {
+            assert!(told.contains(line), "{line}: {told}");
+        }
     }
 }

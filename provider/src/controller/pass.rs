@@ -14,7 +14,7 @@ use crate::{
     ephemeral_cluster::{next, object::EphemeralCluster, orphan, prow_job::ProwJob, proxy, world::Job},
     execute::{Error, Failure, Reason},
     metrics::Metrics,
-    step::{Action, Requeue},
+    step::{Action, Requeue, Step},
 };
 
 impl Controller {
@@ -40,7 +40,7 @@ impl Controller {
         };
         let outcome = match self.executor.run(Some(EphemeralCluster::clone(&object)), &step).await {
             Ok(outcome) => outcome,
-            Err(failure) => return Err(self.report(failure).await),
+            Err(failure) => return Err(self.report(failure, &step).await),
         };
         for error in &outcome.forgone {
             self.count(error);
@@ -53,15 +53,16 @@ impl Controller {
         if step.actions.contains(&Action::RemoveFinalizer) {
             self.metrics.let_go(&object, now);
         }
-        Ok(step.requeue)
+        outcome.undone.map_or(Ok(step.requeue), Err)
     }
 
     /// Tells the owner, if it is anything for the owner. Beside another controller the status is the other one's.
-    async fn report(&self, failure: Failure<'_>) -> Error {
+    async fn report(&self, failure: Failure<'_>, step: &Step) -> Error {
         let Failure { mut object, action, error } = failure;
-        let status = match (&self.mode, &object, action, error.said()) {
+        let said = action.and_then(|action| told(action, &error));
+        let status = match (&self.mode, &object, action, said) {
             (Mode::Fulfil(_), Some(object), Some(action), Some(said)) => {
-                next::failed(object, action, &said, (self.now)())
+                next::failed(object, step, action, &said, (self.now)())
             }
             _ => None,
         };
@@ -124,6 +125,14 @@ impl Controller {
     }
 }
 
+/// What the owner is told of a failure. Of a signal that does not arrive also what may pass by itself: from then on there is only so much time.
+fn told(action: &Action, error: &Error) -> Option<String> {
+    let nothing_wrong = matches!(error.reason, Reason::Conflict | Reason::NotYet);
+    let counts = matches!(action, Action::Signal { .. }) && !nothing_wrong;
+    let said = || "the build cluster does not take the signal; tried again".to_owned();
+    error.said().or_else(|| counts.then(said))
+}
+
 /// When to look again.
 pub(crate) fn reschedule(
     metrics: &Metrics,
@@ -164,7 +173,7 @@ pub(crate) fn reschedule(
 }
 
 /// A bug in one look must not end the others.
-pub(crate) async fn guarded(look: impl Future<Output = Result<Requeue, Error>>) -> Result<Requeue, Error> {
+pub(crate) async fn guarded<T>(look: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
     AssertUnwindSafe(look).catch_unwind().await.unwrap_or_else(|_| {
         Err(Error { action: "look", reason: Reason::Bug, message: "it panicked".to_owned() })
     })

@@ -48,6 +48,8 @@ pub enum Reason {
     OwnershipMismatch,
     /// The signal to end is there.
     Signalled,
+    /// The signal could not be written; tried again.
+    SignalFailed,
     /// The cluster is gone, as asked.
     Deprovisioned,
     /// The ProwJob ended well after the signal.
@@ -74,7 +76,7 @@ pub enum Reason {
 
 impl Reason {
     /// All of them.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 29] = [
         Self::Creating,
         Self::ProwJobCreated,
         Self::ProwJobCreateFailed,
@@ -92,6 +94,7 @@ impl Reason {
         Self::BuildClusterUnknown,
         Self::OwnershipMismatch,
         Self::Signalled,
+        Self::SignalFailed,
         Self::Deprovisioned,
         Self::ProwJobCompleted,
         Self::ProwJobFailure,
@@ -125,6 +128,7 @@ impl Reason {
             Self::BuildClusterUnknown => "BuildClusterUnknown",
             Self::OwnershipMismatch => "OwnershipMismatch",
             Self::Signalled => "Signalled",
+            Self::SignalFailed => "SignalFailed",
             Self::Deprovisioned => "Deprovisioned",
             Self::ProwJobCompleted => "ProwJobCompleted",
             Self::ProwJobFailure => "ProwJobFailure",

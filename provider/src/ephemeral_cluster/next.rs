@@ -45,7 +45,7 @@ use super::{
     told::Told,
     world::{Job, World},
 };
-use crate::step::{Action, Step};
+use crate::step::{Action, Event, Step};
 
 /// Why a job is to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,11 +72,7 @@ pub fn next(object: &EphemeralCluster, world: &World, now: Timestamp) -> Step {
         pass.protect();
     }
     for stray in pass.own.strays.clone() {
-        let name = stray.prow_job.name();
-        if teardown::unserved(&mut pass, stray) {
-            let note = format!("ProwJob {name} is one too many and is ended");
-            pass.emit(true, TOO_MANY_PROW_JOBS, note);
-        }
+        end_stray(&mut pass, stray);
     }
     let (job, over) = match pass.own.bound {
         Bound::Unbound => {
@@ -117,12 +113,27 @@ pub fn next(object: &EphemeralCluster, world: &World, now: Timestamp) -> Step {
     pass.finish(job)
 }
 
+/// Ends a job that is one too many. Nothing waits for that which is done for the one that is served.
+fn end_stray(pass: &mut Pass<'_>, stray: &Job) {
+    if let Some(end) = teardown::unserved(pass, stray) {
+        let note = format!("ProwJob {} is one too many and is ended", stray.prow_job.name());
+        let event = Event { warning: true, reason: TOO_MANY_PROW_JOBS.to_owned(), note };
+        pass.afterwards.extend([end, Action::Emit(event)]);
+    }
+}
+
 /// The most of somebody else's words that a condition repeats, in bytes.
 const MAX_SAID: usize = 1024;
 
-/// What to say when an action failed, if it is anything for the owner of the EphemeralCluster. Not for a conflict: that
+/// What to say when an action of a step failed, if it is anything for the owner of the EphemeralCluster. Not for a conflict: that
 /// is only a late copy. `said` is a sentence that quotes no secret.
-pub fn failed(object: &EphemeralCluster, action: &Action, said: &str, now: Timestamp) -> Option<Status> {
+pub fn failed(
+    object: &EphemeralCluster,
+    step: &Step,
+    action: &Action,
+    said: &str,
+    now: Timestamp,
+) -> Option<Status> {
     if object.status.error.is_some() {
         return None;
     }
@@ -136,12 +147,15 @@ pub fn failed(object: &EphemeralCluster, action: &Action, said: &str, now: Times
             let ready = conditions::find(&status.conditions, CLUSTER_READY).is_some_and(Condition::is_true);
             (if ready { CREDENTIALS_IN_SYNC } else { CLUSTER_READY }, Reason::PublishFailed)
         }
+        Action::Signal { .. } => {
+            begin_end(&mut status, step.status.as_ref()?, now);
+            (TEST_COMPLETED, Reason::SignalFailed)
+        }
         Action::AddFinalizer
         | Action::RemoveFinalizer
         | Action::Annotate(_)
         | Action::ClaimProwJob { .. }
         | Action::AbortProwJob { .. }
-        | Action::Signal { .. }
         | Action::WithdrawCredentials
         | Action::Emit(_) => return None,
     };
@@ -153,6 +167,18 @@ pub fn failed(object: &EphemeralCluster, action: &Action, said: &str, now: Times
     let said = &said[..said.floor_char_boundary(MAX_SAID)];
     conditions::set(&mut status.conditions, type_, Is::False, reason.as_str(), said.to_owned(), now);
     Some(status)
+}
+
+/// The end has begun, although nobody could be told yet: why it ends is decided once.
+fn begin_end(status: &mut Status, decided: &Status, now: Timestamp) {
+    status.prow_job_id.clone_from(&decided.prow_job_id);
+    let over = matches!(status.phase, Some(Phase::Failed | Phase::Deprovisioned));
+    status.phase = if over { status.phase } else { Some(Phase::Deprovisioning) };
+    let verdict = conditions::find(&decided.conditions, CLUSTER_READY)
+        .filter(|c| c.is_false() && Reason::verdict(&c.reason).is_some());
+    if let Some(Condition { reason, message, .. }) = verdict {
+        conditions::set(&mut status.conditions, CLUSTER_READY, Is::False, reason, message.clone(), now);
+    }
 }
 
 /// Why the end has begun, if it has: from then on there is no way back.

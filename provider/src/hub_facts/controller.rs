@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use kube::Client;
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 
 use super::{execute::write, next::next, observe};
 use crate::{
     config::HubFacts,
-    execute::{Cause, Reason},
+    controller::pass::guarded,
+    execute::{Cause, Error, limited},
     metrics::Metrics,
     running::Running,
 };
@@ -38,14 +39,11 @@ pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
 async fn until(options: Options, metrics: Metrics, stop: Running) {
     let mut stop = std::pin::pin!(stop);
     loop {
-        let late = || Cause::new(Reason::Timeout, "no answer in time");
-        let outcome = match timeout(PATIENCE, look(&options, &metrics)).await {
-            Ok(outcome) => outcome.map_err(Cause::from),
-            Err(_) => Err(late()),
-        };
-        let after = outcome.unwrap_or_else(|Cause { reason, message }| {
+        let look = async { look(&options, &metrics).await.map_err(Cause::from) };
+        let outcome = guarded(limited("look_at_hub", PATIENCE, look)).await;
+        let after = outcome.unwrap_or_else(|Error { action, reason, message }| {
             metrics.looked_at_hub("failed");
-            metrics.failed("look_at_hub", reason.as_str());
+            metrics.failed(action, reason.as_str());
             tracing::warn!(error = message, "a look at the hub failed");
             RETRY
         });
@@ -70,4 +68,35 @@ async fn look(options: &Options, metrics: &Metrics) -> kube::Result<Duration> {
     metrics.looked_at_hub(if step.write.is_some() { "told" } else { "unchanged" });
     metrics.told_of_hub(step.write.as_ref().or(known.as_ref()));
     Ok(step.requeue)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use http::{Request, Response};
+    use kube::client::Body;
+
+    use super::*;
+
+    /// Whatever is asked of this hub, whoever asks panics.
+    fn answer(_: &Request<Body>) -> Result<Response<Body>, Infallible> {
+        panic!("a bug")
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_bug_does_not_end_the_looks() {
+        let service = tower::service_fn(|request: Request<Body>| async move { answer(&request) });
+        let client = Client::new(service, "default");
+        let options = Options { client, config: HubFacts::default(), now: || Timestamp::UNIX_EPOCH };
+        let metrics = Metrics::default();
+        run(options, metrics.clone(), Box::pin(sleep(RETRY * 5 / 2))).await;
+        let told = metrics.encode().unwrap();
+        for line in [
+            r#"hub_looks_total{outcome="failed"} 3"#,
+            r#"provider_action_errors_total{action="look",reason="bug"} 3"#,
+        ] {
+            assert!(told.contains(line), "{line}: {told}");
+        }
+    }
 }

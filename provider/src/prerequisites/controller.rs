@@ -100,9 +100,11 @@ async fn until(options: Options, metrics: Metrics, stop: Running) {
         .iter()
         .zip(&seen.health)
         .map(|(namespace, health)| controller.watch(namespace, health, sender.clone()));
+    let looking =
+        looks(happened, AT_ONCE, &controller.metrics, async |key: String| controller.look(&key).await, stop);
     tokio::select! {
         _ = join_all(watching) => {}
-        () = looks(happened, AT_ONCE, async |key: String| controller.look(&key).await, stop) => {}
+        () = looking => {}
     }
 }
 

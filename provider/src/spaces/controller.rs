@@ -77,9 +77,16 @@ async fn until(options: Options, metrics: Metrics, stop: Running) {
     let watches = async {
         tokio::join!(controller.watch_namespaces(sender.clone()), controller.watch_secrets(sender.clone()));
     };
+    let looking = looks(
+        happened,
+        AT_ONCE,
+        &controller.metrics,
+        async |name: String| controller.look(&name).await,
+        stop,
+    );
     tokio::select! {
         () = watches => {}
-        () = looks(happened, AT_ONCE, async |name: String| controller.look(&name).await, stop) => {}
+        () = looking => {}
     }
 }
 
@@ -141,7 +148,7 @@ impl Controller {
         let origin = observe::origin(server, &certificates);
         let now = (self.now)();
         let standing = if published == Published::Absent { Standing::Waiting } else { Standing::Published };
-        match next(Some(space), &published, &origin, now) {
+        match next(Some(space), &published, &origin, self.config.token_lifetime.get(), now) {
             Step::Nothing => Ok(None),
             Step::Issue => {
                 let site = Site { server, certificates: &certificates, origin };

@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::ephemeral_cluster::credentials::Published;
+use crate::{account::term::Term, ephemeral_cluster::credentials::Published};
 
 /// A namespace that is, or was, a space.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,11 +31,9 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    /// When the token is to be replaced: two thirds of its time are over. What is left is for whoever is away meanwhile, and for
-    /// those who read the old one last.
-    pub fn due(&self) -> Timestamp {
-        let life = self.expires.duration_since(self.issued).max(SignedDuration::ZERO);
-        self.issued.checked_add(life / 3 * 2).unwrap_or(self.expires)
+    /// Until when the token is kept, asked for with this life; none if it is to be replaced now.
+    fn kept_until(&self, longest: SignedDuration, now: Timestamp) -> Option<Timestamp> {
+        Term { issued: self.issued, expires: self.expires, longest }.kept_until(now)
     }
 }
 
@@ -75,20 +73,25 @@ pub enum Step {
     Blocked(String),
 }
 
-/// What is to be done. `origin`: of what new credentials would be made.
-pub fn next(space: Option<&Space>, published: &Published, origin: &str, now: Timestamp) -> Step {
+/// What is to be done. `origin`: of what new credentials would be made; `lifetime`: for how long they would be asked for.
+pub fn next(
+    space: Option<&Space>,
+    published: &Published,
+    origin: &str,
+    lifetime: SignedDuration,
+    now: Timestamp,
+) -> Step {
     let Some(space) = space.filter(|space| space.asked && !space.going) else { return Step::Nothing };
     match published {
         Published::Absent => Step::Issue,
         Published::Foreign(whose) => Step::Blocked(whose.clone()),
         Published::Ours { revision, source_revision } => {
             let stamp = source_revision.as_deref().and_then(|text| text.parse::<Stamp>().ok());
-            // One from the future is from another clock: it says nothing of when it ends.
-            let valid = stamp.filter(|s| s.origin == origin && s.issued <= now && s.due() > now);
-            match valid {
+            let valid = stamp.filter(|s| s.origin == origin);
+            match valid.and_then(|stamp| stamp.kept_until(lifetime, now)) {
                 None => Step::Issue,
                 Some(_) if space.noted.as_deref() != Some(revision) => Step::Note(revision.clone()),
-                Some(stamp) => Step::Wait(stamp.due()),
+                Some(due) => Step::Wait(due),
             }
         }
     }
@@ -109,7 +112,7 @@ mod tests {
     }
 
     fn step(space: Option<&Space>, published: &Published) -> Step {
-        next(space, published, "o", NOW.parse().unwrap())
+        next(space, published, "o", SignedDuration::from_hours(4), NOW.parse().unwrap())
     }
 
     #[test]
@@ -140,6 +143,20 @@ mod tests {
             Published::Ours { revision: "7".into(), source_revision: None },
         ] {
             assert_eq!(step(Some(&space()), &old), Step::Issue, "{old:?}");
+        }
+    }
+
+    /// What comes right after a token was made, where our clock is ahead of the API server's by so much that it is over by ours, and where it is
+    /// behind.
+    #[test]
+    fn clocks_that_differ_do_not_make_one_token_after_the_other() {
+        for (expires, due) in [
+            ("2026-03-02T12:00:00Z", "2026-03-02T12:06:40Z"),
+            ("2026-03-02T02:00:00Z", "2026-03-02T12:06:40Z"),
+            ("2026-03-03T12:00:00Z", "2026-03-02T14:40:00Z"),
+        ] {
+            let published = ours(&format!("{NOW}/{expires}/o"));
+            assert_eq!(step(Some(&space()), &published), Step::Wait(due.parse().unwrap()), "{expires}");
         }
     }
 

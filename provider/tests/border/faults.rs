@@ -1,9 +1,12 @@
 //! What goes wrong is known by its kind, and doing it again ends well.
 
-use provider_testplatform::step::{Action, Event, Step};
+use provider_testplatform::{
+    ephemeral_cluster::status::{Phase, Status},
+    step::{Action, Event, Step},
+};
 use serde_json::json;
 
-use super::{Bench, SECRET, credentials, memory::Fault, plain};
+use super::{Bench, JOB, OBJECT, SECRET, credentials, memory::Fault, plain};
 
 #[tokio::test]
 async fn every_answer_has_its_kind() {
@@ -71,6 +74,30 @@ async fn the_first_failure_ends_a_step() {
     let failure = bench.executor.run(Some(object), &step).await.unwrap_err();
     assert!(matches!(failure.action, Some(Action::PublishCredentials(_))));
     assert!(failure.object.unwrap().metadata.finalizers.is_some(), "what was done before counts");
+}
+
+/// Neither does the status wait for it, nor what else comes afterwards; of what was not done nothing is told.
+#[tokio::test]
+async fn what_comes_afterwards_fails_by_itself() {
+    let (bench, object) = Bench::with(plain());
+    bench.build_cluster.judge(|call| (call.method == "POST").then_some(Fault::Refused(403)));
+    let signal = Action::Signal { cluster: "build01".into(), namespace: "ci-op-x".into() };
+    let event =
+        |reason: &str| Action::Emit(Event { warning: false, reason: reason.into(), note: "a note".into() });
+    let abort = Action::AbortProwJob { name: "job".into(), description: "why".into() };
+    bench.hub.put(JOB, json!({ "status": { "state": "pending" } }));
+    let step = Step {
+        status: Some(Status { phase: Some(Phase::Deprovisioning), ..Status::default() }),
+        afterwards: vec![signal, event("Untrue"), abort, event("True")],
+        ..Step::default()
+    };
+    let outcome = bench.executor.run(Some(object), &step).await.unwrap();
+    let undone = outcome.undone.unwrap();
+    assert_eq!((undone.action, undone.reason.as_str()), ("signal", "forbidden"));
+    assert_eq!(bench.hub.get(OBJECT).unwrap()["status"]["phase"], "Deprovisioning");
+    assert_eq!(bench.hub.get(JOB).unwrap()["status"]["state"], "aborted");
+    let events = bench.hub.list("/apis/events.k8s.io/v1/namespaces/ephemeral-cluster/events");
+    assert!(events.len() == 1 && events[0]["reason"] == "True", "{events:?}");
 }
 
 #[tokio::test]

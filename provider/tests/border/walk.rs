@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use life::{Event, Life, PHASE};
 use proptest::prelude::*;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::memory::Fault;
 
@@ -180,6 +180,40 @@ fn a_proxy_that_cannot_publish_leaves_the_status_alone() {
         assert!(writes.iter().any(|call| call.path.contains("/secrets")), "it tried");
         assert!(!writes.iter().any(status), "{writes:#?}");
     });
+}
+
+/// Rights and quota answer 403, admission that does not work 500.
+#[test]
+fn a_signal_that_is_never_taken_holds_nothing_for_ever() {
+    for code in [403, 500] {
+        in_time(async {
+            let life = Life::begin(0).await;
+            life.until("bound", |ec| ec["status"]["prowJobId"].is_string()).await;
+            for event in [Event::Schedule, Event::Namespace, Event::Install] {
+                life.happen(event).await;
+            }
+            life.until("ready", |ec| ec["status"]["phase"] == "Ready").await;
+            life.build_cluster.judge(move |call| call.is_write().then_some(Fault::Refused(code)));
+            life.happen(Event::TearDown).await;
+            let is = |ec: &Value, type_: &str, reason: &str| {
+                let said = |c: &Value| c["type"] == type_ && c["status"] == "False" && c["reason"] == reason;
+                ec["status"]["conditions"].as_array().is_some_and(|all| all.iter().any(said))
+            };
+            life.until("told of", |ec| is(ec, "TestCompleted", "SignalFailed")).await;
+            assert_eq!(life.phase(), PHASE[2]);
+            life.wait(4 * 3600).await;
+            life.until("overdue", |ec| is(ec, "ProwJobCompleted", "DeprovisionTimeout")).await;
+            // It is tried all the time, and more and more seldom.
+            let tries = life.build_cluster.writes().len();
+            assert!((30..150).contains(&tries), "{tries}");
+            life.happen(Event::Delete).await;
+            life.wait(3 * 3600).await;
+            assert_eq!(life.phase(), PHASE[2], "its job is not cut short before its time");
+            life.wait(2 * 3600).await;
+            assert_eq!(life.beside("ec"), Value::Null, "nor waited for for ever");
+            life.check();
+        });
+    }
 }
 
 /// Another provider, or the upstream controller, may serve EphemeralClusters of another namespace with the same Prow.

@@ -27,8 +27,11 @@ pub enum Event {
     Delete,
     Rebirth,
     AnnotatedForAnother,
+    LifetimeExtended,
     Away,
     Back,
+    Deaf,
+    Hears,
     Scheduled(u8),
     NamespaceAppears(u8),
     SecretGrows(u8),
@@ -147,7 +150,8 @@ impl Lab {
         if decided.requeue == Requeue::Anew {
             return state.ec.clone().map_or(Work::Idle, |ec| Work::Read(ec, true));
         }
-        if rest::is_nothing(&decided, &self.statuses.borrow().get(ec.status)) {
+        let stored = self.statuses.borrow().get(ec.status);
+        if rest::is_nothing(&decided, &stored) || (state.deaf && rest::is_only_tried(&decided, &stored)) {
             return Work::Idle;
         }
         Work::Acting { uid: ec.uid, step, done: 0, valid }

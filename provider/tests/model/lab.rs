@@ -34,6 +34,9 @@ const CLUSTER: &str = "build01";
 /// The tick of the model's clock; every deadline is one or two of them.
 pub const TICK: SignedDuration = SignedDuration::from_mins(15);
 
+/// The lifetime of one that was given more.
+const LONGER: &str = "30m";
+
 /// Statuses and steps by number, so that states are small.
 #[derive(Default)]
 pub struct Lab {
@@ -166,7 +169,8 @@ impl Lab {
         let mut annotations = vec![(theirs::KONFLUX_TENANT.to_owned(), format!("tenant-{}", ec.tenant))];
         annotations.extend(ec.revision.map(|r| (ours::CREDENTIALS_REVISION.into(), r.to_string())));
         annotations.extend(ec.diagnosed.then(|| (ours::DIAGNOSTICS.into(), String::new())));
-        annotations.extend(self.lifetime.map(|l| (ours::LIFETIME.into(), l.into())));
+        let lifetime = self.lifetime.map(|first| if ec.extended { LONGER } else { first });
+        annotations.extend(lifetime.map(|l| (ours::LIFETIME.into(), l.into())));
         let mut object = EphemeralCluster {
             metadata: ObjectMeta {
                 name: Some(NAME.into()),

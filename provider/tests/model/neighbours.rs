@@ -121,6 +121,14 @@ impl Lab {
                 state.away = true;
             });
         }
+        if state.deaf {
+            push(Event::Hears, &|state| state.deaf = false);
+        } else if budget.refusals > 0 {
+            push(Event::Deaf, &|state| {
+                state.budget.refusals -= 1;
+                state.deaf = true;
+            });
+        }
         let Some(ec) = &state.ec else {
             if budget.rebirth > 0 {
                 push(Event::Rebirth, &|state| {
@@ -144,6 +152,12 @@ impl Lab {
                 let now = state.now;
                 state.change(None, |ec| ec.deleted = Some(now));
                 state.collect();
+            });
+        }
+        if budget.extensions > 0 && self.lifetime.is_some() {
+            push(Event::LifetimeExtended, &|state| {
+                state.budget.extensions -= 1;
+                state.change(None, |ec| ec.extended = true);
             });
         }
         if budget.renamings > 0 {
@@ -209,6 +223,7 @@ impl Lab {
             revision: None,
             diagnosed: false,
             tenant: 0,
+            extended: false,
         }
     }
 }

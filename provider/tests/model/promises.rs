@@ -2,7 +2,7 @@
 
 use provider_testplatform::{
     ephemeral_cluster::{
-        conditions::{CLUSTER_READY, PROW_JOB_COMPLETED, Reason, find},
+        conditions::{CLUSTER_READY, PROW_JOB_COMPLETED, Reason, TEST_COMPLETED, find},
         status::{Condition, Phase, Status},
     },
     step::{Action, Requeue, Step},
@@ -30,9 +30,12 @@ impl Lab {
                 return Err("a ProwJob is made before the finalizer".into());
             }
         }
-        if step.requeue == Requeue::Anew && (view.fresh || !step.actions.is_empty() || step.status.is_some())
-        {
+        let acts = !step.actions.is_empty() || !step.afterwards.is_empty();
+        if step.requeue == Requeue::Anew && (view.fresh || acts || step.status.is_some()) {
             return Err("reading anew is asked for by a pass that did, or that does something".into());
+        }
+        if !view.fresh && self.ends_unasked(view, step) {
+            return Err("an end that nobody asked for is begun on the word of a cache".into());
         }
         let to_another = step.actions.iter().any(|action| match action {
             Action::PublishCredentials(credentials) => view.jobs.iter().any(|job| {
@@ -61,6 +64,15 @@ impl Lab {
         Ok(())
     }
 
+    /// Whether a deadline begins the end: nobody has asked for it, and it had not begun, nor has the job vanished.
+    fn ends_unasked(&self, view: &View, step: &Step) -> bool {
+        let stored = self.statuses.borrow().get(view.ec.status);
+        let asked = view.ec.deleted.is_some() || view.ec.teardown;
+        let over = matches!(stored.phase, Some(Phase::Deprovisioning | Phase::Deprovisioned | Phase::Failed));
+        let before = asked || view.gone || over || is_noticed(&stored);
+        !before && step.status.as_ref().is_some_and(is_noticed)
+    }
+
     /// Whoever waits for the finalizer to go finds the conclusion.
     pub fn may_let_go(&self, state: &State) -> Result<(), String> {
         let Some(ec) = state.ec.as_ref().filter(|ec| ec.deleted.is_none()) else { return Ok(()) };
@@ -70,8 +82,13 @@ impl Lab {
     }
 }
 
+/// Whether it is written down that the job is to end.
+fn is_noticed(status: &Status) -> bool {
+    find(&status.conditions, TEST_COMPLETED).is_some()
+}
+
 /// Failed is never left, and Ready only for a reason of its own.
-fn left_for_good(stored: &Status, desired: &Status) -> Result<(), String> {
+pub fn left_for_good(stored: &Status, desired: &Status) -> Result<(), String> {
     let over = [Some(Phase::Failed), Some(Phase::Deprovisioned)];
     if over.contains(&stored.phase) && desired.phase != stored.phase {
         return Err(format!("{:?} is left for {:?}", stored.phase, desired.phase));

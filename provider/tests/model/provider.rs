@@ -6,12 +6,13 @@ use provider_testplatform::{
         prow_job::State as JobState,
         status::{self, Status},
     },
-    step::Action,
+    step::{Action, Step},
 };
 use testplatform_apis::names::ours;
 
 use super::explore::fingerprint;
 use super::lab::{Lab, NAME, at, uid};
+use super::promises::left_for_good;
 use super::world::{Cache, Ec, Pj, Secret, State, View, Work};
 
 /// What came of one write.
@@ -73,21 +74,59 @@ impl Lab {
         };
         let step = self.steps.borrow().get(step);
         let owned = valid && state.ec.as_ref().is_some_and(|ec| ec.uid == uid);
-        let Some(action) = step.actions.get(usize::from(done)) else {
-            state.processes[process].work = Work::Idle;
-            let Some(desired) = &step.status else { return Ok(Write::Done) };
-            return Ok(if owned { self.write_status(state, process, desired) } else { Write::Refused });
+        let (done, actions) = (usize::from(done), step.actions.len());
+        let write = if let Some(action) = step.actions.get(done) {
+            if owned && *action == Action::RemoveFinalizer {
+                self.may_let_go(state)?;
+            }
+            let write = act(state, process, uid, action, owned)?;
+            if let Write::Refused = write
+                && owned
+            {
+                self.say_failed(state, process, &step, action)?;
+            }
+            write
+        } else if done == actions {
+            match &step.status {
+                None => Write::Done,
+                Some(desired) if owned => self.write_status(state, process, desired),
+                Some(_) => Write::Refused,
+            }
+        } else {
+            match act(state, process, uid, &step.afterwards[done - actions - 1], owned)? {
+                // Each by itself.
+                Write::Refused if state.deaf => Write::Done,
+                write => write,
+            }
         };
-        if owned && *action == Action::RemoveFinalizer {
-            self.may_let_go(state)?;
-        }
-        let write = act(state, process, uid, action, owned)?;
-        if let Write::Done = write
-            && let Work::Acting { done, .. } = &mut state.processes[process].work
-        {
-            *done += 1;
+        if let Write::Done = write {
+            if done == actions + step.afterwards.len() {
+                state.processes[process].work = Work::Idle;
+            } else if let Work::Acting { done, .. } = &mut state.processes[process].work {
+                *done += 1;
+            }
         }
         Ok(write)
+    }
+
+    /// What is told of a signal that was refused. Of other failures nothing that matters here is.
+    fn say_failed(
+        &self,
+        state: &mut State,
+        process: usize,
+        step: &Step,
+        action: &Action,
+    ) -> Result<(), String> {
+        let Some(ec) = state.ec.as_ref().filter(|_| matches!(action, Action::Signal { .. })) else {
+            return Ok(());
+        };
+        let stored = self.statuses.borrow().get(ec.status);
+        let said = next::failed(&self.object(ec), step, action, "it is refused", at(state.now));
+        if let Some(said) = said {
+            left_for_good(&stored, &said)?;
+            self.write_status(state, process, &said);
+        }
+        Ok(())
     }
 
     fn write_status(&self, state: &mut State, process: usize, desired: &Status) -> Write {
@@ -227,7 +266,7 @@ pub fn abort(state: &mut State, name: &str) {
 
 pub fn signal(state: &mut State, namespace: &str) -> Write {
     let site = |job: &&mut Pj| job.namespace.is_some() && format!("ci-op-{}", job.id) == *namespace;
-    let away = state.away;
+    let away = state.away || state.deaf;
     let Some(job) = state.jobs.iter_mut().find(site) else { return Write::Refused };
     match &mut job.namespace {
         Some(namespace) if !away && !namespace.terminating => {

@@ -19,6 +19,11 @@ use super::{
 
 /// Whether a step changes nothing.
 pub fn is_nothing(step: &Step, stored: &Status) -> bool {
+    step.afterwards.is_empty() && is_only_tried(step, stored)
+}
+
+/// Whether all that a step does is what nothing waits for.
+pub fn is_only_tried(step: &Step, stored: &Status) -> bool {
     step.actions.is_empty() && step.status.as_ref().is_none_or(|desired| !status::differs(stored, desired))
 }
 
@@ -86,7 +91,9 @@ impl Lab {
                 return Ok(());
             }
             while state.processes[0].work != Work::Idle {
-                if let Write::Refused = self.written(state, 0)? {
+                if let Write::Refused = self.written(state, 0)?
+                    && !state.deaf
+                {
                     return Err(format!(
                         "left alone, a write is refused: {:?}",
                         self.steps.borrow().get(step)
@@ -105,7 +112,7 @@ impl Lab {
             state.change(None, |ec| ec.deleted = ec.deleted.or(Some(now)));
             state.collect();
         } else {
-            state.away = false;
+            (state.away, state.deaf) = (false, false);
             state.change(None, |ec| ec.teardown = true);
         }
         let mut way = Vec::new();
@@ -128,8 +135,8 @@ impl Lab {
                 let completed = find(&status.conditions, PROW_JOB_COMPLETED).is_some_and(Condition::is_true);
                 !deleted && completed && !ec.finalizer && state.published.is_none()
             });
-            // What is orphaned behind a build cluster that is away has to wait for it.
-            if concluded && (!runs || state.away) {
+            // What is orphaned behind a build cluster that is away, or takes no signal, has to wait for it.
+            if concluded && (!runs || state.away || state.deaf) {
                 self.ending.borrow_mut().extend(way);
                 return Ok(());
             }

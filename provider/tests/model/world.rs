@@ -12,6 +12,8 @@ pub struct State {
     pub published: Option<Secret>,
     /// The build cluster does not answer.
     pub away: bool,
+    /// It takes no signal, because of rights, quota or admission.
+    pub deaf: bool,
     pub processes: Vec<Process>,
     /// ProwJobs that providers ever made, by uid.
     pub made: [u8; 3],
@@ -40,6 +42,8 @@ pub struct Budget {
     pub upstream_jobs: u8,
     pub other_writes: u8,
     pub renamings: u8,
+    pub extensions: u8,
+    pub refusals: u8,
 }
 
 impl Budget {
@@ -60,6 +64,8 @@ impl Budget {
         upstream_jobs: 0,
         other_writes: 0,
         renamings: 0,
+        extensions: 0,
+        refusals: 0,
     };
 }
 
@@ -76,6 +82,8 @@ pub struct Ec {
     pub revision: Option<u8>,
     pub diagnosed: bool,
     pub tenant: u8,
+    /// Somebody gave it a longer lifetime.
+    pub extended: bool,
 }
 
 /// A ProwJob with what it has on the build cluster.
@@ -140,7 +148,7 @@ pub enum Work {
     Idle,
     /// It reads anew, and has read the EphemeralCluster so far. The flag: nobody has written it since.
     Read(Ec, bool),
-    /// It has decided, and done this many actions.
+    /// It has decided, and done this many actions; its status counts as one, too.
     Acting { uid: u8, step: u32, done: u8, valid: bool },
 }
 

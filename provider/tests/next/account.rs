@@ -77,7 +77,7 @@ fn what_fails_is_told_and_takes_nothing_away() {
     let words = "the cluster cannot be reached from the hub";
     let failed = |case: &Case| {
         let action = Action::IssueCredentials(Box::new(issue()));
-        next::failed(&case.object, &action, words, case.now).unwrap()
+        next::failed(&case.object, &case.step(), &action, words, case.now).unwrap()
     };
     let first = failed(&due());
     assert!(first.secret_ref.is_empty());

@@ -42,7 +42,8 @@ fn the_phase_is_set_when_the_creation_fails() {
     let case = newborn();
     let step = case.step();
     let create = step.actions.iter().find(|a| matches!(a, Action::CreateProwJob(_))).unwrap();
-    let status = next::failed(&case.object, create, "the hub did not take the ProwJob", case.now).unwrap();
+    let status =
+        next::failed(&case.object, &step, create, "the hub did not take the ProwJob", case.now).unwrap();
     assert_eq!(status.phase, Some(Phase::Provisioning));
     assert_eq!(status.conditions[0].type_, PROW_JOB_CREATING);
     assert_eq!(status.conditions[0].reason, "ProwJobCreateFailed");

@@ -170,6 +170,14 @@ impl Case {
         next::next(&self.object, &self.world, self.now)
     }
 
+    /// After a pass in which the build cluster did not take the signal.
+    pub fn untold(mut self) -> Self {
+        let step = self.step();
+        let signal = step.actions.iter().find(|action| matches!(action, Action::Signal { .. })).unwrap();
+        self.object.status.value = next::failed(&self.object, &step, signal, "quota", self.now).unwrap();
+        self
+    }
+
     /// After all that is to be done now. Another look at it does nothing, and writes the same bytes.
     pub fn settled(mut self) -> Self {
         for _ in 0..8 {
@@ -182,12 +190,13 @@ impl Case {
             }
             let stored = self.object.status.value.clone();
             let desired = step.status.clone().unwrap_or_else(|| stored.clone());
-            if step.actions.is_empty() && !status::differs(&stored, &desired) {
+            let acts = !step.actions.is_empty() || !step.afterwards.is_empty();
+            if !acts && !status::differs(&stored, &desired) {
                 assert_eq!(json!(stored), json!(desired));
                 return self;
             }
             self.object.status.value = desired;
-            for action in step.actions {
+            for action in step.actions.into_iter().chain(step.afterwards) {
                 self.act(action);
             }
         }

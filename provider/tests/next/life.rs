@@ -217,10 +217,26 @@ fn a_job_that_finds_no_build_cluster_is_aborted(
     assert_eq!(case.object.status.value.phase == Some(Phase::Failed), aborted);
 }
 
+/// It may have been given more time since the cache was filled.
+#[rstest]
+#[case::never_scheduled(served(State::Scheduling, Site::Unscheduled).at(61), "AbortProwJob")]
+#[case::no_cluster_in_time(served(State::Pending, pending()).at(255), "Signal")]
+#[case::lifetime(ready().annotated(ours::LIFETIME, "30m").settled().at(10 + 45), "Signal")]
+fn an_end_by_a_deadline_is_decided_on_fresh_word_only(#[case] case: Case, #[case] end: &str) {
+    assert_eq!(case.clone().cached().step(), Step { requeue: Requeue::Anew, ..Step::default() });
+    assert!(kinds(&case.step()).contains(&end), "{:?}", case.step());
+    // It is read anew once: from then on it is written down that the end has begun.
+    let begun = case.settled().cached();
+    assert_ne!(begun.step().requeue, Requeue::Anew);
+}
+
 #[test]
-fn an_abort_is_decided_on_fresh_word_only() {
-    let case = served(State::Scheduling, Site::Unscheduled).at(61).cached();
-    assert_eq!(case.step(), Step { requeue: Requeue::Anew, ..Step::default() });
+fn more_time_than_the_cache_knows_of_counts() {
+    let old = ready().annotated(ours::LIFETIME, "30m").settled().at(10 + 45);
+    let extended = old.clone().annotated(ours::LIFETIME, "1h");
+    assert_eq!(old.cached().step().requeue, Requeue::Anew);
+    let step = extended.step();
+    assert_eq!((kinds(&step), step.requeue), (vec![], Requeue::after(minutes(30))));
 }
 
 #[test]

@@ -44,6 +44,10 @@ fn unreadable_source() -> Case {
     served(State::Pending, namespace(Source::Unreadable("forbidden".into())))
 }
 
+fn failed(case: &Case, action: &Action) -> Status {
+    next::failed(&case.object, &case.step(), action, "no", case.now).unwrap()
+}
+
 /// The status, and the condition that has the reason.
 fn case(reason: Reason) -> (Status, &'static str, &'static str) {
     let settled = |case: Case| case.settled().object.status.value;
@@ -54,7 +58,7 @@ fn case(reason: Reason) -> (Status, &'static str, &'static str) {
         Reason::ProwJobCreated => (settled(ready()), CREATING, "False"),
         Reason::ProwJobCreateFailed => {
             let create = Action::CreateProwJob(Box::default());
-            (next::failed(&newborn().object, &create, "no", newborn().now).unwrap(), CREATING, "False")
+            (failed(&newborn(), &create), CREATING, "False")
         }
         Reason::HeldByOtherController => {
             (settled(newborn().written_by_another(0).at(2)), CREATING, "Unknown")
@@ -70,8 +74,7 @@ fn case(reason: Reason) -> (Status, &'static str, &'static str) {
         }
         Reason::PublishFailed => {
             let publish = Action::PublishCredentials(credentials("a-1"));
-            let case = running(pending());
-            (next::failed(&case.object, &publish, "no", case.now).unwrap(), READY, "False")
+            (failed(&running(pending()), &publish), READY, "False")
         }
         Reason::ProwJobScheduling => (settled(served(State::Scheduling, Site::Unscheduled)), READY, "False"),
         Reason::NamespacePending => (settled(running(no_namespace())), READY, "False"),
@@ -81,6 +84,7 @@ fn case(reason: Reason) -> (Status, &'static str, &'static str) {
             (settled(ready().annotated(theirs::KONFLUX_TENANT, "tenant-b")), READY, "False")
         }
         Reason::Signalled => (settled(told()), TOLD, "True"),
+        Reason::SignalFailed => (ready().torn_down().untold().object.status.value, TOLD, "False"),
         Reason::Deprovisioned => (settled(told().in_state(State::Success)), READY, "False"),
         Reason::ProwJobCompleted => (settled(told().in_state(State::Success)), COMPLETED, "True"),
         Reason::ProwJobFailure => (settled(running(pending()).in_state(State::Error)), COMPLETED, "True"),

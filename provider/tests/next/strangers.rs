@@ -4,7 +4,9 @@ use provider_testplatform::{
     ephemeral_cluster::{
         conditions::{CLUSTER_READY, PROW_JOB_COMPLETED, PROW_JOB_CREATING, TEST_COMPLETED},
         credentials::Published,
-        next, orphan,
+        next,
+        object::EphemeralCluster,
+        orphan,
         prow_job::{State, name_for},
         proxy,
         settings::Settings,
@@ -90,16 +92,14 @@ fn credentials_that_are_held_back_do_not_stop_the_lifetime() {
 fn what_an_api_server_refuses_is_said_once() {
     let case = newborn();
     let action = Action::CreateProwJob(Box::default());
-    let said =
-        next::failed(&case.object, &action, &format!("request 1 {}", "ä".repeat(4000)), case.now).unwrap();
+    let failed = |object: &EphemeralCluster, said: &str| {
+        next::failed(object, &Step::default(), &action, said, case.now)
+    };
+    let said = failed(&case.object, &format!("request 1 {}", "ä".repeat(4000))).unwrap();
     assert!(said.conditions.iter().all(|c| c.message.len() <= 1024));
     let mut object = case.object.clone();
     object.status.value = said;
-    assert_eq!(
-        next::failed(&object, &action, "request 2", case.now),
-        None,
-        "or each try would make the next one"
-    );
+    assert_eq!(failed(&object, "request 2"), None, "or each try would make the next one");
 }
 
 #[test]

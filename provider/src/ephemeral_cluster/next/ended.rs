@@ -6,7 +6,7 @@ use super::{
     asked, ever_ready,
     pass::{Pass, RETRY, after},
     provision_deadline,
-    teardown::{ABORTED_BY_US, Means, means},
+    teardown::{ABORTED_BY_US, Means, means, refused},
 };
 use crate::{
     ephemeral_cluster::{
@@ -153,27 +153,34 @@ fn conclude(pass: &mut Pass<'_>, outcome: Outcome) {
 fn end_what_is_left(pass: &mut Pass<'_>) -> bool {
     let Some(site) = &pass.world.left_behind else { return true };
     match means(site) {
+        Means::Tell { cluster, namespace } if refused(pass) => {
+            pass.afterwards.push(Action::Signal { cluster, namespace });
+            is_given_up(pass)
+        }
         Means::Tell { cluster, namespace } => {
             pass.actions.push(Action::Signal { cluster, namespace });
-            pass.set(
-                TEST_COMPLETED,
-                Is::True,
-                Reason::Signalled,
-                "what the ProwJob left behind was told to end",
-            );
-            true
+            told(pass)
         }
-        Means::Told | Means::Abort { .. } | Means::OutOfReach { reason: Reason::NamespacePending, .. } => {
-            true
-        }
+        Means::Told => told(pass),
+        Means::Abort { .. } | Means::OutOfReach { reason: Reason::NamespacePending, .. } => true,
         Means::OutOfReach { reason, obstacle } => {
             pass.set(TEST_COMPLETED, Is::False, reason, obstacle);
-            pass.enter(Phase::Deprovisioning);
             pass.again_in(RETRY);
-            let since = pass.since(TEST_COMPLETED).unwrap_or(pass.now);
-            pass.due(after(since, pass.world.settings.deprovision_timeout))
+            is_given_up(pass)
         }
     }
+}
+
+fn told(pass: &mut Pass<'_>) -> bool {
+    pass.set(TEST_COMPLETED, Is::True, Reason::Signalled, "what the ProwJob left behind was told to end");
+    true
+}
+
+/// Whether what cannot be told to end has been tried for long enough.
+fn is_given_up(pass: &mut Pass<'_>) -> bool {
+    pass.enter(Phase::Deprovisioning);
+    let since = pass.since(TEST_COMPLETED).unwrap_or(pass.now);
+    pass.due(after(since, pass.world.settings.deprovision_timeout))
 }
 
 /// Of a cluster that is gone the credentials are useless, but still a secret.

@@ -35,6 +35,8 @@ pub struct Pass<'a> {
     pub status: Status,
     /// Actions so far.
     pub actions: Vec<Action>,
+    /// Those that nothing waits for.
+    pub afterwards: Vec<Action>,
     annotations: BTreeMap<String, Option<String>>,
     events: Vec<Event>,
     wait: Option<SignedDuration>,
@@ -59,6 +61,7 @@ impl<'a> Pass<'a> {
             now,
             status,
             actions: Vec::new(),
+            afterwards: Vec::new(),
             annotations: BTreeMap::new(),
             events: Vec::new(),
             wait: None,
@@ -223,7 +226,7 @@ impl<'a> Pass<'a> {
         }
         self.actions.extend(self.events.into_iter().map(Action::Emit));
         let requeue = self.wait.map_or(Requeue::OnChange, Requeue::after);
-        Step { actions: self.actions, status, requeue }
+        Step { actions: self.actions, status, afterwards: self.afterwards, requeue }
     }
 }
 

@@ -1,6 +1,6 @@
 //! A job under way whose end has not begun: its credentials, and the deadlines that begin it.
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use testplatform_apis::{account::Mode, names::ours};
 
 use super::{
@@ -56,7 +56,7 @@ fn ending(pass: &mut Pass<'_>, job: &Job) -> Option<Ending> {
     }
     let in_vain = !ever_ready(pass) && {
         let deadline = after(provision_deadline(pass), patience);
-        pass.due(deadline)
+        ends(pass, deadline)
     };
     in_vain.then(|| {
         pass.set(CLUSTER_READY, Is::False, Reason::ProvisionTimeout, "there was no cluster in time");
@@ -176,7 +176,12 @@ fn lifetime_is_over(pass: &mut Pass<'_>) -> bool {
     // While the credentials are held back the time goes on, from where it was if that is on record.
     let expires = if pass.holds(CLUSTER_READY) { expires } else { pass.stored().expires_at.or(expires) };
     pass.status.expires_at = expires;
-    expires.is_some_and(|at| pass.due(after(at, MARGIN)))
+    expires.is_some_and(|at| ends(pass, after(at, MARGIN)))
+}
+
+/// Whether a deadline ends it. That cannot be taken back, and it may have been given more time since the cache was filled.
+fn ends(pass: &mut Pass<'_>, at: Timestamp) -> bool {
+    pass.due(at) && pass.is_sure()
 }
 
 /// A job without a build cluster, or without a pod on it, has nothing that could be lost.
@@ -188,5 +193,5 @@ fn never_scheduled(pass: &mut Pass<'_>, job: &Job) -> bool {
         State::Pending | State::Success | State::Failure | State::Aborted | State::Error => false,
     };
     let since = created(&job.prow_job).unwrap_or(pass.now);
-    waits && pass.due(after(since, pass.world.settings.scheduling_timeout)) && pass.is_sure()
+    waits && ends(pass, after(since, pass.world.settings.scheduling_timeout))
 }

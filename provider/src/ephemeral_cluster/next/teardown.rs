@@ -93,12 +93,20 @@ pub fn next(pass: &mut Pass<'_>, job: &Job, ending: Ending) {
     let begun = match means {
         Means::Told => told(pass),
         Means::Tell { cluster, namespace } => {
-            pass.actions.push(Action::Signal { cluster, namespace });
-            told(pass)
+            let signal = Action::Signal { cluster, namespace };
+            if refused(pass) {
+                tell_again(pass, job, noticed, signal)
+            } else {
+                // What was told once was told: nothing waits for it to be told again.
+                let to = if told_before { &mut pass.afterwards } else { &mut pass.actions };
+                to.push(signal);
+                told(pass)
+            }
         }
         Means::Abort { .. } | Means::OutOfReach { .. } if told_before => {
             pass.again_in(RETRY);
-            abandon(pass, job, noticed);
+            let abort = abandon(pass, job, noticed);
+            pass.actions.extend(abort);
             true
         }
         Means::Abort { obstacle } => {
@@ -110,7 +118,7 @@ pub fn next(pass: &mut Pass<'_>, job: &Job, ending: Ending) {
             let deadline = from.map(|t| after(t, pass.world.settings.abort_grace));
             let aborts = deadline.is_none_or(|at| pass.due(at)) && pass.is_sure();
             if aborts {
-                abort(pass, &job.prow_job, &obstacle);
+                pass.actions.push(abort(&job.prow_job, &obstacle));
             }
             pass.set(TEST_COMPLETED, Is::False, Reason::NamespacePending, obstacle);
             aborts
@@ -118,7 +126,10 @@ pub fn next(pass: &mut Pass<'_>, job: &Job, ending: Ending) {
         Means::OutOfReach { reason, obstacle } => {
             pass.again_in(RETRY);
             pass.set(TEST_COMPLETED, Is::False, reason, obstacle);
-            abandon(pass, job, noticed)
+            let abort = abandon(pass, job, noticed);
+            let aborts = abort.is_some();
+            pass.actions.extend(abort);
+            aborts
         }
     };
     // Failed is what nobody waits for any more, so the end has begun before it is said.
@@ -127,21 +138,31 @@ pub fn next(pass: &mut Pass<'_>, job: &Job, ending: Ending) {
     overdue(pass);
 }
 
-/// Ends a job that has no condition of its own. Whether something is done now.
-pub fn unserved(pass: &mut Pass<'_>, job: &Job) -> bool {
+/// Whether the signal could not be written, and is not there since.
+pub fn refused(pass: &Pass<'_>) -> bool {
+    pass.reason_against(TEST_COMPLETED) == Reason::SignalFailed.as_str()
+}
+
+/// Nothing waits any more for a signal that has failed: neither what is to be said, nor for ever the end of what is being deleted. Whether the
+/// job ends now.
+fn tell_again(pass: &mut Pass<'_>, job: &Job, noticed: Timestamp, signal: Action) -> bool {
+    if let Some(abort) = abandon(pass, job, noticed) {
+        pass.actions.push(abort);
+        return true;
+    }
+    pass.afterwards.push(signal);
+    false
+}
+
+/// What ends a job that has no condition of its own, if anything does now.
+pub fn unserved(pass: &mut Pass<'_>, job: &Job) -> Option<Action> {
     match means(&job.site) {
-        Means::Told => false,
-        Means::Tell { cluster, namespace } => {
-            pass.actions.push(Action::Signal { cluster, namespace });
-            true
-        }
+        Means::Told => None,
+        Means::Tell { cluster, namespace } => Some(Action::Signal { cluster, namespace }),
         Means::Abort { obstacle } => {
             let deadline = started(&job.prow_job).map(|t| after(t, pass.world.settings.abort_grace));
             let aborts = deadline.is_none_or(|at| pass.due(at)) && pass.is_sure();
-            if aborts {
-                abort(pass, &job.prow_job, &obstacle);
-            }
-            aborts
+            aborts.then(|| abort(&job.prow_job, &obstacle))
         }
         Means::OutOfReach { .. } => {
             pass.again_in(RETRY);
@@ -152,18 +173,10 @@ pub fn unserved(pass: &mut Pass<'_>, job: &Job) -> bool {
 }
 
 /// Being deleted, an EphemeralCluster does not wait for ever for what cannot be reached.
-fn abandon(pass: &mut Pass<'_>, job: &Job, noticed: Timestamp) -> bool {
-    let Some(deleted) = deleted_at(pass) else { return false };
-    let deadline = after(deleted.max(noticed), pass.world.settings.deprovision_timeout);
-    let aborts = pass.due(deadline) && pass.is_sure();
-    if aborts {
-        abort(
-            pass,
-            &job.prow_job,
-            "the EphemeralCluster is being deleted, and the job cannot be told to end",
-        );
-    }
-    aborts
+fn abandon(pass: &mut Pass<'_>, job: &Job, noticed: Timestamp) -> Option<Action> {
+    let deadline = after(deleted_at(pass)?.max(noticed), pass.world.settings.deprovision_timeout);
+    let why = "the EphemeralCluster is being deleted, and the job cannot be told to end";
+    (pass.due(deadline) && pass.is_sure()).then(|| abort(&job.prow_job, why))
 }
 
 fn told(pass: &mut Pass<'_>) -> bool {
@@ -171,9 +184,8 @@ fn told(pass: &mut Pass<'_>) -> bool {
     true
 }
 
-fn abort(pass: &mut Pass<'_>, job: &ProwJob, why: &str) {
-    let description = format!("{ABORTED_BY_US}{why}");
-    pass.actions.push(Action::AbortProwJob { name: job.name().to_owned(), description });
+fn abort(job: &ProwJob, why: &str) -> Action {
+    Action::AbortProwJob { name: job.name().to_owned(), description: format!("{ABORTED_BY_US}{why}") }
 }
 
 /// A deprovision is never cut short: what it leaves behind is paid for until somebody finds it.

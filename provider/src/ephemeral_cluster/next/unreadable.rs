@@ -23,7 +23,8 @@ pub fn next(pass: &mut Pass<'_>) {
             jobs.push(job);
         }
         for job in jobs {
-            teardown::unserved(pass, job);
+            let end = teardown::unserved(pass, job);
+            pass.afterwards.extend(end);
         }
     }
     if deleted {

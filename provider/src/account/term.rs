@@ -1,0 +1,60 @@
+//! How long a token is kept, whoever it is for.
+
+use jiff::{SignedDuration, Timestamp};
+
+/// The shortest life that an API server gives (`expirationSeconds`, authentication.k8s.io/v1).
+const SHORTEST: SignedDuration = SignedDuration::from_mins(10);
+
+/// The time of a token, by two clocks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Term {
+    /// When it was asked for, by ours.
+    pub issued: Timestamp,
+    /// When it ends, by that of the API server.
+    pub expires: Timestamp,
+    /// For how long it was asked for.
+    pub longest: SignedDuration,
+}
+
+impl Term {
+    /// When the token is to be replaced: two thirds of its time are over. What is left is for whoever is away meanwhile, and for those who read
+    /// the old one last. Where the clocks differ, that time is still none that no API server would give, nor one longer than was asked for: else
+    /// it could be over at once, for every token anew.
+    pub fn due(self) -> Timestamp {
+        let life = self.expires.duration_since(self.issued).min(self.longest).max(SHORTEST);
+        self.issued.checked_add(life / 3 * 2).unwrap_or(self.expires)
+    }
+
+    /// Until when it is kept; none if it is to be replaced now. One from the future is from another clock: it says nothing of when it ends.
+    pub fn kept_until(self, now: Timestamp) -> Option<Timestamp> {
+        let due = self.due();
+        (self.issued <= now && due > now).then_some(due)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_due_at_two_thirds_whatever_the_clocks_say() {
+        let at = |text: &str| -> Timestamp { text.parse().unwrap() };
+        let issued = at("2026-03-02T11:00:00Z");
+        for (expires, due) in [
+            ("2026-03-02T23:00:00Z", "2026-03-02T19:00:00Z"),
+            ("2026-03-02T12:00:00Z", "2026-03-02T11:40:00Z"),
+            // The API server's clock is behind, or ahead.
+            ("2026-03-02T11:00:00Z", "2026-03-02T11:06:40Z"),
+            ("2026-03-02T05:00:00Z", "2026-03-02T11:06:40Z"),
+            ("2027-03-02T05:00:00Z", "2026-03-02T19:00:00Z"),
+        ] {
+            let term = Term { issued, expires: at(expires), longest: SignedDuration::from_hours(12) };
+            let due = at(due);
+            assert_eq!(term.due(), due, "{expires}");
+            assert_eq!(term.kept_until(issued), Some(due), "{expires}: it is not made anew at once");
+            assert_eq!(term.kept_until(due), None, "{expires}");
+            let before = issued.checked_sub(SignedDuration::from_secs(1)).unwrap();
+            assert_eq!(term.kept_until(before), None, "{expires}");
+        }
+    }
+}
