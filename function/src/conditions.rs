@@ -9,7 +9,7 @@ use testplatform_apis::{
         ClusterReady, Condition, ConditionStatus, ConditionType, Credentials, JobCompleted, Remote,
         SetupLevel,
     },
-    foreign::meta::condition,
+    foreign::meta::{ObservedCondition, condition},
     phase::Phase,
 };
 
@@ -177,24 +177,30 @@ fn credentials_published(judged: &Judged) -> Condition {
         let message = format!("Secret {own} is gone or has no kubeconfig any more, and is written anew");
         return Condition::new(type_, False, R::SecretMissing.as_str(), message);
     }
-    let synced =
-        judged.observed.credentials.as_ref().and_then(|c| condition(&c.object.status.conditions, "Synced"));
-    let trouble = synced.filter(|c| c.is_false()).map_or("", |c| c.message.as_str());
-    let named = judged.observed.credentials.as_ref().is_some_and(|c| c.secret_name() == secret);
-    let (reason, what) = if !named {
-        (R::SecretMissing, "was just named and is not read yet")
-    } else if trouble.contains("does not exist") || trouble.contains("not found") {
+    let named = judged.observed.credentials.as_ref().filter(|c| c.secret_name() == secret);
+    let (reason, what) = match named {
+        None => (R::SecretMissing, "was just named and is not read yet"),
+        Some(credentials) => unpublished(credentials),
+    };
+    Condition::new(type_, False, reason.as_str(), format!("Secret {secret} {what}"))
+}
+
+/// Why the Secret on the hub gives no kubeconfig, as far as its Object tells.
+fn unpublished(credentials: &crate::observed::Credentials) -> (Credentials, &'static str) {
+    use Credentials as R;
+    let has = |words: &[&str]| words.iter().any(|w| credentials.trouble().contains(w));
+    let synced = condition(&credentials.object.status.conditions, "Synced");
+    if credentials.unwritable() {
+        (R::SecretMissing, "is read, and the Secret into which its kubeconfig goes cannot be written")
+    } else if has(&["does not exist", "not found"]) {
         (R::SecretMissing, "does not exist on the hub")
-    } else if trouble.contains("no such field")
-        || synced.is_some_and(testplatform_apis::foreign::meta::ObservedCondition::is_true)
-    {
+    } else if has(&["no such field"]) || synced.is_some_and(ObservedCondition::is_true) {
         (R::KeyMissing, "has no kubeconfig yet")
-    } else if trouble.contains("is forbidden") {
+    } else if credentials.unreadable() {
         (R::SecretMissing, "may not be read: the hub does not let this cluster's identity get and patch it")
     } else {
         (R::SecretMissing, "is not read yet")
-    };
-    Condition::new(type_, False, reason.as_str(), format!("Secret {secret} {what}"))
+    }
 }
 
 fn remote_consistent(judged: &Judged) -> Condition {

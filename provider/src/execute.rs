@@ -78,33 +78,50 @@ impl Executor {
         Self { hub, reach, instance: instance.to_owned(), patience, now }
     }
 
-    /// Does the actions in their order, then writes the status. The first that fails ends it. Then it does what comes afterwards.
+    /// Does the actions in their order, then writes the status; the first that fails ends that. Then it does what comes afterwards.
     pub async fn run<'a>(
         &self,
         object: Option<EphemeralCluster>,
         step: &'a Step,
     ) -> Result<Outcome, Failure<'a>> {
         let mut outcome = Outcome { object, forgone: Vec::new(), undone: None };
+        let failed = self.before(&mut outcome, step).await.err();
+        // A conflict only says that this was decided on a late copy. Whatever else fails may do so for long.
+        if failed.as_ref().is_none_or(|(_, error)| error.reason != Reason::Conflict) {
+            self.afterwards(&mut outcome, step).await;
+        }
+        match failed {
+            Some((action, error)) => Err(Failure { object: outcome.object, action, error }),
+            None => Ok(outcome),
+        }
+    }
+
+    /// Does the actions and writes the status. What failed: none for the status.
+    async fn before<'a>(
+        &self,
+        outcome: &mut Outcome,
+        step: &'a Step,
+    ) -> Result<(), (Option<&'a Action>, Error)> {
         for action in &step.actions {
-            if let Err(error) = self.one(&mut outcome, action).await {
-                return Err(Failure { object: outcome.object, action: Some(action), error });
-            }
+            self.one(outcome, action).await.map_err(|error| (Some(action), error))?;
         }
-        if let Some(status) = &step.status
-            && let Err(error) = self.status(&mut outcome.object, status).await
-        {
-            return Err(Failure { object: outcome.object, action: None, error });
+        match &step.status {
+            Some(status) => self.status(&mut outcome.object, status).await.map_err(|error| (None, error)),
+            None => Ok(()),
         }
+    }
+
+    /// Does what comes afterwards, each by itself.
+    async fn afterwards(&self, outcome: &mut Outcome, step: &Step) {
         let mut done = true;
         for action in &step.afterwards {
             if !done && matches!(action, Action::Emit(_)) {
                 continue;
             }
-            let tried = self.one(&mut outcome, action).await;
+            let tried = self.one(outcome, action).await;
             done = tried.is_ok();
-            outcome.undone = outcome.undone.or(tried.err());
+            outcome.undone = outcome.undone.take().or(tried.err());
         }
-        Ok(outcome)
     }
 
     /// Does one action.

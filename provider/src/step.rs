@@ -19,7 +19,8 @@ pub struct Step {
     /// Written after the actions, if it differs from what is stored. None leaves it alone.
     pub status: Option<Status>,
     /// Done after the status, each by itself: what may fail for long, and must keep neither anything else from being done nor that from being
-    /// said. Of one that fails the event right after it is not told, and the whole is looked at again soon.
+    /// said. Nor is it kept from being done by what fails before, but for a conflict. Of one that fails the event right after it is not told, and
+    /// the whole is looked at again soon.
     pub afterwards: Vec<Action>,
     /// When to look again although nothing happened.
     pub requeue: Requeue,

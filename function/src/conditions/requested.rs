@@ -67,8 +67,9 @@ fn unanswered(judged: &Judged) -> Option<Remark> {
         let shown = shown.filter(|c| c.is_false())?;
         Some(Remark::new(Request::parse(&shown.reason)?, shown.message.as_str()))
     };
-    let held = judged.plan.held().filter(|_| judged.plan.course.failure == Some(Failure::ProvisionTimeout));
-    held.cloned().or_else(before)
+    // Core forgets what was shown when a pass fails. What is still waited for is then what was.
+    let timely = matches!(judged.plan.course.failure, Some(Failure::ProvisionTimeout | Failure::Earlier));
+    before().or_else(|| judged.plan.held().filter(|_| timely).cloned())
 }
 
 /// What was said when it was still to be seen, as long as it is remembered.

@@ -58,23 +58,37 @@ impl Credentials {
             && (synced.is_true() || missing || self.refused())
     }
 
-    /// Since when the hub does not let the Secret `name` be read. That passes once somebody grants it, or never.
+    /// Since when the kubeconfig of the Secret `name` cannot get here because a right or a quota is in the way. That passes once somebody
+    /// grants it, or never.
     pub fn forbidden_since(&self, name: &str) -> Option<Timestamp> {
-        let synced =
-            condition(&self.object.status.conditions, "Synced").filter(|synced| synced.is_false())?;
-        let forbidden = self.secret_name() == name
+        let kept = self.secret_name() == name
             && !self.details.has_kubeconfig()
-            && !self.refused()
-            && synced.message.contains("is forbidden");
-        synced.last_transition_time.filter(|_| forbidden)
+            && (self.unreadable() || self.unwritable())
+            && self.trouble().contains("is forbidden");
+        condition(&self.object.status.conditions, "Synced")?.last_transition_time.filter(|_| kept)
+    }
+
+    /// Whether the hub does not let it be read as it is now.
+    pub fn unreadable(&self) -> bool {
+        self.trouble().starts_with("observe failed: ") && self.trouble().contains("is forbidden")
+    }
+
+    /// Whether it is read, and the connection Secret cannot be written: that is no matter of the hub's.
+    pub fn unwritable(&self) -> bool {
+        self.trouble().starts_with("cannot create or update connection secret")
+    }
+
+    /// What provider-kubernetes says of what it could not do.
+    pub fn trouble(&self) -> &str {
+        let synced = condition(&self.object.status.conditions, "Synced");
+        synced.filter(|synced| synced.is_false()).map_or("", |synced| synced.message.as_str())
     }
 
     /// Whether the Secret into which it is to write is something else's. The words are crossplane-runtime's, of
     /// `ConnectionSecretMustBeControllableBy`.
     pub fn refused(&self) -> bool {
-        let Some(synced) = condition(&self.object.status.conditions, "Synced") else { return false };
         let words = ["refusing to modify uncontrolled secret", "existing secret is not controlled by"];
-        synced.is_false() && words.iter().any(|w| synced.message.contains(w))
+        words.iter().any(|w| self.trouble().contains(w))
     }
 
     /// The kubeconfig and password of the Secret `name`, once they are really that Secret's: provider-kubernetes

@@ -159,8 +159,10 @@ fn down_ends_no_cluster_that_was_handed_over() {
     let fake = Fake::new(&format!("{READS}\n  delete*) ;;"));
     let words = "the cluster was handed over to TestCluster demo, which ends it; delete this claim";
     fake.object("claim", &claim("Ready", &[["RequestAccepted", "True", "HandedOver", words]]));
-    for line in ["down demo", "down demo --wait"] {
-        fake.run(line).is(7, "has no cluster to give back: the cluster was handed over to TestCluster demo");
+    for line in ["down demo -n team-a", "down demo --wait -n team-a"] {
+        fake.run(line)
+            .is(7, "has no cluster to give back: the cluster was handed over to TestCluster demo")
+            .is(7, "End the cluster with: kubectl testplatform down testcluster/NAME -n team-a");
     }
     assert!(!fake.calls().contains("patch"), "{}", fake.calls());
     fake.run("down demo --delete").is(0, "is deleted; its cluster was handed over, and goes on");

@@ -163,6 +163,10 @@ fn what_was_waited_for_in_vain_is_told_to_the_end() {
     let wanted = format!("not ready within the provision timeout; no cluster was asked for: {held}");
     assert_eq!(sentence, wanted);
     let before = told(&world);
+    // Also after a pass that failed elsewhere, which makes core forget what was shown.
+    world.fatal();
+    world.settle();
+    assert_eq!(told(&world), before);
     world.environment = World::default().environment;
     world.settle();
     assert_eq!(told(&world), before);

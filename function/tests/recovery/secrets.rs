@@ -99,6 +99,28 @@ fn a_secret_that_may_not_be_read_is_a_timeout_after_an_hour() {
     assert_eq!(world.phase(), "Failed");
 }
 
+/// Where its kubeconfig is to go is no matter of the hub's. Whoever looks at the wrong quota mends nothing.
+#[test]
+fn a_secret_that_may_not_be_written_is_not_one_that_may_not_be_read() {
+    let mut world = provisioning();
+    world.hub_ready();
+    world.secrets.clear();
+    world.settle();
+    world.later(SignedDuration::from_mins(210));
+    world.objects.get_mut("credentials").unwrap().object["status"] = json!({ "conditions": [{
+        "type": "Synced", "status": "False", "reason": "ReconcileError", "lastTransitionTime": world.now,
+        "message": "cannot create or update connection secret: secrets \"x\" is forbidden: exceeded quota: small",
+    }] });
+    for (later, phase) in [(0, "Provisioning"), (31, "Provisioning"), (30, "Failed")] {
+        world.later(SignedDuration::from_mins(later));
+        world.pass();
+        assert_eq!(world.phase(), phase);
+        let said = world.conditions["CredentialsPublished"]["message"].as_str().unwrap();
+        let wanted = "is read, and the Secret into which its kubeconfig goes cannot be written";
+        assert!(phase == "Failed" || said.ends_with(wanted), "{said}");
+    }
+}
+
 #[test]
 fn an_old_cluster_survives_the_loss_of_status_and_secrets() {
     for ready in [false, true] {

@@ -100,6 +100,33 @@ async fn what_comes_afterwards_fails_by_itself() {
     assert!(events.len() == 1 && events[0]["reason"] == "True", "{events:?}");
 }
 
+/// Nor does it wait for what fails for long itself. After a conflict all is decided anew.
+#[tokio::test]
+async fn what_comes_afterwards_is_done_whatever_failed() {
+    for (code, done) in [(403, true), (500, true), (409, false)] {
+        for of_status in [false, true] {
+            let (bench, object) = Bench::with(plain());
+            bench.hub.put(JOB, json!({ "status": { "state": "pending" } }));
+            bench.hub.judge(move |call| {
+                let fails = if of_status { call.path.ends_with("/status") } else { call.method == "POST" };
+                (fails && !call.path.contains("prowjobs")).then_some(Fault::Refused(code))
+            });
+            let publish = Action::PublishCredentials(credentials("x"));
+            let abort = Action::AbortProwJob { name: "job".into(), description: "why".into() };
+            let step = Step {
+                actions: if of_status { vec![] } else { vec![publish] },
+                status: Some(Status { phase: Some(Phase::Deprovisioning), ..Status::default() }),
+                afterwards: vec![abort],
+                ..Step::default()
+            };
+            let failure = bench.executor.run(Some(object), &step).await.unwrap_err();
+            assert_eq!(failure.action.is_none(), of_status);
+            let state = &bench.hub.get(JOB).unwrap()["status"]["state"];
+            assert_eq!(state == "aborted", done, "{code}, of the status: {of_status}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn errors_about_secrets_do_not_repeat_them() {
     let (bench, object) = Bench::with(plain());

@@ -22,6 +22,9 @@ use testplatform_tests::{
 
 /// Everything on the hub, one after the other; each step is a pass or two.
 const MADE: Duration = Duration::from_mins(1);
+/// Core tells a claim that its composite has new credentials by the time at which they were published, in whole seconds: two of one second are
+/// one to it, until it looks at the claim for another reason.
+const APART: Duration = Duration::from_millis(1100);
 
 /// Core tries again what failed at growing distances, a minute at most.
 const BACK: Duration = Duration::from_secs(100);
@@ -148,9 +151,11 @@ pub async fn space_token_replaced(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let origin = stamp.splitn(3, '/').nth(2).context("no stamp")?;
     let [issued, expires] = [-3, 1].map(|hours| now() + SignedDuration::from_hours(hours));
     let old = json!({ ours::SOURCE_REVISION: format!("{issued}/{expires}/{origin}") });
+    tokio::time::sleep(APART).await;
     hub.merge(&published, &json!({ "metadata": { "annotations": old } })).await?;
     let second = until_other(tenant, &space.secret(), &first).await?;
     usable(&second).await?;
+    tokio::time::sleep(APART).await;
     hub.delete(&published).await?;
     let third = until_other(tenant, &space.secret(), &second).await?;
     usable(&third).await?;

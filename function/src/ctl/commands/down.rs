@@ -69,7 +69,7 @@ fn without_its_cluster(
 ) -> Result<(), Stop> {
     if !delete {
         let message = format!("{} has no cluster to give back: {}", claim.label(), said.message());
-        let advice = "End the cluster with: kubectl testplatform down testcluster/NAME";
+        let advice = format!("End the cluster with: {}", session.next("down", "testcluster/NAME"));
         return Err(Stop::new(Exit::Over, message, advice));
     }
     let end = if wait { "--wait=true" } else { "--wait=false" };
