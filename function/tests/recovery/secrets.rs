@@ -76,9 +76,8 @@ fn a_kubeconfig_that_never_comes_is_a_timeout_all_the_same() {
     assert_eq!(world.phase(), "Failed");
 }
 
-/// Whoever may read it has to be granted that by people; but a cluster that nobody can use is not paid for without end.
-#[test]
-fn a_secret_that_may_not_be_read_is_a_timeout_after_an_hour() {
+/// A cluster that is there half an hour before its provision timeout, of whose kubeconfig provider-kubernetes says this from then on.
+fn unpublished(message: &str) -> World {
     let mut world = provisioning();
     world.hub_ready();
     world.secrets.clear();
@@ -86,8 +85,17 @@ fn a_secret_that_may_not_be_read_is_a_timeout_after_an_hour() {
     world.later(SignedDuration::from_mins(210));
     world.objects.get_mut("credentials").unwrap().object["status"] = json!({ "conditions": [{
         "type": "Synced", "status": "False", "reason": "ReconcileError", "lastTransitionTime": world.now,
-        "message": "observe failed: cannot get object: secrets \"x\" is forbidden: User \"konflux\" cannot get",
+        "message": message,
     }] });
+    world
+}
+
+/// Whoever may read it has to be granted that by people; but a cluster that nobody can use is not paid for without end.
+#[test]
+fn a_secret_that_may_not_be_read_is_a_timeout_after_an_hour() {
+    let mut world = unpublished(
+        "observe failed: cannot get object: secrets \"x\" is forbidden: User \"konflux\" cannot get",
+    );
     world.pass();
     let said = world.conditions["CredentialsPublished"]["message"].as_str().unwrap();
     assert!(said.contains("may not be read: the hub does not let"), "{said}");
@@ -102,15 +110,9 @@ fn a_secret_that_may_not_be_read_is_a_timeout_after_an_hour() {
 /// Where its kubeconfig is to go is no matter of the hub's. Whoever looks at the wrong quota mends nothing.
 #[test]
 fn a_secret_that_may_not_be_written_is_not_one_that_may_not_be_read() {
-    let mut world = provisioning();
-    world.hub_ready();
-    world.secrets.clear();
-    world.settle();
-    world.later(SignedDuration::from_mins(210));
-    world.objects.get_mut("credentials").unwrap().object["status"] = json!({ "conditions": [{
-        "type": "Synced", "status": "False", "reason": "ReconcileError", "lastTransitionTime": world.now,
-        "message": "cannot create or update connection secret: secrets \"x\" is forbidden: exceeded quota: small",
-    }] });
+    let mut world = unpublished(
+        "cannot create or update connection secret: secrets \"x\" is forbidden: exceeded quota: small",
+    );
     for (later, phase) in [(0, "Provisioning"), (31, "Provisioning"), (30, "Failed")] {
         world.later(SignedDuration::from_mins(later));
         world.pass();

@@ -23,12 +23,7 @@ fn in_time<T>(life: impl Future<Output = T>) -> T {
 #[test]
 fn a_life_without_trouble() {
     in_time(async {
-        let life = Life::begin(0).await;
-        life.until("bound", |ec| ec["status"]["prowJobId"].is_string()).await;
-        for event in [Event::Schedule, Event::Namespace, Event::Install] {
-            life.happen(event).await;
-        }
-        life.until("ready", |ec| ec["status"]["phase"] == "Ready").await;
+        let life = Life::ready().await;
         life.wait(60).await;
 
         life.hub.calls();
@@ -187,12 +182,7 @@ fn a_proxy_that_cannot_publish_leaves_the_status_alone() {
 fn a_signal_that_is_never_taken_holds_nothing_for_ever() {
     for code in [403, 500] {
         in_time(async {
-            let life = Life::begin(0).await;
-            life.until("bound", |ec| ec["status"]["prowJobId"].is_string()).await;
-            for event in [Event::Schedule, Event::Namespace, Event::Install] {
-                life.happen(event).await;
-            }
-            life.until("ready", |ec| ec["status"]["phase"] == "Ready").await;
+            let life = Life::ready().await;
             life.build_cluster.judge(move |call| call.is_write().then_some(Fault::Refused(code)));
             life.happen(Event::TearDown).await;
             let is = |ec: &Value, type_: &str, reason: &str| {

@@ -41,10 +41,7 @@ pub fn run(
         session.say(&over)?;
     }
     if delete {
-        let end = if wait { "--wait=true" } else { "--wait=false" };
-        session.kubectl.run(&["delete", claim.flavour.resource(), claim.name(), end], None)?;
-        let rest = if wait { "" } else { ", and its cluster goes with it" };
-        return session.say(&format!("{} is deleted{rest}", claim.label()));
+        return deleted(session, &claim, wait, if wait { "" } else { ", and its cluster goes with it" });
     }
     if !wait {
         session.say(&format!("{} is being torn down", claim.label()))?;
@@ -72,9 +69,14 @@ fn without_its_cluster(
         let advice = format!("End the cluster with: {}", session.next("down", "testcluster/NAME"));
         return Err(Stop::new(Exit::Over, message, advice));
     }
+    deleted(session, claim, wait, "; its cluster was handed over, and goes on")
+}
+
+/// Deletes the claim, and says so with what becomes of its cluster.
+fn deleted(session: &mut Session<'_>, claim: &Claim, wait: bool, rest: &str) -> Result<(), Stop> {
     let end = if wait { "--wait=true" } else { "--wait=false" };
     session.kubectl.run(&["delete", claim.flavour.resource(), claim.name(), end], None)?;
-    session.say(&format!("{} is deleted; its cluster was handed over, and goes on", claim.label()))
+    session.say(&format!("{} is deleted{rest}", claim.label()))
 }
 
 /// Waits until it is over. Returns how it ended, if that was well.

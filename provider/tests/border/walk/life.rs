@@ -107,6 +107,17 @@ impl Life {
         life
     }
 
+    /// One whose cluster is there, without trouble so far.
+    pub async fn ready() -> Self {
+        let life = Self::begin(0).await;
+        life.until("bound", |ec| ec["status"]["prowJobId"].is_string()).await;
+        for event in [Event::Schedule, Event::Namespace, Event::Install] {
+            life.happen(event).await;
+        }
+        life.until("ready", |ec| ec["status"]["phase"] == "Ready").await;
+        life
+    }
+
     /// Another controller has served it; this provider is its proxy.
     pub fn beside_another_controller() -> Self {
         BEGUN.set(Some(Instant::now()));
