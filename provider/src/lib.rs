@@ -27,6 +27,7 @@ mod looks;
 pub mod metrics;
 pub mod observe;
 mod orders;
+mod partial;
 pub mod prerequisites;
 pub mod publish;
 pub mod rbac;

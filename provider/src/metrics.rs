@@ -223,6 +223,7 @@ impl Metrics {
         self.refresh_clusters();
         self.refresh_spaces();
         self.refresh_carries();
+        self.refresh_cleanups();
         self.refresh_bundles();
         self.refresh_cloud();
         self.refresh_prerequisites();
@@ -369,7 +370,8 @@ mod tests {
         metrics.carried(Carry::Carried, Timestamp::UNIX_EPOCH);
         metrics.not_carried(Reason::Unreachable);
         metrics.carried_secret(Carrying::Written);
-        metrics.begin_cleanups();
+        let watches = Arc::new(vec![Health::new("cleaned-claims")]);
+        metrics.attach_cleanups(&watches);
         metrics.decided_teardown(Teardown::Told);
         let bundles = Arc::new(crate::bundles::seen::seen(1));
         metrics.attach_bundles(&bundles);
@@ -412,6 +414,9 @@ mod tests {
         assert_eq!(names, BTreeSet::from(EXPORTED), "{text}");
         for line in LINES {
             assert!(text.lines().any(|l| l == *line), "{line} is missing: {text}");
+        }
+        for name in ["carried-claims", "cleaned-claims"] {
+            assert!(text.contains(&format!("provider_watch_lag_seconds{{watch=\"{name}\"}} ")), "{text}");
         }
     }
 }

@@ -254,7 +254,8 @@ where
     loop {
         sleep(PROBE).await;
         match timeout(PATIENCE, api.list_metadata(&probe)).await {
-            Ok(Ok(_)) => {}
+            // What cannot be understood is an answer, too: the managed fields of the one object may be nested deeper than anybody reads.
+            Ok(Ok(_) | Err(kube::Error::SerdeError(_))) => {}
             Ok(Err(error)) => return plain(&error),
             Err(_) => return format!("no answer within {} s", PATIENCE.as_secs()),
         }
@@ -273,6 +274,8 @@ fn words(error: &watcher::Error) -> String {
 
 #[cfg(test)]
 mod tests {
+    use k8s_openapi::api::core::v1::ConfigMap;
+
     use super::*;
 
     /// What is told, word by word: `+` of what is there, `-` of what is gone.
@@ -301,6 +304,31 @@ mod tests {
         let nobody = "fieldSelector=metadata.name%3DNOBODY";
         let labelled = asks(plain.labels("a=b"));
         assert_eq!(labelled, format!("{nobody}&labelSelector=a%3Db&{memory}"));
+    }
+
+    /// What ends the probe within a quarter of an hour in which every answer is this; none: nothing does.
+    async fn ended(code: u16, text: String) -> Option<String> {
+        let service = tower::service_fn(move |_: http::Request<kube::client::Body>| {
+            let mut answer = http::Response::new(kube::client::Body::from(text.clone().into_bytes()));
+            *answer.status_mut() = http::StatusCode::from_u16(code).unwrap();
+            async move { Ok::<_, std::convert::Infallible>(answer) }
+        });
+        let api: Api<ConfigMap> = Api::all(kube::Client::new(service, "default"));
+        let config = watcher::Config::default();
+        timeout(Duration::from_mins(15), unanswered(&api, &config)).await.ok()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_that_cannot_be_understood_is_one() {
+        let (open, close) = ("{\"f:a\":".repeat(200), "}".repeat(200));
+        let deep = format!(
+            r#"{{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{{}},"items":
+                [{{"metadata":{{"name":"a","managedFields":[{{"fieldsV1":{open}{{}}{close}}}]}}}}]}}"#
+        );
+        assert!(serde_json::from_str::<serde_json::Value>(&deep).is_err(), "it is understood: {deep}");
+        assert_eq!(ended(200, deep).await, None);
+        let refusal = r#"{ "kind": "Status", "status": "Failure", "code": 403, "message": "no" }"#;
+        assert_eq!(ended(403, refusal.to_owned()).await.as_deref(), Some("no"));
     }
 
     #[test]

@@ -88,6 +88,7 @@ async fn secrets_are_carried() -> anyhow::Result<()> {
     here.auth_info.impersonate =
         Some("system:serviceaccount:testplatform-carrier:testplatform-carrier".into());
     let options = Options { client: Client::try_from(here)?, config: carry, trust: Trust::Kubeconfig, now };
+    nested_deep(hub, "listed").await?;
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let metrics = Metrics::default();
     let running = tokio::spawn(run(
@@ -129,6 +130,24 @@ async fn composite(hub: &Cluster, name: &str, tenant: &str) -> anyhow::Result<()
     .await?;
     let status = json!({ "phase": "Pending", "hub": { "name": HUB }, "backend": { "namespace": "byoc-a" } });
     hub.merge_status(&at_root(COMPOSITE, name), &status).await?;
+    Ok(())
+}
+
+/// Composites that bring nothing, in which somebody nests more than the test itself can read in the answer.
+async fn nested_deep(hub: &Cluster, name: &str) -> anyhow::Result<()> {
+    type Wrap = fn(Value) -> Value;
+    let ways: [(&str, Wrap); 2] =
+        [("lists", |inner| json!([inner])), ("maps", |inner| json!({ "a": inner }))];
+    for (how, wrap) in ways {
+        let deep = (0..200).fold(json!(1), |inner, _| wrap(inner));
+        let made = hub
+            .create(&json!({
+                "apiVersion": COMPOSITE.api_version, "kind": COMPOSITE.kind,
+                "metadata": { "name": format!("{name}-{how}") }, "spec": { "parameters": { "deep": deep } },
+            }))
+            .await;
+        ensure!(matches!(made, Err(kube::Error::SerdeError(_))), "{made:?}");
+    }
     Ok(())
 }
 
@@ -199,6 +218,8 @@ async fn live(hub: &Cluster, metrics: &Metrics) -> anyhow::Result<()> {
             data.len() == 2 && keys[..2].iter().all(|key| data.get(*key).is_some_and(|v| v == value))
         }
     };
+    // When it is heard of; when everything was listed, others were there.
+    nested_deep(hub, "heard").await?;
     composite(hub, "demo-x", "tenant-a").await?;
     // Somebody else's, whose status says the same.
     composite(hub, "demo-y", "tenant-b").await?;

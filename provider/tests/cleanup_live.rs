@@ -1,7 +1,7 @@
 //! The cleaner on a real API server, with exactly the rights that are made for it, for claims and for composites in namespaces.
 #![allow(missing_docs, reason = "a test says what it tests in its name")]
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
 use jiff::{SignedDuration, Timestamp};
@@ -141,6 +141,7 @@ async fn clusters_that_nobody_needs_are_torn_down() -> anyhow::Result<()> {
     let lived = lived.await;
     cleaner.end().await?;
     lived?;
+    beside_what_is_nested_deep(&plane, konflux).await.context("beside what is nested deep")?;
     no_more_rights(&plane).await
 }
 
@@ -321,6 +322,67 @@ async fn left_alone(konflux: &Cluster) -> anyhow::Result<()> {
     konflux.merge_status(&over, &json!({ "phase": "Deprovisioned" })).await?;
     let off = still(konflux, &off).await?;
     ensure!(noted(&off).is_none(), "{off}");
+    Ok(())
+}
+
+/// Whatever somebody nests in a claim, that of another is torn down, and that claim itself: when it is heard of, and when it is listed.
+async fn beside_what_is_nested_deep(plane: &ControlPlane, konflux: &Cluster) -> anyhow::Result<()> {
+    let run = begin(konflux, PIPELINE_RUN, "nested").await?;
+    complete(konflux, PIPELINE_RUN, "nested", now()).await?;
+    let cleaner = Cleaner::start(plane, GoDuration::from_secs(2)).await?;
+    ask_deep(konflux, "heard", &run).await?;
+    let heard = ask(konflux, CLAIM, "heard", &[&run], &cleanup("0s")).await?;
+    torn_down(konflux, &heard).await?;
+    torn_down_deep(konflux, "heard").await?;
+    cleaner.end().await?;
+
+    ask_deep(konflux, "listed", &run).await?;
+    let listed = ask(konflux, CLAIM, "listed", &[&run], &cleanup("0s")).await?;
+    let cleaner = Cleaner::start(plane, GoDuration::from_secs(2)).await?;
+    torn_down(konflux, &listed).await?;
+    torn_down_deep(konflux, "listed").await?;
+    let text = cleaner.metrics.encode()?;
+    for watch in ["cleaned-claims", "cleaned-testclusters"] {
+        let line = format!("provider_watch_lag_seconds{{watch=\"{watch}\"}} 0.0");
+        ensure!(text.lines().any(|l| l == line), "{line} is missing: {text}");
+    }
+    cleaner.end().await
+}
+
+/// Puts a value into another one.
+type Wrap = fn(Value) -> Value;
+
+/// What claims are called in which something is nested deep, and how.
+const DEEP: [(&str, Wrap); 2] = [("lists", |inner| json!([inner])), ("maps", |inner| json!({ "a": inner }))];
+
+/// Asks with parameters that are nested deeper than the test itself can read them in the answer.
+async fn ask_deep(konflux: &Cluster, name: &str, owner: &Value) -> anyhow::Result<()> {
+    for (how, wrap) in DEEP {
+        let mut spec = cleanup("0s");
+        spec["parameters"] = json!({ "deep": (0..200).fold(json!(1), |inner, _| wrap(inner)) });
+        let asked = ask(konflux, CLAIM, &format!("{name}-{how}"), &[owner], &spec).await;
+        let error = asked.err().context("this is not deep")?;
+        let unread = matches!(error.downcast_ref::<kube::Error>(), Some(kube::Error::SerdeError(_)));
+        ensure!(unread, "{error:#}");
+    }
+    Ok(())
+}
+
+/// Waits until these are told to end, which stands in their text.
+async fn torn_down_deep(konflux: &Cluster, name: &str) -> anyhow::Result<()> {
+    let begun = Instant::now();
+    for (how, _) in DEEP {
+        let claims = format!("/apis/{}/namespaces/{TENANT}/testplatformclusters", CLAIM.api_version);
+        let path = format!("{claims}/{name}-{how}");
+        loop {
+            let request = http::Request::get(path.as_str()).body(Vec::new())?;
+            if konflux.client().request_text(request).await?.contains("\"tearDownCluster\":true") {
+                break;
+            }
+            ensure!(begun.elapsed() < SOON, "{name}-{how} is not told to end");
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
     Ok(())
 }
 

@@ -10,7 +10,6 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::{
     Api, Client, ResourceExt as _,
-    api::DynamicObject,
     core::{ApiResource, GroupVersionKind},
     runtime::watcher,
 };
@@ -35,6 +34,7 @@ use crate::{
     execute::{Cause, Error, Reason, error::is_forbidden, limited},
     looks::looks,
     metrics::{Metrics, carries::Carrying},
+    partial::{PAGE, PartialObject},
     publish::write::annotate,
     running::Running,
     watch::{Health, track},
@@ -122,18 +122,18 @@ async fn until(options: Options, metrics: Metrics, stop: Running) {
 }
 
 impl Controller {
-    /// Composites of one flavour. Which of them bring credentials is in their spec, so they are read whole; what does not matter of them is
-    /// forgotten at once.
+    /// Composites of one flavour. Which of them bring credentials is in their spec, so it is not their metadata alone that is read; what does not
+    /// matter of them is forgotten at once.
     async fn watch(&self, flavour: Carried, health: &Health, sender: UnboundedSender<String>) {
         let (kind, plural) = flavour.kind();
         let kind = GroupVersionKind::gvk("ci.openshift.org", "v1alpha1", kind);
-        let api: Api<DynamicObject> =
+        let api: Api<PartialObject> =
             Api::all_with(self.client.clone(), &ApiResource::from_gvk_with_plural(&kind, plural));
-        let key = |object: &DynamicObject| {
+        let key = |object: &PartialObject| {
             format!("{plural}/{}/{}", object.namespace().unwrap_or_default(), object.name_any())
         };
-        let saw = |key: &str, object: &DynamicObject| {
-            let order = Order::read(&object.name_any(), object.namespace().as_deref(), &object.data);
+        let saw = |key: &str, object: &PartialObject| {
+            let order = Order::read(&object.name_any(), object.namespace().as_deref(), &object.body);
             let changed = match order {
                 Some(order) => {
                     self.orders().insert(key.to_owned(), order.clone()).is_none_or(|old| old != order)
@@ -144,7 +144,8 @@ impl Controller {
                 let _ = sender.send(key.to_owned());
             }
         };
-        track(api, watcher::Config::default(), health, key, saw, |key| self.forget(key)).await;
+        let paged = watcher::Config::default().page_size(PAGE);
+        track(api, paged, health, key, saw, |key| self.forget(key)).await;
     }
 
     /// What is on the hub goes with the namespace there, which the composite's Objects take along.

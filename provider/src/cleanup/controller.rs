@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -10,7 +10,6 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::{
     Api, Client, ResourceExt as _,
-    api::DynamicObject,
     core::{ApiResource, GroupVersionKind},
     runtime::watcher,
 };
@@ -31,6 +30,7 @@ use crate::{
     execute::{Cause, Error, Reason, event::emit, limited},
     looks::{CALM, looks},
     metrics::{Metrics, cleanups::Teardown},
+    partial::{PAGE, PartialObject},
     running::Running,
     watch::{Health, track},
 };
@@ -90,7 +90,8 @@ pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
 
 async fn until(options: Options, metrics: Metrics, stop: Running) {
     let Options { client, config, instance, now } = options;
-    metrics.begin_cleanups();
+    let health = Arc::new(watched(&config.flavours));
+    metrics.attach_cleanups(&health);
     let (sender, happened) = unbounded_channel();
     let controller = Controller {
         runs: Runs::new(client.clone(), sender.clone()),
@@ -104,7 +105,11 @@ async fn until(options: Options, metrics: Metrics, stop: Running) {
         noted: Mutex::default(),
     };
     let watches = futures_util::future::join_all(
-        config.flavours.iter().map(|flavour| controller.watch(*flavour, sender.clone())),
+        config
+            .flavours
+            .iter()
+            .zip(health.iter())
+            .map(|(flavour, health)| controller.watch(*flavour, health, sender.clone())),
     );
     let looking = looks(
         happened,
@@ -119,7 +124,16 @@ async fn until(options: Options, metrics: Metrics, stop: Running) {
     }
 }
 
-fn api(client: &Client, flavour: Cleaned, namespace: Option<&str>) -> Api<DynamicObject> {
+/// How the watch of each flavour runs: none has begun.
+fn watched(flavours: &[Cleaned]) -> Vec<Health> {
+    let name = |flavour: &Cleaned| match flavour {
+        Cleaned::Claims => "cleaned-claims",
+        Cleaned::TestClusters => "cleaned-testclusters",
+    };
+    flavours.iter().map(|flavour| Health::new(name(flavour))).collect()
+}
+
+fn api(client: &Client, flavour: Cleaned, namespace: Option<&str>) -> Api<PartialObject> {
     let (kind, plural) = flavour.kind();
     let resource = ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(GROUP, VERSION, kind), plural);
     match namespace {
@@ -133,15 +147,15 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Controller {
-    /// Claims of one flavour. Which of them want it is in their spec, so they are read whole; of the others nothing is kept, and of these little.
-    async fn watch(&self, flavour: Cleaned, sender: UnboundedSender<String>) {
+    /// Claims of one flavour. Which of them want it is in their spec, so it is not their metadata alone that is read; of the others nothing is kept,
+    /// and of these little.
+    async fn watch(&self, flavour: Cleaned, health: &Health, sender: UnboundedSender<String>) {
         let (kind, plural) = flavour.kind();
-        let health = Health::new(plural);
-        let key = |object: &DynamicObject| {
+        let key = |object: &PartialObject| {
             format!("{plural}/{}/{}", object.namespace().unwrap_or_default(), object.name_any())
         };
-        let saw = |key: &str, object: &DynamicObject| {
-            let Some(claim) = observe::claim(&object.metadata, &object.data) else {
+        let saw = |key: &str, object: &PartialObject| {
+            let Some(claim) = observe::claim(&object.metadata, &object.body) else {
                 self.forget(key);
                 return;
             };
@@ -158,10 +172,8 @@ impl Controller {
                 let _ = sender.send(key.to_owned());
             }
         };
-        track(api(&self.client, flavour, None), watcher::Config::default(), &health, key, saw, |key| {
-            self.forget(key);
-        })
-        .await;
+        let paged = watcher::Config::default().page_size(PAGE);
+        track(api(&self.client, flavour, None), paged, health, key, saw, |key| self.forget(key)).await;
     }
 
     /// One that is gone, or does not want it any more. A note that stands on it says nothing then.
@@ -182,8 +194,11 @@ impl Controller {
         }
         match passed {
             Ok(after) => after,
-            // The watch has the newer one in a moment.
-            Err(Error { reason: Reason::Conflict, .. }) => Some(CALM),
+            // There is a newer one. Until the watch has it whoever looks again at once is told the same.
+            Err(Error { reason: Reason::Conflict, .. }) => {
+                let newer = lock(&self.claims).get(key).is_some_and(|now| now.identity != seen.identity);
+                Some(if newer { CALM } else { RETRY })
+            }
             Err(Error { action, reason, message }) => {
                 self.metrics.failed(action, reason.as_str());
                 tracing::warn!(claim = key, error = message, "a claim could not be cleaned up");

@@ -1,8 +1,10 @@
 //! What is written onto a claim. Each may be repeated.
+//!
+//! What comes back is read as claims are: to metadata alone, as kube reads it, belong the managed fields, which may be nested too deep for it.
 
 use kube::{
     Api,
-    api::{DynamicObject, Patch, PatchParams},
+    api::{Patch, PatchParams},
 };
 use serde_json::json;
 use testplatform_apis::{claim::API_VERSION, names::ours};
@@ -10,6 +12,7 @@ use testplatform_apis::{claim::API_VERSION, names::ours};
 use crate::{
     execute::{Cause, error::is_not_found},
     hub::patching,
+    partial::PartialObject,
 };
 
 /// As whom `spec.tearDownCluster` is set: a field of our own, which nobody else's apply takes away unseen.
@@ -34,7 +37,7 @@ pub struct Identity {
 
 /// Writes or takes away the note. Returns the version that the claim then has; none if it is gone.
 pub(super) async fn note(
-    api: &Api<DynamicObject>,
+    api: &Api<PartialObject>,
     claim: &Identity,
     text: Option<&str>,
 ) -> Result<Option<String>, Cause> {
@@ -42,7 +45,7 @@ pub(super) async fn note(
     let patch = Patch::Merge(json!({ "metadata": {
         "annotations": { ours::CLEANUP_SINCE: text }, "uid": uid, "resourceVersion": version,
     } }));
-    match api.patch_metadata(name, &patching(), &patch).await {
+    match api.patch(name, &patching(), &patch).await {
         Err(error) if is_not_found(&error) => Ok(None),
         other => Ok(other?.metadata.resource_version),
     }
@@ -51,7 +54,7 @@ pub(super) async fn note(
 /// Sets `spec.tearDownCluster`, by an apply that is not forced: what somebody else has set to another value stays so. Returns whether it is set now;
 /// false: somebody else has it. With its uid in it an apply makes nothing that is gone.
 pub(super) async fn tear_down(
-    api: &Api<DynamicObject>,
+    api: &Api<PartialObject>,
     claim: &Identity,
     version: &str,
 ) -> Result<bool, Cause> {
@@ -61,7 +64,7 @@ pub(super) async fn tear_down(
         "metadata": { "name": name, "namespace": namespace, "uid": uid, "resourceVersion": version },
         "spec": { "tearDownCluster": true },
     }));
-    match api.patch_metadata(name, &PatchParams::apply(FIELD_MANAGER), &patch).await {
+    match api.patch(name, &PatchParams::apply(FIELD_MANAGER), &patch).await {
         Err(error) if is_taken(&error) => Ok(false),
         other => Ok(other.map(|_| true)?),
     }

@@ -9,7 +9,7 @@ use std::{
 use futures_util::StreamExt as _;
 use kube::{
     Api, Client,
-    api::{DynamicObject, WatchParams},
+    api::WatchParams,
     core::{ApiResource, GroupVersionKind},
 };
 use serde_json::Value;
@@ -19,13 +19,18 @@ use super::{
     next::{Fate, Run},
     observe::{TEKTON, fate},
 };
-use crate::execute::{
-    Cause,
-    error::{is_forbidden, plain},
+use crate::{
+    execute::{
+        Cause,
+        error::{is_forbidden, plain},
+    },
+    partial::PartialObject,
 };
 
-/// The most claims whose runs are watched at a time, each with a connection for each run. The others are looked at by the poll alone.
+/// The most runs that are watched at a time, each by a connection of its own. The others are looked at by the poll alone.
 const MOST: usize = 200;
+/// The most of one claim. A pipeline has one; a claim with more is looked at by the poll alone.
+const MOST_OF_ONE: usize = 4;
 /// How long a watch lasts, in seconds.
 const LASTS: u32 = 290;
 /// Between two watches of one run. What happens meanwhile the next one tells, because each begins with how the run is.
@@ -53,9 +58,9 @@ impl Runs {
     /// Reads how a run is.
     pub async fn fate(&self, run: &Run) -> Result<Fate, Cause> {
         match api(&self.client, run).get(&run.name).await {
-            Ok(object) => {
-                let object = serde_json::to_value(&object).unwrap_or(Value::Null);
-                Ok(fate(run, Some(&object)))
+            Ok(PartialObject { metadata, mut body }) => {
+                body["metadata"] = serde_json::to_value(&metadata).unwrap_or(Value::Null);
+                Ok(fate(run, Some(&body)))
             }
             // A kind that is not served is not found either, and says nothing of the run.
             Err(kube::Error::Api(status)) if status.code == 404 && status.reason == "NotFound" => {
@@ -67,14 +72,15 @@ impl Runs {
         }
     }
 
-    /// From now on exactly these are followed for the claim.
+    /// From now on exactly these are followed for the claim, if they are not too many.
     pub fn follow(&self, key: &str, runs: &[Run]) {
         let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
         if followed.get(key).is_some_and(|(before, _)| before == runs) {
             return;
         }
         followed.remove(key);
-        if runs.is_empty() || followed.len() >= MOST {
+        let open: usize = followed.values().map(|(runs, _)| runs.len()).sum();
+        if runs.is_empty() || runs.len() > MOST_OF_ONE || open + runs.len() > MOST {
             return;
         }
         let mut watches = JoinSet::new();
@@ -105,8 +111,12 @@ async fn watch(client: Client, run: Run, key: String, sender: UnboundedSender<St
                 let mut events = std::pin::pin!(events);
                 loop {
                     match events.next().await {
-                        Some(Ok(_)) if sender.send(key.clone()).is_err() => return,
-                        Some(Ok(_)) => {}
+                        // Something happened to it, also where its managed fields are nested deeper than anybody reads.
+                        Some(Ok(_) | Err(kube::Error::SerdeError(_))) => {
+                            if sender.send(key.clone()).is_err() {
+                                return;
+                            }
+                        }
                         Some(Err(error)) => break Some(error),
                         None => break None,
                     }
@@ -129,8 +139,11 @@ async fn watch(client: Client, run: Run, key: String, sender: UnboundedSender<St
     }
 }
 
-fn api(client: &Client, run: &Run) -> Api<DynamicObject> {
+fn api(client: &Client, run: &Run) -> Api<PartialObject> {
     let kind = GroupVersionKind::gvk(TEKTON, "v1", run.kind.as_str());
     let resource = ApiResource::from_gvk_with_plural(&kind, run.kind.plural());
     Api::namespaced_with(client.clone(), &run.namespace, &resource)
 }
+
+#[cfg(test)]
+mod tests;

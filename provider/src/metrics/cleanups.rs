@@ -1,5 +1,7 @@
 //! What is counted of clusters that nobody needs any more.
 
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
 use prometheus_client::{
     encoding::EncodeLabelSet,
     metrics::{counter::Counter, family::Family},
@@ -7,6 +9,7 @@ use prometheus_client::{
 };
 
 use super::Metrics;
+use crate::watch::Health;
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct Decided {
@@ -37,6 +40,8 @@ impl Teardown {
 #[derive(Default)]
 pub(super) struct Cleanups {
     teardowns: Family<Decided, Counter>,
+    /// The watches, which are asked when somebody asks.
+    source: Mutex<Weak<Vec<Health>>>,
 }
 
 impl Cleanups {
@@ -51,10 +56,19 @@ impl Cleanups {
 }
 
 impl Metrics {
-    /// The cleaner is at work: its counters begin with zero, so that the first of its kind shows as one more.
-    pub fn begin_cleanups(&self) {
+    /// The cleaner is at work, by these watches. What is counted begins with zero, so that the first of its kind shows as one more.
+    pub fn attach_cleanups(&self, watches: &Arc<Vec<Health>>) {
+        let cleanups = &self.0.cleanups;
+        *cleanups.source.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(watches);
         for outcome in Teardown::ALL {
-            drop(self.0.cleanups.teardowns.get_or_create(&Decided { outcome: outcome.as_str() }));
+            drop(cleanups.teardowns.get_or_create(&Decided { outcome: outcome.as_str() }));
+        }
+    }
+
+    pub(super) fn refresh_cleanups(&self) {
+        let source = self.0.cleanups.source.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
+        if let Some(watches) = source {
+            self.refresh_loops(&[], &watches);
         }
     }
 

@@ -1,11 +1,14 @@
-//! A claim that goes while it is looked at.
+//! A claim that goes, or becomes another one, while it is looked at.
 
-use std::{convert::Infallible, sync::Arc};
+use std::{
+    convert::Infallible,
+    sync::atomic::{AtomicUsize, Ordering},
+};
 
-use http::{Request, Response};
+use http::{Method, Request, Response, StatusCode};
 use kube::client::Body;
 use testplatform_apis::duration::GoDuration;
-use tokio::{sync::Semaphore, task::yield_now};
+use tokio::{sync::Semaphore, task::yield_now, time::sleep};
 
 use super::*;
 use crate::cleanup::next::{Run, RunKind};
@@ -14,8 +17,11 @@ const KEY: &str = "testplatformclusters/a/one";
 /// The run that owns it, which goes on.
 const RUN: &str = r#"{ "apiVersion": "tekton.dev/v1", "kind": "PipelineRun", "metadata":
     { "name": "run", "namespace": "a", "uid": "of-the-run", "resourceVersion": "7" } }"#;
+/// What an API server says of a claim that is not as it was read.
+const CONFLICT: &str = r#"{ "kind": "Status", "status": "Failure", "code": 409, "reason": "Conflict",
+    "message": "the object has been modified" }"#;
 
-fn seen() -> Seen {
+fn seen(version: &str) -> Seen {
     let run = Run {
         kind: RunKind::PipelineRun,
         namespace: "a".into(),
@@ -36,47 +42,98 @@ fn seen() -> Seen {
         namespace: "a".into(),
         name: "one".into(),
         uid: "of-the-claim".into(),
-        version: "1".into(),
+        version: version.into(),
     };
     Seen { claim, identity, flavour: Cleaned::Claims }
 }
 
-/// Whether the run of a claim is followed after a look, during which the claim may go.
-async fn is_followed(goes: bool) -> bool {
-    let answers = Arc::new(Semaphore::new(0));
-    let waits = Arc::clone(&answers);
-    let service = tower::service_fn(move |_: Request<Body>| {
-        let waits = Arc::clone(&waits);
-        async move {
-            drop(waits.acquire().await);
-            Ok::<_, Infallible>(Response::new(Body::from(RUN.as_bytes().to_vec())))
-        }
-    });
-    let client = Client::new(service, "default");
-    let controller = Controller {
-        runs: Runs::new(client.clone(), unbounded_channel().0),
-        client,
-        instance: "me".into(),
-        now: || Timestamp::UNIX_EPOCH,
-        poll: NET,
-        metrics: Metrics::default(),
-        claims: Mutex::new(BTreeMap::from([(KEY.to_owned(), seen())])),
-        told: Mutex::default(),
-        noted: Mutex::default(),
-    };
-    let meanwhile = async {
-        yield_now().await;
-        if goes {
-            controller.forget(KEY);
-        }
-        answers.add_permits(1);
-    };
-    tokio::join!(controller.look(KEY), meanwhile);
-    controller.runs.follows(KEY)
+/// The claim, its run, and an API server that knows a newer version of it.
+struct World {
+    controller: Controller,
+    /// The API server answers once this has a permit.
+    answers: Arc<Semaphore>,
+    /// How often the claim was to be changed.
+    changes: Arc<AtomicUsize>,
+}
+
+impl World {
+    fn new(permits: usize) -> Self {
+        let (answers, changes) = (Arc::new(Semaphore::new(permits)), Arc::new(AtomicUsize::new(0)));
+        let (waits, counted) = (Arc::clone(&answers), Arc::clone(&changes));
+        let service = tower::service_fn(move |request: Request<Body>| {
+            let waits = Arc::clone(&waits);
+            let is_change = request.method() == Method::PATCH;
+            counted.fetch_add(is_change.into(), Ordering::Relaxed);
+            let (code, text) =
+                if is_change { (StatusCode::CONFLICT, CONFLICT) } else { (StatusCode::OK, RUN) };
+            async move {
+                drop(waits.acquire().await);
+                let mut answer = Response::new(Body::from(text.as_bytes().to_vec()));
+                *answer.status_mut() = code;
+                Ok::<_, Infallible>(answer)
+            }
+        });
+        let client = Client::new(service, "default");
+        let controller = Controller {
+            runs: Runs::new(client.clone(), unbounded_channel().0),
+            client,
+            instance: "me".into(),
+            now: || Timestamp::UNIX_EPOCH,
+            poll: NET,
+            metrics: Metrics::default(),
+            claims: Mutex::new(BTreeMap::from([(KEY.to_owned(), seen("1"))])),
+            told: Mutex::default(),
+            noted: Mutex::default(),
+        };
+        Self { controller, answers, changes }
+    }
+
+    /// When the claim is looked at again after a look during which this happens.
+    async fn look(&self, happens: impl FnOnce()) -> Option<Duration> {
+        let meanwhile = async {
+            yield_now().await;
+            happens();
+            self.answers.add_permits(1);
+        };
+        tokio::join!(self.controller.look(KEY), meanwhile).0
+    }
 }
 
 #[tokio::test]
 async fn the_runs_of_a_claim_that_goes_during_a_look_are_followed_no_longer() {
-    assert!(is_followed(false).await);
-    assert!(!is_followed(true).await);
+    let world = World::new(0);
+    world.look(|| {}).await;
+    assert!(world.controller.runs.follows(KEY));
+    let world = World::new(0);
+    world.look(|| world.controller.forget(KEY)).await;
+    assert!(!world.controller.runs.follows(KEY));
+}
+
+#[tokio::test]
+async fn who_came_too_late_looks_again_at_once_only_at_what_is_newer() {
+    let world = World::new(0);
+    assert_eq!(world.look(|| {}).await, Some(RETRY));
+    let world = World::new(0);
+    let newer = || {
+        lock(&world.controller.claims).insert(KEY.to_owned(), seen("2"));
+    };
+    assert_eq!(world.look(newer).await, Some(CALM));
+}
+
+/// The watch may be behind for as long as it likes.
+#[tokio::test(start_paused = true)]
+async fn a_claim_whose_newer_version_is_not_seen_is_not_asked_for_in_a_loop() {
+    let world = World::new(1);
+    let (sender, happened) = unbounded_channel();
+    sender.send(KEY.to_owned()).unwrap();
+    looks(
+        happened,
+        AT_ONCE,
+        &world.controller.metrics,
+        async |name: String| world.controller.look(&name).await,
+        sleep(Duration::from_secs(10)),
+    )
+    .await;
+    let changes = world.changes.load(Ordering::Relaxed);
+    assert!((1..=2).contains(&changes), "{changes} times");
 }

@@ -1,0 +1,285 @@
+//! What is read of an object into which somebody else writes what they like: the fields that are needed here, as deep as those go.
+//!
+//! `serde_json` reads no more than 128 levels, and one object with more fails the whole list that it is in. What is passed over has no such limit:
+//! whatever one tenant nests in a claim, and the managed fields mirror it, nobody is kept from seeing those of all others.
+
+use std::{borrow::Cow, collections::BTreeMap, fmt};
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference, Time};
+use kube::{
+    Resource,
+    core::{ApiResource, DynamicResourceScope},
+};
+use serde::{
+    Deserialize, Deserializer,
+    de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor},
+};
+use serde_json::{Map, Value};
+
+/// How many are listed at once: each may be as large as etcd takes it, which is 1.5 MB.
+pub const PAGE: u32 = 20;
+/// What is read of a spec.
+const SPEC: &[&str] = &["byoc", "claimRef", "cleanup", "tearDownCluster"];
+/// What is read of a status, that of a run of Tekton's included.
+const STATUS: &[&str] = &["backend", "completionTime", "conditions", "hub", "phase"];
+/// How many levels of a spec or a status are read, itself included. None of these fields has as many; what lies deeper counts as null.
+const LEVELS: u8 = 8;
+
+/// An object of any kind by which tenants ask, or a run of theirs.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(from = "Whole")]
+pub struct PartialObject {
+    /// Parts of its metadata, the managed fields not among them.
+    pub metadata: ObjectMeta,
+    /// Parts of its `spec` and `status`, below these names.
+    pub body: Value,
+}
+
+/// As it comes.
+#[derive(Deserialize)]
+struct Whole {
+    #[serde(default)]
+    metadata: Metadata,
+    #[serde(default, deserialize_with = "spec")]
+    spec: Value,
+    #[serde(default, deserialize_with = "status")]
+    status: Value,
+}
+
+/// What is read of its metadata: the rest may be nested, or is nobody's business here.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Metadata {
+    name: Option<String>,
+    namespace: Option<String>,
+    uid: Option<String>,
+    resource_version: Option<String>,
+    deletion_timestamp: Option<Time>,
+    annotations: Option<BTreeMap<String, String>>,
+    owner_references: Option<Vec<OwnerReference>>,
+}
+
+impl From<Whole> for PartialObject {
+    fn from(whole: Whole) -> Self {
+        let Whole { metadata, spec, status } = whole;
+        let metadata = ObjectMeta {
+            name: metadata.name,
+            namespace: metadata.namespace,
+            uid: metadata.uid,
+            resource_version: metadata.resource_version,
+            deletion_timestamp: metadata.deletion_timestamp,
+            annotations: metadata.annotations,
+            owner_references: metadata.owner_references,
+            ..ObjectMeta::default()
+        };
+        let body = [("spec".to_owned(), spec), ("status".to_owned(), status)];
+        Self { metadata, body: Value::Object(body.into_iter().collect()) }
+    }
+}
+
+fn spec<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
+    Down { fields: Some(SPEC), levels: LEVELS }.deserialize(deserializer)
+}
+
+fn status<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
+    Down { fields: Some(STATUS), levels: LEVELS }.deserialize(deserializer)
+}
+
+/// Reads so many levels of a value.
+#[derive(Clone, Copy)]
+struct Down {
+    /// Of a map these fields alone; none: all of them.
+    fields: Option<&'static [&'static str]>,
+    levels: u8,
+}
+
+impl Down {
+    /// For what is in it.
+    const fn below(self) -> Self {
+        Self { fields: None, levels: self.levels.saturating_sub(1) }
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Down {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        if self.levels == 0 {
+            return IgnoredAny::deserialize(deserializer).map(|_| Value::Null);
+        }
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Down {
+    type Value = Value;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Value, E> {
+        Ok(text.into())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut read = Vec::new();
+        while let Some(item) = items.next_element_seed(self.below())? {
+            read.push(item);
+        }
+        Ok(Value::Array(read))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Value, A::Error> {
+        let mut read = Map::new();
+        while let Some(field) = fields.next_key::<String>()? {
+            if self.fields.is_none_or(|wanted| wanted.contains(&field.as_str())) {
+                let value = fields.next_value_seed(self.below())?;
+                read.insert(field, value);
+            } else {
+                fields.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(Value::Object(read))
+    }
+}
+
+/// Which kind it is, whoever asks for it says.
+impl Resource for PartialObject {
+    type DynamicType = ApiResource;
+    type Scope = DynamicResourceScope;
+
+    fn kind(resource: &ApiResource) -> Cow<'_, str> {
+        resource.kind.as_str().into()
+    }
+
+    fn group(resource: &ApiResource) -> Cow<'_, str> {
+        resource.group.as_str().into()
+    }
+
+    fn version(resource: &ApiResource) -> Cow<'_, str> {
+        resource.version.as_str().into()
+    }
+
+    fn api_version(resource: &ApiResource) -> Cow<'_, str> {
+        resource.api_version.as_str().into()
+    }
+
+    fn plural(resource: &ApiResource) -> Cow<'_, str> {
+        resource.plural.as_str().into()
+    }
+
+    fn meta(&self) -> &ObjectMeta {
+        &self.metadata
+    }
+
+    fn meta_mut(&mut self) -> &mut ObjectMeta {
+        &mut self.metadata
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kube::{
+        api::DynamicObject,
+        core::{ObjectList, WatchEvent},
+    };
+    use serde_json::json;
+
+    use super::*;
+
+    /// Deeper than anything is read, in lists and in maps.
+    fn deep() -> [Value; 2] {
+        let nested = |wrap: fn(Value) -> Value| (0..200).fold(json!(1), |inner, _| wrap(inner));
+        [nested(|inner| json!([inner])), nested(|inner| json!({ "a": inner }))]
+    }
+
+    /// A claim, as an API server writes it, with this wherever somebody could put it.
+    fn claim(deep: &Value) -> String {
+        let claim = json!({
+            "apiVersion": "ci.openshift.org/v1alpha1", "kind": "TestPlatformCluster",
+            "metadata": {
+                "name": "demo", "namespace": "tenant-a", "uid": "u", "resourceVersion": "7",
+                "deletionTimestamp": "2026-03-02T12:00:00Z", "annotations": { "a": "b" },
+                "ownerReferences": [{ "apiVersion": "tekton.dev/v1", "kind": "TaskRun", "name": "t", "uid": "v" }],
+                "managedFields": [{ "manager": "kubectl", "fieldsType": "FieldsV1", "fieldsV1": deep }],
+            },
+            "spec": {
+                "parameters": { "deep": deep }, "ciOperator": { "configuration": deep },
+                "cleanup": { "onOwnerCompletion": true, "keepForDebug": deep },
+            },
+            "status": { "phase": "Ready", "conditions": [{ "type": "A", "status": "True" }], "hub": deep, "more": deep },
+        });
+        claim.to_string()
+    }
+
+    #[test]
+    fn what_is_nested_deep_is_in_nobodys_way() {
+        for deep in deep() {
+            let text = claim(&deep);
+            assert!(serde_json::from_str::<DynamicObject>(&text).is_err(), "this is not deep: {text}");
+            let one: PartialObject = serde_json::from_str(&text).unwrap();
+            let list = format!(r#"{{"kind":"L","apiVersion":"v1","metadata":{{}},"items":[{text},{text}]}}"#);
+            let list: ObjectList<PartialObject> = serde_json::from_str(&list).unwrap();
+            let event = format!(r#"{{"type":"ADDED","object":{text}}}"#);
+            let event: WatchEvent<PartialObject> = serde_json::from_str(&event).unwrap();
+            let WatchEvent::Added(heard) = event else { panic!("another event: {text}") };
+            for PartialObject { metadata, body } in list.items.into_iter().chain([one, heard]) {
+                assert_eq!(metadata.name.as_deref(), Some("demo"));
+                assert_eq!(metadata.namespace.as_deref(), Some("tenant-a"));
+                assert_eq!(metadata.uid.as_deref(), Some("u"));
+                assert_eq!(metadata.resource_version.as_deref(), Some("7"));
+                assert_eq!(metadata.annotations, Some(BTreeMap::from([("a".to_owned(), "b".to_owned())])));
+                assert_eq!(metadata.owner_references.unwrap()[0].name, "t");
+                assert!(metadata.deletion_timestamp.is_some() && metadata.managed_fields.is_none());
+                assert_eq!(body["spec"].as_object().unwrap().len(), 1, "{body}");
+                assert_eq!(body["spec"]["cleanup"]["onOwnerCompletion"], true);
+                // Nothing would be 0s.
+                assert!(!body["spec"]["cleanup"]["keepForDebug"].is_null(), "{body}");
+                assert_eq!(body["status"]["phase"], "Ready");
+                assert_eq!(body["status"]["conditions"], json!([{ "type": "A", "status": "True" }]));
+                assert_eq!(body["status"].get("more"), None);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_needed_is_read_as_it_is() {
+        let spec = json!({
+            "byoc": { "platform": { "aws": { "region": "us-east-1" } }, "credentialsSecretRef": { "name": "my-aws" } },
+            "claimRef": { "name": "demo", "namespace": "tenant-a" },
+            "cleanup": { "onOwnerCompletion": true, "keepForDebug": [5, -5, 5.5, null, "5m"] },
+            "tearDownCluster": false,
+        });
+        let status = json!({
+            "phase": "Failed", "hub": { "name": "hive-1" }, "backend": { "namespace": "byoc-demo-1" },
+            "conditions": [{ "type": "ClusterReady", "lastTransitionTime": "2026-03-02T12:00:00Z" }],
+        });
+        let whole = json!({ "metadata": {}, "spec": spec, "status": status }).to_string();
+        let read: PartialObject = serde_json::from_str(&whole).unwrap();
+        assert_eq!(read.body, json!({ "spec": spec, "status": status }));
+        // Of what has none, and where only metadata was asked for.
+        let bare: PartialObject = serde_json::from_str(r#"{ "metadata": { "name": "demo" } }"#).unwrap();
+        assert_eq!(bare.body, json!({ "spec": null, "status": null }));
+    }
+}
