@@ -128,6 +128,8 @@ impl Executor {
     async fn one(&self, outcome: &mut Outcome, action: &Action) -> Result<(), Error> {
         let patience = match action {
             Action::Signal { .. } => self.patience.build_clusters,
+            // One after the other.
+            Action::SignalOrAbort { .. } => self.patience.build_clusters + self.patience.hub,
             Action::IssueCredentials(_) => ISSUING,
             _ => self.patience.hub,
         };
@@ -157,6 +159,9 @@ impl Executor {
             }
             Action::AbortProwJob { name, description } => self.abort_prow_job(name, description).await,
             Action::Signal { cluster, namespace } => self.signal(cluster, namespace).await,
+            Action::SignalOrAbort { cluster, namespace, name, description } => {
+                self.signal_or_abort(cluster, namespace, name, description).await
+            }
             Action::PublishCredentials(credentials) => {
                 self.publish(owner(object.as_ref())?, credentials).await
             }
@@ -166,6 +171,27 @@ impl Executor {
             }
             Action::WithdrawCredentials => self.withdraw(owner(object.as_ref())?).await,
             Action::Emit(event) => self.emit(owner(object.as_ref())?, event).await,
+        }
+    }
+
+    /// Tells a job to end, and aborts it if that is not taken. Where nothing is wrong, the next try tells it.
+    async fn signal_or_abort(
+        &self,
+        cluster: &str,
+        namespace: &str,
+        name: &str,
+        description: &str,
+    ) -> Result<(), Cause> {
+        let signal = self.signal(cluster, namespace);
+        match limited("signal", self.patience.build_clusters, signal).await {
+            Ok(()) => Ok(()),
+            Err(Error { reason, message, .. }) if reason.nothing_is_wrong() => {
+                Err(Cause::new(reason, message))
+            }
+            Err(error) => {
+                tracing::warn!(prowjob = name, %error, "it cannot be told to end and is aborted");
+                self.abort_prow_job(name, description).await
+            }
         }
     }
 
@@ -206,6 +232,7 @@ pub const fn name(action: &Action) -> &'static str {
         Action::ClaimProwJob { .. } => "claim_prow_job",
         Action::AbortProwJob { .. } => "abort_prow_job",
         Action::Signal { .. } => "signal",
+        Action::SignalOrAbort { .. } => "signal_or_abort",
         Action::PublishCredentials(_) => "publish_credentials",
         Action::IssueCredentials(_) => "issue_credentials",
         Action::WithdrawCredentials => "withdraw_credentials",

@@ -81,6 +81,17 @@ pub enum Action {
         /// Namespace of ci-operator on it.
         namespace: String,
     },
+    /// The same; where it is not taken, the ProwJob is set to aborted: its end is waited for no longer.
+    SignalOrAbort {
+        /// The build cluster.
+        cluster: String,
+        /// Namespace of ci-operator on it.
+        namespace: String,
+        /// Name of the ProwJob.
+        name: String,
+        /// Why it is aborted, for whoever looks at the job.
+        description: String,
+    },
     /// Creates or updates `<ec>-credentials`, controlled by the EphemeralCluster. Fails on a Secret of another owner.
     PublishCredentials(Credentials),
     /// Makes a token in the cluster, and then does the same with it.

@@ -210,7 +210,7 @@ fn long_walks_through_everything_at_once() {
         other_writes: 2,
         renamings: 2,
         extensions: 1,
-        // That one too many is told is waited for as long as it takes, and here there are some.
+        // A build cluster that takes no signal is explored by itself, see above.
         refusals: 0,
     };
     let config = Config { cases: 3000, failure_persistence: None, ..Config::default() };

@@ -127,8 +127,7 @@ impl Controller {
 
 /// What the owner is told of a failure. Of a signal that does not arrive also what may pass by itself: from then on there is only so much time.
 fn told(action: &Action, error: &Error) -> Option<String> {
-    let nothing_wrong = matches!(error.reason, Reason::Conflict | Reason::NotYet);
-    let counts = matches!(action, Action::Signal { .. }) && !nothing_wrong;
+    let counts = matches!(action, Action::Signal { .. }) && !error.reason.nothing_is_wrong();
     let said = || "the build cluster does not take the signal; tried again".to_owned();
     error.said().or_else(|| counts.then(said))
 }

@@ -156,6 +156,7 @@ pub fn failed(
         | Action::Annotate(_)
         | Action::ClaimProwJob { .. }
         | Action::AbortProwJob { .. }
+        | Action::SignalOrAbort { .. }
         | Action::WithdrawCredentials
         | Action::Emit(_) => return None,
     };

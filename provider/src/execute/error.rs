@@ -66,6 +66,11 @@ pub enum Reason {
 }
 
 impl Reason {
+    /// Whether nothing is wrong: what was read is only not current, or not enough.
+    pub const fn nothing_is_wrong(self) -> bool {
+        matches!(self, Self::Conflict | Self::NotYet)
+    }
+
     /// The word that metrics have for it.
     pub const fn as_str(self) -> &'static str {
         match self {

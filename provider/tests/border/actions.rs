@@ -294,7 +294,13 @@ async fn without_an_object_nothing_is_done_for_one() {
 
 #[test]
 fn what_is_secret_is_in_no_debug_output() {
-    let action = Action::PublishCredentials(credentials("s3cret"));
-    assert!(!format!("{action:?}").contains("s3cret"));
+    let secret = credentials("s3cret");
+    assert_eq!(format!("{:?}", secret.kubeconfig), "[redacted]");
+    assert_eq!(format!("{:?}", secret.password), "[redacted]");
+    let action = format!("{:?}", Action::PublishCredentials(secret));
+    assert!(!action.contains("s3cret"), "{action}");
+    // Bytes are shown as numbers.
+    let shown = format!("{:?}", b"s3cret");
+    assert!(!action.contains(shown.trim_matches(['[', ']'])), "{action}");
     assert!(!format!("{:?}", decode(plain())).contains("s3cret"));
 }

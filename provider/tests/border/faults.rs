@@ -6,7 +6,7 @@ use provider_testplatform::{
 };
 use serde_json::json;
 
-use super::{Bench, JOB, OBJECT, SECRET, credentials, memory::Fault, plain};
+use super::{Bench, JOB, OBJECT, SECRET, SIGNAL, credentials, memory::Fault, plain};
 
 #[tokio::test]
 async fn every_answer_has_its_kind() {
@@ -124,6 +124,34 @@ async fn what_comes_afterwards_is_done_whatever_failed() {
             let state = &bench.hub.get(JOB).unwrap()["status"]["state"];
             assert_eq!(state == "aborted", done, "{code}, of the status: {of_status}");
         }
+    }
+}
+
+/// It is told if it can be, however late it is.
+#[tokio::test]
+async fn what_is_waited_for_no_longer_is_aborted_only_if_it_is_not_told() {
+    for (cluster, fault, done, state) in [
+        ("build01", None, None, "pending"),
+        ("build01", Some(Fault::Refused(403)), None, "aborted"),
+        ("build01", Some(Fault::Refused(500)), None, "aborted"),
+        ("build01", Some(Fault::Lost), None, "aborted"),
+        ("build99", None, None, "aborted"),
+        // Nothing is wrong: it is tried again.
+        ("build01", Some(Fault::Refused(409)), Some("signal_or_abort/conflict"), "pending"),
+    ] {
+        let (bench, object) = Bench::with(plain());
+        bench.hub.put(JOB, json!({ "status": { "state": "pending" } }));
+        bench.build_cluster.judge(move |_| fault);
+        let signal = Action::SignalOrAbort {
+            cluster: cluster.into(),
+            namespace: "ci-op-x".into(),
+            name: "job".into(),
+            description: "why".into(),
+        };
+        let failed = bench.act(&object, signal).await.err();
+        assert_eq!(failed.as_deref(), done, "{cluster}, {fault:?}");
+        assert_eq!(bench.hub.get(JOB).unwrap()["status"]["state"], state, "{cluster}, {fault:?}");
+        assert_eq!(bench.build_cluster.get(SIGNAL).is_some(), fault.is_none() && state == "pending");
     }
 }
 

@@ -206,6 +206,30 @@ fn a_signal_that_is_never_taken_holds_nothing_for_ever() {
     }
 }
 
+#[test]
+fn a_job_too_many_that_is_never_told_holds_nothing_for_ever() {
+    for code in [403, 500] {
+        in_time(async {
+            let life = Life::ready().await;
+            life.build_cluster.judge(move |call| {
+                (call.is_write() && call.path.contains("/ci-op-y/")).then_some(Fault::Refused(code))
+            });
+            life.one_too_many();
+            life.happen(Event::Delete).await;
+            life.until_signalled().await;
+            life.happen(Event::Success).await;
+            let state = || life.hub.get(life::ONE_TOO_MANY).unwrap()["status"]["state"].clone();
+            life.wait(3 * 3600).await;
+            assert_eq!(state(), "pending", "it is not cut short before its time");
+            assert_ne!(life.beside("ec"), Value::Null, "it is waited for");
+            life.wait(2 * 3600).await;
+            assert_eq!(state(), "aborted");
+            assert_eq!(life.beside("ec"), Value::Null, "but not for ever");
+            life.check();
+        });
+    }
+}
+
 /// Another provider, or the upstream controller, may serve EphemeralClusters of another namespace with the same Prow.
 #[test]
 fn jobs_of_another_namespace_are_nobodys_orphans_here() {

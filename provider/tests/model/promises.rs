@@ -50,6 +50,7 @@ impl Lab {
             | Action::ClaimProwJob { .. }
             | Action::AbortProwJob { .. }
             | Action::Signal { .. }
+            | Action::SignalOrAbort { .. }
             | Action::IssueCredentials(_)
             | Action::WithdrawCredentials
             | Action::Emit(_) => false,

@@ -180,6 +180,11 @@ fn act(state: &mut State, process: usize, of: u8, action: &Action, owned: bool) 
         }
         Action::AbortProwJob { name, .. } => abort(state, name),
         Action::Signal { namespace, .. } => return Ok(signal(state, namespace)),
+        Action::SignalOrAbort { namespace, name, .. } => {
+            if let Write::Refused = signal(state, namespace) {
+                abort(state, name);
+            }
+        }
         Action::PublishCredentials(credentials) => {
             return publish(state, of, &credentials.source_revision);
         }

@@ -22,9 +22,11 @@ pub fn is_nothing(step: &Step, stored: &Status) -> bool {
     step.afterwards.is_empty() && is_only_tried(step, stored)
 }
 
-/// Whether all that a step does is what nothing waits for.
+/// Whether all that a step does is to tell what may not be taken, and nothing waits for that.
 pub fn is_only_tried(step: &Step, stored: &Status) -> bool {
-    step.actions.is_empty() && step.status.as_ref().is_none_or(|desired| !status::differs(stored, desired))
+    let tries = |action: &Action| matches!(action, Action::Signal { .. } | Action::Emit(_));
+    let unchanged = step.status.as_ref().is_none_or(|desired| !status::differs(stored, desired));
+    step.actions.is_empty() && step.afterwards.iter().all(tries) && unchanged
 }
 
 /// Whether a job belongs to no EphemeralCluster that exists.

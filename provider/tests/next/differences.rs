@@ -21,6 +21,7 @@ fn part(action: &Action) -> Option<&'static str> {
         | Action::ClaimProwJob { .. }
         | Action::AbortProwJob { .. }
         | Action::Signal { .. }
+        | Action::SignalOrAbort { .. }
         | Action::PublishCredentials(_)
         | Action::IssueCredentials(_)
         | Action::WithdrawCredentials

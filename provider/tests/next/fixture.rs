@@ -223,7 +223,8 @@ impl Case {
                 job.prow_job.metadata.labels.get_or_insert_default().extend(labels);
                 job.prow_job.metadata.annotations.get_or_insert_default().extend(annotations);
             }
-            Action::AbortProwJob { name, description } => {
+            // The signal is not taken, or it would have been long before.
+            Action::AbortProwJob { name, description } | Action::SignalOrAbort { name, description, .. } => {
                 let status = &mut self.find(&name).prow_job.status.value;
                 (status.state, status.description) = (State::Aborted, description);
             }

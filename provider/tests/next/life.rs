@@ -31,6 +31,7 @@ fn kinds(step: &Step) -> Vec<&'static str> {
             Action::ClaimProwJob { .. } => "ClaimProwJob",
             Action::AbortProwJob { .. } => "AbortProwJob",
             Action::Signal { .. } => "Signal",
+            Action::SignalOrAbort { .. } => "SignalOrAbort",
             Action::PublishCredentials(_) => "PublishCredentials",
             Action::IssueCredentials(_) => "IssueCredentials",
             Action::WithdrawCredentials => "WithdrawCredentials",

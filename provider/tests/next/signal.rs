@@ -4,17 +4,36 @@ use provider_testplatform::{
     ephemeral_cluster::{
         conditions::{CLUSTER_READY, PROW_JOB_COMPLETED, TEST_COMPLETED},
         prow_job::State,
-        status::{self, Phase},
+        status::{self, Phase, Status},
         world::Site,
     },
     step::{Action, Requeue, Step},
 };
 use testplatform_apis::names::ephemeral_cluster::FINALIZER;
 
-use crate::fixture::{Case, complete, pending, ready, served, unreachable, upstream_job};
+use crate::fixture::{Case, complete, minutes, pending, ready, served, unreachable, upstream_job};
 
 fn signals(actions: &[Action]) -> usize {
     actions.iter().filter(|action| matches!(action, Action::Signal { .. })).count()
+}
+
+/// How many signals are for the last time.
+fn last_signals(actions: &[Action]) -> usize {
+    actions.iter().filter(|action| matches!(action, Action::SignalOrAbort { .. })).count()
+}
+
+/// Deleted ten minutes after it was made: its job is told again and again for four hours, and then for the last time.
+fn is_abandoned_in_time(case: &Case) {
+    let in_time = case.clone().at(10 + 239).step();
+    assert_eq!((signals(&in_time.afterwards), last_signals(&in_time.afterwards)), (1, 0));
+    assert!(!aborts(&in_time));
+    assert_eq!(in_time.requeue, Requeue::after(minutes(1)), "it is not forgotten");
+    let late = case.clone().at(10 + 240);
+    assert_eq!(late.clone().cached().step().requeue, Requeue::Anew);
+    let step = late.step();
+    assert_eq!((signals(&step.afterwards), last_signals(&step.afterwards)), (0, 1));
+    assert!(!aborts(&step), "it may never have been tried");
+    assert!(!late.settled().object.has_finalizer(FINALIZER));
 }
 
 fn aborts(step: &Step) -> bool {
@@ -51,13 +70,16 @@ fn it_becomes_overdue_and_is_not_cut_short() {
 
 #[test]
 fn a_deletion_does_not_wait_for_it_for_ever() {
-    let case = ready().deleted().untold();
-    let in_time = case.clone().at(10 + 239).step();
-    assert!(!aborts(&in_time) && signals(&in_time.afterwards) == 1);
-    let late = case.at(10 + 240);
-    assert_eq!(late.clone().cached().step().requeue, Requeue::Anew);
-    assert!(aborts(&late.step()) && signals(&late.step().afterwards) == 0);
-    assert!(!late.settled().object.has_finalizer(FINALIZER));
+    is_abandoned_in_time(&ready().deleted().untold());
+}
+
+/// Nobody could try before: it is told, and from then on there is as much time as there always is.
+#[test]
+fn what_was_deleted_long_ago_is_told_first() {
+    let case = ready().deleted().at(10 + 300);
+    assert_eq!(signals(&case.step().actions), 1);
+    let refused = case.untold().at(10 + 300 + 239).step();
+    assert_eq!((signals(&refused.afterwards), last_signals(&refused.afterwards)), (1, 0));
 }
 
 #[test]
@@ -111,6 +133,42 @@ fn a_job_that_is_one_too_many_keeps_nothing_waiting() {
 }
 
 #[test]
+fn a_deletion_does_not_wait_for_ever_for_a_job_that_is_one_too_many() {
+    let mut case = ready();
+    case.world.jobs.push(upstream_job("6f1f", State::Pending, complete()));
+    is_abandoned_in_time(&case.clone().deleted().in_state(State::Success));
+    let torn_down = case.torn_down().in_state(State::Success).at(24 * 60).step();
+    assert_eq!((signals(&torn_down.afterwards), last_signals(&torn_down.afterwards)), (1, 0));
+}
+
+#[test]
+fn a_deletion_does_not_wait_for_ever_where_the_status_cannot_be_read() {
+    let mut case = ready().deleted();
+    case.object.status.error = Some("conditions: invalid type".into());
+    case.object.status.value = Status::default();
+    is_abandoned_in_time(&case);
+}
+
+/// The finalizer goes when what was said of the signal is stored, not with the signal.
+#[test]
+fn a_deletion_waits_for_what_a_job_left_behind() {
+    let mut case = ready().deleted().gone();
+    case.world.left_behind = Some(pending());
+    let step = case.step();
+    assert_eq!(signals(&step.actions), 1);
+    assert!(!step.actions.contains(&Action::RemoveFinalizer));
+    assert!(!case.clone().settled().object.has_finalizer(FINALIZER));
+    let refused = case.untold();
+    assert_eq!(refused.said(TEST_COMPLETED), ("False", "SignalFailed"));
+    let in_time = refused.clone().at(10 + 239).step();
+    assert_eq!((in_time.actions, signals(&in_time.afterwards)), (vec![], 1));
+    assert!(!refused.clone().settled().object.has_finalizer(FINALIZER), "it is taken in time");
+    let late = refused.at(10 + 240);
+    assert_eq!(late.clone().cached().step().requeue, Requeue::Anew);
+    assert!(late.step().actions.contains(&Action::RemoveFinalizer));
+}
+
+#[test]
 fn what_was_told_once_stays_told() {
     let mut case = ready().torn_down().settled();
     let Site::Namespace { signalled, .. } = &mut case.job().site else { panic!("no namespace") };
@@ -118,4 +176,6 @@ fn what_was_told_once_stays_told() {
     let step = case.step();
     assert_eq!((signals(&step.actions), signals(&step.afterwards)), (0, 1));
     assert!(!status::differs(&case.object.status.value, &step.status.unwrap()));
+    // A namespace that is newer than the one that took it may refuse it.
+    is_abandoned_in_time(&case.deleted());
 }

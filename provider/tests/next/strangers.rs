@@ -282,6 +282,7 @@ fn events_are_for_transitions() {
             | Action::ClaimProwJob { .. }
             | Action::AbortProwJob { .. }
             | Action::Signal { .. }
+            | Action::SignalOrAbort { .. }
             | Action::PublishCredentials(_)
             | Action::IssueCredentials(_)
             | Action::WithdrawCredentials => None,

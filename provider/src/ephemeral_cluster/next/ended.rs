@@ -55,7 +55,8 @@ pub fn gone(pass: &mut Pass<'_>) -> bool {
         pass,
         verdict(pass, &message).unwrap_or(Outcome { fine: asked, reason: Reason::ProwJobGone, message }),
     );
-    true
+    // That a signal is not taken is remembered by the status, so what is being deleted needs one, too.
+    !pass.actions.iter().any(|action| matches!(action, Action::Signal { .. }))
 }
 
 /// The status names a job that was made for another object, as after a restore under a new uid. It is ended by whoever

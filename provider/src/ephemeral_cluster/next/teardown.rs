@@ -1,7 +1,8 @@
 //! The end of a job: told, or, when there is nobody to tell, aborted.
 //!
 //! ci-operator tears a cluster down by itself once the signal is there, so an abort is only for jobs that have no
-//! namespace to put the signal into, and only after a time in which one may still appear.
+//! namespace to put the signal into, and only after a time in which one may still appear. While the EphemeralCluster is
+//! being deleted it is also for jobs that cannot be told, after as long as an end may take.
 
 use jiff::Timestamp;
 
@@ -24,6 +25,9 @@ use crate::{
 /// Begins the description of every job that this provider aborts. Written together with the abort, so it is known for
 /// sure whose abort it was.
 pub const ABORTED_BY_US: &str = "provider-testplatform: ";
+
+/// Why a job is aborted that is waited for no longer.
+const CANNOT_BE_TOLD: &str = "the EphemeralCluster is being deleted, and the job cannot be told to end";
 
 /// What ends a job.
 #[derive(Clone, Debug, PartialEq)]
@@ -93,15 +97,15 @@ pub fn next(pass: &mut Pass<'_>, job: &Job, ending: Ending) {
     let begun = match means {
         Means::Told => told(pass),
         Means::Tell { cluster, namespace } => {
-            let signal = Action::Signal { cluster, namespace };
-            if refused(pass) {
-                tell_again(pass, job, noticed, signal)
+            let was_refused = refused(pass);
+            if told_before || was_refused {
+                // What was told once was told, and what was refused may be so for long: nothing waits for it.
+                let signal = tell(pass, job, noticed, cluster, namespace);
+                pass.afterwards.push(signal);
             } else {
-                // What was told once was told: nothing waits for it to be told again.
-                let to = if told_before { &mut pass.afterwards } else { &mut pass.actions };
-                to.push(signal);
-                told(pass)
+                pass.actions.push(Action::Signal { cluster, namespace });
             }
+            !was_refused && told(pass)
         }
         Means::Abort { .. } | Means::OutOfReach { .. } if told_before => {
             pass.again_in(RETRY);
@@ -143,22 +147,23 @@ pub fn refused(pass: &Pass<'_>) -> bool {
     pass.reason_against(TEST_COMPLETED) == Reason::SignalFailed.as_str()
 }
 
-/// Nothing waits any more for a signal that has failed: neither what is to be said, nor for ever the end of what is being deleted. Whether the
-/// job ends now.
-fn tell_again(pass: &mut Pass<'_>, job: &Job, noticed: Timestamp, signal: Action) -> bool {
-    if let Some(abort) = abandon(pass, job, noticed) {
-        pass.actions.push(abort);
-        return true;
+/// The signal. What is being deleted does not wait for ever for one that is not taken. That it is not is seen by
+/// trying: there may have been nobody to try until now.
+fn tell(pass: &mut Pass<'_>, job: &Job, noticed: Timestamp, cluster: String, namespace: String) -> Action {
+    if is_abandoned(pass, noticed) {
+        let (name, description) = (job.prow_job.name().to_owned(), by_us(CANNOT_BE_TOLD));
+        Action::SignalOrAbort { cluster, namespace, name, description }
+    } else {
+        Action::Signal { cluster, namespace }
     }
-    pass.afterwards.push(signal);
-    false
 }
 
 /// What ends a job that has no condition of its own, if anything does now.
 pub fn unserved(pass: &mut Pass<'_>, job: &Job) -> Option<Action> {
+    let noticed = deleted_at(pass).unwrap_or(pass.now);
     match means(&job.site) {
         Means::Told => None,
-        Means::Tell { cluster, namespace } => Some(Action::Signal { cluster, namespace }),
+        Means::Tell { cluster, namespace } => Some(tell(pass, job, noticed, cluster, namespace)),
         Means::Abort { obstacle } => {
             let deadline = started(&job.prow_job).map(|t| after(t, pass.world.settings.abort_grace));
             let aborts = deadline.is_none_or(|at| pass.due(at)) && pass.is_sure();
@@ -166,7 +171,6 @@ pub fn unserved(pass: &mut Pass<'_>, job: &Job) -> Option<Action> {
         }
         Means::OutOfReach { .. } => {
             pass.again_in(RETRY);
-            let noticed = deleted_at(pass).unwrap_or(pass.now);
             abandon(pass, job, noticed)
         }
     }
@@ -174,9 +178,14 @@ pub fn unserved(pass: &mut Pass<'_>, job: &Job) -> Option<Action> {
 
 /// Being deleted, an EphemeralCluster does not wait for ever for what cannot be reached.
 fn abandon(pass: &mut Pass<'_>, job: &Job, noticed: Timestamp) -> Option<Action> {
-    let deadline = after(deleted_at(pass)?.max(noticed), pass.world.settings.deprovision_timeout);
-    let why = "the EphemeralCluster is being deleted, and the job cannot be told to end";
-    (pass.due(deadline) && pass.is_sure()).then(|| abort(&job.prow_job, why))
+    is_abandoned(pass, noticed).then(|| abort(&job.prow_job, CANNOT_BE_TOLD))
+}
+
+/// Whether a job that cannot be told to end is waited for no longer.
+fn is_abandoned(pass: &mut Pass<'_>, noticed: Timestamp) -> bool {
+    let Some(deleted) = deleted_at(pass) else { return false };
+    let deadline = after(deleted.max(noticed), pass.world.settings.deprovision_timeout);
+    pass.due(deadline) && pass.is_sure()
 }
 
 fn told(pass: &mut Pass<'_>) -> bool {
@@ -185,7 +194,11 @@ fn told(pass: &mut Pass<'_>) -> bool {
 }
 
 fn abort(job: &ProwJob, why: &str) -> Action {
-    Action::AbortProwJob { name: job.name().to_owned(), description: format!("{ABORTED_BY_US}{why}") }
+    Action::AbortProwJob { name: job.name().to_owned(), description: by_us(why) }
+}
+
+fn by_us(why: &str) -> String {
+    format!("{ABORTED_BY_US}{why}")
 }
 
 /// A deprovision is never cut short: what it leaves behind is paid for until somebody finds it.
