@@ -106,10 +106,11 @@ fn dropped(response: &RunFunctionResponse, request: &RunFunctionRequest, judged:
     // An order's own end tells when the cluster is gone. An instance ends earlier: what looks behind it stays until nothing is left.
     let hosted_goes = if judged.plan.writer == Some(ORDER) { goes } else { over || elsewhere };
     let parts = parts.chain(judged.observed.hosted.iter().map(|_| (HOSTED, hosted_goes)));
-    // What tells the hub goes with the cluster, and what looks at that stays until nothing is left.
+    // What tells the hub goes with the cluster, and what looks at that stays until nothing is left, or nobody asks for the end any more.
     let bundles = &judged.observed.bundles;
     let told = bundles.order.iter().map(|_| (BUNDLES, goes));
-    let undone = bundles.undone.iter().map(|_| (UNDONE, course.over.is_some() || elsewhere));
+    let undone_goes = course.over.is_some() || elsewhere || !course.teardown;
+    let undone = bundles.undone.iter().map(|_| (UNDONE, undone_goes));
     let ahead = judged.observed.ahead.keys().map(|name| (*name, course.over.is_some()));
     let parts = parts.chain(told).chain(undone).chain(ahead);
     let own = judged.observed.writer.as_ref().map(|writer| writer.name);

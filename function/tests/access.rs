@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test that cannot go on says so")]
 
 use function_model::world::{KUBECONFIG, PASSWORD, World};
+use jiff::SignedDuration;
 use serde_json::{Value, json};
 use testplatform_apis::names::ours;
 
@@ -57,6 +58,23 @@ fn what_the_provider_does_not_say_to_be_a_service_accounts_is_never_taken_up() {
     assert_eq!(world.tenant["kubeconfig"], KUBECONFIG);
     let said = world.conditions["CredentialsPublished"]["message"].as_str().unwrap();
     assert!(said.contains("token of a ServiceAccount"), "{said}");
+}
+
+/// Such as by a hub on which only the upstream controller runs. Whoever is to change that is a person, and nobody can use the cluster until then.
+#[test]
+fn a_cluster_of_which_nothing_may_be_taken_up_is_not_paid_for_without_end() {
+    let mut world = wishing(json!({ "mode": "ServiceAccount" }));
+    world.hub_ready();
+    says(&mut world, "Admin");
+    world.settle();
+    world.later(SignedDuration::from_mins(59));
+    world.settle();
+    assert_eq!(world.phase(), "Provisioning");
+    world.later(SignedDuration::from_hours(5));
+    world.settle();
+    assert_eq!(world.phase(), "Failed");
+    assert_eq!(world.remote.as_ref().unwrap()["spec"]["tearDownCluster"], true);
+    assert!(!is_taken_up(&world));
 }
 
 #[test]

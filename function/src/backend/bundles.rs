@@ -3,7 +3,8 @@
 //! It is composed once the cluster's object was seen, from the catalogue and the claim, and from then on repeated as it was asked for: a
 //! catalogue that changes changes no cluster. The provider holds the ConfigMap until what comes before a deletion is done. Where the claim says
 //! that the cluster is to go, the ConfigMap leaves the desired state first and the writer after it is gone, which an Object that only looks shows.
-//! Where the claim itself is deleted nobody asks this function: there its Object depends on the writer, and so keeps it.
+//! Where the claim itself is deleted nobody asks this function: there its Object depends on the writer, and so keeps it. Where that Object is lost
+//! nobody else deletes the ConfigMap, and the end takes it up anew, only to take it away.
 //!
 //! **Invariant:** a cluster that was asked for without bundles never gets any.
 
@@ -12,22 +13,27 @@ use testplatform_apis::{
     bundle::{self, Cluster, Order, Report, State},
     condition::{ConditionStatus, SetupLevel, TemplateConditionType},
     foreign::object as foreign,
-    names::{ObjectName, ours},
+    names::{ObjectName, crossplane, ours},
     template::entry::BundleDocument,
 };
 
 use super::{Desired, Health, Level, object as composing};
 use crate::{
     intent::{Policies, Write},
-    observed::{BUNDLES, Link, Observed, UNDONE},
+    observed::{BUNDLES, Link, Observed, UNDONE, brought::Brought, look},
     templates::{Bundles, Site, Stand, Templated},
     text::bounded,
     validate::Validated,
 };
 
+/// Noted on the one that looks: that the hub had the ConfigMap, and its Object was taken away.
+const TAKEN: &str = "true";
+/// The same where nobody saw that Object.
+const SEEN: &str = "seen";
+
 /// What there is to be.
 pub(crate) fn resources(request: &Validated, observed: &Observed) -> Vec<Desired> {
-    let order = order(request, observed).map(|manifest| {
+    let order = order(request, observed).map(|(manifest, policies)| {
         let mut spec = spec(request, observed, manifest);
         let state = |state: State| format!("object.metadata.annotations['{}'].contains('\"state\":\"{state:?}\"')", bundle::REPORT);
         // The answer is to be seen by the poll of those that are not ready: nobody may watch all ConfigMaps of a hub.
@@ -38,6 +44,7 @@ pub(crate) fn resources(request: &Validated, observed: &Observed) -> Vec<Desired
         spec["references"] = json!([{ "dependsOn": {
             "apiVersion": foreign::API_VERSION, "kind": foreign::KIND, "name": format!("managed-{}", request.name),
         } }]);
+        composing::bound(&mut spec, policies);
         composed(BUNDLES, request, spec)
     });
     let undone = undone(request, observed).map(|manifest| {
@@ -47,7 +54,8 @@ pub(crate) fn resources(request: &Validated, observed: &Observed) -> Vec<Desired
         composing::bound(&mut spec, Policies::Observe);
         let mut made = composed(UNDONE, request, spec);
         if observed.bundles.was_there() {
-            made.object["metadata"]["annotations"] = json!({ ours::BUNDLES_ASKED: "true" });
+            let how = if is_taken(observed) { TAKEN } else { SEEN };
+            made.object["metadata"]["annotations"] = json!({ ours::BUNDLES_ASKED: how });
         }
         made
     });
@@ -135,9 +143,16 @@ fn at_the_end(report: &Report, observed: &Observed) -> Level<SetupLevel> {
 
 /// What the end waits for, in a sentence without a subject.
 pub(super) fn awaited(observed: &Observed) -> Option<String> {
-    let told = observed.bundles.report().filter(|_| !observed.bundles.is_gone());
-    let told = told.filter(|report| report.state == Some(State::BeforeDeletion));
-    told.map(|report| format!("waits for {}", said(&report)))
+    let bundles = &observed.bundles;
+    if bundles.is_gone() {
+        return None;
+    }
+    if let Some(report) = bundles.report().filter(|report| report.state == Some(State::BeforeDeletion)) {
+        return Some(format!("waits for {}", said(&report)));
+    }
+    // It is there, and nothing tells what is still to be done.
+    let seen = bundles.undone.as_ref().filter(|looks| looks.object.status.at_provider.manifest.is_some());
+    seen.map(|looks| format!("waits until ConfigMap {} is gone", name_of(looks.manifest())))
 }
 
 /// What a report is about, and why: bundle, object, reason and message, as far as it says.
@@ -162,13 +177,16 @@ fn chosen(request: &Validated) -> Option<&Bundles> {
     }
 }
 
-/// The ConfigMap that tells.
-fn order(request: &Validated, observed: &Observed) -> Option<Value> {
+/// The ConfigMap that tells, and what may be done to it.
+fn order(request: &Validated, observed: &Observed) -> Option<(Value, Policies)> {
     if goes(request) {
-        return None;
+        return orphan(request, observed).map(|manifest| (manifest, Policies::ObserveDelete));
     }
-    let before = observed.bundles.order.as_ref().map(|order| order.manifest().clone());
-    before.or_else(|| begun(request, observed))
+    match &observed.bundles.order {
+        Some(order) if is_taken_up(order) => Some((order.manifest().clone(), Policies::ObserveDelete)),
+        Some(order) => Some((order.manifest().clone(), Policies::Full)),
+        None => begun(request, observed).map(|manifest| (manifest, Policies::Full)),
+    }
 }
 
 /// The same at birth: once it is known that the cluster is ours, and that it was asked for with bundles.
@@ -201,9 +219,46 @@ fn begun(request: &Validated, observed: &Observed) -> Option<Value> {
     Some(manifest)
 }
 
+/// The same of an Object that was lost: taken up by one that can only delete it, until provider-kubernetes has that, and so deletes it when it
+/// is taken away. The ConfigMap has to be there, and to be ours by all that it says, and it is meant by its uid: Delete goes by name.
+fn orphan(request: &Validated, observed: &Observed) -> Option<Value> {
+    let looks = observed.bundles.undone.as_ref().filter(|looks| looks.is_settled())?;
+    let seen = looks.there()?;
+    let labelled = seen.labels.get(bundle::LABEL).is_some_and(|label| label == "true");
+    let of_cluster = |begun: &str| observed.sought_uid().is_some_and(|uid| uid.as_str() == begun);
+    let own = labelled && seen.annotation(bundle::CLUSTER).is_none_or(of_cluster);
+    if !own || is_taken(observed) || !looks_on(request, observed) {
+        return None;
+    }
+    let metadata = &looks.manifest()["metadata"];
+    let mut manifest = config_map(&metadata["name"], &metadata["namespace"]);
+    manifest["metadata"]["uid"] = seen.uid.as_ref()?.as_str().into();
+    Some(manifest)
+}
+
+/// Whether its Object was taken away, or is to be: what is seen of the ConfigMap after that is the last of it.
+fn is_taken(observed: &Observed) -> bool {
+    let bundles = &observed.bundles;
+    if let Some(order) = &bundles.order {
+        return !is_taken_up(order) || has_finalizer(order);
+    }
+    let looks = bundles.undone.as_ref().map(|looks| &looks.object.metadata);
+    looks.and_then(|metadata| metadata.annotation(ours::BUNDLES_ASKED)) == Some(TAKEN)
+}
+
+/// Whether the Object was made anew only to be taken away.
+fn is_taken_up(order: &Brought) -> bool {
+    look::only_watches(&order.object)
+}
+
+/// Whether its end would be that of the ConfigMap.
+fn has_finalizer(order: &Brought) -> bool {
+    order.object.metadata.finalizers.iter().any(|f| f == crossplane::FINALIZER)
+}
+
 /// The ConfigMap that is looked at on its way out.
 fn undone(request: &Validated, observed: &Observed) -> Option<Value> {
-    if !goes(request) || request.intent.over.is_some() || matches!(request.intent.write, Write::Elsewhere) {
+    if !looks_on(request, observed) {
         return None;
     }
     let bundles = &observed.bundles;
@@ -216,6 +271,14 @@ fn undone(request: &Validated, observed: &Observed) -> Option<Value> {
     }
     observed.note(ours::BUNDLES_ASKED)?;
     request.templated()?.site.as_ref().map(place)
+}
+
+/// Whether its way out is looked at. What looks does so until nothing is left, also where what stands for the cluster is gone before that; where
+/// nobody asks for an end, because one was taken back before anybody noted it, there is nothing to look at.
+fn looks_on(request: &Validated, observed: &Observed) -> bool {
+    let intent = &request.intent;
+    let looks = goes(request) || (intent.teardown && observed.bundles.undone.is_some());
+    looks && intent.over.is_none() && !matches!(intent.write, Write::Elsewhere)
 }
 
 /// Whether it goes: before the cluster, with it, or because there is none any more.

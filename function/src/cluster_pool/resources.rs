@@ -86,8 +86,11 @@ fn pool(wanted: &Wanted, observed: &Observed) -> Option<Desired> {
     {
         return None;
     }
+    let Some(manifest) = manifest(wanted, observed) else {
+        return observed.pool.as_ref().map(|pool| repeated(POOL, &pool.object));
+    };
     let mut spec = json!({
-        "forProvider": { "manifest": manifest(wanted, observed)? },
+        "forProvider": { "manifest": manifest },
         "providerConfigRef": { "name": wanted.provider_config },
     });
     if going == Going::Watched {

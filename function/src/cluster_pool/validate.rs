@@ -1,7 +1,7 @@
 //! Definition × what is observed × now → [`Wanted`], or everything that is wrong with it.
 
 use jiff::Timestamp;
-use serde_json::Value;
+use serde_json::{Value, json};
 use testplatform_apis::{
     condition::PoolRequested,
     gather,
@@ -95,7 +95,9 @@ pub fn validate(spec: Value, observed: &Observed, now: Timestamp) -> Result<Want
         }
         // What runs is kept; what was not made yet waits.
         Err(Trouble { reason, message }) => {
-            let asked = observed.pool.as_ref().and_then(|p| Size::asked(p.manifest()));
+            // What the hub has, where the size was let go of.
+            let there = || Size::asked(&json!({ "spec": observed.remote()?.spec }));
+            let asked = observed.pool.as_ref().and_then(|p| Size::asked(p.manifest()).or_else(there));
             let kept = if asked.is_some() {
                 "the pool keeps its size until that is corrected"
             } else {

@@ -58,13 +58,12 @@ impl Credentials {
             && (synced.is_true() || missing || self.refused())
     }
 
-    /// Since when the kubeconfig of the Secret `name` cannot get here because a right or a quota is in the way. That passes once somebody
-    /// grants it, or never.
+    /// Since when the kubeconfig of the Secret `name` cannot get here because the hub does not let it be read, or a right, a quota or a webhook
+    /// keeps it from being written. That passes once somebody mends it, or never.
     pub fn forbidden_since(&self, name: &str) -> Option<Timestamp> {
         let kept = self.secret_name() == name
             && !self.details.has_kubeconfig()
-            && (self.unreadable() || self.unwritable())
-            && self.trouble().contains("is forbidden");
+            && (self.unreadable() || self.unwritable());
         condition(&self.object.status.conditions, "Synced")?.last_transition_time.filter(|_| kept)
     }
 

@@ -6,7 +6,7 @@ use testplatform_apis::{
     phase::Phase,
 };
 
-use super::{Handover, Observed, Writer};
+use super::{Handover, Observed, Writer, look};
 
 impl Observed {
     /// Whether the claim ever was ready. Three witnesses beside the status, because a restore drops status:
@@ -130,9 +130,8 @@ impl Observed {
     /// makes, anything else, and a pass can end in between.
     fn undoes_unseen(&self) -> bool {
         let begun = || self.ending() || self.writer.as_ref().is_some_and(|w| w.remote().is_some());
-        self.bundles.order.is_none()
-            && self.bundles.undone.is_none()
-            && self.note(ours::BUNDLES_ASKED).is_some()
-            && begun()
+        // One that was taken up only to be taken away tells nothing of it either.
+        let told = self.bundles.order.as_ref().is_some_and(|order| !look::only_watches(&order.object));
+        !told && self.bundles.undone.is_none() && self.note(ours::BUNDLES_ASKED).is_some() && begun()
     }
 }

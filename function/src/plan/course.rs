@@ -17,8 +17,9 @@ use crate::{
 /// How long before its end a cluster is called Expiring, at most; a tenth of its lifetime if that is less.
 const EXPIRING: SignedDuration = SignedDuration::from_mins(15);
 
-/// How long the hub may keep the credentials of a cluster from being read until it counts as one without any, at its provision timeout. Not at
-/// once, because rights are granted by people, and a cluster that is older than its timeout may be one whose status was lost.
+/// How long a ready cluster may go without credentials that can be taken until it counts as one without any, at its provision timeout: the hub keeps
+/// them from being read, names none, or names none that may be taken, or they cannot be written here. Not at once, because rights are granted
+/// by people, and a cluster that is older than its timeout may be one whose status was lost.
 const FORBIDDEN: SignedDuration = SignedDuration::from_hours(1);
 
 /// Where the claim stands.
@@ -152,8 +153,12 @@ pub(super) fn chart(
         .or(observed.composite.status.estimated_ready_at);
 
     let read = secret.as_deref().zip(observed.credentials.as_ref());
-    let forbidden_until =
-        read.and_then(|(s, c)| c.forbidden_since(s)).and_then(|since| since.checked_add(FORBIDDEN).ok());
+    let unnamed = secret.is_none() && health.stage == Stage::Ready;
+    let forbidden_until = read
+        .and_then(|(s, c)| c.forbidden_since(s))
+        .or_else(|| health.ready_since.or(started_at).filter(|_| unnamed))
+        .and_then(|since| since.checked_add(FORBIDDEN).ok())
+        .map(|until| provision_deadline.map_or(until, |deadline| deadline.max(until)));
     let looked = read.is_some_and(|(s, c)| c.looked_in_vain(s)) || passed(forbidden_until);
     let facts = Facts {
         removal,

@@ -31,7 +31,8 @@ pub(super) fn intent(
     let write = write(request, observed, health, course, removal);
     let (ends, precedes) = match &write {
         Write::Remove => (true, false),
-        Write::Update(_) if ends(observed, course, removal) => (true, true),
+        // Where nothing precedes, only why it Failed is noted: what was set up is not taken away before the writer.
+        Write::Update(_) if ends(observed, course, removal) => (true, observed.is_preceded()),
         // It goes, and whoever took it away may not have got to note why: core in a pass that broke off, or somebody by hand.
         Write::Look { .. }
             if ends(observed, course, removal) && observed.writer.as_ref().is_some_and(Writer::goes) =>
@@ -116,13 +117,29 @@ fn write(request: &Validated, observed: &Observed, health: &Health, course: &Cou
         }
         // What holds a writer that is taken away may stand on it by our word alone, which is taken back with it.
         if ends && !observed.is_preceded() {
-            return Write::Remove;
+            // Why it Failed is noted first, and nothing else is done: core takes away before it writes, and a pass can end in between.
+            let told = course.failure.is_none() || observed.note(ours::FAILED).is_some();
+            return if told { Write::Remove } else { Write::Update(unchanged(writer)) };
         }
     }
     Write::Update(allowed(writer, health, course))
 }
 
-/// Whether a writer that is kept is to be taken away, as soon as what comes before that is done.
+/// What a writer may do as it is. One that could only watch from now on would be taken for one that still looks.
+fn unchanged(writer: &Writer) -> Policies {
+    let may = &writer.object.spec.management_policies;
+    if *may == ["Observe", "Create", "Delete"] {
+        Policies::Make
+    } else if *may == ["Observe", "Delete"] {
+        Policies::ObserveDelete
+    } else if *may == ["Observe"] {
+        Policies::Observe
+    } else {
+        Policies::Full
+    }
+}
+
+/// Whether a writer that is kept is to be taken away, as soon as what comes before that is done, or noted.
 fn ends(observed: &Observed, course: &Course, removal: bool) -> bool {
     removal && course.teardown && course.over.is_none() && observed.writer.as_ref().is_some_and(is_there)
 }

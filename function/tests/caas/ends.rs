@@ -1,6 +1,6 @@
 //! Teardown, and what is lost. A ClusterTemplateInstance goes before its cluster does.
 
-use function_model::world::World;
+use function_model::{bundles::bundle, world::World};
 use serde_json::json;
 
 use crate::{is, minutes};
@@ -29,6 +29,11 @@ fn a_teardown_ends_with_the_hosted_cluster() {
     assert!(world.remote.is_none(), "the ClusterTemplateInstance is gone");
     assert_eq!(world.phase(), "Deprovisioning", "and its cluster is not");
     assert_eq!(world.condition("TearDownComplete"), is("False", "InProgress"));
+    let said = world.status["progress"]["message"].as_str().unwrap();
+    assert!(said.contains("clusters/remote-1 is still there, and nothing has deleted it yet"), "{said}");
+    let now = world.now;
+    world.hosted.as_mut().unwrap()["metadata"]["deletionTimestamp"] = json!(now);
+    world.settle();
     let said = world.status["progress"]["message"].as_str().unwrap();
     assert!(said.contains("clusters/remote-1 is being destroyed"), "{said}");
     world.later(minutes(90));
@@ -72,6 +77,30 @@ fn a_hosted_cluster_that_does_not_go_blocks() {
     assert_eq!(world.phase(), "Deprovisioned");
 }
 
+/// CaaS does not wait for Argo CD, which may leave it.
+#[test]
+fn a_hosted_cluster_that_nobody_deletes_blocks_too() {
+    let mut world = World::chart_observed();
+    world.spec["timeouts"] = json!({ "teardown": "1h" });
+    world.settle();
+    world.caas_installs();
+    world.caas_publishes();
+    world.settle();
+    world.later(minutes(600));
+    world.spec["tearDownCluster"] = json!(true);
+    world.settle();
+    world.hive_is_done();
+    world.settle();
+    assert_eq!(world.condition("TearDownComplete"), is("False", "InProgress"));
+    world.later(minutes(61));
+    world.settle();
+    assert_eq!(world.condition("TearDownComplete"), is("False", "Blocked"));
+    assert!(world.said("TearDownComplete").contains("is still there"), "{}", world.said("TearDownComplete"));
+    world.hosted = None;
+    world.settle();
+    assert_eq!(world.phase(), "Deprovisioned");
+}
+
 /// Such as by a quota of CaaS' own, of whatever namespace.
 #[test]
 fn what_vanished_is_not_made_again_and_is_over_with_its_cluster() {
@@ -86,6 +115,37 @@ fn what_vanished_is_not_made_again_and_is_over_with_its_cluster() {
     assert_eq!(world.condition("ProwJobCompleted"), is("True", "RemoteDeleted"));
     assert_eq!((world.phase().as_str(), world.made), ("Failed", 1));
     assert!(!world.objects.contains_key("hosted"));
+}
+
+/// What looks on while something is undone inside the cluster does so until that is gone, also where what stands for it goes before.
+#[test]
+fn what_looks_on_stays_until_the_cluster_is_gone() {
+    for replaced in [false, true] {
+        let mut world = World::chart_observed();
+        world.entry("chart")["preDelete"] = json!([bundle("drain", &json!({}))]);
+        world.settle();
+        world.caas_installs();
+        world.caas_publishes();
+        world.settle();
+        assert_eq!(world.phase(), "Ready", "{:#?}", world.conditions);
+        world.undone = true;
+        world.spec["tearDownCluster"] = json!(true);
+        world.settle();
+        assert!(world.refs.contains("bundles-undone") && !world.refs.contains("bundles"));
+        if replaced {
+            world.remote.as_mut().unwrap()["metadata"]["uid"] = json!("somebody-elses");
+        } else {
+            world.remote = None;
+        }
+        world.settle();
+        assert_eq!(world.phase(), "Deprovisioning", "its cluster is there, replaced: {replaced}");
+        assert!(world.refs.contains("bundles-undone"));
+        world.hosted = None;
+        world.settle();
+        assert_eq!((world.phase().as_str(), world.made), ("Deprovisioned", 1), "replaced: {replaced}");
+        assert_eq!(world.condition("TearDownComplete"), is("True", "TornDown"));
+        assert!(!world.refs.contains("bundles-undone"));
+    }
 }
 
 #[test]

@@ -96,7 +96,14 @@ fn where_somebody_else_scales_the_size_is_handed_over_and_never_written_again() 
     world.change(&json!({ "refresh": { "nonce": "1" } }));
     world.settle();
     is(&world, "Refreshing", "False", "ExternalScaling");
-    // And back.
+    // And back, at first with a schedule that cannot be used.
+    let mut schedule = by_day()["schedule"].take();
+    schedule["timeZone"] = json!("Mars/Olympus");
+    world.change(&json!({ "scalingMode": null, "schedule": schedule }));
+    world.settle();
+    is(&world, "RequestAccepted", "False", "ScheduleInvalid");
+    assert_eq!(world.remote()["spec"]["size"], 7);
+    world.change(&json!({ "schedule": null }));
     world.change(&json!({ "scalingMode": null, "size": 4 }));
     world.settle();
     assert_eq!(world.remote()["spec"]["size"], 4);

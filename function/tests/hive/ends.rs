@@ -3,8 +3,9 @@
 use function_model::world::{NAME, World};
 use jiff::SignedDuration;
 use serde_json::json;
+use testplatform_apis::names::ours;
 
-use crate::{is, manifest, tear_down};
+use crate::{assigned, is, manifest, tear_down};
 
 #[test]
 fn torn_down_while_it_waits() {
@@ -151,6 +152,10 @@ fn what_is_not_shown_any_more_is_not_gone() {
         world.settle();
         end(&mut world);
         world.provider();
+        if phase == "Failed" {
+            world.pass();
+            assert!(world.refs.contains("claim"), "why it Failed is noted first");
+        }
         world.pass();
         assert!(
             !world.refs.contains("claim") && world.objects.contains_key("claim"),
@@ -176,6 +181,43 @@ fn what_is_not_shown_any_more_is_not_gone() {
         is(&world, "ProwJobCompleted", "True", reason);
         assert_eq!(world.phase(), if phase == "Failed" { "Failed" } else { "Deprovisioned" });
         assert_eq!(world.made, 1);
+    }
+}
+
+/// A claim, what befalls it, and why it Failed then.
+type Failing = (fn() -> World, fn(&mut World), &'static str);
+
+/// Core takes away before it writes anything: what a pass that breaks off leaves tells why it Failed all the same.
+#[test]
+fn why_it_failed_outlives_a_pass_that_broke_off() {
+    let all: [Failing; 2] = [
+        (assigned, |w| w.later(SignedDuration::from_hours(4)), "ProvisionTimeout"),
+        (World::hive_ready, World::hive_loses_the_cluster, "ClusterDeleted"),
+    ];
+    let breaks: [fn(&mut World); 2] = [|w| w.breaks_off("claim"), World::applies_nothing];
+    for (begins, fails, why) in all {
+        for (i, breaks) in breaks.into_iter().enumerate() {
+            for noted in [false, true] {
+                let context = format!("{why}, break {i}, noted: {noted}");
+                let mut world = begins();
+                fails(&mut world);
+                world.provider();
+                if noted {
+                    world.pass();
+                }
+                breaks(&mut world);
+                world.settle();
+                assert_eq!(world.phase(), "Failed", "{context}");
+                is(&world, "ProwJobCompleted", "False", "TearingDown");
+                world.hive_is_done();
+                world.settle();
+                assert_eq!((world.phase().as_str(), world.made), ("Failed", 1), "{context}");
+                is(&world, "ProwJobCompleted", "True", "TornDown");
+                let notes = &world.objects["claim"].object["metadata"]["annotations"];
+                assert_eq!(notes[ours::FAILED], why, "{context}");
+                assert!(world.remote.is_none(), "{context}");
+            }
+        }
     }
 }
 

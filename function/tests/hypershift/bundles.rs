@@ -232,6 +232,92 @@ fn an_end_that_broke_off_still_waits_for_what_comes_before_it() {
     }
 }
 
+/// What asks for an end, and takes that back.
+type Asked = (fn(&mut World), fn(&mut World));
+
+/// A pass that breaks off may leave nothing of an end but what looks on: nobody has noted that one was asked for.
+#[test]
+fn an_end_that_is_taken_back_before_it_is_noted_leaves_the_cluster() {
+    let asked: [Asked; 2] = [
+        (|w| w.spec["tearDownCluster"] = json!(true), |w| w.spec["tearDownCluster"] = json!(false)),
+        (|w| w.later(minutes(121)), |w| w.spec["lifetime"] = json!("8h")),
+    ];
+    for (asks, takes_back) in asked {
+        let mut world = World::bundled_and_there();
+        world.bundles_applied();
+        world.settle();
+        asks(&mut world);
+        world.applies_only("bundles-undone");
+        assert!(world.refs.contains("bundles-undone") && !world.refs.contains("bundles"));
+        takes_back(&mut world);
+        world.settle();
+        assert_eq!(world.phase(), "Ready");
+        assert!(world.refs.contains("bundles") && !world.refs.contains("bundles-undone"));
+        world.spec["tearDownCluster"] = json!(true);
+        world.settle();
+        world.hive_is_done();
+        world.settle();
+        assert_eq!((world.phase().as_str(), world.made), ("Deprovisioned", 1));
+        assert!(world.bundles.is_none());
+    }
+}
+
+/// Without its Object nobody deletes the ConfigMap, and an end would wait for that for ever.
+#[test]
+fn an_order_whose_object_is_lost_is_taken_away_all_the_same() {
+    for without_entry in [false, true] {
+        let mut world = World::bundled_and_there();
+        world.bundles_applied();
+        world.settle();
+        world.objects.remove("bundles");
+        world.refs.remove("bundles");
+        if without_entry {
+            world.templates.clear();
+            world.settle();
+            assert!(!world.objects.contains_key("bundles"), "nobody knows what it is to say");
+        }
+        world.undone = true;
+        world.spec["tearDownCluster"] = json!(true);
+        world.pass();
+        assert!(!world.refs.contains("bundles"), "it has to be seen first");
+        world.provider();
+        world.pass();
+        let object = told(&world);
+        assert_eq!(object["spec"]["managementPolicies"], json!(["Observe", "Delete"]));
+        assert_eq!(object["spec"]["forProvider"]["manifest"]["metadata"]["uid"], "of-the-bundles");
+        let said = world.status["message"].as_str().unwrap();
+        assert!(said.contains("it waits until ConfigMap clusters/demo-x7k2p-bundles is gone"), "{said}");
+        world.settle();
+        assert!(!world.refs.contains("bundles") && world.refs.contains("bundles-undone"));
+        assert!(world.bundles.is_some() && !world.node_pools.is_empty());
+        assert!(world.remote.as_ref().unwrap()["metadata"]["deletionTimestamp"].is_null());
+        let said = world.status["message"].as_str().unwrap();
+        assert!(said.contains("waits for preDelete/drain"), "{said}");
+        world.undone = false;
+        world.settle();
+        assert!(world.bundles.is_none() && world.node_pools.is_empty());
+        world.hive_is_done();
+        world.settle();
+        assert_eq!((world.phase().as_str(), world.made), ("Deprovisioned", 1));
+    }
+}
+
+/// What stands there under the name and does not say that it is ours is left alone, and told of.
+#[test]
+fn a_config_map_that_is_not_ours_is_not_taken_away() {
+    let mut world = World::bundled_and_there();
+    world.bundles_applied();
+    world.settle();
+    world.objects.remove("bundles");
+    world.refs.remove("bundles");
+    world.bundles.as_mut().unwrap()["metadata"]["labels"] = json!({});
+    world.spec["tearDownCluster"] = json!(true);
+    world.settle();
+    assert!(world.bundles.is_some() && !world.objects.contains_key("bundles"));
+    let said = world.said("TearDownComplete");
+    assert!(said.contains("waits until ConfigMap clusters/demo-x7k2p-bundles is gone"), "{said}");
+}
+
 /// provider-kubernetes sets its finalizer on what an Object depends on once, and where that write fails never again. What core then wrote in its
 /// place it takes back as soon as the writer is desired in other words.
 #[test]

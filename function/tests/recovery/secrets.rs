@@ -123,6 +123,19 @@ fn a_secret_that_may_not_be_written_is_not_one_that_may_not_be_read() {
     }
 }
 
+/// Whatever keeps it from being written.
+#[test]
+fn a_secret_that_a_webhook_refuses_is_a_timeout_after_an_hour() {
+    let mut world = unpublished(
+        "cannot create or update connection secret: admission webhook \"x\" denied the request: no",
+    );
+    for (later, phase) in [(31, "Provisioning"), (30, "Failed")] {
+        world.later(SignedDuration::from_mins(later));
+        world.pass();
+        assert_eq!(world.phase(), phase);
+    }
+}
+
 #[test]
 fn an_old_cluster_survives_the_loss_of_status_and_secrets() {
     for ready in [false, true] {

@@ -123,6 +123,14 @@ impl World {
         }
     }
 
+    /// A pass that breaks off later, at the second Object that it applies: of all that is to be, it has applied the one of this name.
+    pub fn applies_only(&mut self, name: &str) {
+        let response = run(&self.request(), &Options::default(), self.now);
+        let bytes = response.desired.unwrap().resources.remove(name).unwrap();
+        self.applies_nothing();
+        self.compose(name, &wire::to_value(&Resource::decode(bytes).unwrap().resource).unwrap());
+    }
+
     /// Names of what the function wants.
     fn answered(&self) -> BTreeSet<String> {
         let response = run(&self.request(), &Options::default(), self.now);
@@ -210,22 +218,7 @@ impl World {
         self.refs = desired.resources.keys().cloned().collect();
         for (name, bytes) in &desired.resources {
             let resource = Resource::decode(bytes.clone()).unwrap();
-            let wanted = wire::to_value(&resource.resource).unwrap();
-            if name == "topology" && self.made == 0 && !self.objects.contains_key(name) {
-                self.checks_orders(&wanted);
-            }
-            let mut metadata = json!({ "generation": 0, "annotations": {}, "creationTimestamp": self.now });
-            if self.unreferred {
-                metadata["uid"] = json!(format!("uid-{name}"));
-            }
-            let composed = self.objects.entry(name.clone()).or_insert_with(|| Composed {
-                object: json!({ "metadata": metadata, "spec": {} }),
-                details: BTreeMap::new(),
-            });
-            if self.unreferred {
-                holds(&mut composed.object, &wanted);
-            }
-            merge(&mut composed.object, &wanted);
+            self.compose(name, &wire::to_value(&resource.resource).unwrap());
         }
         let composite = desired.composite.as_ref().unwrap();
         self.status = wire::to_value(&composite.resource).unwrap()["status"].clone();
@@ -254,6 +247,25 @@ impl World {
         }
         self.deliver();
         self.events.extend(response.results.iter().map(|r| r.reason.clone().unwrap()));
+    }
+
+    /// Core applies an Object.
+    fn compose(&mut self, name: &str, wanted: &Value) {
+        if name == "topology" && self.made == 0 && !self.objects.contains_key(name) {
+            self.checks_orders(wanted);
+        }
+        let mut metadata = json!({ "generation": 0, "annotations": {}, "creationTimestamp": self.now });
+        if self.unreferred {
+            metadata["uid"] = json!(format!("uid-{name}"));
+        }
+        let composed = self.objects.entry(name.to_owned()).or_insert_with(|| Composed {
+            object: json!({ "metadata": metadata, "spec": {} }),
+            details: BTreeMap::new(),
+        });
+        if self.unreferred {
+            holds(&mut composed.object, wanted);
+        }
+        merge(&mut composed.object, wanted);
     }
 
     /// Core's garbage collection deletes an Object, and does not wait for it to go.

@@ -62,12 +62,16 @@ fn left(health: &mut Health, templated: &Templated, observed: &Observed) {
     }
     let (namespace, name) = hosted.place();
     let which = format!("HostedCluster {}", bounded(&format!("{namespace}/{name}"), 320));
+    let goes = hosted.remote().and_then(|remote| remote.metadata.deletion_timestamp);
     health.left = Some(match hosted.remote() {
-        Some(_) => format!("{which} is being destroyed"),
+        Some(_) if goes.is_some() => format!("{which} is being destroyed"),
+        Some(_) => format!("{which} is still there, and nothing has deleted it yet"),
         None => format!("whether {which} is gone is not known yet"),
     });
     let unseen = hosted.unreachable().map(|how| format!("{which} cannot be looked at: {how}"));
-    let since = hosted.remote().and_then(|remote| remote.metadata.deletion_timestamp);
+    // What nobody deletes is waited for since what stood for it was taken away: the Object that looks for that is made then.
+    let looks = observed.writer.as_ref().filter(|writer| writer.seeks());
+    let since = goes.or_else(|| looks?.object.metadata.creation_timestamp);
     let blocked_at = reader::patience(templated, since);
     let lasts = blocked_at.filter(|at| *at <= observed.now).map(|_| format!("{which} is still there"));
     health.ending_fails = health.ending_fails.take().or(unseen).or(lasts);
