@@ -49,7 +49,13 @@ impl Cli {
     /// Reads a command line. Flags of serving that stand before a command would have no effect and are refused;
     /// the same settings in the environment are for whom they concern.
     pub fn read(line: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
+        let line: Vec<OsString> = line.into_iter().collect();
         let mut command = Self::command();
+        // clap reads those of the program itself for every command, and NETWORK or DEBUG may be somebody else's.
+        let asked = line.iter().skip(1).find(|word| !word.to_string_lossy().starts_with('-'));
+        if asked.is_some_and(|word| ["render", "ctl"].iter().any(|command| word == command)) {
+            command = command.mut_args(|arg| arg.env(None::<&'static str>));
+        }
         let matches = command.try_get_matches_from_mut(line)?;
         if let Some(name) = matches.subcommand_name() {
             let serve = ServeArgs::augment_args(clap::Command::new("serve"));

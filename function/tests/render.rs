@@ -61,6 +61,28 @@ fn what_can_be_rendered_is_printed_and_nothing_else_is_said() {
     assert_eq!(printed.matches("\n---\n").count(), 2, "{printed}");
 }
 
+/// Settings of serving, and variables of other programs under the same names.
+#[test]
+fn what_the_environment_says_of_serving_is_no_matter() {
+    let run = |environment: &[(&str, &str)]| {
+        Command::new(env!("CARGO_BIN_EXE_function-testplatform"))
+            .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))
+            .env_remove("DEBUG")
+            .envs(environment.iter().copied())
+            .args(["render", CLAIM, COMPOSITION, "-e", ENVIRONMENT])
+            .assert()
+            .code(0)
+    };
+    let others = [
+        ("NETWORK", "bridge"),
+        ("ADDRESS", "10 Main St"),
+        ("TTL", "soon"),
+        ("DEBUG", "*"),
+        ("LOG_FORMAT", "x"),
+    ];
+    assert_eq!(printed(&run(&others)), printed(&run(&[])));
+}
+
 #[test]
 fn files_that_are_not_there() {
     let case = Case::new();

@@ -102,6 +102,21 @@ impl Kubectl {
 
     /// Runs it to its end, with a text for it to read if there is one. Returns what it printed; its warnings go on to stderr.
     pub fn run(&self, arguments: &[&str], input: Option<&str>) -> Result<String, Trouble> {
+        match self.ended(arguments, input)? {
+            (printed, None) => Ok(printed),
+            (_, Some(trouble)) => Err(trouble),
+        }
+    }
+
+    /// The same for what tells all that it found though it fails for what it did not find, such as discovery.
+    ///
+    /// # Errors
+    /// If it cannot be run. That it failed is the second part of the answer.
+    pub fn ended(
+        &self,
+        arguments: &[&str],
+        input: Option<&str>,
+    ) -> Result<(String, Option<Trouble>), Trouble> {
         let mut command = self.command(arguments);
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         if input.is_some() {
@@ -114,12 +129,13 @@ impl Kubectl {
         }
         let output = child.wait_with_output().map_err(|e| self.not_run(&e))?;
         let said = String::from_utf8_lossy(&output.stderr);
+        let printed = String::from_utf8_lossy(&output.stdout).into_owned();
         if !output.status.success() {
             let said = if said.trim().is_empty() { output.status.to_string() } else { said.into_owned() };
-            return Err(Trouble::of(&said));
+            return Ok((printed, Some(Trouble::of(&said))));
         }
         let _ = std::io::stderr().write_all(said.as_bytes());
-        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+        Ok((printed, None))
     }
 
     /// Runs it for an object or a list; none if it prints nothing.

@@ -64,6 +64,21 @@ fn without_kubectl_or_the_right_cluster() {
     fake.run("get").is(1, "this cluster serves neither testplatformclusters nor testclusters");
 }
 
+/// kubectl tells which kinds it found and fails for those it did not, whosever they are.
+#[test]
+fn a_group_of_others_that_is_down_is_no_matter() {
+    let fake = Fake::new(READS);
+    fake.object("claim", &ready());
+    let words =
+        "error: unable to retrieve the complete list of server APIs: metrics.k8s.io/v1beta1: unavailable";
+    fake.write("down", words);
+    let said = fake.run("why demo");
+    said.is(0, "✓ testplatformcluster/demo");
+    assert_eq!(said.err, "");
+    fake.write("served", "");
+    fake.run("why demo").is(1, "unable to retrieve the complete list of server APIs: metrics.k8s.io");
+}
+
 #[test]
 fn what_is_not_there_and_what_may_not_be_read() {
     let fake = Fake::new("");

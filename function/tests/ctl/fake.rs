@@ -10,12 +10,13 @@ use std::{
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// What every such script begins with: calls are written down, and both kinds are served unless a file says otherwise.
+/// What every such script begins with: calls are written down, both kinds are served unless a file says otherwise, and
+/// discovery fails, having told what it found, if a file says for what.
 const BEGIN: &str = r#"#!/bin/sh
 room=$(dirname "$0")
 printf '%s\n' "$*" >>"$room/calls"
 case "$*" in
-  api-resources*) cat "$room/served"; exit ;;
+  api-resources*) cat "$room/served"; [ ! -f "$room/down" ] && exit; cat "$room/down" >&2; exit 1 ;;
 esac
 "#;
 

@@ -73,6 +73,20 @@ fn a_kubeconfig_is_merged_under_kubectls_own_lock() {
     fake.run("kubeconfig demo --merge --kubeconfig own").is(1, "own:");
     assert_eq!(fs::read_to_string(fake.path("own")).unwrap(), "{ broken");
     assert!(!fake.path("own.lock").exists(), "the lock is left behind");
+    // The lock has the file's whole name, and of several files the first that is there is changed, else the last.
+    let own = "users: [{ name: me, user: { token: mine } }]\n";
+    fake.write("lab.yaml", own);
+    fake.write("lab.yaml.lock", "");
+    let several =
+        std::env::join_paths([fake.path("gone"), fake.path("lab.yaml"), fake.path("last")]).unwrap();
+    let merge = || ended(fake.command().env("KUBECONFIG", &several).args(["kubeconfig", "demo", "--merge"]));
+    merge().is(1, "lab.yaml.lock");
+    assert_eq!(fs::read_to_string(fake.path("lab.yaml")).unwrap(), own);
+    fs::remove_file(fake.path("lab.yaml.lock")).unwrap();
+    merge().is(0, "lab.yaml as context");
+    fs::remove_file(fake.path("lab.yaml")).unwrap();
+    merge().is(0, "last as context");
+    assert!(!fake.path("gone").exists());
 }
 
 #[test]

@@ -66,7 +66,7 @@ fn into_own(session: &mut Session<'_>, claim: &Claim, kubeconfig: &str) -> Resul
     let parsed = files::parse_one(Path::new(&secret), kubeconfig).map_err(|e| Stop::error(e.to_string()))?;
     let new = only(&parsed, &name).map_err(|why| Stop::error(format!("{secret} cannot be used: {why}")))?;
     let path = own(session)?;
-    let lock = path.with_extension("lock");
+    let lock = beside(&path, ".lock");
     if let Some(directory) = path.parent() {
         fs::create_dir_all(directory).map_err(|e| cannot("make", directory, &e))?;
     }
@@ -91,14 +91,18 @@ fn change(path: &Path, new: &Value) -> Result<(), Stop> {
     write(path, &text.map_err(|e| Stop::error(format!("{}: {e}", path.display())))?)
 }
 
-/// The kubeconfig that kubectl would change: the one that was given, else the first of KUBECONFIG, else that at home.
+/// The kubeconfig that kubectl would change: the one that was given, else the first of KUBECONFIG that is there or else its
+/// last, else that at home (client-go, `PathOptions.GetDefaultFilename`).
 fn own(session: &Session<'_>) -> Result<PathBuf, Stop> {
     if let Some(given) = &session.way.kubeconfig {
         return Ok(given.into());
     }
     let list = (session.around.variable)("KUBECONFIG");
-    if let Some(first) = list.iter().flat_map(std::env::split_paths).find(|p| !p.as_os_str().is_empty()) {
-        return Ok(first);
+    let mut files: Vec<PathBuf> = list.iter().flat_map(std::env::split_paths).collect();
+    files.retain(|file| !file.as_os_str().is_empty());
+    let otherwise = files.pop();
+    if let Some(file) = files.into_iter().find(|file| file.exists()).or(otherwise) {
+        return Ok(file);
     }
     let home = (session.around.variable)("HOME").filter(|home| !home.is_empty());
     let home = home
@@ -110,9 +114,7 @@ fn own(session: &Session<'_>) -> Result<PathBuf, Stop> {
 fn write(path: &Path, text: &str) -> Result<(), Stop> {
     // Where a link leads is what is meant.
     let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".new");
-    let beside = PathBuf::from(beside);
+    let beside = beside(path, ".new");
     let written = || {
         let mut file =
             OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
@@ -121,6 +123,13 @@ fn write(path: &Path, text: &str) -> Result<(), Stop> {
         fs::rename(&beside, path)
     };
     written().map_err(|error| cannot("write", path, &error))
+}
+
+/// The file beside another that has all of its name and an end more, as kubectl names locks.
+fn beside(path: &Path, end: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(end);
+    name.into()
 }
 
 fn cannot(what: &str, path: &Path, error: &std::io::Error) -> Stop {
