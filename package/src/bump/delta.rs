@@ -1,14 +1,19 @@
 //! The checks that compare the source at two commits, and the risk that follows from them.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 use serde_json::Value;
 
 use super::schema::{self, Verdict};
 use super::upstream::{self, Kind, Upstream};
-use super::{Finding, Severity, image, rights, text};
+use super::{Finding, Right, Severity, image, rights, text};
 
 /// Where packages may come from.
 const REGISTRIES: [&str; 1] = ["quay.io/konflux-ci/"];
+
+/// With what a finding begins that makes the risk high.
+const WIDE: &str = "wide rights added";
 
 /// How much can go wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -155,25 +160,42 @@ fn packages(range: &Upstream, registries: &[String], findings: &mut Vec<Finding>
 
 /// B14: rights that are new or gone.
 fn rights_delta(range: &Upstream, findings: &mut Vec<Finding>) {
-    let of = |tree| {
-        let mut roles = upstream::of_kind(tree, "ClusterRole");
-        roles.extend(upstream::of_kind(tree, "Role"));
-        rights::of_roles(&roles)
+    // What a Role gives a ClusterRole covers, not the other way round.
+    let of = |tree| ["ClusterRole", "Role"].map(|kind| rights::of_roles(&upstream::of_kind(tree, kind)));
+    let uncovered = |rights: &[BTreeSet<Right>; 2], by: &[BTreeSet<Right>; 2]| -> Vec<Right> {
+        let covered =
+            |right: &Right, by: &[BTreeSet<Right>]| by.iter().flatten().any(|had| had.covers(right));
+        let everywhere = rights[0].iter().filter(|right| !covered(right, &by[..1]));
+        everywhere.chain(rights[1].iter().filter(|right| !covered(right, by))).cloned().collect()
     };
     let (before, after) = (of(&range.before), of(&range.after));
-    let new: Vec<_> = after.iter().filter(|right| !before.iter().any(|had| had.covers(right))).collect();
-    let (wide, plain): (Vec<_>, Vec<_>) = new.into_iter().partition(|right| {
-        right.verb == "*" || right.resource == "*" || right.group == "*" || right.resource == "secrets"
+    let new = uncovered(&after, &before);
+    let (wide, plain): (Vec<_>, Vec<_>) = new.iter().partition(|right| {
+        right.verb == "*"
+            || right.resource == "*"
+            || right.group == "*"
+            || (right.resource == "secrets" && right.name.is_none())
     });
     if !wide.is_empty() {
-        findings.push(Finding::warning("B14", format!("wide rights added: {}", rights::rules(wide))));
+        findings.push(Finding::warning("B14", format!("{WIDE}: {}", rights::rules(wide))));
     }
     if !plain.is_empty() {
         findings.push(Finding::warning("B14", format!("rights added: {}", rights::rules(plain))));
     }
-    let gone: Vec<_> = before.iter().filter(|right| !after.iter().any(|has| has.covers(right))).collect();
+    let gone = uncovered(&before, &after);
     if !gone.is_empty() {
-        findings.push(Finding::note("B14", format!("rights removed: {}", rights::rules(gone))));
+        findings.push(Finding::note("B14", format!("rights removed: {}", rights::rules(&gone))));
+    }
+    let bound = |tree| {
+        let mut bindings = upstream::of_kind(tree, "ClusterRoleBinding");
+        bindings.extend(upstream::of_kind(tree, "RoleBinding"));
+        rights::bindings(&bindings)
+    };
+    for binding in bound(&range.after).difference(&bound(&range.before)) {
+        let place = if binding.everywhere { "in all namespaces" } else { "in a namespace" };
+        let width = if binding.is_wide() { WIDE } else { "rights added" };
+        let message = format!("{width}: {} gets {} {place}", binding.subject, binding.role);
+        findings.push(Finding::warning("B14", message));
     }
 }
 
@@ -181,7 +203,7 @@ fn rights_delta(range: &Upstream, findings: &mut Vec<Finding>) {
 pub fn risk(ranges: &[Upstream], findings: &[Finding]) -> (Risk, String) {
     if let Some(finding) = findings.iter().find(|finding| {
         (finding.severity == Severity::Error && matches!(finding.id, "B02" | "B05" | "B06" | "B11"))
-            || finding.message.starts_with("wide rights added")
+            || finding.message.starts_with(WIDE)
     }) {
         return (Risk::High, finding.message.clone());
     }

@@ -17,20 +17,24 @@ const HUB: (&str, &str) = (
 const EDIT: (&str, &str, [&str; 8]) =
     ("", "secrets", ["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"]);
 
-/// One verb on one kind.
+/// One verb on one kind, or on one object of it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Right {
     /// The API group; empty for the core group.
     pub group: String,
     /// The resource in the plural, with `/status` and the like.
     pub resource: String,
+    /// The only name for which it is given, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// The verb.
     pub verb: String,
 }
 
 impl Right {
-    fn new(group: &str, resource: &str, verb: &str) -> Self {
-        Self { group: group.to_owned(), resource: resource.to_owned(), verb: verb.to_owned() }
+    fn new(group: &str, resource: &str, name: Option<&str>, verb: &str) -> Self {
+        let name = name.map(str::to_owned);
+        Self { group: group.to_owned(), resource: resource.to_owned(), name, verb: verb.to_owned() }
     }
 
     /// Whether it covers another, by wildcards or because it is the same.
@@ -39,6 +43,7 @@ impl Right {
         covers(&self.group, &other.group)
             && covers(&self.resource, &other.resource)
             && covers(&self.verb, &other.verb)
+            && (self.name.is_none() || self.name == other.name)
     }
 }
 
@@ -66,10 +71,14 @@ pub fn of_cluster_role(role: &Value) -> Vec<Right> {
     };
     let mut rights = Vec::new();
     for rule in text::items(role, &["rules"]) {
+        let names = texts(rule, "resourceNames");
+        // No names is all of them.
+        let names: Vec<Option<&str>> =
+            if names.is_empty() { vec![None] } else { names.iter().map(|name| Some(&**name)).collect() };
         for group in texts(rule, "apiGroups") {
             for resource in texts(rule, "resources") {
                 for verb in texts(rule, "verbs") {
-                    rights.push(Right::new(&group, &resource, &verb));
+                    rights.extend(names.iter().map(|name| Right::new(&group, &resource, *name, &verb)));
                 }
             }
         }
@@ -87,18 +96,63 @@ pub fn of_bound(documents: &[Value]) -> BTreeSet<Right> {
             )
     });
     let (group, resource, verbs) = EDIT;
-    verbs.iter().filter(|_| bound).map(|verb| Right::new(group, resource, verb)).collect()
+    verbs.iter().filter(|_| bound).map(|verb| Right::new(group, resource, None, verb)).collect()
 }
 
 /// Rights as the rules of a role, one kind a line.
 pub fn rules<'a>(rights: impl IntoIterator<Item = &'a Right>) -> String {
-    let mut kinds = std::collections::BTreeMap::<(&str, &str), Vec<&str>>::new();
+    type Kind<'a> = (&'a str, &'a str, Option<&'a str>);
+    let mut kinds = std::collections::BTreeMap::<Kind<'_>, Vec<&str>>::new();
     for right in rights {
-        kinds.entry((&right.group, &right.resource)).or_default().push(&right.verb);
+        let kind = (&*right.group, &*right.resource, right.name.as_deref());
+        kinds.entry(kind).or_default().push(&right.verb);
     }
-    let rule = |((group, resource), verbs): ((&str, &str), Vec<&str>)| {
+    let rule = |((group, resource, name), verbs): (Kind<'_>, Vec<&str>)| {
         let group = if group.is_empty() { "\"\"" } else { group };
-        format!("{{apiGroups: [{group}], resources: [{resource}], verbs: [{}]}}", verbs.join(", "))
+        let names = name.map_or_else(String::new, |name| format!("resourceNames: [{name}], "));
+        format!("{{apiGroups: [{group}], resources: [{resource}], {names}verbs: [{}]}}", verbs.join(", "))
     };
     kinds.into_iter().map(rule).collect::<Vec<_>>().join(", ")
+}
+
+/// Who has which role, as words: of every subject of every binding.
+pub fn bindings(documents: &[Value]) -> BTreeSet<Binding> {
+    let mut found = BTreeSet::new();
+    for document in documents {
+        let of = |value: &Value, key: &str| text::str_at(value, &[key]).unwrap_or_default().to_owned();
+        let everywhere = match text::str_at(document, &["kind"]) {
+            Some("ClusterRoleBinding") => true,
+            Some("RoleBinding") => false,
+            _ => continue,
+        };
+        let role = document.get("roleRef").cloned().unwrap_or_default();
+        found.extend(text::items(document, &["subjects"]).map(|subject| Binding {
+            everywhere,
+            role: format!("{} {}", of(&role, "kind"), of(&role, "name")),
+            subject: match text::str_at(subject, &["namespace"]) {
+                Some(namespace) => format!("{} {namespace}/{}", of(subject, "kind"), of(subject, "name")),
+                None => format!("{} {}", of(subject, "kind"), of(subject, "name")),
+            },
+        }));
+    }
+    found
+}
+
+/// That somebody has a role.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Binding {
+    /// Whether in all namespaces.
+    pub everywhere: bool,
+    /// Kind and name of the role.
+    pub role: String,
+    /// Kind and name of who has it.
+    pub subject: String,
+}
+
+impl Binding {
+    /// Whether the role is one that comes with Kubernetes and is made of wildcards, or reads every Secret.
+    pub fn is_wide(&self) -> bool {
+        self.everywhere
+            && matches!(&*self.role, "ClusterRole cluster-admin" | "ClusterRole admin" | "ClusterRole edit")
+    }
 }

@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 use serde_json::Value;
 
+use testplatform_apis::foreign::ephemeral_cluster::API_VERSION;
+
 use super::text::{at, items, str_at};
 
 /// What a change means to an object that exists or a client that is not changed.
@@ -49,6 +51,10 @@ const STRUCTURE: [&str; 4] = [
     "x-kubernetes-int-or-string",
 ];
 
+/// Whatever else makes values invalid. What it takes to compare what these say is more than this tool knows.
+const OTHERS: [&str; 8] =
+    ["oneOf", "anyOf", "allOf", "not", "multipleOf", "exclusiveMinimum", "exclusiveMaximum", "uniqueItems"];
+
 /// Differences from one version of a CompositeResourceDefinition to the next.
 pub fn compare_definitions(old: &Value, new: &Value) -> Vec<Change> {
     let mut changes = Vec::new();
@@ -73,12 +79,21 @@ pub fn compare_definitions(old: &Value, new: &Value) -> Vec<Change> {
     let keys = |value| {
         items(value, &["spec", "connectionSecretKeys"]).filter_map(Value::as_str).collect::<BTreeSet<_>>()
     };
-    for key in keys(old).difference(&keys(new)) {
-        add(
-            "spec.connectionSecretKeys",
-            Verdict::Breaking,
-            format!("{key} is gone: connection Secrets lose it"),
-        );
+    let (before, after) = (keys(old), keys(new));
+    // None named is all of them.
+    let gone: Vec<String> = match (before.is_empty(), after.is_empty()) {
+        (_, true) => vec![],
+        (true, false) => {
+            let named = after.into_iter().collect::<Vec<_>>().join(", ");
+            vec![format!("only {named} from now on: connection Secrets lose every other key")]
+        }
+        (false, false) => before
+            .difference(&after)
+            .map(|key| format!("{key} is gone: connection Secrets lose it"))
+            .collect(),
+    };
+    for what in gone {
+        add("spec.connectionSecretKeys", Verdict::Breaking, what);
     }
     let mut schemas = Vec::new();
     for version in items(old, &["spec", "versions"]) {
@@ -106,13 +121,21 @@ pub fn compare_definitions(old: &Value, new: &Value) -> Vec<Change> {
 }
 
 /// Differences that a claim meets on its way from an XRD to the CRD of the remote object: what the XRD lacks or refuses.
+///
+/// Of a CRD that has the version in which clusters are asked for, that one is compared, else the stored one.
 pub fn compare_request(crd: &Value, xrd: &Value) -> Vec<Change> {
-    let spec = |definition: &Value, flag: &str| {
-        let version = items(definition, &["spec", "versions"])
-            .find(|version| version.get(flag).and_then(Value::as_bool).unwrap_or(false))?;
-        at(version, &["schema", "openAPIV3Schema", "properties", "spec"]).cloned()
-    };
-    let (Some(crd), Some(xrd)) = (spec(crd, "storage"), spec(xrd, "referenceable")) else {
+    let is = |version: &Value, flag: &str| version.get(flag).and_then(Value::as_bool).unwrap_or(false);
+    let schema = |version: &Value| at(version, &["schema", "openAPIV3Schema", "properties", "spec"]).cloned();
+    let versions = |definition| items(definition, &["spec", "versions"]);
+    let (_, asked) = API_VERSION.split_once('/').unwrap_or_default();
+    let asked_for = versions(crd).find(|version| str_at(version, &["name"]) == Some(asked));
+    if asked_for.is_some_and(|version| !is(version, "served")) {
+        let what = format!("{asked}, in which clusters are asked for, is no longer served");
+        return vec![Change { path: String::new(), verdict: Verdict::Breaking, what }];
+    }
+    let theirs = asked_for.or_else(|| versions(crd).find(|version| is(version, "storage"))).and_then(schema);
+    let ours = versions(xrd).find(|version| is(version, "referenceable")).and_then(schema);
+    let (Some(crd), Some(xrd)) = (theirs, ours) else {
         let what = "no schema of spec to compare".to_owned();
         return vec![Change { path: String::new(), verdict: Verdict::Warn, what }];
     };
@@ -198,8 +221,10 @@ fn compare(path: &str, old: &Value, new: &Value, changes: &mut Vec<Change>) {
         (None | Some(Value::Bool(false)), _) => add(Verdict::Fine, "more keys are valid".into()),
         _ => add(Verdict::Breaking, "fewer keys are valid".into()),
     }
-    if let (Some(was), Some(is)) = (old.get("items"), new.get("items")) {
-        below.push(("[]".into(), was.clone(), is.clone()));
+    match (old.get("items"), new.get("items")) {
+        (Some(was), Some(is)) => below.push(("[]".into(), was.clone(), is.clone())),
+        (None, Some(is)) => add(Verdict::Maybe, format!("items are {is} now")),
+        _ => {}
     }
     for (name, was, is) in below {
         compare(&format!("{path}.{name}"), &was, &is, changes);
@@ -226,6 +251,15 @@ fn limits(old: &Value, new: &Value, add: &mut impl FnMut(Verdict, String)) {
     for key in ["pattern", "format"] {
         match (old.get(key), new.get(key)) {
             (was, Some(is)) if was != Some(is) => add(Verdict::Maybe, format!("{key} is {is} now")),
+            (Some(was), None) => add(Verdict::Fine, format!("{key} {was} removed")),
+            _ => {}
+        }
+    }
+    for key in OTHERS {
+        // false is as if it were not there.
+        let said = |value: &'_ Value| value.get(key).filter(|said| **said != Value::Bool(false)).cloned();
+        match (said(old), said(new)) {
+            (was, Some(is)) if was.as_ref() != Some(&is) => add(Verdict::Maybe, format!("{key} is {is} now")),
             (Some(was), None) => add(Verdict::Fine, format!("{key} {was} removed")),
             _ => {}
         }

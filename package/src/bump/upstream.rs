@@ -108,8 +108,15 @@ fn kind(diff: &str, places: &BTreeSet<String>) -> Kind {
 }
 
 fn kind_of_line(path: &str, line: &str) -> Kind {
-    const RIGHTS: [&str; 6] =
-        ["verbs:", "apiGroups:", "ClusterRole", "RoleBinding", "ValidatingWebhook", "MutatingWebhook"];
+    const RIGHTS: [&str; 7] = [
+        "verbs:",
+        "apiGroups:",
+        "resourceNames:",
+        "ClusterRole",
+        "RoleBinding",
+        "ValidatingWebhook",
+        "MutatingWebhook",
+    ];
     let name = path.rsplit('/').next().unwrap_or(path);
     // A template of a tenant's own role is a template: it gives nothing to what is deployed here.
     let template = path.contains("/templates/");

@@ -232,7 +232,7 @@ impl Client {
             all.insert(name, HeaderValue::from_str(value)?);
         }
         // Some registries have uploads sent to another server, with what it needs in the address.
-        let ours = uri.authority() == self.uri("")?.authority();
+        let ours = same_server(uri, &self.uri("")?);
         if let Some(authorization) = self.authorization.as_ref().filter(|_| ours) {
             all.insert(header::AUTHORIZATION, authorization.clone());
         }
@@ -248,5 +248,30 @@ impl Client {
         all.insert(header::AUTHORIZATION, authorization.clone());
         self.authorization = Some(authorization);
         self.http.send(method, uri, &all, body).await
+    }
+}
+
+/// Whether two addresses lead to one server, by the same means: what is sent to it over TLS is not sent to it without.
+fn same_server(one: &Uri, other: &Uri) -> bool {
+    let of = |uri: &Uri| {
+        let usual = if uri.scheme_str() == Some("http") { 80 } else { 443 };
+        (uri.scheme().cloned(), uri.host().map(str::to_ascii_lowercase), uri.port_u16().unwrap_or(usual))
+    };
+    of(one) == of(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_is_the_same_by_scheme_host_and_port() {
+        let same = |one: &str, other: &str| same_server(&one.parse().unwrap(), &other.parse().unwrap());
+        assert!(same("https://r.example.com/v2/", "https://R.example.com:443/upload"));
+        assert!(same("http://localhost:5000/a", "http://localhost:5000/b"));
+        assert!(!same("https://r.example.com/", "http://r.example.com/"));
+        assert!(!same("https://r.example.com/", "http://r.example.com:443/"));
+        assert!(!same("https://r.example.com/", "https://r.example.com:5000/"));
+        assert!(!same("https://r.example.com/", "https://other.example.com/"));
     }
 }

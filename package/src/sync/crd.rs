@@ -5,13 +5,12 @@ use serde_json::Value;
 
 use crate::check::stream::split;
 
-const GROUP: &str = "ci.openshift.io";
-const KIND: &str = "EphemeralCluster";
+use testplatform_apis::foreign::ephemeral_cluster::{API_VERSION, KIND};
 
 /// What counts of the CRD.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Crd {
-    /// The version that is stored.
+    /// The version in which the function asks for clusters.
     pub version: String,
     /// Schema of `spec`.
     pub spec: Value,
@@ -29,13 +28,14 @@ impl Crd {
 /// # Errors
 /// With file and line, if it is not YAML or has no such CRD.
 pub fn read(name: &str, text: &str) -> anyhow::Result<Crd> {
+    let (group, version) = API_VERSION.split_once('/').unwrap_or_default();
     let mut others = Vec::new();
     for (line, document) in split(text) {
         let value = parse(name, line, document)?;
         let definition = value["kind"] == "CustomResourceDefinition";
         let spec = &value["spec"];
-        if definition && spec["group"] == GROUP && spec["names"]["kind"] == KIND {
-            return crd(spec).with_context(|| format!("{name}:{line}"));
+        if definition && spec["group"] == group && spec["names"]["kind"] == KIND {
+            return crd(spec, version).with_context(|| format!("{name}:{line}"));
         }
         let said = |value: &Value| value.as_str().unwrap_or("nothing").to_owned();
         others.push(if definition {
@@ -48,18 +48,24 @@ pub fn read(name: &str, text: &str) -> anyhow::Result<Crd> {
         });
     }
     if others.is_empty() {
-        bail!("{name}:1: nothing is in it; give the CRD of {KIND} ({GROUP})");
+        bail!("{name}:1: nothing is in it; give the CRD of {KIND} ({group})");
     }
-    bail!("{}; not the CRD of {KIND} ({GROUP})", others.join("; "))
+    bail!("{}; not the CRD of {KIND} ({group})", others.join("; "))
 }
 
-fn crd(spec: &Value) -> anyhow::Result<Crd> {
+/// Of the version that is asked for. Which one is stored is no matter: Objects name the version that they are in.
+fn crd(spec: &Value, version: &str) -> anyhow::Result<Crd> {
     let versions = spec["versions"].as_array().context("the CRD has no versions")?;
-    let version =
-        versions.iter().find(|version| version["storage"] == true).context("no version is the stored one")?;
+    let served = versions.iter().find(|served| served["name"] == version && served["served"] == true);
+    let served = served.with_context(|| {
+        format!(
+            "version {version}, in which clusters are asked for, is not served: claims in flight could be neither \
+             changed nor ended"
+        )
+    })?;
     let crd = Crd {
-        version: version["name"].as_str().unwrap_or_default().to_owned(),
-        spec: version["schema"]["openAPIV3Schema"]["properties"]["spec"].clone(),
+        version: version.to_owned(),
+        spec: served["schema"]["openAPIV3Schema"]["properties"]["spec"].clone(),
     };
     if !crd.ci_operator()["properties"].is_object() {
         bail!("version {} has no schema of spec.ciOperator, which is what a claim is made of", crd.version);

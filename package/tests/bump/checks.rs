@@ -157,6 +157,7 @@ fn the_rights_that_the_hub_has_to_grant_are_those_of_package_hub() {
     let right = |group: &str, resource: &str, verb: &str| Right {
         group: group.into(),
         resource: resource.into(),
+        name: None,
         verb: verb.into(),
     };
     for verb in ["get", "create", "patch", "delete", "list", "watch"] {
@@ -183,6 +184,10 @@ fn a_hub_identity_with_too_few_or_too_many_rights_is_said() {
         notes.len() == 2 && notes.iter().any(|said| said.contains("every Secret of the hub")),
         "{notes:?}"
     );
+    // A right for some names is not that for all.
+    let named = text.replace("create, delete]", "create, delete, patch]\n  resourceNames: [one]");
+    whole.insert(file, named);
+    assert!(found(&whole, "B16", Severity::Warning)[0].contains("resources: [ephemeralclusters]"));
     // Without the built-in role Secrets are missing, too.
     whole.insert(file, text.replace("name: edit", "name: view"));
     assert!(found(&whole, "B16", Severity::Warning)[0].contains("resources: [secrets], verbs: [get, patch]"));

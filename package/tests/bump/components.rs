@@ -118,7 +118,7 @@ fn a_component_in_which_one_cluster_says_who_it_is_is_one_with_claims() {
     let ran =
         checkout.bump(&["plan", "--component", "own", "--source", OURS, "--env", "staging", "--to", NEW]);
     assert!(ran.out.contains("+++ b/components/own/staging/two/environment-config.yaml"), "{}", ran.out);
-    assert!(ran.code == 2 && ran.err.contains("[B08]"), "{}", ran.err);
+    assert!(ran.code == 3 && ran.err.contains("error[B08]: components/own/staging"), "{}", ran.err);
     let ran = checkout.bump(&["check", "--component", "own", "--source", OURS]);
     let missing = "error[B07]: components/own/staging/two/kustomization.yaml: no EnvironmentConfig";
     assert!(ran.code == 3 && ran.out.contains(missing) && ran.out.contains("error[B08]"), "{}", ran.out);

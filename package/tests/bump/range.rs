@@ -126,6 +126,54 @@ fn a_template_and_rights_are_a_medium_risk_and_wide_rights_a_high_one() {
     assert_eq!(plan(&infra, &source, &[]).1["risk"]["level"], "High");
 }
 
+/// Rights grow without a new verb on a new kind, too: by who has them, for which objects, and where.
+#[rstest::rstest]
+#[case::for_all_objects("  resourceNames: [x]\n", "", "Medium", "resources: [r], verbs: [get]")]
+#[case::in_all_namespaces(
+    "kind: Role\n",
+    "kind: ClusterRole\n",
+    "Medium",
+    "resourceNames: [x], verbs: [get]"
+)]
+#[case::of_all_secrets(
+    "[r]\n  verbs: [get]\n  resourceNames: [x]\n",
+    "[secrets]\n  verbs: [get]\n",
+    "High",
+    "[secrets]"
+)]
+#[case::of_somebody_else(
+    "name: s,",
+    "name: t,",
+    "Medium",
+    "ServiceAccount team/t gets ClusterRole g in all namespaces"
+)]
+#[case::of_an_administrator(
+    "name: g}",
+    "name: cluster-admin}",
+    "High",
+    "gets ClusterRole cluster-admin in all namespaces"
+)]
+fn rights_grow(#[case] from: &str, #[case] to: &str, #[case] level: &str, #[case] says: &str) {
+    const RIGHTS: &str = "kind: Role\nrules:\n- apiGroups: [g]\n  resources: [r]\n  verbs: [get]\n  resourceNames: [x]\n---\n\
+        kind: ClusterRoleBinding\nroleRef: {kind: ClusterRole, name: g}\nsubjects:\n\
+        - {kind: ServiceAccount, name: s, namespace: team}\n";
+    let (source, _, _) = world();
+    source.write("config/rights.yaml", RIGHTS);
+    source.commit("Give rights");
+    let first = source.git(&["rev-parse", "HEAD"]).trim().to_owned();
+    let mut infra = tree();
+    for (path, bytes) in tree().files() {
+        let text = String::from_utf8(bytes.to_vec()).unwrap();
+        infra.insert(path, text.replace(crate::support::NEW, &first).replace(crate::support::OLD, &first));
+    }
+    let infra = Checkout::of(&infra);
+    source.write("config/rights.yaml", RIGHTS.replacen(from, to, 1));
+    source.commit("Give more");
+    let (_, said) = plan(&infra, &source, &[]);
+    assert_eq!(said["risk"]["level"], level, "{said:#}");
+    assert!(said["findings"].to_string().contains(says), "{said:#}");
+}
+
 #[test]
 fn what_a_person_has_set_for_their_diffs_changes_nothing() {
     for setting in ["diff.noprefix", "diff.mnemonicPrefix"] {
@@ -221,6 +269,15 @@ fn the_crd_of_the_remote_object_is_compared_with_the_definition() {
     let file = infra.path().join("../crd.yaml");
     let (_, said) = plan(&infra, &source, &["--crd", file.to_str().unwrap()]);
     assert!(ids(&said, "warning").contains(&"B04".to_owned()), "{said:#}");
+    infra.write(
+        "../crd.yaml",
+        crd.replace("- storage: true", "- name: v1\n    served: false\n    storage: false"),
+    );
+    let (_, said) = plan(&infra, &source, &["--crd", file.to_str().unwrap()]);
+    assert!(
+        said.to_string().contains("v1, in which clusters are asked for, is no longer served"),
+        "{said:#}"
+    );
     infra.write("../crd.yaml", crd.replace("EphemeralCluster", "Other"));
     assert_eq!(plan(&infra, &source, &["--crd", file.to_str().unwrap()]).0, 1, "a CRD of another kind");
 }

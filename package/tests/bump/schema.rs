@@ -34,6 +34,12 @@ fn field(old: &Value, new: &Value) -> Vec<Verdict> {
 #[case::values_of_keys(
     json!({"additionalProperties": {"type": "string"}}), json!({"additionalProperties": {"type": "integer"}}), Verdict::Breaking)]
 #[case::items(json!({"items": {"minimum": 1}}), json!({"items": {"minimum": 2}}), Verdict::Maybe)]
+#[case::one_of_added(json!({}), json!({"oneOf": [{"required": ["a"]}]}), Verdict::Maybe)]
+#[case::not_changed(json!({"not": {"required": ["a"]}}), json!({"not": {"required": ["b"]}}), Verdict::Maybe)]
+#[case::any_of_removed(json!({"anyOf": [{}]}), json!({}), Verdict::Fine)]
+#[case::unique_items(json!({"uniqueItems": false}), json!({"uniqueItems": true}), Verdict::Maybe)]
+#[case::exclusive_no_longer(json!({"exclusiveMinimum": true}), json!({"exclusiveMinimum": false}), Verdict::Fine)]
+#[case::items_added(json!({"type": "array"}), json!({"type": "array", "items": {"type": "string"}}), Verdict::Maybe)]
 #[case::required_now(
     json!({"properties": {"a": {}}}), json!({"properties": {"a": {}}, "required": ["a"]}), Verdict::Breaking)]
 #[case::required_no_longer(
@@ -83,6 +89,15 @@ fn names_of_a_definition_and_its_keys_and_versions_may_not_change() {
     }
     assert_eq!(verdicts(&|new| new["spec"]["versions"][0]["deprecated"] = json!(true)), [Verdict::Warn]);
     assert_eq!(verdicts(&|new| new["spec"]["connectionSecretKeys"] = json!(["a", "b", "c"])), []);
+    // None named is all of them.
+    assert_eq!(verdicts(&|new| new["spec"]["connectionSecretKeys"] = json!([])), []);
+    let mut all = old.clone();
+    all["spec"]["connectionSecretKeys"] = json!([]);
+    let said = compare_definitions(&all, &old);
+    assert!(
+        said.len() == 1 && said[0].verdict == Verdict::Breaking && said[0].what.contains("only a, b"),
+        "{said:?}"
+    );
 }
 
 /// The drift that is there today: the CRD knows releases that are relative to another, the XRD does not.

@@ -233,9 +233,9 @@ fn what_cannot_be_read_is_named_with_its_line_and_changes_nothing() {
     refused("empty.yaml", "", "1: nothing is in it");
     let text = fs::read_to_string(checkout.crd(|_| {})).unwrap();
     refused(
-        "unstored.yaml",
-        &text.replace("storage: true", "storage: false"),
-        "1: no version is the stored one",
+        "unserved.yaml",
+        &text.replace("served: true", "served: false"),
+        "1: version v1, in which clusters are asked for, is not served",
     );
     refused(
         "without.yaml",
@@ -245,6 +245,15 @@ fn what_cannot_be_read_is_named_with_its_line_and_changes_nothing() {
     let missing = checkout.path().join("no-such-file").display().to_string();
     assert!(checkout.sync(&["--crd", &missing]).is_err());
     assert_eq!(checkout.schema_text(), before);
+}
+
+/// A newer version that is stored changes nothing for who asks in the older one.
+#[test]
+fn the_version_that_is_asked_for_is_compared_and_not_the_stored_one() {
+    let checkout = Checkout::new();
+    let text = fs::read_to_string(checkout.crd(|_| {})).unwrap();
+    let path = checkout.file("moved.yaml", &text.replace("storage: true", "storage: false"));
+    assert!(checkout.sync(&["--crd", &path, "--check"]).unwrap().0);
 }
 
 /// Other objects may stand in the file too, as in what `kubectl get -o yaml` and kustomize print.

@@ -189,12 +189,13 @@ fn applied(tree: &Tree, plan: &Plan) -> Tree {
 
 /// The checks on the files as they will be. What is wrong outside of the scope is for another pull request.
 fn on_result(tree: &Tree, context: &Context, plan: &Plan, environment_configs: bool) -> Vec<Finding> {
+    // A file of an overlay, or a directory that overlays in scope are in.
+    let about = |file: &str, overlay: &str| {
+        file.rsplit_once('/').is_some_and(|(at, _)| at == overlay)
+            || overlay.strip_prefix(file).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
     let ours = |file: &str| {
-        plan.edits.contains_key(file)
-            || plan
-                .overlays
-                .iter()
-                .any(|overlay| file.rsplit_once('/').is_some_and(|(at, _)| at == overlay.directory))
+        plan.edits.contains_key(file) || plan.overlays.iter().any(|overlay| about(file, &overlay.directory))
     };
     check(&applied(tree, plan), context)
         .into_iter()
