@@ -11,6 +11,7 @@ use std::fmt;
 
 use crate::oci::Artifact;
 
+pub mod back;
 pub mod catalogue;
 pub mod cluster;
 pub mod command;

@@ -1,6 +1,7 @@
 //! The command line of `cargo xpkg check`.
 
 use std::{
+    fmt::Display,
     fs,
     io::Write,
     path::{Path, PathBuf},
@@ -9,15 +10,16 @@ use std::{
 use anyhow::Context as _;
 use jiff::Timestamp;
 use kube::{
-    Api,
+    Api, Client,
     api::{DynamicObject, ListParams},
     core::{ApiResource, GroupVersionKind},
 };
+use serde::Serialize;
 use serde_json::Value;
 use testplatform_apis::claim::{API_VERSION, COMPOSITE_KIND};
 
 use super::{
-    catalogue, cluster,
+    back, catalogue, cluster,
     hub::{
         ask::ask,
         needs::{Plan, Subject as Backend},
@@ -75,6 +77,10 @@ enum Subject {
         /// The Composition that all are to go by.
         #[arg(long, value_name = "NAME", default_value = "testplatform-ephemeral-cluster")]
         composition: String,
+        /// List composites that the incumbent's Composition cannot have instead: under it they would lose their cluster, or get another.
+        /// Ask before you switch back.
+        #[arg(long, conflicts_with = "composition")]
+        back: bool,
         /// Print JSON, for programs.
         #[arg(long)]
         json: bool,
@@ -118,31 +124,44 @@ pub fn run(arguments: &Arguments, out: &mut impl Write, now: Timestamp) -> anyho
             write!(out, "{report}").context("cannot print")?;
             Ok(report.is_clean())
         }
-        Subject::Cluster { access, composition, json } => {
+        Subject::Cluster { access, back: true, json, .. } => {
+            let composites = block_on(async {
+                list(&access.client(access.read()?).await?, API_VERSION, COMPOSITE_KIND).await
+            })?;
+            let report = back::report(&composites);
+            printed(&report, *json, out)?;
+            Ok(report.is_clean())
+        }
+        Subject::Cluster { access, composition, back: false, json } => {
             let report = block_on(report(access, composition))?;
-            let text = if *json { serde_json::to_string_pretty(&report)? + "\n" } else { report.to_string() };
-            out.write_all(text.as_bytes()).context("cannot print")?;
+            printed(&report, *json, out)?;
             Ok(report.is_clean())
         }
     }
 }
 
+fn printed(report: &(impl Serialize + Display), json: bool, out: &mut impl Write) -> anyhow::Result<()> {
+    let text = if json { serde_json::to_string_pretty(report)? + "\n" } else { report.to_string() };
+    out.write_all(text.as_bytes()).context("cannot print")
+}
+
 /// All composites and revisions that there are, compared.
 async fn report(access: &Access, composition: &str) -> anyhow::Result<cluster::Report> {
     let client = access.client(access.read()?).await?;
-    let list = async |api_version: &str, kind: &str| -> anyhow::Result<Vec<Value>> {
-        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
-        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
-        let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
-        let listed = api.list(&ListParams::default()).await.map_err(said);
-        let listed = listed.with_context(|| format!("cannot list {}.{group}", resource.plural))?;
-        listed.items.into_iter().map(|item| Ok(serde_json::to_value(item)?)).collect()
-    };
-    let revisions = list("apiextensions.crossplane.io/v1", "CompositionRevision").await?;
-    let composites = list(API_VERSION, COMPOSITE_KIND).await?;
+    let revisions = list(&client, "apiextensions.crossplane.io/v1", "CompositionRevision").await?;
+    let composites = list(&client, API_VERSION, COMPOSITE_KIND).await?;
     let report = cluster::report(composition, &composites, &revisions);
     anyhow::ensure!(report.newest.is_some(), "there is no revision of a Composition {composition}");
     Ok(report)
+}
+
+async fn list(client: &Client, api_version: &str, kind: &str) -> anyhow::Result<Vec<Value>> {
+    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+    let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
+    let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
+    let listed = api.list(&ListParams::default()).await.map_err(said);
+    let listed = listed.with_context(|| format!("cannot list {}.{group}", resource.plural))?;
+    listed.items.into_iter().map(|item| Ok(serde_json::to_value(item)?)).collect()
 }
 
 fn of_files(files: &[PathBuf], out: &mut impl Write) -> anyhow::Result<bool> {

@@ -110,13 +110,19 @@ pub fn read(text: &str, problems: &mut Vec<Problem>) -> Stream {
     stream
 }
 
+/// Whether a line that begins with three dashes parts documents, by what follows: nothing, or a comment.
+fn parts(rest: &str) -> bool {
+    let text = rest.trim();
+    text.is_empty() || (rest.starts_with([' ', '\t']) && text.starts_with('#'))
+}
+
 /// Documents with the line on which each begins.
 pub(crate) fn split(text: &str) -> Vec<(usize, &str)> {
     let mut documents = Vec::new();
     let (mut start, mut start_line) = (0, 1);
     let mut at = 0;
     for (index, line) in text.split_inclusive('\n').enumerate() {
-        if line.strip_prefix("---").is_some_and(|rest| rest.trim().is_empty()) {
+        if line.strip_prefix("---").is_some_and(parts) {
             documents.push((start_line, &text[start..at]));
             (start, start_line) = (at + line.len(), index + 2);
         }
@@ -142,6 +148,7 @@ mod tests {
         let text = "# comment\n---\na: 1\n---\n# nothing\n--- \nb: 2\nc: '---'\n";
         assert_eq!(split(text), [(3, "a: 1\n"), (7, "b: 2\nc: '---'\n")]);
         assert_eq!(split("a: 1"), [(1, "a: 1")]);
+        assert_eq!(split("a: 1\n--- # two\nb: 2\n---#\n"), [(1, "a: 1\n"), (3, "b: 2\n---#\n")]);
         assert!(split("---\n---\n").is_empty());
     }
 

@@ -1,7 +1,10 @@
 //! Which composites go by another revision, as pure data in and out.
 
 use serde_json::{Value, json};
-use testplatform_package::check::cluster::{Reason, report};
+use testplatform_package::check::{
+    back,
+    cluster::{Reason, report},
+};
 
 const NAME: &str = "testplatform-ephemeral-cluster";
 
@@ -98,4 +101,55 @@ fn those_who_are_left_are_listed_with_the_reason() {
 fn without_a_revision_everybody_is_left() {
     let report = report("another", &[composite("a", &on("new"))], &revisions());
     assert_eq!((report.newest.as_deref(), report.is_clean()), (None, false));
+}
+
+/// The incumbent makes an EphemeralCluster of every composite, and knows none of what keeps ours from that.
+#[test]
+fn those_who_cannot_go_back_are_listed_with_the_reason() {
+    let of = |name: &str, mut spec: Value, status: Value| {
+        spec["claimRef"] = json!({ "namespace": "team-a", "name": name });
+        json!({ "metadata": { "name": format!("{name}-x") }, "spec": spec, "status": status })
+    };
+    let ours = || json!({ "ciOperator": {} });
+    let ready = json!({ "phase": "Ready" });
+    let mut manual = json!({ "clusterClaim": {} });
+    manual["compositionUpdatePolicy"] = "Manual".into();
+    let mut composites = vec![
+        of("ready", ours(), ready.clone()),
+        of("asked", ours(), json!({})),
+        of("ending", ours(), json!({ "phase": "Deprovisioning" })),
+        of("kept", manual, ready.clone()),
+    ];
+    let clean = back::report(&composites);
+    assert!(clean.is_clean(), "{clean}");
+    assert_eq!(clean.to_string(), "all 3 composites that follow their Composition can go back\n");
+    composites.extend([
+        of("hive", json!({ "clusterClaim": {} }), ready.clone()),
+        of("template", json!({ "template": "t" }), json!({})),
+        of("lost", ours(), json!({ "phase": "Failed" })),
+        of("over", ours(), json!({ "phase": "Deprovisioned" })),
+        of("given", ours(), json!({ "phase": "Ready", "handedOver": { "to": "team-a/given" } })),
+    ]);
+    let report = back::report(&composites);
+    let kept: Vec<_> = report.kept.iter().map(|kept| (kept.composite.as_str(), &kept.reason)).collect();
+    let (failed, deprovisioned) =
+        (back::Reason::Ended("Failed".into()), back::Reason::Ended("Deprovisioned".into()));
+    assert_eq!(
+        kept,
+        [
+            ("given-x", &back::Reason::HandedOver),
+            ("hive-x", &back::Reason::OtherBlock),
+            ("lost-x", &failed),
+            ("over-x", &deprovisioned),
+            ("template-x", &back::Reason::OtherBlock),
+        ]
+    );
+    let text = report.to_string();
+    assert!(text.contains("lost-x (claim team-a/lost): it is Failed; another cluster"), "{text}");
+    assert!(text.contains("5 of 9 composites cannot go back\n"), "{text}");
+    let json = serde_json::to_value(&report).unwrap();
+    assert_eq!(
+        json["kept"][2],
+        json!({ "composite": "lost-x", "claim": "team-a/lost", "reason": { "Ended": "Failed" } })
+    );
 }

@@ -65,12 +65,44 @@ pub async fn every_overlay_is_admitted(plane: &ControlPlane, kubectl: &Path) -> 
         apply(plane, kubectl, &objects).with_context(|| format!("{what} is refused"))?;
         order(&objects).with_context(|| format!("order of {what}"))?;
     }
+    beside_the_incumbent(&render(kubectl, "tests/incumbent")?)?;
     let argo = render(kubectl, "package/install/argocd")?;
     apply(plane, kubectl, &argo.into_iter().map(|c| in_namespace(c, "default")).collect::<Vec<_>>())?;
     let operator = manifests::package_one("install/argocd/argocd-cr.yaml")?;
     let checks = operator["spec"]["resourceHealthChecks"].as_array().context("no checks")?;
     ensure!(checks.iter().all(|c| c["group"].is_string() && c["kind"].is_string() && c["check"].is_string()));
     until_offered(plane.cluster()).await
+}
+
+/// On a cluster that pins the incumbent's whole directory, its definitions and Compositions make room for ours, and what its
+/// functions mount stays: it is the same for both kinds, and what a switch back needs.
+fn beside_the_incumbent(all: &[Value]) -> anyhow::Result<()> {
+    let named = |kind: &str, name: &str| {
+        all.iter().filter(|o| o["kind"] == kind && o["metadata"]["name"] == name).collect::<Vec<_>>()
+    };
+    for (definition, composition) in [
+        ("xtestplatformclusters.ci.openshift.org", "testplatform-ephemeral-cluster"),
+        ("xnamespaces.eaas.konflux-ci.dev", "eaas-namespace"),
+    ] {
+        for found in [named("CompositeResourceDefinition", definition), named("Composition", composition)] {
+            ensure!(found.len() == 1 && !found[0]["spec"].is_null(), "{definition}: {found:?}");
+            ensure!(found[0]["metadata"]["labels"]["made-by"].is_null(), "the incumbent's: {found:?}");
+        }
+    }
+    for name in ["xtestplatformcluster-templates", "xnamespace-templates"] {
+        ensure!(
+            named("ConfigMap", name).len() == 1,
+            "{name} is gone, and the incumbent's functions mount it"
+        );
+    }
+    ensure!(named("Function", "function-go-templating").len() == 1, "the incumbent's function is gone");
+    let ours = named("Function", "function-testplatform");
+    let package = ours.first().and_then(|function| function["spec"]["package"].as_str());
+    ensure!(
+        package.is_some_and(|p| p.starts_with("quay.io/konflux-ci/")),
+        "the cluster's patch: {package:?}"
+    );
+    Ok(())
 }
 
 fn in_namespace(mut object: Value, namespace: &str) -> Value {

@@ -75,6 +75,16 @@ pub async fn whoever_is_left_is_listed(plane: &ControlPlane) -> anyhow::Result<(
     konflux.until_is(&at_root(COMPOSITE, &composites[1]), SOON, "moved", moved).await?;
     let (text, clean) = checked(plane, &[]).await?;
     ensure!(clean, "{text}");
+    let (text, clean) = checked(plane, &["--back"]).await?;
+    ensure!(clean && text == "all 2 composites that follow their Composition can go back\n", "{text}");
+    let over = json!({ "phase": "Failed" });
+    konflux.merge_status(&at_root(COMPOSITE, &composites[0]), &over).await?;
+    let (text, clean) = checked(plane, &["--back"]).await?;
+    let expected = format!("{} (claim default/follows): it is Failed; another cluster", composites[0]);
+    ensure!(
+        !clean && text.contains(&expected) && text.contains("1 of 2 composites cannot go back"),
+        "{text}"
+    );
     let unknown = checked(plane, &["--composition", "nothing"]).await.err().context("of no Composition")?;
     ensure!(format!("{unknown:#}").contains("no revision of a Composition nothing"), "{unknown:#}");
     Ok(())

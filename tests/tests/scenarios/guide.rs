@@ -67,6 +67,12 @@ impl<'e> Administrator<'e> {
             let (room, clusters) = (self.room.clone(), self.clusters());
             let ran = tokio::task::spawn_blocking(move || run(&text, &room, &clusters)).await?;
             said += &ran.with_context(|| format!("the guide's\n{block}"))?;
+            if let Ok(made) = fs::metadata(self.room.join("kubeconfig")) {
+                ensure!(
+                    made.permissions().mode() & 0o777 == 0o600,
+                    "others may read the kubeconfig that the guide makes"
+                );
+            }
         }
         ensure!(!self.room.join("kubeconfig").exists(), "the guide leaves the kubeconfig behind");
         Ok(said)
@@ -101,7 +107,9 @@ fn run(text: &str, room: &Path, clusters: &str) -> anyhow::Result<String> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let path = std::env::join_paths(std::iter::once(room.join("tools")).chain(std::env::split_paths(&path)))?;
     let mut command = Command::new("sh");
-    command.args(["-eu", "-c", text]).current_dir(room).env("PATH", path).env("KUBECONFIG", clusters);
+    // As most people's is, whatever that of this machine.
+    let text = format!("umask 022\n{text}");
+    command.args(["-eu", "-c", &text]).current_dir(room).env("PATH", path).env("KUBECONFIG", clusters);
     let output = command.output().context("cannot run sh")?;
     let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     if !output.status.success() {

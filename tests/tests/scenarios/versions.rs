@@ -5,6 +5,7 @@ use std::{path::Path, time::Duration};
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 use testplatform_tests::{
+    actors::Controller,
     cluster::{SOON, at_root, condition, has},
     function,
     kinds::{COMPOSITE, OBJECT},
@@ -83,6 +84,11 @@ pub async fn switch_over(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     building.until(LOOKED, "Ready", |claim| claim["status"]["phase"] == "Ready").await?;
     building.until_secret(SOON, KUBECONFIG).await?;
 
+    // One that has ended would get another cluster from the incumbent, so it stays with ours (`cargo xpkg check cluster --back`).
+    let lost = tenant.another("lost").await?;
+    let vanished = ask(&lost).await?;
+    lost_and_kept(&lost, &vanished).await?;
+
     // Back. The incumbent says nothing in fields of the status, so core takes ours away. It knows no uid, so the pin goes too.
     let before = [live.until_asked(SOON).await?, unfinished.until_asked(SOON).await?];
     engine.compose(name, "function-incumbent").await?;
@@ -104,6 +110,10 @@ pub async fn switch_over(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     building.until(LOOKED, "ready", |claim| has(claim, "Ready", "True", "")).await?;
     building.until_secret(SOON, KUBECONFIG).await?;
 
+    ensure!(vanished.get().await?.is_none(), "a cluster was made for a claim that has ended");
+    let ended = tenant.konflux().get(&lost.claim()).await?.context("it is gone")?;
+    ensure!(ended["status"]["phase"] == "Failed", "that is not ours any more: {ended}");
+
     // And forth again, without the status that went.
     engine.compose(name, function::NAME).await?;
     for (claim, before) in [(tenant, &before[0]), (&building, &before[1])] {
@@ -121,6 +131,18 @@ pub async fn switch_over(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     live.deprovisioned().await?;
     tenant.until_phase("Deprovisioned").await?;
     tenant.until_secret(SOON, "").await.map(|_| ())
+}
+
+/// Somebody on the hub deletes the EphemeralCluster of a claim that is bound, and that claim is kept with the revision that it goes by.
+async fn lost_and_kept(claim: &Tenant<'_>, controller: &Controller) -> anyhow::Result<()> {
+    claim.until(SOON, "bound", |claim| claim["status"]["prowJob"]["id"].is_string()).await?;
+    claim.engine.hub.cluster().delete(&controller.at()).await?;
+    controller.release().await?;
+    claim.until(BACK, "Failed", |claim| claim["status"]["phase"] == "Failed").await?;
+    claim.change(&json!({ "compositionUpdatePolicy": "Manual" })).await?;
+    let stays = |composite: &Value| composite["spec"]["compositionUpdatePolicy"] == "Manual";
+    let composite = at_root(COMPOSITE, &claim.composite().await?);
+    claim.konflux().until_is(&composite, SOON, "kept", stays).await.map(|_| ())
 }
 
 /// One version back, with live clusters of the later one's making, and forward again. What this version does not know it

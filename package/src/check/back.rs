@@ -1,0 +1,117 @@
+//! `cargo xpkg check cluster --back`: which composites the incumbent's Composition cannot have in place of ours.
+//!
+//! Input: composites, as the API server has them. Output: who has to be kept with this function, and why. No I/O.
+//! The incumbent composes the Object `managed-NAME` with an EphemeralCluster for each composite, whatever it asks for and whatever became of it. It
+//! knows neither uids nor management policies, so what is gone on the hub is made again.
+
+use std::fmt;
+
+use serde::Serialize;
+use serde_json::Value;
+
+/// A composite that must not go by the incumbent's Composition.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Kept {
+    /// Name of the composite.
+    pub composite: String,
+    /// Namespace and name of its claim; none for an administrator's.
+    pub claim: Option<String>,
+    /// What would become of its cluster.
+    pub reason: Reason,
+}
+
+/// Why a composite has to stay.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub enum Reason {
+    /// It asks for a cluster by another block than `ciOperator`: the Object of its cluster would become an EphemeralCluster's, and what it was
+    /// would be deleted or forgotten.
+    OtherBlock,
+    /// It has ended, in this phase: a cluster would be made anew.
+    Ended(String),
+    /// Its cluster is another's by now, and would be ended with this one.
+    HandedOver,
+}
+
+/// What was found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    /// How many composites there are.
+    pub composites: usize,
+    /// How many of them stay with their revision anyway.
+    pub manual: usize,
+    /// Those that have to stay and would not, by name.
+    pub kept: Vec<Kept>,
+}
+
+impl Report {
+    /// Whether nobody would lose or get a cluster.
+    pub fn is_clean(&self) -> bool {
+        self.kept.is_empty()
+    }
+}
+
+/// Looks for composites that have to stay with this function.
+pub fn report(composites: &[Value]) -> Report {
+    let (manual, follow): (Vec<_>, Vec<_>) =
+        composites.iter().partition(|composite| composite["spec"]["compositionUpdatePolicy"] == "Manual");
+    let mut kept: Vec<Kept> = follow.into_iter().filter_map(judge).collect();
+    kept.sort();
+    Report { composites: composites.len(), manual: manual.len(), kept }
+}
+
+fn judge(composite: &Value) -> Option<Kept> {
+    let (spec, status) = (&composite["spec"], &composite["status"]);
+    let reason = if !status["handedOver"].is_null() {
+        Reason::HandedOver
+    } else if spec["ciOperator"].is_null() {
+        Reason::OtherBlock
+    } else {
+        let phase = status["phase"].as_str().filter(|phase| ["Failed", "Deprovisioned"].contains(phase))?;
+        Reason::Ended(phase.to_owned())
+    };
+    let claim = &spec["claimRef"];
+    let claim = claim["namespace"].as_str().zip(claim["name"].as_str());
+    Some(Kept {
+        composite: composite["metadata"]["name"].as_str().unwrap_or_default().to_owned(),
+        claim: claim.map(|(namespace, name)| format!("{namespace}/{name}")),
+        reason,
+    })
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for kept in &self.kept {
+            writeln!(f, "{kept}")?;
+        }
+        let all = self.composites;
+        if self.is_clean() {
+            return writeln!(
+                f,
+                "all {} composites that follow their Composition can go back",
+                all - self.manual
+            );
+        }
+        writeln!(f, "{} of {all} composites cannot go back", self.kept.len())?;
+        writeln!(
+            f,
+            "delete their claims, or set spec.compositionUpdatePolicy: Manual on these, which keeps them with this function"
+        )
+    }
+}
+
+impl fmt::Display for Kept {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let claim =
+            self.claim.as_deref().map_or_else(|| "no claim".to_owned(), |claim| format!("claim {claim}"));
+        write!(f, "{} ({claim}): ", self.composite)?;
+        match &self.reason {
+            Reason::OtherBlock => {
+                write!(f, "it has no ciOperator; its cluster would be ended, or left with nobody to end it")
+            }
+            Reason::Ended(phase) => write!(f, "it is {phase}; another cluster would be made for it"),
+            Reason::HandedOver => write!(f, "its cluster was handed over; deleting the claim would end it"),
+        }
+    }
+}
