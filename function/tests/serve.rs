@@ -103,14 +103,14 @@ async fn a_chain_like_crossplanes_with_an_rsa_key_is_accepted() {
 #[tokio::test]
 async fn clients_without_a_good_certificate_are_refused() {
     let (server, authority, _dir) = encrypted().await;
-    let stranger = Authority::new().client();
-    for leaf in [None, Some(&stranger)] {
+    let (stranger, expired) = (Authority::new().client(), authority.expired_client());
+    for leaf in [None, Some(&stranger), Some(&expired)] {
         call_once(&server, &authority, leaf).await.unwrap_err();
     }
     // A server certificate is not one for clients.
     call_once(&server, &authority, Some(&authority.server())).await.unwrap_err();
     eventually("failures are counted", async || {
-        server.metric("function_tls_handshake_failures_total") >= Some(3.0)
+        server.metric("function_tls_handshake_failures_total") >= Some(4.0)
     })
     .await;
     call_once(&server, &authority, Some(&authority.client())).await.unwrap();

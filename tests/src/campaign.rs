@@ -9,15 +9,17 @@
 //!
 //! **Invariant:** what is done follows from the seed, or is written down, so that a run can be done again. How the programs
 //! interleave does not.
-//! **Invariant:** a fault that cannot be done is an error, never one that was survived.
+//! **Invariant:** a fault that cannot be done is an error, never one that was survived; so is a wire that nobody uses.
 
 mod ballast;
 pub mod checker;
 mod clock;
+mod evidence;
 pub mod fault;
 pub mod field;
 mod lives;
 mod orphans;
+mod pace;
 mod places;
 pub mod plan;
 mod presented;
@@ -28,17 +30,19 @@ pub mod world;
 
 use std::{collections::BTreeMap, convert::Infallible, fmt, time::Duration};
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, bail, ensure};
 use futures_util::future::{LocalBoxFuture, try_join_all};
 use testplatform_process::panics;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::{cluster::at_root, function, invariants, kinds::COMPOSITE, provider, prow::playing::Prow};
 use checker::{Invariant, Violation, judge, orphans};
+use evidence::unused;
 use fault::Part;
 use field::{Field, insist};
 use lives::Life;
 use orphans::{Deafness, Orphan};
+use pace::Pace;
 use plan::{End, Origin, Plan, Strike};
 use world::{Expected, World};
 
@@ -51,6 +55,9 @@ const REST: Duration = Duration::from_mins(4);
 const TOLD: Duration = Duration::from_secs(30);
 /// How often it is looked at meanwhile.
 const LOOK: Duration = Duration::from_secs(2);
+/// What the provider says when it begins, and when it ends because another one may act.
+const STARTING: &str = " starting version=";
+const LOST: &str = "the lease was lost";
 
 /// What was done so far.
 #[derive(Clone, Debug, Default)]
@@ -60,6 +67,8 @@ pub struct Counts {
     faults: BTreeMap<String, usize>,
     /// Programs that ended by themselves, and were started again.
     endings: BTreeMap<String, usize>,
+    /// Faults that nobody met with while they lasted.
+    unmet: BTreeMap<String, usize>,
     /// Composites that core forgot, as it is known to, and an administrator had to end.
     excused: usize,
     violations: usize,
@@ -132,6 +141,9 @@ impl Campaign {
         for (part, _) in self.field.endings() {
             *self.counts.endings.entry(part.to_string()).or_default() += 1;
         }
+        for fault in self.field.unmet() {
+            *self.counts.unmet.entry(fault.to_string()).or_default() += 1;
+        }
     }
 }
 
@@ -143,9 +155,10 @@ async fn fight(field: &Field, prow: &Prow, plan: &Plan) -> anyhow::Result<Vec<Vi
             Life::prepare(&field.engine, prow, &format!("{}-{number}", plan.origin.label()), wish).await?,
         );
     }
-    let (begun, deafness) = (Instant::now(), Deafness::default());
-    let tenants = try_join_all(lives.iter().map(|life| life.live(begun, prow)));
-    let strikes = try_join_all(plan.sides.iter().map(|side| strike(field, side, begun, &deafness)));
+    let (begun, deafness, met) = (Instant::now(), Deafness::default(), field.met());
+    let pace = Pace::new(begun);
+    let tenants = try_join_all(lives.iter().map(|life| life.live(&pace, prow)));
+    let strikes = try_join_all(plan.sides.iter().map(|side| strike(field, side, &pace, &deafness)));
     tokio::try_join!(tenants, strikes)?;
     eprintln!("  {:>8.1?} all is put right again", begun.elapsed());
     let mut expected: Vec<Expected> = lives.iter().map(Life::expected).collect();
@@ -176,6 +189,9 @@ async fn fight(field: &Field, prow: &Prow, plan: &Plan) -> anyhow::Result<Vec<Vi
     }
     violations.extend(programs(field));
     violations.dedup();
+    let unused = unused(plan, &met, &field.met());
+    // What is violated says more.
+    ensure!(!violations.is_empty() || unused.is_empty(), "nobody uses these wires: {}", unused.join(", "));
     Ok(violations)
 }
 
@@ -183,14 +199,16 @@ fn all_along(life: &Life<'_>, error: &anyhow::Error) -> Violation {
     Violation { of: Invariant::AllAlong, words: format!("{}: {error:#}", life.tenant.claim()) }
 }
 
-async fn strike(field: &Field, side: &[Strike], begun: Instant, deafness: &Deafness) -> anyhow::Result<()> {
+async fn strike(field: &Field, side: &[Strike], pace: &Pace, deafness: &Deafness) -> anyhow::Result<()> {
     for Strike { at, fault, lasts } in side {
-        sleep_until(begun + *at).await;
-        let now = Instant::now();
+        pace.until(*at).await;
+        pace.comes(*at);
+        let (now, met) = (Instant::now(), field.met());
         deafness.begins(*fault);
         field.strike(*fault).await.with_context(|| format!("it cannot be done: {fault}"))?;
         // What took long to be done lasts shorter.
         sleep_until((now + *lasts).max(Instant::now() + fault.least())).await;
+        field.feel(*fault, &met).await;
         field.heal(*fault).await.with_context(|| format!("it cannot be put right: {fault}"))?;
         deafness.ends(*fault);
     }
@@ -280,7 +298,7 @@ fn programs(field: &Field) -> Vec<Violation> {
     for (part, words) in field.seen() {
         let ours = match part {
             Part::Function => true,
-            Part::Provider => !words.contains("the lease was lost"),
+            Part::Provider => !lost_its_lease(&words),
             Part::Core
             | Part::ProviderKubernetes
             | Part::ApiServer(_)
@@ -306,6 +324,14 @@ fn programs(field: &Field) -> Vec<Violation> {
     violations
 }
 
+/// Whether the last that a program says is that it has lost its Lease. Who began before it, and writes into the same log, may have lost
+/// it too, and is no excuse.
+fn lost_its_lease(words: &str) -> bool {
+    let own = words.rsplit(STARTING).next().unwrap_or_default();
+    let tells = |line: &&str| line.starts_with("error: ") || line.contains(LOST);
+    own.lines().rfind(tells).is_some_and(|line| line.contains(LOST))
+}
+
 /// The first line of a log that tells of a panic.
 fn panicked(log: &str) -> Option<&str> {
     log.lines().find(|line| panics::tells(line))
@@ -324,6 +350,9 @@ impl fmt::Display for Counts {
         }
         for (part, count) in &self.endings {
             writeln!(f, "  {count:>4} times {part} ended by itself and was started again")?;
+        }
+        for (fault, count) in &self.unmet {
+            writeln!(f, "  {count:>4} times nobody met with {fault}")?;
         }
         if self.excused > 0 {
             writeln!(
@@ -345,6 +374,28 @@ mod tests {
         let words = to_keep(&Plan::of(7));
         let kept = ["regressions.rs", "name: \"s7\"", "claim(", "strike("];
         assert!(kept.iter().all(|kept| words.contains(kept)), "{words}");
+    }
+
+    /// As the provider's `main` writes them.
+    #[test]
+    fn only_what_a_program_said_last_excuses_its_end() {
+        let header = "provider-testplatform ended with exit status: 1; its last words:\n";
+        let start = "2026-11-24T00:00:00.000000Z  INFO provider_testplatform: starting version=\"0.1.0\"\n";
+        let lost = "error: the lease was lost: it could not be renewed for 6s: no answer in time\n";
+        let other = "error: cannot listen on 127.0.0.1:1 for health and metrics\n";
+        let line = "2026-11-24T00:00:01.000000Z  WARN provider_testplatform::watch: the watch failed\n";
+        for (words, is) in [
+            (vec![header, start, line, lost], true),
+            (vec![header, line, lost, line], true),
+            (vec![header, start, other, start, lost], true),
+            (vec![header, start, lost, start, other], false),
+            (vec![header, start, lost, other], false),
+            // Killed by somebody else.
+            (vec![header, start, lost, start, line], false),
+            (vec![header], false),
+        ] {
+            assert_eq!(lost_its_lease(&words.concat()), is, "{words:?}");
+        }
     }
 
     /// As `process/src/logs.rs` has it that both programs write them.

@@ -3,11 +3,14 @@
 
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
-    KeyUsagePurpose,
+    KeyUsagePurpose, date_time_ymd,
 };
 use serde_json::{Value, json};
 
 use super::pki::Leaf;
+
+/// Core's identity is its service account and namespace.
+const CORE: &str = "crossplane.crossplane-system";
 
 pub struct Authority {
     issuer: Issuer<'static, KeyPair>,
@@ -25,12 +28,19 @@ impl Authority {
     }
 
     pub fn server(&self) -> Leaf {
-        self.leaf("localhost", ExtendedKeyUsagePurpose::ServerAuth)
+        self.sign(&leaf("localhost", ExtendedKeyUsagePurpose::ServerAuth))
     }
 
-    /// Core's identity is its service account and namespace.
     pub fn client(&self) -> Leaf {
-        self.leaf("crossplane.crossplane-system", ExtendedKeyUsagePurpose::ClientAuth)
+        self.sign(&leaf(CORE, ExtendedKeyUsagePurpose::ClientAuth))
+    }
+
+    /// The same, whose certificate is not good any more.
+    pub fn expired_client(&self) -> Leaf {
+        let mut params = leaf(CORE, ExtendedKeyUsagePurpose::ClientAuth);
+        params.not_before = date_time_ymd(2020, 1, 1);
+        params.not_after = date_time_ymd(2021, 1, 1);
+        self.sign(&params)
     }
 
     /// What a client needs that trusts this authority and has a certificate of it.
@@ -48,15 +58,19 @@ impl Authority {
         json!({"ca": self.pem, "cert": null, "key": null})
     }
 
-    fn leaf(&self, name: &str, usage: ExtendedKeyUsagePurpose) -> Leaf {
-        let mut params = named(name, &[name.to_owned()]);
-        params.extended_key_usages = vec![usage];
-        params.key_usages = vec![KeyUsagePurpose::DigitalSignature, KeyUsagePurpose::KeyEncipherment];
-        params.use_authority_key_identifier_extension = true;
+    fn sign(&self, params: &CertificateParams) -> Leaf {
         let key = KeyPair::generate().unwrap();
         let certificate = params.signed_by(&key, &self.issuer).unwrap().pem();
         Leaf { certificate, key: key.serialize_pem() }
     }
+}
+
+fn leaf(name: &str, usage: ExtendedKeyUsagePurpose) -> CertificateParams {
+    let mut params = named(name, &[name.to_owned()]);
+    params.extended_key_usages = vec![usage];
+    params.key_usages = vec![KeyUsagePurpose::DigitalSignature, KeyUsagePurpose::KeyEncipherment];
+    params.use_authority_key_identifier_extension = true;
+    params
 }
 
 fn named(name: &str, alternatives: &[String]) -> CertificateParams {

@@ -56,6 +56,10 @@ fn clients_without_a_good_certificate_are_refused() {
         "an impostor's client",
     );
     assert_refused(
+        &call(&server, &authority.dial_with(&authority.expired_client()), &request),
+        "a client whose time is over",
+    );
+    assert_refused(
         &call(&server, &authority.dial_with(&authority.server()), &request),
         "a server's certificate",
     );

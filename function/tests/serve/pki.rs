@@ -5,7 +5,7 @@ use std::{fs, os::unix::fs::symlink, path::Path, sync::Arc};
 
 use rcgen::{
     BasicConstraints, Certificate, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose,
-    IsCa, Issuer, KeyPair, KeyUsagePurpose, PublicKeyData, SignatureAlgorithm,
+    IsCa, Issuer, KeyPair, KeyUsagePurpose, PublicKeyData, SignatureAlgorithm, date_time_ymd,
 };
 use rustls::{
     ClientConfig, RootCertStore,
@@ -37,6 +37,14 @@ fn params() -> CertificateParams {
     params
 }
 
+fn leaf(usage: ExtendedKeyUsagePurpose) -> CertificateParams {
+    let mut params = params();
+    params.subject_alt_names = CertificateParams::new(["function".to_owned()]).unwrap().subject_alt_names;
+    params.extended_key_usages = vec![usage];
+    params.key_usages = vec![KeyUsagePurpose::DigitalSignature, KeyUsagePurpose::KeyEncipherment];
+    params
+}
+
 impl Authority {
     pub fn new() -> Self {
         let mut params = params();
@@ -49,7 +57,7 @@ impl Authority {
 
     pub fn server(&self) -> Leaf {
         let key = KeyPair::generate().unwrap();
-        let certificate = self.sign(&key, ExtendedKeyUsagePurpose::ServerAuth);
+        let certificate = self.sign(&key, &leaf(ExtendedKeyUsagePurpose::ServerAuth));
         Leaf { certificate, key: key.serialize_pem() }
     }
 
@@ -57,21 +65,27 @@ impl Authority {
     pub fn rsa_server(&self) -> Leaf {
         let key = PrivateKeyDer::from_pem_slice(RSA_KEY.as_bytes()).unwrap();
         let spki = ring::sign::any_supported_type(&key).unwrap().public_key().unwrap().to_vec();
-        let certificate = self.sign(&RsaPublicKey(spki), ExtendedKeyUsagePurpose::ServerAuth);
+        let certificate = self.sign(&RsaPublicKey(spki), &leaf(ExtendedKeyUsagePurpose::ServerAuth));
         Leaf { certificate, key: RSA_KEY.to_owned() }
     }
 
     pub fn client(&self) -> Leaf {
         let key = KeyPair::generate().unwrap();
-        let certificate = self.sign(&key, ExtendedKeyUsagePurpose::ClientAuth);
+        let certificate = self.sign(&key, &leaf(ExtendedKeyUsagePurpose::ClientAuth));
         Leaf { certificate, key: key.serialize_pem() }
     }
 
-    fn sign(&self, key: &impl PublicKeyData, usage: ExtendedKeyUsagePurpose) -> String {
-        let mut params = params();
-        params.subject_alt_names = CertificateParams::new(["function".to_owned()]).unwrap().subject_alt_names;
-        params.extended_key_usages = vec![usage];
-        params.key_usages = vec![KeyUsagePurpose::DigitalSignature, KeyUsagePurpose::KeyEncipherment];
+    /// A client whose certificate is not good any more.
+    pub fn expired_client(&self) -> Leaf {
+        let mut params = leaf(ExtendedKeyUsagePurpose::ClientAuth);
+        params.not_before = date_time_ymd(2020, 1, 1);
+        params.not_after = date_time_ymd(2021, 1, 1);
+        let key = KeyPair::generate().unwrap();
+        let certificate = self.sign(&key, &params);
+        Leaf { certificate, key: key.serialize_pem() }
+    }
+
+    fn sign(&self, key: &impl PublicKeyData, params: &CertificateParams) -> String {
         let issuer = Issuer::from_params(&self.params, &self.key);
         params.signed_by(key, &issuer).unwrap().pem()
     }

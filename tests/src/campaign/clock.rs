@@ -1,13 +1,12 @@
 //! A program's clock is wrong for a while, and there is evidence of that: by its own log the clock was off, and whoever acts only
 //! with a Lease had it.
 
-use std::{fs, path::PathBuf};
-
 use anyhow::{Context as _, bail, ensure};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use super::{
+    evidence::Log,
     fault::Part,
     field::{Field, insist, lock},
 };
@@ -24,9 +23,8 @@ const NEAR: SignedDuration = SignedDuration::from_secs(2);
 #[derive(Clone, Debug)]
 pub(super) struct Skewed {
     seconds: i64,
-    log: PathBuf,
-    /// How long the log was when it was started.
-    from: usize,
+    /// What it says since it was started.
+    log: Log,
     /// When it was, by our clock.
     since: Timestamp,
 }
@@ -48,9 +46,8 @@ impl Field {
         } else {
             self.kill(part);
         }
-        let log = self.engine.nest().log(name);
-        let from = fs::read(&log).map_or(0, |log| log.len());
-        let skewed = Skewed { seconds, log, from, since: now() };
+        let log = Log::from_now(self.engine.nest().log(name));
+        let skewed = Skewed { seconds, log, since: now() };
         lock(&self.clocks).insert(part, seconds);
         self.start_part(part)?;
         insist("it works with a clock that is wrong", async || skewed.said(working).map(|_| ())).await?;
@@ -80,9 +77,7 @@ impl Field {
 impl Skewed {
     /// What its program said last of something, and when by its own clock.
     fn said(&self, words: &str) -> anyhow::Result<(Timestamp, String)> {
-        let log = fs::read(&self.log)?;
-        let log = String::from_utf8_lossy(log.get(self.from..).unwrap_or_default()).into_owned();
-        last(&log, words).with_context(|| format!("it has not said so yet: {words:?}"))
+        last(&self.log.read()?, words).with_context(|| format!("it has not said so yet: {words:?}"))
     }
 
     fn require(&self, written: Timestamp) -> anyhow::Result<()> {

@@ -114,6 +114,17 @@ use Fault::{
 };
 
 impl Fault {
+    /// The wire by which somebody meets with it.
+    pub const fn wire(self) -> Option<Wire> {
+        match self {
+            Reset(wire) | Slow(wire) | Silent(wire) | Refused(wire) => Some(wire),
+            WrongAuthority(Part::ProviderKubernetes) => Some(Wire::Hub),
+            WrongAuthority(Part::Provider) | LargeAnswers => Some(Wire::Provider),
+            Rotated(_) | Expired(_) | WrongAuthority(_) => Some(Wire::Function),
+            Killed(_) | NoSpace(_) | Skewed(..) | LongAnswers | SlowLoris(_) | Crowd => None,
+        }
+    }
+
     /// How long it lasts at the least, from when it is done. Who came anew with another clock needs some time to do something.
     pub const fn least(self) -> Duration {
         if matches!(self, Skewed(..)) { Duration::from_secs(3) } else { Duration::from_millis(500) }

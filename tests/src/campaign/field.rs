@@ -52,6 +52,8 @@ pub struct Field {
     endings: Mutex<Vec<(Part, String)>>,
     /// The composites that core forgot.
     excused: Mutex<BTreeSet<String>>,
+    /// The faults that nobody met with.
+    pub(super) unmet: Mutex<Vec<Fault>>,
     /// A function before ours, while it is in the way. It is there as long as this is.
     _ballast: Ballast,
     /// One that nobody trusts.
@@ -115,6 +117,7 @@ impl Field {
             skewed: Mutex::default(),
             endings: Mutex::default(),
             excused: Mutex::default(),
+            unmet: Mutex::default(),
             _ballast: ballast,
             another: Authority::new("nobody's")?,
             credential,
@@ -269,6 +272,11 @@ impl Field {
     /// How many composites core forgot since this was last asked.
     pub(super) fn excused(&self) -> usize {
         std::mem::take(&mut *lock(&self.excused)).len()
+    }
+
+    /// The faults that nobody met with since this was last asked.
+    pub(super) fn unmet(&self) -> Vec<Fault> {
+        std::mem::take(&mut *lock(&self.unmet))
     }
 
     /// The parts that ended by themselves since this was last asked.

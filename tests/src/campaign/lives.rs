@@ -5,10 +5,10 @@ use std::sync::OnceLock;
 use anyhow::ensure;
 use jiff::Timestamp;
 use serde_json::json;
-use tokio::time::{Instant, sleep_until};
 
 use super::{
     field::insist,
+    pace::Pace,
     plan::{End, Wish},
     world::Expected,
 };
@@ -62,9 +62,9 @@ impl<'e> Life<'e> {
         }
     }
 
-    /// Lives it, beginning then.
-    pub async fn live(&self, begun: Instant, prow: &Prow) -> anyhow::Result<()> {
-        sleep_until(begun + self.wish.at).await;
+    /// Lives it, each step when it is due.
+    pub async fn live(&self, pace: &Pace, prow: &Prow) -> anyhow::Result<()> {
+        pace.until(self.wish.at).await;
         insist("the claim is made", async || {
             match self.tenant.konflux().create(&self.tenant.manifest(&json!({}))).await {
                 // The answer to an earlier try was lost.
@@ -73,7 +73,7 @@ impl<'e> Life<'e> {
             }
         })
         .await?;
-        sleep_until(begun + self.wish.end_at).await;
+        pace.until(self.wish.end_at).await;
         // What nobody saw could not be judged. Whoever watches has a way of their own.
         insist("the claim is seen", async || recorded(&self.said())).await?;
         match self.wish.end {

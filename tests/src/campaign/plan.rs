@@ -8,12 +8,10 @@ use super::{
 };
 use crate::actors::Fulfilled;
 
-/// How many claims a run makes.
-const WISHES: usize = 7;
-/// By then all claims are made.
-const ASKED: Duration = Duration::from_secs(15);
-/// By then every end was asked for. About then the last fault is put right.
-const ACTIVE: Duration = Duration::from_secs(40);
+/// How many claims a run makes, unless it takes more to have one on its way whenever a fault comes.
+const WISHES: usize = 8;
+/// So long before a fault at the most something was asked for that it meets with on its way.
+const AHEAD: Duration = Duration::from_secs(3);
 /// How long a fault lasts.
 const LASTS: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(8)];
 /// From one fault to the next.
@@ -110,31 +108,71 @@ impl Plan {
     /// The plan of a seed.
     pub fn of(seed: u64) -> Self {
         let mut random = Random::new(seed);
-        let wishes = (0..WISHES).map(|n| wish(n, &mut random)).collect();
         let sides = [OF_KONFLUX, OF_HUB].map(|faults| side(faults, seed, &mut random));
+        let wishes = wishes(&moments(&sides, &mut random), &mut random);
         Self { origin: Origin::Seed(seed), wishes, sides }
     }
 }
 
-fn wish(n: usize, random: &mut Random) -> Wish {
-    // Of each kind there is one that stays: a live cluster is what there is to lose.
+/// When something is asked for: shortly before each fault, or in the first half of it, and beside that at any time until the last is over.
+fn moments(sides: &[Vec<Strike>; 2], random: &mut Random) -> Vec<Duration> {
+    let mut strikes: Vec<&Strike> = sides.iter().flatten().collect();
+    // In the order of when it is too late for each, so that what is asked for because of one may do for those after it.
+    strikes.sort_by_key(|strike| strike.at + strike.lasts / 2);
+    let over = strikes.iter().map(|strike| strike.at + strike.lasts).max().unwrap_or_default();
+    let mut moments: Vec<Duration> = Vec::new();
+    for strike in strikes {
+        let (from, to) = (strike.at.saturating_sub(AHEAD), strike.at + strike.lasts / 2);
+        if !moments.iter().any(|moment| (from..to).contains(moment)) {
+            moments.push(random.between(from, to));
+        }
+    }
+    // Two claims are only made; of each other one the end is asked for too.
+    while moments.len() < 2 * WISHES - 2 || !moments.len().is_multiple_of(2) {
+        moments.push(random.between(Duration::ZERO, over));
+    }
+    moments.sort_unstable();
+    moments
+}
+
+/// Claims: at each of these moments one is made, or one that was made is ended.
+fn wishes(moments: &[Duration], random: &mut Random) -> Vec<Wish> {
+    let count = moments.len() / 2 + 1;
+    let mut wishes: Vec<Wish> = Vec::with_capacity(count);
+    // Those whose end is still to be asked for.
+    let mut open: Vec<usize> = Vec::new();
+    for (past, at) in moments.iter().enumerate() {
+        let (moments_left, wishes_left) = (moments.len() - past, count - wishes.len());
+        if open.is_empty() || random.place(moments_left) < wishes_left {
+            let wish = wish(wishes.len(), *at, random);
+            if wish.end != End::Stays {
+                open.push(wishes.len());
+            }
+            wishes.push(wish);
+        } else {
+            let ended = open.swap_remove(random.place(open.len()));
+            wishes[ended].end_at = *at;
+        }
+    }
+    wishes
+}
+
+/// A claim whose end is not asked for yet.
+fn wish(n: usize, at: Duration, random: &mut Random) -> Wish {
+    // The first of each kind stays: a live cluster is what there is to lose.
     let by = [Fulfilled::ByProvider, Fulfilled::ByHive][n % 2];
     let ends: &[End] = match by {
         _ if n < 2 => &[End::Stays],
-        Fulfilled::ByHive => &[End::Stays, End::TornDown, End::Deleted, End::TornDownAndDeleted],
+        Fulfilled::ByHive => &[End::TornDown, End::Deleted, End::TornDownAndDeleted],
         Fulfilled::ByProvider
         | Fulfilled::ByActor
         | Fulfilled::ByActorAlone
         | Fulfilled::ByHyperShift
         | Fulfilled::ByClusterApi
         | Fulfilled::ByOsac
-        | Fulfilled::ByCaas => {
-            &[End::Stays, End::TornDown, End::Deleted, End::TornDownAndDeleted, End::Fails]
-        }
+        | Fulfilled::ByCaas => &[End::TornDown, End::Deleted, End::TornDownAndDeleted, End::Fails],
     };
-    let end = random.one(ends).unwrap_or(End::Stays);
-    let at = random.between(Duration::ZERO, ASKED);
-    Wish { by, at, end, end_at: random.between(at, ACTIVE) }
+    Wish { by, at, end: random.one(ends).unwrap_or(End::Stays), end_at: at }
 }
 
 /// So many seeds in a row share the faults among them: 1 to 3 have all, 4 to 6 have all.
@@ -199,6 +237,31 @@ mod tests {
             for by in [Fulfilled::ByProvider, Fulfilled::ByHive] {
                 let stays = |wish: &&Wish| wish.by == by && wish.end == End::Stays;
                 assert!(Plan::of(seed).wishes.iter().any(|wish| stays(&wish)), "{seed}");
+            }
+        }
+    }
+
+    /// What meets a world at rest shows nothing.
+    #[test]
+    fn whenever_a_fault_comes_a_claim_is_on_its_way() {
+        let way = Duration::from_secs(3);
+        for seed in (0..200).chain(SEEDS) {
+            let Plan { wishes, sides, .. } = Plan::of(seed);
+            let asked: Vec<Duration> = wishes.iter().flat_map(|wish| [wish.at, wish.end_at]).collect();
+            for Strike { at, fault, lasts } in sides.iter().flatten() {
+                let meets = asked.iter().any(|asked| *at <= *asked + way && *asked < *at + *lasts);
+                assert!(meets, "{seed}: {fault} at {at:?} for {lasts:?}: {asked:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_claim_is_made_before_it_ends() {
+        for seed in (0..200).chain(SEEDS) {
+            let Plan { wishes, .. } = Plan::of(seed);
+            assert!(wishes.len() >= WISHES, "{seed}: {wishes:?}");
+            for wish in &wishes {
+                assert!(wish.end == End::Stays || wish.at < wish.end_at, "{seed}: {wish:?}");
             }
         }
     }

@@ -14,6 +14,7 @@ use tokio::{
 };
 
 use super::{
+    evidence::Log,
     fault::{Certificate, Fault, Part, Wire},
     field::{Field, insist, lock},
     presented::presents,
@@ -25,6 +26,7 @@ use crate::{
     hub::Credential,
     kinds::PROW_JOB,
     pki::{Authority, Leaf},
+    provider,
     prow::JOBS,
     proxy::Manner,
 };
@@ -42,6 +44,8 @@ const CROWD: usize = 1000;
 const GATHERING: Duration = Duration::from_secs(30);
 /// What makes a list long: so many objects, each with so many bytes in an annotation, which is what an API server takes.
 const LARGE: (usize, usize) = (20, 240 << 10);
+/// A list of all of them is longer.
+const LARGER: u64 = 4 << 20;
 
 impl Field {
     /// Does it. What it needs may be down for a while, because of another fault.
@@ -64,8 +68,10 @@ impl Field {
                 self.use_credential(&distrusting).await?;
             }
             Fault::WrongAuthority(Part::Provider) => {
+                let log = Log::from_now(self.engine.nest().log(provider::NAME));
                 self.lead_provider(true)?;
                 self.restart(Part::Provider)?;
+                self.distrusted(&log).await?;
             }
             Fault::WrongAuthority(_) => {
                 let leaf = self.another.server(function::NAME)?;
@@ -139,7 +145,11 @@ impl Field {
                 };
                 authority.publish(&self.client_certificates(), &leaf)?;
                 // Core reads it when it starts.
-                self.restart(Part::Core)
+                self.restart(Part::Core)?;
+                if expired {
+                    self.turned_away().await?;
+                }
+                Ok(())
             }
         }
     }
@@ -175,8 +185,7 @@ impl Field {
             });
             insist("a large job is there", || self.engine.hub.cluster().apply(&job)).await?;
         }
-        self.wires[&Wire::Provider].reset();
-        Ok(())
+        self.list_anew(Wire::Provider, LARGER).await
     }
 
     async fn shrink(&self) -> anyhow::Result<()> {
