@@ -81,11 +81,12 @@ fn applied(tree: &Tree, plan: &Plan) -> Tree {
             let added = new.len() - old.len();
             assert!(added <= 1, "{added} lines were added to {path}");
             let mut new = new.into_iter().peekable();
+            // The only line that may come in is that of the EnvironmentConfig.
+            let may_come = |line: &[u8]| line.ends_with(b"- environment-config.yaml");
             for line in old {
-                // The only line that may come in is that of the EnvironmentConfig.
                 if new.peek().is_some_and(|next| !is_moved(line, next)) {
                     let next = new.next().unwrap_or_default();
-                    assert!(next.ends_with(b"- environment-config.yaml"), "{path}: {}", next.escape_ascii());
+                    assert!(may_come(next), "{path}: {}", next.escape_ascii());
                 }
                 let next = new.next().unwrap_or_default();
                 assert!(
@@ -94,6 +95,10 @@ fn applied(tree: &Tree, plan: &Plan) -> Tree {
                     line.escape_ascii(),
                     next.escape_ascii()
                 );
+            }
+            // It is the last, where nothing is below the list.
+            for next in new {
+                assert!(may_come(next), "{path} ends with {}", next.escape_ascii());
             }
         }
         after.insert(path, edit.after.clone());

@@ -13,8 +13,8 @@ use proptest::{
     test_runner::{RngSeed, TestRunner},
 };
 
-/// The most bytes that a changed file has, as in the longer runs.
-const MAX_SIZE: usize = 16 * 1024;
+/// The most bytes that a changed file has, as in the longer runs. No file of a corpus has as many.
+const MAX_SIZE: usize = 64 * 1024;
 /// The most bytes that are moved at once.
 const MAX_PART: usize = 64;
 
@@ -49,43 +49,63 @@ impl Trial {
         let told_cases = told("PROPTEST_CASES").map(|told| u32::try_from(told).expect("fewer cases"));
         Self { cases: told_cases.unwrap_or(cases), seed: told("PROPTEST_RNG_SEED").unwrap_or(1) }
     }
+
+    /// The same, with the variables of the environment.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the variables of proptest, which has no command line in a test"
+    )]
+    pub fn told(cases: u32) -> Self {
+        Self::of(cases, |name| env::var(name).ok())
+    }
+
+    /// Gives files to a target's check that are made of something at random. One that it does not take is made as simple as can be and shown.
+    pub fn run<S: Strategy>(
+        self,
+        target: &str,
+        random: &S,
+        made: impl Fn(S::Value) -> Vec<u8>,
+        check: impl Fn(&[u8]),
+    ) {
+        let config = ProptestConfig {
+            cases: self.cases,
+            failure_persistence: None,
+            rng_seed: RngSeed::Fixed(self.seed),
+            ..ProptestConfig::default()
+        };
+        let outcome = TestRunner::new(config).run(random, |random| {
+            let bytes = made(random);
+            let taken = catch_unwind(AssertUnwindSafe(|| check(&bytes))).is_ok();
+            prop_assert!(taken, "{}", bytes.escape_ascii());
+            Ok(())
+        });
+        assert!(
+            outcome.is_ok(),
+            "{target}, {self:?}: {}",
+            outcome.err().map(|error| error.to_string()).unwrap_or_default()
+        );
+    }
 }
 
 /// Gives files of a target's corpus to its check after a few changes, `cases` of them and always the same, unless the environment says
-/// otherwise. What it does not take is made as simple as can be and shown.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the variables of proptest, which has no command line in a test"
-)]
+/// otherwise.
 pub fn mutate(target: &str, cases: u32, check: impl Fn(&[u8])) {
-    tried(target, Trial::of(cases, |name| env::var(name).ok()), check);
+    tried(target, Trial::told(cases), check);
 }
 
 /// The same, whatever the environment says.
 pub fn tried(target: &str, trial: Trial, check: impl Fn(&[u8])) {
     let files: Vec<Vec<u8>> = corpus(target).into_iter().map(|(_, bytes)| bytes).collect();
     let words = words(target);
-    let config = ProptestConfig {
-        cases: trial.cases,
-        failure_persistence: None,
-        rng_seed: RngSeed::Fixed(trial.seed),
-        ..ProptestConfig::default()
-    };
-    let made = TestRunner::new(config).run(&(any::<Index>(), vec(change(), 1..8)), |(file, changes)| {
+    let changed = |(file, changes): (Index, Vec<Change>)| {
         let mut bytes = file.get(&files).clone();
         for change in &changes {
             change.make(&mut bytes, &files, &words);
             bytes.truncate(MAX_SIZE);
         }
-        let taken = catch_unwind(AssertUnwindSafe(|| check(&bytes))).is_ok();
-        prop_assert!(taken, "{}", bytes.escape_ascii());
-        Ok(())
-    });
-    assert!(
-        made.is_ok(),
-        "{target}, {trial:?}: {}",
-        made.err().map(|error| error.to_string()).unwrap_or_default()
-    );
+        bytes
+    };
+    trial.run(target, &(any::<Index>(), vec(change(), 1..8)), changed, check);
 }
 
 /// What happens to a file.
@@ -163,7 +183,7 @@ pub fn corpus(target: &str) -> Vec<(PathBuf, Vec<u8>)> {
 }
 
 /// What a target's dictionary has, in libFuzzer's form: a quoted word a line, bytes as `\xNN`.
-fn words(target: &str) -> Vec<Vec<u8>> {
+pub fn words(target: &str) -> Vec<Vec<u8>> {
     let text = fs::read_to_string(fuzz().join("dictionaries").join(format!("{target}.dict")));
     let text = text.expect("a dictionary");
     let quoted = text.lines().filter_map(|line| line.strip_prefix('"')?.strip_suffix('"'));

@@ -21,9 +21,12 @@ const CHANCE: &str = "a secret would leave";
 
 /// Whatever the bytes.
 pub fn check(bytes: &[u8]) {
-    if let Ok(request) = RunFunctionRequest::decode(bytes) {
-        answered(&request);
-    }
+    let _ = applied(bytes);
+}
+
+/// The answer to bytes, if they are a request and it is one that core applies.
+pub fn applied(bytes: &[u8]) -> Option<RunFunctionResponse> {
+    answered(&RunFunctionRequest::decode(bytes).ok()?)
 }
 
 /// The answer to a request, if it is one that core applies.

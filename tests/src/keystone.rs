@@ -88,8 +88,8 @@ struct State {
     down: bool,
     deletions_forbidden: bool,
     calls: Vec<String>,
-    /// Everything that nobody may see anywhere else.
-    secrets: Vec<String>,
+    /// Whose it is, and what nobody may see anywhere else.
+    secrets: Vec<(String, String)>,
 }
 
 /// The service.
@@ -164,7 +164,7 @@ impl Keystone {
     pub fn enter(&self, user: &str, roles: &[&str]) {
         let password = unique();
         let mut state = self.state();
-        state.secrets.push(password.clone());
+        state.secrets.push((user.to_owned(), password.clone()));
         let roles = roles.iter().map(|role| (*role).to_owned()).collect();
         state.users.insert(user.to_owned(), User { password, roles, disabled: false });
     }
@@ -254,7 +254,14 @@ impl Keystone {
 
     /// Everything that nobody may see but in the Secrets made for it.
     pub fn secrets(&self) -> Vec<String> {
-        self.state().secrets.clone()
+        self.state().secrets.iter().map(|(_, secret)| secret.clone()).collect()
+    }
+
+    /// Those of one user: the password, the tokens, and what the credentials ever had.
+    pub fn secrets_of(&self, user: &str) -> Vec<String> {
+        let state = self.state();
+        let of_user = state.secrets.iter().filter(|(of, _)| of == user);
+        of_user.map(|(_, secret)| secret.clone()).collect()
     }
 }
 
@@ -338,7 +345,7 @@ async fn token(Shared(state): Shared<Arc<Mutex<State>>>, body: Bytes) -> Respons
         return error(StatusCode::UNAUTHORIZED, "The request you have made requires authentication.");
     };
     let token = unique();
-    state.secrets.push(token.clone());
+    state.secrets.push((user.clone(), token.clone()));
     state.tokens.insert(token.clone(), (user.clone(), by.clone()));
     let mut body = json!({ "token": { "user": { "id": user }, "project": { "id": PROJECT } } });
     if let Some(id) = by {
@@ -413,7 +420,7 @@ fn made(state: &mut State, user: &str, headers: &HeaderMap, asked: &Value) -> Re
         return error(StatusCode::FORBIDDEN, "Unable to create additional application credentials");
     }
     let (id, secret) = (unique().replace('-', ""), unique());
-    state.secrets.push(secret.clone());
+    state.secrets.push((user.to_owned(), secret.clone()));
     let unrestricted = asked["unrestricted"] == true;
     let body = json!({ "application_credential": {
         "id": id, "name": name, "secret": secret, "project_id": PROJECT, "unrestricted": unrestricted,

@@ -44,7 +44,7 @@ pub struct Marks {
 
 impl Marks {
     /// Marks by their names. A mark is made of letters and digits, `-` and `_`: what nobody escapes in JSON, YAML, a URL or a
-    /// quoted line. It is looked for as it is, in hex, and in base64 of whatever it is a part of, and in base64 of that.
+    /// quoted line. It is looked for as it is, in hex, as numbers, and in base64 of whatever it is a part of, and in base64 of that.
     pub fn new<N: Into<Name>>(marks: impl IntoIterator<Item = (N, String)>) -> anyhow::Result<Self> {
         let (mut names, mut whose, mut needles) = (Vec::new(), Vec::new(), Vec::new());
         for (name, mark) in marks {
@@ -96,10 +96,15 @@ fn forms(piece: &[u8]) -> BTreeSet<Vec<u8>> {
         let byte = |b: &u8| if upper { format!("{b:02X}") } else { format!("{b:02x}") };
         piece.iter().map(byte).collect::<Vec<_>>().concat().into_bytes()
     };
+    // As lists of bytes are shown: by Rust, by Go, and in JSON. Nobody writes half of these numbers by chance, and more of them cost more.
+    let numbers = |between: &str| -> Vec<u8> {
+        let half = piece.iter().take(PIECE / 2).map(u8::to_string);
+        half.collect::<Vec<_>>().join(between).into_bytes()
+    };
     let once: BTreeSet<Vec<u8>> = within_base64(piece).into_iter().collect();
     let twice = once.iter().flat_map(|encoded| within_base64(encoded));
     let mut forms: BTreeSet<Vec<u8>> = twice.collect();
-    forms.extend([piece.to_vec(), hex(false), hex(true)]);
+    forms.extend([piece.to_vec(), hex(false), hex(true), numbers(", "), numbers(" "), numbers(",")]);
     forms.extend(once);
     forms
 }
@@ -158,6 +163,9 @@ mod tests {
                     ("base64 for URLs", URL_SAFE.encode(&text)),
                     ("JSON in JSON", json!(secret).to_string()),
                     ("hex", text.bytes().map(|b| format!("{b:02x}")).collect::<Vec<_>>().concat()),
+                    ("bytes, as Rust shows them", format!("{:?}", text.as_bytes())),
+                    ("bytes, as Go shows them", format!("{:?}", text.as_bytes()).replace(',', "")),
+                    ("bytes in JSON", json!({ "data": text.as_bytes() }).to_string()),
                     ("cut off", text[..before.len() + 20].to_owned()),
                 ] {
                     let found = marks.within(format!("a line with {carried} in it").as_bytes());

@@ -54,7 +54,8 @@ async fn the_definition_of_spaces() -> anyhow::Result<()> {
         incumbent["spec"]["versions"][0]["additionalPrinterColumns"] = json!([]);
         incumbent["spec"]["versions"][0]["schema"]["openAPIV3Schema"] =
             json!({ "type": "object", "properties": {} });
-        if let Some(directory) = settings::upstream("UPSTREAM_XRDS", "xrds") {
+        let what = "our definition of spaces over the incumbent's (over ours without what is new instead)";
+        if let Some(directory) = settings::recorded(what, "UPSTREAM_XRDS", "xrds") {
             let all = manifests::read(&directory.join(format!("{NAME}.yaml")))?;
             incumbent = all.into_iter().next().context("an empty XRD")?;
         }
@@ -279,7 +280,9 @@ fn refused(answer: kube::Result<()>, words: &str) -> anyhow::Result<()> {
 
 /// The claims among the incumbent's examples, where they are there.
 fn examples() -> anyhow::Result<Vec<Value>> {
-    let Some(directory) = settings::upstream("UPSTREAM_EXAMPLES", "examples") else { return Ok(vec![]) };
+    let what = "admission of the incumbent's examples";
+    let directory = settings::recorded(what, "UPSTREAM_EXAMPLES", "examples");
+    let Some(directory) = directory else { return Ok(vec![]) };
     let mut all = manifests::read_all(&directory.join("xtestplatformcluster"))?;
     all.retain(|example| example["kind"] == CLAIM.kind);
     ensure!(!all.is_empty(), "no claim in {}", directory.display());
@@ -288,7 +291,8 @@ fn examples() -> anyhow::Result<Vec<Value>> {
 
 /// The incumbent's XRD; where it is not there, ours without all that is new.
 fn incumbent() -> anyhow::Result<Value> {
-    if let Some(directory) = settings::upstream("UPSTREAM_XRDS", "xrds") {
+    let what = "our definition over the incumbent's (over ours without what is new instead)";
+    if let Some(directory) = settings::recorded(what, "UPSTREAM_XRDS", "xrds") {
         let all = manifests::read(&directory.join("xtestplatformclusters.ci.openshift.org.yaml"))?;
         return all.into_iter().next().context("an empty XRD");
     }

@@ -55,6 +55,15 @@ pub fn upstream() -> Option<PathBuf> {
     path.join("parity").is_dir().then_some(path)
 }
 
+/// The same for a test that is of no use without. Says so where there is none.
+pub fn recorded(what: &str) -> Option<PathBuf> {
+    let found = upstream();
+    if found.is_none() {
+        say(&format!("NOT RUN: {what}: upstream's files are not here (set UPSTREAM_DIR)"));
+    }
+    found
+}
+
 pub fn request(json: &Value) -> RunFunctionRequest {
     RunFunctionRequest {
         meta: Some(RequestMeta {
@@ -68,6 +77,34 @@ pub fn request(json: &Value) -> RunFunctionRequest {
         extra_resources: resources(&json["extraResources"]),
         required_resources: resources(&json["requiredResources"]),
         ..RunFunctionRequest::default()
+    }
+}
+
+/// The places of everything that is in a value, as JSON pointers: what is inside something comes before that.
+pub fn places(value: &Value) -> Vec<String> {
+    let mut all = Vec::new();
+    note_places(value, "", &mut all);
+    all
+}
+
+fn note_places(value: &Value, at: &str, all: &mut Vec<String>) {
+    let mut note = |key: &str, value: &Value| {
+        let at = format!("{at}/{key}");
+        note_places(value, &at, all);
+        all.push(at);
+    };
+    match value {
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                note(&key.replace('~', "~0").replace('/', "~1"), value);
+            }
+        }
+        Value::Array(values) => {
+            for (number, value) in values.iter().enumerate() {
+                note(&number.to_string(), value);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 

@@ -17,11 +17,11 @@ const FUNCTIONS: [&str; 3] = [
 /// What `render` costs for each example. None: it cannot be counted here, which is said past the harness, or the budgets would seem held.
 pub fn instructions(examples: &[&str]) -> Option<Vec<Row>> {
     if Command::new("valgrind").arg("--version").output().is_err() {
-        say("valgrind is not installed: the budgets of instructions are not held");
+        say("NOT RUN: budgets of instructions: valgrind is not installed");
         return None;
     }
     if !cfg!(debug_assertions) {
-        say("not the profile of the budgets: those of instructions are not held");
+        say("NOT RUN: budgets of instructions: this is not the profile that they are for");
         return None;
     }
     Some(examples.iter().map(|name| Row { name: (*name).to_owned(), values: vec![count(name)] }).collect())

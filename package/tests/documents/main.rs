@@ -1,9 +1,10 @@
 //! What is written for people says what the code does: every reason and alert is in the runbook, every proof that SECURITY.md and
-//! the tables of requirements name exists, and what is referred to is there.
+//! the tables of requirements name exists, and what is referred to is there. So does the code say of itself what it touches.
 
 // Clippy knows test functions, but not their helpers.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod border;
 mod conformance;
 mod links;
 mod requirements;

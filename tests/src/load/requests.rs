@@ -174,8 +174,7 @@ mod tests {
 
     #[test]
     fn what_is_recorded_is_read_where_it_is() {
-        if settings::upstream("UPSTREAM_PARITY", "parity").is_none() {
-            println!("nothing recorded is on this machine");
+        if settings::recorded("reading of recorded requests", "UPSTREAM_PARITY", "parity").is_none() {
             return;
         }
         let now = "2026-11-21T10:30:00Z".parse().unwrap();

@@ -183,7 +183,8 @@ mod tests {
     /// Where the answers of the real one are, they are these.
     #[test]
     fn it_answers_as_was_recorded() {
-        let Some(recorded) = settings::upstream("UPSTREAM_PARITY", "parity") else { return };
+        let what = "comparison of the played incumbent with its answers";
+        let Some(recorded) = settings::recorded(what, "UPSTREAM_PARITY", "parity") else { return };
         for state in ["02-create", "03-provisioning", "04-ready", "05-teardown"] {
             let request = read(&recorded.join(state).join("request.json"));
             let response = read(&recorded.join(state).join("response.json"));

@@ -83,6 +83,8 @@ fn walk(value: &Value, path: &str, marks: &Marks, found: &mut BTreeMap<String, V
                 walk(value, &path, marks, found);
             }
         }
+        // Bytes, it may be.
+        Value::Array(values) if values.iter().all(Value::is_number) => note(&value.to_string(), path, found),
         Value::Array(values) => {
             for (number, value) in values.iter().enumerate() {
                 walk(value, &format!("{path}[{number}]"), marks, found);
@@ -106,10 +108,11 @@ mod tests {
             "metadata": { "annotations": { "a/b": format!("{{\"x\":\"{mark}\"}}") },
                 "managedFields": [{ "fieldsV1": { format!("f:{mark}"): {} } }] },
             "data": { "kubeconfig": mark, "other": "" },
+            "spec": { "bytes": mark.as_bytes() },
         });
         let mut found = BTreeMap::new();
         walk(&object, "", &marks, &mut found);
         let key = format!("metadata.managedFields[0].fieldsV1.f:{mark} (the key)");
-        assert_eq!(found["one"], ["data.kubeconfig", "metadata.annotations.a/b", key.as_str()]);
+        assert_eq!(found["one"], ["data.kubeconfig", "metadata.annotations.a/b", key.as_str(), "spec.bytes"]);
     }
 }

@@ -15,23 +15,24 @@ use testplatform_tests::{
     hypershift::{self, node_pools},
     kinds::{CLUSTER_CLAIM, CLUSTER_POOL, HOSTED_CLUSTER, NAMESPACE, OBJECT, SECRET},
     manifests,
+    search::{Marks, Place, unique},
     tenant::{Tenant, decoded},
 };
 
-use crate::hive::GONE;
+use crate::{canary::lies_in, hive::GONE};
 
 /// What the carrier answers is seen by a poll of half a minute, and the carrier itself looks every ten seconds.
 const HEARD: Duration = Duration::from_mins(2);
 /// How long Hive holds a cluster here.
 const HELD: Duration = Duration::from_secs(10);
-/// What must be in no place but Secrets.
-const KEY: &str = "wJalrXUtnFEMI/brought+along";
-
-/// Whether an object has the value, as it is or as Secrets have it.
-fn tells(object: &Value, value: &str) -> bool {
-    let text = object.to_string();
-    [value.to_owned(), BASE64_STANDARD.encode(value)].iter().any(|value| text.contains(value.as_str()))
-}
+/// What the tenant's Secret has.
+const KEYS: [&str; 3] = ["aws_access_key_id", "aws_secret_access_key", "aws_config"];
+/// What of it is carried.
+const CARRIED: [&str; 2] = ["aws_access_key_id", "aws_secret_access_key"];
+/// What they are called in what is told.
+const KEY: &str = "what was brought";
+const PULL_SECRET: &str = "the pull secret";
+const SSH_KEY: &str = "the SSH key";
 
 /// A claim that brings its own credentials, and what it has on the hub.
 struct Brought<'t> {
@@ -39,6 +40,9 @@ struct Brought<'t> {
     hub: &'t Cluster,
     name: String,
     namespace: String,
+    /// What must be in no place but two Secrets.
+    value: String,
+    marks: Marks,
 }
 
 impl<'t> Brought<'t> {
@@ -57,7 +61,11 @@ impl<'t> Brought<'t> {
         let namespace = claim["status"]["backend"]["namespace"].as_str().unwrap_or_default().to_owned();
         ensure!(namespace.starts_with("byoc-"), "{namespace} is not its own");
         let name = tenant.composite().await?;
-        Ok(Self { tenant, hub: tenant.engine.hub.cluster(), name, namespace })
+        let mark = unique();
+        // With what keys of AWS have beside letters and digits.
+        let value = format!("wJalrXUtnFEMI/{mark}+along");
+        let marks = Marks::new([(KEY, mark)])?;
+        Ok(Self { tenant, hub: tenant.engine.hub.cluster(), name, namespace, value, marks })
     }
 
     /// Lets the carrier get the Secret, as we tell tenants to.
@@ -71,7 +79,7 @@ impl<'t> Brought<'t> {
 
     async fn secret(&self, keys: &[&str]) -> anyhow::Result<()> {
         let data: serde_json::Map<String, Value> =
-            keys.iter().map(|key| ((*key).to_owned(), BASE64_STANDARD.encode(KEY).into())).collect();
+            keys.iter().map(|key| ((*key).to_owned(), BASE64_STANDARD.encode(&self.value).into())).collect();
         let metadata = json!({ "name": "my-aws", "namespace": self.tenant.namespace });
         let secret = json!({ "apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data });
         self.tenant.konflux().apply(&secret).await.map(|_| ())
@@ -103,11 +111,20 @@ impl<'t> Brought<'t> {
     /// Through to Ready; returns the name of its cluster.
     async fn get(&self) -> anyhow::Result<String> {
         self.let_in().await?;
-        self.secret(&["aws_access_key_id", "aws_secret_access_key", "aws_config"]).await?;
+        self.secret(&KEYS).await?;
         let ready = |claim: &Value| claim["status"]["phase"] == "Ready";
         self.tenant.until(HEARD * 2, "Ready", ready).await?;
         let claim = self.hub.get(&self.claim()).await?.context("there is no ClusterClaim")?;
         Ok(claim["spec"]["namespace"].as_str().unwrap_or_default().to_owned())
+    }
+
+    /// That what was brought is where the tenant has it and in what goes to the hub, and nowhere else.
+    async fn lies_in(&self, moment: &str, carried: &[&str]) -> anyhow::Result<()> {
+        let own = at(SECRET, &self.tenant.namespace, "my-aws");
+        let own = KEYS.iter().map(|key| Place::secret("konflux", &own, key));
+        let carried = carried.iter().map(|key| Place::secret("hub", &self.carried(), key));
+        let places: Vec<Place> = own.chain(carried).collect();
+        lies_in(self.tenant, &self.marks, moment, &[(KEY, places)]).await.map(drop)
     }
 
     /// That everything is there although the cluster is on its way out.
@@ -144,8 +161,8 @@ pub async fn byoc_happy_path(tenant: &Tenant<'_>) -> anyhow::Result<()> {
 
     let carried = decoded(&brought.hub.get(&brought.carried()).await?.context("no Secret")?);
     let keys: Vec<&str> = carried.keys().map(String::as_str).collect();
-    ensure!(keys == ["aws_access_key_id", "aws_secret_access_key"], "{keys:?}");
-    ensure!(carried.values().all(|value| value == KEY), "another value");
+    ensure!(keys == CARRIED, "{keys:?}");
+    ensure!(carried.values().all(|value| *value == brought.value), "another value");
     let pool = brought.hub.get(&brought.pool()).await?.context("no pool")?;
     ensure!((&pool["spec"]["size"], &pool["spec"]["maxSize"]) == (&json!(0), &json!(1)), "{pool}");
     let aws = &pool["spec"]["platform"]["aws"];
@@ -155,9 +172,7 @@ pub async fn byoc_happy_path(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     );
     // Core copies it a moment after what the claim says.
     tenant.until_secret(SOON, &kubeconfig(&cluster)).await?;
-    for object in tenant.konflux().list(OBJECT).await? {
-        ensure!(!tells(&object, KEY), "what was brought is in Object {}", object["metadata"]["name"]);
-    }
+    brought.lies_in("ready", &CARRIED).await?;
     out_of_reach(&brought).await?;
 
     tenant.hive()?.hold(&cluster);
@@ -168,7 +183,8 @@ pub async fn byoc_happy_path(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     brought.stays().await?;
     tenant.hive()?.let_go(&cluster);
     tenant.until(GONE, "Deprovisioned", |claim| claim["status"]["phase"] == "Deprovisioned").await?;
-    brought.goes().await
+    brought.goes().await?;
+    brought.lies_in("torn down", &[]).await
 }
 
 /// Neither the Konflux cluster's identity nor the carrier's own can read back what was carried.
@@ -184,11 +200,6 @@ async fn out_of_reach(brought: &Brought<'_>) -> anyhow::Result<()> {
     }
     Ok(())
 }
-
-/// What of a pull secret must be in no place but Secrets.
-const AUTH: &str = "dGVuYW50OmJyb3VnaHQ=";
-/// A key that may log in to the nodes.
-const PUBLIC: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIbrought";
 
 /// A template that takes what claims bring along.
 async fn offer(tenant: &Tenant<'_>) -> anyhow::Result<String> {
@@ -249,9 +260,14 @@ pub async fn byoc_template_happy_path(tenant: &Tenant<'_>) -> anyhow::Result<()>
         anyhow::Ok(all.filter(|c| c["metadata"]["namespace"] == namespace.as_str()).collect::<Vec<_>>())
     };
     ensure!(clusters().await?.is_empty(), "a cluster before its Secrets");
-    let auths = json!({ "auths": { "quay.io": { "auth": AUTH } }, "credsStore": "x" }).to_string();
+    let (password, key) = (unique(), unique());
+    let marks = Marks::new([(PULL_SECRET, password.clone()), (SSH_KEY, key.clone())])?;
+    let auth = BASE64_STANDARD.encode(format!("tenant:{password}"));
+    // It may log in to the nodes.
+    let public = format!("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI{key}");
+    let auths = json!({ "auths": { "quay.io": { "auth": auth } }, "credsStore": "x" }).to_string();
     bring(tenant, "my-pull-secret", ".dockerconfigjson", &auths).await?;
-    bring(tenant, "my-ssh-key", "id_rsa.pub", &format!("{PUBLIC} me@example\n")).await?;
+    bring(tenant, "my-ssh-key", "id_rsa.pub", &format!("{public} me@example\n")).await?;
     tenant.until(HEARD * 2, "Ready", |claim| claim["status"]["phase"] == "Ready").await?;
     tenant.until(HEARD, "Accepted", is("True", "Accepted")).await?;
 
@@ -271,12 +287,17 @@ pub async fn byoc_template_happy_path(tenant: &Tenant<'_>) -> anyhow::Result<()>
         !carried("byoc-pull-secret").await?[".dockerconfigjson"].contains("credsStore"),
         "it goes as it is"
     );
-    ensure!(carried("byoc-ssh-key").await?["id_rsa.pub"] == format!("{PUBLIC}\n"), "it goes as it is");
+    ensure!(carried("byoc-ssh-key").await?["id_rsa.pub"] == format!("{public}\n"), "it goes as it is");
     tenant.until_secret(SOON, &kubeconfig(&name)).await?;
-    for object in tenant.konflux().list(OBJECT).await? {
-        let shown = tells(&object, AUTH) || tells(&object, PUBLIC);
-        ensure!(!shown, "what was brought is in Object {}", object["metadata"]["name"]);
-    }
+    let lying = |plane: &str, namespace: &str, prefix: &str| {
+        [("pull-secret", ".dockerconfigjson"), ("ssh-key", "id_rsa.pub")]
+            .map(|(name, key)| Place::secret(plane, &at(SECRET, namespace, &format!("{prefix}-{name}")), key))
+    };
+    let own = lying("konflux", &tenant.namespace, "my");
+    let both = own.clone().into_iter().zip(lying("hub", &namespace, "byoc"));
+    let expected: Vec<_> =
+        [PULL_SECRET, SSH_KEY].into_iter().zip(both.map(|(own, carried)| vec![own, carried])).collect();
+    lies_in(tenant, &marks, "ready", &expected).await?;
 
     played.hold(&name);
     tenant.change(&json!({ "tearDownCluster": true })).await?;
@@ -295,7 +316,9 @@ pub async fn byoc_template_happy_path(tenant: &Tenant<'_>) -> anyhow::Result<()>
     }
     // With nothing in it, it goes with the claim.
     tenant.konflux().delete(&tenant.claim()).await?;
-    hub.until_gone(&home, GONE).await
+    hub.until_gone(&home, GONE).await?;
+    let expected: Vec<_> = [PULL_SECRET, SSH_KEY].into_iter().zip(own.map(|own| vec![own])).collect();
+    lies_in(tenant, &marks, "after", &expected).await.map(drop)
 }
 
 /// With the claim everything goes, in the same order, although nobody asks the function any more.

@@ -67,27 +67,14 @@ impl Canary {
         whole[..end].to_owned()
     }
 
-    /// Looks everywhere, and compares. What etcd has on its disks is exempt, and is told: Secrets are kept there, and what was
-    /// overwritten too until it is compacted.
+    /// Looks for both, see [`lies_in`].
     pub(super) async fn lies_in(
         &self,
         tenant: &Tenant<'_>,
         moment: &str,
         expected: &[(&str, Vec<Place>)],
     ) -> anyhow::Result<BTreeSet<Place>> {
-        let mut found = find(tenant.engine, &self.marks).await?;
-        let mut exempt = BTreeSet::new();
-        for places in found.values_mut() {
-            let (on_disk, others) =
-                std::mem::take(places).into_iter().partition(|p| matches!(p, Place::Etcd(_)));
-            exempt.extend::<BTreeSet<Place>>(on_disk);
-            *places = others;
-        }
-        let wrong = differences(&found, expected);
-        ensure!(wrong.is_empty(), "{moment}:\n  {}", wrong.join("\n  "));
-        let count: usize = found.values().map(BTreeSet::len).sum();
-        eprintln!("{}, {moment}: in {count} places, as it has to be", tenant.name);
-        Ok(exempt)
+        lies_in(tenant, &self.marks, moment, expected).await
     }
 
     /// The exempt places are no more than those two, and they are needed.
@@ -96,6 +83,28 @@ impl Canary {
         ensure!(*exempt == BTreeSet::from(both), "exempt, and needed: {exempt:?}");
         Ok(())
     }
+}
+
+/// Looks everywhere, and compares. What etcd has on its disks is exempt, and is told: Secrets are kept there, and what was
+/// overwritten too until it is compacted.
+pub(super) async fn lies_in(
+    tenant: &Tenant<'_>,
+    marks: &Marks,
+    moment: &str,
+    expected: &[(&str, Vec<Place>)],
+) -> anyhow::Result<BTreeSet<Place>> {
+    let mut found = find(tenant.engine, marks).await?;
+    let mut exempt = BTreeSet::new();
+    for places in found.values_mut() {
+        let (on_disk, others) = std::mem::take(places).into_iter().partition(|p| matches!(p, Place::Etcd(_)));
+        exempt.extend::<BTreeSet<Place>>(on_disk);
+        *places = others;
+    }
+    let wrong = differences(&found, expected);
+    ensure!(wrong.is_empty(), "{moment}:\n  {}", wrong.join("\n  "));
+    let count: usize = found.values().map(BTreeSet::len).sum();
+    eprintln!("{}, {moment}: in {count} places, as it has to be", tenant.name);
+    Ok(exempt)
 }
 
 /// Starts what runs beside claims in roles of its own, which else only those scenarios do that need it.

@@ -13,11 +13,12 @@ use testplatform_tests::{
     cluster_api::{self, topology},
     hypershift::CLUSTERS,
     keystone::{CLOUD, ISSUERS, Keystone},
-    kinds::{CONFIG_MAP, NAMESPACED_OBJECT, OBJECT, SECRET},
+    kinds::{CONFIG_MAP, SECRET},
+    search::{Marks, Place},
     tenant::{Tenant, decoded},
 };
 
-use super::{hive::GONE, templates::Entry};
+use super::{canary::lies_in, hive::GONE, templates::Entry};
 
 /// The variable of the class that takes the name of the Secret.
 const VARIABLE: &str = "cloudCredentialsSecret";
@@ -54,20 +55,22 @@ async fn until_only(identities: &Keystone, user: &str, ids: &[String]) -> anyhow
     ended.with_context(|| format!("wanted {ids:?}: {:?}", of_user(identities, user)))
 }
 
-/// Nothing that opens the cloud is in what konflux has of it.
-async fn nothing_is_told(tenant: &Tenant<'_>, identities: &Keystone) -> anyhow::Result<()> {
-    let konflux = tenant.konflux();
-    let mut all = konflux.list(OBJECT).await?;
-    all.extend(konflux.list(NAMESPACED_OBJECT).await?);
-    for at in [tenant.claim(), tenant.composite_at().await?, tenant.secret()] {
-        all.push(konflux.get(&at).await?.with_context(|| format!("no {at}"))?);
-    }
-    let all = Value::from(all).to_string();
-    ensure!(
-        !identities.secrets().iter().any(|secret| all.contains(secret)),
-        "a secret of the cloud is on konflux"
-    );
-    Ok(())
+/// What opens the cloud lies where it has to and nowhere else: the credential in its Secret, the password in that of the issuer. Tokens, and
+/// a credential that was replaced, are nowhere.
+async fn lies_as_it_has_to(
+    tenant: &Tenant<'_>,
+    identities: &Keystone,
+    moment: &str,
+    (name, given): (&str, &str),
+) -> anyhow::Result<()> {
+    const CREDENTIAL: &str = "the credential";
+    const ELSE: &str = "what else is secret of the user";
+    let user = tenant.namespace.as_str();
+    let named = |secret: String| (if secret == given { CREDENTIAL } else { ELSE }, secret);
+    let marks = Marks::new(identities.secrets_of(user).into_iter().map(named))?;
+    let expected = [(CREDENTIAL, secret(name)), (ELSE, at(SECRET, ISSUERS, user))];
+    let expected = expected.map(|(what, at)| (what, vec![Place::secret("hub", &at, CLOUDS)]));
+    lies_in(tenant, &marks, moment, &expected).await.map(drop)
 }
 
 pub async fn cluster_api_cloud_credential(tenant: &Tenant<'_>) -> anyhow::Result<()> {
@@ -105,9 +108,9 @@ pub async fn cluster_api_cloud_credential(tenant: &Tenant<'_>) -> anyhow::Result
     };
     tenant.until(GONE, "well", well).await?;
     // The claim is told by status first, and given the Secret next.
-    let given = |secret: &Value| decoded(secret).contains_key("kubeconfig");
-    konflux.until_is(&tenant.secret(), SOON, "given", given).await?;
-    nothing_is_told(tenant, identities).await?;
+    let there = |secret: &Value| decoded(secret).contains_key("kubeconfig");
+    konflux.until_is(&tenant.secret(), SOON, "given", there).await?;
+    lies_as_it_has_to(tenant, identities, "ready", (&name, &given)).await?;
 
     // Rotated in place: no machine is rolled, and the one before goes later.
     let before = hub.get(&topology(&name)).await?.context("no cluster")?["metadata"]["generation"].clone();
@@ -122,7 +125,7 @@ pub async fn cluster_api_cloud_credential(tenant: &Tenant<'_>) -> anyhow::Result
     tenant.until(GONE, "well", well).await?;
     let cluster = hub.get(&topology(&name)).await?.context("no cluster")?;
     ensure!(cluster["metadata"]["generation"] == before, "the cluster was changed by it: {cluster}");
-    nothing_is_told(tenant, identities).await?;
+    lies_as_it_has_to(tenant, identities, "rotated", (&name, &given)).await?;
 
     // It works until the cluster that goes by it is gone, also where nobody asks the function any more.
     player.hold_end(&name, 0);

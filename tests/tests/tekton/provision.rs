@@ -1,6 +1,6 @@
 //! Asking for a cluster.
 
-use std::time::Duration;
+use std::{process::Command, time::Duration};
 
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
@@ -18,6 +18,8 @@ use crate::{
 
 /// What a TaskRun has once it is cancelled, before it is killed.
 const GRACE: Duration = Duration::from_secs(30);
+/// The file that a tenant's words make if somebody carries them out.
+const PWNED: &str = "pwned";
 
 pub async fn becomes_ready(stage: &Stage<'_>) -> anyhow::Result<()> {
     let tenant = &stage.tenant;
@@ -64,8 +66,11 @@ pub async fn becomes_ready(stage: &Stage<'_>) -> anyhow::Result<()> {
 
 /// Quotes, newlines, YAML, templates and commands arrive as they were written, and nobody carries them out.
 pub async fn words_are_data(stage: &Stage<'_>) -> anyhow::Result<()> {
+    // What bash does by itself: the steps have few tools.
+    const COMMAND: &str = ": >pwned";
     const HOSTILE: &str =
-        "x\"; touch pwned; '$(touch pwned)' `touch pwned` {{ .evil }} $HOME\n  tearDownCluster: true # ä\t";
+        "x\"; : >pwned; '$(: >pwned)' `: >pwned` {{ .evil }} $HOME\n  tearDownCluster: true # ä\t";
+    would_be_seen(stage, COMMAND)?;
     let files = stage.room()?;
     let mirrors = "- mirrors:\n  - quay.io/a/b\n  source: registry/c\n".repeat(200);
     std::fs::write(files.join("IMAGE_CONTENT_SOURCES"), &mirrors)?;
@@ -96,9 +101,26 @@ pub async fn words_are_data(stage: &Stage<'_>) -> anyhow::Result<()> {
     let directory = run.directory().to_owned();
     run.cancelled().await?.with(143)?;
     for place in [directory.as_path(), stage.nest().directory()] {
-        ensure!(!place.join("pwned").exists(), "a tenant's words were carried out in {}", place.display());
+        ensure!(!place.join(PWNED).exists(), "a tenant's words were carried out in {}", place.display());
     }
     Ok(())
+}
+
+/// That the words, if a step carried them out, would leave what is looked for. Nothing is left of it.
+fn would_be_seen(stage: &Stage<'_>, command: &str) -> anyhow::Result<()> {
+    let path = &stage.tools.kubectl;
+    // Where steps run.
+    let directory = stage.nest().directory();
+    let status = Command::new(path.join("bash"))
+        .args(["-c", command])
+        .env_clear()
+        .env("PATH", path)
+        .current_dir(directory)
+        .status()
+        .context("cannot run bash")?;
+    let left = directory.join(PWNED);
+    ensure!(status.success() && left.exists(), "{command} leaves nothing, so nothing would be seen");
+    std::fs::remove_file(left).context("cannot remove what it left")
 }
 
 pub async fn bad_parameters(stage: &Stage<'_>) -> anyhow::Result<()> {
