@@ -52,7 +52,15 @@ impl Cli {
         let line: Vec<OsString> = line.into_iter().collect();
         let mut command = Self::command();
         // clap reads those of the program itself for every command, and NETWORK or DEBUG may be somebody else's.
-        let asked = line.iter().skip(1).find(|word| !word.to_string_lossy().starts_with('-'));
+        let mut words = line.iter().skip(1);
+        let asked = loop {
+            match words.next() {
+                // The only flag for every command whose value is a word of its own.
+                Some(flag) if flag == "--log-format" => drop(words.next()),
+                Some(flag) if flag.to_string_lossy().starts_with('-') => {}
+                word => break word,
+            }
+        };
         if asked.is_some_and(|word| ["render", "ctl"].iter().any(|command| word == command)) {
             command = command.mut_args(|arg| arg.env(None::<&'static str>));
         }

@@ -18,7 +18,7 @@ use crate::{
     Judged,
     backend::Stage,
     intent::{Policies, Write},
-    observed::{CREDENTIALS, EPHEMERAL_CLUSTER, Environment, Flavour, Writer, is_taken_away},
+    observed::{CREDENTIALS, EPHEMERAL_CLUSTER, Environment, Flavour, Writer},
     proto::{Ready, Resource, RunFunctionResponse, Severity},
     validate::Validated,
     wire,
@@ -127,12 +127,12 @@ fn writer(judged: &Judged, request: &Validated) -> String {
             "kept as it is until what comes before the end is done inside the cluster; then it is taken away"
                 .into()
         }
-        Write::Update(_) if only_notes(judged, request) => {
+        Write::Update(_) if course.failing.is_some() => {
             "kept as it is until it is noted why the claim Failed; then it is taken away".into()
         }
         Write::Update(policies) => format!("kept with {}", allowed(judged, *policies)),
     };
-    let told = request.intent.teardown && !request.intent.precedes && !only_notes(judged, request);
+    let told = request.intent.teardown && !request.intent.precedes;
     let teardown = match (&request.intent.write, told) {
         (Write::Create | Write::Again { .. } | Write::Update(Policies::Full), true) => {
             ", and tells the hub to tear down"
@@ -141,13 +141,6 @@ fn writer(judged: &Judged, request: &Validated) -> String {
     };
     let name = judged.plan.writer.unwrap_or(EPHEMERAL_CLUSTER);
     format!("writer {name}: {what}{teardown}")
-}
-
-/// Whether a writer that is to be taken away is kept for one pass more, in which the reason is noted.
-fn only_notes(judged: &Judged, request: &Validated) -> bool {
-    let intent = &request.intent;
-    let fails = intent.failed.is_some() && intent.over.is_none();
-    fails && judged.plan.writer.is_some_and(is_taken_away) && judged.observed.note(ours::FAILED).is_none()
 }
 
 fn allowed(judged: &Judged, policies: Policies) -> &'static str {

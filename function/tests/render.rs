@@ -69,7 +69,7 @@ fn what_the_environment_says_of_serving_is_no_matter() {
             .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))
             .env_remove("DEBUG")
             .envs(environment.iter().copied())
-            .args(["render", CLAIM, COMPOSITION, "-e", ENVIRONMENT])
+            .args(["--log-format", "text", "render", CLAIM, COMPOSITION, "-e", ENVIRONMENT])
             .assert()
             .code(0)
     };

@@ -173,15 +173,39 @@ impl<'a> End<'a> {
         self.noted || self.phase == "Deprovisioned"
     }
 
+    /// A writer whose cluster is ended by taking it away, and that is desired as if it lived. What was set up inside goes first.
+    fn kept_whole(
+        &self,
+        there: &[(&'a str, Option<Value>)],
+        response: &RunFunctionResponse,
+    ) -> Option<&'a str> {
+        if self.there.contains("bundles") || self.there.contains("bundles-undone") {
+            return None;
+        }
+        let desired = &response.desired.as_ref()?.resources;
+        let taken_away = ["claim", "cluster", "instance", "order", "topology"];
+        let mut writers = there.iter().map(|(name, _)| *name).filter(|name| taken_away.contains(name));
+        writers.find(|name| desired.get(*name).and_then(object).is_some_and(|object| is_full(&object)))
+    }
+
     /// The function calls nothing Failed before it has begun to tear it down.
     fn untold(&self, there: &[(&str, Option<Value>)], response: &RunFunctionResponse) -> Option<String> {
         let failed = self.phase == "Failed" && !self.over;
+        if failed && let Some(name) = self.kept_whole(there, response) {
+            return Some(format!("{name} is Failed, and is not taken away"));
+        }
         let (_, before) = there.iter().find(|(name, _)| failed && *name == "ec")?;
         let desired = response.desired.as_ref()?.resources.get("ec").and_then(object)?;
         let told = desired["spec"]["forProvider"]["manifest"]["spec"]["tearDownCluster"] == true;
         let looks = only_looks(&desired) || before.as_ref().is_some_and(only_looks);
         (!told && !looks).then(|| "ec is Failed, and its hub is not told".to_owned())
     }
+}
+
+/// What an Object may do that can make what it carries, and end it.
+fn is_full(object: &Value) -> bool {
+    let policies = &object["spec"]["managementPolicies"];
+    policies.is_null() || *policies == json!(["*"]) || *policies == json!(["Observe", "Create", "Delete"])
 }
 
 /// Whether an Object can neither change nor end what it carries.

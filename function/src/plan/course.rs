@@ -7,7 +7,10 @@ use testplatform_apis::{
     phase::Phase,
 };
 
-use super::verdict::{self, Facts};
+use super::{
+    policies,
+    verdict::{self, Facts},
+};
 use crate::{
     backend::{Health, Stage, known_secret},
     observed::{Details, Flavour, Observed, Writer},
@@ -29,6 +32,8 @@ pub struct Course {
     pub phase: Phase,
     /// Why it Failed, if it did.
     pub failure: Option<Failure>,
+    /// Why it will have Failed with the next pass, which takes its writer away: in this one that is noted, and nothing else changes.
+    pub failing: Option<Failure>,
     /// Why nothing is left that costs money, if so.
     pub over: Option<Over>,
     /// Whether it is or ever was ready.
@@ -90,6 +95,7 @@ pub(super) fn invalid(observed: &Observed) -> Course {
     Course {
         phase: Phase::Failed,
         failure: Some(Failure::InvalidClaim),
+        failing: None,
         over: Some(JobCompleted::NothingToTearDown.into()),
         ever_ready: false,
         teardown: false,
@@ -175,6 +181,13 @@ pub(super) fn chart(
     };
     let (phase, failure, again) = facts.verdict();
     let over = facts.over(phase, failure);
+    let failing = failure.filter(|_| removal && over.is_none() && policies::notes_first(observed));
+    let (phase, failure) = if failing.is_some() {
+        let before = observed.composite.status.phase.unwrap_or(Phase::Provisioning);
+        (if ever_ready { Phase::Degraded } else { before }, None)
+    } else {
+        (phase, failure)
+    };
     // Whatever the end was: what should run all the same is told to end.
     let ended = match phase {
         Phase::Failed => failure != Some(Failure::InvalidClaim),
@@ -196,6 +209,7 @@ pub(super) fn chart(
     Course {
         phase,
         failure,
+        failing,
         details: details(phase, over.is_some(), ever_ready, fresh, observed),
         over,
         ever_ready,

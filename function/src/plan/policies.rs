@@ -31,8 +31,7 @@ pub(super) fn intent(
     let write = write(request, observed, health, course, removal);
     let (ends, precedes) = match &write {
         Write::Remove => (true, false),
-        // Where nothing precedes, only why it Failed is noted: what was set up is not taken away before the writer.
-        Write::Update(_) if ends(observed, course, removal) => (true, observed.is_preceded()),
+        Write::Update(_) if ends(observed, course, removal) => (true, true),
         // It goes, and whoever took it away may not have got to note why: core in a pass that broke off, or somebody by hand.
         Write::Look { .. }
             if ends(observed, course, removal) && observed.writer.as_ref().is_some_and(Writer::goes) =>
@@ -55,7 +54,7 @@ pub(super) fn intent(
         ending: noted.or_else(|| ending.map(|e| e.as_str().to_owned())),
         teardown: course.teardown,
         precedes,
-        failed: course.failure,
+        failed: course.failure.or(course.failing),
         // A lifetime counts from it. Where Hive may take a cluster back and give another, it is also what tells that the tenant has
         // credentials, once all other witnesses are lost.
         ready_at: course.ready_at.filter(|_| removal || request.lifetime.effective.is_some()),
@@ -117,31 +116,24 @@ fn write(request: &Validated, observed: &Observed, health: &Health, course: &Cou
         }
         // What holds a writer that is taken away may stand on it by our word alone, which is taken back with it.
         if ends && !observed.is_preceded() {
-            // Why it Failed is noted first, and nothing else is done: core takes away before it writes, and a pass can end in between.
-            let told = course.failure.is_none() || observed.note(ours::FAILED).is_some();
-            return if told { Write::Remove } else { Write::Update(unchanged(writer)) };
+            return Write::Remove;
         }
     }
     Write::Update(allowed(writer, health, course))
 }
 
-/// What a writer may do as it is. One that could only watch from now on would be taken for one that still looks.
-fn unchanged(writer: &Writer) -> Policies {
-    let may = &writer.object.spec.management_policies;
-    if *may == ["Observe", "Create", "Delete"] {
-        Policies::Make
-    } else if *may == ["Observe", "Delete"] {
-        Policies::ObserveDelete
-    } else if *may == ["Observe"] {
-        Policies::Observe
-    } else {
-        Policies::Full
-    }
-}
-
-/// Whether a writer that is kept is to be taken away, as soon as what comes before that is done, or noted.
+/// Whether a writer that is kept is to be taken away, as soon as what comes before that is done.
 fn ends(observed: &Observed, course: &Course, removal: bool) -> bool {
     removal && course.teardown && course.over.is_none() && observed.writer.as_ref().is_some_and(is_there)
+}
+
+/// Whether the next pass that finds the cluster to have Failed takes the writer away. Why has to be noted before that: core takes away before it
+/// writes, and a pass can end in between.
+pub(super) fn notes_first(observed: &Observed) -> bool {
+    let said =
+        observed.composite.status.phase == Some(Phase::Failed) || observed.note(ours::FAILED).is_some();
+    let whole = |writer: &Writer| is_there(writer) && !writer.seeks() && !writer.goes();
+    !said && !observed.is_preceded() && observed.writer.as_ref().is_some_and(whole)
 }
 
 /// What is gone, or somebody else's, is not ours to end; what is over has ended.
