@@ -10,7 +10,10 @@ use std::{sync::Arc, time::Duration};
 
 use jiff::Timestamp;
 use kube::Client;
-use tokio::{sync::OwnedSemaphorePermit, time::timeout};
+use tokio::{
+    sync::OwnedSemaphorePermit,
+    time::{sleep, timeout},
+};
 
 pub use self::error::{Cause, Error, Reason};
 pub(crate) use self::event::cut;
@@ -31,6 +34,11 @@ pub struct Reached {
     /// Given back when it is dropped; others may wait for it.
     pub leave: Option<OwnedSemaphorePermit>,
 }
+
+/// How often a signal is tried before the job is aborted.
+const TRIES: u32 = 3;
+/// Between two of them.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// How long one action may take.
 #[derive(Clone, Copy, Debug)]
@@ -129,7 +137,9 @@ impl Executor {
         let patience = match action {
             Action::Signal { .. } => self.patience.build_clusters,
             // One after the other.
-            Action::SignalOrAbort { .. } => self.patience.build_clusters + self.patience.hub,
+            Action::SignalOrAbort { .. } => {
+                (self.patience.build_clusters + PAUSE) * TRIES + self.patience.hub
+            }
             Action::IssueCredentials(_) => ISSUING,
             _ => self.patience.hub,
         };
@@ -182,15 +192,21 @@ impl Executor {
         name: &str,
         description: &str,
     ) -> Result<(), Cause> {
-        let signal = self.signal(cluster, namespace);
-        match limited("signal", self.patience.build_clusters, signal).await {
-            Ok(()) => Ok(()),
-            Err(Error { reason, message, .. }) if reason.nothing_is_wrong() => {
-                Err(Cause::new(reason, message))
-            }
-            Err(error) => {
-                tracing::warn!(prowjob = name, %error, "it cannot be told to end and is aborted");
-                self.abort_prow_job(name, description).await
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let signal = self.signal(cluster, namespace);
+            match limited("signal", self.patience.build_clusters, signal).await {
+                Ok(()) => return Ok(()),
+                Err(Error { reason, message, .. }) if reason.nothing_is_wrong() => {
+                    return Err(Cause::new(reason, message));
+                }
+                // It may have been done, or be done in a moment. A deprovision that has begun is not cut short.
+                Err(Error { reason, .. }) if reason.may_pass() && tries < TRIES => sleep(PAUSE).await,
+                Err(error) => {
+                    tracing::warn!(prowjob = name, %error, "it cannot be told to end and is aborted");
+                    return self.abort_prow_job(name, description).await;
+                }
             }
         }
     }

@@ -71,6 +71,11 @@ impl Reason {
         matches!(self, Self::Conflict | Self::NotYet)
     }
 
+    /// Whether it may be otherwise in a moment, or was done although nobody heard of it.
+    pub const fn may_pass(self) -> bool {
+        matches!(self, Self::Timeout | Self::Server | Self::Network)
+    }
+
     /// The word that metrics have for it.
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -128,20 +128,29 @@ async fn what_comes_afterwards_is_done_whatever_failed() {
 }
 
 /// It is told if it can be, however late it is.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_is_waited_for_no_longer_is_aborted_only_if_it_is_not_told() {
-    for (cluster, fault, done, state) in [
-        ("build01", None, None, "pending"),
-        ("build01", Some(Fault::Refused(403)), None, "aborted"),
-        ("build01", Some(Fault::Refused(500)), None, "aborted"),
-        ("build01", Some(Fault::Lost), None, "aborted"),
-        ("build99", None, None, "aborted"),
+    let always = usize::MAX;
+    for (cluster, fault, times, done, state) in [
+        ("build01", Fault::Lost, 0, None, "pending"),
+        ("build01", Fault::Refused(403), always, None, "aborted"),
+        ("build01", Fault::Refused(500), always, None, "aborted"),
+        ("build01", Fault::Lost, always, None, "aborted"),
+        // What passes is no reason, nor is an answer that was lost.
+        ("build01", Fault::Refused(500), 1, None, "pending"),
+        ("build01", Fault::AnswerLost, 1, None, "pending"),
+        ("build99", Fault::Lost, 0, None, "aborted"),
         // Nothing is wrong: it is tried again.
-        ("build01", Some(Fault::Refused(409)), Some("signal_or_abort/conflict"), "pending"),
+        ("build01", Fault::Refused(409), always, Some("signal_or_abort/conflict"), "pending"),
     ] {
         let (bench, object) = Bench::with(plain());
         bench.hub.put(JOB, json!({ "status": { "state": "pending" } }));
-        bench.build_cluster.judge(move |_| fault);
+        let mut left = times;
+        bench.build_cluster.judge(move |_| {
+            let fails = left > 0;
+            left = left.saturating_sub(1);
+            fails.then_some(fault)
+        });
         let signal = Action::SignalOrAbort {
             cluster: cluster.into(),
             namespace: "ci-op-x".into(),
@@ -151,7 +160,8 @@ async fn what_is_waited_for_no_longer_is_aborted_only_if_it_is_not_told() {
         let failed = bench.act(&object, signal).await.err();
         assert_eq!(failed.as_deref(), done, "{cluster}, {fault:?}");
         assert_eq!(bench.hub.get(JOB).unwrap()["status"]["state"], state, "{cluster}, {fault:?}");
-        assert_eq!(bench.build_cluster.get(SIGNAL).is_some(), fault.is_none() && state == "pending");
+        let told = bench.build_cluster.get(SIGNAL).is_some();
+        assert_eq!(told, state == "pending" && done.is_none(), "{cluster}, {fault:?}");
     }
 }
 
