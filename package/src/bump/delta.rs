@@ -160,43 +160,61 @@ fn packages(range: &Upstream, registries: &[String], findings: &mut Vec<Finding>
 
 /// B14: rights that are new or gone.
 fn rights_delta(range: &Upstream, findings: &mut Vec<Finding>) {
+    let of = |tree| {
+        let mut roles = upstream::of_kind(tree, "ClusterRole");
+        roles.extend(upstream::of_kind(tree, "Role"));
+        rights::of_places(&roles)
+    };
     // What a Role gives a ClusterRole covers, not the other way round.
-    let of = |tree| ["ClusterRole", "Role"].map(|kind| rights::of_roles(&upstream::of_kind(tree, kind)));
-    let uncovered = |rights: &[BTreeSet<Right>; 2], by: &[BTreeSet<Right>; 2]| -> Vec<Right> {
-        let covered =
-            |right: &Right, by: &[BTreeSet<Right>]| by.iter().flatten().any(|had| had.covers(right));
-        let everywhere = rights[0].iter().filter(|right| !covered(right, &by[..1]));
-        everywhere.chain(rights[1].iter().filter(|right| !covered(right, by))).cloned().collect()
+    let covers = |(had, right): &Placed, (place, other): &Placed| {
+        (had.is_none() || had == place) && right.covers(other)
+    };
+    let uncovered = |rights: &[Placed], by: &[Placed]| -> Vec<Placed> {
+        rights.iter().filter(|right| !by.iter().any(|had| covers(had, right))).cloned().collect()
     };
     let (before, after) = (of(&range.before), of(&range.after));
     let new = uncovered(&after, &before);
-    let (wide, plain): (Vec<_>, Vec<_>) = new.iter().partition(|right| {
+    let (wide, plain): (Vec<Placed>, Vec<Placed>) = new.into_iter().partition(|(_, right)| {
         right.verb == "*"
             || right.resource == "*"
             || right.group == "*"
             || (right.resource == "secrets" && right.name.is_none())
     });
-    if !wide.is_empty() {
-        findings.push(Finding::warning("B14", format!("{WIDE}: {}", rights::rules(wide))));
-    }
-    if !plain.is_empty() {
-        findings.push(Finding::warning("B14", format!("rights added: {}", rights::rules(plain))));
+    for (what, rights) in [(WIDE, &wide), ("rights added", &plain)] {
+        findings.extend(said(what, rights).map(|message| Finding::warning("B14", message)));
     }
     let gone = uncovered(&before, &after);
-    if !gone.is_empty() {
-        findings.push(Finding::note("B14", format!("rights removed: {}", rights::rules(&gone))));
-    }
+    findings.extend(said("rights removed", &gone).map(|message| Finding::note("B14", message)));
     let bound = |tree| {
         let mut bindings = upstream::of_kind(tree, "ClusterRoleBinding");
         bindings.extend(upstream::of_kind(tree, "RoleBinding"));
         rights::bindings(&bindings)
     };
     for binding in bound(&range.after).difference(&bound(&range.before)) {
-        let place = if binding.everywhere { "in all namespaces" } else { "in a namespace" };
         let width = if binding.is_wide() { WIDE } else { "rights added" };
-        let message = format!("{width}: {} gets {} {place}", binding.subject, binding.role);
+        let place = match &binding.place {
+            None => " in all namespaces".to_owned(),
+            Some(namespace) => in_place(Some(namespace)),
+        };
+        let message = format!("{width}: {} gets {}{place}", binding.subject, binding.role);
         findings.push(Finding::warning("B14", message));
     }
+}
+
+/// A right, and in which namespace; none: in all of them.
+type Placed = (Option<String>, Right);
+
+/// A sentence for each place. What a ClusterRole gives is for wherever it is bound.
+fn said<'a>(what: &'a str, rights: &'a [Placed]) -> impl Iterator<Item = String> + 'a {
+    let places: BTreeSet<Option<&str>> = rights.iter().map(|(place, _)| place.as_deref()).collect();
+    places.into_iter().map(move |place| {
+        let here = rights.iter().filter(|(other, _)| other.as_deref() == place).map(|(_, right)| right);
+        format!("{what}: {}{}", rights::rules(here), in_place(place))
+    })
+}
+
+fn in_place(place: Option<&str>) -> String {
+    place.map_or_else(String::new, |namespace| format!(" in namespace {namespace}"))
 }
 
 /// The level of the riskiest change, not of the size of the diff, and the reason.

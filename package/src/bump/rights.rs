@@ -64,6 +64,27 @@ pub fn of_roles(documents: &[Value]) -> BTreeSet<Right> {
         .collect()
 }
 
+/// Instead of a group: what is meant is no kind, but addresses of the API server.
+const URLS: &str = "nonResourceURLs";
+
+/// The rights in each role, and in which namespace; none: in all of them.
+pub fn of_places(documents: &[Value]) -> Vec<(Option<String>, Right)> {
+    let mut found = Vec::new();
+    for document in documents {
+        let place = match text::str_at(document, &["kind"]) {
+            Some("ClusterRole") => None,
+            Some("Role") => {
+                Some(text::str_at(document, &["metadata", "namespace"]).unwrap_or_default().to_owned())
+            }
+            _ => continue,
+        };
+        found.extend(of_cluster_role(document).into_iter().map(|right| (place.clone(), right)));
+    }
+    found.sort();
+    found.dedup();
+    found
+}
+
 /// The rights in one role.
 pub fn of_cluster_role(role: &Value) -> Vec<Right> {
     let texts = |rule: &Value, key: &str| -> Vec<String> {
@@ -75,6 +96,9 @@ pub fn of_cluster_role(role: &Value) -> Vec<Right> {
         // No names is all of them.
         let names: Vec<Option<&str>> =
             if names.is_empty() { vec![None] } else { names.iter().map(|name| Some(&**name)).collect() };
+        for url in texts(rule, URLS) {
+            rights.extend(texts(rule, "verbs").iter().map(|verb| Right::new(URLS, &url, None, verb)));
+        }
         for group in texts(rule, "apiGroups") {
             for resource in texts(rule, "resources") {
                 for verb in texts(rule, "verbs") {
@@ -108,6 +132,9 @@ pub fn rules<'a>(rights: impl IntoIterator<Item = &'a Right>) -> String {
         kinds.entry(kind).or_default().push(&right.verb);
     }
     let rule = |((group, resource, name), verbs): (Kind<'_>, Vec<&str>)| {
+        if group == URLS {
+            return format!("{{{URLS}: [{resource}], verbs: [{}]}}", verbs.join(", "));
+        }
         let group = if group.is_empty() { "\"\"" } else { group };
         let names = name.map_or_else(String::new, |name| format!("resourceNames: [{name}], "));
         format!("{{apiGroups: [{group}], resources: [{resource}], {names}verbs: [{}]}}", verbs.join(", "))
@@ -120,14 +147,16 @@ pub fn bindings(documents: &[Value]) -> BTreeSet<Binding> {
     let mut found = BTreeSet::new();
     for document in documents {
         let of = |value: &Value, key: &str| text::str_at(value, &[key]).unwrap_or_default().to_owned();
-        let everywhere = match text::str_at(document, &["kind"]) {
-            Some("ClusterRoleBinding") => true,
-            Some("RoleBinding") => false,
+        let place = match text::str_at(document, &["kind"]) {
+            Some("ClusterRoleBinding") => None,
+            Some("RoleBinding") => {
+                Some(text::str_at(document, &["metadata", "namespace"]).unwrap_or_default().to_owned())
+            }
             _ => continue,
         };
         let role = document.get("roleRef").cloned().unwrap_or_default();
         found.extend(text::items(document, &["subjects"]).map(|subject| Binding {
-            everywhere,
+            place: place.clone(),
             role: format!("{} {}", of(&role, "kind"), of(&role, "name")),
             subject: match text::str_at(subject, &["namespace"]) {
                 Some(namespace) => format!("{} {namespace}/{}", of(subject, "kind"), of(subject, "name")),
@@ -141,8 +170,8 @@ pub fn bindings(documents: &[Value]) -> BTreeSet<Binding> {
 /// That somebody has a role.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Binding {
-    /// Whether in all namespaces.
-    pub everywhere: bool,
+    /// In which namespace; none: in all of them.
+    pub place: Option<String>,
     /// Kind and name of the role.
     pub role: String,
     /// Kind and name of who has it.
@@ -152,7 +181,7 @@ pub struct Binding {
 impl Binding {
     /// Whether the role is one that comes with Kubernetes and is made of wildcards, or reads every Secret.
     pub fn is_wide(&self) -> bool {
-        self.everywhere
+        self.place.is_none()
             && matches!(&*self.role, "ClusterRole cluster-admin" | "ClusterRole admin" | "ClusterRole edit")
     }
 }

@@ -44,11 +44,12 @@ const LOWER: [&str; 4] = ["minimum", "minLength", "minItems", "minProperties"];
 const UPPER: [&str; 4] = ["maximum", "maxLength", "maxItems", "maxProperties"];
 
 /// What server-side apply and pruning go by: a change makes owners or fields disappear.
-const STRUCTURE: [&str; 4] = [
-    "x-kubernetes-list-type",
-    "x-kubernetes-list-map-keys",
-    "x-kubernetes-map-type",
-    "x-kubernetes-int-or-string",
+/// With each what it is where nothing is said, as JSON.
+const STRUCTURE: [(&str, &str); 4] = [
+    ("x-kubernetes-list-type", "\"atomic\""),
+    ("x-kubernetes-list-map-keys", "none"),
+    ("x-kubernetes-map-type", "\"granular\""),
+    ("x-kubernetes-int-or-string", "false"),
 ];
 
 /// Whatever else makes values invalid. What it takes to compare what these say is more than this tool knows.
@@ -169,8 +170,13 @@ fn compare(path: &str, old: &Value, new: &Value, changes: &mut Vec<Change>) {
             return;
         }
     }
-    for key in STRUCTURE.iter().filter(|key| old.get(**key) != new.get(**key)) {
-        add(Verdict::Breaking, format!("{key} {} became {}", show(old.get(*key)), show(new.get(*key))));
+    for (key, usual) in STRUCTURE {
+        // What is not said is what is usual.
+        let said = |value: &Value| value.get(key).map_or_else(|| usual.into(), Value::to_string);
+        let (was, is) = (said(old), said(new));
+        if was != is {
+            add(Verdict::Breaking, format!("{key} {was} became {is}"));
+        }
     }
     limits(old, new, &mut add);
     let flag = |value: &Value, key: &str| value.get(key).and_then(Value::as_bool).unwrap_or(false);
@@ -218,7 +224,9 @@ fn compare(path: &str, old: &Value, new: &Value, changes: &mut Vec<Change>) {
             below.push(("*".into(), was.clone(), is.clone()));
         }
         (was, is) if was == is => {}
-        (None | Some(Value::Bool(false)), _) => add(Verdict::Fine, "more keys are valid".into()),
+        (None | Some(Value::Bool(false)), _) | (Some(_), Some(Value::Bool(true))) => {
+            add(Verdict::Fine, "more keys are valid".into());
+        }
         _ => add(Verdict::Breaking, "fewer keys are valid".into()),
     }
     match (old.get("items"), new.get("items")) {

@@ -2,12 +2,14 @@
 //!
 //! Input: composites, as the API server has them. Output: who has to be kept with this function, and why. No I/O.
 //! The incumbent composes the Object `managed-NAME` with an EphemeralCluster for each composite, whatever it asks for and whatever became of it. It
-//! knows neither uids nor management policies, so what is gone on the hub is made again.
+//! hands `ciOperator` on as it stands, and knows neither uids nor management policies nor our annotations: what is gone on the hub is made again,
+//! and what the hub was told beside the block is taken back.
 
 use std::fmt;
 
 use serde::Serialize;
 use serde_json::Value;
+use testplatform_apis::ci_operator::CiOperator;
 
 /// A composite that must not go by the incumbent's Composition.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -22,15 +24,22 @@ pub struct Kept {
 }
 
 /// Why a composite has to stay.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum Reason {
     /// It asks for a cluster by another block than `ciOperator`: the Object of its cluster would become an EphemeralCluster's, and what it was
     /// would be deleted or forgotten.
     OtherBlock,
-    /// It has ended, in this phase: a cluster would be made anew.
-    Ended(String),
+    /// It has failed: a cluster would be made anew.
+    Failed,
+    /// It has ended: the same.
+    Deprovisioned,
     /// Its cluster is another's by now, and would be ended with this one.
     HandedOver,
+    /// Its credentials are those of a ServiceAccount: the hub would publish the admin's, or replace its token no more.
+    ServiceAccount,
+    /// Its `ciOperator` has what only this function leaves out, and the hub refuses. provider-kubernetes could neither look at the
+    /// EphemeralCluster any more nor end it.
+    Refused,
 }
 
 /// What was found.
@@ -62,22 +71,30 @@ pub fn report(composites: &[Value]) -> Report {
 }
 
 fn judge(composite: &Value) -> Option<Kept> {
-    let (spec, status) = (&composite["spec"], &composite["status"]);
-    let reason = if !status["handedOver"].is_null() {
-        Reason::HandedOver
-    } else if spec["ciOperator"].is_null() {
-        Reason::OtherBlock
-    } else {
-        let phase = status["phase"].as_str().filter(|phase| ["Failed", "Deprovisioned"].contains(phase))?;
-        Reason::Ended(phase.to_owned())
-    };
-    let claim = &spec["claimRef"];
+    // Crossplane calls no function for it any more.
+    if composite["metadata"]["deletionTimestamp"].is_string() {
+        return None;
+    }
+    let claim = &composite["spec"]["claimRef"];
     let claim = claim["namespace"].as_str().zip(claim["name"].as_str());
     Some(Kept {
         composite: composite["metadata"]["name"].as_str().unwrap_or_default().to_owned(),
         claim: claim.map(|(namespace, name)| format!("{namespace}/{name}")),
-        reason,
+        reason: reason(&composite["spec"], &composite["status"])?,
     })
+}
+
+fn reason(spec: &Value, status: &Value) -> Option<Reason> {
+    if !status["handedOver"].is_null() {
+        return Some(Reason::HandedOver);
+    }
+    let Some(block) = spec["ciOperator"].as_object() else { return Some(Reason::OtherBlock) };
+    match status["phase"].as_str() {
+        Some("Failed") => Some(Reason::Failed),
+        Some("Deprovisioned") => Some(Reason::Deprovisioned),
+        _ if spec["credentials"]["mode"] == "ServiceAccount" => Some(Reason::ServiceAccount),
+        _ => (CiOperator(block.clone()).forwarded() != *block).then_some(Reason::Refused),
+    }
 }
 
 impl fmt::Display for Report {
@@ -106,12 +123,19 @@ impl fmt::Display for Kept {
         let claim =
             self.claim.as_deref().map_or_else(|| "no claim".to_owned(), |claim| format!("claim {claim}"));
         write!(f, "{} ({claim}): ", self.composite)?;
-        match &self.reason {
+        f.write_str(match self.reason {
             Reason::OtherBlock => {
-                write!(f, "it has no ciOperator; its cluster would be ended, or left with nobody to end it")
+                "it has no ciOperator; its cluster would be ended, or left with nobody to end it"
             }
-            Reason::Ended(phase) => write!(f, "it is {phase}; another cluster would be made for it"),
-            Reason::HandedOver => write!(f, "its cluster was handed over; deleting the claim would end it"),
-        }
+            Reason::Failed => "it is Failed; another cluster would be made for it",
+            Reason::Deprovisioned => "it is Deprovisioned; another cluster would be made for it",
+            Reason::HandedOver => "its cluster was handed over; deleting the claim would end it",
+            Reason::ServiceAccount => {
+                "its credentials are a ServiceAccount's; the admin's would be published, or none renewed"
+            }
+            Reason::Refused => {
+                "its ciOperator has nulls or an empty test.clusterClaim, which the hub refuses; its cluster could not be ended"
+            }
+        })
     }
 }

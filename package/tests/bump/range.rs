@@ -135,6 +135,24 @@ fn a_template_and_rights_are_a_medium_risk_and_wide_rights_a_high_one() {
     "Medium",
     "resourceNames: [x], verbs: [get]"
 )]
+#[case::in_another_namespace(
+    "namespace: one}",
+    "namespace: two}",
+    "Medium",
+    "verbs: [get]} in namespace two"
+)]
+#[case::of_addresses(
+    "- apiGroups: [g]\n  resources: [r]\n",
+    "- nonResourceURLs: ['*']\n",
+    "High",
+    "{nonResourceURLs: [*], verbs: [get]}"
+)]
+#[case::bound_in_another_namespace(
+    "namespace: here}",
+    "namespace: there}",
+    "Medium",
+    "gets ClusterRole edit in namespace there"
+)]
 #[case::of_all_secrets(
     "[r]\n  verbs: [get]\n  resourceNames: [x]\n",
     "[secrets]\n  verbs: [get]\n",
@@ -154,8 +172,10 @@ fn a_template_and_rights_are_a_medium_risk_and_wide_rights_a_high_one() {
     "gets ClusterRole cluster-admin in all namespaces"
 )]
 fn rights_grow(#[case] from: &str, #[case] to: &str, #[case] level: &str, #[case] says: &str) {
-    const RIGHTS: &str = "kind: Role\nrules:\n- apiGroups: [g]\n  resources: [r]\n  verbs: [get]\n  resourceNames: [x]\n---\n\
+    const RIGHTS: &str = "kind: Role\nmetadata: {namespace: one}\nrules:\n- apiGroups: [g]\n  resources: [r]\n  verbs: [get]\n  resourceNames: [x]\n---\n\
         kind: ClusterRoleBinding\nroleRef: {kind: ClusterRole, name: g}\nsubjects:\n\
+        - {kind: ServiceAccount, name: s, namespace: team}\n---\n\
+        kind: RoleBinding\nmetadata: {namespace: here}\nroleRef: {kind: ClusterRole, name: edit}\nsubjects:\n\
         - {kind: ServiceAccount, name: s, namespace: team}\n";
     let (source, _, _) = world();
     source.write("config/rights.yaml", RIGHTS);

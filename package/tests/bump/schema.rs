@@ -29,6 +29,9 @@ fn field(old: &Value, new: &Value) -> Vec<Verdict> {
 #[case::null_refused(json!({"nullable": true}), json!({}), Verdict::Maybe)]
 #[case::null_accepted(json!({}), json!({"nullable": true}), Verdict::Fine)]
 #[case::list_type_changed(json!({"x-kubernetes-list-type": "set"}), json!({"x-kubernetes-list-type": "map"}), Verdict::Breaking)]
+#[case::map_type_changed(json!({}), json!({"x-kubernetes-map-type": "atomic"}), Verdict::Breaking)]
+#[case::any_value_of_keys(
+    json!({"additionalProperties": {"type": "string"}}), json!({"additionalProperties": true}), Verdict::Fine)]
 #[case::unknown_fields_pruned(json!({"x-kubernetes-preserve-unknown-fields": true}), json!({}), Verdict::Breaking)]
 #[case::keys_narrowed(json!({"additionalProperties": true}), json!({"additionalProperties": false}), Verdict::Breaking)]
 #[case::values_of_keys(
@@ -58,6 +61,9 @@ fn a_change_of_a_field_has_the_verdict_of_the_table(
 #[test]
 fn descriptions_do_not_count_and_a_default_makes_up_for_required() {
     assert_eq!(field(&json!({"description": "a"}), &json!({"description": "b"})), []);
+    // Nor does it to say what is so without it.
+    let list = json!({"type": "array"});
+    assert_eq!(field(&list, &json!({"type": "array", "x-kubernetes-list-type": "atomic"})), []);
     let with_default = json!({"properties": {"a": {"default": 1}}, "required": ["a"]});
     assert_eq!(field(&json!({"properties": {}}), &with_default), [Verdict::Fine]);
 }

@@ -123,33 +123,38 @@ fn those_who_cannot_go_back_are_listed_with_the_reason() {
     let clean = back::report(&composites);
     assert!(clean.is_clean(), "{clean}");
     assert_eq!(clean.to_string(), "all 3 composites that follow their Composition can go back\n");
+    let mut deleted = of("deleted", ours(), json!({ "phase": "Failed" }));
+    deleted["metadata"]["deletionTimestamp"] = "2026-03-02T12:00:00Z".into();
+    let default = json!({ "ciOperator": { "test": { "name": "e2e", "clusterClaim": {} } } });
+    let mut account = ours();
+    account["credentials"] = json!({ "mode": "ServiceAccount" });
     composites.extend([
+        deleted,
         of("hive", json!({ "clusterClaim": {} }), ready.clone()),
         of("template", json!({ "template": "t" }), json!({})),
         of("lost", ours(), json!({ "phase": "Failed" })),
         of("over", ours(), json!({ "phase": "Deprovisioned" })),
         of("given", ours(), json!({ "phase": "Ready", "handedOver": { "to": "team-a/given" } })),
+        of("task", default, ready.clone()),
+        of("account", account, ready.clone()),
     ]);
     let report = back::report(&composites);
-    let kept: Vec<_> = report.kept.iter().map(|kept| (kept.composite.as_str(), &kept.reason)).collect();
-    let (failed, deprovisioned) =
-        (back::Reason::Ended("Failed".into()), back::Reason::Ended("Deprovisioned".into()));
+    let kept: Vec<_> = report.kept.iter().map(|kept| (kept.composite.as_str(), kept.reason)).collect();
     assert_eq!(
         kept,
         [
-            ("given-x", &back::Reason::HandedOver),
-            ("hive-x", &back::Reason::OtherBlock),
-            ("lost-x", &failed),
-            ("over-x", &deprovisioned),
-            ("template-x", &back::Reason::OtherBlock),
+            ("account-x", back::Reason::ServiceAccount),
+            ("given-x", back::Reason::HandedOver),
+            ("hive-x", back::Reason::OtherBlock),
+            ("lost-x", back::Reason::Failed),
+            ("over-x", back::Reason::Deprovisioned),
+            ("task-x", back::Reason::Refused),
+            ("template-x", back::Reason::OtherBlock),
         ]
     );
     let text = report.to_string();
     assert!(text.contains("lost-x (claim team-a/lost): it is Failed; another cluster"), "{text}");
-    assert!(text.contains("5 of 9 composites cannot go back\n"), "{text}");
+    assert!(text.contains("7 of 12 composites cannot go back\n"), "{text}");
     let json = serde_json::to_value(&report).unwrap();
-    assert_eq!(
-        json["kept"][2],
-        json!({ "composite": "lost-x", "claim": "team-a/lost", "reason": { "Ended": "Failed" } })
-    );
+    assert_eq!(json["kept"][3], json!({ "composite": "lost-x", "claim": "team-a/lost", "reason": "Failed" }));
 }

@@ -65,7 +65,7 @@ pub async fn every_overlay_is_admitted(plane: &ControlPlane, kubectl: &Path) -> 
         apply(plane, kubectl, &objects).with_context(|| format!("{what} is refused"))?;
         order(&objects).with_context(|| format!("order of {what}"))?;
     }
-    beside_the_incumbent(&render(kubectl, "tests/incumbent")?)?;
+    beside_the_incumbent(&render(kubectl, "tests/incumbent/before")?, &render(kubectl, "tests/incumbent")?)?;
     let argo = render(kubectl, "package/install/argocd")?;
     apply(plane, kubectl, &argo.into_iter().map(|c| in_namespace(c, "default")).collect::<Vec<_>>())?;
     let operator = manifests::package_one("install/argocd/argocd-cr.yaml")?;
@@ -76,10 +76,16 @@ pub async fn every_overlay_is_admitted(plane: &ControlPlane, kubectl: &Path) -> 
 
 /// On a cluster that pins the incumbent's whole directory, its definitions and Compositions make room for ours, and what its
 /// functions mount stays: it is the same for both kinds, and what a switch back needs.
-fn beside_the_incumbent(all: &[Value]) -> anyhow::Result<()> {
-    let named = |kind: &str, name: &str| {
-        all.iter().filter(|o| o["kind"] == kind && o["metadata"]["name"] == name).collect::<Vec<_>>()
-    };
+fn beside_the_incumbent(before: &[Value], all: &[Value]) -> anyhow::Result<()> {
+    fn of<'o>(all: &'o [Value], kind: &str, name: &str) -> Vec<&'o Value> {
+        all.iter().filter(|o| o["kind"] == kind && o["metadata"]["name"] == name).collect()
+    }
+    // The function comes first, and is the same one then.
+    let ours = of(before, "Function", "function-testplatform");
+    ensure!(ours.len() == 1 && ours == of(all, "Function", "function-testplatform"), "{ours:?}");
+    let theirs = of(before, "Composition", "testplatform-ephemeral-cluster");
+    ensure!(theirs.len() == 1 && theirs[0]["metadata"]["labels"]["made-by"] == "incumbent", "{theirs:?}");
+    let named = |kind: &str, name: &str| of(all, kind, name);
     for (definition, composition) in [
         ("xtestplatformclusters.ci.openshift.org", "testplatform-ephemeral-cluster"),
         ("xnamespaces.eaas.konflux-ci.dev", "eaas-namespace"),
