@@ -221,7 +221,9 @@ pub async fn caas_torn_down(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     tenant.until_phase("Deprovisioning").await?;
     let lasts = |claim: Option<&Value>| claim.is_some_and(|c| c["status"]["phase"] == "Deprovisioning");
     let claim = Witness::of(konflux, &tenant.claim(), lasts).await?;
-    let told = |claim: &Value| text(claim, "/status/progress/message").contains("is being destroyed");
+    let told = |claim: &Value| {
+        text(claim, "/status/progress/message").contains("is still there, and nothing has deleted it yet")
+    };
     tenant.until(SOON, "with what it waits for", told).await?;
     tokio::time::sleep(A_WHILE).await;
     claim.verdict().await.context("over while the cluster runs")?;
