@@ -4,6 +4,7 @@
 //! ([`step::Step`]); a pure function lies between. Clients, sockets, clocks and files are in the border around it.
 
 pub mod account;
+mod any_kind;
 pub mod build_clusters;
 pub mod bundles;
 pub mod caches;

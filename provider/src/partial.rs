@@ -3,18 +3,16 @@
 //! `serde_json` reads no more than 128 levels, and one object with more fails the whole list that it is in. What is passed over has no such limit:
 //! whatever one tenant nests in a claim, and the managed fields mirror it, nobody is kept from seeing those of all others.
 
-use std::{borrow::Cow, collections::BTreeMap, fmt};
+use std::{collections::BTreeMap, fmt};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference, Time};
-use kube::{
-    Resource,
-    core::{ApiResource, DynamicResourceScope},
-};
 use serde::{
     Deserialize, Deserializer,
     de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 use serde_json::{Map, Value};
+
+use crate::any_kind::any_kind;
 
 /// How many are listed at once: each may be as large as etcd takes it, which is 1.5 MB.
 pub const PAGE: u32 = 20;
@@ -164,39 +162,7 @@ impl<'de> Visitor<'de> for Down {
     }
 }
 
-/// Which kind it is, whoever asks for it says.
-impl Resource for PartialObject {
-    type DynamicType = ApiResource;
-    type Scope = DynamicResourceScope;
-
-    fn kind(resource: &ApiResource) -> Cow<'_, str> {
-        resource.kind.as_str().into()
-    }
-
-    fn group(resource: &ApiResource) -> Cow<'_, str> {
-        resource.group.as_str().into()
-    }
-
-    fn version(resource: &ApiResource) -> Cow<'_, str> {
-        resource.version.as_str().into()
-    }
-
-    fn api_version(resource: &ApiResource) -> Cow<'_, str> {
-        resource.api_version.as_str().into()
-    }
-
-    fn plural(resource: &ApiResource) -> Cow<'_, str> {
-        resource.plural.as_str().into()
-    }
-
-    fn meta(&self) -> &ObjectMeta {
-        &self.metadata
-    }
-
-    fn meta_mut(&mut self) -> &mut ObjectMeta {
-        &mut self.metadata
-    }
-}
+any_kind!(PartialObject);
 
 #[cfg(test)]
 mod tests {

@@ -60,7 +60,7 @@ impl Credentials {
 
     /// Since when the kubeconfig of the Secret `name` cannot get here because the hub does not let it be read, or a right, a quota or a webhook
     /// keeps it from being written. That passes once somebody mends it, or never.
-    pub fn forbidden_since(&self, name: &str) -> Option<Timestamp> {
+    pub fn withheld_since(&self, name: &str) -> Option<Timestamp> {
         let kept = self.secret_name() == name
             && !self.details.has_kubeconfig()
             && (self.unreadable() || self.unwritable());

@@ -23,7 +23,7 @@ const EXPIRING: SignedDuration = SignedDuration::from_mins(15);
 /// How long a ready cluster may go without credentials that can be taken until it counts as one without any, at its provision timeout: the hub keeps
 /// them from being read, names none, or names none that may be taken, or they cannot be written here. Not at once, because rights are granted
 /// by people, and a cluster that is older than its timeout may be one whose status was lost.
-const FORBIDDEN: SignedDuration = SignedDuration::from_hours(1);
+const WITHHELD: SignedDuration = SignedDuration::from_hours(1);
 
 /// Where the claim stands.
 #[derive(Clone, Debug, PartialEq)]
@@ -160,12 +160,12 @@ pub(super) fn chart(
 
     let read = secret.as_deref().zip(observed.credentials.as_ref());
     let unnamed = secret.is_none() && health.stage == Stage::Ready;
-    let forbidden_until = read
-        .and_then(|(s, c)| c.forbidden_since(s))
+    let withheld_until = read
+        .and_then(|(s, c)| c.withheld_since(s))
         .or_else(|| health.ready_since.or(started_at).filter(|_| unnamed))
-        .and_then(|since| since.checked_add(FORBIDDEN).ok())
+        .and_then(|since| since.checked_add(WITHHELD).ok())
         .map(|until| provision_deadline.map_or(until, |deadline| deadline.max(until)));
-    let looked = read.is_some_and(|(s, c)| c.looked_in_vain(s)) || passed(forbidden_until);
+    let looked = read.is_some_and(|(s, c)| c.looked_in_vain(s)) || passed(withheld_until);
     let facts = Facts {
         removal,
         observed,
@@ -203,7 +203,7 @@ pub(super) fn chart(
         estimated_ready_at.filter(|_| waiting),
         expiring_at.filter(|_| !settled && !asked),
         expires_at.filter(|_| !settled && !asked),
-        forbidden_until.filter(|_| waiting),
+        withheld_until.filter(|_| waiting),
         health.changes_at.filter(|_| !settled),
     ];
     Course {

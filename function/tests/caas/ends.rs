@@ -47,15 +47,21 @@ fn a_teardown_ends_with_the_hosted_cluster() {
     assert_eq!(world.made, 1);
 }
 
-/// What cannot be looked at is not gone, and who keeps it from being known is told.
-#[test]
-fn a_hosted_cluster_that_does_not_go_blocks() {
+/// One that is ready, and whose end may take an hour.
+fn patient_for_an_hour() -> World {
     let mut world = World::chart_observed();
     world.spec["timeouts"] = json!({ "teardown": "1h" });
     world.settle();
     world.caas_installs();
     world.caas_publishes();
     world.settle();
+    world
+}
+
+/// What cannot be looked at is not gone, and who keeps it from being known is told.
+#[test]
+fn a_hosted_cluster_that_does_not_go_blocks() {
+    let mut world = patient_for_an_hour();
     world.spec["tearDownCluster"] = json!(true);
     world.settle();
     world.hive_is_done();
@@ -80,12 +86,7 @@ fn a_hosted_cluster_that_does_not_go_blocks() {
 /// CaaS does not wait for Argo CD, which may leave it.
 #[test]
 fn a_hosted_cluster_that_nobody_deletes_blocks_too() {
-    let mut world = World::chart_observed();
-    world.spec["timeouts"] = json!({ "teardown": "1h" });
-    world.settle();
-    world.caas_installs();
-    world.caas_publishes();
-    world.settle();
+    let mut world = patient_for_an_hour();
     world.later(minutes(600));
     world.spec["tearDownCluster"] = json!(true);
     world.settle();

@@ -13,6 +13,22 @@ fn told(world: &World) -> &Value {
     &world.objects["bundles"].object
 }
 
+/// One with bundles, all of which are there.
+fn applied() -> World {
+    let mut world = World::bundled_and_there();
+    world.bundles_applied();
+    world.settle();
+    world
+}
+
+/// Nothing holds it any more: it ends, and there was never another one.
+#[track_caller]
+fn is_ended_once(world: &mut World) {
+    world.hive_is_done();
+    world.settle();
+    assert_eq!((world.phase().as_str(), world.made), ("Deprovisioned", 1));
+}
+
 #[test]
 fn the_hub_is_told_once_the_cluster_was_seen() {
     let mut world = World::bundled();
@@ -135,9 +151,7 @@ fn what_is_not_ready_in_time_is_named_and_may_yet_come_to_be() {
 
 #[test]
 fn after_ready_only_the_condition_shows_it() {
-    let mut world = World::bundled_and_there();
-    world.bundles_applied();
-    world.settle();
+    let mut world = applied();
     world.bundles_say(
         &json!({ "state": "SetupFailed", "bundle": "postInstall/base", "object": "ConfigMap default/base" }),
     );
@@ -160,9 +174,7 @@ fn a_catalogue_that_changes_changes_no_cluster() {
         ("Ready", is("True", "NothingToApply"))
     );
 
-    let mut world = World::bundled_and_there();
-    world.bundles_applied();
-    world.settle();
+    let mut world = applied();
     let before = told(&world)["spec"].clone();
     let entry = world.entry("hosted");
     entry["postInstall"][0]["manifests"][0]["object"]["data"] = json!({ "other": "data" });
@@ -177,9 +189,7 @@ fn a_catalogue_that_changes_changes_no_cluster() {
 
 #[test]
 fn nodes_stay_until_what_comes_before_the_end_is_done() {
-    let mut world = World::bundled_and_there();
-    world.bundles_applied();
-    world.settle();
+    let mut world = applied();
     world.undone = true;
     world.spec["tearDownCluster"] = json!(true);
     world.pass();
@@ -199,9 +209,7 @@ fn nodes_stay_until_what_comes_before_the_end_is_done() {
     world.undone = false;
     world.settle();
     assert!(world.bundles.is_none() && world.node_pools.is_empty());
-    world.hive_is_done();
-    world.settle();
-    assert_eq!((world.phase().as_str(), world.made), ("Deprovisioned", 1));
+    is_ended_once(&mut world);
     assert!(!world.refs.contains("bundles-undone"));
 }
 
@@ -209,9 +217,7 @@ fn nodes_stay_until_what_comes_before_the_end_is_done() {
 #[test]
 fn an_end_that_broke_off_still_waits_for_what_comes_before_it() {
     for lost in [false, true] {
-        let mut world = World::bundled_and_there();
-        world.bundles_applied();
-        world.settle();
+        let mut world = applied();
         world.undone = true;
         world.spec["tearDownCluster"] = json!(true);
         if lost {
@@ -226,9 +232,7 @@ fn an_end_that_broke_off_still_waits_for_what_comes_before_it() {
         world.undone = false;
         world.settle();
         assert!(world.bundles.is_none() && world.node_pools.is_empty());
-        world.hive_is_done();
-        world.settle();
-        assert_eq!((world.phase().as_str(), world.made), ("Deprovisioned", 1));
+        is_ended_once(&mut world);
     }
 }
 
@@ -243,9 +247,7 @@ fn an_end_that_is_taken_back_before_it_is_noted_leaves_the_cluster() {
         (|w| w.later(minutes(121)), |w| w.spec["lifetime"] = json!("8h")),
     ];
     for (asks, takes_back) in asked {
-        let mut world = World::bundled_and_there();
-        world.bundles_applied();
-        world.settle();
+        let mut world = applied();
         asks(&mut world);
         world.applies_only("bundles-undone");
         assert!(world.refs.contains("bundles-undone") && !world.refs.contains("bundles"));
@@ -255,9 +257,7 @@ fn an_end_that_is_taken_back_before_it_is_noted_leaves_the_cluster() {
         assert!(world.refs.contains("bundles") && !world.refs.contains("bundles-undone"));
         world.spec["tearDownCluster"] = json!(true);
         world.settle();
-        world.hive_is_done();
-        world.settle();
-        assert_eq!((world.phase().as_str(), world.made), ("Deprovisioned", 1));
+        is_ended_once(&mut world);
         assert!(world.bundles.is_none());
     }
 }
@@ -266,9 +266,7 @@ fn an_end_that_is_taken_back_before_it_is_noted_leaves_the_cluster() {
 #[test]
 fn an_order_whose_object_is_lost_is_taken_away_all_the_same() {
     for without_entry in [false, true] {
-        let mut world = World::bundled_and_there();
-        world.bundles_applied();
-        world.settle();
+        let mut world = applied();
         world.objects.remove("bundles");
         world.refs.remove("bundles");
         if without_entry {
@@ -296,18 +294,14 @@ fn an_order_whose_object_is_lost_is_taken_away_all_the_same() {
         world.undone = false;
         world.settle();
         assert!(world.bundles.is_none() && world.node_pools.is_empty());
-        world.hive_is_done();
-        world.settle();
-        assert_eq!((world.phase().as_str(), world.made), ("Deprovisioned", 1));
+        is_ended_once(&mut world);
     }
 }
 
 /// What stands there under the name and does not say that it is ours is left alone, and told of.
 #[test]
 fn a_config_map_that_is_not_ours_is_not_taken_away() {
-    let mut world = World::bundled_and_there();
-    world.bundles_applied();
-    world.settle();
+    let mut world = applied();
     world.objects.remove("bundles");
     world.refs.remove("bundles");
     world.bundles.as_mut().unwrap()["metadata"]["labels"] = json!({});
@@ -420,9 +414,7 @@ fn an_overlay_is_merged_at_birth_alone() {
 
 #[test]
 fn the_order_outlives_a_lost_writer_and_a_lost_status() {
-    let mut world = World::bundled_and_there();
-    world.bundles_applied();
-    world.settle();
+    let mut world = applied();
     let before = told(&world)["spec"].clone();
     world.objects.remove("cluster");
     world.refs.remove("cluster");

@@ -1,19 +1,12 @@
 //! The object that stands for a cluster, of whatever kind: what decisions need, and no more, because there may be thousands.
 
-use std::borrow::Cow;
-
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::{
-    Resource,
-    core::{ApiResource, DynamicResourceScope},
-};
 use serde::Deserialize;
 use testplatform_apis::{
     foreign::meta::{ObservedCondition, condition},
     names::ours,
 };
 
-use crate::held::held;
+use crate::{any_kind::any_kind, held::held};
 
 held! {
     /// The object that stands for a cluster, or that has its credentials.
@@ -121,36 +114,4 @@ impl Cluster {
     }
 }
 
-/// Which kind it is, is known only at run time: a hub may serve one version or another.
-impl Resource for Cluster {
-    type DynamicType = ApiResource;
-    type Scope = DynamicResourceScope;
-
-    fn kind(resource: &ApiResource) -> Cow<'_, str> {
-        resource.kind.as_str().into()
-    }
-
-    fn group(resource: &ApiResource) -> Cow<'_, str> {
-        resource.group.as_str().into()
-    }
-
-    fn version(resource: &ApiResource) -> Cow<'_, str> {
-        resource.version.as_str().into()
-    }
-
-    fn api_version(resource: &ApiResource) -> Cow<'_, str> {
-        resource.api_version.as_str().into()
-    }
-
-    fn plural(resource: &ApiResource) -> Cow<'_, str> {
-        resource.plural.as_str().into()
-    }
-
-    fn meta(&self) -> &ObjectMeta {
-        &self.metadata
-    }
-
-    fn meta_mut(&mut self) -> &mut ObjectMeta {
-        &mut self.metadata
-    }
-}
+any_kind!(Cluster);
