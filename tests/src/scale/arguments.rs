@@ -40,7 +40,7 @@ const EXAMPLES: &str = "\
 Examples:
   cargo run --release -p testplatform-tests --bin scale
   cargo run --release -p testplatform-tests --bin scale -- --claims 50 --rest 10
-  cargo run --release -p testplatform-tests --bin scale -- --claims 100,500,2000 --rate 0.6 --ttl 1h --results tests/results";
+  cargo run --release -p testplatform-tests --bin scale -- --claims 100,500,2000 --rate 1.25 --ttl 1h --results tests/results";
 
 fn rate(text: &str) -> Result<f64, String> {
     let rate: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
