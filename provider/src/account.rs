@@ -13,6 +13,7 @@
 //! back needs nothing else to revoke it.
 
 pub mod admin;
+pub mod callers;
 mod client;
 pub mod mint;
 pub mod next;

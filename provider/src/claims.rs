@@ -35,6 +35,7 @@ use self::{
     observe::Observer,
 };
 use crate::{
+    account::callers::{Callers, WORKERS},
     cluster_claim::{object::ClusterClaim, world::Settings},
     controller::{
         drive::{drive, said, work_until},
@@ -46,9 +47,7 @@ use crate::{
     watch::Health,
 };
 
-/// How many claims are looked at at the same time.
-const CONCURRENCY: u16 = 8;
-/// How many Secrets.
+/// How many Secrets are looked at at the same time.
 const CONCURRENCY_OF_ORPHANS: u16 = 2;
 /// How often it is asked whether the hub has Hive by now.
 const ABSENT: Duration = Duration::from_secs(30);
@@ -154,8 +153,10 @@ impl Controller {
         let caches = Arc::new(caches);
         let (queue, claims) = Queue::new();
         let (orphans, orphan_requests) = Queue::new();
-        let observer = Observer { hub: hub.clone(), caches: Arc::clone(&caches), settings, patience };
-        let executor = Executor { hub: hub.clone(), instance, patience, now };
+        let callers = Callers::default();
+        let executor = Executor { hub: hub.clone(), instance, patience, callers: callers.clone(), now };
+        let observer =
+            Observer { hub: hub.clone(), caches: Arc::clone(&caches), settings, patience, callers };
         let health =
             ["clusterclaims", "clusterpools", "clusterdeployments", "clusterclaim-secrets"].map(Health::new);
         let inlets = Inlets { claims, orphans: orphan_requests, writers };
@@ -173,7 +174,7 @@ impl Controller {
                 self,
                 self.caches.claims.clone(),
                 requests(claims, reference).take_until(Box::pin(said(stopped.clone()))),
-                CONCURRENCY,
+                WORKERS,
                 |claim, controller| Box::pin(async move { controller.pass(claim).await }),
                 |gone| self.queue.forget(&name_of(gone)),
             );

@@ -27,6 +27,7 @@ use self::{
     queue::{Queue, requests},
 };
 use crate::{
+    account::callers::{Callers, WORKERS},
     build_clusters::{BuildClusters, Moved, Trust},
     caches::Caches,
     ephemeral_cluster::{object::EphemeralCluster, prow_job::ProwJob, settings::Settings},
@@ -38,9 +39,7 @@ use crate::{
     watch::Health,
 };
 
-/// How many objects are looked at at the same time.
-const CONCURRENCY: u16 = 8;
-/// How many orphans. They are rare.
+/// How many orphans are looked at at the same time. They are rare.
 const CONCURRENCY_OF_ORPHANS: u16 = 2;
 
 /// What is done about EphemeralClusters.
@@ -161,6 +160,7 @@ impl Controller {
                 Ok(Reached { client: cluster.client(), leave })
             })
         };
+        let callers = Callers::default();
         let observer = Observer {
             hub: hub.clone(),
             caches: Arc::clone(&caches),
@@ -172,10 +172,11 @@ impl Controller {
             },
             patience,
             build_cluster_call,
+            callers: callers.clone(),
             now,
         };
         let patience = Patience { hub: patience, build_clusters: build_cluster_call };
-        let executor = Executor::new(hub.clone(), reach, &instance, patience, now);
+        let executor = Executor::new(hub.clone(), reach, callers, &instance, patience, now);
         let health = ["ephemeralclusters", "prowjobs", "secrets"].map(Health::new);
         let inlets = Inlets {
             ephemeral_clusters: ephemeral_cluster_requests,
@@ -219,7 +220,7 @@ impl Controller {
                     ObjectRef::<EphemeralCluster>::new(name).within(&clusters_in)
                 })
                 .take_until(Box::pin(said(stopped.clone()))),
-                CONCURRENCY,
+                WORKERS,
                 |object, controller| Box::pin(async move { controller.pass(object).await }),
                 gone,
             );

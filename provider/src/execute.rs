@@ -18,7 +18,7 @@ use tokio::{
 pub use self::error::{Cause, Error, Reason};
 pub(crate) use self::event::cut;
 use crate::{
-    account::PATIENCE as ISSUING,
+    account::{PATIENCE as ISSUING, callers::Callers},
     ephemeral_cluster::{object::EphemeralCluster, status::Status},
     hub::Hub,
     step::{Action, Step},
@@ -53,6 +53,7 @@ pub struct Patience {
 pub struct Executor {
     hub: Hub,
     reach: Reach,
+    callers: Callers,
     instance: String,
     patience: Patience,
     now: fn() -> Timestamp,
@@ -82,8 +83,15 @@ pub struct Failure<'a> {
 
 impl Executor {
     /// An executor. `instance` is who it is in events.
-    pub fn new(hub: Hub, reach: Reach, instance: &str, patience: Patience, now: fn() -> Timestamp) -> Self {
-        Self { hub, reach, instance: instance.to_owned(), patience, now }
+    pub fn new(
+        hub: Hub,
+        reach: Reach,
+        callers: Callers,
+        instance: &str,
+        patience: Patience,
+        now: fn() -> Timestamp,
+    ) -> Self {
+        Self { hub, reach, callers, instance: instance.to_owned(), patience, now }
     }
 
     /// Does the actions in their order, then writes the status; the first that fails ends that. Then it does what comes afterwards.
@@ -176,6 +184,7 @@ impl Executor {
                 self.publish(owner(object.as_ref())?, credentials).await
             }
             Action::IssueCredentials(issue) => {
+                let _leave = self.callers.leave()?;
                 let credentials = issue.fulfil((self.now)()).await?;
                 self.publish(owner(object.as_ref())?, &credentials).await
             }
@@ -230,7 +239,7 @@ pub(crate) async fn limited<T>(
         Ok(Err(cause)) => cause,
         Err(_) => Cause::new(Reason::Timeout, format!("no answer within {} s", patience.as_secs_f32())),
     };
-    Err(Error { action, reason: cause.reason, message: cause.message })
+    Err(cause.during(action))
 }
 
 /// Orphans have no EphemeralCluster, and nothing that has to do with one is done for them.

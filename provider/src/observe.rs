@@ -9,6 +9,7 @@ use serde_json::Value;
 use testplatform_apis::names::ephemeral_cluster::LABEL;
 
 use crate::{
+    account::callers::Callers,
     build_clusters::{BuildClusters, Found, Here},
     caches::Caches,
     ephemeral_cluster::{
@@ -42,6 +43,8 @@ pub struct Observer {
     pub patience: Duration,
     /// How long one call to a build cluster may take.
     pub build_cluster_call: Duration,
+    /// Who waits for clusters that were delivered.
+    pub callers: Callers,
     /// The clock.
     pub now: fn() -> Timestamp,
 }

@@ -4,11 +4,16 @@
 
 mod delivered;
 
-use std::time::Duration;
+use std::{
+    net::TcpListener,
+    time::{Duration, Instant},
+};
 
 use anyhow::{Context as _, ensure};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use delivered::{CLUSTERS, CONFIG_MAP, HOSTED, cluster, hosted, published, source, told, wish};
+use delivered::{
+    CLUSTERS, CONFIG_MAP, HOSTED, cluster, hosted, hosted_by, published, source, source_named, told, wish,
+};
 use provider_testplatform::account::{NAMESPACE, account_name};
 use serde_json::{Value, json};
 use testplatform_apis::names::ours;
@@ -28,6 +33,12 @@ const SERVICE_ACCOUNT: Kind = Kind { api_version: "v1", kind: "ServiceAccount" }
 const ONE: &str = "one";
 /// Nothing has happened by then that should not.
 const NOTICED: Duration = Duration::from_secs(5);
+/// As many clusters as would keep all workers for longer than [`PROMPTLY`], each waiting five seconds for each.
+const SILENT: usize = 40;
+/// Workers take whom they like: one may be lucky, so many are not.
+const QUICK: usize = 10;
+/// By then something is published for clusters of which nobody has to be asked.
+const PROMPTLY: Duration = Duration::from_secs(10);
 
 struct Bench {
     hub: ControlPlane,
@@ -93,7 +104,8 @@ impl Bench {
         self.wish_taken_away().await.context("the wish is taken away")?;
         self.ended(&uid).await.context("ended")?;
         self.ended_while_away().await.context("ended while the cluster is away")?;
-        self.nowhere().await
+        self.nowhere().await?;
+        self.silent_clusters_keep_nobody_waiting().await.context("beside silent clusters")
     }
 
     async fn no_such_role(&self) -> anyhow::Result<()> {
@@ -234,6 +246,40 @@ impl Bench {
         self.delivered.stop_api_server();
         hub.delete(&cluster(ONE)).await?;
         hub.until_gone(&published(ONE), SOON).await
+    }
+
+    /// Clusters that take connections and never answer may be one tenant's.
+    async fn silent_clusters_keep_nobody_waiting(&self) -> anyhow::Result<()> {
+        let hub = self.hub.cluster();
+        // The kernel takes the connections, and nobody asks it for them.
+        let listener = TcpListener::bind("127.0.0.1:0")?;
+        let mut silent: Value = serde_json::from_str(&self.admin)?;
+        silent["clusters"][0]["cluster"]["server"] = format!("https://{}", listener.local_addr()?).into();
+        source_named(hub, "silent", &silent.to_string(), &self.password).await?;
+        source(hub, &self.admin, &self.password).await?;
+        let asked = wish("cluster-admin", 0);
+        for number in 0..SILENT {
+            hosted_by(hub, &format!("silent-{number}"), Some(&asked), "silent").await?;
+        }
+        let begun = Instant::now();
+        for number in 0..QUICK {
+            hosted(hub, &format!("quick-{number}"), None).await?;
+        }
+        for number in 0..QUICK {
+            let left = PROMPTLY.saturating_sub(begun.elapsed());
+            hub.until_is(&published(&format!("quick-{number}")), left, "published beside them", |_| true)
+                .await?;
+        }
+        let says = |object: &Value| {
+            let words = &told(object)["blockingReason"]["message"];
+            words.as_str().is_some_and(|words| words.contains("cannot be reached"))
+        };
+        // Those who have to wait for leave get it in their turn.
+        for number in 0..SILENT {
+            let name = format!("silent-{number}");
+            hub.until_is(&cluster(&name), TRIED_AGAIN, "told that it cannot be reached", says).await?;
+        }
+        Ok(())
     }
 
     /// The admin's credentials are where they were made, and in nothing that the provider wrote.

@@ -9,7 +9,7 @@ use testplatform_apis::{foreign::cluster_claim::KIND, names::ours};
 
 use super::hub::Hub;
 use crate::{
-    account::PATIENCE as ISSUING,
+    account::{PATIENCE as ISSUING, callers::Callers},
     cluster_claim::{
         deployment::RUNNING,
         object::{ClusterClaim, GROUP},
@@ -28,6 +28,8 @@ pub struct Executor {
     pub instance: String,
     /// How long one action may take.
     pub patience: Duration,
+    /// Who waits for clusters.
+    pub callers: Callers,
     /// The clock.
     pub now: fn() -> Timestamp,
 }
@@ -77,7 +79,10 @@ impl Executor {
     async fn act(&self, claim: &ClusterClaim, action: &Action) -> Result<(), Cause> {
         match action {
             Action::Publish(credentials) => publish(self.hub.vault(), &claim.owner(), credentials).await,
-            Action::Issue(wanted) => issue(self.hub.vault(), &claim.owner(), wanted, (self.now)()).await,
+            Action::Issue(wanted) => {
+                let _leave = self.callers.leave()?;
+                issue(self.hub.vault(), &claim.owner(), wanted, (self.now)()).await
+            }
             Action::Withdraw => withdraw(self.hub.vault(), &claim.owner()).await,
             Action::Resume { cluster_deployment, version } => self.resume(cluster_deployment, version).await,
             Action::Emit(event) => {

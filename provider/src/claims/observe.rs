@@ -7,7 +7,7 @@ use testplatform_apis::hive_status::Blocked;
 
 use super::{caches::Caches, hub::Hub};
 use crate::{
-    account::{self, Issue, Whose, admin::AdminKubeconfig, whose},
+    account::{self, Issue, Whose, admin::AdminKubeconfig, callers::Callers, whose},
     cluster_claim::{
         deployment::{Metadata, SecretRef},
         next::may_read,
@@ -35,6 +35,8 @@ pub struct Observer {
     pub settings: Settings,
     /// How long one call may take.
     pub patience: Duration,
+    /// Who waits for clusters.
+    pub callers: Callers,
 }
 
 impl Observer {
@@ -111,7 +113,7 @@ impl Observer {
         let source = source.unwrap_or_else(|(reason, message)| Source::Blocked(reason, message));
         let announced = claim.annotation(ours::CREDENTIALS_REVISION);
         reader.verify(&claim.owner(), announced, &source, published).await?;
-        Ok(reader.tried(source, published).await)
+        reader.tried(&self.callers, source, published).await
     }
 
     /// Any other call.

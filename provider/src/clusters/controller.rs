@@ -25,6 +25,7 @@ use super::{
     world::Settings,
 };
 use crate::{
+    account::callers::{Callers, WORKERS},
     claims::caches::SecretMeta,
     config::{Clusters, ClustersOf},
     controller::{
@@ -38,9 +39,7 @@ use crate::{
     watch::Health,
 };
 
-/// How many clusters of a kind are looked at at the same time.
-const CONCURRENCY: u16 = 8;
-/// How many Secrets.
+/// How many Secrets are looked at at the same time.
 const CONCURRENCY_OF_ORPHANS: u16 = 2;
 /// How often it is asked whether the hub serves a kind by now.
 const ABSENT: Duration = Duration::from_secs(30);
@@ -184,6 +183,7 @@ impl Controller {
         let caches = Arc::new(caches);
         let (queue, clusters) = Queue::new();
         let (orphans, orphan_requests) = Queue::new();
+        let callers = Callers::default();
         let observer = Observer {
             kind,
             resource: resource.clone(),
@@ -191,9 +191,17 @@ impl Controller {
             caches: Arc::clone(&caches),
             settings,
             patience,
+            callers: callers.clone(),
         };
-        let executor =
-            Executor { backend, resource: resource.clone(), vault: vault.clone(), instance, patience, now };
+        let executor = Executor {
+            backend,
+            resource: resource.clone(),
+            vault: vault.clone(),
+            instance,
+            patience,
+            callers,
+            now,
+        };
         let health = [backend.cluster_kind().plural, words(backend)[0]].map(Health::new);
         let inlets = Inlets { clusters, orphans: orphan_requests, writers };
         let of = of.clone();
@@ -226,7 +234,7 @@ impl Controller {
                 self,
                 self.caches.clusters.clone(),
                 requests(clusters, reference).take_until(Box::pin(said(stopped.clone()))),
-                CONCURRENCY,
+                WORKERS,
                 |object, controller| Box::pin(async move { controller.pass(object).await }),
                 |gone| self.queue.forget(&name_of(gone)),
             );

@@ -13,7 +13,7 @@ use super::{
     observe::api,
 };
 use crate::{
-    account::PATIENCE as ISSUING,
+    account::{PATIENCE as ISSUING, callers::Callers},
     execute::{Cause, Error, Reason, event, limited},
     publish::{
         Action, Vault,
@@ -33,6 +33,8 @@ pub(super) struct Executor {
     pub instance: String,
     /// How long one action may take.
     pub patience: Duration,
+    /// Who waits for clusters.
+    pub callers: Callers,
     /// The clock.
     pub now: fn() -> Timestamp,
 }
@@ -72,7 +74,10 @@ impl Executor {
         let owner = owner(self.backend, object);
         match action {
             Action::Publish(credentials) => publish(&self.vault, &owner, credentials).await,
-            Action::Issue(wanted) => issue(&self.vault, &owner, wanted, (self.now)()).await,
+            Action::Issue(wanted) => {
+                let _leave = self.callers.leave()?;
+                issue(&self.vault, &owner, wanted, (self.now)()).await
+            }
             Action::Withdraw => withdraw(&self.vault, &owner).await,
             Action::Emit(event) => {
                 let events = self.vault.events(object.namespace());

@@ -21,7 +21,7 @@ use super::{
     world::{Holder, Settings, World},
 };
 use crate::{
-    account::{self, Issue, Whose, whose},
+    account::{self, Issue, Whose, callers::Callers, whose},
     ephemeral_cluster::credentials::{Credentials, Published},
     execute::{Cause, Error, limited},
     publish::{Reader, Source, Vault},
@@ -42,6 +42,8 @@ pub(super) struct Observer {
     pub settings: Settings,
     /// How long one call may take.
     pub patience: Duration,
+    /// Who waits for clusters.
+    pub callers: Callers,
 }
 
 /// What was read of a cluster's credentials.
@@ -79,7 +81,7 @@ impl Observer {
             let owner = owner(self.kind.backend(), &object);
             let mut published = world.published.clone();
             reader.verify(&owner, announced, &found.source, &mut published).await?;
-            let source = reader.tried(found.source, &published).await;
+            let source = reader.tried(&self.callers, found.source, &published).await?;
             world = World { source, lacks: found.lacks, published, ..world };
         }
         Ok(Some((object, world)))

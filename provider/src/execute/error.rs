@@ -123,6 +123,12 @@ impl Cause {
         Self { reason, message: message.into() }
     }
 
+    /// What was not done because of it.
+    pub fn during(self, action: &'static str) -> Error {
+        let Self { reason, message } = self;
+        Error { action, reason, message }
+    }
+
     /// The same, with the place where it was.
     #[must_use]
     pub fn at(mut self, place: &str) -> Self {

@@ -176,6 +176,7 @@ impl Observer {
                 let later = said.as_ref().is_some_and(|said| *said != credentials.source_revision);
                 if later && now.is_some_and(other) {
                     let admin = AdminKubeconfig::new(credentials.kubeconfig.0.clone());
+                    let _leave = self.callers.leave().map_err(|cause| cause.during("try_credentials"))?;
                     if refuses(&admin, self.patience).await {
                         return Ok(Source::Refused);
                     }

@@ -12,6 +12,7 @@ use super::{Owner, Source, Vault, kubeconfig, replaces};
 use crate::{
     account::{
         admin::AdminKubeconfig,
+        callers::Callers,
         reach::refuses,
         stamp::{Stamp, digest},
     },
@@ -145,9 +146,15 @@ impl Reader<'_> {
 
     /// Asks the cluster whether it takes a kubeconfig that would replace another one. Only a clear no counts: a cluster that does not answer, or
     /// not in such words, is none the less the one that it is.
-    pub async fn tried(&self, source: Source, published: &Published) -> Source {
-        match source {
+    pub async fn tried(
+        &self,
+        callers: &Callers,
+        source: Source,
+        published: &Published,
+    ) -> Result<Source, Error> {
+        Ok(match source {
             Source::Complete(found) if replaces(&found, published) => {
+                let _leave = callers.leave().map_err(|cause| cause.during("try_credentials"))?;
                 let admin = AdminKubeconfig::new(found.kubeconfig.0.clone());
                 if refuses(&admin, self.patience).await {
                     Source::Refused(found)
@@ -156,7 +163,7 @@ impl Reader<'_> {
                 }
             }
             source => source,
-        }
+        })
     }
 
     /// A call whose answer is secret.

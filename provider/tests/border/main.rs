@@ -17,6 +17,7 @@ use std::{sync::Arc, time::Duration};
 use jiff::Timestamp;
 use memory::Memory;
 use provider_testplatform::{
+    account::callers::Callers,
     ephemeral_cluster::{credentials::Credentials, object::EphemeralCluster},
     execute::{Cause, Executor, Failure, Outcome, Patience, Reach, Reached, Reason},
     hub::Hub,
@@ -52,6 +53,7 @@ impl Bench {
         let executor = Executor::new(
             Hub::new(hub.client(), "ephemeral-cluster", "ci"),
             reach,
+            Callers::default(),
             "me",
             Patience { hub: moment, build_clusters: moment },
             || "2026-01-01T02:00:00.123456Z".parse::<Timestamp>().unwrap(),

@@ -63,10 +63,15 @@ pub async fn furnish(hub: &Cluster, admin: &str, password: &str) -> anyhow::Resu
 
 /// Credentials of the admin, as whoever made the clusters leaves them.
 pub async fn source(hub: &Cluster, kubeconfig: &str, password: &str) -> anyhow::Result<()> {
+    source_named(hub, "admin-kubeconfig", kubeconfig, password).await
+}
+
+/// The same in a Secret of this name.
+pub async fn source_named(hub: &Cluster, name: &str, kubeconfig: &str, password: &str) -> anyhow::Result<()> {
     let data = json!({
         "kubeconfig": BASE64_STANDARD.encode(kubeconfig), "password": BASE64_STANDARD.encode(password),
     });
-    let metadata = json!({ "name": "admin-kubeconfig", "namespace": CLUSTERS });
+    let metadata = json!({ "name": name, "namespace": CLUSTERS });
     let secret = json!({ "apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data });
     hub.apply(&secret).await.map(drop)
 }
@@ -98,6 +103,16 @@ pub fn again(nest: &Nest) -> anyhow::Result<Process> {
 
 /// What the function asks for, and whoever makes clusters made: a cluster that can be used.
 pub async fn hosted(hub: &Cluster, name: &str, wish: Option<&Value>) -> anyhow::Result<Value> {
+    hosted_by(hub, name, wish, "admin-kubeconfig").await
+}
+
+/// The same, whose credentials are in a Secret of this name.
+pub async fn hosted_by(
+    hub: &Cluster,
+    name: &str,
+    wish: Option<&Value>,
+    source: &str,
+) -> anyhow::Result<Value> {
     let mut object = json!({
         "apiVersion": HOSTED.api_version, "kind": HOSTED.kind,
         "metadata": {
@@ -110,7 +125,7 @@ pub async fn hosted(hub: &Cluster, name: &str, wish: Option<&Value>) -> anyhow::
     let made = hub.create(&object).await?;
     let available = json!({
         "conditions": [{ "type": "Available", "status": "True", "reason": "x", "lastTransitionTime": "2026-01-01T00:00:00Z" }],
-        "kubeconfig": { "name": "admin-kubeconfig" }, "kubeadminPassword": { "name": "admin-kubeconfig" },
+        "kubeconfig": { "name": source }, "kubeadminPassword": { "name": source },
     });
     hub.merge_status(&cluster(name), &available).await?;
     Ok(made)

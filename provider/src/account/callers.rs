@@ -1,0 +1,49 @@
+//! How many wait for clusters that were delivered.
+
+use std::sync::Arc;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::execute::{Cause, Reason};
+
+/// How many workers of a loop look at objects at a time.
+pub const WORKERS: u16 = 16;
+/// How many of them may wait for clusters that were delivered.
+const AT_A_TIME: usize = WORKERS as usize / 2;
+
+/// Leave to call clusters that were delivered, for the workers of one loop. One that takes connections and never answers may be a tenant's, and he
+/// may have many: whoever has nothing to do with such clusters finds a worker all the same.
+#[derive(Clone, Debug)]
+pub struct Callers(Arc<Semaphore>);
+
+impl Default for Callers {
+    fn default() -> Self {
+        Self(Arc::new(Semaphore::new(AT_A_TIME)))
+    }
+}
+
+impl Callers {
+    /// Leave to call one. It is given back when it is dropped.
+    ///
+    /// # Errors
+    /// If too many wait already; soon there is.
+    pub fn leave(&self) -> Result<OwnedSemaphorePermit, Cause> {
+        let busy = |_| Cause::new(Reason::NotYet, "others wait for clusters that were delivered");
+        Arc::clone(&self.0).try_acquire_owned().map_err(busy)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_of_the_workers_wait_and_nobody_is_told_of_the_others() {
+        let callers = Callers::default();
+        let mut taken: Vec<_> = (0..WORKERS / 2).map(|_| callers.clone().leave().unwrap()).collect();
+        let busy = callers.leave().unwrap_err();
+        assert!(busy.reason.nothing_is_wrong(), "{busy:?}");
+        taken.pop();
+        callers.leave().unwrap();
+    }
+}
