@@ -188,7 +188,9 @@ fn rights_delta(range: &Upstream, findings: &mut Vec<Finding>) {
     let bound = |tree| {
         let mut bindings = upstream::of_kind(tree, "ClusterRoleBinding");
         bindings.extend(upstream::of_kind(tree, "RoleBinding"));
-        rights::bindings(&bindings)
+        let mut bound = rights::bindings(&bindings);
+        bound.extend(rights::gathered(&upstream::of_kind(tree, "ClusterRole")));
+        bound
     };
     for binding in bound(&range.after).difference(&bound(&range.before)) {
         let width = if binding.is_wide() { WIDE } else { "rights added" };

@@ -87,7 +87,8 @@ pub fn changed(root: &Path, base: &str) -> Result<Vec<String>, Problem> {
             .map_err(|_| Problem::new("--base", format!("no commit {base:?} here"), "fetch it"))?;
     let base = text_of(&base);
     let fork = text_of(&run(root, &["merge-base", &base, "HEAD"])?);
-    let names = run(root, &["diff", "--name-only", "--relative", "-z", &fork])?;
+    // Of a file that moved from staging to production both names count.
+    let names = run(root, &["diff", "--name-only", "--no-renames", "--relative", "-z", &fork])?;
     Ok(String::from_utf8_lossy(&names)
         .split('\0')
         .filter(|name| !name.is_empty())

@@ -167,6 +167,29 @@ pub fn bindings(documents: &[Value]) -> BTreeSet<Binding> {
     found
 }
 
+/// Which roles others have because of their labels: Kubernetes and Crossplane gather the rules of all that have one.
+pub fn gathered(roles: &[Value]) -> BTreeSet<Binding> {
+    let mut found = BTreeSet::new();
+    for role in roles {
+        let name = text::str_at(role, &["metadata", "name"]).unwrap_or_default();
+        let gets = |subject: String, role: String| Binding { place: None, role, subject };
+        let labels = text::at(role, &["metadata", "labels"]).and_then(Value::as_object);
+        for (label, _) in labels.into_iter().flatten().filter(|(label, value)| gathers(label, value)) {
+            found.insert(gets(format!("whoever gathers {label}"), format!("ClusterRole {name}")));
+        }
+        for selector in text::items(role, &["aggregationRule", "clusterRoleSelectors"]) {
+            found.insert(gets(format!("ClusterRole {name}"), format!("every ClusterRole with {selector}")));
+        }
+    }
+    found
+}
+
+/// `rbac.authorization.k8s.io/aggregate-to-edit`, `rbac.crossplane.io/aggregate-to-crossplane` and their like.
+fn gathers(label: &str, value: &Value) -> bool {
+    let by_name = label.split_once('/').is_some_and(|(_, name)| name.starts_with("aggregate-to-"));
+    by_name && value.as_str() == Some("true")
+}
+
 /// That somebody has a role.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Binding {

@@ -206,7 +206,9 @@ fn the_text_of_a_pull_request_says_what_why_validation_and_risk() {
 
 #[test]
 fn check_is_for_ci() {
-    let checkout = Checkout::of(&tree());
+    let mut tree = tree();
+    tree.insert(path("staging/base/moving.yaml"), "kind: ConfigMap\nmetadata: {name: moving}\n");
+    let checkout = Checkout::of(&tree);
     let ran = checkout.bump(&["check"]);
     assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
     checkout.git(&["checkout", "--quiet", "-b", "pull-request"]);
@@ -217,6 +219,11 @@ fn check_is_for_ci() {
     assert_eq!(checkout.bump(&["check", "--base", "main"]).code, 0);
     checkout.write(&production, checkout.read(&production) + "# a\n");
     checkout.commit("Production");
+    let ran = checkout.bump(&["check", "--base", "main"]);
+    assert!(ran.code == 3 && ran.out.contains("error[B17]"), "{}", ran.out);
+    checkout.git(&["checkout", "--quiet", "-b", "moves", "main"]);
+    checkout.git(&["mv", &path("staging/base/moving.yaml"), &path("production/base/moving.yaml")]);
+    checkout.commit("Move a file to production");
     let ran = checkout.bump(&["check", "--base", "main"]);
     assert!(ran.code == 3 && ran.out.contains("error[B17]"), "{}", ran.out);
     checkout.write(&staging, checkout.read(&staging).replace(NEW, OLD).replacen(OLD, NEW, 1));

@@ -165,6 +165,18 @@ fn a_template_and_rights_are_a_medium_risk_and_wide_rights_a_high_one() {
     "Medium",
     "ServiceAccount team/t gets ClusterRole g in all namespaces"
 )]
+#[case::by_a_label(
+    "name: l}",
+    "name: l, labels: {rbac.crossplane.io/aggregate-to-crossplane: 'true'}}",
+    "Medium",
+    "whoever gathers rbac.crossplane.io/aggregate-to-crossplane gets ClusterRole l in all namespaces"
+)]
+#[case::of_all_with_a_label(
+    "name: l}",
+    "name: l}\naggregationRule: {clusterRoleSelectors: [{matchLabels: {a: b}}]}",
+    "Medium",
+    "ClusterRole l gets every ClusterRole with"
+)]
 #[case::of_an_administrator(
     "name: g}",
     "name: cluster-admin}",
@@ -176,7 +188,8 @@ fn rights_grow(#[case] from: &str, #[case] to: &str, #[case] level: &str, #[case
         kind: ClusterRoleBinding\nroleRef: {kind: ClusterRole, name: g}\nsubjects:\n\
         - {kind: ServiceAccount, name: s, namespace: team}\n---\n\
         kind: RoleBinding\nmetadata: {namespace: here}\nroleRef: {kind: ClusterRole, name: edit}\nsubjects:\n\
-        - {kind: ServiceAccount, name: s, namespace: team}\n";
+        - {kind: ServiceAccount, name: s, namespace: team}\n---\n\
+        kind: ClusterRole\nmetadata: {name: l}\nrules: []\n";
     let (source, _, _) = world();
     source.write("config/rights.yaml", RIGHTS);
     source.commit("Give rights");
