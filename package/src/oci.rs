@@ -26,6 +26,10 @@ pub const INDEX: &str = "application/vnd.oci.image.index.v1+json";
 pub const CONFIG: &str = "application/vnd.oci.image.config.v1+json";
 /// Media type of a layer as we write it.
 pub const LAYER: &str = "application/vnd.oci.image.layer.v1.tar+gzip";
+/// Media types of layers as others write them.
+pub const LAYER_TAR: &str = "application/vnd.oci.image.layer.v1.tar";
+/// The same, compressed in a way that Crossplane does not read.
+pub const LAYER_ZSTD: &str = "application/vnd.oci.image.layer.v1.tar+zstd";
 /// Docker's name for an image manifest, which registries still serve.
 pub const DOCKER_MANIFEST: &str = "application/vnd.docker.distribution.manifest.v2+json";
 /// Docker's name for an image index.

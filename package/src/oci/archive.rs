@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    Artifact, CONFIG, Descriptor, Digest, Image, LAYER, MANIFEST, Manifest, XPKG, describe,
+    Artifact, CONFIG, Descriptor, Digest, Image, MANIFEST, Manifest, XPKG, describe,
     layer::{self, Entry},
     to_json,
 };
@@ -61,7 +61,7 @@ pub fn read(bytes: &[u8]) -> anyhow::Result<Artifact> {
     let mut layers = Vec::new();
     for path in &saved.layers {
         let blob = take(path)?;
-        let mut descriptor = describe(LAYER, &blob);
+        let mut descriptor = describe(layer::media_type(&blob), &blob);
         let label = format!("{XPKG}:{}", descriptor.digest);
         if let Some(purpose) = described["config"]["Labels"].get(&label).and_then(Value::as_str) {
             descriptor.annotations.insert(XPKG.to_owned(), purpose.to_owned());

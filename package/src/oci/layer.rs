@@ -8,7 +8,11 @@ use std::{
 use anyhow::{Context as _, bail};
 use flate2::{Compression, GzBuilder, read::MultiGzDecoder};
 
-use super::Digest;
+use super::{Digest, LAYER, LAYER_TAR, LAYER_ZSTD};
+
+/// With what compressed layers begin.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
 /// A file in a layer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,6 +91,15 @@ fn header(kind: tar::EntryType, mode: u32, size: u64, time: u64) -> tar::Header 
     header
 }
 
+/// What a layer is: compressed, or as `docker save` leaves it.
+pub fn media_type(blob: &[u8]) -> &'static str {
+    match blob {
+        _ if blob.starts_with(&GZIP) => LAYER,
+        _ if blob.starts_with(&ZSTD) => LAYER_ZSTD,
+        _ => LAYER_TAR,
+    }
+}
+
 /// The archive in a layer, whether it is compressed or not.
 ///
 /// # Errors
@@ -96,11 +109,10 @@ pub fn unpacked(blob: &[u8]) -> anyhow::Result<Vec<u8>> {
 }
 
 fn unpacked_to(blob: &[u8], most: u64) -> anyhow::Result<Vec<u8>> {
-    const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
     if blob.starts_with(&ZSTD) {
         bail!("it is compressed with zstd, which Crossplane's reader supports in no release; use gzip");
     }
-    if !blob.starts_with(&[0x1f, 0x8b]) {
+    if !blob.starts_with(&GZIP) {
         return Ok(blob.to_vec());
     }
     let mut archive = Vec::new();

@@ -10,8 +10,8 @@ use crate::oci::{Artifact, layout};
 /// Push a package to a registry, and print the reference by digest under which it can be installed.
 ///
 /// Credentials are those of `docker login` and `podman login`: `REGISTRY_AUTH_FILE`, `DOCKER_CONFIG`/config.json or
-/// ~/.docker/config.json, `XDG_RUNTIME_DIR`/containers/auth.json. `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY` are heeded. What the
-/// registry has already is not sent again.
+/// ~/.docker/config.json, `XDG_RUNTIME_DIR`/containers/auth.json, ~/.config/containers/auth.json. `HTTPS_PROXY`,
+/// `ALL_PROXY` and `NO_PROXY` are heeded. What the registry has already is not sent again.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Arguments {
     /// What `cargo xpkg build` made: the folder of one package, or an archive (.xpkg).

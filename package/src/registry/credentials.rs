@@ -4,6 +4,7 @@ use std::{
     collections::BTreeMap,
     fs,
     io::Write as _,
+    os::unix::fs::MetadataExt as _,
     path::PathBuf,
     process::{Command, Stdio},
 };
@@ -134,13 +135,26 @@ fn bare(key: &str) -> &str {
 /// The login files that exist, in the order in which they are read.
 pub fn files() -> Vec<PathBuf> {
     let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let docker = variable("DOCKER_CONFIG").or_else(|| Some(variable("HOME")?.join(".docker")));
-    let places = [
+    let user = fs::metadata("/proc/self").ok().map(|process| process.uid());
+    places(variable, user).filter(|path| path.is_file()).collect()
+}
+
+/// Where such files may be: podman's also where there is no `XDG_RUNTIME_DIR`, as for root, and those that outlive a session
+/// (containers-auth.json(5)).
+fn places(variable: impl Fn(&str) -> Option<PathBuf>, user: Option<u32>) -> impl Iterator<Item = PathBuf> {
+    let below_home = |folder: &str| Some(variable("HOME")?.join(folder));
+    let docker = variable("DOCKER_CONFIG").or_else(|| below_home(".docker"));
+    let session = variable("XDG_RUNTIME_DIR").map(|folder| folder.join("containers"));
+    let session = session.or_else(|| Some(format!("/run/containers/{}", user?).into()));
+    let lasting = variable("XDG_CONFIG_HOME").or_else(|| below_home(".config"));
+    [
         variable("REGISTRY_AUTH_FILE"),
         docker.map(|folder| folder.join("config.json")),
-        variable("XDG_RUNTIME_DIR").map(|folder| folder.join("containers/auth.json")),
-    ];
-    places.into_iter().flatten().filter(|path| path.is_file()).collect()
+        session.map(|folder| folder.join("auth.json")),
+        lasting.map(|folder| folder.join("containers/auth.json")),
+    ]
+    .into_iter()
+    .flatten()
 }
 
 /// The credentials for a repository, or none: the first file that knows the registry decides.
@@ -220,6 +234,31 @@ mod tests {
         assert_eq!(found(file, "i.example/f:v1").as_deref(), Some("token t"));
         assert_eq!(found(file, "other.example/f:v1"), None);
         assert_eq!(found("{}", "r.example/f:v1"), None);
+    }
+
+    #[test]
+    fn login_files_are_where_docker_and_podman_leave_them() {
+        let of = |set: &[(&str, &str)]| -> Vec<String> {
+            let variable =
+                |name: &str| set.iter().find(|(key, _)| *key == name).map(|(_, value)| PathBuf::from(value));
+            places(variable, Some(0)).map(|path| path.display().to_string()).collect()
+        };
+        assert_eq!(of(&[]), ["/run/containers/0/auth.json"]);
+        let home = [("HOME", "/h"), ("XDG_RUNTIME_DIR", "/r")];
+        assert_eq!(
+            of(&home),
+            ["/h/.docker/config.json", "/r/containers/auth.json", "/h/.config/containers/auth.json"]
+        );
+        let other = [
+            ("HOME", "/h"),
+            ("REGISTRY_AUTH_FILE", "/a"),
+            ("DOCKER_CONFIG", "/d"),
+            ("XDG_CONFIG_HOME", "/c"),
+        ];
+        assert_eq!(
+            of(&other),
+            ["/a", "/d/config.json", "/run/containers/0/auth.json", "/c/containers/auth.json"]
+        );
     }
 
     #[test]
