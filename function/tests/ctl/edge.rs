@@ -202,6 +202,8 @@ fn extend_tells_the_new_end() {
     fake.object("claim", &ready());
     fake.run("extend demo --by 2h").is(2, "has no lifetime that could be made longer");
     fake.run("extend demo --to 1h").is(2, "would end at once");
+    fake.object("claim", &claim("Provisioning", &[]));
+    fake.run("extend demo --by 2h").is(2, "is not ready yet");
 }
 
 #[test]

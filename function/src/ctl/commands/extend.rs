@@ -61,7 +61,14 @@ pub fn lifetime(claim: &Claim, span: Span, now: Timestamp) -> Result<GoDuration,
         Span::By(more) => {
             let held = effective().or_else(own).ok_or_else(|| {
                 let message = format!("{} has no lifetime that could be made longer", claim.label());
-                Stop::new(Exit::Usage, message, "It lives until it is torn down; --to gives it an end.")
+                let hint = match claim.ready_at() {
+                    Some(_) => "It lives until it is torn down; --to gives it an end.",
+                    // What it gets by default is not on the claim before.
+                    None => {
+                        "It says no spec.lifetime and is not ready yet; --to says how long it is to live."
+                    }
+                };
+                Stop::new(Exit::Usage, message, hint)
             })?;
             held.saturating_add(more)
         }
