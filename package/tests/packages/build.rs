@@ -94,6 +94,23 @@ fn an_archive_reads_back_as_the_same_package() {
 }
 
 /// The names in it are those that Docker loads.
+/// `docker save` leaves layers as they were before they were compressed, and a registry is told so.
+#[test]
+fn layers_of_an_archive_are_called_what_they_are() {
+    let image = configuration();
+    let mut entries = layer::entries(&archive::write(&image).unwrap()).unwrap();
+    let types = |entries: &[layer::Entry]| -> Vec<String> {
+        let artifact = archive::read(&layer::archive(entries, 0).unwrap()).unwrap();
+        let manifest: Manifest = serde_json::from_slice(artifact.blob(&artifact.root).unwrap()).unwrap();
+        manifest.layers.into_iter().map(|layer| layer.media_type).collect()
+    };
+    assert_eq!(types(&entries), ["application/vnd.oci.image.layer.v1.tar+gzip"]);
+    for entry in entries.iter_mut().filter(|entry| entry.path.ends_with(".tar.gz")) {
+        entry.bytes = layer::unpacked(&entry.bytes).unwrap();
+    }
+    assert_eq!(types(&entries), ["application/vnd.oci.image.layer.v1.tar"]);
+}
+
 #[test]
 fn an_archive_is_one_that_docker_loads() {
     let image = function(&[AMD64]).remove(0);
