@@ -114,6 +114,19 @@ fn a_build_cluster_that_takes_no_signal() {
     explored("refusals", &lab(), 1, budget, 20_000);
 }
 
+/// While something else is lost, or the upstream controller has made a job too many.
+#[test]
+fn a_build_cluster_that_takes_no_signal_among_other_troubles() {
+    let refusals = Budget { refusals: 1, deletion: 1, ..Budget::NOTHING };
+    for (name, budget, at_least) in [
+        ("refusals, upstream", Budget { upstream_jobs: 1, ..refusals }, 120_000),
+        ("refusals, namespaces", Budget { ticks: 1, namespace_losses: 1, ..refusals }, 60_000),
+        ("refusals, deleted jobs", Budget { ticks: 1, job_deletions: 1, ..refusals }, 20_000),
+    ] {
+        explored(name, &lab(), 1, budget, at_least);
+    }
+}
+
 #[test]
 fn jobs_that_end_and_vanish_at_any_moment() {
     let budget = Budget {

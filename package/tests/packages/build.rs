@@ -93,7 +93,6 @@ fn an_archive_reads_back_as_the_same_package() {
     }
 }
 
-/// The names in it are those that Docker loads.
 /// `docker save` leaves layers as they were before they were compressed, and a registry is told so.
 #[test]
 fn layers_of_an_archive_are_called_what_they_are() {
@@ -111,6 +110,7 @@ fn layers_of_an_archive_are_called_what_they_are() {
     assert_eq!(types(&entries), ["application/vnd.oci.image.layer.v1.tar"]);
 }
 
+/// The names in it are those that Docker loads.
 #[test]
 fn an_archive_is_one_that_docker_loads() {
     let image = function(&[AMD64]).remove(0);
