@@ -29,6 +29,7 @@ use testplatform_apis::{account::Wish, names::ours};
 pub(crate) use self::client::revoke;
 use self::{
     admin::{AdminKubeconfig, kubeconfig},
+    callers::Callers,
     mint::{Delivered, Trouble, mint},
     stamp::{Stamp, digest},
 };
@@ -73,15 +74,17 @@ impl Issue {
     /// Makes a token, and what is published around it.
     ///
     /// # Errors
-    /// If the cluster does not answer, does not take the admin's kubeconfig or the token, or has no such ClusterRole.
-    pub(crate) async fn fulfil(&self, now: Timestamp) -> Result<Credentials, Cause> {
+    /// If the cluster does not answer, does not take the admin's kubeconfig or the token, or has no such ClusterRole; or if too many wait for clusters
+    /// already.
+    pub(crate) async fn fulfil(&self, callers: &Callers, now: Timestamp) -> Result<Credentials, Cause> {
+        let _leave = callers.leave()?;
         self.fulfil_by(&client::open(&self.admin, &self.uid, &self.wish)?, now).await
     }
 
     /// The same in a cluster that somebody else has opened.
     ///
     /// # Errors
-    /// The same.
+    /// If the cluster does not answer, does not take the admin's kubeconfig or the token, or has no such ClusterRole.
     pub async fn fulfil_by(&self, cluster: &impl Delivered, now: Timestamp) -> Result<Credentials, Cause> {
         let address = self.admin.parts().map_err(Trouble::Unusable)?.address;
         let token = mint(cluster).await?;

@@ -35,10 +35,10 @@ use self::{
     observe::Observer,
 };
 use crate::{
-    account::callers::{Callers, WORKERS},
+    account::callers::Callers,
     cluster_claim::{object::ClusterClaim, world::Settings},
     controller::{
-        drive::{drive, said, work_until},
+        drive::{WORKERS, drive, said, work_until},
         queue::{Queue, requests},
     },
     execute::error::is_not_found,

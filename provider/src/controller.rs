@@ -23,11 +23,11 @@ use kube::{
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use self::{
-    drive::{drive, said, work_until},
+    drive::{WORKERS, drive, said, work_until},
     queue::{Queue, requests},
 };
 use crate::{
-    account::callers::{Callers, WORKERS},
+    account::callers::Callers,
     build_clusters::{BuildClusters, Moved, Trust},
     caches::Caches,
     ephemeral_cluster::{object::EphemeralCluster, prow_job::ProwJob, settings::Settings},

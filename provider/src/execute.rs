@@ -184,8 +184,7 @@ impl Executor {
                 self.publish(owner(object.as_ref())?, credentials).await
             }
             Action::IssueCredentials(issue) => {
-                let _leave = self.callers.leave()?;
-                let credentials = issue.fulfil((self.now)()).await?;
+                let credentials = issue.fulfil(&self.callers, (self.now)()).await?;
                 self.publish(owner(object.as_ref())?, &credentials).await
             }
             Action::WithdrawCredentials => self.withdraw(owner(object.as_ref())?).await,

@@ -43,7 +43,7 @@ pub struct Observer {
     pub patience: Duration,
     /// How long one call to a build cluster may take.
     pub build_cluster_call: Duration,
-    /// Who waits for clusters that were delivered.
+    /// Leave to call clusters that were delivered.
     pub callers: Callers,
     /// The clock.
     pub now: fn() -> Timestamp,

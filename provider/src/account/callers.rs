@@ -4,15 +4,16 @@ use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::execute::{Cause, Reason};
+use crate::{
+    controller::drive::WORKERS,
+    execute::{Cause, Reason},
+};
 
-/// How many workers of a loop look at objects at a time.
-pub const WORKERS: u16 = 16;
-/// How many of them may wait for clusters that were delivered.
+/// How many workers of a loop may wait for clusters that were delivered.
 const AT_A_TIME: usize = WORKERS as usize / 2;
 
 /// Leave to call clusters that were delivered, for the workers of one loop. One that takes connections and never answers may be a tenant's, and he
-/// may have many: whoever has nothing to do with such clusters finds a worker all the same.
+/// may have many: whoever has nothing to do with such clusters finds a worker all the same; whoever has waits for his turn.
 #[derive(Clone, Debug)]
 pub struct Callers(Arc<Semaphore>);
 
@@ -27,7 +28,7 @@ impl Callers {
     ///
     /// # Errors
     /// If too many wait already; soon there is.
-    pub fn leave(&self) -> Result<OwnedSemaphorePermit, Cause> {
+    pub(super) fn leave(&self) -> Result<OwnedSemaphorePermit, Cause> {
         let busy = |_| Cause::new(Reason::NotYet, "others wait for clusters that were delivered");
         Arc::clone(&self.0).try_acquire_owned().map_err(busy)
     }

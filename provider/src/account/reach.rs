@@ -12,8 +12,14 @@ use kube::{
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use super::admin::{AdminKubeconfig, Parts};
-use crate::build_clusters::{Trust, limit, vouched};
+use super::{
+    admin::{AdminKubeconfig, Parts},
+    callers::Callers,
+};
+use crate::{
+    build_clusters::{Trust, limit, vouched},
+    execute::Error,
+};
 
 /// The most that is read of an answer: more than an API server stores of one object.
 const MOST: usize = 2 << 20;
@@ -63,13 +69,22 @@ pub(super) async fn client(parts: &Parts) -> Result<Client, Unusable> {
     Client::try_from(config).map_err(|_| NOT)
 }
 
-/// Whether a cluster says that it does not know whoever has this kubeconfig.
-pub(crate) async fn refuses(admin: &AdminKubeconfig, patience: Duration) -> bool {
+/// Whether a cluster says that it does not know whoever has this kubeconfig. Only a clear no counts: one that does not answer, or not in such words,
+/// is none the less the one that it is.
+///
+/// # Errors
+/// If too many wait for clusters already.
+pub(crate) async fn refuses(
+    callers: &Callers,
+    admin: &AdminKubeconfig,
+    patience: Duration,
+) -> Result<bool, Error> {
     const PATH: &str = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
     let review = json!({ "apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview" });
-    let Ok(client) = open(admin).await else { return false };
+    let _leave = callers.leave().map_err(|cause| cause.during("try_credentials"))?;
+    let Ok(client) = open(admin).await else { return Ok(false) };
     let answer = send(&client, "POST", PATH, ("application/json", &review), patience).await;
-    answer.is_ok_and(|answer| answer.code == StatusCode::UNAUTHORIZED)
+    Ok(answer.is_ok_and(|answer| answer.code == StatusCode::UNAUTHORIZED))
 }
 
 /// A call. Null is sent as nothing.

@@ -28,7 +28,7 @@ pub struct Executor {
     pub instance: String,
     /// How long one action may take.
     pub patience: Duration,
-    /// Who waits for clusters.
+    /// Leave to call clusters that were delivered.
     pub callers: Callers,
     /// The clock.
     pub now: fn() -> Timestamp,
@@ -80,8 +80,7 @@ impl Executor {
         match action {
             Action::Publish(credentials) => publish(self.hub.vault(), &claim.owner(), credentials).await,
             Action::Issue(wanted) => {
-                let _leave = self.callers.leave()?;
-                issue(self.hub.vault(), &claim.owner(), wanted, (self.now)()).await
+                issue(self.hub.vault(), &claim.owner(), wanted, &self.callers, (self.now)()).await
             }
             Action::Withdraw => withdraw(self.hub.vault(), &claim.owner()).await,
             Action::Resume { cluster_deployment, version } => self.resume(cluster_deployment, version).await,

@@ -35,7 +35,7 @@ pub struct Observer {
     pub settings: Settings,
     /// How long one call may take.
     pub patience: Duration,
-    /// Who waits for clusters.
+    /// Leave to call clusters that were delivered.
     pub callers: Callers,
 }
 

@@ -25,11 +25,11 @@ use super::{
     world::Settings,
 };
 use crate::{
-    account::callers::{Callers, WORKERS},
+    account::callers::Callers,
     claims::caches::SecretMeta,
     config::{Clusters, ClustersOf},
     controller::{
-        drive::{drive, said, work_until},
+        drive::{WORKERS, drive, said, work_until},
         queue::{Queue, requests},
     },
     execute::error::is_not_found,

@@ -33,7 +33,7 @@ pub(super) struct Executor {
     pub instance: String,
     /// How long one action may take.
     pub patience: Duration,
-    /// Who waits for clusters.
+    /// Leave to call clusters that were delivered.
     pub callers: Callers,
     /// The clock.
     pub now: fn() -> Timestamp,
@@ -74,10 +74,7 @@ impl Executor {
         let owner = owner(self.backend, object);
         match action {
             Action::Publish(credentials) => publish(&self.vault, &owner, credentials).await,
-            Action::Issue(wanted) => {
-                let _leave = self.callers.leave()?;
-                issue(&self.vault, &owner, wanted, (self.now)()).await
-            }
+            Action::Issue(wanted) => issue(&self.vault, &owner, wanted, &self.callers, (self.now)()).await,
             Action::Withdraw => withdraw(&self.vault, &owner).await,
             Action::Emit(event) => {
                 let events = self.vault.events(object.namespace());

@@ -42,7 +42,7 @@ pub(super) struct Observer {
     pub settings: Settings,
     /// How long one call may take.
     pub patience: Duration,
-    /// Who waits for clusters.
+    /// Leave to call clusters that were delivered.
     pub callers: Callers,
 }
 

@@ -15,6 +15,9 @@ use tokio::sync::watch;
 
 use crate::execute::Error;
 
+/// How many workers a loop has: so many objects are looked at at a time.
+pub(crate) const WORKERS: u16 = 16;
+
 /// One look, and when the next one is.
 type Looking = BoxFuture<'static, Result<Action, Error>>;
 

@@ -170,14 +170,12 @@ impl Observer {
                 if same && source_revision(&stored.metadata) == Some(&credentials.source_revision) {
                     return Ok(Source::Unchanged);
                 }
-                // Only a clear no counts: a cluster that does not answer, or not in such words, is none the less the one that it is.
                 let other = |kubeconfig: &ByteString| kubeconfig.0 != credentials.kubeconfig.0;
                 let now = stored.data.as_ref().and_then(|data| data.get(keys::KUBECONFIG));
                 let later = said.as_ref().is_some_and(|said| *said != credentials.source_revision);
                 if later && now.is_some_and(other) {
                     let admin = AdminKubeconfig::new(credentials.kubeconfig.0.clone());
-                    let _leave = self.callers.leave().map_err(|cause| cause.during("try_credentials"))?;
-                    if refuses(&admin, self.patience).await {
+                    if refuses(&self.callers, &admin, self.patience).await? {
                         return Ok(Source::Refused);
                     }
                 }

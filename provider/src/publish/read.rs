@@ -144,8 +144,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Asks the cluster whether it takes a kubeconfig that would replace another one. Only a clear no counts: a cluster that does not answer, or
-    /// not in such words, is none the less the one that it is.
+    /// Asks the cluster whether it takes a kubeconfig that would replace another one.
     pub async fn tried(
         &self,
         callers: &Callers,
@@ -154,9 +153,8 @@ impl Reader<'_> {
     ) -> Result<Source, Error> {
         Ok(match source {
             Source::Complete(found) if replaces(&found, published) => {
-                let _leave = callers.leave().map_err(|cause| cause.during("try_credentials"))?;
                 let admin = AdminKubeconfig::new(found.kubeconfig.0.clone());
-                if refuses(&admin, self.patience).await {
+                if refuses(callers, &admin, self.patience).await? {
                     Source::Refused(found)
                 } else {
                     Source::Complete(found)

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::{Labelled, Owner, Vault};
 use crate::{
-    account::{Issue, revoke},
+    account::{Issue, callers::Callers, revoke},
     ephemeral_cluster::credentials::Credentials,
     execute::{
         Cause,
@@ -34,9 +34,10 @@ pub(crate) async fn issue(
     vault: &Vault,
     owner: &Owner<'_>,
     issue: &Issue,
+    callers: &Callers,
     now: Timestamp,
 ) -> Result<(), Cause> {
-    publish(vault, owner, &issue.fulfil(now).await?).await
+    publish(vault, owner, &issue.fulfil(callers, now).await?).await
 }
 
 /// The same, whatever is in it.
