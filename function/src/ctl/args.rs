@@ -119,6 +119,7 @@ pub fn read(called: &'static str, line: Vec<OsString>) -> Result<Result<Line, St
             namespace: text(matches, "namespace"),
             context: text(matches, "context"),
             kubeconfig: text(matches, "kubeconfig"),
+            kind: false,
         },
     }))
 }

@@ -1,8 +1,10 @@
 //! What the plugin reads of a claim, in either flavour.
 
+use std::borrow::Cow;
+
 use jiff::Timestamp;
 use serde_json::Value;
-use testplatform_apis::{cleanup, condition::ConditionType, names::ours, phase::Phase};
+use testplatform_apis::{cleanup, condition::ConditionType, names::ours, phase::Phase, test_cluster};
 
 use crate::text::bounded;
 
@@ -214,9 +216,13 @@ impl Claim {
         !text(&self.object, "/metadata/deletionTimestamp").is_empty()
     }
 
-    /// The Secret that it names for its kubeconfig; empty if it names none.
-    pub fn secret(&self) -> &str {
-        text(&self.object, "/spec/writeConnectionSecretToRef/name")
+    /// The Secret for its kubeconfig; empty if it names none, and its kind has no other.
+    pub fn secret(&self) -> Cow<'_, str> {
+        let named = text(&self.object, "/spec/writeConnectionSecretToRef/name");
+        match self.flavour {
+            Flavour::Cluster if named.is_empty() => test_cluster::default_secret(self.name()).into(),
+            Flavour::Claim | Flavour::Cluster => named.into(),
+        }
     }
 
     /// When it was asked for.

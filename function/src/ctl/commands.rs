@@ -8,9 +8,11 @@ pub mod offers;
 pub mod up;
 pub mod why;
 
+use testplatform_apis::condition::{ConditionType, Request};
+
 use super::{
     args::Ask,
-    claim::{Claim, Stand},
+    claim::{Claim, Said, Stand},
     exit::{Exit, Stop},
     facts::Facts,
     session::Session,
@@ -47,6 +49,13 @@ pub fn run(ask: &Ask, session: &mut Session<'_>) -> Result<(), Stop> {
     }
 }
 
+/// What is said of a claim whose cluster is another's now.
+fn handed_over(claim: &Claim) -> Option<Said<'_>> {
+    claim
+        .said(ConditionType::RequestAccepted)
+        .filter(|said| said.holds() && said.reason() == Request::HandedOver.as_str())
+}
+
 /// Why a claim has no cluster to use; none if it has one.
 fn without_cluster(session: &Session<'_>, claim: &Claim) -> Option<Stop> {
     let exit = match claim.stand() {
@@ -60,6 +69,6 @@ fn without_cluster(session: &Session<'_>, claim: &Claim) -> Option<Stop> {
         Exit::NotYet => format!("{} is not ready; it waits for {}", claim.label(), waits.what),
         _ => format!("{} is {}: {}", claim.label(), claim.phase_word(), claim.message()),
     };
-    let more = session.next("why", claim.name());
+    let more = session.next("why", claim);
     Some(Stop::new(exit, message, format!("To do: {}\nMore:  {more}", waits.todo)))
 }

@@ -65,9 +65,9 @@ impl Session<'_> {
         let _ = writeln!(self.err, "{line}");
     }
 
-    /// A command of this plugin, to be typed next.
-    pub fn next(&self, command: &str, name: &str) -> String {
-        self.way.next(command, name)
+    /// A command of this plugin about a claim, to be typed next.
+    pub fn next(&self, command: &str, claim: &Claim) -> String {
+        self.way.about(command, claim)
     }
 
     /// The flavours that the cluster serves.
@@ -95,7 +95,8 @@ impl Session<'_> {
     }
 
     /// A claim, by a name that may say which kind is meant.
-    pub fn find(&self, name: &str) -> Result<Claim, Stop> {
+    pub fn find(&mut self, name: &str) -> Result<Claim, Stop> {
+        self.way.kind = name.contains('/');
         let (wanted, name) = match name.split_once('/') {
             None => (None, name),
             Some((kind, name)) => (Some(Flavour::parse(kind).ok_or_else(|| Self::no_kind(kind))?), name),
@@ -137,7 +138,7 @@ impl Session<'_> {
         if claim.secret().is_empty() {
             return Ok(Look::NotAsked);
         }
-        match self.kubectl.run(&["get", "secret", claim.secret(), "-o", KEYS], None) {
+        match self.kubectl.run(&["get", "secret", &claim.secret(), "-o", KEYS], None) {
             Ok(printed) => Ok(Look::Found(keys(&printed))),
             Err(Trouble::NotFound(_)) => Ok(Look::Missing),
             Err(Trouble::Forbidden(_)) => Ok(Look::Forbidden),

@@ -11,7 +11,7 @@ use testplatform_apis::{
 use super::{
     advice::{self, with_entry},
     chain::{Mark, object_label, paused, synced},
-    claim::{Flavour, Said, Stand, text},
+    claim::{Claim, Flavour, Said, Stand, text},
     facts::{Facts, Look, composite_name},
     span::human,
     way::Way,
@@ -39,7 +39,7 @@ pub fn wait(facts: &Facts, way: &Way, now: Timestamp) -> Wait {
         (Stand::Failed, _) => failed(facts),
         (Stand::Over, Some(Phase::Deprovisioned)) => {
             let how = end(facts).unwrap_or_default();
-            let down = way.next("down", claim.name());
+            let down = way.about("down", claim);
             let todo = format!("nothing; `{down} --delete` takes the claim away too");
             Wait::new(format!("nothing: {}{how}", claim.message()), todo)
         }
@@ -79,13 +79,20 @@ fn failed(facts: &Facts) -> Wait {
 
 /// How a teardown ended, where it did not end well.
 fn end(facts: &Facts) -> Option<String> {
-    let said = facts.claim.said(ConditionType::ProwJobCompleted)?;
-    left_behind(said).then(|| format!("; {}: {}", said.reason(), said.message()))
+    let said = left_behind(&facts.claim)?;
+    Some(format!("; {}: {}", said.reason(), said.message()))
 }
 
-/// Whether a teardown that is over may have left something: its job ended badly, or nobody knows what became of it.
-pub fn left_behind(over: Said<'_>) -> bool {
-    over.holds() && matches!(over.reason(), "ProwJobFailure" | "DeprovisionFailed" | "RemoteReplaced")
+/// `ProwJobCompleted` of a claim whose end may have left something: its job ended badly, or nobody knows what became of it.
+pub fn left_behind(claim: &Claim) -> Option<Said<'_>> {
+    let over = claim.said(ConditionType::ProwJobCompleted).filter(|said| said.holds())?;
+    let badly = match over.reason() {
+        "ProwJobFailure" | "DeprovisionFailed" | "RemoteReplaced" => true,
+        // A job that ended well, or that was asked to, says so, too.
+        "EndedWithoutSignal" | "ProwJobGone" => claim.phase() == Some(Phase::Failed),
+        _ => false,
+    };
+    badly.then_some(over)
 }
 
 fn ending(facts: &Facts) -> Wait {
@@ -126,9 +133,9 @@ fn ready(facts: &Facts, way: &Way, now: Timestamp) -> Wait {
         "set a longer spec.cleanup.keepForDebug, if it is still needed: the runs that own it are over"
             .to_owned()
     } else if claim.said(ConditionType::ClusterReady).is_some_and(|c| c.reason() == expiring) {
-        format!("`{} --by 1h`, if it is still needed", way.next("extend", claim.name()))
+        format!("`{} --by 1h`, if it is still needed", way.about("extend", claim))
     } else {
-        format!("use it: `{} --merge`", way.next("kubeconfig", claim.name()))
+        format!("use it: `{} --merge`", way.about("kubeconfig", claim))
     };
     // It can be used all the same.
     let (but, also) = unreached(facts).map_or_else(Default::default, |trouble| {

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use super::claim::Claim;
+
 /// The flags that say where.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Way {
@@ -11,9 +13,16 @@ pub struct Way {
     pub context: Option<String>,
     /// The kubeconfig, if one was given.
     pub kubeconfig: Option<String>,
+    /// Whether it said of which kind the claim is, because there may be one of each with its name.
+    pub kind: bool,
 }
 
 impl Way {
+    /// A command of this plugin about a claim, to be typed next.
+    pub fn about(&self, command: &str, claim: &Claim) -> String {
+        if self.kind { self.next(command, &claim.label()) } else { self.next(command, claim.name()) }
+    }
+
     /// A command of this plugin, to be typed next.
     pub fn next(&self, command: &str, name: &str) -> String {
         self.kubectl(&format!("testplatform {command} {name}"))
@@ -50,6 +59,7 @@ mod tests {
             namespace: Some("team-a".into()),
             context: Some("staging".into()),
             kubeconfig: Some("/home/o'neil/my config".into()),
+            kind: false,
         };
         let said = way.next("down --wait", "demo");
         let flags = r"-n team-a --context staging --kubeconfig '/home/o'\''neil/my config'";

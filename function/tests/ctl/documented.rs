@@ -21,8 +21,16 @@ fn the_runbook_has_what_is_referred_to() {
     let answers = fs::read_to_string(top.join("function/tests/ctl/why.txt")).unwrap();
     let in_answers =
         answers.split("(RUNBOOK.md, ").skip(1).filter_map(|rest| rest.split_once(')')).map(|(e, _)| e);
-    let named =
-        ["FunctionErrors", "Paused", "Failed", "ProwJobFailure", "DeprovisionFailed", "RemoteReplaced"];
+    let named = [
+        "FunctionErrors",
+        "Paused",
+        "Failed",
+        "ProwJobFailure",
+        "DeprovisionFailed",
+        "RemoteReplaced",
+        "EndedWithoutSignal",
+        "ProwJobGone",
+    ];
     let entries: Vec<&str> = in_answers.chain(named).collect();
     assert!(entries.len() > 40, "{entries:?}");
     for entry in entries {

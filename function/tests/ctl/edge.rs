@@ -120,6 +120,27 @@ fn of_two_kinds_the_one_that_is_meant() {
     gone.run("why testcluster/demo").is(1, "it is forbidden");
 }
 
+/// What is to be typed next says which of two is meant, where that had to be said.
+#[test]
+fn of_two_kinds_what_comes_next_is_about_the_same() {
+    let arms = r#"
+  "get testclusters.ci.openshift.org demo"*) cat "$room/other" ;;
+  "get secret demo-kubeconfig -o go-template"*) echo "kubeconfig=8 kubeAdminPassword=4" ;;
+  "get secret demo-kubeconfig -ojsonpath"*) cat "$room/kubeconfig" ;;
+  patch*) ;;"#;
+    let fake = Fake::new(arms);
+    fake.write("served", "testplatformclusters.ci.openshift.org\ntestclusters.ci.openshift.org\n");
+    let mut other = ready();
+    other["kind"] = "TestCluster".into();
+    other["spec"]["writeConnectionSecretToRef"] = serde_json::Value::Null;
+    fake.object("other", &other);
+    fake.write("kubeconfig", "a3ViZWNvbmZpZw==");
+    fake.run("why testcluster/demo").is(0, "`kubectl testplatform kubeconfig testcluster/demo --merge`");
+    fake.run("down testcluster/demo").is(0, "kubectl testplatform down --wait testcluster/demo");
+    // Its Secret has a name, though it says none.
+    fake.run("kubeconfig testcluster/demo").is(0, "kubeconfig");
+}
+
 /// Tenants may often read neither composites nor Objects nor events.
 #[test]
 fn why_goes_by_what_may_be_read() {
@@ -156,6 +177,14 @@ fn down_asks_with_the_uid_and_tells_how_it_ended() {
         fake.write("watch", &crate::fake::event("MODIFIED", &over(reason)));
         fake.run("down demo --wait --delete").is(6, reason).is(6, "what it left behind");
     }
+    // Which a job that was asked to end, or ended well, says too.
+    for reason in ["EndedWithoutSignal", "ProwJobGone"] {
+        fake.write("watch", &crate::fake::event("MODIFIED", &over(reason)));
+        fake.run("down demo --wait").is(0, &format!("is gone ({reason})"));
+        let failed = claim("Failed", &[["ProwJobCompleted", "True", reason, "in the job's words"]]);
+        fake.write("watch", &crate::fake::event("MODIFIED", &failed));
+        fake.run("down demo --wait").is(6, reason).is(6, "what it left behind");
+    }
     let tearing = claim("Deprovisioning", &[["ProwJobCompleted", "False", "TearingDown", ""]]);
     fake.write("watch", &crate::fake::event("MODIFIED", &tearing));
     fake.run("down demo --wait --timeout 2s").is(3, "is not gone in time").is(3, "The teardown goes on");
@@ -182,6 +211,18 @@ fn down_ends_no_cluster_that_was_handed_over() {
     assert!(!fake.calls().contains("patch"), "{}", fake.calls());
     fake.run("down demo --delete").is(0, "is deleted; its cluster was handed over, and goes on");
     assert!(fake.calls().contains("delete testplatformclusters.ci.openshift.org demo --wait=false"));
+}
+
+#[test]
+fn extend_keeps_no_cluster_that_was_handed_over() {
+    let fake = Fake::new(READS);
+    let words = "the cluster was handed over to TestCluster demo, which ends it; delete this claim";
+    let ready = ["ClusterReady", "True", "Ready", "the cluster is ready"];
+    fake.object("claim", &claim("Ready", &[ready, ["RequestAccepted", "True", "HandedOver", words]]));
+    fake.run("extend demo --to 5h")
+        .is(7, "has no cluster to keep: the cluster was handed over to TestCluster demo")
+        .is(7, "Keep the cluster with: kubectl testplatform extend testcluster/NAME");
+    assert!(!fake.calls().contains("patch"), "{}", fake.calls());
 }
 
 #[test]

@@ -119,6 +119,22 @@ fn manifests_are_judged_before_anything_is_applied() {
         fake.write("bad.yaml", text);
         fake.run("up bad.yaml").is(2, words);
     }
+    let wrong = [
+        ("/metadata", "demo", "metadata of the claim in bad.yaml is no object"),
+        ("/spec", "4.20", "spec of the claim in bad.yaml is no object"),
+        (
+            "/spec/writeConnectionSecretToRef",
+            "demo-kubeconfig",
+            "spec.writeConnectionSecretToRef of the claim",
+        ),
+    ];
+    for (at, value, words) in wrong {
+        let mut object = claim("", &[]);
+        *object.pointer_mut(at).unwrap() = value.into();
+        fake.object("bad.yaml", &object);
+        fake.run("up bad.yaml").is(2, words);
+        fake.run("up bad.yaml --name two").is(2, words);
+    }
     fake.run("up gone.yaml").is(2, "cannot read gone.yaml");
     assert_eq!(fake.calls(), "");
 }

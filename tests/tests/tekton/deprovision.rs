@@ -59,6 +59,17 @@ pub async fn leaves_something(stage: &Stage<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// As our provider says it: nobody had asked for the end of a job that ended badly.
+pub async fn ended_by_itself(stage: &Stage<'_>) -> anyhow::Result<()> {
+    let controller = ready(stage).await?;
+    let words = "ProwJob x ended as error, nobody had asked for it";
+    let failed = condition("ProwJobCompleted", "True", "EndedWithoutSignal", words);
+    controller.status(json!({ "phase": "Failed", "conditions": [failed] })).await?;
+    let end = stage.deprovision().start()?;
+    end.ended(LONG).await?.with(1)?.saying("EndedWithoutSignal: ProwJob x ended as error")?;
+    Ok(())
+}
+
 pub async fn nothing_there(stage: &Stage<'_>) -> anyhow::Result<()> {
     stage.deprovision().run(LONG).await?.with(0)?.saying("there is nothing to tear down")?;
     // Somebody else's has our name.

@@ -63,6 +63,7 @@ const SCENARIOS: &[Scenario] = &[
     scenario!(deprovision::ends_well),
     scenario!(deprovision::ends_badly),
     scenario!(deprovision::leaves_something),
+    scenario!(deprovision::ended_by_itself),
     scenario!(deprovision::nothing_there),
     scenario!(deprovision::not_in_time_either),
     scenario!(deprovision::without_waiting),

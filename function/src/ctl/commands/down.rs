@@ -2,7 +2,7 @@
 
 use jiff::SignedDuration;
 use serde_json::json;
-use testplatform_apis::condition::{ConditionType, Request};
+use testplatform_apis::condition::ConditionType;
 
 use super::super::{
     claim::{Claim, Said},
@@ -22,7 +22,7 @@ pub fn run(
     timeout: Option<SignedDuration>,
 ) -> Result<(), Stop> {
     let claim = session.find(name)?;
-    if let Some(said) = claim.said(ConditionType::RequestAccepted).filter(|said| is_given_away(*said)) {
+    if let Some(said) = super::handed_over(&claim) {
         return without_its_cluster(session, &claim, said, wait, delete);
     }
     // Whoever deletes it at once asks for its end by that.
@@ -45,15 +45,10 @@ pub fn run(
     }
     if !wait {
         session.say(&format!("{} is being torn down", claim.label()))?;
-        let next = session.next("down --wait", claim.name());
+        let next = session.next("down --wait", &claim);
         session.note(&format!("Wait for it: {next}"));
     }
     Ok(())
-}
-
-/// Whether its cluster is another claim's now.
-fn is_given_away(said: Said<'_>) -> bool {
-    said.reason() == Request::HandedOver.as_str()
 }
 
 /// The claim can be deleted, and can end nothing.
@@ -66,7 +61,7 @@ fn without_its_cluster(
 ) -> Result<(), Stop> {
     if !delete {
         let message = format!("{} has no cluster to give back: {}", claim.label(), said.message());
-        let advice = format!("End the cluster with: {}", session.next("down", "testcluster/NAME"));
+        let advice = format!("End the cluster with: {}", session.way.next("down", "testcluster/NAME"));
         return Err(Stop::new(Exit::Over, message, advice));
     }
     deleted(session, claim, wait, "; its cluster was handed over, and goes on")
@@ -109,24 +104,23 @@ fn until_over(
         return Err(match stop.exit {
             Exit::NotYet => {
                 let message = format!("{} is not gone in time: {}", claim.label(), last.message());
-                let more = session.next("why", claim.name());
+                let more = session.next("why", claim);
                 Stop::new(stop.exit, message, format!("The teardown goes on. More: {more}"))
             }
             Exit::Interrupted => {
                 let message = format!("interrupted; {} is not gone yet: {}", claim.label(), last.message());
-                let again = session.next("down --wait", claim.name());
+                let again = session.next("down --wait", claim);
                 Stop::new(stop.exit, message, format!("The teardown goes on. Wait for it: {again}"))
             }
             _ => stop,
         });
     }
-    let said = last.said(ConditionType::ProwJobCompleted);
-    if let Some(said) = said.filter(|said| left_behind(*said)) {
+    if let Some(said) = left_behind(&last) {
         let message = format!("{} ended badly: {}: {}", claim.label(), said.reason(), said.message());
         let advice =
             format!("Look in the cloud account for what it left behind (RUNBOOK.md, {}).", said.reason());
         return Err(Stop::new(Exit::LeftBehind, message, advice));
     }
-    let how = said.map(Said::reason).unwrap_or_default();
+    let how = last.said(ConditionType::ProwJobCompleted).map(Said::reason).unwrap_or_default();
     Ok(format!("{} is gone ({how})", claim.label()))
 }

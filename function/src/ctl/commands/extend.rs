@@ -26,6 +26,11 @@ pub fn run(session: &mut Session<'_>, name: &str, span: Span) -> Result<(), Stop
     if matches!(claim.stand(), Stand::Over | Stand::Failed) {
         return super::without_cluster(session, &claim).map_or(Ok(()), Err);
     }
+    if let Some(said) = super::handed_over(&claim) {
+        let message = format!("{} has no cluster to keep: {}", claim.label(), said.message());
+        let advice = format!("Keep the cluster with: {}", session.way.next("extend", "testcluster/NAME"));
+        return Err(Stop::new(Exit::Over, message, advice));
+    }
     let lifetime = lifetime(&claim, span, session.now())?;
     let patch = json!({
         "metadata": { "uid": claim.object["metadata"]["uid"] },
@@ -107,7 +112,13 @@ pub fn outcome(claim: &Claim, lifetime: GoDuration, late: bool, now: Timestamp) 
         // Clamped, which may have been so before: then nothing shows that it was looked at.
         Some(end) if !remark.is_empty() && end < expected? => Some(format!("{}{remark}", ends(end))),
         Some(end) if late => {
-            Some(format!("{}; the new lifetime of {} is not looked at yet", ends(end), lifetime.short()))
+            // As Hive does with a maximum of its own, of which nothing is told here.
+            let or = if expected.is_some_and(|expected| end < expected) {
+                ", or the hub ends it before"
+            } else {
+                ""
+            };
+            Some(format!("{}; the new lifetime of {} is not looked at yet{or}", ends(end), lifetime.short()))
         }
         None if late => Some(format!("{label} has no end yet; the new lifetime is not looked at yet")),
         Some(_) | None => None,

@@ -16,6 +16,7 @@ use super::super::{
     exit::{Exit, Stop},
     kubectl::Trouble,
     session::Session,
+    way::Way,
 };
 use crate::render::files;
 
@@ -45,10 +46,10 @@ fn fetch(session: &Session<'_>, claim: &Claim) -> Result<String, Stop> {
         let message = format!("{} names no Secret for its kubeconfig", claim.label());
         return Err(Stop::new(Exit::Usage, message, "Set spec.writeConnectionSecretToRef.name."));
     }
-    let why = session.next("why", claim.name());
+    let why = session.next("why", claim);
     let missing =
         |what: &str| Stop::new(Exit::NotYet, format!("Secret {secret} {what}"), format!("More: {why}"));
-    let got = session.kubectl.run(&["get", "secret", secret, "-ojsonpath={.data.kubeconfig}"], None);
+    let got = session.kubectl.run(&["get", "secret", &secret, "-ojsonpath={.data.kubeconfig}"], None);
     let encoded = match got {
         Ok(encoded) if encoded.trim().is_empty() => return Err(missing("has no kubeconfig yet")),
         Ok(encoded) => encoded,
@@ -77,8 +78,9 @@ fn into_own(session: &mut Session<'_>, claim: &Claim, kubeconfig: &str) -> Resul
     let changed = change(&path, &new);
     let _ = fs::remove_file(&lock);
     changed?;
-    session
-        .say(&format!("Added to {} as context {name}:\n  kubectl --context {name} get nodes", path.display()))
+    let way = Way { kubeconfig: session.way.kubeconfig.clone(), ..Way::default() };
+    let use_it = way.kubectl(&format!("--context {name} get nodes"));
+    session.say(&format!("Added to {} as context {name}:\n  {use_it}", path.display()))
 }
 
 fn change(path: &Path, new: &Value) -> Result<(), Stop> {

@@ -12,7 +12,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use super::super::{
-    claim::{Claim, Stand, text},
+    claim::{Claim, Flavour, Stand, text},
     estimate::{Estimate, remembered},
     exit::{Exit, Stop},
     facts::{Look, has_kubeconfig},
@@ -38,6 +38,8 @@ pub fn run(
 ) -> Result<(), Stop> {
     let manifest = manifest(&read(file)?, file, name)?;
     let claim = apply(session, &manifest, force)?;
+    // It may take over the cluster of a claim that has its name.
+    session.way.kind = claim.flavour == Flavour::Cluster;
     stay(session, &manifest);
     let history = history(session);
     let past = history.as_ref().and_then(|path| fs::read_to_string(path).ok()).unwrap_or_default();
@@ -80,6 +82,11 @@ pub fn manifest(read: &str, file: &str, name: Option<&str>) -> Result<Value, Sto
     if Claim::read(object.clone()).is_none() {
         let [version, kind] = [text_of(&object, "/apiVersion"), text_of(&object, "/kind")];
         return Err(wrong(format!("{file} holds a {kind} of {version}")));
+    }
+    for at in ["/metadata", "/spec", "/spec/writeConnectionSecretToRef"] {
+        if object.pointer(at).is_some_and(|field| !field.is_object() && !field.is_null()) {
+            return Err(wrong(format!("{} of the claim in {file} is no object", at[1..].replace('/', "."))));
+        }
     }
     if let Some(name) = name {
         object["metadata"]["name"] = name.into();
@@ -178,8 +185,8 @@ fn until_ready(
 /// Who no longer waits may not want it any more either, and it costs money.
 fn interrupted(session: &Session<'_>, claim: &Claim) -> Stop {
     let message = format!("interrupted; {} is {}, and goes on", claim.label(), claim.phase_word());
-    let down = session.next("down", claim.name());
-    let why = session.next("why", claim.name());
+    let down = session.next("down", claim);
+    let why = session.next("why", claim);
     Stop::new(Exit::Interrupted, message, format!("Give it back: {down}\nMore:         {why}"))
 }
 
@@ -205,7 +212,7 @@ fn until_secret(session: &mut Session<'_>, claim: &Claim) -> Result<(), Stop> {
         if session.now().duration_since(begun) > WRITTEN {
             let message =
                 format!("{} is ready, and Secret {} has no kubeconfig", claim.label(), claim.secret());
-            return Err(Stop::new(Exit::NotYet, message, session.next("why", claim.name())));
+            return Err(Stop::new(Exit::NotYet, message, session.next("why", claim)));
         }
         thread::sleep(GLANCE);
     }
@@ -223,14 +230,14 @@ fn ready(session: &mut Session<'_>, claim: &Claim, begun: Timestamp) -> Result<(
     match claim.expires_at() {
         Some(end) => {
             let left = human(end.duration_since(now));
-            let more = session.next("extend", claim.name());
+            let more = session.next("extend", claim);
             session.say(&format!("  it ends in {left}, at {end}   longer: {more} --by 2h"))?;
         }
         None => session.say("  it lives until it is given back")?,
     }
-    let use_it = session.next("kubeconfig", claim.name());
+    let use_it = session.next("kubeconfig", claim);
     session.say(&format!("  use it:        {use_it} --merge"))?;
-    let end_it = session.next("down", claim.name());
+    let end_it = session.next("down", claim);
     session.say(&format!("  give it back:  {end_it}"))?;
     for (what, at) in [("console", "/status/consoleURL"), ("job", "/status/prowJob/url")] {
         let url = text(&claim.object, at);
