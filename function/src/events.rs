@@ -122,7 +122,7 @@ fn cluster(judged: &Judged, new: &Condition) -> Option<Event> {
         (Phase::Ready, "Expiring") => (true, EventReason::Expiring),
         (Phase::Ready, _) => (false, EventReason::ClusterReady),
         (Phase::Degraded, _) => (true, EventReason::ClusterDegraded),
-        (Phase::Deprovisioning, _) if judged.plan.course.expired => (false, EventReason::Expired),
+        (Phase::Deprovisioning, _) if judged.plan.course.outlived => (false, EventReason::Expired),
         (Phase::Deprovisioning, _) => (false, EventReason::TearingDown),
         (Phase::Deprovisioned, _) => (false, EventReason::TornDown),
         (Phase::Failed, _) => match judged.plan.course.failure {

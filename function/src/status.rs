@@ -241,13 +241,13 @@ pub fn sentence(judged: &Judged) -> String {
             }
             _ => "the cluster was ready; the hub does not report it ready now".into(),
         },
-        Phase::Deprovisioning if plan.course.expired => {
+        Phase::Deprovisioning if plan.course.outlived => {
             format!("its lifetime is over, the cluster is being torn down{}{}", before(judged), vain(judged))
         }
         Phase::Deprovisioning => format!("the cluster is being torn down{}{}", before(judged), vain(judged)),
         Phase::Deprovisioned => match plan.course.over.as_ref().map(|o| o.reason.as_str()) {
             Some("NothingToTearDown") => "there was nothing to tear down".into(),
-            _ if plan.course.expired => "its lifetime was over, the cluster is gone".into(),
+            _ if plan.course.outlived => "its lifetime was over, the cluster is gone".into(),
             _ => "the cluster is gone".into(),
         },
     };

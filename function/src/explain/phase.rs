@@ -66,8 +66,8 @@ fn provisioning(judged: &Judged) -> String {
 fn ending(judged: &Judged) -> &'static str {
     let asked = judged.plan.request.as_ref().is_ok_and(|r| r.teardown == Some(true));
     match judged.plan.course {
+        Course { outlived: true, .. } => "its lifetime is over",
         _ if asked => "spec.tearDownCluster is true",
-        Course { expired: true, .. } => "its lifetime is over",
         Course { teardown: true, .. } => "its end was asked for before, which is not taken back",
         Course { .. } => "the hub ended it",
     }

@@ -40,8 +40,10 @@ pub struct Course {
     pub ever_ready: bool,
     /// Whether the remote object is told to end.
     pub teardown: bool,
-    /// Whether that is because its lifetime is over.
+    /// Whether its lifetime is over.
     pub expired: bool,
+    /// Whether that is why it ends: one that was ended before is not called expired because it takes long.
+    pub outlived: bool,
     /// Whether the end is near.
     pub expiring: bool,
     /// Whether it is later than nine in ten of its kind.
@@ -100,6 +102,7 @@ pub(super) fn invalid(observed: &Observed) -> Course {
         ever_ready: false,
         teardown: false,
         expired: false,
+        outlived: false,
         expiring: false,
         late: false,
         again: false,
@@ -141,10 +144,12 @@ pub(super) fn chart(
     let expired =
         passed(expires_at) || passed(health.ends_at) || ending == Some(JobCompleted::Expired.as_str());
     // What was let go is another composite's to end.
-    let expired = expired && !observed.handover.let_go();
+    let let_go = observed.handover.let_go();
+    let expired = expired && !let_go;
     let expiring_at =
         expires_at.zip(life).and_then(|(end, life)| end.checked_sub((life.get() / 10).min(EXPIRING)).ok());
     let by_owner = request.teardown == Some(true);
+    let outlived = ending.map_or(expired && !by_owner, |why| why == JobCompleted::Expired.as_str());
     // What is taken away leaves no manifest that remembers it.
     let latched = observed.composite.status.phase == Some(Phase::Deprovisioning) || ending.is_some();
     let asked = by_owner || writer.is_some_and(Writer::asks_for_teardown) || (removal && latched);
@@ -172,8 +177,8 @@ pub(super) fn chart(
         health,
         ever_ready,
         asked,
-        by_owner,
         expired,
+        outlived,
         // In time, if only its kubeconfig was not looked at yet.
         timed_out: passed(provision_deadline)
             && !observed.composite.is_ready()
@@ -201,8 +206,8 @@ pub(super) fn chart(
     let deadlines = [
         provision_deadline.filter(|_| waiting),
         estimated_ready_at.filter(|_| waiting),
-        expiring_at.filter(|_| !settled && !asked),
-        expires_at.filter(|_| !settled && !asked),
+        expiring_at.filter(|_| !settled && !asked && !let_go),
+        expires_at.filter(|_| !settled && !asked && !let_go),
         withheld_until.filter(|_| waiting),
         health.changes_at.filter(|_| !settled),
     ];
@@ -215,7 +220,8 @@ pub(super) fn chart(
         ever_ready,
         teardown: asked || expired || ended,
         expired,
-        expiring: passed(expiring_at) && !settled,
+        outlived,
+        expiring: passed(expiring_at) && !settled && !let_go,
         late: waiting && passed(estimated_ready_at),
         again,
         secret,

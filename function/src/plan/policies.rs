@@ -45,7 +45,7 @@ pub(super) fn intent(
         | Write::Again { .. }
         | Write::Elsewhere => (false, false),
     };
-    let ending = if course.expired { JobCompleted::Expired } else { JobCompleted::TornDown };
+    let ending = if course.outlived { JobCompleted::Expired } else { JobCompleted::TornDown };
     let ending = ends.then_some(ending);
     // Said first is said for good: an owner's teardown does not become an expiry because it takes long.
     let noted = observed.note(ours::ENDING).map(str::to_owned);

@@ -21,9 +21,9 @@ pub(super) struct Facts<'a> {
     pub ever_ready: bool,
     /// The end was asked for, now or ever.
     pub asked: bool,
-    /// … by the claim as it stands.
-    pub by_owner: bool,
     pub expired: bool,
+    /// The end of its lifetime is why it ends.
+    pub outlived: bool,
     pub timed_out: bool,
 }
 
@@ -205,7 +205,7 @@ impl Facts<'_> {
         if let Some(noted) = noted.filter(|r| matches!(r, JobCompleted::TornDown | JobCompleted::Expired)) {
             return noted;
         }
-        if self.expired && !self.by_owner { JobCompleted::Expired } else { JobCompleted::TornDown }
+        if self.outlived { JobCompleted::Expired } else { JobCompleted::TornDown }
     }
 }
 

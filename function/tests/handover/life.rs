@@ -78,7 +78,10 @@ fn a_claim_that_let_go_neither_tears_down_nor_expires() {
     assert_eq!(pair.giver.phase(), "Ready");
     assert_ne!(pair.remote().unwrap()["spec"]["tearDownCluster"], true);
     pair.giver.spec["lifetime"] = json!("1h");
-    pair.giver.later(SignedDuration::from_hours(2));
+    pair.giver.later(SignedDuration::from_mins(55));
+    pair.settle();
+    assert_eq!(pair.giver.condition("ClusterReady"), ("True".into(), "Ready".into()));
+    pair.giver.later(SignedDuration::from_hours(1));
     pair.settle();
     assert_eq!((pair.giver.phase().as_str(), pair.taker.phase().as_str()), ("Ready", "Ready"));
     // The one that it went to has the lifetime from the same moment on.

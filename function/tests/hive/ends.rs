@@ -128,6 +128,27 @@ fn a_cluster_that_the_hub_cannot_destroy_says_why() {
     );
 }
 
+/// Why it ends was noted when it began to, and holds.
+#[test]
+fn what_was_torn_down_does_not_become_expired() {
+    let mut world = World::hive();
+    world.spec["lifetime"] = json!("2h");
+    world.settle();
+    world.hive_publishes();
+    world.settle();
+    world.spec["tearDownCluster"] = json!(true);
+    world.settle();
+    world.later(SignedDuration::from_hours(3));
+    world.spec["tearDownCluster"] = json!(false);
+    world.settle();
+    let told = |world: &World| (world.phase(), world.status["message"].as_str().unwrap().to_owned());
+    assert_eq!(told(&world), ("Deprovisioning".into(), "the cluster is being torn down".into()));
+    world.hive_is_done();
+    world.settle();
+    assert_eq!(told(&world), ("Deprovisioned".into(), "the cluster is gone".into()));
+    is(&world, "ProwJobCompleted", "True", "TornDown");
+}
+
 /// What ends a cluster, the phase that it leads to, and why nothing is left in the end.
 type End = (fn(&mut World), &'static str, &'static str);
 

@@ -41,6 +41,29 @@ fn a_lifetime_ends_the_cluster_and_can_be_extended() {
     assert_eq!(is(&world, "ProwJobCompleted"), pair("True", "Expired"));
 }
 
+/// A teardown may take longer than the lifetime would have been, and what is over is looked at for as long as the claim is there.
+#[test]
+fn what_was_torn_down_does_not_become_expired() {
+    let mut world = World::default();
+    world.spec["lifetime"] = json!("2h");
+    world.settle();
+    world.hub_ready();
+    world.settle();
+    world.spec["tearDownCluster"] = json!(true);
+    world.settle();
+    let told = |world: &World, phase: &str, words: &str| {
+        assert_eq!((world.phase().as_str(), &world.status["message"]), (phase, &json!(words)));
+    };
+    told(&world, "Deprovisioning", "the cluster is being torn down");
+    world.later(SignedDuration::from_hours(3));
+    world.settle();
+    told(&world, "Deprovisioning", "the cluster is being torn down");
+    world.hub_done("Deprovisioned");
+    world.settle();
+    told(&world, "Deprovisioned", "the cluster is gone");
+    assert!(!world.events.contains(&"Expired".to_owned()), "{:?}", world.events);
+}
+
 /// What was noted on the claim is shown, and ends nothing by itself: that is done by who noted it.
 #[test]
 fn a_cleanup_shortens_and_never_lengthens() {
