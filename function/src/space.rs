@@ -44,6 +44,9 @@ use crate::{
 
 /// Composition resource name of the Object that carries the namespace.
 pub const NAMESPACE: &str = "namespace";
+/// What may be done to a namespace of which nothing shows yet that it was made here: neither is one that was there before changed, nor does it go
+/// with the claim.
+const NEWBORN: [&str; 2] = ["Observe", "Create"];
 /// Of the one that carries the quota of everything.
 pub const QUOTA: &str = "quota";
 /// Of the one that carries the quota of containers without an end.

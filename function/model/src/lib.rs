@@ -42,6 +42,7 @@ use function_testplatform::{
 };
 use prost::{Message as _, bytes::Bytes};
 use serde_json::{Map, Value, json};
+use testplatform_apis::foreign::object;
 
 /// One line on the terminal, past the test harness, which keeps what passing tests print.
 pub fn say(line: &str) {
@@ -70,7 +71,7 @@ pub fn request(json: &Value) -> RunFunctionRequest {
             tag: json["meta"]["tag"].as_str().unwrap_or_default().to_owned(),
             capabilities: vec![],
         }),
-        observed: Some(state(&json["observed"])),
+        observed: Some(state(&objects(&json["observed"]))),
         desired: Some(state(&json["desired"])),
         input: json.get("input").map(structure),
         context: json.get("context").map(structure),
@@ -110,6 +111,19 @@ fn note_places(value: &Value, at: &str, all: &mut Vec<String>) {
 
 pub fn structure(value: &Value) -> Bytes {
     wire::to_struct(value).unwrap()
+}
+
+/// What says nothing of its kind is an Object of provider-kubernetes.
+fn objects(observed: &Value) -> Value {
+    let mut observed = observed.clone();
+    for (_, entry) in observed["resources"].as_object_mut().into_iter().flatten() {
+        let resource = &mut entry["resource"];
+        if resource["kind"].is_null() && resource.is_object() {
+            resource["apiVersion"] = object::API_VERSION.into();
+            resource["kind"] = object::KIND.into();
+        }
+    }
+    observed
 }
 
 fn state(json: &Value) -> State {

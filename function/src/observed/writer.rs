@@ -1,6 +1,7 @@
 //! The writer: the Object that carries the remote object. Its manifest is our memory, its Synced condition
 //! tells how the hub took it.
 
+use jiff::{SignedDuration, Timestamp};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use testplatform_apis::{
@@ -39,6 +40,9 @@ pub const INSTANCE: &str = "instance";
 
 /// Those of clusters by template. What another step calls so is its own: ours have our label.
 pub const OF_TEMPLATES: [&str; 4] = [HOSTED_CLUSTER, INSTANCE, ORDER, TOPOLOGY];
+
+/// How far apart the clocks of two clusters may be.
+const SKEW: SignedDuration = SignedDuration::from_mins(1);
 
 /// Whether a cluster is ended by taking its writer away.
 pub fn is_taken_away(name: &str) -> bool {
@@ -130,6 +134,14 @@ impl Writer {
             && !made
             && pin(&self.object).is_none()
             && !self.only_watches()
+    }
+
+    /// Whether what is there was there before its composite was: then it is another's, whoever chose the composite's name. One that is found in
+    /// place and is younger can be its own, made through an Object that was lost since. Two clusters' clocks need not agree to the minute.
+    pub(super) fn found_older(&self, composite: Timestamp) -> bool {
+        let made = self.remote().and_then(|remote| remote.metadata().creation_timestamp);
+        let skewed = made.and_then(|made| made.checked_add(SKEW).ok());
+        self.found_in_place() && skewed.is_some_and(|made| made < composite)
     }
 
     fn new(name: &'static str, mut object: Object<Remote>) -> Self {

@@ -11,13 +11,13 @@ use testplatform_apis::{
         object::{AnyRemote, Object},
     },
     gather,
-    names::{ShortName, ours},
+    names::{ShortName, crossplane, ours},
     space::keys,
 };
 
-use super::{CREDENTIALS, NAMESPACE, OURS, SECRET, legacy, namespace_of};
+use super::{CREDENTIALS, NAMESPACE, NEWBORN, OURS, SECRET, legacy, namespace_of};
 use crate::{
-    observed::{Composite, Link, Unusable, link, refuse_newer, resource_of, unreadable},
+    observed::{Composite, Link, Unusable, link, object_of, refuse_newer, unreadable},
     proto::{RunFunctionRequest, resource::ConnectionDetailsEntry},
     wire,
 };
@@ -129,7 +129,7 @@ impl Observed {
                 refuse_newer(name, bytes)?;
                 continue;
             };
-            let resource = resource_of(name, bytes)?;
+            let resource = object_of(name, bytes)?;
             let object: Object<AnyRemote> =
                 wire::from_struct(&resource.resource).map_err(|e| unreadable(name, e))?;
             if own == SECRET && legacy::is_made(&object) {
@@ -151,6 +151,23 @@ impl Observed {
     /// The namespace's Object.
     pub fn home(&self) -> Option<&Item> {
         self.objects.get(NAMESPACE)
+    }
+
+    /// Whether nothing shows yet that the namespace was made for this space: what is found under its name may be anybody's. Core lets tenants choose
+    /// the name of a composite, and so of the namespace.
+    pub fn is_newborn(&self) -> bool {
+        let Some(home) = self.home() else {
+            return self.objects.is_empty() && self.details.get(keys::NAMESPACE).is_none();
+        };
+        // provider-kubernetes notes that it creates before it does.
+        let noted = |key| home.object.metadata.annotation(key).is_some();
+        let made = noted(crossplane::EXTERNAL_CREATE_PENDING) || noted(crossplane::EXTERNAL_CREATE_SUCCEEDED);
+        home.object.spec.management_policies == NEWBORN && !made
+    }
+
+    /// Whether the hub has a namespace of the name that was not made for this space.
+    pub fn is_taken(&self) -> bool {
+        self.is_newborn() && self.home().is_some_and(|home| home.remote().is_some())
     }
 
     /// Name of the namespace on the hub. A space does not move: what was asked for before wins.

@@ -12,8 +12,8 @@ use testplatform_apis::{
 };
 
 use super::{
-    CONTENT, CREDENTIALS, FROM_OPENSHIFT, Item, LIMITS, NAMESPACE, Observed, QUOTA, QUOTA_NOT_TERMINATING,
-    QUOTA_TERMINATING, ROLE_BINDING, SAME_NAMESPACE, SECRET, SERVICE_ACCOUNT,
+    CONTENT, CREDENTIALS, FROM_OPENSHIFT, Item, LIMITS, NAMESPACE, NEWBORN, Observed, QUOTA,
+    QUOTA_NOT_TERMINATING, QUOTA_TERMINATING, ROLE_BINDING, SAME_NAMESPACE, SECRET, SERVICE_ACCOUNT,
 };
 use crate::{
     backend::{Desired, whole},
@@ -33,7 +33,7 @@ pub(super) fn resources(namespace: &str, settings: &Settings, observed: &Observe
         provider_config.filter(|name| !name.is_empty()).unwrap_or_else(|| spaces.provider_config());
     let make = Maker { namespace, provider_config: &provider_config, spaces, observed };
     let mut all = vec![make.home()];
-    let is_home = observed.home().is_some_and(Item::is_there);
+    let is_home = observed.home().is_some_and(Item::is_there) && !observed.is_taken();
     let content: Vec<Desired> = CONTENT.into_iter().filter_map(|name| make.content(name, is_home)).collect();
     let limited = content.iter().all(|r| r.ready) && is_home;
     all.extend(content);
@@ -70,6 +70,9 @@ impl Maker<'_> {
                 "celQuery":
                     format!("has(object.metadata.annotations) && '{noted}' in object.metadata.annotations"),
             });
+        }
+        if self.observed.is_newborn() {
+            spec["managementPolicies"] = json!(NEWBORN);
         }
         spec["forProvider"]["manifest"] =
             json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": metadata });

@@ -45,6 +45,12 @@ pub(super) fn state(
             format!("namespace {namespace} is being deleted on the hub; it is made anew once it is gone");
         return is(SpaceReady::SpaceTerminating, message);
     }
+    if observed.is_taken() {
+        let message = format!(
+            "the hub has a namespace {namespace} that was not made for this claim, and it is not taken over"
+        );
+        return is(SpaceReady::SpaceRefused, message);
+    }
     let trouble = observed.objects.iter().find_map(|(name, item)| Some((name, trouble(&item.link)?)));
     if let Some((name, (reason, words))) = trouble {
         return is(reason, format!("{name}: {words}"));

@@ -1,6 +1,6 @@
 //! How a cluster ends, and that it ends for good.
 
-use function_model::world::World;
+use function_model::world::{NAME, World};
 use serde_json::json;
 
 use super::{is, pair};
@@ -133,6 +133,33 @@ fn a_replaced_remote_object_is_left_alone() {
     assert_eq!(world.phase(), "Failed");
     assert_eq!(is(&world, "RemoteConsistent"), pair("False", "RemoteReplaced"));
     assert_eq!(world.policies(), json!(["Observe"]), "Delete goes by name");
+}
+
+/// Whoever names a claim's composite names its remote object, too: provider-kubernetes takes what it finds under that name for what it is to write.
+#[test]
+fn what_is_older_than_the_composite_is_somebody_elses() {
+    let found = |made: &str| {
+        let mut world = World::default();
+        let theirs = json!({
+            "apiVersion": "ci.openshift.io/v1", "kind": "EphemeralCluster", "spec": {},
+            "metadata": { "name": NAME, "uid": "somebody-elses", "creationTimestamp": made, "annotations": {} },
+        });
+        world.remote = Some(theirs);
+        world.settle();
+        world.hub_ready();
+        world.settle();
+        world
+    };
+    let theirs = found("2026-11-21T09:58:00Z");
+    assert_eq!(theirs.phase(), "Failed");
+    assert_eq!(is(&theirs, "RemoteConsistent"), pair("False", "RemoteReplaced"));
+    assert_eq!(theirs.policies(), json!(["Observe"]));
+    assert!(theirs.tenant.values().all(String::is_empty), "{:?}", theirs.tenant);
+    assert_ne!(theirs.remote.unwrap()["spec"]["tearDownCluster"], true);
+    // Made by an Object that was lost before anybody saw what it made: its own, and not to be forgotten. Nor do clocks agree to the second.
+    for made in ["2026-11-21T10:00:03Z", "2026-11-21T09:59:30Z"] {
+        assert_eq!(found(made).phase(), "Ready", "{made}");
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Under which names a composite in a namespace has its Objects, and its cluster on the hub.
 
 use function_model::{request, response};
+use function_testplatform::proto::Severity;
 use rstest::rstest;
 use serde_json::{Value, json};
 use testplatform_apis::names::ShortName;
@@ -68,6 +69,43 @@ fn a_claims_composite_has_its_own_name() {
     let answer = born(&json!({ "name": "demo-x7k2p", "uid": "1" }), "XTestPlatformCluster");
     assert_eq!(remote(&answer), "demo-x7k2p");
     assert_eq!(answer["desired"]["resources"]["ec"]["resource"]["metadata"]["namespace"], Value::Null);
+}
+
+/// Core shows whatever the composite refers to, under the name that it bears, and both can be a tenant's to write: only an Object tells of a cluster.
+#[test]
+fn what_is_no_object_tells_of_no_cluster() {
+    let notes = json!({
+        "testplatform.ci.openshift.org/take-over": "a",
+        "testplatform.ci.openshift.org/taken-over": "testplatform-kubernetes-provider-config/ephemeral-cluster/victim/uid",
+    });
+    let labels = json!({ "testplatform.ci.openshift.org/component": "cluster" });
+    for name in ["ec", "claim", "credentials", "cluster", "topology", "ended", "bundles", "pool-a"] {
+        for (version, kind) in
+            [("v1", "Secret"), ("example.org/v1", "Object"), ("kubernetes.crossplane.io/v1", "Other")]
+        {
+            let forged = request(&json!({
+                "observed": {
+                    "composite": { "resource": {
+                        "apiVersion": "ci.openshift.org/v1alpha1", "kind": "TestCluster",
+                        "metadata": { "name": "demo", "namespace": "team-a", "uid": "1" },
+                        "spec": { "ciOperator": { "test": { "workflow": "ipi-aws", "clusterProfile": "aws" } } },
+                    } },
+                    "resources": { name: { "resource": {
+                        "apiVersion": version, "kind": kind,
+                        "metadata": { "name": "x", "namespace": "team-a", "annotations": notes, "labels": labels },
+                    } } },
+                },
+                "desired": {},
+                "requiredResources": { "envcfg": { "items": [{ "resource": { "data": { "clusterName": "c" } } }] } },
+            }));
+            let options = function_testplatform::Options::default();
+            let answer = function_testplatform::run(&forged, &options, jiff::Timestamp::UNIX_EPOCH);
+            let fatal = &answer.results[0];
+            assert_eq!(fatal.severity(), Severity::Fatal, "{name}: {version} {kind}");
+            let words = format!("{name:?}: it is a {kind} of {version}, and not an Object");
+            assert!(fatal.message.contains(&words), "{}", fatal.message);
+        }
+    }
 }
 
 /// It has neither a claim nor a namespace, so nothing could be composed for it that core takes, and nobody would get the credentials.

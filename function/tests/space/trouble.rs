@@ -51,6 +51,32 @@ fn a_refusal_is_told_in_the_hubs_words() {
     assert_eq!(world.names(), ["namespace"]);
 }
 
+/// Whoever names a claim's composite names its namespace, too.
+#[test]
+fn a_namespace_that_was_there_before_is_not_taken_over() {
+    let mut world = SpaceWorld::default();
+    let before = json!({ "metadata": { "name": NAMESPACE, "uid": "somebody-elses", "annotations": {} } });
+    let at = format!("Namespace/{NAMESPACE}");
+    world.hub.insert(at.clone(), before.clone());
+    world.settle();
+    assert_eq!((world.reason().as_str(), world.ready, world.issued), ("SpaceRefused", false, 0));
+    assert!(world.status["message"].as_str().unwrap().ends_with("it is not taken over"), "{}", world.status);
+    assert_eq!(world.names(), ["namespace"]);
+    assert_eq!(world.hub, [(at, before)].into());
+    // Nor does it go with the claim.
+    assert_eq!(world.objects["namespace"]["spec"]["managementPolicies"], json!(["Observe", "Create"]));
+    // One that was made here is this claim's from then on.
+    let ready = ready();
+    assert_eq!(ready.objects["namespace"]["spec"]["managementPolicies"], json!(null));
+    // Nothing is left of it but what the tenant was given, as after a restore: that it was given tells whose it is.
+    let mut restored = ready.clone();
+    restored.objects.clear();
+    restored.details.clear();
+    restored.status = json!({});
+    restored.settle();
+    assert_eq!((restored.reason().as_str(), &restored.hub), ("SpaceAvailable", &ready.hub));
+}
+
 /// Deleted behind our back: it is made anew with all that was in it, and the tenant gets credentials of the new one.
 #[test]
 fn a_namespace_that_is_deleted_on_the_hub_is_made_anew() {

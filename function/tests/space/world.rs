@@ -10,7 +10,10 @@ use function_testplatform::{
 use jiff::Timestamp;
 use prost::Message as _;
 use serde_json::{Value, json};
-use testplatform_apis::{names::ours, space::keys};
+use testplatform_apis::{
+    names::{crossplane, ours},
+    space::keys,
+};
 
 pub const XR: &str = "my-namespace-1.0-abcde";
 pub const NAMESPACE: &str = "my-namespace-1-0-abcde";
@@ -176,6 +179,13 @@ impl SpaceWorld {
         if metadata["name"].is_null() {
             metadata["name"] = own.unwrap_or_else(|| format!("{XR}-{name}").into());
         }
+        for key in [crossplane::EXTERNAL_CREATE_PENDING, crossplane::EXTERNAL_CREATE_SUCCEEDED] {
+            let noted =
+                before.as_ref().map(|b| &b["metadata"]["annotations"][key]).filter(|at| at.is_string());
+            if let Some(noted) = noted {
+                object["metadata"]["annotations"][key] = noted.clone();
+            }
+        }
         if let Some(status) = before.as_ref().and_then(|b| b.get("status")) {
             object["status"] = status.clone();
         }
@@ -212,6 +222,19 @@ impl SpaceWorld {
         if !is_home && !self.hub.contains_key(&home) {
             self.noise.push(format!("{name}: namespaces {NAMESPACE:?} not found"));
             return;
+        }
+        let may =
+            |policy: &str| policies.is_null() || policies.as_array().unwrap().iter().any(|p| p == policy);
+        if let Some(there) = self.hub.get(&target).filter(|_| !may("Update")) {
+            let there = there.clone();
+            self.synced(name, &there);
+            return;
+        }
+        if !self.hub.contains_key(&target) {
+            let annotations = &mut self.objects.get_mut(name).unwrap()["metadata"]["annotations"];
+            for key in [crossplane::EXTERNAL_CREATE_PENDING, crossplane::EXTERNAL_CREATE_SUCCEEDED] {
+                annotations[key] = "2026-11-21T10:00:00Z".into();
+            }
         }
         self.born += 1;
         let uid = format!("uid-{}", self.born);

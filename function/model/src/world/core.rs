@@ -347,6 +347,9 @@ fn merge(object: &mut Value, wanted: &Value) {
     // provider-kubernetes takes its finalizer off what an Object depends on, and looks up what that is as it goes.
     let goes = object["metadata"]["deletionTimestamp"].is_string() && object["spec"]["references"].is_array();
     assert!(!goes || spec["references"].is_array(), "what it depends on would be held for ever: {object}");
+    for field in ["apiVersion", "kind"] {
+        object[field] = wanted[field].clone();
+    }
     object["metadata"]["name"] = wanted["metadata"]["name"].clone();
     object["metadata"]["labels"] =
         wanted["metadata"]["labels"].as_object().cloned().unwrap_or_default().into();

@@ -106,13 +106,16 @@ impl World {
             .map(|key| (key, remote["metadata"]["annotations"][key].clone()));
         let deleted = remote["metadata"]["deletionTimestamp"].clone();
         let written = remote["metadata"]["managedFields"].clone();
+        let made = remote["metadata"]["creationTimestamp"].clone();
         remote["metadata"] = manifest["metadata"].clone();
         remote["metadata"]["uid"] = uid;
         cluster_api::admits(&before, &remote["spec"]);
         osac::admits(&before, &remote["spec"]);
         caas::admits(remote, &before, &remote["spec"]);
         remote["metadata"]["generation"] = json!(generation + i64::from(before != remote["spec"]));
-        for (field, value) in [("deletionTimestamp", deleted), ("managedFields", written)] {
+        for (field, value) in
+            [("creationTimestamp", made), ("deletionTimestamp", deleted), ("managedFields", written)]
+        {
             if !value.is_null() {
                 remote["metadata"][field] = value;
             }
