@@ -34,7 +34,7 @@ use testplatform_apis::{
 };
 
 use crate::{
-    observed::Observed,
+    observed::{Observed, Writer},
     validate::{Block, Remark, Validated},
 };
 
@@ -86,6 +86,11 @@ pub fn of_template(backend: template::Backend) -> &'static dyn Backend {
         template::Backend::Caas => &caas::Caas,
         template::Backend::Osac => &osac::Osac,
     }
+}
+
+/// What makes clusters by template, by the writer that carries one.
+pub(crate) fn of_writer(writer: &Writer) -> Option<template::Backend> {
+    template::Backend::ALL.into_iter().find(|backend| of_template(*backend).writer() == writer.name)
 }
 
 /// A composed resource that is to exist.

@@ -43,6 +43,7 @@ pub use words::{COMPANIONS, Words};
 use refusal::{Refusal, listed, said};
 
 use crate::{
+    backend,
     observed::{Observed, brought::Home},
     text::bounded,
     validate::{Problem, Remark},
@@ -122,7 +123,9 @@ impl Templated {
             Value::String(name) => name.clone(),
             _ => memory.as_ref().and_then(|m| m.template.clone()).unwrap_or_default(),
         };
-        let told = observed.composite.status.template.as_ref().and_then(|t| t.backend);
+        let told = || observed.composite.status.template.as_ref().and_then(|t| t.backend);
+        // The writer's own name tells it, whatever was lost beside it.
+        let told = observed.writer.as_ref().and_then(backend::of_writer).or_else(told);
         let kept = |reason, message: &str, memory: Option<Effective>, terms| Self {
             template: template.clone(),
             backend: memory.as_ref().and_then(|m| m.backend).or(told),
@@ -263,7 +266,7 @@ fn terms(entry: &Entry, words: &Words) -> Terms {
 
 /// What was asked for, as the writer remembers it, else as status does.
 fn remembered(observed: &Observed) -> Option<Effective> {
-    let noted = observed.note(ours::EFFECTIVE).and_then(Effective::read);
+    let noted = observed.notes(ours::EFFECTIVE).find_map(Effective::read);
     noted.or_else(|| observed.composite.status.effective.clone())
 }
 

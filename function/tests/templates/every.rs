@@ -3,6 +3,7 @@
 use function_model::{hypershift::hub_for, world::World};
 use jiff::SignedDuration;
 use serde_json::json;
+use testplatform_apis::names::ours;
 
 use crate::is;
 
@@ -117,6 +118,35 @@ fn what_another_made_is_not_taken_over() {
         assert!(world.status["backend"]["uid"].is_null(), "{backend}");
         let behind = |name: &&String| *name == "hosted" || name.starts_with("pool-");
         assert!(world.objects.keys().find(behind).is_none(), "{backend}: what is theirs is not looked at");
+    }
+}
+
+/// A note that nobody can read is none. What makes the cluster is told by what carries it.
+#[test]
+fn a_cluster_outlives_all_that_was_noted_of_it() {
+    for Made { backend, writer, ready, .. } in BACKENDS {
+        let mut world = ready();
+        let before = world.objects[writer].object["spec"]["forProvider"]["manifest"]["spec"].clone();
+        world.templates.clear();
+        world.drop_status();
+        for name in [writer, "credentials"] {
+            let annotations = &mut world.objects.get_mut(name).unwrap().object["metadata"]["annotations"];
+            annotations[ours::EFFECTIVE] = json!("{\"timeouts\":{\"provision\":\"1h0m\\u0000s\"}}");
+        }
+        world.pass();
+        assert_eq!(world.phase(), "Ready", "{backend}");
+        assert_eq!(
+            world.objects[writer].object["spec"]["forProvider"]["manifest"]["spec"], before,
+            "{backend}"
+        );
+        world.settle();
+        assert_eq!((world.phase().as_str(), world.made), ("Ready", 1), "{backend}");
+        world.spec["tearDownCluster"] = json!(true);
+        world.settle();
+        assert!(
+            world.remote.as_ref().is_none_or(|r| r["metadata"]["deletionTimestamp"].is_string()),
+            "{backend}"
+        );
     }
 }
 
