@@ -374,6 +374,7 @@ impl Engine {
         konflux
             .apply_all(&manifests::package("install/overlays/development/environment-config.yaml")?)
             .await?;
+        konflux.apply_all(&manifests::package("install/tenants/crossplane-fields-policy.yaml")?).await?;
         konflux.apply(&xrd()?).await?;
         konflux.apply(&composition()?).await?;
         flavour::serve(konflux).await?;

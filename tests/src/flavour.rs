@@ -86,7 +86,8 @@ impl Flavour {
 
 /// Serves TestClusters, with what is installed for that.
 pub(crate) async fn serve(konflux: &Cluster) -> anyhow::Result<()> {
-    for file in ["cluster-provider-config", "definition", "composition", "roles"] {
+    for file in ["cluster-provider-config", "definition", "composition", "roles", "crossplane-fields-policy"]
+    {
         konflux.apply_all(&manifests::package(&format!("{COMPONENT}/{file}.yaml"))?).await?;
     }
     let established = |it: &Value| has(it, "Established", "True", "");

@@ -57,9 +57,9 @@ pub(crate) async fn serve(engine: &Engine) -> anyhow::Result<()> {
     hub.apply_all(&manifests::package("install/hub/konflux-identity-spaces-rbac.yaml")?).await?;
     let credential = hub::issue_in(&engine.hub, IDENTITY.0, IDENTITY.1, "0").await?;
     way(engine, WAY, &credential).await?;
-    for file in ["definition", "composition"] {
+    for file in ["definition", "composition", "crossplane-fields-policy"] {
         let file = format!("install/components/spaces/{file}.yaml");
-        konflux.apply(&manifests::package_one(&file)?).await?;
+        konflux.apply_all(&manifests::package(&file)?).await?;
     }
     let offered = |xrd: &Value| has(xrd, "Established", "True", "") && has(xrd, "Offered", "True", "");
     konflux.until_is(&at_root(XRD, XRD_NAME), PATIENCE, "established and offered", offered).await?;

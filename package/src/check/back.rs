@@ -2,14 +2,14 @@
 //!
 //! Input: composites, as the API server has them. Output: who has to be kept with this function, and why. No I/O.
 //! The incumbent composes the Object `managed-NAME` with an EphemeralCluster for each composite, whatever it asks for and whatever became of it. It
-//! hands `ciOperator` on as it stands, and knows neither uids nor management policies nor our annotations: what is gone on the hub is made again,
-//! and what the hub was told beside the block is taken back.
+//! hands `ciOperator` on as it stands, in one namespace by one ProviderConfig, and knows neither uids nor management policies nor our annotations: what is
+//! gone on the hub, or not in that place, is made again, and what the hub was told beside the block is taken back.
 
 use std::fmt;
 
 use serde::Serialize;
 use serde_json::Value;
-use testplatform_apis::ci_operator::CiOperator;
+use testplatform_apis::{ci_operator::CiOperator, input::Settings};
 
 /// A composite that must not go by the incumbent's Composition.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -35,6 +35,8 @@ pub enum Reason {
     Deprovisioned,
     /// Its cluster is another's by now, and would be ended with this one.
     HandedOver,
+    /// Its cluster is not where the incumbent has all of them: another would be made there, and this one forgotten.
+    Elsewhere,
     /// Its credentials are those of a ServiceAccount: the hub would publish the admin's, or replace its token no more.
     ServiceAccount,
     /// Its `ciOperator` has what only this function leaves out, and the hub refuses. provider-kubernetes could neither look at the
@@ -92,9 +94,19 @@ fn reason(spec: &Value, status: &Value) -> Option<Reason> {
     match status["phase"].as_str() {
         Some("Failed") => Some(Reason::Failed),
         Some("Deprovisioned") => Some(Reason::Deprovisioned),
+        _ if is_elsewhere(status) => Some(Reason::Elsewhere),
         _ if spec["credentials"]["mode"] == "ServiceAccount" => Some(Reason::ServiceAccount),
         _ => (CiOperator(block.clone()).forwarded() != *block).then_some(Reason::Refused),
     }
+}
+
+/// Whether it was asked for, or is about to be, in another namespace or by another ProviderConfig than the incumbent's.
+fn is_elsewhere(status: &Value) -> bool {
+    // An empty input means the incumbent's names.
+    let incumbent = Settings::default();
+    let other = |told: &Value, name: &str| told.as_str().is_some_and(|told| told != name);
+    other(&status["hub"]["name"], &incumbent.provider_config)
+        || other(&status["backend"]["namespace"], &incumbent.namespace)
 }
 
 impl fmt::Display for Report {
@@ -130,6 +142,9 @@ impl fmt::Display for Kept {
             Reason::Failed => "it is Failed; another cluster would be made for it",
             Reason::Deprovisioned => "it is Deprovisioned; another cluster would be made for it",
             Reason::HandedOver => "its cluster was handed over; deleting the claim would end it",
+            Reason::Elsewhere => {
+                "its cluster is not where the incumbent's are; another would be made there, and nobody would end this one"
+            }
             Reason::ServiceAccount => {
                 "its credentials are a ServiceAccount's; the admin's would be published, or none renewed"
             }

@@ -112,17 +112,20 @@ fn those_who_cannot_go_back_are_listed_with_the_reason() {
     };
     let ours = || json!({ "ciOperator": {} });
     let ready = json!({ "phase": "Ready" });
+    let at = |hub: &str, namespace: &str| json!({ "phase": "Ready", "hub": { "name": hub }, "backend": { "namespace": namespace } });
+    let (hub, namespace) = ("testplatform-kubernetes-provider-config", "ephemeral-cluster");
     let mut manual = json!({ "clusterClaim": {} });
     manual["compositionUpdatePolicy"] = "Manual".into();
     let mut composites = vec![
         of("ready", ours(), ready.clone()),
         of("asked", ours(), json!({})),
+        of("usual", ours(), at(hub, namespace)),
         of("ending", ours(), json!({ "phase": "Deprovisioning" })),
         of("kept", manual, ready.clone()),
     ];
     let clean = back::report(&composites);
     assert!(clean.is_clean(), "{clean}");
-    assert_eq!(clean.to_string(), "all 3 composites that follow their Composition can go back\n");
+    assert_eq!(clean.to_string(), "all 4 composites that follow their Composition can go back\n");
     let mut deleted = of("deleted", ours(), json!({ "phase": "Failed" }));
     deleted["metadata"]["deletionTimestamp"] = "2026-03-02T12:00:00Z".into();
     let default = json!({ "ciOperator": { "test": { "name": "e2e", "clusterClaim": {} } } });
@@ -137,6 +140,8 @@ fn those_who_cannot_go_back_are_listed_with_the_reason() {
         of("given", ours(), json!({ "phase": "Ready", "handedOver": { "to": "team-a/given" } })),
         of("task", default, ready.clone()),
         of("account", account, ready.clone()),
+        of("moved", ours(), at(hub, "another")),
+        of("other-hub", ours(), at("another", namespace)),
     ]);
     let report = back::report(&composites);
     let kept: Vec<_> = report.kept.iter().map(|kept| (kept.composite.as_str(), kept.reason)).collect();
@@ -147,6 +152,8 @@ fn those_who_cannot_go_back_are_listed_with_the_reason() {
             ("given-x", back::Reason::HandedOver),
             ("hive-x", back::Reason::OtherBlock),
             ("lost-x", back::Reason::Failed),
+            ("moved-x", back::Reason::Elsewhere),
+            ("other-hub-x", back::Reason::Elsewhere),
             ("over-x", back::Reason::Deprovisioned),
             ("task-x", back::Reason::Refused),
             ("template-x", back::Reason::OtherBlock),
@@ -154,7 +161,7 @@ fn those_who_cannot_go_back_are_listed_with_the_reason() {
     );
     let text = report.to_string();
     assert!(text.contains("lost-x (claim team-a/lost): it is Failed; another cluster"), "{text}");
-    assert!(text.contains("7 of 12 composites cannot go back\n"), "{text}");
+    assert!(text.contains("9 of 15 composites cannot go back\n"), "{text}");
     let json = serde_json::to_value(&report).unwrap();
     assert_eq!(json["kept"][3], json!({ "composite": "lost-x", "claim": "team-a/lost", "reason": "Failed" }));
 }

@@ -5,10 +5,12 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod cluster;
+mod ends;
 mod health;
 mod hub;
 mod hub_needs;
 mod monitoring;
+mod policies;
 mod texts;
 
 use std::path::{Path, PathBuf};
