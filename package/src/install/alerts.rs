@@ -54,10 +54,23 @@ pub const KONFLUX: &[Alert] = &[
     },
     Alert {
         name: "TeardownStuck",
-        expression: r#"testplatform_cluster_phase{phase="Deprovisioning"} == 1"#,
+        // A claim that Failed stays so while what is left of it is torn down.
+        expression: r#"testplatform_cluster_phase{phase="Deprovisioning"} == 1
+  or testplatform_cluster_phase{phase="Failed"} == 1
+    and on (tenant, claim) testplatform_cluster_condition_timestamp_seconds{type="ProwJobCompleted",status="False"}"#,
         lasts: "2h",
         severity: Severity::Critical,
         summary: "The cluster of claim {{ $labels.tenant }}/{{ $labels.claim }} is not gone two hours after it should be, and costs money.",
+    },
+    // A claim that is deleted is gone at once, and its composite too; Objects are what is left. Not those of pools: one that goes waits
+    // for its claims, however long they live.
+    Alert {
+        name: "DeletionStuck",
+        expression: r#"max by (tenant, claim, composite) (time() - testplatform_object_deletion_timestamp_seconds{composite_kind="XTestPlatformCluster"}) > 2 * 3600
+  or max by (tenant, claim, composite) (time() - testplatform_namespaced_object_deletion_timestamp_seconds{composite_kind="TestCluster"}) > 2 * 3600"#,
+        lasts: "5m",
+        severity: Severity::Critical,
+        summary: "What was made for {{ $labels.composite }} of tenant {{ $labels.tenant }} is not gone two hours after its deletion, and may cost money.",
     },
     Alert {
         name: "ClusterOutlivesItsLifetime",

@@ -1,7 +1,8 @@
-//! What kube-state-metrics makes of objects: claims by phase, times and conditions, and the end of the hub's kubeconfig.
+//! What kube-state-metrics makes of objects: claims by phase, times and conditions, Objects that are to go, and the end of the hub's
+//! kubeconfig.
 
 use serde_json::{Value, json};
-use testplatform_apis::{names::ours, phase::Phase};
+use testplatform_apis::{claim, names::ours, phase::Phase};
 
 /// 1 for the phase in which a claim is, 0 for every other.
 pub const PHASE: &str = "testplatform_cluster_phase";
@@ -15,9 +16,23 @@ pub const EXPIRES: &str = "testplatform_cluster_expires_timestamp_seconds";
 pub const CONDITION: &str = "testplatform_cluster_condition_timestamp_seconds";
 /// When the token in the kubeconfig behind a ProviderConfig ends, as its annotation says.
 pub const KUBECONFIG_EXPIRES: &str = "testplatform_provider_config_kubeconfig_expires_timestamp_seconds";
+/// Since when an Object that is not gone is to go. It outlives claim and composite, and so tells of what is left when they are gone.
+pub const OBJECT_DELETED: &str = "testplatform_object_deletion_timestamp_seconds";
+/// The same of one in a namespace, under a name of its own: where two kinds share a name, kube-state-metrics 2.12 to 2.18 leaves the
+/// second out.
+pub const NAMESPACED_OBJECT_DELETED: &str = "testplatform_namespaced_object_deletion_timestamp_seconds";
 
 /// Every metric that kube-state-metrics exports with this configuration.
-pub const ALL: [&str; 6] = [PHASE, STARTED, READY, EXPIRES, CONDITION, KUBECONFIG_EXPIRES];
+pub const ALL: [&str; 8] = [
+    PHASE,
+    STARTED,
+    READY,
+    EXPIRES,
+    CONDITION,
+    KUBECONFIG_EXPIRES,
+    OBJECT_DELETED,
+    NAMESPACED_OBJECT_DELETED,
+];
 
 /// The file for kube-state-metrics' flag `--custom-resource-state-config-file`.
 pub fn custom_resource_state() -> Value {
@@ -68,7 +83,42 @@ pub fn custom_resource_state() -> Value {
                     &expires,
                 )],
             },
+            objects(
+                OBJECT_DELETED,
+                &json!({ "group": "kubernetes.crossplane.io", "version": "v1alpha2", "kind": "Object" }),
+                // A composite that nobody claimed has neither.
+                &[("tenant", "crossplane.io/claim-namespace"), ("claim", "crossplane.io/claim-name")],
+            ),
+            objects(
+                NAMESPACED_OBJECT_DELETED,
+                &json!({ "group": "kubernetes.m.crossplane.io", "version": "v1alpha1", "kind": "Object" }),
+                &[],
+            ),
         ] },
+    })
+}
+
+/// Of Objects, which may be anybody's. Only those that are to go have a value, so there are no more series than Objects being deleted.
+fn objects(name: &str, kind: &Value, of_claims: &[(&str, &str)]) -> Value {
+    // An Object without such an owner is of somebody else's composite, or of none. The owner is still named when it is gone.
+    let owner = format!("[apiVersion={}]", claim::API_VERSION);
+    let mut labels = json!({
+        "object": ["metadata", "name"],
+        "tenant": ["metadata", "namespace"],
+        "composite": ["metadata", "labels", "crossplane.io/composite"],
+        "composite_kind": ["metadata", "ownerReferences", owner, "kind"],
+    });
+    for (label, of_claim) in of_claims {
+        labels[*label] = json!(["metadata", "labels", of_claim]);
+    }
+    let deleted = json!({ "path": ["metadata", "deletionTimestamp"] });
+    json!({
+        "groupVersionKind": kind,
+        "metricNamePrefix": "testplatform",
+        // That an Object is not to go is nothing to log.
+        "errorLogV": 10,
+        "labelsFromPath": labels,
+        "metrics": [metric(name, "Since when an Object that is not gone is to go", &deleted)],
     })
 }
 

@@ -210,14 +210,76 @@ fn claims_of_the_incumbent() {
     assert_eq!(health(&bare), ("Progressing".into(), "waiting".into()));
 }
 
+/// Claims are offered by a definition that has them. Of any other core never says that, and it is healthy without.
 #[test]
-fn definitions_packages_and_revisions() {
-    let xrd =
-        |conditions| object("apiextensions.crossplane.io/v1", "CompositeResourceDefinition", &conditions);
+fn definitions_with_claims_and_without() {
+    let definition = |path: &str, conditions: Value| {
+        let mut definition = documents(&repository().join("package").join(path)).remove(0);
+        definition["status"] = json!({ "conditions": conditions });
+        status(&definition)
+    };
     let established = condition("Established", "True", "WatchingCompositeResource", "");
     let offered = condition("Offered", "True", "WatchingCompositeResourceClaim", "");
-    let function = |conditions| object("pkg.crossplane.io/v1", "Function", &conditions);
-    let installed = condition("Installed", "True", "ActivePackageRevision", "");
+    let broken = condition("Established", "False", "Broken", "no");
+    let ending = condition("Established", "False", "TerminatingCompositeResource", "");
+    for (path, alone) in [
+        ("xrds/xtestplatformclusters.ci.openshift.org.yaml", "Progressing"),
+        ("install/components/spaces/definition.yaml", "Progressing"),
+        ("install/components/test-clusters/definition.yaml", "Healthy"),
+        ("install/components/cluster-pools/definition.yaml", "Healthy"),
+    ] {
+        assert_eq!(definition(path, json!([established])), alone, "{path}");
+        assert_eq!(definition(path, json!([established, offered])), "Healthy", "{path}");
+        assert_eq!(definition(path, json!([])), "Progressing", "{path}");
+        assert_eq!(definition(path, json!([broken, offered])), "Degraded", "{path}");
+        assert_eq!(definition(path, json!([ending])), "Progressing", "{path}");
+    }
+}
+
+/// What core's package manager writes on the way, v2.3.4, and before 2.0.
+#[test]
+fn packages_on_their_way() {
+    let asked = "registry.example.com/package:v2";
+    let package = |kind: &str, identifier: Option<&str>, conditions: Value| {
+        let mut package = object("pkg.crossplane.io/v1", kind, &conditions);
+        package["spec"] = json!({ "package": asked });
+        if let Some(identifier) = identifier {
+            package["status"]["currentIdentifier"] = identifier.into();
+        }
+        // As an ImageConfig has it: nothing goes by it.
+        package["status"]["resolvedPackage"] = "mirror.example.com/package:v2".into();
+        health(&package)
+    };
+    let is = |status: &str, message: &str| (status.to_owned(), message.to_owned());
+    let active = condition("Installed", "True", "ActivePackageRevision", "");
+    let well = condition("Healthy", "True", "HealthyPackageRevision", "");
+    let ill = |message: &str| condition("Healthy", "False", "UnhealthyPackageRevision", message);
+    let not = |reason: &str, message: &str| condition("Installed", "False", reason, message);
+    let (before, now) = (Some("registry.example.com/package:v1"), Some(asked));
+    let unpulled = is("Progressing", "the package that is asked for is not pulled yet");
+    for kind in ["Function", "Provider", "Configuration"] {
+        assert_eq!(package(kind, None, json!([])), unpulled);
+        let failed = json!([not("UnpackingPackage", "cannot pull"), ill("cannot pull")]);
+        assert_eq!(package(kind, None, failed.clone()), is("Progressing", "cannot pull"));
+        // A new revision without conditions, and one whose pods do not run yet.
+        for words in [r#"Package revision health is """#, r#"Package runtime health is "False""#] {
+            assert_eq!(package(kind, now, json!([active, ill(words)])), is("Progressing", words));
+        }
+        assert_eq!(package(kind, now, json!([active, well])), is("Healthy", "installed and healthy"));
+        // An update: until it is pulled, what is said is said of the revision before.
+        assert_eq!(package(kind, before, json!([active, well])), unpulled);
+        assert_eq!(package(kind, before, failed), is("Progressing", "cannot pull"));
+        let by_hand = json!([not("InactivePackageRevision", "inactive"), well]);
+        assert_eq!(package(kind, now, by_hand), is("Progressing", "inactive"));
+        assert_eq!(package(kind, now, json!([not("Refused", "no"), well])), is("Degraded", "no"));
+        let waits = is("Progressing", "not installed and healthy yet");
+        assert_eq!(package(kind, now, json!([active])), waits);
+        assert_eq!(package(kind, now, json!([active, condition("Healthy", "Unknown", "", "")])), waits);
+    }
+}
+
+#[test]
+fn revisions_and_what_has_no_status() {
     let revision = |state: &str, conditions| {
         let mut revision = object("pkg.crossplane.io/v1", "FunctionRevision", &conditions);
         revision["spec"]["desiredState"] = state.into();
@@ -226,34 +288,13 @@ fn definitions_packages_and_revisions() {
     let whole = condition("RevisionHealthy", "True", "HealthyPackageRevision", "");
     let runs = |status: &str| condition("RuntimeHealthy", status, "UnhealthyPackageRevision", "");
     for (object, expected) in [
-        (xrd(json!([established, offered])), "Healthy"),
-        // Claims are not served.
-        (xrd(json!([established])), "Progressing"),
-        (xrd(json!([])), "Progressing"),
-        (xrd(json!([condition("Established", "False", "Broken", "no"), offered])), "Degraded"),
-        (xrd(json!([condition("Established", "False", "TerminatingCompositeResource", "")])), "Progressing"),
-        (function(json!([installed, condition("Healthy", "True", "HealthyPackageRevision", "")])), "Healthy"),
-        (function(json!([installed])), "Progressing"),
-        (
-            function(json!([installed, condition("Healthy", "Unknown", "UnknownPackageRevisionHealth", "")])),
-            "Progressing",
-        ),
-        (
-            function(json!([installed, condition("Healthy", "False", "UnhealthyPackageRevision", "")])),
-            "Degraded",
-        ),
-        (
-            function(json!([condition("Installed", "False", "UnpackingPackage", "cannot pull")])),
-            "Progressing",
-        ),
         (revision("Active", json!([whole, runs("True")])), "Healthy"),
         (revision("Active", json!([whole])), "Progressing"),
         (revision("Active", json!([whole, runs("False")])), "Degraded"),
         (revision("Active", json!([condition("Healthy", "True", "", "")])), "Healthy"),
         (revision("Inactive", json!([whole, runs("False")])), "Healthy"),
+        (object("apiextensions.crossplane.io/v1", "Composition", &json!([])), "Healthy"),
     ] {
         assert_eq!(status(&object), expected, "{object}");
     }
-    let composition = object("apiextensions.crossplane.io/v1", "Composition", &json!([]));
-    assert_eq!(status(&composition), "Healthy");
 }

@@ -15,6 +15,8 @@ use testplatform_package::install::{
     metrics,
 };
 
+use crate::{documents, repository};
+
 fn selectors(expr: &Expr, found: &mut Vec<VectorSelector>) {
     match expr {
         Expr::Aggregate(e) => {
@@ -36,7 +38,7 @@ fn selectors(expr: &Expr, found: &mut Vec<VectorSelector>) {
     }
 }
 
-fn used(expression: &str) -> Vec<VectorSelector> {
+pub(crate) fn used(expression: &str) -> Vec<VectorSelector> {
     let parsed = parser::parse(expression).unwrap_or_else(|error| panic!("{expression}: {error}"));
     let mut found = Vec::new();
     selectors(&parsed, &mut found);
@@ -187,4 +189,23 @@ fn declared<'s>(schema: &'s Value, path: &Value) -> &'s Value {
         assert!(found.is_object(), "{path} is not declared");
         found
     })
+}
+
+/// What may not be listed is not measured, and nobody would notice.
+#[test]
+fn what_is_measured_may_be_listed_and_watched() {
+    let role =
+        documents(&repository().join("package/install/components/kube-state-metrics/rbac.yaml")).remove(0);
+    let config = metrics::custom_resource_state();
+    for resource in config["spec"]["resources"].as_array().unwrap() {
+        let kind = &resource["groupVersionKind"];
+        let group = kind["group"].as_str().unwrap();
+        let plural = format!("{}s", kind["kind"].as_str().unwrap().to_lowercase());
+        let wanted =
+            [("apiGroups", group), ("resources", plural.as_str()), ("verbs", "list"), ("verbs", "watch")];
+        let granted = role["rules"].as_array().unwrap().iter().any(|rule| {
+            wanted.iter().all(|(field, word)| rule[*field].as_array().unwrap().contains(&(*word).into()))
+        });
+        assert!(granted, "{plural}.{group}");
+    }
 }

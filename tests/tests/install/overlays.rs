@@ -184,10 +184,10 @@ fn order(all: &[Value]) -> anyhow::Result<()> {
             ("Function" | "DeploymentRuntimeConfig", _) => (Some(0), false),
             ("ProviderConfig", _) => (Some(1), true),
             ("EnvironmentConfig", _) => (Some(1), false),
-            ("Object", _) => (Some(2), false),
             ("CompositeResourceDefinition", _) => (Some(2), true),
             ("Composition", _) => (Some(3), true),
-            ("PodMonitor" | "PrometheusRule", _) => (Some(4), false),
+            // A mirror is not synced while its hub is away, and a wave that is not healthy holds back those after it.
+            ("Object" | "PodMonitor" | "PrometheusRule", _) => (Some(4), false),
             ("CustomResourceDefinition", _) => (None, true),
             _ => continue,
         };
