@@ -1,7 +1,8 @@
 //! Looks at things by their names: when something happened to one, and when one is due.
 //!
-//! Several at once, so that what waits for one hub keeps nobody waiting for another, and never two at the same thing. One that panics ends
-//! neither the others nor the process: what is looked at may be a tenant's, and would end the next process, too.
+//! Several at once, so that what waits for one hub keeps nobody waiting for another, and never two at the same thing. Those that took long
+//! the last time leave half of the places to the others: what takes connections and never answers may be a tenant's, and he may have many.
+//! One that panics ends neither the others nor the process: what is looked at may be a tenant's, and would end the next process, too.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -18,6 +19,8 @@ use crate::{controller::pass::guarded, metrics::Metrics};
 
 /// How much that happens at once is one look.
 pub(crate) const CALM: Duration = Duration::from_millis(200);
+/// What took longer than that, and is to be looked at again, will take long again.
+const LONG: Duration = Duration::from_secs(5);
 /// When a look has panicked.
 const AFTER_A_BUG: Duration = Duration::from_secs(30);
 
@@ -32,10 +35,14 @@ pub(crate) async fn looks<L: Future<Output = Option<Duration>>>(
 ) {
     let mut due: BTreeMap<String, Instant> = BTreeMap::new();
     let mut busy: BTreeSet<String> = BTreeSet::new();
+    let mut slow: BTreeSet<String> = BTreeSet::new();
+    let places_of_slow = at_once.div_ceil(2);
     let mut running = FuturesUnordered::new();
     let mut stop = std::pin::pin!(stop);
     loop {
-        let next = due.iter().filter(|(name, _)| !busy.contains(*name)).min_by_key(|(_, at)| **at);
+        let slow_wait = slow.intersection(&busy).count() >= places_of_slow;
+        let may = |name: &str| !busy.contains(name) && !(slow_wait && slow.contains(name));
+        let next = due.iter().filter(|(name, _)| may(name)).min_by_key(|(_, at)| **at);
         let next = next.filter(|_| busy.len() < at_once).map(|(name, at)| (name.clone(), *at));
         let at = next.as_ref().map_or_else(Instant::now, |(_, at)| *at);
         let (name, after) = tokio::select! {
@@ -44,8 +51,13 @@ pub(crate) async fn looks<L: Future<Output = Option<Duration>>>(
                 Some(name) => (name, CALM),
                 None => break,
             },
-            Some((after, name)) = running.next() => {
+            Some(Over { name, after, long }) = running.next() => {
                 busy.remove(&name);
+                if long && after.is_some() {
+                    slow.insert(name.clone());
+                } else {
+                    slow.remove(&name);
+                }
                 let Some(after) = after else { continue };
                 (name, after)
             }
@@ -64,19 +76,24 @@ pub(crate) async fn looks<L: Future<Output = Option<Duration>>>(
     while running.next().await.is_some() {}
 }
 
-/// What a look at a thing came to: when to look again, and the thing's name.
-async fn survived(
-    metrics: &Metrics,
-    look: impl Future<Output = Option<Duration>>,
+/// What a look at a thing came to.
+struct Over {
     name: String,
-) -> (Option<Duration>, String) {
+    /// When to look again.
+    after: Option<Duration>,
+    /// Whether it took long.
+    long: bool,
+}
+
+async fn survived(metrics: &Metrics, look: impl Future<Output = Option<Duration>>, name: String) -> Over {
+    let began = Instant::now();
     let after = guarded(async { Ok(look.await) }).await.unwrap_or_else(|error| {
         let (reason, again_in) = (error.reason.as_str(), AFTER_A_BUG);
         metrics.failed(error.action, reason);
         tracing::warn!(name, %error, reason, ?again_in, "failed");
         Some(again_in)
     });
-    (after, name)
+    Over { name, after, long: began.elapsed() > LONG }
 }
 
 #[cfg(test)]
@@ -157,6 +174,26 @@ mod tests {
         };
         let began = began(&[(0, "a"), (0, "b"), (0, "c")], 2, look).await;
         assert_eq!(seen(&began), [(200, "a"), (200, "b"), (10_200, "c")]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn those_that_took_long_leave_half_of_the_places() {
+        let look = async |name: &str| {
+            if !name.starts_with("silent") {
+                return None;
+            }
+            sleep(Duration::from_secs(10)).await;
+            Some(Duration::ZERO)
+        };
+        let events = [(0, "silent-1"), (0, "silent-2"), (0, "silent-3"), (15, "a"), (21, "b")];
+        let began = began(&events, 2, look).await;
+        let others: Vec<_> = seen(&began).into_iter().filter(|(_, name)| name.len() == 1).collect();
+        // Who is silent is not known before the first look at it.
+        assert_eq!(others, [(20_200, "a"), (21_200, "b")]);
+        let turns = |of: &str| began.iter().filter(|(_, name)| name == of).count();
+        assert!((2..=5).contains(&turns("silent-1")), "{began:?}");
+        assert!((2..=5).contains(&turns("silent-2")), "{began:?}");
+        assert!((2..=5).contains(&turns("silent-3")), "{began:?}");
     }
 
     #[tokio::test(start_paused = true)]
