@@ -11,7 +11,7 @@ use crate::{
     backend::Stage,
     observed::Link,
     text::bounded,
-    validate::{Block, Problem, Remark},
+    validate::{Block, Problem, Remark, Validated},
 };
 
 pub(super) fn accepted(judged: &Judged) -> Condition {
@@ -85,24 +85,30 @@ fn remarks(judged: &Judged) -> Vec<Remark> {
     if let Some(remark) = crate::handover::remark(judged) {
         remarks.insert(0, remark);
     }
-    // Without word from a hub-side controller that knows lifetimes, the hub ends clusters by itself.
-    let hub = judged.settings.hub_max_lifetime;
-    let there = matches!(request.block, Block::CiOperator(_));
-    let beyond = request.lifetime.effective.filter(|l| there && *l > hub);
-    if let Some(lifetime) =
-        beyond.filter(|_| judged.plan.course.ever_ready && judged.plan.health.revision.is_none())
-    {
-        remarks.push(Remark::new(
-            Request::LifetimeBeyondHub,
-            format!(
-                "spec.lifetime is {}, but the hub's own controller ends a cluster after {}",
-                lifetime.short(),
-                hub.short()
-            ),
-        ));
+    if let Some(remark) = beyond_hub(judged, request) {
+        remarks.push(remark);
         gather::sort_few(&mut remarks, |a, b| a.reason.cmp(&b.reason));
     }
     remarks
+}
+
+/// Whether the hub may end the cluster before its lifetime does.
+fn beyond_hub(judged: &Judged, request: &Validated) -> Option<Remark> {
+    let hub = judged.settings.hub_max_lifetime;
+    let there = matches!(request.block, Block::CiOperator(_));
+    let life = &request.lifetime;
+    let lifetime = life.effective.filter(|l| there && *l > hub)?;
+    let whose = if judged.plan.course.ever_ready && judged.plan.health.revision.is_none() {
+        // Without word from a hub-side controller that knows lifetimes, the hub ends clusters by itself.
+        "the hub's own controller ends a cluster after"
+    } else if life.longest.is_none() && !life.lost {
+        // The time of its job was set at birth.
+        "when the cluster was asked for the hub was told of none as long, and may end it after"
+    } else {
+        return None;
+    };
+    let text = format!("spec.lifetime is {}, but {whose} {}", lifetime.short(), hub.short());
+    Some(Remark::new(Request::LifetimeBeyondHub, text))
 }
 
 /// Every problem by field, the first ten in full.

@@ -143,6 +143,38 @@ fn lifetimes_are_clamped_and_defaults_come_only_at_birth() {
     assert_eq!(world.status["expiresAt"], "2026-11-21T11:00:00Z");
 }
 
+/// The hub set the time of its job at birth. The provider ends nothing before its lifetime, but the job may.
+#[test]
+fn a_lifetime_that_the_hub_was_told_of_too_late_is_remarked_on() {
+    let mut world = World::ready();
+    let key = "testplatform.ci.openshift.org/credentials-revision";
+    world.remote.as_mut().unwrap()["metadata"]["annotations"][key] = json!("42");
+    world.provider_keeps(key, "42");
+    world.later(SignedDuration::from_hours(3));
+    world.spec["lifetime"] = json!("2h");
+    let mut brief = world.clone();
+    brief.settle();
+    assert_eq!(is(&brief, "RequestAccepted"), pair("True", "Accepted"));
+    world.spec["lifetime"] = json!("8h");
+    world.settle();
+    assert_eq!(
+        (world.phase().as_str(), &world.status["expiresAt"]),
+        ("Ready", &json!("2026-11-21T18:00:00Z"))
+    );
+    assert_eq!(is(&world, "RequestAccepted"), pair("True", "LifetimeBeyondHub"));
+    let message = world.conditions["RequestAccepted"]["message"].as_str().unwrap();
+    assert!(message.contains("spec.lifetime is 8h") && message.ends_with("may end it after 2h"), "{message}");
+    // One that asked for as much at birth, or for less with a maximum that is as long, has its time.
+    let mut told = World::default();
+    told.spec["lifetime"] = json!("8h");
+    told.settle();
+    told.hub_ready();
+    told.remote.as_mut().unwrap()["metadata"]["annotations"][key] = json!("42");
+    told.provider_keeps(key, "42");
+    told.settle();
+    assert_eq!(is(&told, "RequestAccepted"), pair("True", "Accepted"));
+}
+
 #[test]
 fn late_is_said_after_the_estimate_and_only_with_a_table() {
     let environment = json!({ "clusterName": "c", "provisionP90": { "ipi-aws": "45m", "broken": 5 } });

@@ -19,7 +19,7 @@ pub struct EphemeralClusters {
     pub namespace: String,
     /// How long provisioning may take, where the EphemeralCluster does not say.
     pub provision_timeout: GoDuration,
-    /// The longest lifetime from Ready on, where the EphemeralCluster does not say.
+    /// For which lifetime from Ready on a job is given time, where the EphemeralCluster does not say.
     pub max_lifetime: GoDuration,
     /// How long a job may wait for a build cluster.
     pub scheduling_timeout: GoDuration,

@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 pub struct Settings {
     /// How long provisioning may take, where the EphemeralCluster does not say.
     pub provision_timeout: SignedDuration,
-    /// The longest lifetime, where the EphemeralCluster does not say.
+    /// For which lifetime a job is given time, where the EphemeralCluster does not say.
     pub max_lifetime: SignedDuration,
     /// How long a job may wait for a build cluster, from its creation on.
     pub scheduling_timeout: SignedDuration,

@@ -147,13 +147,24 @@ fn what_is_published_follows_its_source() {
 #[rstest]
 #[case::in_time("30m", 10 + 44, false)]
 #[case::over("30m", 10 + 45, true)]
-#[case::longer_than_allowed("1000h", 10 + 120 + 15, true)]
+#[case::longer_than_allowed("1000h", 10 + 180 + 15, true)]
 #[case::no_duration("soon", 10_000, false)]
 #[case::negative("-1h", 10_000, false)]
 fn a_lifetime_ends_in_a_teardown(#[case] lifetime: &str, #[case] now: i64, #[case] over: bool) {
-    let case = ready().annotated(ours::LIFETIME, lifetime).at(now).settled();
+    let case =
+        ready().annotated(ours::MAX_LIFETIME, "3h").annotated(ours::LIFETIME, lifetime).at(now).settled();
     assert_eq!(case.object.status.value.phase == Some(Phase::Deprovisioning), over);
     assert_eq!(case.said(TEST_COMPLETED).0 == "True", over);
+}
+
+/// A claim that asked for none at birth, or that another version held meanwhile: the function promises what it writes.
+#[test]
+fn a_longer_lifetime_ends_nothing_where_no_longest_was_told() {
+    let case = ready().annotated(ours::LIFETIME, "8h").at(10 + 180).settled();
+    assert_eq!(case.object.status.value.phase, Some(Phase::Ready));
+    assert_eq!(case.object.status.value.expires_at, Some(born() + minutes(10 + 480)));
+    let over = case.at(10 + 480 + 15).settled();
+    assert_eq!(over.object.status.value.phase, Some(Phase::Deprovisioning));
 }
 
 #[test]

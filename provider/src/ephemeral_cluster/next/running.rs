@@ -169,8 +169,11 @@ fn lifetime_is_over(pass: &mut Pass<'_>) -> bool {
     if !ever_ready(pass) {
         return false;
     }
-    let longest = duration(pass.object, ours::MAX_LIFETIME).unwrap_or(pass.world.settings.max_lifetime);
-    let lifetime = duration(pass.object, ours::LIFETIME).map(|wanted| wanted.min(longest));
+    // Only the function writes either, and what it writes it has promised. Where it told of no longest at birth, or lost it, the job's
+    // own timeout is all there is behind it.
+    let longest = duration(pass.object, ours::MAX_LIFETIME);
+    let lifetime =
+        duration(pass.object, ours::LIFETIME).map(|wanted| longest.map_or(wanted, |most| wanted.min(most)));
     let ready_at = pass.since(CLUSTER_READY);
     let expires = lifetime.zip(ready_at).map(|(lifetime, at)| whole_seconds(after(at, lifetime)));
     // While the credentials are held back the time goes on, from where it was if that is on record.
