@@ -39,6 +39,7 @@ use pass::{Pass, RETRY, after};
 
 use super::{
     conditions::{self, CLUSTER_READY, CREDENTIALS_IN_SYNC, Is, PROW_JOB_CREATING, Reason, TEST_COMPLETED},
+    credentials::Published,
     object::EphemeralCluster,
     settings::MARGIN,
     status::{Condition, Phase, Status},
@@ -100,6 +101,7 @@ pub fn next(object: &EphemeralCluster, world: &World, now: Timestamp) -> Step {
             bind(&mut pass, job);
             claim(&mut pass, job);
             if let Some(ending) = begun(&pass).or_else(|| running::next(&mut pass, job)) {
+                make_way(&mut pass, job);
                 teardown::next(&mut pass, job, ending);
             }
             (Some(job), false)
@@ -111,6 +113,28 @@ pub fn next(object: &EphemeralCluster, world: &World, now: Timestamp) -> Step {
         return pass.finish_without_status();
     }
     pass.finish(job)
+}
+
+/// What may be refused for long, or by a cluster that does not answer, keeps no end from being begun: nothing is published any more, and
+/// what is to be done all the same comes after it.
+fn make_way(pass: &mut Pass<'_>, job: &Job) {
+    for action in std::mem::take(&mut pass.actions) {
+        match action {
+            Action::PublishCredentials(_) | Action::IssueCredentials(_) | Action::WithdrawCredentials => {}
+            Action::ClaimProwJob { .. } | Action::Emit(_) => pass.afterwards.push(action),
+            Action::AddFinalizer
+            | Action::RemoveFinalizer
+            | Action::Annotate(_)
+            | Action::CreateProwJob(_)
+            | Action::AbortProwJob { .. }
+            | Action::Signal { .. }
+            | Action::SignalOrAbort { .. } => pass.actions.push(action),
+        }
+    }
+    // Tried until it is done, also when the end has begun since.
+    if is_for_another(pass.object, &job.prow_job) && matches!(pass.world.published, Published::Ours { .. }) {
+        pass.afterwards.push(Action::WithdrawCredentials);
+    }
 }
 
 /// Ends a job that is one too many. Nothing waits for that which is done for the one that is served.
@@ -238,12 +262,9 @@ fn claim(pass: &mut Pass<'_>, job: &Job) {
         (ours::EPHEMERAL_CLUSTER_NAMESPACE.to_owned(), namespace),
     ]
     .into();
-    pass.emit(
-        false,
-        Told::ProwJobAdopted.as_str(),
-        format!("ProwJob {name} of another controller was taken over"),
-    );
-    pass.actions.push(Action::ClaimProwJob { name, labels, annotations });
+    let note = format!("ProwJob {name} of another controller was taken over");
+    let event = Event { warning: false, reason: Told::ProwJobAdopted.as_str().to_owned(), note };
+    pass.actions.extend([Action::ClaimProwJob { name, labels, annotations }, Action::Emit(event)]);
 }
 
 /// A duration among the annotations; what is none, or not positive, counts as absent.

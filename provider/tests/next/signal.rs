@@ -3,15 +3,23 @@
 use provider_testplatform::{
     ephemeral_cluster::{
         conditions::{CLUSTER_READY, PROW_JOB_COMPLETED, TEST_COMPLETED},
+        credentials::Source,
         prow_job::State,
         status::{self, Phase, Status},
         world::Site,
     },
     step::{Action, Requeue, Step},
 };
-use testplatform_apis::names::ephemeral_cluster::FINALIZER;
+use rstest::rstest;
+use testplatform_apis::names::{
+    ephemeral_cluster::{self as theirs, FINALIZER},
+    ours,
+};
 
-use crate::fixture::{Case, complete, minutes, pending, ready, served, unreachable, upstream_job};
+use crate::fixture::{
+    Case, complete, credentials, minutes, namespace, newborn, pending, ready, served, unreachable,
+    upstream_job,
+};
 
 fn signals(actions: &[Action]) -> usize {
     actions.iter().filter(|action| matches!(action, Action::Signal { .. })).count()
@@ -178,4 +186,63 @@ fn what_was_told_once_stays_told() {
     assert!(!status::differs(&case.object.status.value, &step.status.unwrap()));
     // A namespace that is newer than the one that took it may refuse it.
     is_abandoned_in_time(&case.deleted());
+}
+
+/// What comes before the end in a step is done before it, and what fails there fails again at every try.
+fn keeps_the_end_waiting(action: &Action) -> bool {
+    matches!(
+        action,
+        Action::PublishCredentials(_) | Action::ClaimProwJob { .. } | Action::WithdrawCredentials
+    )
+}
+
+/// By a quota, a webhook, or for being too large.
+#[rstest]
+#[case::lifetime(ready().annotated(ours::LIFETIME, "1h").on(rotated()), 8 * 60)]
+#[case::provision_timeout(served(State::Pending, pending()).on(complete()), 8 * 60)]
+fn a_publication_that_is_refused_keeps_no_end_from_being_begun(#[case] case: Case, #[case] late: i64) {
+    let publishes = |step: &Step| step.actions.iter().any(|a| matches!(a, Action::PublishCredentials(_)));
+    assert!(publishes(&case.step()));
+    let step = case.at(late).step();
+    assert!(!publishes(&step) && !step.afterwards.iter().any(keeps_the_end_waiting), "{step:?}");
+    assert_eq!(signals(&step.actions), 1);
+}
+
+fn rotated() -> Site {
+    namespace(Source::Complete(credentials("a-2")))
+}
+
+#[test]
+fn a_claim_on_a_job_that_is_refused_keeps_no_end_from_being_begun() {
+    let mut case = newborn();
+    case.world.jobs = vec![upstream_job("6f1f", State::Pending, pending())];
+    let claimed = |actions: &[Action]| actions.iter().position(|a| matches!(a, Action::ClaimProwJob { .. }));
+    let case = case.at(5);
+    assert!(claimed(&case.step().actions).is_some(), "before anything is published");
+    let step = case.torn_down().step();
+    assert!(!step.actions.iter().any(keeps_the_end_waiting), "{step:?}");
+    assert_eq!(signals(&step.actions), 1);
+    // Told of only if it was done.
+    let at = claimed(&step.afterwards).unwrap();
+    assert!(matches!(&step.afterwards[at + 1], Action::Emit(event) if event.reason == "ProwJobAdopted"));
+    assert!(
+        !step.actions.iter().any(|a| matches!(a, Action::Emit(event) if event.reason == "ProwJobAdopted"))
+    );
+}
+
+/// What is another's is taken back none the less, and tried until it is.
+#[test]
+fn a_withdrawal_that_is_refused_keeps_no_end_from_being_begun() {
+    let mut case = ready().annotated(ours::LIFETIME, "1h").settled();
+    case = case.annotated(theirs::KONFLUX_TENANT, "another");
+    let withdraws = |actions: &[Action]| actions.contains(&Action::WithdrawCredentials);
+    assert!(withdraws(&case.step().actions));
+    case = case.at(8 * 60);
+    let step = case.step();
+    assert_eq!((withdraws(&step.actions), withdraws(&step.afterwards)), (false, true));
+    assert_eq!(signals(&step.actions), 1);
+    // The end has begun, and it was not done.
+    case.object.status.value = step.status.unwrap();
+    let again = case.step();
+    assert_eq!((withdraws(&again.actions), withdraws(&again.afterwards)), (false, true));
 }

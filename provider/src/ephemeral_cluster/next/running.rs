@@ -32,13 +32,6 @@ const PUBLISHING: SignedDuration = SignedDuration::from_mins(1);
 
 /// Looks at the job. The end, if it begins now.
 pub fn next(pass: &mut Pass<'_>, job: &Job) -> Option<Ending> {
-    let ending = ending(pass, job)?;
-    // A cluster that does not answer must not keep its own end from being begun.
-    pass.actions.retain(|action| !matches!(action, Action::IssueCredentials(_)));
-    Some(ending)
-}
-
-fn ending(pass: &mut Pass<'_>, job: &Job) -> Option<Ending> {
     let mut patience = SignedDuration::ZERO;
     if is_for_another(pass.object, &job.prow_job) {
         mismatched(pass);
