@@ -14,7 +14,7 @@
 //! - Once published they stay, however the cluster's power state flaps, until the claim or the cluster ends.
 //! - The claim itself is never changed but for annotations of ours, and nobody is let in anywhere.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use testplatform_apis::{
     foreign::{
         cluster_claim::conditions,
@@ -36,12 +36,9 @@ use super::{
 };
 use crate::{
     ephemeral_cluster::credentials::Published,
-    publish::{Source, Verdict, compare, follow},
+    publish::{Verdict, again, compare, follow},
     step::{Event, Requeue},
 };
-
-/// How soon a cluster is asked again whether it takes a kubeconfig that it has refused.
-const SOON: SignedDuration = SignedDuration::from_secs(30);
 
 /// What is to be done about a ClusterClaim now.
 pub fn next(claim: &ClusterClaim, world: &World, now: Timestamp) -> Step {
@@ -65,9 +62,8 @@ pub fn next(claim: &ClusterClaim, world: &World, now: Timestamp) -> Step {
     if told {
         pass.notes(status, noted);
     }
-    // An API server may learn of its kubeconfig later than whoever made it.
-    if matches!(world.source, Source::Refused(_)) {
-        pass.within(Requeue::after(SOON));
+    if let Some(wait) = again(&world.source, &world.published, has_run_since(claim), now) {
+        pass.within(Requeue::after(wait));
     }
     // Last: what cannot be started again is none the less told of.
     pass.resume(ownership, now);
@@ -94,6 +90,12 @@ pub fn may_read(claim: &ClusterClaim, deployment: &Deployment) -> bool {
 fn has_run(claim: &ClusterClaim) -> bool {
     said(claim, conditions::CLUSTER_RUNNING).is_some_and(ObservedCondition::is_true)
         || claim.annotation(ours::CREDENTIALS_REVISION).is_some()
+}
+
+/// Since when Hive has said that it may be read.
+fn has_run_since(claim: &ClusterClaim) -> Option<Timestamp> {
+    let since = |type_| said(claim, type_)?.last_transition_time;
+    since(conditions::PENDING).max(since(conditions::CLUSTER_RUNNING))
 }
 
 fn said<'a>(claim: &'a ClusterClaim, type_: &str) -> Option<&'a ObservedCondition> {

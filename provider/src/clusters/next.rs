@@ -29,14 +29,12 @@ use super::{
 };
 use crate::{
     ephemeral_cluster::credentials::Published,
-    publish::{Action, Source, Verdict, compare, follow},
+    publish::{Action, SOON, Source, Verdict, again, compare, follow},
     step::Requeue,
 };
 
 /// For how long a password is waited for that need not come.
 pub const PATIENCE: SignedDuration = SignedDuration::from_mins(2);
-/// How often what a cluster has become is looked at while its API does not answer: it is not watched.
-pub const SOON: SignedDuration = SignedDuration::from_secs(30);
 
 /// What is to be done about one cluster now.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -165,8 +163,10 @@ fn judge(
         return leave(Blocked::MetadataMissing, why);
     }
     let unread = || Verdict::Leave(Blocked::NotRunning, "it was not looked at".to_owned());
-    // An API server may learn of it later than whoever made it.
-    let again = if matches!(source, Source::Refused(_)) { soon } else { Requeue::OnChange };
+    let changed = holder.status.value.conditions.iter().filter_map(|c| c.last_transition_time).max();
+    // Not of what is only waited for.
+    let again = again(&world.source, &world.published, changed, now);
+    let again = again.map_or(Requeue::OnChange, Requeue::after);
     (compare(source, &world.published, now).unwrap_or_else(unread), again)
 }
 

@@ -1,6 +1,6 @@
 //! What is to be done and told about the credentials of one object. Pure.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use testplatform_apis::{
     account::Mode,
     hive_status::{Blocked, BlockingReason, CredentialsReport, HiveStatus},
@@ -108,6 +108,45 @@ pub fn compare(source: &Source, published: &Published, now: Timestamp) -> Option
         }
     };
     Some(verdict)
+}
+
+/// How soon is looked again for what nothing tells of: whether a cluster takes a kubeconfig that it has refused, what is not there yet at
+/// first, and what a cluster has become.
+pub const SOON: SignedDuration = SignedDuration::from_secs(30);
+
+/// When what a cluster has is looked at again although nothing happened, other than now and then. `since`: when the cluster last became
+/// another.
+pub fn again(
+    source: &Source,
+    published: &Published,
+    since: Option<Timestamp>,
+    now: Timestamp,
+) -> Option<SignedDuration> {
+    match (source, published) {
+        // An API server may learn of its kubeconfig later than whoever made it.
+        (Source::Refused(_), _) => Some(SOON),
+        // Whoever lets us in, or names the Secret, may be ahead of it by a moment. The longer that lasts, the less there is to wait for.
+        (
+            Source::Blocked(Blocked::SecretMissing | Blocked::KeyMissing, _),
+            Published::Absent | Published::Foreign(_),
+        ) => Some(since.map_or(SOON, |since| now.duration_since(since).max(SOON))),
+        (
+            Source::Blocked(
+                Blocked::NotAssigned
+                | Blocked::NotRunning
+                | Blocked::MetadataMissing
+                | Blocked::SecretMissing
+                | Blocked::KeyMissing
+                | Blocked::KubeconfigRejected
+                | Blocked::OwnershipMismatch,
+                _,
+            )
+            | Source::Unread
+            | Source::Complete(_)
+            | Source::Account(_),
+            _,
+        ) => None,
+    }
 }
 
 const REFUSED: &str =

@@ -1,5 +1,7 @@
 //! When credentials are published, when they stay, and when they are withdrawn.
 
+use std::time::Duration;
+
 use provider_testplatform::{
     cluster_claim::{
         next,
@@ -90,6 +92,24 @@ fn nothing_is_published_before(#[case] case: Case, #[case] reason: Blocked) {
     assert_eq!(case.blocked(), Some(reason));
     let message = case.told().blocking_reason.unwrap().message.unwrap();
     assert!(!message.is_empty() && message.len() < 512, "{message}");
+}
+
+/// Whoever lets the provider in may be ahead of the API server by a moment, and nothing tells when it has caught up.
+#[rstest]
+fn what_is_not_there_yet_is_looked_for_again_soon(
+    #[values(Blocked::SecretMissing, Blocked::KeyMissing)] reason: Blocked,
+) {
+    let blocked = |case: Case| case.source(Source::Blocked(reason, "no".into()));
+    let case = blocked(running());
+    let at = |case: &Case, minute: i64| case.clone().at(minute).settled().step().requeue;
+    assert_eq!(at(&case, 1), Requeue::After(Duration::from_secs(30)), "Hive said so this moment");
+    // The longer it lasts, the rarer.
+    assert_eq!(at(&case, 5), Requeue::after(minutes(4)));
+    assert_eq!(at(&case, 60), Requeue::after(minutes(10)));
+    // What is published is there meanwhile.
+    assert_eq!(at(&blocked(published()), 1), Requeue::after(minutes(10)));
+    let rejected = running().source(Source::Blocked(Blocked::KubeconfigRejected, "no".into()));
+    assert_eq!(at(&rejected, 1), Requeue::after(minutes(10)));
 }
 
 /// Its Secrets are not even read.

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use provider_testplatform::{
     cluster_claim::reason::Reason,
-    clusters::next::{self, SOON, Step, progress},
+    clusters::next::{self, Step, progress},
     ephemeral_cluster::credentials::{Credentials, Published},
-    publish::{Action, Source, replaces},
+    publish::{Action, SOON, Source, replaces},
     step::Requeue,
 };
 use rstest::rstest;
@@ -273,4 +273,19 @@ fn a_publication_that_fails_is_told() {
     assert!(notes.status.credentials.is_some() && notes.credentials_revision.is_some());
     assert_eq!(next::failed(&case.object(), &Action::Withdraw, "x"), None);
     assert_eq!(case.object["metadata"]["annotations"][ours::CREDENTIALS_NAMESPACE], CREDENTIALS);
+}
+
+/// Whoever names a Secret, or lets the provider in, may be ahead of the API server by a moment, and nothing tells when it has caught up.
+#[rstest]
+fn what_is_not_there_yet_is_looked_for_again_soon(
+    #[values(HyperShift, ClusterApi, Caas, Osac)] backend: Backend,
+    #[values(Blocked::SecretMissing, Blocked::KeyMissing)] reason: Blocked,
+) {
+    let blocked = |case: Case| case.source(Source::Blocked(reason, "no".into()));
+    let case = blocked(running(backend));
+    let at = |case: &Case, minute: i64| case.clone().at(minute).settled().step().requeue;
+    assert_eq!(at(&case, 1), Requeue::after(SOON));
+    assert_eq!(at(&case, 5), Requeue::after(minutes(4)));
+    assert_eq!(at(&case, 60), Requeue::after(minutes(10)));
+    assert_eq!(at(&blocked(published(backend)), 1), Requeue::after(minutes(10)));
 }

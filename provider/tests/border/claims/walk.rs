@@ -76,6 +76,23 @@ fn a_plugin_is_never_published_and_does_not_unpublish() {
     });
 }
 
+/// Hive lets the provider in and says so at once; the API server may learn of it a moment later.
+#[test]
+fn a_hub_that_lets_it_in_a_moment_late_is_asked_again_soon() {
+    in_time(async {
+        let mut life = Life::begin(0).await;
+        life.hub.judge(|call| call.path.contains("/namespaces/c-0/secrets/").then_some(Fault::Refused(403)));
+        for event in [Event::Assign(0), Event::Confirm, Event::Acknowledge, Event::Run] {
+            life.happen(event).await;
+        }
+        life.wait(2).await;
+        assert_eq!(life.told()["blockingReason"]["reason"], "SecretMissing");
+        life.hub.judge(|_| None);
+        life.wait(60).await;
+        assert!(life.told()["credentials"].is_object(), "{:#}", life.told());
+    });
+}
+
 #[test]
 fn what_outlived_its_claim_is_swept_at_the_start() {
     in_time(async {
