@@ -18,6 +18,7 @@ mod client;
 pub mod mint;
 pub mod next;
 pub(crate) mod reach;
+mod revoke;
 pub mod stamp;
 pub(crate) mod term;
 
@@ -26,7 +27,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use testplatform_apis::{account::Wish, names::ours};
 
-pub(crate) use self::client::revoke;
+pub(crate) use self::revoke::revoke;
 use self::{
     admin::{AdminKubeconfig, kubeconfig},
     callers::Callers,

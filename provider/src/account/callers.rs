@@ -15,11 +15,15 @@ const AT_A_TIME: usize = WORKERS as usize / 2;
 /// Leave to call clusters that were delivered, for the workers of one loop. One that takes connections and never answers may be a tenant's, and he
 /// may have many: whoever has nothing to do with such clusters finds a worker all the same; whoever has waits for his turn.
 #[derive(Clone, Debug)]
-pub struct Callers(Arc<Semaphore>);
+pub struct Callers {
+    workers: Arc<Semaphore>,
+    turns: Arc<Semaphore>,
+}
 
 impl Default for Callers {
     fn default() -> Self {
-        Self(Arc::new(Semaphore::new(AT_A_TIME)))
+        let places = || Arc::new(Semaphore::new(AT_A_TIME));
+        Self { workers: places(), turns: places() }
     }
 }
 
@@ -30,7 +34,12 @@ impl Callers {
     /// If too many wait already; soon there is.
     pub(super) fn leave(&self) -> Result<OwnedSemaphorePermit, Cause> {
         let busy = |_| Cause::new(Reason::NotYet, "others wait for clusters that were delivered");
-        Arc::clone(&self.0).try_acquire_owned().map_err(busy)
+        Arc::clone(&self.workers).try_acquire_owned().map_err(busy)
+    }
+
+    /// Turns of those that call one while no worker waits.
+    pub(super) fn turns(&self) -> Arc<Semaphore> {
+        Arc::clone(&self.turns)
     }
 }
 

@@ -3,11 +3,10 @@
 use std::time::Duration;
 
 use http::StatusCode;
-use k8s_openapi::{api::core::v1::Secret, apimachinery::pkg::apis::meta::v1::ObjectMeta};
-use kube::{Api, Client};
+use kube::Client;
 use serde_json::{Value, json};
 use testplatform_apis::account::Wish;
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 
 use super::{
     LIFETIME, NAMESPACE, account_name,
@@ -15,14 +14,11 @@ use super::{
     mint::{Delivered, Token, Trouble},
     next::{Answer as Said, Found, Seen, Thing},
     reach::{self, Answer, Unusable, send},
-    stamp::Stamp,
 };
-use crate::{caches::source_revision, redacted::Redacted};
+use crate::redacted::Redacted;
 
 /// How long one call may take.
 const CALL: Duration = Duration::from_secs(5);
-/// How long taking a token back may take, which nothing waits for.
-const REVOKING: Duration = Duration::from_secs(4);
 /// Rights take a moment to arrive everywhere.
 const TRIES: u32 = 5;
 const BETWEEN: Duration = Duration::from_millis(300);
@@ -41,12 +37,18 @@ pub(super) fn open(admin: &AdminKubeconfig, uid: &str, wish: &Wish) -> Result<Op
     Ok(Opened { parts, account: account_name(uid), role: wish.cluster_role.clone() })
 }
 
-async fn client(parts: &Parts) -> Result<Client, Trouble> {
+/// A client for it.
+pub(super) async fn client(parts: &Parts) -> Result<Client, Trouble> {
     reach::client(parts).await.map_err(|Unusable(why)| Trouble::Unusable(why))
 }
 
 /// A call. None: what it is about is not there (404), or is there already (409).
-async fn call(client: &Client, verb: &str, path: &str, body: &Value) -> Result<Option<Value>, Trouble> {
+pub(super) async fn call(
+    client: &Client,
+    verb: &str,
+    path: &str,
+    body: &Value,
+) -> Result<Option<Value>, Trouble> {
     let answer = send(client, verb, path, ("application/json", body), CALL).await;
     let Answer { code, body } = answer.map_err(|_| Trouble::Unreachable)?;
     match code {
@@ -177,43 +179,6 @@ fn token(answer: &Value) -> Option<Token> {
     let expires = status["expirationTimestamp"].as_str()?.parse().ok()?;
     let token = status["token"].as_str().filter(|token| !token.is_empty())?;
     Some(Token { token: Redacted(token.to_owned()), expires })
-}
-
-/// It becomes a part of a path.
-fn is_uid(uid: &str) -> bool {
-    !uid.is_empty() && uid.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
-}
-
-/// Ends the ServiceAccount of what is published, with the token that is published: all tokens of it end with it. Best effort: a cluster that
-/// does not answer, or is gone, takes them along. `uid_of`: uid of the object that the Secret was published for, if it may be used.
-pub(crate) async fn revoke(
-    secrets: &Api<Secret>,
-    name: &str,
-    uid_of: impl Fn(&ObjectMeta) -> Option<String>,
-) {
-    let end = async {
-        // One with the admin's credentials is not read for this.
-        let metadata = secrets.get_metadata_opt(name).await.ok().flatten()?.metadata;
-        source_revision(&metadata)?.parse::<Stamp>().ok()?;
-        let secret = secrets.get_opt(name).await.ok().flatten()?;
-        let uid = uid_of(&secret.metadata).filter(|uid| is_uid(uid))?;
-        let config = secret.data?.remove(testplatform_apis::names::keys::KUBECONFIG)?;
-        let parts = Parts::of(&config.0).ok()?;
-        let client = client(&parts).await.ok()?;
-        let path = format!("/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{}", account_name(&uid));
-        Some(call(&client, "DELETE", &path, &Value::Null).await)
-    };
-    match timeout(REVOKING, end).await {
-        // Nothing was published, or it was the admin's.
-        Ok(None) => {}
-        Ok(Some(Ok(_))) => tracing::info!(secret = name, "the ServiceAccount behind it was ended"),
-        Ok(Some(Err(_))) | Err(_) => {
-            tracing::warn!(
-                secret = name,
-                "the ServiceAccount behind it could not be ended; its token ends by itself"
-            );
-        }
-    }
 }
 
 #[cfg(test)]

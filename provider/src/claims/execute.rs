@@ -82,7 +82,7 @@ impl Executor {
             Action::Issue(wanted) => {
                 issue(self.hub.vault(), &claim.owner(), wanted, &self.callers, (self.now)()).await
             }
-            Action::Withdraw => withdraw(self.hub.vault(), &claim.owner()).await,
+            Action::Withdraw => withdraw(self.hub.vault(), &claim.owner(), &self.callers).await,
             Action::Resume { cluster_deployment, version } => self.resume(cluster_deployment, version).await,
             Action::Emit(event) => {
                 let events = self.hub.vault().events(claim.namespace());
@@ -125,7 +125,8 @@ impl Executor {
 
     /// Deletes a published Secret whose claim is gone. `claim` is what the API server says is there by its name.
     pub async fn sweep(&self, name: &str, claim: Option<&ClusterClaim>) -> Result<(), Error> {
-        let removed = sweep(self.hub.vault(), name, (GROUP, KIND), claim.map(ClusterClaim::uid));
+        let removed =
+            sweep(self.hub.vault(), name, (GROUP, KIND), claim.map(ClusterClaim::uid), &self.callers);
         limited("sweep_credentials", self.patience, removed).await
     }
 }

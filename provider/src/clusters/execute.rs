@@ -75,7 +75,7 @@ impl Executor {
         match action {
             Action::Publish(credentials) => publish(&self.vault, &owner, credentials).await,
             Action::Issue(wanted) => issue(&self.vault, &owner, wanted, &self.callers, (self.now)()).await,
-            Action::Withdraw => withdraw(&self.vault, &owner).await,
+            Action::Withdraw => withdraw(&self.vault, &owner, &self.callers).await,
             Action::Emit(event) => {
                 let events = self.vault.events(object.namespace());
                 let regarding = object.object_ref(&self.resource);
@@ -104,7 +104,8 @@ impl Executor {
     /// Deletes a published Secret whose cluster is gone. `object` is what the API server says is there by its name.
     pub async fn sweep(&self, name: &str, object: Option<&Cluster>) -> Result<(), Error> {
         let kind = self.backend.cluster_kind();
-        let removed = sweep(&self.vault, name, (kind.group, kind.kind), object.map(Cluster::uid));
+        let removed =
+            sweep(&self.vault, name, (kind.group, kind.kind), object.map(Cluster::uid), &self.callers);
         limited("sweep_credentials", self.patience, removed).await
     }
 

@@ -52,9 +52,9 @@ pub(crate) async fn publish_content(
 }
 
 /// Deletes the Secret of an object.
-pub(crate) async fn withdraw(vault: &Vault, owner: &Owner<'_>) -> Result<(), Cause> {
+pub(crate) async fn withdraw(vault: &Vault, owner: &Owner<'_>, callers: &Callers) -> Result<(), Cause> {
     let uid = |secret: &ObjectMeta| owner.owns(secret).is_ok().then(|| owner.uid.to_owned());
-    revoke(&vault.secrets(), &owner.secret_name(), uid).await;
+    revoke(callers, &vault.secrets(), &owner.secret_name(), uid).await;
     remove(&vault.secrets_metadata(), &owner.secret_name(), |secret| owner.owns(secret).is_ok()).await
 }
 
@@ -64,12 +64,13 @@ pub(crate) async fn sweep(
     name: &str,
     (group, kind): (&str, &str),
     uid: Option<&str>,
+    callers: &Callers,
 ) -> Result<(), Cause> {
     let left = |secret: &ObjectMeta| {
         let owner = Labelled::of(secret, group, kind).filter(|owner| owner.is_left_behind(uid))?;
         Some(owner.uid.to_owned())
     };
-    revoke(&vault.secrets(), name, left).await;
+    revoke(callers, &vault.secrets(), name, left).await;
     let is_left = |secret: &ObjectMeta| left(secret).is_some();
     remove(&vault.secrets_metadata(), name, is_left).await
 }

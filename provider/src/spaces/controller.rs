@@ -23,6 +23,7 @@ use super::{
     seen::{Seen, Standing},
 };
 use crate::{
+    account::callers::Callers,
     config::Spaces,
     ephemeral_cluster::credentials::{Published, SUFFIX},
     execute::{Cause, Error, Reason, limited},
@@ -60,6 +61,7 @@ struct Controller {
     now: fn() -> Timestamp,
     seen: Arc<Seen>,
     metrics: Metrics,
+    callers: Callers,
 }
 
 /// Runs until `stop`; what has begun is finished.
@@ -72,7 +74,7 @@ async fn until(options: Options, metrics: Metrics, stop: Running) {
     metrics.attach_spaces(&seen);
     let Options { client, config, now } = options;
     let vault = Vault::new(client, &config.credentials_namespace);
-    let controller = Controller { vault, config, now, seen, metrics };
+    let controller = Controller { vault, config, now, seen, metrics, callers: Callers::default() };
     let (sender, happened) = unbounded_channel();
     let watches = async {
         tokio::join!(controller.watch_namespaces(sender.clone()), controller.watch_secrets(sender.clone()));
@@ -133,7 +135,7 @@ impl Controller {
         let uid = space.as_ref().map(|space| space.uid.as_str());
         let labelled = secret.as_ref().and_then(|s| Labelled::of(&s.metadata, "", KIND));
         if labelled.is_some_and(|owner| owner.is_left_behind(uid)) {
-            sweep(&self.vault, &owner(name, "").secret_name(), ("", KIND), uid).await?;
+            sweep(&self.vault, &owner(name, "").secret_name(), ("", KIND), uid, &self.callers).await?;
             tracing::info!(namespace = name, "removed the credentials of a space that is gone");
             return Ok(Some(CALM));
         }

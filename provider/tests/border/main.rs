@@ -10,6 +10,7 @@ mod faults;
 mod lease;
 mod memory;
 mod rbac;
+mod revoke;
 mod walk;
 
 use std::{sync::Arc, time::Duration};
