@@ -142,7 +142,8 @@ impl Controller {
         let asked = space.as_ref().filter(|space| space.asked && !space.going);
         let (Some(space), Some(namespace)) = (asked, namespace.as_ref()) else {
             self.seen.saw(name, None);
-            return Ok(None);
+            // What is published goes with the namespace. That this is gone at last, no event need tell.
+            return Ok(labelled.map(|_| NET));
         };
         let published = owner(name, &space.uid).judge(secret.as_ref().map(|s| &s.metadata));
         let server = self.config.api_server.as_deref().unwrap_or_default();
@@ -188,3 +189,6 @@ where
     })
     .await;
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,75 @@
+//! A space that goes, and what is published for it.
+
+use std::{
+    convert::Infallible,
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+};
+
+use http::{Method, Request, Response, StatusCode};
+use kube::client::Body;
+use tokio::time::sleep;
+
+use super::*;
+
+/// On its way out, as long as it is there.
+const NAMESPACE: &str = r#"{ "apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata":
+    { "name": "one", "uid": "of-the-space", "deletionTimestamp": "2026-03-02T12:00:00Z" } }"#;
+const GONE: &str = r#"{ "kind": "Status", "status": "Failure", "code": 404, "reason": "NotFound" }"#;
+
+fn published() -> String {
+    let labels = serde_json::json!(owner("one", "of-the-space").labels());
+    format!(
+        r#"{{ "apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata":
+            {{ "name": "one-credentials", "uid": "of-the-secret", "labels": {labels} }} }}"#
+    )
+}
+
+/// A list may lack what was there when the watch broke off, and nothing else tells that it is gone.
+#[tokio::test(start_paused = true)]
+async fn what_is_published_goes_with_its_namespace_though_nothing_tells_of_that() {
+    let (there, removed) = (Arc::new(AtomicBool::new(true)), Arc::new(AtomicUsize::new(0)));
+    let (is_there, deletions) = (Arc::clone(&there), Arc::clone(&removed));
+    let service = tower::service_fn(move |request: Request<Body>| {
+        let gone = deletions.load(Ordering::Relaxed) > 0;
+        let is_secret = request.uri().path().ends_with("/secrets/one-credentials");
+        let (code, text) = match (request.method() == Method::DELETE, is_secret) {
+            (true, _) => {
+                deletions.fetch_add(1, Ordering::Relaxed);
+                (StatusCode::OK, r#"{ "kind": "Status", "status": "Success" }"#.to_owned())
+            }
+            (false, true) if !gone => (StatusCode::OK, published()),
+            (false, false) if is_there.load(Ordering::Relaxed) => (StatusCode::OK, NAMESPACE.to_owned()),
+            (false, _) => (StatusCode::NOT_FOUND, GONE.to_owned()),
+        };
+        let mut answer = Response::new(Body::from(text.into_bytes()));
+        *answer.status_mut() = code;
+        async move { Ok::<_, Infallible>(answer) }
+    });
+    let config = Spaces::default();
+    let controller = Controller {
+        vault: Vault::new(Client::new(service, "default"), &config.credentials_namespace),
+        config,
+        now: || Timestamp::UNIX_EPOCH,
+        seen: Arc::new(Seen::default()),
+        metrics: Metrics::default(),
+        callers: Callers::default(),
+    };
+    let (sender, happened) = unbounded_channel();
+    sender.send("one".to_owned()).unwrap();
+    let vanishes = async {
+        sleep(Duration::from_mins(1)).await;
+        assert_eq!(removed.load(Ordering::Relaxed), 0, "before it is gone");
+        there.store(false, Ordering::Relaxed);
+        sleep(Duration::from_mins(15)).await;
+    };
+    looks(
+        happened,
+        AT_ONCE,
+        &controller.metrics,
+        async |name: String| controller.look(&name).await,
+        vanishes,
+    )
+    .await;
+    assert_eq!(removed.load(Ordering::Relaxed), 1);
+    assert_eq!(controller.look("one").await, None, "nothing is left to be looked at");
+}
