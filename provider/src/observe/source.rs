@@ -28,7 +28,7 @@ use crate::{
         object::EphemeralCluster,
         prow_job::ProwJob,
     },
-    execute::{Cause, Error, limited, secret},
+    execute::{Cause, Error, Reason, limited, secret},
     publish::is_as_stamped,
     redacted::Redacted,
 };
@@ -54,13 +54,17 @@ impl Observer {
         here: &Here,
         published: &mut Published,
     ) -> Result<Source, Error> {
+        let over = object.is_deleted() || job.state().is_final() || here.terminating;
+        let from_hive = object.spec.value.ci_operator.test.from_hive;
+        let [kubeconfig, mut password] = if from_hive { FROM_HIVE } else { INSTALLED };
+        if *published == Published::Absent && !over && here.secrets.contains_key(kubeconfig.0) {
+            *published = self.unseen(object).await?;
+        }
         let wish = match whose(object.annotation(account::WISH), published) {
             Whose::Admin => None,
             Whose::Account(wish) => Some(wish),
             Whose::Nobody(why) => return Ok(Source::Pending(why.to_owned())),
         };
-        let from_hive = object.spec.value.ci_operator.test.from_hive;
-        let [kubeconfig, mut password] = if from_hive { FROM_HIVE } else { INSTALLED };
         if wish.is_some() {
             // The password is not even read.
             password = kubeconfig;
@@ -84,7 +88,7 @@ impl Observer {
         {
             return Ok(Source::Unchanged);
         }
-        if object.is_deleted() || job.state().is_final() || here.terminating {
+        if over {
             return Ok(Source::Pending(
                 "the job has ended, its credentials are not read any more".to_owned(),
             ));
@@ -145,6 +149,16 @@ impl Observer {
         let stored = self.stored(object).await?;
         *published = crate::caches::judge(stored.as_ref().map(|secret| &secret.metadata), object);
         Ok(Stamp::of(published).is_some() && stored.as_ref().is_some_and(is_as_stamped))
+    }
+
+    /// What is published though the cache lacks it. Once there is a cluster an end is decided by that, and where Secrets cannot be listed a cache
+    /// knows of none. Where they cannot be read either nothing can be published, and that keeps no end from being begun.
+    async fn unseen(&self, object: &EphemeralCluster) -> Result<Published, Error> {
+        match self.stored(object).await {
+            Ok(stored) => Ok(crate::caches::judge(stored.as_ref().map(|secret| &secret.metadata), object)),
+            Err(error) if error.reason == Reason::Forbidden => Ok(Published::Absent),
+            Err(error) => Err(error),
+        }
     }
 
     /// What is published, as the API server has it.

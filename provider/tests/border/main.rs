@@ -11,6 +11,7 @@ mod lease;
 mod memory;
 mod rbac;
 mod revoke;
+mod unlisted;
 mod walk;
 
 use std::{sync::Arc, time::Duration};

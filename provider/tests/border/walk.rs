@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::memory::Fault;
 
-fn in_time<T>(life: impl Future<Output = T>) -> T {
+pub(crate) fn in_time<T>(life: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
