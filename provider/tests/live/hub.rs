@@ -159,16 +159,7 @@ impl Hub {
 
     /// One page of the provider's own HTTP.
     pub fn page(&self, path: &str) -> anyhow::Result<String> {
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port))?;
-        stream.set_read_timeout(Some(Duration::from_secs(5)))?;
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")?;
-        let mut text = String::new();
-        stream.read_to_string(&mut text)?;
-        let (head, body) = text.split_once("\r\n\r\n").context("no answer")?;
-        if !head.starts_with("HTTP/1.1 200") {
-            bail!("{path}: {head}");
-        }
-        Ok(body.to_owned())
+        page(self.port, path)
     }
 
     /// The value of a counter without labels.
@@ -177,6 +168,20 @@ impl Hub {
         let value = page.lines().find_map(|l| l.strip_prefix(line)?.trim().parse().ok());
         value.with_context(|| format!("{line} is not among the metrics:\n{page}"))
     }
+}
+
+/// One page of a provider's own HTTP.
+pub fn page(port: u16, path: &str) -> anyhow::Result<String> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port))?;
+    stream.set_read_timeout(Some(Duration::from_secs(5)))?;
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")?;
+    let mut text = String::new();
+    stream.read_to_string(&mut text)?;
+    let (head, body) = text.split_once("\r\n\r\n").context("no answer")?;
+    if !head.starts_with("HTTP/1.1 200") {
+        bail!("{path}: {head}");
+    }
+    Ok(body.to_owned())
 }
 
 /// Where an EphemeralCluster is.

@@ -27,6 +27,8 @@ use crate::{
 
 /// Lives at a time. They mostly wait for Leases of those who were killed.
 const LANES: usize = 3;
+/// For how many seconds a Lease counts: whoever is killed does not give it back.
+const LEASE: u8 = 3;
 const PASSWORD: &str = "p4ssw0rd";
 /// What of an object's metadata says when and how it was written rather than what it is.
 const CIRCUMSTANCES: [&str; 7] = [
@@ -49,7 +51,7 @@ async fn killed_at_every_write() -> anyhow::Result<()> {
     let jobs = Arc::new(Jobs::start(hub.hub()));
     let mut lanes = Vec::new();
     for number in 0..LANES {
-        lanes.push(Lane::start(&hub, &format!("lane{number}")).await?);
+        lanes.push(Lane::start(&hub, &format!("lane{number}"), LEASE).await?);
     }
     let whole = live(&lanes[0], &jobs, "whole").await?;
     let writes = lanes[0].toll.writes();
@@ -104,7 +106,7 @@ async fn killed(
 }
 
 /// From the wish to the last trace. Returns what was there when it was ready, when it was over, and when it was gone.
-async fn live(lane: &Lane, jobs: &Jobs, name: &str) -> anyhow::Result<Value> {
+pub async fn live(lane: &Lane, jobs: &Jobs, name: &str) -> anyhow::Result<Value> {
     let lived = Box::pin(steps(lane, jobs, name)).await;
     lane.check()?;
     lived.with_context(|| lane.words())

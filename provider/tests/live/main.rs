@@ -7,6 +7,7 @@ mod hub;
 mod kills;
 mod lane;
 mod load;
+mod replicas;
 
 use std::time::{Duration, Instant};
 
