@@ -127,14 +127,9 @@ impl<'e> Stage<'e> {
                 ],
             }),
             bound(namespace, ACCOUNT),
-            json!({
-                "apiVersion": PIPELINE_RUN.api_version, "kind": PIPELINE_RUN.kind,
-                "metadata": { "name": tenant.name, "namespace": namespace },
-            }),
         ];
         konflux.apply_all(&manifests).await?;
-        let run = konflux.get(&at(PIPELINE_RUN, namespace, &tenant.name)).await?.unwrap_or_default();
-        let owner = run["metadata"]["uid"].as_str().context("a PipelineRun without a uid")?.to_owned();
+        let owner = run(konflux, namespace, &tenant.name).await?;
         let accounts: Api<ServiceAccount> = Api::namespaced(konflux.client(), namespace);
         let issued =
             accounts.create_token_request(ACCOUNT, &PostParams::default(), &TokenRequest::default()).await?;
@@ -143,6 +138,15 @@ impl<'e> Stage<'e> {
         // In a pod the namespace is that of the pod.
         kubeconfig["contexts"][0]["context"]["namespace"] = namespace.as_str().into();
         Ok(Self { tenant, tools: tools.clone(), owner, kubeconfig, token, calls: AtomicUsize::new(0) })
+    }
+
+    /// What a claim says of its owner that another run made. That run is there, or the claim would be collected as garbage.
+    pub async fn owned_by_another(&self) -> anyhow::Result<Value> {
+        let name = "another-run";
+        let uid = run(self.tenant.konflux(), &self.tenant.namespace, name).await?;
+        Ok(json!([{
+            "apiVersion": PIPELINE_RUN.api_version, "kind": PIPELINE_RUN.kind, "name": name, "uid": uid,
+        }]))
     }
 
     /// Lets the ServiceAccount read events, which Konflux does not.
@@ -214,6 +218,17 @@ impl<'e> Stage<'e> {
     pub fn secrets(&self) -> Vec<&str> {
         vec![&self.token]
     }
+}
+
+/// Makes a PipelineRun, and returns its uid.
+async fn run(konflux: &Cluster, namespace: &str, name: &str) -> anyhow::Result<String> {
+    let run = json!({
+        "apiVersion": PIPELINE_RUN.api_version, "kind": PIPELINE_RUN.kind,
+        "metadata": { "name": name, "namespace": namespace },
+    });
+    konflux.apply(&run).await?;
+    let run = konflux.get(&at(PIPELINE_RUN, namespace, name)).await?.unwrap_or_default();
+    Ok(run["metadata"]["uid"].as_str().context("a PipelineRun without a uid")?.to_owned())
 }
 
 fn bound(namespace: &str, role: &str) -> Value {
