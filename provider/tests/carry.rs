@@ -127,6 +127,19 @@ fn only_who_is_known_is_forbidden_anything() {
     assert_eq!(cause.message, "the hub: the API server answered 401");
 }
 
+/// Whoever refuses something may quote it.
+#[test]
+fn what_an_answer_quotes_is_not_repeated() {
+    for (reason, said) in
+        [("", "the API server answered 422"), ("Invalid", "the API server answered 422 Invalid")]
+    {
+        let (reason, message) = (reason.to_owned(), "Secret is invalid: czNjcmV0 is s3cret".to_owned());
+        let quotes = Status { code: 422, reason, message, ..Status::default() };
+        let cause = Cause::about_secret(&kube::Error::Api(Box::new(quotes)));
+        assert_eq!(cause.message, said);
+    }
+}
+
 #[test]
 fn what_may_not_be_carried_is_said_in_words() {
     let found = BTreeMap::from([

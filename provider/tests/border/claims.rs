@@ -22,8 +22,9 @@ use serde_json::{Value, json};
 use testplatform_apis::hive_status::HiveStatus;
 
 use crate::{
-    credentials,
+    CONFIDENTIAL, credentials,
     memory::{Fault, Memory},
+    tells,
 };
 
 const CLAIM: &str = "/apis/hive.openshift.io/v1/namespaces/cluster-pools/clusterclaims/demo";
@@ -205,9 +206,20 @@ async fn every_answer_has_its_kind_and_repeats_no_secret() {
         (Fault::Lost, "timeout"),
         (Fault::AnswerLost, "timeout"),
     ] {
-        let (bench, claim) = Bench::with_claim();
-        bench.hub.judge(move |_| Some(fault));
-        let failed = bench.act(&claim, Action::Publish(credentials("s3cret"))).await.unwrap_err();
-        assert_eq!(failed, format!("publish_credentials/{kind}"), "{fault:?}");
+        for method in ["GET", "POST", "PATCH"] {
+            let (bench, claim) = Bench::with_claim();
+            if method == "PATCH" {
+                bench.act(&claim, Action::Publish(credentials("x"))).await.unwrap();
+            }
+            bench.hub.judge(move |call| (call.method == method).then_some(fault));
+            let step = Step { actions: vec![Action::Publish(credentials(CONFIDENTIAL))], ..Step::default() };
+            bench.hub.calls();
+            let failure = bench.executor.run(&claim, &step).await.unwrap_err();
+            let error = &failure.error;
+            assert_eq!((error.action, error.reason.as_str()), ("publish_credentials", kind), "{fault:?}");
+            let last = bench.hub.calls().pop().unwrap();
+            assert!(last.method == method && (method == "GET" || tells(&last.body.to_string())), "{last:?}");
+            assert!(!tells(&format!("{error} {:?} {failure:?}", error.said())), "{fault:?}: {failure:?}");
+        }
     }
 }

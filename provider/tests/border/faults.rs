@@ -6,7 +6,7 @@ use provider_testplatform::{
 };
 use serde_json::json;
 
-use super::{Bench, JOB, OBJECT, SECRET, SIGNAL, credentials, memory::Fault, plain};
+use super::{Bench, CONFIDENTIAL, JOB, OBJECT, SECRET, SIGNAL, credentials, memory::Fault, plain, tells};
 
 #[tokio::test]
 async fn every_answer_has_its_kind() {
@@ -167,9 +167,26 @@ async fn what_is_waited_for_no_longer_is_aborted_only_if_it_is_not_told() {
 
 #[tokio::test]
 async fn errors_about_secrets_do_not_repeat_them() {
+    let publish =
+        || Step { actions: vec![Action::PublishCredentials(credentials(CONFIDENTIAL))], ..Step::default() };
+    // What is there cannot be understood.
     let (bench, object) = Bench::with(plain());
-    bench.hub.put(SECRET, json!({ "data": "s3cret" }));
-    let step = Step { actions: vec![Action::PublishCredentials(credentials("x"))], ..Step::default() };
+    bench.hub.put(SECRET, json!({ "data": CONFIDENTIAL }));
+    let step = publish();
     let failure = bench.executor.run(Some(object), &step).await.unwrap_err();
-    assert!(!format!("{} {failure:?}", failure.error).contains("s3cret"), "{failure:?}");
+    assert!(!tells(&format!("{} {failure:?}", failure.error)), "{failure:?}");
+
+    // What is sent is quoted.
+    for (method, code) in [("POST", 422), ("POST", 500), ("PATCH", 422), ("PATCH", 500)] {
+        let (bench, object) = Bench::with(plain());
+        if method == "PATCH" {
+            bench.act(&object, Action::PublishCredentials(credentials("x"))).await.unwrap();
+        }
+        bench.hub.judge(move |call| (call.method == method).then_some(Fault::Refused(code)));
+        let step = publish();
+        let failure = bench.executor.run(Some(object), &step).await.unwrap_err();
+        assert!(tells(&bench.hub.calls().pop().unwrap().body.to_string()), "it was not sent");
+        let error = &failure.error;
+        assert!(!tells(&format!("{error} {:?} {failure:?}", error.said())), "{method}: {failure:?}");
+    }
 }

@@ -16,6 +16,7 @@ mod walk;
 
 use std::{sync::Arc, time::Duration};
 
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use jiff::Timestamp;
 use memory::Memory;
 use provider_testplatform::{
@@ -31,6 +32,8 @@ use serde_json::{Value, json};
 const OBJECT: &str = "/apis/ci.openshift.io/v1/namespaces/ephemeral-cluster/ephemeralclusters/ec";
 const JOB: &str = "/apis/prow.k8s.io/v1/namespaces/ci/prowjobs/job";
 const SECRET: &str = "/api/v1/namespaces/ephemeral-cluster/secrets/ec-credentials";
+/// What no error may repeat.
+const CONFIDENTIAL: &str = "s3cret of a cluster";
 const SIGNAL: &str = "/api/v1/namespaces/ci-op-x/secrets/test-done-signal";
 
 /// A hub and a build cluster in memory, and an executor on them.
@@ -92,4 +95,11 @@ fn credentials(kubeconfig: &str) -> Credentials {
         password: Redacted(Vec::new()),
         source_revision: format!("build01/ci-op-x:cluster-provisioning@{}", kubeconfig.len()),
     }
+}
+
+/// Whether a text repeats the secret: as it is, as it is in a Secret, or as Rust shows its bytes.
+fn tells(text: &str) -> bool {
+    [CONFIDENTIAL.to_owned(), BASE64_STANDARD.encode(CONFIDENTIAL), format!("{:?}", CONFIDENTIAL.as_bytes())]
+        .iter()
+        .any(|form| text.contains(form))
 }

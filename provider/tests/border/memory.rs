@@ -20,7 +20,7 @@ use self::store::{Answer, Store};
 /// What goes wrong with a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// It is not done; the answer is a status.
+    /// It is not done; the answer is a status, which quotes what was sent: so does many an admission webhook.
     Refused(u16),
     /// It is not done, and there is no answer.
     Lost,
@@ -175,7 +175,9 @@ impl Memory {
         self.0.calls.lock().unwrap().push(call.clone());
         let fault = (self.0.judge.lock().unwrap())(&call);
         match fault {
-            Some(Fault::Refused(code)) => return answer(Err((code, "Injected", "injected".into())), false),
+            Some(Fault::Refused(code)) => {
+                return answer(Err((code, "Injected", format!("injected: {}", call.body))), false);
+            }
             Some(Fault::Lost) => std::future::pending().await,
             None if call.parameter("watch").is_some() => {
                 return Response::new(Body::from(self.watch(&call, metadata_only).await));
