@@ -2,6 +2,7 @@
 //! happens at any time, and calls go wrong.
 
 pub(crate) mod life;
+mod stale;
 
 use std::time::Duration;
 
