@@ -108,7 +108,7 @@ fn kind(diff: &str, places: &BTreeSet<String>) -> Kind {
 }
 
 fn kind_of_line(path: &str, line: &str) -> Kind {
-    const RIGHTS: [&str; 7] = [
+    const RIGHTS: [&str; 8] = [
         "verbs:",
         "apiGroups:",
         "resourceNames:",
@@ -116,11 +116,16 @@ fn kind_of_line(path: &str, line: &str) -> Kind {
         "RoleBinding",
         "ValidatingWebhook",
         "MutatingWebhook",
+        "AdmissionPolicy",
     ];
+    // Their lines need not say what they are part of.
+    const OF_RIGHTS: [&str; 4] = ["rbac", "admission", "policy", "webhook"];
     let name = path.rsplit('/').next().unwrap_or(path);
     // A template of a tenant's own role is a template: it gives nothing to what is deployed here.
     let template = path.contains("/templates/");
-    if !template && (name.contains("rbac") || RIGHTS.iter().any(|word| line.contains(word))) {
+    if !template
+        && (OF_RIGHTS.iter().any(|word| name.contains(word)) || RIGHTS.iter().any(|word| line.contains(word)))
+    {
         Kind::Rights
     } else if line.is_empty() || line.starts_with('#') {
         Kind::Other

@@ -126,6 +126,21 @@ fn a_template_and_rights_are_a_medium_risk_and_wide_rights_a_high_one() {
     assert_eq!(plan(&infra, &source, &[]).1["risk"]["level"], "High");
 }
 
+/// What an API server refuses is a matter of rights, too, whichever line of it changes.
+#[test]
+fn a_policy_of_admission_counts_as_rights() {
+    let (source, infra, _) = world();
+    let policy = "kind: ValidatingAdmissionPolicy\nspec:\n  validations:\n  - expression: a\n";
+    source.write("config/fields-policy.yaml", policy);
+    source.commit("Refuse b");
+    source.write("config/fields-policy.yaml", policy.replace("expression: a", "expression: a || b"));
+    source.commit("Refuse b no more");
+    let (_, said) = plan(&infra, &source, &[]);
+    let commits = said["commits"].as_object().unwrap().values().next().unwrap().as_array().unwrap();
+    let kinds: Vec<_> = commits.iter().map(|commit| commit["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["rights", "rights"], "{said:#}");
+}
+
 /// Rights grow without a new verb on a new kind, too: by who has them, for which objects, and where.
 #[rstest::rstest]
 #[case::for_all_objects("  resourceNames: [x]\n", "", "Medium", "resources: [r], verbs: [get]")]
