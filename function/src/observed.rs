@@ -29,7 +29,7 @@ use testplatform_apis::{
     condition::FatalReason,
     foreign::{
         meta::Metadata,
-        object::{API_VERSION, AnyRemote, KIND, NAMESPACED_API_VERSION, Object},
+        object::{AnyRemote, Object},
     },
     input::Settings,
     names::ours,
@@ -59,7 +59,6 @@ pub use writer::{
 use crate::{
     hubs::Hubs,
     proto::{Resource, RunFunctionRequest},
-    text::bounded,
     wire,
 };
 
@@ -202,45 +201,45 @@ impl Observed {
         for (name, bytes) in &state.resources {
             match name.as_str() {
                 EPHEMERAL_CLUSTER => {
-                    observed.take(Writer::ephemeral_cluster(&object_of(name, bytes)?.resource)?)?;
+                    observed.take(Writer::ephemeral_cluster(&resource_of(name, bytes)?.resource)?)?;
                 }
                 CLUSTER_CLAIM => {
-                    observed.take(Writer::cluster_claim(&object_of(name, bytes)?.resource)?)?;
+                    observed.take(Writer::cluster_claim(&resource_of(name, bytes)?.resource)?)?;
                 }
                 CREDENTIALS => {
-                    let resource = object_of(name, bytes)?;
+                    let resource = resource_of(name, bytes)?;
                     let object = wire::from_struct(&resource.resource).map_err(|e| unreadable(name, e))?;
                     let details = Details::new(&resource.connection_details);
                     observed.credentials = Some(Credentials { object, details });
                 }
                 own if OF_TEMPLATES.contains(&own) && is_labelled(name, bytes)? => {
-                    observed.take(Writer::of_template(own, &object_of(name, bytes)?.resource)?)?;
+                    observed.take(Writer::of_template(own, &resource_of(name, bytes)?.resource)?)?;
                 }
                 HOSTED if is_labelled(name, bytes)? => {
-                    observed.hosted = Some(Hosted::decode(&object_of(name, bytes)?.resource)?);
+                    observed.hosted = Some(Hosted::decode(&resource_of(name, bytes)?.resource)?);
                 }
                 own if brought::BROUGHT.contains(&own) && is_labelled(name, bytes)? => {
-                    let part = brought::Brought::decode(name, &object_of(name, bytes)?.resource)?;
+                    let part = brought::Brought::decode(name, &resource_of(name, bytes)?.resource)?;
                     let known = brought::BROUGHT.into_iter().find(|known| *known == own);
                     observed.brought.extend(known.map(|known| (known, part)));
                 }
                 own if ahead::AHEAD.contains(&own) && is_labelled(name, bytes)? => {
-                    let part = brought::Brought::decode(name, &object_of(name, bytes)?.resource)?;
+                    let part = brought::Brought::decode(name, &resource_of(name, bytes)?.resource)?;
                     let known = ahead::AHEAD.into_iter().find(|known| *known == own);
                     observed.ahead.extend(known.map(|known| (known, part)));
                 }
                 BUNDLES | UNDONE if is_labelled(name, bytes)? => {
-                    let part = brought::Brought::decode(name, &object_of(name, bytes)?.resource)?;
+                    let part = brought::Brought::decode(name, &resource_of(name, bytes)?.resource)?;
                     let Bundles { order, undone } = &mut observed.bundles;
                     *(if name == BUNDLES { order } else { undone }) = Some(part);
                 }
                 ENDED if is_labelled(name, bytes)? => {
-                    let ended: Object<AnyRemote> = wire::from_struct(&object_of(name, bytes)?.resource)
+                    let ended: Object<AnyRemote> = wire::from_struct(&resource_of(name, bytes)?.resource)
                         .map_err(|e| unreadable(name, e))?;
                     observed.ended = Some(ended.metadata);
                 }
                 _ if is_part(name) && is_labelled(name, bytes)? => {
-                    let part = Part::decode(name, &object_of(name, bytes)?.resource)?;
+                    let part = Part::decode(name, &resource_of(name, bytes)?.resource)?;
                     observed.node_pools.0.insert(name.clone(), part);
                 }
                 _ => refuse_newer(name, bytes)?,
@@ -320,33 +319,7 @@ pub(crate) fn refuse_newer(name: &str, bytes: &Bytes) -> Result<(), Unusable> {
     if is_labelled(name, bytes)? { Err(Unusable::NewerVersion { name: name.to_owned() }) } else { Ok(()) }
 }
 
-/// What every object says of itself.
-#[derive(Default, serde::Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Typed<'a> {
-    api_version: &'a str,
-    kind: &'a str,
-}
-
-/// An observed resource under a name of ours, which only an Object of provider-kubernetes can have. Core shows whatever a composite refers to under
-/// the name that it bears as an annotation, and in a namespace of his own a tenant can write both: what he says there of a cluster is not to be believed.
-pub(crate) fn object_of(name: &str, bytes: &Bytes) -> Result<Resource, Unusable> {
-    let resource = resource_of(name, bytes)?;
-    let typed: Typed<'_> = wire::from_struct(&resource.resource).map_err(|e| unreadable(name, e))?;
-    let group = typed.api_version.split_once('/').map(|(group, _)| group);
-    let is_object = typed.kind == KIND
-        && [API_VERSION, NAMESPACED_API_VERSION].iter().any(|own| own.split('/').next() == group);
-    if !is_object {
-        let (kind, of) = (bounded(typed.kind, 63), bounded(typed.api_version, 253));
-        return Err(unreadable(
-            name,
-            format_args!("it is a {kind} of {of}, and not an Object of provider-kubernetes"),
-        ));
-    }
-    Ok(resource)
-}
-
-fn resource_of(name: &str, bytes: &Bytes) -> Result<Resource, Unusable> {
+pub(crate) fn resource_of(name: &str, bytes: &Bytes) -> Result<Resource, Unusable> {
     Resource::decode(bytes.clone()).map_err(|e| unreadable(name, e))
 }
 

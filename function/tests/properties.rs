@@ -256,7 +256,9 @@ fn what_is_missing_from_a_request_is_fatal_and_changes_nothing() {
     let message = fatal(&broken);
     assert!(message.contains("input") && message.contains("ttl"), "{message}");
     let mut broken = whole;
-    let ec = json!({ "spec": { "managementPolicies": "all" } });
+    let ec = json!({
+        "apiVersion": "kubernetes.crossplane.io/v1alpha2", "kind": "Object", "spec": { "managementPolicies": "all" },
+    });
     let resource = proto::Resource { resource: function_model::structure(&ec), ..Default::default() };
     broken.observed.as_mut().unwrap().resources.insert("ec".into(), resource.encode_to_vec().into());
     let message = fatal(&broken);

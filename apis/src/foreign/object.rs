@@ -1,7 +1,12 @@
 //! provider-kubernetes `Object`: `kubernetes.crossplane.io/v1alpha2`, cluster-scoped, and `kubernetes.m.crossplane.io/v1alpha1`, in the
 //! namespace of its composite. What is read of them is the same.
 
-use serde::Deserialize;
+use std::fmt;
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{Error, Visitor},
+};
 use serde_json::Value;
 
 use super::meta::{Metadata, ObservedCondition};
@@ -13,16 +18,65 @@ pub const KIND: &str = "Object";
 /// apiVersion of the Objects that composites in a namespace compose.
 pub const NAMESPACED_API_VERSION: &str = "kubernetes.m.crossplane.io/v1alpha1";
 
-/// What is read of an observed Object. `R` is what is read of the object that it observes.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default, bound(deserialize = "R: Default + Deserialize<'de>"))]
+/// What is read of an observed Object. `R` is what is read of the object that it observes. Nothing else can be read as one: core shows whatever a
+/// composite refers to under the name that it bears, and in a namespace of their own tenants can write both. What they say there of a cluster is not to be believed.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", bound(deserialize = "R: Default + Deserialize<'de>"))]
 pub struct Object<R> {
+    /// Of one of the two groups.
+    pub api_version: OfProvider,
+    /// `Object`.
+    pub kind: IsObject,
     /// Its own metadata.
+    #[serde(default)]
     pub metadata: Metadata,
     /// What was asked for.
+    #[serde(default)]
     pub spec: ObjectSpec,
     /// What was found.
+    #[serde(default)]
     pub status: ObjectStatus<R>,
+}
+
+/// An apiVersion of provider-kubernetes, whichever.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OfProvider;
+
+impl<'de> Deserialize<'de> for OfProvider {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_str(Word("an apiVersion of provider-kubernetes", |text| {
+            let group = |text: &'static str| text.split_once('/').map(|(group, _)| group);
+            let of = text.split_once('/').map(|(group, _)| group);
+            of == group(API_VERSION) || of == group(NAMESPACED_API_VERSION)
+        }))?;
+        Ok(Self)
+    }
+}
+
+/// The kind of an Object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IsObject;
+
+impl<'de> Deserialize<'de> for IsObject {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_str(Word("kind Object of provider-kubernetes", |text| text == KIND))?;
+        Ok(Self)
+    }
+}
+
+/// One of some texts, of which nothing is kept.
+struct Word(&'static str, fn(&str) -> bool);
+
+impl Visitor<'_> for Word {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<(), E> {
+        if (self.1)(text) { Ok(()) } else { Err(E::invalid_value(serde::de::Unexpected::Str(text), &self)) }
+    }
 }
 
 impl<R> Object<R> {
@@ -30,6 +84,8 @@ impl<R> Object<R> {
     pub fn map<S>(self, form: impl FnOnce(R) -> S) -> Object<S> {
         let manifest = self.status.at_provider.manifest.map(form);
         Object {
+            api_version: self.api_version,
+            kind: self.kind,
             metadata: self.metadata,
             spec: self.spec,
             status: ObjectStatus { at_provider: AtProvider { manifest }, conditions: self.status.conditions },

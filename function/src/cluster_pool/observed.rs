@@ -20,7 +20,7 @@ use testplatform_apis::{
 use super::{ADMINS, POOL, SIZE};
 use crate::{
     observed::{
-        Composite, Link, Names, Unusable, fetched, link, object_of, refuse_newer, selector, unreadable,
+        Composite, Link, Names, Unusable, fetched, link, refuse_newer, resource_of, selector, unreadable,
     },
     proto::{MatchLabels, Requirements, RunFunctionRequest, resource_selector::Match},
     wire,
@@ -133,7 +133,7 @@ impl Observed {
         let mut observed = Self { composite, pool: None, admins: None, size: None, peers, shown };
         for (name, bytes) in &state.resources {
             match name.as_str() {
-                POOL => observed.pool = Some(Pool::decode(&object_of(name, bytes)?.resource)?),
+                POOL => observed.pool = Some(Pool::decode(&resource_of(name, bytes)?.resource)?),
                 ADMINS => observed.admins = Some(object(name, bytes)?),
                 SIZE => observed.size = Some(object(name, bytes)?),
                 _ => refuse_newer(name, bytes)?,
@@ -154,7 +154,7 @@ impl Observed {
 }
 
 fn object<R: Default + DeserializeOwned>(name: &str, bytes: &Bytes) -> Result<Object<R>, Unusable> {
-    wire::from_struct(&object_of(name, bytes)?.resource).map_err(|e| unreadable(name, e))
+    wire::from_struct(&resource_of(name, bytes)?.resource).map_err(|e| unreadable(name, e))
 }
 
 fn peers(request: &RunFunctionRequest, own: &str) -> Option<Vec<Peer>> {

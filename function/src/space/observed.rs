@@ -17,7 +17,7 @@ use testplatform_apis::{
 
 use super::{CREDENTIALS, NAMESPACE, NEWBORN, OURS, SECRET, legacy, namespace_of};
 use crate::{
-    observed::{Composite, Link, Unusable, link, object_of, refuse_newer, unreadable},
+    observed::{Composite, Link, Unusable, link, refuse_newer, resource_of, unreadable},
     proto::{RunFunctionRequest, resource::ConnectionDetailsEntry},
     wire,
 };
@@ -129,7 +129,7 @@ impl Observed {
                 refuse_newer(name, bytes)?;
                 continue;
             };
-            let resource = object_of(name, bytes)?;
+            let resource = resource_of(name, bytes)?;
             let object: Object<AnyRemote> =
                 wire::from_struct(&resource.resource).map_err(|e| unreadable(name, e))?;
             if own == SECRET && legacy::is_made(&object) {

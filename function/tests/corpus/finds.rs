@@ -121,6 +121,8 @@ fn changed(resource: Option<Bytes>, how: impl FnOnce(&mut Value)) -> Bytes {
 
 /// An Object of ours, about something in a namespace.
 fn labelled(object: &mut Value) {
+    object["apiVersion"] = "kubernetes.crossplane.io/v1alpha2".into();
+    object["kind"] = "Object".into();
     object["metadata"] = json!({ "name": "x", "labels": { ours::COMPONENT: "x" } });
     object["spec"] =
         json!({ "forProvider": { "manifest": { "metadata": { "name": "x", "namespace": "x" } } } });

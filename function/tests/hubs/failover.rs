@@ -6,7 +6,7 @@ use function_testplatform::{
 };
 use rstest::rstest;
 use serde_json::{Value, json};
-use testplatform_apis::foreign::object::{AnyRemote, Object};
+use testplatform_apis::foreign::object::{self, AnyRemote, Object};
 
 use crate::now;
 
@@ -16,6 +16,7 @@ const UNREACHABLE: Link = Link::Unreachable("it does not answer");
 fn writer(minutes: i64) -> Value {
     let made = now() - jiff::SignedDuration::from_mins(minutes);
     json!({
+        "apiVersion": object::API_VERSION, "kind": object::KIND,
         "metadata": {
             "name": "managed-x", "creationTimestamp": made.to_string(),
             "annotations": { "crossplane.io/external-name": "managed-x" },

@@ -12,7 +12,7 @@ use function_testplatform::hubs::{Choice, Hubs, Refusal, Wish, choose};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use testplatform_apis::{
-    foreign::provider_config::ProviderConfig,
+    foreign::{object, provider_config::ProviderConfig},
     hub::{Facts, Hub, Mirror, hubs},
     template::Backend,
 };
@@ -38,6 +38,7 @@ fn mirror(hub: &str, facts: &Facts) -> Value {
     let mut facts = facts.clone();
     facts.written_at.get_or_insert_with(now);
     json!({
+        "apiVersion": object::API_VERSION, "kind": object::KIND,
         "metadata": { "name": format!("testplatform-hub-{hub}") },
         "spec": { "providerConfigRef": { "name": hub } },
         "status": {

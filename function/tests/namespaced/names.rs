@@ -102,8 +102,10 @@ fn what_is_no_object_tells_of_no_cluster() {
             let answer = function_testplatform::run(&forged, &options, jiff::Timestamp::UNIX_EPOCH);
             let fatal = &answer.results[0];
             assert_eq!(fatal.severity(), Severity::Fatal, "{name}: {version} {kind}");
-            let words = format!("{name:?}: it is a {kind} of {version}, and not an Object");
-            assert!(fatal.message.contains(&words), "{}", fatal.message);
+            let words = format!("cannot read observed resource {name:?}: ");
+            assert!(fatal.message.starts_with(&words), "{}", fatal.message);
+            let told = fatal.message.contains("of provider-kubernetes");
+            assert!(told, "{}", fatal.message);
         }
     }
 }
