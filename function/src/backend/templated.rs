@@ -2,9 +2,11 @@
 //! as one that only looks, and what has to be remembered beyond it is noted on `credentials`.
 
 pub(super) mod members;
+mod sentence;
 mod sight;
 mod trouble;
 
+pub(super) use sentence::Sentence;
 pub(super) use sight::{Sight, unseen};
 pub(super) use trouble::{Trouble, of_the_network};
 

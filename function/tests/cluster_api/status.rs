@@ -77,6 +77,9 @@ fn what_was_said_of_another_generation_does_not_count() {
 #[case("TopologyReconciled", "ReconcileFailed", "ClusterClass clusters/openstack-v3 not found", Some(5))]
 #[case("TopologyReconciled", "ReconcileFailed", "the server is currently unable: timeout", None)]
 #[case("TopologyReconciled", "ClusterClassNotReconciled", "ClusterClass not reconciled", None)]
+#[case("WorkerMachinesReady", "NotReady", "* Machine pr-404-x: Ready not yet reported", None)]
+#[case("WorkerMachinesReady", "NotReady", "* Machine pr-401-x: Ready not yet reported", None)]
+#[case("WorkerMachinesReady", "NotReady", "* Machine pr-503-x-workers-a: no suitable image", Some(3))]
 fn only_what_does_not_pass_is_final_and_only_once_it_lasted(
     #[case] type_: &str,
     #[case] reason: &str,

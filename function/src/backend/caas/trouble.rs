@@ -11,7 +11,7 @@ use super::facts::Facts;
 use crate::{
     backend::{
         hypershift::Behind,
-        templated::{Trouble, of_the_network},
+        templated::{Sentence, Trouble, of_the_network},
     },
     text::bounded,
 };
@@ -25,8 +25,7 @@ const OF_SETUP: SignedDuration = SignedDuration::from_mins(10);
 
 /// Whether a sentence is one about what others may free.
 pub(super) fn of_a_quota(words: &str) -> bool {
-    let words = words.to_ascii_lowercase();
-    words.contains("quota") || words.contains("limit exceeded")
+    Sentence::of(words).says(&["quota", "limit exceeded"])
 }
 
 /// After how long what the phase says is final, if ever. Where a HostedCluster is there, what Argo CD says of its chart is not.

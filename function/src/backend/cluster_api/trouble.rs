@@ -9,7 +9,7 @@ use testplatform_apis::{
 
 use super::facts::Facts;
 use crate::{
-    backend::templated::{Trouble, of_the_network},
+    backend::templated::{Sentence, Trouble},
     text::bounded,
 };
 
@@ -64,28 +64,30 @@ pub(super) fn line(condition: &ObservedCondition) -> &str {
 
 /// What a line is about.
 pub(super) fn class(line: &str) -> Class {
-    let line = line.to_ascii_lowercase();
-    let says = |words: &[&str]| words.iter().any(|word| line.contains(word));
-    // A number within a name is none.
-    let number = |numbers: std::ops::RangeInclusive<u16>| {
-        line.split(|c: char| !c.is_ascii_alphanumeric())
-            .any(|w| w.parse().is_ok_and(|n| numbers.contains(&n)))
-    };
-    if says(&["quota", "limit exceeded", "limits exceeded"]) {
+    let said = Sentence::of(line);
+    if said.says(&["quota", "limit exceeded", "limits exceeded"]) {
         Class::Quota
-    } else if of_the_network(&line) || number(500..=599) || says(&["internal server error", "unavailable"]) {
+    } else if said.of_the_network()
+        || said.has_number(|number| (500..=599).contains(&number))
+        || said.says(&["internal server error", "unavailable"])
+    {
         Class::Passing
-    } else if number(401..=401)
-        || says(&["unauthorized", "authentication failed", "invalid credentials", "credentials are invalid"])
+    } else if said.has_number(|number| number == 401)
+        || said.says(&[
+            "unauthorized",
+            "authentication failed",
+            "invalid credentials",
+            "credentials are invalid",
+        ])
     {
         Class::Credentials
-    } else if number(404..=404) || says(&["no suitable", "could not be found"]) {
+    } else if said.has_number(|number| number == 404) || said.says(&["no suitable", "could not be found"]) {
         Class::Invalid
     } else {
         let named = ["clusterclass", "image", "flavor", "network", "subnet", "key pair", "keypair"];
-        let absent = says(&named) && says(&["not found", "does not exist"]);
-        let unfit = says(&["variable"])
-            && says(&[
+        let absent = said.says(&named) && said.says(&["not found", "does not exist"]);
+        let unfit = said.says(&["variable"])
+            && said.says(&[
                 "invalid",
                 "not defined",
                 "not valid",
@@ -196,6 +198,12 @@ mod tests {
     #[case("The request you have made requires authentication, got 401 instead", Class::Credentials)]
     #[case("Waiting for the load balancer to become ACTIVE", Class::Other)]
     #[case("node group 404a is being made", Class::Other)]
+    #[case("Machine pr-404-x7k2p-workers-a: Condition Ready not yet reported", Class::Other)]
+    #[case("Machine pr-401-x7k2p-workers-a: Condition Ready not yet reported", Class::Other)]
+    #[case("Machine unauthorized-x7k2p-a: Condition Ready not yet reported", Class::Other)]
+    #[case("Machine image-e2e-x7k2p-workers-a not found", Class::Other)]
+    #[case("Cluster pr-503-x7k2p: no suitable flavor m1.huge", Class::Invalid)]
+    #[case("MachineDeployment quota-x7k2p: got 401 instead", Class::Credentials)]
     fn sentences_are_told_apart(#[case] said: &str, #[case] expected: Class) {
         assert_eq!(class(said), expected);
     }

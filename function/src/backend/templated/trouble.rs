@@ -3,6 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 use testplatform_apis::{foreign::meta::ObservedCondition, redact::redacted};
 
+use super::sentence::Sentence;
 use crate::text::bounded;
 
 /// How long something has to be wrong for good, by its own transition time, before it is believed.
@@ -62,20 +63,5 @@ impl Trouble {
 
 /// Whether a sentence is one about the way to a server, which heals.
 pub(in crate::backend) fn of_the_network(message: &str) -> bool {
-    let symptoms = [
-        "timeout",
-        "timed out",
-        "refused",
-        "tls",
-        "x509",
-        "no such host",
-        "connection reset",
-        "eof",
-        "deadline exceeded",
-    ];
-    let numbers = ["429", "500", "502", "503", "504"];
-    let message = message.to_ascii_lowercase();
-    // A number within a name is none.
-    let mut words = message.split(|c: char| !c.is_ascii_alphanumeric());
-    symptoms.iter().any(|symptom| message.contains(symptom)) || words.any(|word| numbers.contains(&word))
+    Sentence::of(message).of_the_network()
 }
