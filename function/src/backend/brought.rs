@@ -19,7 +19,6 @@ pub(crate) use said::{gate, remarks};
 use serde_json::{Value, json};
 use testplatform_apis::{
     byoc::{self, CARRIER_ROLE, COMPOSITE, LABEL, PARCELS, PUBLISHER_ROLE, TENANT},
-    condition::Failure,
     foreign::{cluster_pool, object},
     gather,
     names::{
@@ -32,7 +31,7 @@ use super::{Desired, object as composing};
 use crate::{
     intent::Policies,
     observed::{
-        Link, Observed,
+        Observed,
         brought::{ACCESS, BROUGHT, Brought, Home, NAMESPACE, POOL, PROVIDER, REQUEST, home, report},
     },
     validate::{Block, Validated},
@@ -47,9 +46,8 @@ pub(crate) fn resources(request: &Validated, observed: &Observed) -> Vec<Desired
         Block::Template(templated) => templated.home.clone(),
         Block::CiOperator(_) => None,
     };
-    // Delete goes by name, and takes everything along: where somebody else's cluster is in it by now, the namespace is let go of.
-    let replaced = observed.writer.as_ref().is_some_and(|writer| writer.link == Link::Replaced);
-    let lets_go = replaced || request.intent.failed == Some(Failure::RemoteReplaced);
+    // Delete takes everything along: where somebody else's cluster is in it by now, the namespace is let go of.
+    let lets_go = composing::is_somebody_elses(request, observed);
     let goes = request.intent.over.is_some();
     let Some(home) = home(&observed.brought).or(chosen).filter(|_| lets_go || !goes) else {
         return vec![];

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use testplatform_apis::{
+    condition::Failure,
     foreign::object::{API_VERSION, KIND},
     names::{Uid, crossplane, ephemeral_cluster as annotations, keys, ours},
     yaml::sorted,
@@ -10,7 +11,7 @@ use testplatform_apis::{
 use super::{Desired, Health, Stage};
 use crate::{
     intent::{Policies, Write},
-    observed::{CREDENTIALS, EPHEMERAL_CLUSTER, Flavour, Observed, PENDING, Writer},
+    observed::{CREDENTIALS, EPHEMERAL_CLUSTER, Flavour, Link, Observed, PENDING, Writer},
     text::bounded,
     validate::Validated,
 };
@@ -266,6 +267,12 @@ pub(super) fn notes(request: &Validated, observed: &Observed) -> Map<String, Val
         }
     }
     notes
+}
+
+/// Whether another object has the name of the cluster's by now. Delete goes by name, so nothing around it may be deleted any more.
+pub(super) fn is_somebody_elses(request: &Validated, observed: &Observed) -> bool {
+    let replaced = observed.writer.as_ref().is_some_and(|writer| writer.link == Link::Replaced);
+    replaced || request.intent.failed == Some(Failure::RemoteReplaced)
 }
 
 /// An Object around what it carries.

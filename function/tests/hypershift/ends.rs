@@ -88,3 +88,22 @@ fn nodes_that_do_not_go_block_the_teardown() {
     world.settle();
     assert_eq!(world.phase(), "Deprovisioned");
 }
+
+/// A hub that was restored has another HostedCluster under the name, and its NodePools with it.
+#[test]
+fn nodes_of_a_cluster_that_is_somebody_elses_by_now_are_let_go_of() {
+    for torn_down in [false, true] {
+        let mut world = World::hosted_ready();
+        world.remote.as_mut().unwrap()["metadata"]["uid"] = json!("somebody-elses");
+        world.provider();
+        // The end may be asked for in the very pass that sees it.
+        world.spec["tearDownCluster"] = json!(torn_down);
+        world.pass();
+        assert_eq!(world.objects["pool-workers"].object["spec"]["managementPolicies"], json!(["Observe"]));
+        world.settle();
+        assert_eq!((world.phase().as_str(), world.node_pools.len()), ("Failed", 1));
+        assert_eq!(level(&world, "ProwJobCompleted"), is("True", "RemoteReplaced"));
+        assert!(!world.objects.contains_key("pool-workers"), "it is not kept");
+        assert!(world.remote.as_ref().unwrap()["metadata"]["deletionTimestamp"].is_null());
+    }
+}

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     backend::{Level, Levels, levels::step, templated::Trouble},
-    observed::{Link, Observed},
+    observed::{Link, Observed, Part},
     templates::Templated,
     text::bounded,
 };
@@ -96,13 +96,9 @@ fn unhealthy(pool: &Pool<'_>) -> bool {
 pub(in crate::backend) fn pool_words(pool: &Pool<'_>) -> String {
     let (name, least) = (&pool.name, pool.least);
     match (pool.part, pool.available()) {
-        (Some(part), _) if part.link == Link::Replaced => {
-            format!("node group {name}: another NodePool has its name")
+        (Some(Part { link: Link::Refused(words), .. }), _) => {
+            format!("node group {name}: the hub refuses: {}", bounded(words, 256))
         }
-        (Some(part), _) if matches!(part.link, Link::Refused(_)) => match &part.link {
-            Link::Refused(words) => format!("node group {name}: the hub refuses: {}", bounded(words, 256)),
-            _ => String::new(),
-        },
         (_, Some(available)) => format!("node group {name}: {available} of {least} nodes are ready"),
         (_, None) => format!("node group {name}: none of {least} nodes was reported yet"),
     }

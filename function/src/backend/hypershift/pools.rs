@@ -38,20 +38,21 @@ pub(super) fn resources(
         let class = part.object.metadata.annotation(ours::NODE_CLASS);
         composed(request, observed, &part.group, class, part.manifest().clone(), policies)
     };
-    // What has another's name is let go of first: Delete goes by name.
-    let lets_go = |part: &&Part| part.link == Link::Replaced && deletes(part);
+    if composing::is_somebody_elses(request, observed) {
+        // By these names there are the NodePools of the other HostedCluster now, and Delete goes by name: they are let go of first.
+        let kept = |part: &&Part| !ends(request) || deletes(part);
+        return parts().filter(kept).map(|part| repeat(part, Policies::Observe)).collect();
+    }
     if request.intent.precedes || (ends(request) && bundles::hold(request, observed)) {
         // What is done inside the cluster before it goes needs its nodes.
-        let of = |part: &Part| if part.link == Link::Replaced { Policies::Observe } else { Policies::Full };
-        return parts().map(|part| repeat(part, of(part))).collect();
+        return parts().map(|part| repeat(part, Policies::Full)).collect();
     }
     if ends(request) {
-        return parts().filter(lets_go).map(|part| repeat(part, Policies::Observe)).collect();
+        return vec![];
     }
     let policies = if leaves_alone(observed) { Policies::ObserveDelete } else { Policies::Full };
-    let of = |part: &Part| if part.link == Link::Replaced { Policies::Observe } else { policies };
     let Some(wanted) = wanted else {
-        return parts().map(|part| repeat(part, of(part))).collect();
+        return parts().map(|part| repeat(part, policies)).collect();
     };
     let groups = sorted(wanted);
     let names: Vec<&str> = groups.iter().map(|group| group.name.as_str()).collect();
@@ -67,17 +68,9 @@ pub(super) fn resources(
         let image = rollout::pool_image(observed, wanted, &group.name, &names);
         let spec = pool_spec::spec(wanted, group, part, &image, site);
         let manifest = manifest(request, group, part, spec, site);
-        Some(composed(
-            request,
-            observed,
-            &group.name,
-            Some(&group.class),
-            manifest,
-            part.map_or(policies, of),
-        ))
+        Some(composed(request, observed, &group.name, Some(&group.class), manifest, policies))
     });
-    let gone = parts().filter(|part| !names.contains(&part.group.as_str())).filter(lets_go);
-    asked.chain(gone.map(|part| repeat(part, Policies::Observe))).collect()
+    asked.collect()
 }
 
 /// The groups that are wanted, in the order of their names.
@@ -99,7 +92,7 @@ pub(in crate::backend) fn ends(request: &Validated) -> bool {
 
 /// Whether nothing of them may be made anew: HyperShift is taking them away, or the HostedCluster is not there.
 fn leaves_alone(observed: &Observed) -> bool {
-    let gone = observed.writer.as_ref().is_none_or(|w| matches!(w.link, Link::Deleted | Link::Replaced));
+    let gone = observed.writer.as_ref().is_none_or(|writer| writer.link == Link::Deleted);
     gone || facts::remote(observed).is_some_and(|remote| remote.metadata.deletion_timestamp.is_some())
 }
 
