@@ -123,6 +123,10 @@ fn writer(judged: &Judged, request: &Validated) -> String {
         Write::Create => "created, because nothing was asked of the hub before".into(),
         Write::Look { .. } => "gone, and made anew to look for the remote object; it cannot make one".into(),
         Write::Again { .. } => "kept, and asks for the remote object a second and last time".into(),
+        Write::Update(Policies::ObserveDelete) if request.intent.precedes && !observed.is_preceded() => {
+            "kept with what the hub has in place of what it may refuse, which could not be deleted; then it is taken away"
+                .into()
+        }
         Write::Update(_) if request.intent.precedes => {
             "kept as it is until what comes before the end is done inside the cluster; then it is taken away"
                 .into()

@@ -49,7 +49,8 @@ pub struct Intent {
     pub write: Write,
     /// Whether the remote object is told to end.
     pub teardown: bool,
-    /// Whether what comes before that is asked for inside the cluster, which stays as it is until then.
+    /// Whether something comes before that, and the cluster stays as it is until then: what is done inside it, and last that what the hub may
+    /// refuse is taken back.
     pub precedes: bool,
     /// Why the claim Failed, noted on the writer.
     pub failed: Option<Failure>,

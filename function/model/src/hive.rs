@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use testplatform_apis::names::ours;
 
-use super::world::{KUBECONFIG, PASSWORD, REFERRED, World, refused, synced};
+use super::world::{Composed, KUBECONFIG, PASSWORD, REFERRED, World, synced};
 
 /// Two pools on two hubs, of which only the first has version 4.20.
 pub fn catalogue() -> Value {
@@ -160,7 +160,8 @@ impl World {
     }
 
     /// One round over a writer that is being deleted; false once it is gone.
-    pub(super) fn still_deleting(&mut self, object: &mut Value) -> bool {
+    pub(super) fn still_deleting(&mut self, writer: &mut Composed) -> bool {
+        let object = &mut writer.object;
         if !self.reachable {
             synced(object, Some("observe failed: cannot get object: dial tcp: connect: connection refused"));
             return true;
@@ -168,10 +169,12 @@ impl World {
         let deletes = object["spec"]["managementPolicies"] != json!(["Observe"]);
         let now = self.now;
         let Some(remote) = self.remote.as_mut().filter(|_| deletes) else { return false };
-        if let Some(words) = refused(object) {
-            synced(object, Some(&words));
+        object["status"]["atProvider"]["manifest"] = remote.clone();
+        if let Err(words) = writer.tries(&self.fixed, remote) {
+            synced(&mut writer.object, Some(&words));
             return true;
         }
+        let object = &mut writer.object;
         // Hive lets go of what it never assigned at once, and of a cluster once it is destroyed.
         let hosted = ["HostedCluster", "Cluster", "ClusterOrder", "ClusterTemplateInstance"]
             .iter()
@@ -181,7 +184,7 @@ impl World {
         let said = |uid: &Value| {
             object["metadata"]["finalizers"].as_array().is_some_and(|all| all.contains(&word(uid)))
         };
-        let depends = |of: &super::world::Composed| {
+        let depends = |of: &Composed| {
             !of.object["spec"]["references"].is_null()
                 && (!self.unreferred || said(&of.object["metadata"]["uid"]))
         };

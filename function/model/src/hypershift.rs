@@ -5,7 +5,7 @@ use testplatform_apis::names::ours;
 
 use super::{
     hive::condition,
-    world::{KUBECONFIG, NAME, PASSWORD, World, synced},
+    world::{KUBECONFIG, NAME, PASSWORD, World, refused, synced},
 };
 
 /// The ProviderConfig of a hub that makes clusters with HyperShift.
@@ -137,16 +137,33 @@ impl World {
         let names: Vec<String> = self.objects.keys().filter(part).cloned().collect();
         for name in names {
             let Some(mut composed) = self.objects.remove(&name) else { continue };
-            let object = &mut composed.object;
+            let object = &composed.object;
             let deleting = !object["metadata"]["deletionTimestamp"].is_null();
             let policies = object["spec"]["managementPolicies"].clone();
             let manifest = object["spec"]["forProvider"]["manifest"].clone();
             let remote = manifest["metadata"]["name"].as_str().unwrap().to_owned();
+            let dangling =
+                !deleting && !object["spec"]["references"].is_null() && !self.objects.contains_key("cluster");
+            let looks_alone = deleting && policies == json!(["Observe"]);
+            // One that only looks names nothing that could be refused.
+            let tries = manifest["spec"].is_object() && !dangling && !looks_alone;
+            let there = self.node_pools.get(&remote).filter(|_| tries && self.reachable);
+            let full = policies == json!(["*"]) && !deleting;
+            let refusal = there.and_then(|there| {
+                let tried = composed.tries(&self.fixed_of_pools, there).err();
+                let applied = || refused(&manifest["spec"], &self.fixed_of_pools, &there["spec"]);
+                let applied = || Some(format!("update failed: cannot apply object: {}", applied()?));
+                Some((there, tried.or_else(|| applied().filter(|_| full))?))
+            });
+            let object = &mut composed.object;
             if !self.reachable {
                 synced(
                     object,
                     Some("observe failed: cannot get object: dial tcp: connect: connection refused"),
                 );
+            } else if let Some((there, words)) = refusal {
+                object["status"]["atProvider"]["manifest"] = there.clone();
+                synced(object, Some(&words));
             } else if deleting && self.nodes_stay {
                 synced(object, None);
             } else if deleting {
@@ -154,11 +171,11 @@ impl World {
                     self.node_pools.remove(&remote);
                 }
                 continue;
-            } else if !object["spec"]["references"].is_null() && !self.objects.contains_key("cluster") {
+            } else if dangling {
                 synced(object, Some("cannot resolve resource references: cannot get referenced resource"));
             } else {
                 object["metadata"]["finalizers"] = json!(["finalizer.managedresource.crossplane.io"]);
-                if policies == json!(["*"]) {
+                if full {
                     let there = self
                         .node_pools
                         .entry(remote.clone())

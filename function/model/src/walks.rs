@@ -48,6 +48,9 @@ pub enum Happens<O> {
     CatalogueBack,
     OtherHubs,
     NoHubs,
+    /// The hub lets nobody change anything of what is there.
+    Fixed,
+    FixedNoMore,
     Trouble(Trouble),
     Own(O),
 }
@@ -67,6 +70,8 @@ fn happens<O: Own>() -> impl Strategy<Value = Happens<O>> {
         H::CatalogueBack,
         H::OtherHubs,
         H::NoHubs,
+        H::Fixed,
+        H::FixedNoMore,
     ];
     let own = O::rare().into_iter().map(H::Own);
     let rare = prop::sample::select(everywhere.into_iter().chain(own).collect::<Vec<_>>());
@@ -91,6 +96,14 @@ impl<O: Own> Happens<O> {
             Self::CatalogueBack => world.templates = O::catalogue(),
             Self::OtherHubs => world.hubs = Some(vec![O::hub("hub-2"), O::hub("hub-3")]),
             Self::NoHubs => world.hubs = None,
+            Self::Fixed => {
+                world.fixed.insert(String::new());
+                world.fixed_of_pools.insert(String::new());
+            }
+            Self::FixedNoMore => {
+                world.fixed.clear();
+                world.fixed_of_pools.clear();
+            }
             Self::Trouble(trouble) => trouble.happen(world, O::WRITER),
             Self::Own(own) => own.happen(world),
         }

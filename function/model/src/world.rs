@@ -20,10 +20,12 @@ pub const PASSWORD: &str = "secret-password-1";
 pub const REFERRED: &str = "kubernetes.crossplane.io/referred-by-object-";
 
 /// A composed Object and its connection Secret.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Composed {
     pub object: Value,
     pub details: BTreeMap<String, String>,
+    /// The manifest that the hub took last: provider-kubernetes does not try it again.
+    pub taken: Value,
 }
 
 /// The world around one claim.
@@ -90,6 +92,10 @@ pub struct World {
     pub reachable: bool,
     /// What the hub answers to a create or update, if it refuses.
     pub refuses: Option<String>,
+    /// What of the remote object's spec it lets nobody change, as JSON pointers into that; an empty one is all of it.
+    pub fixed: BTreeSet<String>,
+    /// The same of NodePools.
+    pub fixed_of_pools: BTreeSet<String>,
     /// How many remote objects were ever made.
     pub made: usize,
     /// How many of them the hub took up, and so were paid for.
@@ -137,6 +143,8 @@ impl Default for World {
             secrets: BTreeMap::new(),
             reachable: true,
             refuses: None,
+            fixed: BTreeSet::new(),
+            fixed_of_pools: BTreeSet::new(),
             made: 0,
             taken: BTreeSet::new(),
             events: vec![],

@@ -31,6 +31,10 @@ pub(super) fn writer(
         Write::Nothing | Write::Remove | Write::Elsewhere => return None,
         Write::Create if request.templated().is_some() => (Policies::Make, true),
         Write::Create | Write::Again { .. } => (Policies::Full, true),
+        // Without its finalizer the next round would look like one that found nothing, and prove that nothing is left.
+        Write::Update(Policies::ObserveDelete) if intent.precedes => {
+            (Policies::ObserveDelete, observed.writer.as_ref().is_some_and(Writer::may_watch))
+        }
         Write::Update(allowed) => (*allowed, true),
         Write::Look { .. } => {
             (Policies::ObserveDelete, observed.writer.as_ref().is_some_and(Writer::may_watch))

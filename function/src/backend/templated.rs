@@ -23,8 +23,8 @@ use testplatform_apis::{
 use super::{Backend, Desired, Health, brought, bundles, object};
 use crate::{
     hubs,
-    intent::Write,
-    observed::{Observed, Writer},
+    intent::{Policies, Write},
+    observed::{Link, Observed, Writer},
     templates::{Asked, Order, Site, Stand, Templated, Whole},
     validate::Validated,
 };
@@ -94,8 +94,14 @@ pub(super) fn resources(
     let Composed { api_version, spec, notes: own, parts } = compose(templated, site);
     // What was lost, or is on its way out, says what it said before, and not what the catalogue says by now. It has to say it: an apply
     // without is refused, and provider-kubernetes neither sees nor deletes what it could not apply.
-    let spec = if writes(request) { spec } else { asked(observed).map_or(spec, Cow::into_owned) };
-    let memory = memory(request, observed, writes(request).then_some(&spec));
+    let instead = taken_back(request, observed);
+    let noted = writes(request) || instead.is_some();
+    let spec = match instead {
+        Some(of_hub) => of_hub.clone(),
+        None if writes(request) => spec,
+        None => asked(observed).map_or(spec, Cow::into_owned),
+    };
+    let memory = memory(request, observed, noted.then_some(&spec));
     let manifest = manifest((api_version, backend.kind()), request, observed, site, spec);
     let mut notes = notes(request, templated);
     notes.extend(own);
@@ -143,6 +149,25 @@ fn writes(request: &Validated) -> bool {
         Write::Create | Write::Update(_) | Write::Again { .. } => !request.intent.precedes,
         Write::Nothing | Write::Look { .. } | Write::Remove | Write::Elsewhere => false,
     }
+}
+
+/// The spec that the hub has, where that is to be said in place of what was asked for, which the hub refuses, or may: nothing could be deleted.
+/// It is noted like what is asked for, so that it is said until the end.
+fn taken_back<'o>(request: &Validated, observed: &'o Observed) -> Option<&'o Map<String, Value>> {
+    let writer = observed.writer.as_ref()?;
+    let goes = match request.intent.write {
+        // The next pass takes it away.
+        Write::Update(Policies::ObserveDelete) => request.intent.precedes,
+        // It goes already, by whomever it was taken away.
+        Write::Look { .. } => matches!(writer.link, Link::Refused(_) | Link::UnknownField(_)),
+        Write::Update(Policies::Full | Policies::Make | Policies::Observe)
+        | Write::Create
+        | Write::Again { .. }
+        | Write::Nothing
+        | Write::Remove
+        | Write::Elsewhere => false,
+    };
+    writer.spec_of_hub().filter(|_| goes)?.as_object()
 }
 
 /// The spec that was asked for: as the writer has it, unless that was made anew to look; else as `credentials` remembers it.

@@ -1,5 +1,6 @@
 //! How the remote object stands to what we ask for: what the pin and provider-kubernetes' Synced condition say.
 
+use serde_json::Value;
 use testplatform_apis::{
     foreign::{
         meta::{Metadata, ObservedCondition, condition},
@@ -50,6 +51,23 @@ pub(crate) fn link<R>(object: &Object<R>, seen: Option<&Metadata>) -> Link {
         return Link::InSync;
     }
     judge(synced, pin.is_some())
+}
+
+/// Whether provider-kubernetes could delete what an Object carries, as far as is known. It tries what the manifest says before all else, also once
+/// the Object is on its way out, and as long as the hub refuses that it deletes nothing. What it was not asked about yet, or could not ask, may
+/// be refused; what the hub has is not. `seen`: the spec as the hub has it. Sources: provider-kubernetes, `internal/controller/cluster/object/object.go`,
+/// `Observe`, and crossplane-runtime, `pkg/reconciler/managed/reconciler.go`, `Reconcile`.
+pub(super) fn is_deletable<R>(object: &Object<R>, link: &Link, seen: Option<&Value>) -> bool {
+    let current = |synced: &ObservedCondition| {
+        synced.observed_generation.is_none_or(|generation| generation == object.metadata.generation)
+    };
+    let taken = *link == Link::InSync && condition(&object.status.conditions, "Synced").is_some_and(current);
+    taken || seen.is_none_or(|spec| object.spec.for_provider.manifest["spec"] == *spec)
+}
+
+/// The spec of a remote object, if it has one.
+pub(super) fn whole(spec: &Value) -> Option<&Value> {
+    Some(spec).filter(|spec| spec.as_object().is_some_and(|members| !members.is_empty()))
 }
 
 /// What a failed Synced means. What the pin brings about is told by the API server's whole sentence, because words of the hub

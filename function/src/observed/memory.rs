@@ -6,7 +6,7 @@ use testplatform_apis::{
     phase::Phase,
 };
 
-use super::{Handover, Observed, Writer, look};
+use super::{Handover, Observed, Part, Writer, look};
 
 impl Observed {
     /// Whether the claim ever was ready. Three witnesses beside the status, because a restore drops status:
@@ -120,6 +120,12 @@ impl Observed {
     /// reference to what is not desired, and does not wait for it to go.
     pub fn ending(&self) -> bool {
         self.note(ours::ENDING).is_some()
+    }
+
+    /// Whether the cluster would go if its writer and its groups of nodes were taken away.
+    pub fn is_deletable(&self) -> bool {
+        let parts = || self.node_pools.0.values().all(Part::is_deletable);
+        self.writer.as_ref().is_none_or(Writer::is_deletable) && parts()
     }
 
     /// Whether something is done inside the cluster before it may go, or is to be.

@@ -10,7 +10,7 @@ use super::{
     ahead::AHEAD,
     bundles::{BUNDLES, UNDONE},
     hosted::HOSTED,
-    link::{Link, link},
+    link::{Link, is_deletable, link, whole},
 };
 use crate::wire;
 
@@ -63,6 +63,26 @@ impl Part {
     /// What was last asked for.
     pub fn manifest(&self) -> &Value {
         &self.object.spec.for_provider.manifest
+    }
+
+    /// Whether its end would be that of the NodePool.
+    pub fn deletes(&self) -> bool {
+        self.object.spec.management_policies != ["Observe"]
+    }
+
+    /// Whether it can go: it only looks, or its removal would be that of the NodePool.
+    pub fn is_deletable(&self) -> bool {
+        let seen = self.remote().and_then(|remote| whole(&remote.spec));
+        !self.deletes() || is_deletable(&self.object, &self.link, seen)
+    }
+
+    /// What was last asked for, with the spec as the hub has it.
+    pub fn as_on_the_hub(&self) -> Value {
+        let mut manifest = self.manifest().clone();
+        if let Some(spec) = self.remote().and_then(|remote| whole(&remote.spec)) {
+            manifest["spec"] = spec.clone();
+        }
+        manifest
     }
 
     /// The NodePool as it was last observed.

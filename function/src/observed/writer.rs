@@ -20,7 +20,7 @@ use testplatform_apis::{
 
 use super::{
     Unusable,
-    link::{Link, link, pin},
+    link::{Link, is_deletable, link, pin, whole},
     look,
 };
 use crate::wire;
@@ -180,6 +180,22 @@ impl Writer {
         (self.link != Link::Replaced).then_some(remote)
     }
 
+    /// The spec as the hub has it, of one by template: it is read whole.
+    pub fn spec_of_hub(&self) -> Option<&Value> {
+        match self.remote()? {
+            Remote::HostedCluster(remote) => whole(&remote.spec),
+            Remote::Topology(remote) => whole(&remote.spec),
+            Remote::Order(remote) => whole(&remote.spec),
+            Remote::Instance(remote) => whole(&remote.spec),
+            Remote::EphemeralCluster(_) | Remote::ClusterClaim(_) => None,
+        }
+    }
+
+    /// Whether its removal would be that of the remote object. That of a claim is as it was asked for, for ever.
+    pub fn is_deletable(&self) -> bool {
+        is_deletable(&self.object, &self.link, self.spec_of_hub())
+    }
+
     /// The uid that pins the cluster: the manifest's own, else that of the first observation.
     pub fn uid(&self) -> Option<Uid> {
         pin(&self.object).or_else(|| self.remote()?.metadata().uid.clone())
@@ -216,7 +232,8 @@ impl Writer {
         self.only_watches() && !settled
     }
 
-    fn only_watches(&self) -> bool {
+    /// Whether it may only watch and, once it goes itself, delete.
+    pub fn only_watches(&self) -> bool {
         look::only_watches(&self.object)
     }
 

@@ -116,7 +116,9 @@ fn write(request: &Validated, observed: &Observed, health: &Health, course: &Cou
         }
         // What holds a writer that is taken away may stand on it by our word alone, which is taken back with it.
         if ends && !observed.is_preceded() {
-            return Write::Remove;
+            // What is not desired any more cannot be changed. So what the hub may refuse is taken back before: it could not be deleted.
+            let taken_back = Write::Update(Policies::ObserveDelete);
+            return if observed.is_deletable() { Write::Remove } else { taken_back };
         }
     }
     Write::Update(allowed(writer, health, course))

@@ -59,3 +59,29 @@ fn a_teardown_that_does_not_come_about_is_blocked(
     assert!(world.said("TearDownComplete").contains(part), "{}", world.said("TearDownComplete"));
     assert_eq!(world.phase(), "Deprovisioning", "it goes on all the same");
 }
+
+/// provider-kubernetes tries the manifest before it deletes, and deletes nothing that it could not apply.
+#[rstest]
+#[case::by_its_owner(true, |w: &mut World| w.spec["tearDownCluster"] = json!(true), "Deprovisioned")]
+#[case::by_its_lifetime(true, |w: &mut World| { w.spec["lifetime"] = json!("1h"); w.later(minutes(61)); }, "Deprovisioned")]
+#[case::not_ready_in_time(false, |w: &mut World| w.later(minutes(241)), "Failed")]
+fn what_the_hub_refused_last_keeps_no_cluster_from_its_end(
+    #[case] ready: bool,
+    #[case] end: fn(&mut World),
+    #[case] phase: &str,
+) {
+    let mut world = if ready { World::topology_ready() } else { World::topology() };
+    world.settle();
+    world.fixed.insert("/topology/variables".into());
+    world.spec["parameters"] = json!({ "sshKeyName": "team" });
+    world.settle();
+    assert_eq!(world.condition("SpecApplied"), is("False", "Rejected"));
+    end(&mut world);
+    world.settle();
+    let remote = world.remote.as_ref().unwrap();
+    assert!(!remote["metadata"]["deletionTimestamp"].is_null(), "{:#?}", world.conditions);
+    world.hive_is_done();
+    world.settle();
+    assert_eq!((world.phase().as_str(), world.made), (phase, 1));
+    assert_eq!(world.condition("ProwJobCompleted").0, "True");
+}

@@ -8,7 +8,7 @@ mod first;
 mod hostile;
 mod quota;
 
-use function_model::world::World;
+use function_model::world::{Composed, World};
 use function_testplatform::{
     Judged, judge,
     templates::{Stand, Templated},
@@ -54,8 +54,7 @@ fn noted(mut world: World) -> World {
         "name": "credentials-x", "generation": 1,
         "annotations": { ours::REMOTE_UID: "remote-1", ours::EFFECTIVE: effective },
     }, "spec": {}, "status": {} });
-    let details = std::collections::BTreeMap::new();
-    world.objects.insert("credentials".into(), function_model::world::Composed { object, details });
+    world.objects.insert("credentials".into(), Composed { object, ..Composed::default() });
     world.refs.insert("credentials".into());
     world
 }

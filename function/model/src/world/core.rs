@@ -260,7 +260,7 @@ impl World {
         }
         let composed = self.objects.entry(name.to_owned()).or_insert_with(|| Composed {
             object: json!({ "metadata": metadata, "spec": {} }),
-            details: BTreeMap::new(),
+            ..Composed::default()
         });
         if self.unreferred {
             holds(&mut composed.object, wanted);

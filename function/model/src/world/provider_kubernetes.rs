@@ -1,10 +1,15 @@
 //! provider-kubernetes v1.2.1: one round over the writer and over `credentials`.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 use testplatform_apis::names::ours;
 
 use super::{Composed, NAME, World};
 use crate::{caas, cluster_api, osac};
+
+/// What others write into a spec. Server-side apply leaves it alone, and takes away what is not named any more of the rest.
+const OTHERS: [&str; 4] = ["namespace", "dns", "controlPlaneEndpoint", "others"];
 
 impl World {
     /// One round of provider-kubernetes over both Objects.
@@ -18,9 +23,9 @@ impl World {
             let Some(mut writer) = self.objects.remove(name) else { continue };
             let deleting = !writer.object["metadata"]["deletionTimestamp"].is_null();
             if !deleting {
-                self.reconcile_writer(&mut writer.object);
+                self.reconcile_writer(&mut writer);
             }
-            if !deleting || self.still_deleting(&mut writer.object) {
+            if !deleting || self.still_deleting(&mut writer) {
                 self.objects.insert(name.into(), writer);
             }
         }
@@ -31,7 +36,8 @@ impl World {
         self.deliver();
     }
 
-    fn reconcile_writer(&mut self, object: &mut Value) {
+    fn reconcile_writer(&mut self, writer: &mut Composed) {
+        let object = &mut writer.object;
         let manifest = object["spec"]["forProvider"]["manifest"].clone();
         let policies = &object["spec"]["managementPolicies"];
         let full = *policies == json!(["*"]);
@@ -86,17 +92,21 @@ impl World {
             );
             return synced(object, Some(&words));
         }
-        if let Some(words) = refused(object) {
-            return synced(object, Some(&words));
+        if let Err(words) = writer.tries(&self.fixed, remote) {
+            return synced(&mut writer.object, Some(&words));
         }
+        let object = &mut writer.object;
         finalize(object);
         if !full {
             return synced(object, None);
         }
+        // What was tried before the hub came to refuse it.
+        if let Some(words) = refused(&manifest["spec"], &self.fixed, &remote["spec"]) {
+            return synced(object, Some(&format!("update failed: cannot apply object: {words}")));
+        }
         let uid = remote["metadata"]["uid"].clone();
         // Server-side apply leaves to others what is theirs.
-        let written = ["namespace", "dns", "controlPlaneEndpoint", "others"]
-            .map(|member| (member, remote["spec"][member].clone()));
+        let written = OTHERS.map(|member| (member, remote["spec"][member].clone()));
         let generation = remote["metadata"]["generation"].as_i64().unwrap_or(1);
         let before = std::mem::replace(&mut remote["spec"], manifest["spec"].clone());
         for (member, value) in written.into_iter().filter(|(_, value)| !value.is_null()) {
@@ -163,13 +173,36 @@ impl World {
     }
 }
 
-/// An apply takes away what the manifest does not name any more, and nothing that we make can be without all of its spec.
-pub fn refused(object: &Value) -> Option<String> {
-    let bare =
-        object["spec"]["forProvider"]["manifest"]["spec"].as_object().is_none_or(serde_json::Map::is_empty);
-    bare.then(|| {
-        format!("observe failed: cannot get desired state: cannot dry run SSA: X \"{NAME}\" is invalid: spec: Required value")
-    })
+impl Composed {
+    /// Tries what the manifest says, as provider-kubernetes does before all else, whatever it may do and also where the Object is on its way out.
+    /// `fixed`: what of the spec of `there` nobody may change.
+    pub fn tries(&mut self, fixed: &BTreeSet<String>, there: &Value) -> Result<(), String> {
+        let manifest = &self.object["spec"]["forProvider"]["manifest"];
+        if self.taken == *manifest {
+            return Ok(());
+        }
+        if let Some(words) = refused(&manifest["spec"], fixed, &there["spec"]) {
+            return Err(format!("observe failed: cannot get desired state: cannot dry run SSA: {words}"));
+        }
+        self.taken = manifest.clone();
+        Ok(())
+    }
+}
+
+/// What the hub refuses of a spec, in its words. An apply takes away what is not named any more, and nothing that we make can be without all of its spec.
+pub fn refused(spec: &Value, fixed: &BTreeSet<String>, there: &Value) -> Option<String> {
+    if spec.as_object().is_none_or(serde_json::Map::is_empty) {
+        return Some(format!("X \"{NAME}\" is invalid: spec: Required value"));
+    }
+    let mut after = spec.clone();
+    for member in OTHERS {
+        if after[member].is_null() && !there[member].is_null() {
+            after[member] = there[member].clone();
+        }
+    }
+    let changed = fixed.iter().find(|at| after.pointer(at) != there.pointer(at))?;
+    let at = changed.replace('/', ".");
+    Some(format!("X \"{NAME}\" is invalid: spec{at}: Invalid value: \"x\": field is immutable"))
 }
 
 /// Setting its finalizer makes provider-kubernetes forget what it has observed in the same round.

@@ -8,13 +8,13 @@ use testplatform_apis::{
 };
 
 use super::{
-    Wanted,
+    Wanted, cluster,
     facts::{Facts, Pool},
     report, rollout,
 };
 use crate::{
     backend::{Level, Levels, levels::step, templated::Trouble},
-    observed::{Link, Observed, Part},
+    observed::{Link, Observed, Part, Writer},
     templates::Templated,
     text::bounded,
 };
@@ -149,6 +149,14 @@ fn spec(facts: &Facts<'_>, wanted: Wanted<'_>, observed: &Observed, grown: &[&Tr
     }
     if let Some(pool) = facts.pools.iter().find(|pool| resizes(pool)) {
         return applying(format!("node group {} changes its size", pool.name));
+    }
+    // What the hub refused is taken back before the end, and then it says that all is as it was asked for.
+    let taken_back = |writer: &&Writer| {
+        let wanted = || cluster::spec(observed, Some(wanted));
+        writer.only_watches() && writer.manifest()["spec"].as_object() != Some(&wanted())
+    };
+    if observed.writer.as_ref().filter(taken_back).is_some() {
+        return applying("the hub has not taken up what was asked for yet".into());
     }
     match link {
         Some(Link::InSync) => Level::of(True, SpecLevel::UpToDate, "the cluster is what the claim asks for"),

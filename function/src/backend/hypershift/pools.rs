@@ -34,21 +34,30 @@ pub(super) fn resources(
     site: &Site,
 ) -> Vec<Desired> {
     let parts = || observed.node_pools.0.values();
-    let repeat = |part: &Part, policies: Policies| {
+    let again = |part: &Part, manifest: Value, policies: Policies| {
         let class = part.object.metadata.annotation(ours::NODE_CLASS);
-        composed(request, observed, &part.group, class, part.manifest().clone(), policies)
+        composed(request, observed, &part.group, class, manifest, policies)
     };
+    let repeat = |part: &Part, policies: Policies| again(part, part.manifest().clone(), policies);
+    // What the hub may refuse could not be deleted, and would hold the cluster. What is not desired any more cannot be changed, so it is
+    // taken back before.
+    let stuck = |part: &&Part| !part.is_deletable();
+    let take_back = |part: &Part| again(part, part.as_on_the_hub(), Policies::ObserveDelete);
     if composing::is_somebody_elses(request, observed) {
         // By these names there are the NodePools of the other HostedCluster now, and Delete goes by name: they are let go of first.
-        let kept = |part: &&Part| !ends(request) || deletes(part);
+        let kept = |part: &&Part| !ends(request) || part.deletes();
         return parts().filter(kept).map(|part| repeat(part, Policies::Observe)).collect();
     }
     if request.intent.precedes || (ends(request) && bundles::hold(request, observed)) {
+        if request.intent.write == Write::Update(Policies::ObserveDelete) {
+            // With the writer.
+            return parts().map(take_back).collect();
+        }
         // What is done inside the cluster before it goes needs its nodes.
         return parts().map(|part| repeat(part, Policies::Full)).collect();
     }
     if ends(request) {
-        return vec![];
+        return parts().filter(stuck).map(take_back).collect();
     }
     let policies = if leaves_alone(observed) { Policies::ObserveDelete } else { Policies::Full };
     let Some(wanted) = wanted else {
@@ -70,7 +79,8 @@ pub(super) fn resources(
         let manifest = manifest(request, group, part, spec, site);
         Some(composed(request, observed, &group.name, Some(&group.class), manifest, policies))
     });
-    asked.collect()
+    let gone = parts().filter(|part| !names.contains(&part.group.as_str()));
+    asked.chain(gone.filter(stuck).map(take_back)).collect()
 }
 
 /// The groups that are wanted, in the order of their names.
@@ -94,10 +104,6 @@ pub(in crate::backend) fn ends(request: &Validated) -> bool {
 fn leaves_alone(observed: &Observed) -> bool {
     let gone = observed.writer.as_ref().is_none_or(|writer| writer.link == Link::Deleted);
     gone || facts::remote(observed).is_some_and(|remote| remote.metadata.deletion_timestamp.is_some())
-}
-
-fn deletes(part: &Part) -> bool {
-    part.object.spec.management_policies != ["Observe"]
 }
 
 /// The Object around a manifest. It depends on the writer, which so outlives it.
