@@ -1,6 +1,6 @@
 //! Secrets, status and inputs that are lost, late or changed.
 
-use function_model::world::World;
+use function_model::world::{KUBECONFIG, World};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use testplatform_apis::names::ours;
@@ -27,6 +27,20 @@ fn lost_connection_secrets_are_read_again_and_nothing_is_wiped_meanwhile() {
     assert!(again(&world).is_string());
     world.settle();
     is(&world, "ClusterReady", "True", "Ready");
+}
+
+/// Either copy is enough: what was given stays given.
+#[test]
+fn one_lost_copy_takes_nothing_back() {
+    let lose: [fn(&mut World); 2] =
+        [|w| w.objects.get_mut("credentials").unwrap().details.clear(), |w| w.details.clear()];
+    for lose in lose {
+        let mut world = World::ready();
+        lose(&mut world);
+        world.pass();
+        is(&world, "ClusterReady", "True", "Ready");
+        assert_eq!(world.details["kubeconfig"], KUBECONFIG);
+    }
 }
 
 #[test]

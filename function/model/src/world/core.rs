@@ -99,8 +99,11 @@ impl World {
         assert!(fatal.is_empty(), "{fatal:?}");
         self.settles(request, &response);
         let was = self.phase();
+        let given = self.condition("ClusterReady").0 == "True" && self.has_a_copy();
         self.apply(&response);
         self.invariants(&was);
+        let withdrawn = given && self.condition("ClusterReady").0 == "False";
+        assert!(!withdrawn || matches!(self.phase().as_str(), "Deprovisioned" | "Failed"), "{self:#?}");
         response
     }
 
@@ -154,6 +157,14 @@ impl World {
             required(&fetched)
         };
         assert_eq!(second, first, "what is required depends on what was fetched");
+    }
+
+    /// Whether core shows the kubeconfig in one of the Secrets here.
+    fn has_a_copy(&self) -> bool {
+        let has =
+            |details: &BTreeMap<String, String>| details.get("kubeconfig").is_some_and(|k| !k.is_empty());
+        let shown = self.objects.get("credentials").filter(|_| self.refs.contains("credentials"));
+        has(&self.details) || shown.is_some_and(|credentials| has(&credentials.details))
     }
 
     fn invariants(&self, was: &str) {
