@@ -102,6 +102,24 @@ fn one_that_is_somebody_elses_is_said_and_ends_with_the_timeout() {
     }
 }
 
+/// The finalizer tells that it was written once, and not whose it is now.
+#[test]
+fn one_that_was_ours_and_is_somebody_elses_by_now_is_said() {
+    let mut world = World::default().in_namespace();
+    world.settle();
+    world.hub_ready();
+    world.settle();
+    assert_eq!(world.condition("CredentialsPublished"), ("True".into(), "Published".into()));
+    let credentials = world.objects.get_mut("credentials").unwrap();
+    assert!(credentials.object["metadata"]["finalizers"].is_array());
+    credentials.details = [("kubeconfig".to_owned(), "theirs".to_owned())].into();
+    let message = "cannot create or update connection secret: existing secret is not controlled by UID \"1\"";
+    synced(&mut credentials.object, Some(message));
+    world.pass();
+    assert_eq!(world.condition("CredentialsPublished"), ("False".into(), "SecretTaken".into()));
+    assert_eq!((world.phase().as_str(), world.condition("ClusterReady").0.as_str()), ("Ready", "True"));
+}
+
 /// It is the tenant's own: they may delete it, and write what they like into it.
 #[test]
 fn whatever_the_tenant_writes_into_it_the_answer_holds() {
