@@ -2,6 +2,7 @@
 
 use function_model::pool::{PoolWorld, spec};
 use function_testplatform::{Options, run};
+use jiff::SignedDuration;
 use serde_json::{Value, json};
 use testplatform_apis::names::ours;
 
@@ -131,6 +132,20 @@ fn administrators_are_let_in_by_a_role_binding_in_the_pools_namespace() {
         PoolWorld::with(&json!({ "admins": [{ "kind": "Group", "name": "x", "namespace": "y" }] }));
     world.settle();
     is(&world, "RequestAccepted", "False", "InvalidPool");
+}
+
+/// Core ≤ 2.3 does not watch the other pools.
+#[test]
+fn a_pool_that_is_held_is_looked_at_every_minute_however_long_answers_count() {
+    let options = Options { ttl: SignedDuration::from_hours(1) };
+    let ttl = |world: &PoolWorld| {
+        let answer = run(&world.request(), &options, world.now);
+        answer.meta.unwrap().ttl.unwrap().seconds
+    };
+    let mut world = PoolWorld::with(&json!({}));
+    assert_eq!(ttl(&world), 3600);
+    world.peers = vec![peer("other", "2026-11-23T08:00:00Z", &json!({ "name": "aws-420" }))];
+    assert_eq!(ttl(&world), 60);
 }
 
 #[test]

@@ -191,6 +191,27 @@ fn clusters_of_other_blocks_are_not_handed_over() {
     assert!(reason == "HandOverWaits" && message.contains("clusterClaim"), "{reason}: {message}");
 }
 
+/// Each waits for what the other notes, and nobody tells core of that.
+#[test]
+fn a_pair_in_hand_is_looked_at_every_ten_seconds_however_long_answers_count() {
+    let mut pair = Pair::ready();
+    for side in [Side::Giver, Side::Taker] {
+        pair.of(side).input["ttl"] = json!("1h");
+    }
+    let ttl = |pair: &mut Pair, side| {
+        let mut seconds = 0;
+        pair.with(side, |world| seconds = world.pass().meta.unwrap().ttl.unwrap().seconds);
+        seconds
+    };
+    assert!(ttl(&mut pair, Side::Giver) > 60, "nobody asked it yet");
+    pair.settle();
+    pair.hand_over();
+    pair.sees(Side::Giver);
+    assert_eq!([Side::Giver, Side::Taker].map(|side| ttl(&mut pair, side)), [10, 10]);
+    pair.settle();
+    assert!([Side::Giver, Side::Taker].into_iter().all(|side| ttl(&mut pair, side) > 60));
+}
+
 #[test]
 fn one_that_is_to_take_over_never_makes_a_cluster() {
     let mut pair = Pair::ready();
