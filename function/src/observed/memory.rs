@@ -94,7 +94,8 @@ impl Observed {
     /// A note of ours, on the writer or, where the writer's removal is the end of the cluster, on `credentials`; after that end, on
     /// `ended`.
     pub fn note(&self, key: &str) -> Option<&str> {
-        self.notes(key).next()
+        let of_writer = self.writer.as_ref().and_then(|w| w.object.metadata.annotation(key));
+        of_writer.or_else(|| self.credentials_note(key)).or_else(|| self.ended.as_ref()?.annotation(key))
     }
 
     /// A note of ours wherever it is, in the same order.
