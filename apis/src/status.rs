@@ -1,7 +1,9 @@
 //! The status of a claim: what its owner is told, in fields that scripts can read.
 //!
-//! Crossplane prunes what the schema does not declare, so every field is here. Status is a copy: a restore may lose it and nothing
-//! that matters may rest on it alone. Reading is therefore forgiving: a field that cannot be read counts as absent.
+//! Every field is here: Crossplane applies what the function says of the composite's status as a whole, and an API server refuses
+//! the whole of it for one field that the schema does not declare. Until the definition has a field, no function may say it.
+//! Status is a copy: a restore may lose it and nothing that matters may rest on it alone. Reading is therefore forgiving: a field
+//! that cannot be read counts as absent.
 
 use jiff::Timestamp;
 use schemars::JsonSchema;

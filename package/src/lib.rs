@@ -112,7 +112,7 @@ fn pool_composition() -> Value {
 
 /// The component that lets pools be kept in Git: definition and Composition, each as Argo CD is to treat it.
 fn pool_component() -> anyhow::Result<Vec<File>> {
-    // A prune of the definition would delete every pool.
+    // A prune of the definition would delete every pool. It comes before the function, whose status it has to declare.
     let (definition, composition) = (xrd::test_platform_cluster_pool()?, pool_composition());
     Ok(vec![
         File {
@@ -121,7 +121,7 @@ fn pool_component() -> anyhow::Result<Vec<File>> {
         },
         File {
             path: "install/components/cluster-pools/definition.yaml",
-            text: document(&install::kept(definition, "2"))?,
+            text: document(&install::kept(definition, "-1"))?,
         },
     ])
 }

@@ -263,6 +263,11 @@ pub fn has(object: &Value, type_: &str, status: &str, reason: &str) -> bool {
         .is_some_and(|c| c["status"] == status && (reason.is_empty() || c["reason"] == reason))
 }
 
+/// Whether no condition of an object is Unknown, which core makes of those that a pass that failed says nothing of.
+pub fn certain(object: &Value) -> bool {
+    object["status"]["conditions"].as_array().into_iter().flatten().all(|c| c["status"] != "Unknown")
+}
+
 /// What a person wants to see of an object: its status, and nothing that could be a secret.
 pub fn brief(object: Option<&Value>) -> String {
     let Some(object) = object else { return "not there".to_owned() };

@@ -13,7 +13,10 @@ use function_testplatform::{
     serve::{Address, Config, Security, Server},
 };
 use jiff::Timestamp;
-use tokio::runtime::Runtime;
+use tokio::{
+    runtime::Runtime,
+    signal::unix::{SignalKind, signal},
+};
 
 /// The flags of ours with which the testbed starts a function.
 #[derive(Debug, Parser)]
@@ -32,7 +35,7 @@ struct Flags {
     log_format: Option<String>,
 }
 
-/// Serves a function until it is killed.
+/// Serves a function until it is told to end.
 pub fn serve(handler: fn(&RunFunctionRequest, Timestamp) -> RunFunctionResponse) -> ExitCode {
     let flags = Flags::parse();
     let config = Config {
@@ -41,11 +44,16 @@ pub fn serve(handler: fn(&RunFunctionRequest, Timestamp) -> RunFunctionResponse)
         security: Security::Mutual(flags.tls_certs_dir),
         max_recv_message_size: 64 << 20,
         max_connection_age: None,
-        shutdown_timeout: std::time::Duration::ZERO,
+        // A call that is cut off is a pass that failed, and core then says so in every condition.
+        shutdown_timeout: std::time::Duration::from_secs(5),
     };
     let served = async {
+        let mut terminate = signal(SignalKind::terminate())?;
         let function = Function::with_handler(handler, now, Metrics::default());
-        Server::bind(config, function).await?.run(std::future::pending()).await?;
+        let ended = async move {
+            terminate.recv().await;
+        };
+        Server::bind(config, function).await?.run(ended).await?;
         anyhow::Ok(())
     };
     match Runtime::new().map_err(Into::into).and_then(|runtime| runtime.block_on(served)) {

@@ -236,6 +236,26 @@ fn definitions_with_claims_and_without() {
     }
 }
 
+/// Of one that was changed the conditions are those of before until core has seen it, and what comes after has to wait.
+#[test]
+fn definitions_that_were_changed() {
+    let path = repository().join("package/xrds/xtestplatformclusters.ci.openshift.org.yaml");
+    let mut definition = documents(&path).remove(0);
+    definition["metadata"]["generation"] = 2.into();
+    for (established, offered, expected) in
+        [(1, 1, "Progressing"), (2, 1, "Progressing"), (1, 2, "Progressing"), (2, 2, "Healthy")]
+    {
+        let mut conditions = json!([
+            condition("Established", "True", "WatchingCompositeResource", ""),
+            condition("Offered", "True", "WatchingCompositeResourceClaim", ""),
+        ]);
+        conditions[0]["observedGeneration"] = established.into();
+        conditions[1]["observedGeneration"] = offered.into();
+        definition["status"] = json!({ "conditions": conditions });
+        assert_eq!(status(&definition), expected, "{established}, {offered}");
+    }
+}
+
 /// What core's package manager writes on the way, v2.3.4, and before 2.0.
 #[test]
 fn packages_on_their_way() {

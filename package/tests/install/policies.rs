@@ -29,7 +29,7 @@ fn each_comes_with_its_kind() {
         for object in [&policy, &binding] {
             assert_eq!(object["metadata"]["name"], name);
             // Before the definition, and so before there is anything to judge.
-            assert_eq!(object["metadata"]["annotations"]["argocd.argoproj.io/sync-wave"], "1", "{name}");
+            assert_eq!(object["metadata"]["annotations"]["argocd.argoproj.io/sync-wave"], "-2", "{name}");
         }
         assert_eq!(binding["spec"], json!({ "policyName": name, "validationActions": ["Deny"] }));
         assert_eq!(policy["spec"]["failurePolicy"], "Fail", "{name}");

@@ -55,6 +55,14 @@ impl Engine {
         Ok(())
     }
 
+    /// Ends core as Kubernetes would, and starts it again.
+    pub fn restart_core(&self) -> anyhow::Result<()> {
+        if let Some(mut core) = self.core.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            core.terminate();
+        }
+        self.start_core()
+    }
+
     /// Kills provider-kubernetes.
     pub fn kill_provider(&self) {
         self.provider.lock().unwrap_or_else(PoisonError::into_inner).take();

@@ -1,6 +1,7 @@
 //! The version after this one, as far as it is another: it composes a resource and says things that this version does not
-//! know. Else it is this version.
+//! know, a field of the status among them, and its definition has one field more in spec and status. Else it is this version.
 
+use anyhow::Context as _;
 use function_testplatform::{
     Options,
     proto::{
@@ -19,6 +20,28 @@ pub const MONITORED: &str = "testplatform.ci.openshift.org/monitored";
 pub const MONITOR: &str = "monitor";
 /// Annotation that it writes where this version writes others.
 pub const NEW: &str = "testplatform.ci.openshift.org/new-in-next";
+/// Field of the spec that only its definition has, and of the status, where it repeats what the spec says.
+pub const FIELD: &str = "newInNext";
+/// What the field says in the status where the spec says nothing.
+const UNSAID: &str = "by the next version";
+
+/// Our definition as it has it.
+pub fn definition(mut ours: Value) -> anyhow::Result<Value> {
+    for part in ["spec", "status"] {
+        let at = format!("{SCHEMA}/{part}/properties");
+        let fields = ours.pointer_mut(&at).and_then(Value::as_object_mut);
+        let fields = fields.with_context(|| format!("a definition without {at}"))?;
+        fields.insert(FIELD.into(), json!({ "type": "string" }));
+    }
+    Ok(ours)
+}
+
+/// Whether a definition, or what core makes of it, has the field of the status.
+pub fn declares(definition: &Value) -> bool {
+    definition.pointer(&format!("{SCHEMA}/status/properties/{FIELD}")).is_some()
+}
+
+const SCHEMA: &str = "/spec/versions/0/schema/openAPIV3Schema/properties";
 
 /// Runs it once.
 pub fn run(request: &RunFunctionRequest, now: Timestamp) -> RunFunctionResponse {
@@ -41,7 +64,8 @@ pub fn run(request: &RunFunctionRequest, now: Timestamp) -> RunFunctionResponse 
 fn extend(request: &RunFunctionRequest, response: &mut RunFunctionResponse) -> anyhow::Result<()> {
     response.conditions.push(Condition {
         r#type: "ClusterHealthy".into(),
-        status: Status::ConditionUnknown.into(),
+        // Not Unknown, which is what core says where a pass failed.
+        status: Status::ConditionFalse.into(),
         reason: "NotMonitored".into(),
         message: Some("said by the next version".into()),
         target: Some(Target::CompositeAndClaim.into()),
@@ -49,6 +73,11 @@ fn extend(request: &RunFunctionRequest, response: &mut RunFunctionResponse) -> a
     let composite = request.observed.as_ref().and_then(|o| o.composite.as_ref());
     let composite = composite.map(|c| wire::to_value(&c.resource)).transpose()?.unwrap_or_default();
     let Some(desired) = &mut response.desired else { return Ok(()) };
+    if let Some(said) = &mut desired.composite {
+        let mut told = wire::to_value(&said.resource)?;
+        told["status"][FIELD] = composite["spec"][FIELD].as_str().unwrap_or(UNSAID).into();
+        said.resource = wire::to_struct(&told)?;
+    }
     let Some(ec) = desired.resources.get_mut("ec") else { return Ok(()) };
     let mut writer = Resource::decode(ec.clone())?;
     let mut object = wire::to_value(&writer.resource)?;

@@ -178,13 +178,16 @@ fn order(all: &[Value]) -> anyhow::Result<()> {
         let name = object["metadata"]["name"].as_str().unwrap_or_default();
         let kind = object["kind"].as_str().unwrap_or_default();
         let (expected, kept) = match (kind, name) {
-            ("Namespace", "provider-testplatform") => (Some(-2), false),
+            // Policies before there is anything to judge.
+            ("Namespace", "provider-testplatform")
+            | ("ValidatingAdmissionPolicy" | "ValidatingAdmissionPolicyBinding", _) => (Some(-2), false),
             ("Namespace", _) => (Some(-2), true),
             ("ExternalSecret", _) => (Some(-1), false),
+            // Before the function: of a status with a field that the definition does not declare an API server takes nothing.
+            ("CompositeResourceDefinition", _) => (Some(-1), true),
             ("Function" | "DeploymentRuntimeConfig", _) => (Some(0), false),
             ("ProviderConfig", _) => (Some(1), true),
             ("EnvironmentConfig", _) => (Some(1), false),
-            ("CompositeResourceDefinition", _) => (Some(2), true),
             ("Composition", _) => (Some(3), true),
             // A mirror is not synced while its hub is away, and a wave that is not healthy holds back those after it.
             ("Object" | "PodMonitor" | "PrometheusRule", _) => (Some(4), false),

@@ -168,6 +168,8 @@ const SCENARIOS: &[Scenario] = &[
     alone(scenario!(our_definition::happy_path_on_our_definition)),
     alone(scenario!(our_definition::teardown_on_our_definition)),
     alone(scenario!(our_definition::failure_on_our_definition)),
+    // Alone because the definition of claims is another one meanwhile, and core is started anew.
+    alone(scenario!(versions::rolled_back_and_forward)),
     // Short, because it may begin before those do, which wait until it has ended.
     everywhere(scenario!(happy::two_claims_of_one_name)),
     remotes(2, hosted(scenario!(hub_away::hub_away_before_first_try))),
@@ -271,7 +273,6 @@ const SCENARIOS: &[Scenario] = &[
     scenario!(engine::hub_credential_rotated),
     scenario!(handover::handed_over),
     scenario!(versions::switch_over),
-    scenario!(versions::rolled_back_and_forward),
     acted(scenario!(credentials::secret_late)),
     remotes(2, acted(scenario!(remote::deleted_before_it_is_bound))),
     scenario!(remote::deleted_while_provisioning),

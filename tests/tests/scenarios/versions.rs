@@ -6,13 +6,15 @@ use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 use testplatform_tests::{
     actors::Controller,
-    cluster::{SOON, at_root, condition, has},
+    cluster::{SOON, at_root, certain, condition, has},
+    crossplane::{CLAIMS, Engine, XRD_NAME, xrd},
     function,
-    kinds::{COMPOSITE, OBJECT},
+    kinds::{COMPOSITE, CRD, OBJECT, XRD},
     others::next,
     tenant::{KUBECONFIG, PASSWORD, Tenant, decoded},
     witness::Witness,
 };
+use tokio::time::{sleep, timeout};
 
 /// Core tries again what failed at growing distances, a minute at most.
 const BACK: Duration = Duration::from_secs(100);
@@ -145,14 +147,34 @@ async fn lost_and_kept(claim: &Tenant<'_>, controller: &Controller) -> anyhow::R
     claim.konflux().until_is(&composite, SOON, "kept", stays).await.map(|_| ())
 }
 
-/// One version back, with live clusters of the later one's making, and forward again. What this version does not know it
-/// leaves alone, all that belongs to it too; the rest goes on.
+/// To a later version, one version back with live clusters of the later one's making, and forward again, as the guide says. What
+/// this version does not know it leaves alone, all that belongs to it too; the rest goes on, and no pass fails for it.
 pub async fn rolled_back_and_forward(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    let outcome = Box::pin(rolled(tenant)).await;
+    // Others come after, and some look at what is declared.
+    define(tenant.engine, &xrd()?).await.and(outcome)
+}
+
+async fn rolled(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let engine = tenant.engine;
     let next = Path::new(env!("CARGO_BIN_EXE_function-next"));
-    let function = engine.beside("function-rolled", next).await?;
+    let function = engine.beside("function-rolled", &engine.program).await?;
     engine.compose("rolled", "function-rolled").await?;
     let ours = json!({ "compositionRef": { "name": "rolled" } });
+    let steady = tenant.another("steady").await?;
+    steady.ask_and_get(&ours).await?;
+    let calm = |claim: Option<&Value>| {
+        claim.is_some_and(|claim| certain(claim) && claim["status"]["phase"] == "Ready")
+    };
+    let calm = [
+        Witness::of(tenant.konflux(), &steady.claim(), calm).await?,
+        Witness::of(tenant.konflux(), &steady.composite_at().await?, calm).await?,
+    ];
+
+    let before = refusals(engine, "")?;
+    updated(&steady, &function, next).await?;
+    ensure!(refusals(engine, "")? == before, "core could not tell what the next version says");
+
     let building = tenant.another("building").await?;
     let ending = tenant.another("ending").await?;
     let plain = tenant.another("plain").await?;
@@ -182,8 +204,8 @@ pub async fn rolled_back_and_forward(tenant: &Tenant<'_>) -> anyhow::Result<()> 
     ending.until_phase("Deprovisioning").await?;
     let new = |ec: &Value| ec["metadata"]["annotations"][next::NEW].is_string();
     engine.hub.cluster().until_is(&hands[3].at(), SOON, "the next version's", new).await?;
-    let before = composed(&[tenant, &building, &ending]).await?;
-    ensure!(before.len() == 9, "{} Objects", before.len());
+    let objects = composed(&[tenant, &building, &ending]).await?;
+    ensure!(objects.len() == 9, "{} Objects", objects.len());
     let given = |secret: Option<&Value>| secret.is_some_and(|s| decoded(s)["kubeconfig"] == KUBECONFIG);
     let secret = Witness::of(tenant.konflux(), &tenant.secret(), given).await?;
 
@@ -195,13 +217,7 @@ pub async fn rolled_back_and_forward(tenant: &Tenant<'_>) -> anyhow::Result<()> 
     hands[2].deprovisioned().await?;
     hands[3].ready(KUBECONFIG, PASSWORD).await?;
     for claim in [tenant, &building, &ending] {
-        let refused = |composite: &Value| {
-            let synced = condition(composite, "Synced").filter(|s| s["status"] == "False");
-            let words = synced.and_then(|s| s["message"].as_str()).unwrap_or_default();
-            words.contains("was made by a newer version of this function")
-        };
-        let composite = at_root(COMPOSITE, &claim.composite().await?);
-        tenant.konflux().until_is(&composite, BACK, "refused", refused).await?;
+        stands_still(claim).await?;
     }
     // What it knows goes on, without what the later version had added.
     plain.until(BACK, "Ready", |claim| claim["status"]["phase"] == "Ready").await?;
@@ -210,14 +226,23 @@ pub async fn rolled_back_and_forward(tenant: &Tenant<'_>) -> anyhow::Result<()> 
     engine.hub.cluster().until_is(&hands[3].at(), SOON, "this version's", old).await?;
     let late = tenant.another("late").await?;
     late.ask_and_arrive(&ours).await?;
-    ensure!(composed(&[tenant, &building, &ending]).await? == before, "an Object was dropped");
+    ensure!(composed(&[tenant, &building, &ending]).await? == objects, "an Object was dropped");
     for controller in &hands {
         let ec = controller.get().await?.context("a cluster is gone")?;
         ensure!(ec["metadata"]["deletionTimestamp"].is_null(), "a cluster is being deleted: {ec}");
     }
     tenant.until_condition("ClusterReady", "True", "Ready").await?;
     building.until_condition("ClusterReady", "False", "").await?;
+    // The newer definition goes last, when nobody says any more what only that has.
+    steady.until(BACK, "this version's", |claim| claim["status"][next::FIELD].is_null()).await?;
+    define(engine, &xrd()?).await?;
+    // What core still has of a field that is gone from the spec it tries to hand on once.
+    steady.change_and_pass(&json!({ "lifetime": "2h" })).await?;
+    tenant.another("later").await?.ask_and_arrive(&ours).await?;
+    ensure!(composed(&[tenant, &building, &ending]).await? == objects, "an Object was dropped");
 
+    define(engine, &next::definition(xrd()?)?).await?;
+    engine.restart_core()?;
     function.stop();
     function.start(engine.nest(), next)?;
     building.until(BACK, "Ready", |claim| claim["status"]["phase"] == "Ready").await?;
@@ -228,7 +253,89 @@ pub async fn rolled_back_and_forward(tenant: &Tenant<'_>) -> anyhow::Result<()> 
         |ec: &Value| ec["metadata"]["annotations"]["testplatform.ci.openshift.org/lifetime"] == "1h0m0s";
     engine.hub.cluster().until_is(&hands[0].at(), BACK, "told of the lifetime", told).await?;
     tenant.until_condition("ClusterReady", "True", "Ready").await?;
-    secret.verdict().await
+    steady.until(BACK, "the next version's", |claim| claim["status"][next::FIELD].is_string()).await?;
+    for calm in &calm {
+        calm.verdict().await?;
+    }
+    secret.verdict().await?;
+    ensure!(refusals(engine, "")? == before, "core could not tell what a version says");
+    refused(&steady).await
+}
+
+/// A claim for which the next version made something, without that version.
+async fn stands_still(claim: &Tenant<'_>) -> anyhow::Result<()> {
+    let refused = |composite: &Value| {
+        let synced = condition(composite, "Synced").filter(|s| s["status"] == "False");
+        let words = synced.and_then(|s| s["message"].as_str()).unwrap_or_default();
+        words.contains("was made by a newer version of this function")
+    };
+    let composite = at_root(COMPOSITE, &claim.composite().await?);
+    claim.konflux().until_is(&composite, BACK, "refused", refused).await.map(|_| ())
+}
+
+/// The definition first, then the function.
+async fn updated(claim: &Tenant<'_>, function: &function::Function, next: &Path) -> anyhow::Result<()> {
+    let engine = claim.engine;
+    define(engine, &next::definition(xrd()?)?).await?;
+    engine.restart_core()?;
+    // Who uses a new field before its time is not heard yet, and nothing fails for it.
+    claim.change_and_pass(&json!({ (next::FIELD): "early" })).await?;
+    let now = claim.konflux().get(&claim.claim()).await?.context("it is gone")?;
+    ensure!(now["status"][next::FIELD].is_null(), "that was the next version: {now}");
+    function.stop();
+    function.start(engine.nest(), next)?;
+    claim.nudge("forward").await?;
+    claim.until(BACK, "the next version's", |claim| claim["status"][next::FIELD] == "early").await.map(|_| ())
+}
+
+/// Why it has to be in this order: with the definition of before below the next version, a field that is not declared keeps all else
+/// from being told too.
+async fn refused(claim: &Tenant<'_>) -> anyhow::Result<()> {
+    let engine = claim.engine;
+    let told = claim.konflux().get(&claim.claim()).await?.context("it is gone")?;
+    define(engine, &xrd()?).await?;
+    claim.change(&json!({ "lifetime": "3h" })).await?;
+    let composite = claim.composite_at().await?;
+    let changed = |composite: &Value| composite["spec"]["lifetime"] == "3h";
+    claim.konflux().until_is(&composite, SOON, "changed", changed).await?;
+    let before = refusals(engine, composite.name())?;
+    let refused = async {
+        while refusals(engine, composite.name())? == before {
+            sleep(Duration::from_millis(100)).await;
+        }
+        anyhow::Ok(())
+    };
+    timeout(SOON, refused).await.context("a status with a field that is not declared was taken")??;
+    let after = claim.konflux().get(&claim.claim()).await?.context("it is gone")?;
+    ensure!(after["status"]["expiresAt"] == told["status"]["expiresAt"], "it was told: {after}");
+    Ok(())
+}
+
+/// How often core says that it could not write the status of a composite, or of any, because of a field that is not declared. Otherwise
+/// only events tell of it, and not all of them arrive: the conditions stay as they are.
+fn refusals(engine: &Engine, of: &str) -> anyhow::Result<usize> {
+    let log = std::fs::read_to_string(engine.nest().log("crossplane"))?;
+    let words = ["cannot apply composite resource status", "field not declared in schema", of];
+    Ok(log.lines().filter(|line| words.iter().all(|word| line.contains(word))).count())
+}
+
+/// Puts a definition in the place of the one that is there, and waits until core and API server go by it.
+async fn define(engine: &Engine, definition: &Value) -> anyhow::Result<()> {
+    let konflux = engine.konflux.cluster();
+    konflux.apply(definition).await?;
+    let served = |xrd: &Value| {
+        let generation = &xrd["metadata"]["generation"];
+        ["Established", "Offered"].iter().all(|type_| {
+            condition(xrd, type_)
+                .is_some_and(|c| c["status"] == "True" && c["observedGeneration"] == *generation)
+        })
+    };
+    konflux.until_is(&at_root(XRD, XRD_NAME), SOON, "served as it is", served).await?;
+    for name in [XRD_NAME, CLAIMS] {
+        let made = konflux.get(&at_root(CRD, name)).await?.context("it is gone")?;
+        ensure!(next::declares(&made) == next::declares(definition), "{name} is behind its definition");
+    }
+    Ok(())
 }
 
 /// Names and uids of the Objects of claims, none of which is being deleted.

@@ -1,6 +1,12 @@
 local by = {}
 for _, c in ipairs((obj.status or {}).conditions or {}) do by[c.type] = c end
-local function is(t, s) return by[t] ~= nil and by[t].status == s end
+-- Since Crossplane 2.0 a condition says for which generation: until it is this one, the API server goes by the definition of before.
+local generation = (obj.metadata or {}).generation
+local function is(t, s)
+  local c = by[t]
+  if c == nil or c.status ~= s then return false end
+  return c.observedGeneration == nil or generation == nil or c.observedGeneration == generation
+end
 
 -- Claims can be made only with both. Where a definition has none, core never says Offered.
 local claims = (obj.spec or {}).claimNames ~= nil
