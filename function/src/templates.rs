@@ -123,9 +123,7 @@ impl Templated {
             Value::String(name) => name.clone(),
             _ => memory.as_ref().and_then(|m| m.template.clone()).unwrap_or_default(),
         };
-        let told = || observed.composite.status.template.as_ref().and_then(|t| t.backend);
-        // The writer's own name tells it, whatever was lost beside it.
-        let told = observed.writer.as_ref().and_then(backend::of_writer).or_else(told);
+        let told = told(observed);
         let kept = |reason, message: &str, memory: Option<Effective>, terms| Self {
             template: template.clone(),
             backend: memory.as_ref().and_then(|m| m.backend).or(told),
@@ -262,6 +260,12 @@ fn terms(entry: &Entry, words: &Words) -> Terms {
         max_lifetime: document.max_lifetime,
         provision: words.timeouts.provision.or(document.timeouts.provision),
     }
+}
+
+/// What makes the cluster: the writer's own name tells it, whatever was lost beside it; else status.
+fn told(observed: &Observed) -> Option<Backend> {
+    let by_name = observed.writer.as_ref().and_then(backend::of_writer);
+    by_name.or_else(|| observed.composite.status.template.as_ref()?.backend)
 }
 
 /// What was asked for, as the writer remembers it, else as status does.

@@ -41,8 +41,8 @@ pub(crate) async fn looks<L: Future<Output = Option<Duration>>>(
     let mut stop = std::pin::pin!(stop);
     loop {
         let slow_wait = slow.intersection(&busy).count() >= places_of_slow;
-        let may = |name: &str| !busy.contains(name) && !(slow_wait && slow.contains(name));
-        let next = due.iter().filter(|(name, _)| may(name)).min_by_key(|(_, at)| **at);
+        let waits = |name: &str| busy.contains(name) || (slow_wait && slow.contains(name));
+        let next = due.iter().filter(|(name, _)| !waits(name)).min_by_key(|(_, at)| **at);
         let next = next.filter(|_| busy.len() < at_once).map(|(name, at)| (name.clone(), *at));
         let at = next.as_ref().map_or_else(Instant::now, |(_, at)| *at);
         let (name, after) = tokio::select! {

@@ -150,10 +150,10 @@ impl World {
             let there = self.node_pools.get(&remote).filter(|_| tries && self.reachable);
             let full = policies == json!(["*"]) && !deleting;
             let refusal = there.and_then(|there| {
-                let tried = composed.tries(&self.fixed_of_pools, there).err();
+                let dry = composed.tries(&self.fixed_of_pools, there).err();
                 let applied = || refused(&manifest["spec"], &self.fixed_of_pools, &there["spec"]);
                 let applied = || Some(format!("update failed: cannot apply object: {}", applied()?));
-                Some((there, tried.or_else(|| applied().filter(|_| full))?))
+                Some((there, dry.or_else(|| applied().filter(|_| full))?))
             });
             let object = &mut composed.object;
             if !self.reachable {

@@ -95,13 +95,13 @@ pub(super) fn resources(
     // What was lost, or is on its way out, says what it said before, and not what the catalogue says by now. It has to say it: an apply
     // without is refused, and provider-kubernetes neither sees nor deletes what it could not apply.
     let instead = taken_back(request, observed);
-    let noted = writes(request) || instead.is_some();
+    let remembers = writes(request) || instead.is_some();
     let spec = match instead {
         Some(of_hub) => of_hub.clone(),
         None if writes(request) => spec,
         None => asked(observed).map_or(spec, Cow::into_owned),
     };
-    let memory = memory(request, observed, noted.then_some(&spec));
+    let memory = memory(request, observed, remembers.then_some(&spec));
     let manifest = manifest((api_version, backend.kind()), request, observed, site, spec);
     let mut notes = notes(request, templated);
     notes.extend(own);

@@ -141,11 +141,10 @@ pub(super) fn chart(
     let hubs = health.ends_at.filter(|_| ready_at.is_some());
     let expires_at = [ours, hubs].into_iter().flatten().min();
     let ending = observed.note(ours::ENDING);
-    let expired =
-        passed(expires_at) || passed(health.ends_at) || ending == Some(JobCompleted::Expired.as_str());
     // What was let go is another composite's to end.
     let let_go = observed.handover.let_go();
-    let expired = expired && !let_go;
+    let expired = !let_go
+        && (passed(expires_at) || passed(health.ends_at) || ending == Some(JobCompleted::Expired.as_str()));
     let expiring_at =
         expires_at.zip(life).and_then(|(end, life)| end.checked_sub((life.get() / 10).min(EXPIRING)).ok());
     let by_owner = request.teardown == Some(true);

@@ -72,7 +72,7 @@ fn is_uid(uid: &str) -> bool {
 impl Ending {
     async fn end(&self) {
         let secret = self.secret.as_str();
-        if let Ok(Ok(_)) = timeout(PATIENCE, self.call()).await {
+        if let Ok(Ok(())) = timeout(PATIENCE, self.call()).await {
             tracing::info!(secret, "the ServiceAccount behind it was ended");
         } else {
             tracing::warn!(

@@ -151,11 +151,11 @@ fn spec(facts: &Facts<'_>, wanted: Wanted<'_>, observed: &Observed, grown: &[&Tr
         return applying(format!("node group {} changes its size", pool.name));
     }
     // What the hub refused is taken back before the end, and then it says that all is as it was asked for.
-    let taken_back = |writer: &&Writer| {
+    let taken_back = |writer: &Writer| {
         let wanted = || cluster::spec(observed, Some(wanted));
         writer.only_watches() && writer.manifest()["spec"].as_object() != Some(&wanted())
     };
-    if observed.writer.as_ref().filter(taken_back).is_some() {
+    if observed.writer.as_ref().is_some_and(taken_back) {
         return applying("the hub has not taken up what was asked for yet".into());
     }
     match link {
