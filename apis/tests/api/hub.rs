@@ -184,6 +184,7 @@ fn another_version_is_read_as_far_as_it_goes() {
 
 fn mirror(hub: &str, synced: &str, manifest: &Value) -> Mirror {
     serde_json::from_value(json!({
+        "apiVersion": "kubernetes.crossplane.io/v1alpha2", "kind": "Object",
         "metadata": { "name": format!("testplatform-hub-{hub}") },
         "spec": { "providerConfigRef": { "name": hub } },
         "status": {

@@ -58,8 +58,9 @@ impl Bench {
         hub.until_is(&order_of("two"), SOON, "told that it cannot be reached", says).await?;
         hub.until_gone(&order_of("two"), SOON).await?;
         ensure!(since.elapsed() > Duration::from_secs(3), "it was let go after {:?}", since.elapsed());
-        let events = hub.list(EVENT).await?;
-        ensure!(events.iter().any(|event| event["reason"] == "BundlesGivenUp"), "nothing was said of it");
+        // It is told once it is written down.
+        hub.until_some(EVENT, "", SOON, "BundlesGivenUp", |event| event["reason"] == "BundlesGivenUp")
+            .await?;
         Ok(())
     }
 }

@@ -64,8 +64,9 @@ impl Bench {
         let map = hub.until_is(&order_of("one"), SOON, "applied", is("Applied")).await?;
         ensure!(report(&map)["bundle"].is_null() && report(&map)["reason"].is_null(), "{map}");
         ensure!(there.get(&at(CONFIG_MAP, "default", "last")).await?.is_some(), "the last one is there");
-        let events = hub.list(EVENT).await?;
-        ensure!(events.iter().any(|event| event["reason"] == "BundlesApplied"), "nothing was said of it");
+        // It is told once it is written down.
+        hub.until_some(EVENT, "", SOON, "BundlesApplied", |event| event["reason"] == "BundlesApplied")
+            .await?;
         Ok(())
     }
 
