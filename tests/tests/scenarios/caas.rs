@@ -224,7 +224,8 @@ pub async fn caas_torn_down(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let told = |claim: &Value| {
         text(claim, "/status/progress/message").contains("is still there, and nothing has deleted it yet")
     };
-    tenant.until(SOON, "with what it waits for", told).await?;
+    // That the instance is gone provider-kubernetes may find out only when it looks again, a minute later.
+    tenant.until(GONE, "with what it waits for", told).await?;
     tokio::time::sleep(A_WHILE).await;
     claim.verdict().await.context("over while the cluster runs")?;
     drop(claim);
