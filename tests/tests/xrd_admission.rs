@@ -1,5 +1,7 @@
 //! What a real API server takes and refuses, with the definitions that real Crossplane core makes of our XRD.
 
+use std::time::{Duration, Instant};
+
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 use testplatform_apis::byoc::{BESIDE_OTHERS, NO_INSTALL_CONFIG, NO_SSH_KEY, ONE_PLATFORM, WHOLE_ACCOUNT};
@@ -18,6 +20,7 @@ use testplatform_tests::{
     kinds::{CLAIM, COMPOSITE, COMPOSITION, CRD, SPACE_CLAIM, XRD},
     manifests, settings,
 };
+use tokio::time::sleep;
 
 const NAMESPACE: &str = "default";
 
@@ -129,6 +132,14 @@ async fn what_was_accepted_is_accepted(konflux: &Cluster) -> anyhow::Result<()> 
         "hub": { "name": "x", "force": true, "selector": { "matchLabels": { "region": "x" } }, "affinity": "Pack" },
         "timeouts": { "provision": "1h" },
     });
+    // An API server shows a definition a moment before it goes by it.
+    let since = Instant::now();
+    while let Err(error) = created(konflux, &claim("served", &pooled)).await {
+        if since.elapsed() > SOON {
+            return Err(error);
+        }
+        sleep(Duration::from_millis(200)).await;
+    }
     for (name, spec) in [("task", task), ("pooled", pooled), ("timed", timed), ("templated", templated)] {
         created(konflux, &claim(name, &spec)).await?;
     }
