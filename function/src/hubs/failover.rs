@@ -15,7 +15,7 @@ use testplatform_apis::{
     names::crossplane,
 };
 
-use crate::observed::Link;
+use crate::observed::{Link, began_to_create};
 
 /// The most hubs that are given up for one claim.
 pub const MOST: usize = 3;
@@ -71,8 +71,7 @@ pub fn failover<R>(
 /// What shows that something may have been made. provider-kubernetes sets its finalizer first, then notes that it creates, then does.
 fn trace<R>(writer: &Object<R>) -> Option<&'static str> {
     let metadata = &writer.metadata;
-    let noted = |key| metadata.annotation(key).is_some();
-    if noted(crossplane::EXTERNAL_CREATE_PENDING) || noted(crossplane::EXTERNAL_CREATE_SUCCEEDED) {
+    if began_to_create(metadata) {
         return Some("provider-kubernetes began to make something there");
     }
     if metadata.finalizers.iter().any(|f| f == crossplane::FINALIZER) {

@@ -6,7 +6,7 @@ use testplatform_apis::{
         meta::{Metadata, ObservedCondition, condition},
         object::Object,
     },
-    names::Uid,
+    names::{Uid, crossplane},
 };
 
 /// How the remote object stands to what we ask for.
@@ -51,6 +51,14 @@ pub(crate) fn link<R>(object: &Object<R>, seen: Option<&Metadata>) -> Link {
         return Link::InSync;
     }
     judge(synced, pin.is_some())
+}
+
+/// Whether provider-kubernetes made what an Object carries, or began to: it notes that before it does. Without the note what is there was there
+/// before, and was taken for what it was to write.
+pub(crate) fn began_to_create(metadata: &Metadata) -> bool {
+    [crossplane::EXTERNAL_CREATE_PENDING, crossplane::EXTERNAL_CREATE_SUCCEEDED]
+        .iter()
+        .any(|key| metadata.annotation(key).is_some())
 }
 
 /// Whether provider-kubernetes could delete what an Object carries, as far as is known. It tries what the manifest says before all else, also once

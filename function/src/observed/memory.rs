@@ -94,15 +94,16 @@ impl Observed {
     /// A note of ours, on the writer or, where the writer's removal is the end of the cluster, on `credentials`; after that end, on
     /// `ended`.
     pub fn note(&self, key: &str) -> Option<&str> {
-        let of_writer = self.writer.as_ref().and_then(|w| w.object.metadata.annotation(key));
-        of_writer.or_else(|| self.credentials_note(key)).or_else(|| self.ended.as_ref()?.annotation(key))
+        self.notes(key).next()
     }
 
     /// A note of ours wherever it is, in the same order.
-    pub fn notes<'o>(&'o self, key: &str) -> impl Iterator<Item = &'o str> {
-        let of_writer = self.writer.as_ref().and_then(|w| w.object.metadata.annotation(key));
-        let ended = self.ended.as_ref().and_then(|ended| ended.annotation(key));
-        of_writer.into_iter().chain(self.credentials_note(key)).chain(ended)
+    pub fn notes(&self, key: &str) -> impl Iterator<Item = &str> {
+        let writer = self.writer.as_ref().map(|w| &w.object.metadata);
+        let credentials = self.credentials.as_ref().map(|c| &c.object.metadata);
+        // One after the other: the first mostly has it.
+        let all = [writer, credentials, self.ended.as_ref()].into_iter().flatten();
+        all.filter_map(move |metadata| metadata.annotation(key))
     }
 
     /// Whether an earlier pass said Failed or Deprovisioned.

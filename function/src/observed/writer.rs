@@ -20,7 +20,7 @@ use testplatform_apis::{
 
 use super::{
     Unusable,
-    link::{Link, is_deletable, link, pin, whole},
+    link::{Link, began_to_create, is_deletable, link, pin, whole},
     look,
 };
 use crate::wire;
@@ -128,10 +128,8 @@ impl Writer {
     /// Whether what is there was there before: provider-kubernetes notes that it creates before it does, and takes what it finds under
     /// the name for what it is to write. A cluster is never taken over so: it is somebody else's, and so are its credentials.
     fn found_in_place(&self) -> bool {
-        let noted = |key| self.object.metadata.annotation(key).is_some();
-        let made = noted(crossplane::EXTERNAL_CREATE_PENDING) || noted(crossplane::EXTERNAL_CREATE_SUCCEEDED);
         self.object.status.at_provider.manifest.is_some()
-            && !made
+            && !began_to_create(&self.object.metadata)
             && pin(&self.object).is_none()
             && !self.only_watches()
     }

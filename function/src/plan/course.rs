@@ -40,9 +40,7 @@ pub struct Course {
     pub ever_ready: bool,
     /// Whether the remote object is told to end.
     pub teardown: bool,
-    /// Whether its lifetime is over.
-    pub expired: bool,
-    /// Whether that is why it ends: one that was ended before is not called expired because it takes long.
+    /// Whether that is because its lifetime is over: one that was ended before is not called expired because it takes long.
     pub outlived: bool,
     /// Whether the end is near.
     pub expiring: bool,
@@ -101,7 +99,6 @@ pub(super) fn invalid(observed: &Observed) -> Course {
         over: Some(JobCompleted::NothingToTearDown.into()),
         ever_ready: false,
         teardown: false,
-        expired: false,
         outlived: false,
         expiring: false,
         late: false,
@@ -218,7 +215,6 @@ pub(super) fn chart(
         over,
         ever_ready,
         teardown: asked || expired || ended,
-        expired,
         outlived,
         expiring: passed(expiring_at) && !settled && !let_go,
         late: waiting && passed(estimated_ready_at),

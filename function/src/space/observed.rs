@@ -11,13 +11,13 @@ use testplatform_apis::{
         object::{AnyRemote, Object},
     },
     gather,
-    names::{ShortName, crossplane, ours},
+    names::{ShortName, ours},
     space::keys,
 };
 
 use super::{CREDENTIALS, NAMESPACE, NEWBORN, OURS, SECRET, legacy, namespace_of};
 use crate::{
-    observed::{Composite, Link, Unusable, link, refuse_newer, resource_of, unreadable},
+    observed::{Composite, Link, Unusable, began_to_create, link, refuse_newer, resource_of, unreadable},
     proto::{RunFunctionRequest, resource::ConnectionDetailsEntry},
     wire,
 };
@@ -159,10 +159,7 @@ impl Observed {
         let Some(home) = self.home() else {
             return self.objects.is_empty() && self.details.get(keys::NAMESPACE).is_none();
         };
-        // provider-kubernetes notes that it creates before it does.
-        let noted = |key| home.object.metadata.annotation(key).is_some();
-        let made = noted(crossplane::EXTERNAL_CREATE_PENDING) || noted(crossplane::EXTERNAL_CREATE_SUCCEEDED);
-        home.object.spec.management_policies == NEWBORN && !made
+        home.object.spec.management_policies == NEWBORN && !began_to_create(&home.object.metadata)
     }
 
     /// Whether the hub has a namespace of the name that was not made for this space.
