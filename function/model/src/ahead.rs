@@ -65,10 +65,11 @@ impl World {
         }
     }
 
-    /// A cluster is being made for the first time: what was asked for ahead of it has to have been there.
+    /// A cluster is being made for the first time: what was asked for ahead of it has to have been there. What its template had not when
+    /// the writer came is not meant: nothing calls back a writer that is out.
     pub(super) fn checks_ahead(&self) {
         for (name, ..) in AHEAD {
-            let asked = self.objects.contains_key(name);
+            let asked = self.objects.contains_key(name) && self.foreseen.contains(name);
             assert!(
                 !asked || self.was_there.contains(name),
                 "a cluster ahead of {name}: {:#?}",
@@ -79,7 +80,17 @@ impl World {
 
     /// A cluster is asked for by this writer: what comes ahead of it has to be of the same template. Later it may move to another, also
     /// before a writer comes that only looks what is left.
-    pub(super) fn checks_orders(&self, writer: &Value) {
+    pub(super) fn checks_orders(&mut self, writer: &Value) {
+        let entry = self.templates.iter().find(|e| e["metadata"]["name"] == "topology").map(|e| &e["data"]);
+        let has = |name: &str| match (entry, name) {
+            // Whoever asks nevertheless goes by what was ordered before.
+            (None, _) => true,
+            (Some(entry), "prerequisites") => {
+                entry["prerequisites"].is_array() || entry["preCreate"].is_array()
+            }
+            (Some(entry), _) => entry["backendRef"]["cloudCredential"].is_object(),
+        };
+        self.foreseen = AHEAD.into_iter().map(|(name, ..)| name).filter(|name| has(name)).collect();
         let policies = writer["spec"]["managementPolicies"].as_array();
         if policies.is_some_and(|policies| !["*", "Create"].iter().any(|p| policies.contains(&json!(p)))) {
             return;

@@ -61,6 +61,8 @@ pub struct World {
     pub ahead: BTreeMap<String, Value>,
     /// Which of them were ever answered as they should.
     pub was_there: BTreeSet<String>,
+    /// Which of them the template had when the cluster's writer came.
+    pub foreseen: BTreeSet<&'static str>,
     /// The ConfigMap that tells the hub-side provider what to do inside the cluster.
     pub bundles: Option<Value>,
     /// Whether what comes before a deletion is not done yet.
@@ -126,6 +128,7 @@ impl Default for World {
             brought: BTreeMap::new(),
             ahead: BTreeMap::new(),
             was_there: BTreeSet::new(),
+            foreseen: BTreeSet::new(),
             bundles: None,
             undone: false,
             untold: false,
