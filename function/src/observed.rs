@@ -310,9 +310,9 @@ struct Labels {
 /// Whether an Object says by our label that it is ours: what another step calls so is its own.
 fn is_labelled(name: &str, bytes: &Bytes) -> Result<bool, Unusable> {
     let resource = resource_of(name, bytes)?;
-    // What cannot be read is not an object of ours.
-    Ok(wire::from_struct::<Labelled>(&resource.resource)
-        .is_ok_and(|r| r.metadata.labels.contains_key(ours::COMPONENT)))
+    // No API server has an object whose labels cannot be read; what else is unknown of it may be that it is ours.
+    let object: Labelled = wire::from_struct(&resource.resource).map_err(|e| unreadable(name, e))?;
+    Ok(object.metadata.labels.contains_key(ours::COMPONENT))
 }
 
 pub(crate) fn refuse_newer(name: &str, bytes: &Bytes) -> Result<(), Unusable> {
