@@ -273,6 +273,7 @@ fn deadlines(judged: &Judged, request: &Validated) -> Vec<String> {
         lines.push(format!("estimate: nine in ten of its kind are ready by {at}"));
     }
     let lifetime = match (request.lifetime.effective, course.expires_at) {
+        _ if judged.observed.handover.let_go() => "that of whoever has the cluster now".into(),
         (None, _) => "none, it lives until it is torn down".into(),
         (Some(life), None) => format!("{life}, counted from when it is ready"),
         (Some(life), Some(end)) => format!("{life}, ends at {end}"),

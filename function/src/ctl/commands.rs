@@ -50,7 +50,7 @@ pub fn run(ask: &Ask, session: &mut Session<'_>) -> Result<(), Stop> {
 }
 
 /// What is said of a claim whose cluster is another's now.
-fn handed_over(claim: &Claim) -> Option<Said<'_>> {
+pub(super) fn handed_over(claim: &Claim) -> Option<Said<'_>> {
     claim
         .said(ConditionType::RequestAccepted)
         .filter(|said| said.holds() && said.reason() == Request::HandedOver.as_str())

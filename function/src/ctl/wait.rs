@@ -12,6 +12,7 @@ use super::{
     advice::{self, with_entry},
     chain::{Mark, object_label, paused, synced},
     claim::{Claim, Flavour, Said, Stand, text},
+    commands::handed_over,
     facts::{Facts, Look, composite_name},
     span::human,
     way::Way,
@@ -126,6 +127,7 @@ fn ready(facts: &Facts, way: &Way, now: Timestamp) -> Wait {
     }
     let end = match claim.expires_at() {
         Some(end) => format!("; it ends in {}", human(end.duration_since(now))),
+        None if handed_over(claim).is_some() => "; it was handed over, and ends with whoever has it".to_owned(),
         None => "; it lives until it is torn down".to_owned(),
     };
     let expiring = ClusterReady::Expiring.as_str();

@@ -43,6 +43,9 @@ fn event(judged: &Judged, course: &Course) -> String {
             Stage::Ready => "Ready, with the kubeconfig".into(),
             _ => "Ready, once the hub says so and the kubeconfig is there".into(),
         },
+        Phase::Ready if judged.observed.handover.let_go() => {
+            "Deprovisioned, once whoever has the cluster now has ended it".into()
+        }
         Phase::Ready => "Deprovisioning, by spec.tearDownCluster or the end of its lifetime".into(),
         Phase::Degraded => "Ready, once the hub says so again".into(),
         Phase::Deprovisioning => "Deprovisioned, once the hub is done".into(),

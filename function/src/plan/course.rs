@@ -222,7 +222,8 @@ pub(super) fn chart(
         secret,
         started_at,
         ready_at,
-        expires_at,
+        // What was let go ends with whoever has it.
+        expires_at: expires_at.filter(|_| !let_go),
         cleanup_at: request.cleanup_at.filter(|at| expires_at.is_none_or(|end| *at < end)),
         estimated_ready_at,
         provision_deadline: provision_deadline.filter(|_| waiting),
