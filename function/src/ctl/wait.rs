@@ -127,7 +127,9 @@ fn ready(facts: &Facts, way: &Way, now: Timestamp) -> Wait {
     }
     let end = match claim.expires_at() {
         Some(end) => format!("; it ends in {}", human(end.duration_since(now))),
-        None if handed_over(claim).is_some() => "; it was handed over, and ends with whoever has it".to_owned(),
+        None if handed_over(claim).is_some() => {
+            "; it was handed over, and ends with whoever has it".to_owned()
+        }
         None => "; it lives until it is torn down".to_owned(),
     };
     let expiring = ClusterReady::Expiring.as_str();
