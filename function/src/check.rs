@@ -16,7 +16,8 @@ use crate::{
     intent::Write,
     observed::{
         BUNDLES, CREDENTIALS, ENDED, EPHEMERAL_CLUSTER, HOSTED, OF_TEMPLATES, ORDER, OURS, UNDONE,
-        brought::BROUGHT, is_part, is_taken_away,
+        brought::{BROUGHT, POOL},
+        is_part, is_taken_away,
     },
     proto::{Resource, RunFunctionRequest, RunFunctionResponse},
     templates::Stand,
@@ -128,6 +129,8 @@ fn dropped(response: &RunFunctionResponse, request: &RunFunctionRequest, judged:
             CREDENTIALS => over,
             // What only watched another composite's cluster ends nothing by going.
             EPHEMERAL_CLUSTER if observed_only => true,
+            // A cluster that no ClusterClaim has ends with the pool, which goes before the rest.
+            POOL if ends => true,
             // They outlive the cluster, and go once nothing is left of it.
             name if BROUGHT.contains(&name) => course.over.is_some(),
             _ => is_taken_away(name) && (ends || (elsewhere && of_template(name))),

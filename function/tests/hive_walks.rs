@@ -17,6 +17,8 @@ enum Happens {
     Pass,
     Provider,
     Queued,
+    /// Hive makes the cluster of a claim that brings its own credentials.
+    Installs,
     Assigned,
     Runs,
     Published,
@@ -47,7 +49,8 @@ enum Happens {
 /// The same of a claim that brings its own credentials.
 fn brought() -> impl Strategy<Value = Happens> {
     prop_oneof![
-        16 => happens(), 4 => Just(Happens::Carried), 2 => Just(Happens::NotCarried), 1 => Just(Happens::NamespaceGone),
+        16 => happens(), 4 => Just(Happens::Carried), 2 => Just(Happens::NotCarried),
+        3 => Just(Happens::Installs), 1 => Just(Happens::NamespaceGone),
     ]
 }
 
@@ -81,6 +84,7 @@ fn happen(world: &mut World, what: Happens) {
         Happens::Queued => world.hive_queues(
             &json!({ "queue": { "position": 1, "depth": 2 }, "supply": "Resuming", "pool": { "found": true } }),
         ),
+        Happens::Installs => world.hive_installs(),
         Happens::Assigned => world.hive_assigns(),
         Happens::Runs => world.hive_runs(),
         Happens::Published => world.hive_publishes(),
@@ -133,6 +137,7 @@ fn happen(world: &mut World, what: Happens) {
             world.vanishes();
             if world.remote.is_none() && world.reachable {
                 world.brought.clear();
+                world.installs = false;
             }
         }
         Happens::Trouble(trouble) => trouble.happen(world, "claim"),

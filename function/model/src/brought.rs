@@ -5,7 +5,7 @@ use testplatform_apis::names::ours;
 
 use super::{
     templates,
-    world::{World, synced},
+    world::{World, finalize, synced},
 };
 
 /// Composition resource names beside a ClusterClaim, in the order in which they are made.
@@ -104,10 +104,11 @@ impl World {
             let Some(mut part) = self.objects.remove(name) else { continue };
             let object = &mut part.object;
             let policies = object["spec"]["managementPolicies"].clone();
+            let now = self.now;
             let stays = if object["metadata"]["deletionTimestamp"].is_null() {
                 self.reconcile_part(name, object);
                 true
-            } else if !policies.to_string().contains(['*']) {
+            } else if !["*", "Delete"].iter().any(|word| policies.to_string().contains(word)) {
                 // May not delete: the Object goes, and what it carries stays. With the namespace, all of it is nobody's here any more.
                 if name == "byoc-namespace" {
                     self.brought.clear();
@@ -139,9 +140,14 @@ impl World {
                 }
                 held
             } else {
-                // Hive keeps a pool until its last cluster is destroyed.
-                let held = self.remote.as_ref().is_some_and(|r| r["spec"]["namespace"].is_string());
-                if !held {
+                // Hive keeps a pool until its last cluster is destroyed, whether somebody has that or not.
+                let claimed = self.remote.as_ref().is_some_and(|r| r["spec"]["namespace"].is_string());
+                let held = self.has(name) && (claimed || self.installs);
+                if let Some(pool) = self.brought.get_mut(name).filter(|_| held) {
+                    pool["metadata"]["deletionTimestamp"] = json!(now);
+                    object["status"]["atProvider"]["manifest"] = pool.clone();
+                    synced(object, None);
+                } else {
                     self.brought.remove(name);
                 }
                 held
@@ -159,6 +165,14 @@ impl World {
                 object,
                 Some("observe failed: cannot get object: dial tcp: connect: connection refused"),
             );
+        }
+        if object["spec"]["managementPolicies"] == json!(["Observe", "Delete"]) {
+            // It makes nothing. What it saw it keeps, but for the round in which it sets its finalizer.
+            if let Some(seen) = self.brought.get(name) {
+                object["status"]["atProvider"]["manifest"] = seen.clone();
+            }
+            finalize(object);
+            return synced(object, None);
         }
         assert!(
             name == "byoc-namespace" || self.has("byoc-namespace"),

@@ -68,6 +68,14 @@ impl World {
         self.reports(report);
     }
 
+    /// Hive makes the cluster that the claim waits for, out of a pool that has none.
+    pub fn hive_installs(&mut self) {
+        self.hive_queues(&json!({ "supply": "Installing", "pool": { "found": true } }));
+        let waits = self.remote.as_ref().is_some_and(|r| r["spec"]["namespace"].is_null());
+        let goes = |pool: &Value| !pool["metadata"]["deletionTimestamp"].is_null();
+        self.installs |= waits && self.brought.get("byoc-pool").is_some_and(|pool| !goes(pool));
+    }
+
     /// Hive gives the claim a cluster, which does not run yet.
     pub fn hive_assigns(&mut self) {
         let pending = condition(self, "Pending", "False", "ClusterClaimed");
@@ -81,6 +89,7 @@ impl World {
             self.taken.insert(uid.to_owned());
         }
         remote["spec"]["namespace"] = json!("aws-420-x7k2p");
+        self.installs = false;
         remote["status"]["lifetime"] = remote["spec"]["lifetime"].clone();
         self.hive_says(&[pending, running]);
         let state = json!({ "powerState": "StartingMachines", "ownership": "Confirmed" });
@@ -127,8 +136,9 @@ impl World {
         self.secrets.clear();
     }
 
-    /// Hive is done with a claim that is being deleted.
+    /// Hive is done with a claim that is being deleted, and with a cluster that nobody waits for any more.
     pub fn hive_is_done(&mut self) {
+        self.installs &= self.remote.is_some();
         let deleting = |r: &Value| !r["metadata"]["deletionTimestamp"].is_null();
         if self.remote.as_ref().is_some_and(deleting) {
             self.remote = None;

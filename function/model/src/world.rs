@@ -11,6 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 use prost::Message as _;
 use serde_json::{Value, json};
 
+pub(crate) use provider_kubernetes::finalize;
 pub use provider_kubernetes::{refused, synced};
 
 pub const NAME: &str = "demo-x7k2p";
@@ -57,6 +58,8 @@ pub struct World {
     pub node_pools: BTreeMap<String, Value>,
     /// What a claim that brings its own credentials has on the hub beside the remote object, by composition resource name.
     pub brought: BTreeMap<String, Value>,
+    /// Whether Hive makes the cluster of that claim's pool, which it assigns once that runs: until then it is the pool's alone.
+    pub installs: bool,
     /// The ConfigMaps that tell the hub-side provider what comes ahead of the cluster, by composition resource name.
     pub ahead: BTreeMap<String, Value>,
     /// Which of them were ever answered as they should.
@@ -126,6 +129,7 @@ impl Default for World {
             hubs: None,
             node_pools: BTreeMap::new(),
             brought: BTreeMap::new(),
+            installs: false,
             ahead: BTreeMap::new(),
             was_there: BTreeSet::new(),
             foreseen: BTreeSet::new(),

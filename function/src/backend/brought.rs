@@ -4,16 +4,18 @@
 //! RoleBinding lets in who publishes them.
 //!
 //! In this order: the namespace; once the hub has it, what the carrier needs; once the carrier has said that the Secrets are there, the pool; and
-//! once that is there the ClusterClaim, or the cluster. Going it is the reverse. The cluster ends with its ClusterClaim, and all of this leaves the desired state
-//! when nothing is left that costs money; the carrier takes the Secrets away then. The Object of the pool, or of the cluster by
-//! template, depends on the namespace's, so provider-kubernetes deletes the namespace, and with it
+//! once that is there the ClusterClaim, or the cluster. Going it is the reverse. The cluster ends with its ClusterClaim, or with the pool, whose it is
+//! until it is assigned ([`ending`]). The rest leaves the desired state when nothing is left that costs money; the carrier takes the Secrets away then.
+//! The Object of the pool, or of the cluster by template, depends on the namespace's, so provider-kubernetes deletes the namespace, and with it
 //! the Secrets, only once that is gone, the pool being held by Hive until its last cluster is; also where the claim itself is deleted and nobody asks
 //! this function. What is in the namespace beside the pool is never deleted alone.
 //!
 //! Nothing of it changes once it was asked for: what is observed is repeated.
 
+mod ending;
 mod said;
 
+pub(crate) use ending::left;
 pub(crate) use said::{gate, remarks};
 
 use serde_json::{Value, json};
@@ -27,12 +29,14 @@ use testplatform_apis::{
     },
 };
 
+use self::ending::{Going, going};
 use super::{Desired, object as composing};
 use crate::{
     intent::Policies,
     observed::{
         Observed,
         brought::{ACCESS, BROUGHT, Brought, Home, NAMESPACE, POOL, PROVIDER, REQUEST, home, report},
+        look,
     },
     validate::{Block, Validated},
 };
@@ -52,6 +56,7 @@ pub(crate) fn resources(request: &Validated, observed: &Observed) -> Vec<Desired
     let Some(home) = home(&observed.brought).or(chosen).filter(|_| lets_go || !goes) else {
         return vec![];
     };
+    let going = if request.intent.teardown && !lets_go { going(observed) } else { Going::Kept };
     let wanted = |name: &str| {
         let is_there = observed.brought.get(NAMESPACE).is_some_and(|part| part.there().is_some());
         match name {
@@ -62,15 +67,24 @@ pub(crate) fn resources(request: &Validated, observed: &Observed) -> Vec<Desired
     };
     let make = |name: &'static str| {
         let before = observed.brought.get(name);
+        let looks = name == POOL && matches!(going, Going::Watched | Going::Gone);
+        if name == POOL && going == Going::TakenAway {
+            return None;
+        }
         let manifest = match before {
             Some(part) => part.manifest().clone(),
-            None if wanted(name) && !goes => manifest(name, request, observed, &home)?,
+            None if looks || (wanted(name) && !goes) => manifest(name, request, observed, &home)?,
             None => return None,
         };
         let ready = request.intent.writer_ready || before.is_some_and(Brought::is_settled);
         let mut object = composed(name, request, &home, manifest);
         if lets_go {
             composing::bound(&mut object["spec"], Policies::Observe);
+        } else if looks {
+            composing::bound(&mut object["spec"], Policies::ObserveDelete);
+            if before.is_some_and(|part| look::may_watch(&part.object)) {
+                object["spec"]["watch"] = true.into();
+            }
         }
         Some(Desired { name: name.into(), object, ready })
     };

@@ -17,7 +17,7 @@ use testplatform_apis::{
     names::ours,
 };
 
-use super::{Backend, Desired, Ending, Health, object};
+use super::{Backend, Desired, Ending, Health, brought, object};
 use crate::{
     intent::Write,
     observed::{CLUSTER_CLAIM, Observed, Remote, Writer},
@@ -71,7 +71,11 @@ impl Backend for ClusterClaims {
 
     fn health(&self, request: &Validated, observed: &Observed) -> Health {
         match &request.block {
-            Block::ClusterClaim(claimed) => report::health(claimed, request, observed),
+            Block::ClusterClaim(claimed) => {
+                let mut health = report::health(claimed, request, observed);
+                brought::left(&mut health, request, observed);
+                health
+            }
             Block::CiOperator(_) | Block::Template(_) => Health::default(),
         }
     }

@@ -8,6 +8,7 @@ mod ends;
 mod life;
 mod lost;
 mod queue;
+mod unclaimed;
 
 use function_model::world::World;
 use serde_json::{Value, json};

@@ -184,6 +184,7 @@ impl World {
         assert!(self.taken.len() <= 1, "paid for twice: {self:#?}");
         let job = self.condition("ProwJobCompleted");
         if job.0 == "True" {
+            assert!(!self.installs || self.lets_go(), "a cluster of its pool is paid for: {self:#?}");
             assert!(!self.objects.contains_key("credentials"), "no copy of the kubeconfig is left: {job:?}");
             assert!(self.details.values().chain(self.tenant.values()).all(String::is_empty), "{self:#?}");
         }

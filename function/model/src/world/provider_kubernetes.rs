@@ -206,7 +206,7 @@ pub fn refused(spec: &Value, fixed: &BTreeSet<String>, there: &Value) -> Option<
 }
 
 /// Setting its finalizer makes provider-kubernetes forget what it has observed in the same round.
-fn finalize(object: &mut Value) {
+pub fn finalize(object: &mut Value) {
     if object["metadata"]["finalizers"].is_null() {
         object["metadata"]["finalizers"] = json!(["finalizer.managedresource.crossplane.io"]);
         object["status"] = json!({});

@@ -1,0 +1,91 @@
+//! How the pool goes that was made for one claim.
+//!
+//! Hive gives a claim only a cluster that runs, and lets go of a ClusterClaim that has none at once: one that is still being installed is the
+//! pool's alone by then, and is paid for. A deleted ClusterPool Hive keeps until the last of its clusters is destroyed, so the end is not
+//! told before that is gone. Its Object is taken away once the ClusterClaim is gone. Core shows nothing of what is not desired any more, so
+//! it is desired again, as one that only looks: while it goes it is seen, and the one that is made after it proves that nothing is left.
+//! Source: Hive, `pkg/controller/clusterclaim/clusterclaim_controller.go`, `cleanupResources`, and
+//! `pkg/controller/clusterpool/clusterpool_controller.go`, `reconcileDeletedPool`.
+
+use testplatform_apis::{condition::Failure, foreign::cluster_pool::KIND, names::ours};
+
+use super::pool;
+use crate::{
+    backend::Health,
+    observed::{
+        Link, Observed, Writer,
+        brought::{POOL, home},
+        look,
+    },
+    text::bounded,
+    validate::Validated,
+};
+
+/// How far the pool of a claim is whose end was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Going {
+    /// It stays as it is, until the ClusterClaim is gone.
+    Kept,
+    /// Its Object is taken away.
+    TakenAway,
+    /// Its Object was taken away or lost, and is looked at until the pool is gone.
+    Watched,
+    /// Nothing is left of it.
+    Gone,
+}
+
+/// How far it is. One that is not seen was taken away, or is lost: none is made any more.
+pub(super) fn going(observed: &Observed) -> Going {
+    let Some(pool) = observed.brought.get(POOL) else { return Going::Watched };
+    let object = &pool.object;
+    if look::found_nothing(object) {
+        return Going::Gone;
+    }
+    if object.metadata.deletion_timestamp.is_some() {
+        return Going::Watched;
+    }
+    let looks = look::only_watches(object);
+    // One that looks sees the pool where the Object before it was lost, and would not forget it: the one after it is proof.
+    let saw = object.status.at_provider.manifest.is_some();
+    match (looks, claim_is_gone(observed)) {
+        (false, true) => Going::TakenAway,
+        (true, true) if saw => Going::TakenAway,
+        (true, _) => Going::Watched,
+        (false, false) => Going::Kept,
+    }
+}
+
+/// Whether it was looked for the ClusterClaim, and there is none.
+fn claim_is_gone(observed: &Observed) -> bool {
+    observed.writer.as_ref().is_some_and(|writer| writer.found_nothing() || writer.link == Link::Deleted)
+}
+
+/// Says what is left of the cluster of a claim with credentials of its own once the ClusterClaim is gone.
+pub(crate) fn left(health: &mut Health, request: &Validated, observed: &Observed) {
+    // Where there is no writer, what is left is looked for with it, or was.
+    let Some(home) = home(&observed.brought).filter(|_| observed.writer.is_some()) else { return };
+    let pooled = observed.brought.get(POOL);
+    // What is around somebody else's claim by now is let go of, and what is not known cannot be looked for.
+    let sought = pooled.is_some() || pool(&home.asked).is_some();
+    let going = going(observed);
+    if is_let_go(observed) || !sought || going == Going::Gone {
+        return;
+    }
+    let which = bounded(&format!("{KIND} {}/{}", home.namespace, request.name), 320);
+    let waits = format!("waits until {which} is gone, and with it every cluster that it made");
+    health.left = Some(waits.clone());
+    if going == Going::Kept {
+        return;
+    }
+    health.ending_waits = Some(waits);
+    if let Some(Link::Unreachable(how)) = pooled.map(|pooled| &pooled.link) {
+        health.ending_fails = Some(format!("{which} cannot be looked at: {how}"));
+    }
+}
+
+/// Whether another object has the name of the ClusterClaim's, as far as earlier passes and this one saw.
+fn is_let_go(observed: &Observed) -> bool {
+    let replaced = |writer: &Writer| writer.link == Link::Replaced;
+    observed.writer.as_ref().is_some_and(replaced)
+        || observed.note(ours::FAILED).and_then(Failure::parse) == Some(Failure::RemoteReplaced)
+}
