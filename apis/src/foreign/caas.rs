@@ -1,14 +1,12 @@
 //! `ClusterTemplateInstance`, `clustertemplate.openshift.io/v1alpha1`. Source: stolostron/cluster-templates-operator, `api/v1alpha1`.
 
-use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    meta::{Lenient, Metadata, ObservedCondition},
+    meta::{Lenient, Metadata, ObservedCondition, with_said_at},
     object::NameRef,
 };
-use crate::json;
 
 /// apiVersion.
 pub const API_VERSION: &str = "clustertemplate.openshift.io/v1alpha1";
@@ -17,37 +15,15 @@ pub const KIND: &str = "ClusterTemplateInstance";
 
 /// What is read of a ClusterTemplateInstance.
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(try_from = "Raw")]
+#[serde(default)]
 pub struct Instance {
-    /// Metadata.
+    /// Metadata. All of its conditions are False from birth on, so it matters when its status was last changed.
+    #[serde(deserialize_with = "with_said_at")]
     pub metadata: Metadata,
-    /// When its status was last changed, as the API server notes it. The times of its conditions move with their status alone, and all
-    /// of them are False from birth on.
-    pub said_at: Option<Timestamp>,
     /// Spec, whole: what it was made with is nowhere else once the writer is lost.
     pub spec: Value,
     /// Status.
     pub status: Lenient<Status>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Raw {
-    metadata: Value,
-    spec: Value,
-    status: Lenient<Status>,
-}
-
-impl TryFrom<Raw> for Instance {
-    type Error = serde_json::Error;
-
-    fn try_from(Raw { metadata, spec, status }: Raw) -> Result<Self, serde_json::Error> {
-        let writes = metadata["managedFields"].as_array().into_iter().flatten();
-        let of_status = writes.filter(|write| write["subresource"] == "status");
-        let said_at = of_status.filter_map(|write| write["time"].as_str()?.parse().ok()).max();
-        let metadata = json::read::<Option<Metadata>>(metadata)?.unwrap_or_default();
-        Ok(Self { metadata, said_at, spec, status })
-    }
 }
 
 /// Parts of its `status`.
@@ -109,28 +85,4 @@ pub mod conditions {
     pub const SET_UP: &str = "ClusterSetupSucceeded";
     /// Reason of `ClusterSetupSucceeded=True`: nothing is to be set up.
     pub const NOTHING_TO_SET_UP: &str = "ClusterSetupNotDefined";
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn it_is_known_when_its_status_changed() {
-        let write = |time: &str, subresource: &str| json!({ "time": time, "subresource": subresource });
-        let read = |fields: Value| -> Instance {
-            json::read(json!({ "metadata": { "name": "demo", "managedFields": fields } })).unwrap()
-        };
-        let instance = read(json!([
-            write("2026-11-21T10:00:00Z", "status"),
-            write("2026-11-21T10:05:00Z", "status"),
-            write("2026-11-21T10:09:00Z", ""),
-        ]));
-        assert_eq!(instance.said_at, Some("2026-11-21T10:05:00Z".parse().unwrap()));
-        assert_eq!(instance.metadata.name, "demo");
-        assert_eq!(read(json!([write("now", "status"), 7])).said_at, None);
-        assert_eq!(json::read::<Instance>(json!({})).unwrap().metadata, Metadata::default());
-    }
 }

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::meta::{Lenient, Metadata, ObservedCondition};
+use super::meta::{Lenient, Metadata, ObservedCondition, with_said_at};
 
 /// apiVersion.
 pub const API_VERSION: &str = "cluster.x-k8s.io/v1beta2";
@@ -18,7 +18,8 @@ pub const AUTOSCALE_MAX: &str = "cluster.x-k8s.io/cluster-api-autoscaler-node-gr
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Cluster {
-    /// Metadata.
+    /// Metadata, with the time at which the status last changed.
+    #[serde(deserialize_with = "with_said_at")]
     pub metadata: Metadata,
     /// Spec, whole: controllers write into it, and what it was made with is nowhere else once the writer is lost.
     pub spec: Value,

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{
     cluster_api::Endpoint,
-    meta::{Lenient, Metadata, ObservedCondition, lenient_time},
+    meta::{Lenient, Metadata, ObservedCondition, lenient_time, with_said_at},
     object::NameRef,
 };
 
@@ -22,7 +22,8 @@ pub const NODE_POOL: &str = "NodePool";
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct HostedCluster {
-    /// Metadata.
+    /// Metadata, with the time at which the status last changed.
+    #[serde(deserialize_with = "with_said_at")]
     pub metadata: Metadata,
     /// Spec, whole: HyperShift writes into it, and what it was made with is nowhere else once the writer is lost.
     pub spec: Value,
@@ -80,7 +81,8 @@ impl Update {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct NodePool {
-    /// Metadata.
+    /// Metadata, with the time at which the status last changed.
+    #[serde(deserialize_with = "with_said_at")]
     pub metadata: Metadata,
     /// Spec, whole.
     pub spec: Value,

@@ -5,8 +5,9 @@ use std::{collections::BTreeMap, fmt};
 use jiff::{Timestamp, civil::DateTime, tz::Offset};
 use serde::{
     Deserialize, Deserializer,
-    de::{IgnoredAny, MapAccess, SeqAccess, Visitor},
+    de::{Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
+use serde_json::Value;
 
 use crate::json;
 use crate::names::Uid;
@@ -35,6 +36,9 @@ pub struct Metadata {
     pub annotations: BTreeMap<String, String>,
     /// Finalizers.
     pub finalizers: Vec<String>,
+    /// When its status was last changed, as the API server notes it. Read of what [`with_said_at`] is named for.
+    #[serde(skip)]
+    pub said_at: Option<Timestamp>,
 }
 
 impl Metadata {
@@ -79,6 +83,17 @@ impl ObservedCondition {
 /// The condition of a type, the first if there are several.
 pub fn condition<'a>(conditions: &'a [ObservedCondition], type_: &str) -> Option<&'a ObservedCondition> {
     conditions.iter().find(|c| c.type_ == type_)
+}
+
+/// Metadata with the time at which the status was last changed. The times of conditions move with their status alone: how long something is
+/// said in the same words only that one tells.
+pub fn with_said_at<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Metadata, D::Error> {
+    let raw = Value::deserialize(deserializer)?;
+    let writes = raw["managedFields"].as_array().into_iter().flatten();
+    let of_status = writes.filter(|write| write["subresource"] == "status");
+    let said_at = of_status.filter_map(|write| write["time"].as_str()?.parse().ok()).max();
+    let metadata = json::read::<Option<Metadata>>(raw).map_err(D::Error::custom)?.unwrap_or_default();
+    Ok(Metadata { said_at, ..metadata })
 }
 
 /// A time that may be missing, null or nonsense.
@@ -205,6 +220,29 @@ mod tests {
             assert_eq!(plain(text), Some(text.parse().unwrap()), "{text}");
         }
         assert_eq!(plain("2026-03-02T10:00:00.5Z"), None);
+    }
+
+    #[test]
+    fn it_is_known_when_a_status_changed() {
+        #[derive(Deserialize)]
+        struct Seen {
+            #[serde(deserialize_with = "with_said_at")]
+            metadata: Metadata,
+        }
+        let write = |time: &str, subresource: &str| json!({ "time": time, "subresource": subresource });
+        let read = |metadata: Value| json::read::<Seen>(json!({ "metadata": metadata })).map(|s| s.metadata);
+        let of = |fields: Value| read(json!({ "name": "demo", "managedFields": fields })).unwrap();
+        let seen = of(json!([
+            write("2026-11-21T10:00:00Z", "status"),
+            write("2026-11-21T10:05:00Z", "status"),
+            write("2026-11-21T10:09:00Z", ""),
+        ]));
+        assert_eq!(seen.said_at, "2026-11-21T10:05:00Z".parse().ok());
+        assert_eq!(seen.name, "demo");
+        assert_eq!(of(json!([write("now", "status"), 7])).said_at, None);
+        assert_eq!(of(json!(7)).said_at, None);
+        assert_eq!(read(json!(null)).unwrap(), Metadata::default());
+        assert!(read(json!(7)).is_err());
     }
 
     #[test]

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use testplatform_apis::names::ours;
 
 use super::{
+    hive::status_written,
     hypershift::hub_for,
     world::{KUBECONFIG, NAME, PASSWORD, World, synced},
 };
@@ -88,9 +89,7 @@ impl World {
         }
         let Some(remote) = &mut self.remote else { return };
         if remote["status"] != before {
-            remote["metadata"]["managedFields"] = json!([
-                { "manager": "manager", "operation": "Update", "subresource": "status", "time": now },
-            ]);
+            remote["metadata"]["managedFields"] = status_written(now);
         }
     }
 
@@ -115,6 +114,7 @@ impl World {
         conditions.push(json!({
             "type": type_, "status": status, "reason": reason, "message": message, "lastTransitionTime": now,
         }));
+        hosted["metadata"]["managedFields"] = status_written(now);
     }
 
     /// All of it is there.

@@ -1,5 +1,6 @@
 //! Hive in the model: pools, claims and what the hub-side provider reports, by the rules of their specs.
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
 use testplatform_apis::names::ours;
 
@@ -160,7 +161,11 @@ impl World {
             }
             new
         });
-        remote["status"]["conditions"] = kept.chain(new).collect();
+        let all: Vec<Value> = kept.chain(new).collect();
+        if remote["status"]["conditions"] != json!(all) {
+            remote["status"]["conditions"] = json!(all);
+            remote["metadata"]["managedFields"] = status_written(self.now);
+        }
     }
 
     /// The provider's annotation.
@@ -225,6 +230,11 @@ impl World {
         let first = self.place.get_or_insert_with(|| place.clone());
         assert_eq!(*first, place, "the writer names another place");
     }
+}
+
+/// What the API server notes of who wrote a status, and when.
+pub fn status_written(now: Timestamp) -> Value {
+    json!([{ "manager": "manager", "operation": "Update", "subresource": "status", "time": now }])
 }
 
 /// A condition of Hive's.

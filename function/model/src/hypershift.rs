@@ -93,6 +93,18 @@ impl World {
         remote["status"]["version"] = json!({ "history": history });
     }
 
+    /// HyperShift cannot use the image of the release that it is asked for now, and does not begin with it.
+    pub fn hypershift_rejects_the_image(&mut self) {
+        self.hypershift_says(&[("ValidReleaseImage", "False", "InvalidImage")]);
+        let Some(remote) = &mut self.remote else { return };
+        let generation = remote["metadata"]["generation"].clone();
+        let all = remote["status"]["conditions"].as_array_mut().into_iter().flatten();
+        for condition in all.filter(|c| c["type"] == "ValidReleaseImage") {
+            condition["message"] = json!("failed to get release image: manifest unknown");
+            condition["observedGeneration"] = generation.clone();
+        }
+    }
+
     /// All NodePools run what they are asked to run.
     pub fn hypershift_scales(&mut self) {
         let ready = condition(self, "Ready", "True", "AsExpected");

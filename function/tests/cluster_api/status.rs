@@ -110,6 +110,44 @@ fn only_what_does_not_pass_is_final_and_only_once_it_lasted(
     }
 }
 
+/// A replica of the cloud's that does not know yet, or not any more, what the others do says so for one look.
+#[rstest]
+#[case("Resource not found: [GET https://cloud.example/v2.1/servers/x], got 404 instead")]
+#[case("got 401 instead")]
+fn a_line_that_passes_is_not_final_however_long_the_condition_was_false(#[case] line: &str) {
+    let mut world = World::topology();
+    world.settle();
+    let says = |world: &mut World, line: &str| {
+        world.capi_says(&[
+            ("InfrastructureReady", "True", "Ready", ""),
+            ("WorkerMachinesReady", "False", "NotReady", line),
+        ]);
+        world.settle();
+    };
+    says(&mut world, "Waiting for the machines");
+    world.later(minutes(10));
+    for _ in 0..3 {
+        says(&mut world, line);
+        assert_eq!(world.phase(), "Provisioning");
+        assert_eq!(world.status["lastError"]["terminal"], true);
+        world.later(minutes(2));
+        says(&mut world, "Waiting for the machines");
+        world.later(minutes(2));
+        world.settle();
+        assert_eq!(world.phase(), "Provisioning");
+    }
+    // Where nobody notes when it was said, it may have been said just now.
+    says(&mut world, line);
+    let noted = world.remote.as_mut().unwrap()["metadata"].as_object_mut().unwrap().remove("managedFields");
+    world.provider();
+    world.later(minutes(4));
+    world.settle();
+    assert_eq!(world.phase(), "Provisioning");
+    world.remote.as_mut().unwrap()["metadata"]["managedFields"] = noted.unwrap();
+    world.settle();
+    assert_eq!(world.phase(), "Failed");
+}
+
 #[test]
 fn quota_is_told_by_its_name() {
     let mut world = World::topology();

@@ -1,6 +1,6 @@
 //! What is final, and what is not.
 
-use function_model::world::World;
+use function_model::{hive::status_written, world::World};
 use rstest::rstest;
 use serde_json::json;
 
@@ -44,6 +44,27 @@ fn only_what_does_not_pass_by_itself_is_final_and_only_once_it_lasted(
     }
 }
 
+/// The time of a condition moves with its status alone.
+#[test]
+fn an_image_is_not_invalid_for_as_long_as_its_pull_secret_was_missing() {
+    let mut world = World::hosted();
+    world.settle();
+    world.hypershift_says(&[("ValidReleaseImage", "False", "SecretNotFound")]);
+    world.settle();
+    world.later(minutes(10));
+    world.hypershift_rejects_the_image();
+    world.settle();
+    assert_eq!(world.phase(), "Provisioning");
+    world.later(minutes(2));
+    world.hypershift_says(&[("ValidReleaseImage", "True", "AsExpected")]);
+    world.settle();
+    world.hypershift_rejects_the_image();
+    world.settle();
+    world.later(minutes(4));
+    world.settle();
+    assert_eq!(world.phase(), "Failed");
+}
+
 /// The check asks the registry; a registry that does not answer comes back.
 #[test]
 fn an_image_that_could_not_be_fetched_is_not_invalid() {
@@ -65,14 +86,19 @@ fn a_group_that_cannot_be_fails_the_claim_and_one_that_merely_does_not_scale_doe
     for (reason, phase) in [("ValidationFailed", "Failed"), ("AsExpected", "Provisioning")] {
         let mut world = World::hosted();
         world.settle();
+        let born = world.now;
+        // False from birth on, because nobody asked for it.
+        world.later(minutes(10));
         let now = world.now;
         for pool in world.node_pools.values_mut() {
+            pool["metadata"]["managedFields"] = status_written(now);
             pool["status"] = json!({ "conditions": [
-                { "type": "AutoscalingEnabled", "status": "False", "reason": reason, "message": "", "lastTransitionTime": now },
+                { "type": "AutoscalingEnabled", "status": "False", "reason": reason, "message": "", "lastTransitionTime": born },
             ] });
         }
         world.hypershift_says(&[("Available", "False", "Waiting")]);
-        world.provider();
+        world.settle();
+        assert_eq!(world.phase(), "Provisioning", "{reason}");
         world.later(minutes(4));
         world.settle();
         assert_eq!(world.phase(), phase, "{reason}");

@@ -65,7 +65,7 @@ fn said(facts: &Facts<'_>) -> Option<Trouble> {
     Some(Trouble {
         reason: if of_a_quota(&words) { "QuotaExceeded".into() } else { bounded(phase, 63) },
         message: words,
-        since: facts.remote.said_at,
+        since: facts.remote.metadata.said_at,
         terminal: span.is_some(),
         span: span.unwrap_or(OF_SETUP),
     })

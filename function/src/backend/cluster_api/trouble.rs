@@ -122,7 +122,10 @@ fn said<'a>(facts: &Facts<'a>) -> impl Iterator<Item = (&'a ObservedCondition, &
 pub(super) fn terminal(facts: &Facts<'_>) -> Vec<Trouble> {
     let found = said(facts).filter(|(_, _, class)| class.is_final());
     let declared = failure(facts).map(|failed| Trouble { terminal: true, ..failed });
-    declared.into_iter().chain(found.map(|(c, line, class)| trouble(c, line, class))).collect()
+    // Most conditions are not True from birth on, whatever they say meanwhile.
+    let said_at = facts.remote.metadata.said_at;
+    let found = found.map(|(c, line, class)| trouble(c, line, class).in_words(said_at));
+    declared.into_iter().chain(found).collect()
 }
 
 /// What the API before this one calls final. It says so at once, and not since when.

@@ -55,6 +55,11 @@ impl<'a> Pool<'a> {
         condition(&self.status()?.conditions, type_)
     }
 
+    /// When its status was last changed.
+    pub fn said_at(&self) -> Option<Timestamp> {
+        self.part?.remote()?.metadata.said_at
+    }
+
     /// How many are available; none: it does not say.
     pub fn available(&self) -> Option<i64> {
         self.status()?.replicas

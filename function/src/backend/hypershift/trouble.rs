@@ -1,6 +1,9 @@
 //! What is wrong with a HostedCluster or its NodePools: what will not pass unless somebody changes something, and what may.
 
-use testplatform_apis::foreign::hypershift::conditions;
+use testplatform_apis::foreign::{
+    hypershift::{HostedClusterStatus, conditions},
+    meta::{ObservedCondition, condition},
+};
 
 use super::facts::Facts;
 use crate::backend::templated::{Trouble, of_the_network};
@@ -9,19 +12,27 @@ use crate::backend::templated::{Trouble, of_the_network};
 pub(in crate::backend) fn terminal(facts: &Facts<'_>) -> Vec<Trouble> {
     let mut found = Vec::new();
     let conflict = facts.condition(conditions::CLUSTER_NETWORK_CIDR_CONFLICT).filter(|c| c.is_true());
-    let image = facts
-        .lacks(conditions::VALID_RELEASE_IMAGE)
-        .filter(|c| c.reason == conditions::INVALID_IMAGE && !of_the_network(&c.message));
     let own = conditions::TERMINAL.iter().filter_map(|type_| facts.lacks(type_));
-    found.extend(own.chain(image).chain(conflict).map(|c| Trouble::of(c, None, true)));
+    found.extend(own.map(|c| Trouble::of(c, None, true)));
+    // An image is not valid either while its pull secret is missing, or its registry is not reached.
+    let said_at = facts.remote.metadata.said_at;
+    found.extend(invalid_image(facts.status).map(|c| Trouble::of(c, None, true).in_words(said_at)));
+    found.extend(conflict.map(|c| Trouble::of(c, None, true)));
     for pool in &facts.pools {
         let own = conditions::POOL_TERMINAL.iter().filter_map(|type_| pool.condition(type_));
         let scaling = pool.condition(conditions::AUTOSCALING_ENABLED);
         let scaling = scaling.filter(|c| c.reason == conditions::VALIDATION_FAILED);
         let wrong = own.chain(scaling).filter(|c| c.is_false() && !of_the_network(&c.message));
-        found.extend(wrong.map(|c| Trouble::of(c, Some(&pool.name), true)));
+        // The same of what cannot be fetched; and what the load does not decide is False from birth on.
+        found.extend(wrong.map(|c| Trouble::of(c, Some(&pool.name), true).in_words(pool.said_at())));
     }
     found
+}
+
+/// The condition that says that the release's image cannot be used, and never will be.
+pub(super) fn invalid_image(status: &HostedClusterStatus) -> Option<&ObservedCondition> {
+    condition(&status.conditions, conditions::VALID_RELEASE_IMAGE)
+        .filter(|c| c.is_false() && c.reason == conditions::INVALID_IMAGE && !of_the_network(&c.message))
 }
 
 /// What may pass: the weightiest first.

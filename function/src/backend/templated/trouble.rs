@@ -41,6 +41,13 @@ impl Trouble {
         }
     }
 
+    /// The same, told by words that may have come later than the status of the condition, with whose change alone its time moves. `said_at`: when
+    /// all that is said was last changed. Where nobody notes that, it is not known since when.
+    pub fn in_words(self, said_at: Option<Timestamp>) -> Self {
+        let since = self.since.zip(said_at).map(|(since, said_at)| since.max(said_at));
+        Self { since, ..self }
+    }
+
     /// Word and sentence.
     pub fn said(&self) -> String {
         if self.message.is_empty() {
