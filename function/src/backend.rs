@@ -93,6 +93,11 @@ pub(crate) fn of_writer(writer: &Writer) -> Option<template::Backend> {
     template::Backend::ALL.into_iter().find(|backend| of_template(*backend).writer() == writer.name)
 }
 
+/// The version that a cluster by template is left at, where the release that was last asked for is refused and can be taken back.
+pub(crate) fn left_at(observed: &Observed) -> Option<template::version::Version> {
+    hypershift::rollout::left_at(observed)
+}
+
 /// A composed resource that is to exist.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Desired {

@@ -66,11 +66,16 @@ pub(crate) fn began_to_create(metadata: &Metadata) -> bool {
 /// be refused; what the hub has is not. `seen`: the spec as the hub has it. Sources: provider-kubernetes, `internal/controller/cluster/object/object.go`,
 /// `Observe`, and crossplane-runtime, `pkg/reconciler/managed/reconciler.go`, `Reconcile`.
 pub(super) fn is_deletable<R>(object: &Object<R>, link: &Link, seen: Option<&Value>) -> bool {
+    (*link == Link::InSync && is_current(object))
+        || seen.is_none_or(|spec| object.spec.for_provider.manifest["spec"] == *spec)
+}
+
+/// Whether what provider-kubernetes says of an Object is said of what it asks for now.
+pub(super) fn is_current<R>(object: &Object<R>) -> bool {
     let current = |synced: &ObservedCondition| {
         synced.observed_generation.is_none_or(|generation| generation == object.metadata.generation)
     };
-    let taken = *link == Link::InSync && condition(&object.status.conditions, "Synced").is_some_and(current);
-    taken || seen.is_none_or(|spec| object.spec.for_provider.manifest["spec"] == *spec)
+    condition(&object.status.conditions, "Synced").is_some_and(current)
 }
 
 /// The spec of a remote object, if it has one.

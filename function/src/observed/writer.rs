@@ -20,7 +20,7 @@ use testplatform_apis::{
 
 use super::{
     Unusable,
-    link::{Link, began_to_create, is_deletable, link, pin, whole},
+    link::{Link, began_to_create, is_current, is_deletable, link, pin, whole},
     look,
 };
 use crate::wire;
@@ -192,6 +192,11 @@ impl Writer {
     /// Whether its removal would be that of the remote object. That of a claim is as it was asked for, for ever.
     pub fn is_deletable(&self) -> bool {
         is_deletable(&self.object, &self.link, self.spec_of_hub())
+    }
+
+    /// Whether the hub refuses what is asked for, and not what was before.
+    pub fn is_refused(&self) -> bool {
+        matches!(self.link, Link::Refused(_)) && is_current(&self.object)
     }
 
     /// The uid that pins the cluster: the manifest's own, else that of the first observation.

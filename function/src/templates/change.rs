@@ -31,8 +31,13 @@ pub(super) fn said(changes: &[Change]) -> (SpecLevel, String) {
     (reason, format!("{listed}; the cluster stays as it was asked for"))
 }
 
-/// The changes from what was asked for to what is asked for now that cannot be.
-pub(super) fn changes(entry: &Entry, old: &Effective, new: &Effective) -> Vec<Change> {
+/// The changes from what was asked for to what is asked for now that cannot be. `left_at`: the version that is there, where the release that
+/// was asked for was refused.
+pub(super) fn changes(
+    entry: &Entry,
+    (old, left_at): (&Effective, Option<&Version>),
+    new: &Effective,
+) -> Vec<Change> {
     let offer = entry.made.offer();
     let mut found = Vec::new();
     let mut refuse = |reason, path: &str, sentence: &str| {
@@ -68,7 +73,7 @@ pub(super) fn changes(entry: &Entry, old: &Effective, new: &Effective) -> Vec<Ch
     if (&old.version, &old.release_image) != (&new.version, &new.release_image) {
         if !offer.upgrades() {
             refuse(SpecLevel::Immutable, path, ONCE);
-        } else if let Some(sentence) = unreachable(entry, old, new) {
+        } else if let Some(sentence) = unreachable(entry, (old, left_at), new) {
             refuse(SpecLevel::Rejected, path, &sentence);
         }
     }
@@ -81,9 +86,13 @@ fn upgrades_from(entry: &Entry, old: &Effective) -> bool {
 }
 
 /// Why a version cannot be reached from the one that the cluster has. Of an image that somebody brought along nobody knows.
-fn unreachable(entry: &Entry, old: &Effective, new: &Effective) -> Option<String> {
+fn unreachable(
+    entry: &Entry,
+    (old, left_at): (&Effective, Option<&Version>),
+    new: &Effective,
+) -> Option<String> {
     let version = |of: &Effective| Version::try_from(of.version.clone()?).ok();
-    let (from, to) = (version(old)?, version(new)?);
+    let (from, to) = (left_at.cloned().or_else(|| version(old))?, version(new)?);
     if to < from {
         return Some(format!("would go back from {from} to {to}"));
     }

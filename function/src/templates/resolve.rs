@@ -27,11 +27,12 @@ impl Refusals {
     }
 }
 
-/// Judges a claim.
+/// Judges a claim. `left_at`: the version that is there, where what was asked for last was refused.
 pub(super) fn judged(
     entry: &Entry,
     words: &Words,
     memory: Option<&Effective>,
+    left_at: Option<&Version>,
 ) -> Result<(Whole, Effective), Judgement> {
     let offer = entry.made.offer();
     let mut refusals = Refusals(vec![]);
@@ -69,7 +70,7 @@ pub(super) fn judged(
         timeouts: (timeouts != Timeouts::default()).then_some(timeouts),
     };
     if let Some(memory) = memory {
-        let changes = change::changes(entry, memory, &effective);
+        let changes = change::changes(entry, (memory, left_at), &effective);
         if !changes.is_empty() {
             return Err(Judgement::Unchangeable(changes));
         }

@@ -1,14 +1,15 @@
 //! What changes of a cluster that is there.
 
 use function_model::world::World;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{asked, group, is, level};
 
-fn images(world: &World) -> [String; 3] {
-    let image = |spec: &serde_json::Value| spec["release"]["image"].as_str().unwrap().to_owned();
-    let [a, b] = ["a", "b"].map(|g| image(&world.asked_pool(g)["spec"]));
-    [image(&asked(world)["spec"]), a, b].map(|i| i.replace("quay.io/x:", "").replace("-x86_64", ""))
+fn images(world: &World, groups: &[&str]) -> Vec<String> {
+    let pools = groups.iter().map(|group| &world.asked_pool(group)["spec"]);
+    let image = |spec: &Value| spec["release"]["image"].as_str().unwrap().replace("quay.io/x:", "");
+    let all = std::iter::once(&asked(world)["spec"]).chain(pools);
+    all.map(|spec| image(spec).replace("-x86_64", "")).collect()
 }
 
 #[test]
@@ -22,11 +23,11 @@ fn an_upgrade_goes_to_the_cluster_first_and_then_to_one_group_after_the_other() 
     world.settle();
     world.spec["version"] = json!("4.20.9");
     world.settle();
-    assert_eq!(images(&world), ["4.20.9", "4.20.3", "4.20.3"]);
+    assert_eq!(images(&world, &["a", "b"]), ["4.20.9", "4.20.3", "4.20.3"]);
     assert_eq!(level(&world, "SpecApplied"), is("False", "Applying"));
     world.hypershift_rolls_out("Partial");
     world.settle();
-    assert_eq!(images(&world), ["4.20.9", "4.20.3", "4.20.3"]);
+    assert_eq!(images(&world, &["a", "b"]), ["4.20.9", "4.20.3", "4.20.3"]);
     assert_eq!(
         (&world.status["version"], &world.status["versionDesired"]),
         (&json!("4.20.3"), &json!("4.20.9"))
@@ -35,15 +36,15 @@ fn an_upgrade_goes_to_the_cluster_first_and_then_to_one_group_after_the_other() 
     // The next one waits.
     world.spec["version"] = json!("4.21.0");
     world.settle();
-    assert_eq!(images(&world)[0], "4.20.9");
+    assert_eq!(images(&world, &["a", "b"])[0], "4.20.9");
     assert_eq!(level(&world, "SpecApplied"), is("False", "Queued"));
     world.hypershift_rolls_out("Completed");
     world.settle();
-    assert_eq!(images(&world), ["4.21.0", "4.20.3", "4.20.3"]);
+    assert_eq!(images(&world, &["a", "b"]), ["4.21.0", "4.20.3", "4.20.3"]);
     world.hypershift_rolls_out("Completed");
     world.provider();
     world.pass();
-    assert_eq!(images(&world), ["4.21.0", "4.21.0", "4.20.3"], "one at a time");
+    assert_eq!(images(&world, &["a", "b"]), ["4.21.0", "4.21.0", "4.20.3"], "one at a time");
     world.provider();
     let pool = world
         .node_pools
@@ -53,10 +54,10 @@ fn an_upgrade_goes_to_the_cluster_first_and_then_to_one_group_after_the_other() 
     pool["status"]["conditions"] =
         json!([{ "type": "UpdatingVersion", "status": "True", "reason": "AsExpected" }]);
     world.settle();
-    assert_eq!(images(&world), ["4.21.0", "4.21.0", "4.20.3"], "one at a time");
+    assert_eq!(images(&world, &["a", "b"]), ["4.21.0", "4.21.0", "4.20.3"], "one at a time");
     world.hypershift_scales();
     world.settle();
-    assert_eq!(images(&world), ["4.21.0", "4.21.0", "4.21.0"]);
+    assert_eq!(images(&world, &["a", "b"]), ["4.21.0", "4.21.0", "4.21.0"]);
     assert_eq!(level(&world, "SpecApplied"), is("False", "Applying"), "the last is at it");
     world.hypershift_scales();
     world.settle();
@@ -73,6 +74,92 @@ fn no_way_leads_back_and_none_leaves_a_version_out() {
         assert_eq!(asked(&world), &before);
         assert_eq!(level(&world, "SpecApplied"), is("False", reason));
         assert_eq!(world.phase(), "Ready");
+    }
+}
+
+/// One whose image HyperShift cannot use it does not begin with, and nothing but another release helps.
+#[test]
+fn a_release_that_is_refused_can_be_taken_back_or_followed_by_another() {
+    let by_hypershift = |w: &mut World| w.hypershift_rejects_the_image();
+    let by_the_hub = |w: &mut World| {
+        w.fixed.insert("/release".into());
+        w.provider();
+        w.settle();
+    };
+    for (refuse, hub_has) in [(by_hypershift as fn(&mut World), "4.20.9"), (by_the_hub, "4.20.3")] {
+        for (next, there) in [("4.20.3", true), ("4.21.0", true), ("4.22.0", false), ("4.19.1", false)] {
+            let mut world = World::hosted_ready();
+            if hub_has == "4.20.3" {
+                world.fixed.insert("/release".into());
+            }
+            world.spec["version"] = json!("4.20.9");
+            world.settle();
+            refuse(&mut world);
+            world.settle();
+            let on_the_hub = world.remote.as_ref().unwrap()["spec"]["release"]["image"].clone();
+            assert_eq!(on_the_hub, format!("quay.io/x:{hub_has}-x86_64"));
+            assert_eq!(
+                images(&world, &["workers"]),
+                ["4.20.9", "4.20.3"],
+                "it is asked for as long as it is meant"
+            );
+            world.spec["version"] = json!(next);
+            world.fixed.clear();
+            world.settle();
+            let asked = if there { next } else { "4.20.9" };
+            assert_eq!(
+                images(&world, &["workers"]),
+                [asked, "4.20.3"],
+                "{next} after one that the hub has at {hub_has}"
+            );
+            if there {
+                world.hypershift_installs();
+                world.settle();
+                world.hypershift_scales();
+                world.settle();
+                assert_eq!(images(&world, &["workers"]), [next, next]);
+                assert_eq!(level(&world, "SpecApplied"), is("True", "UpToDate"));
+            } else {
+                assert_eq!(level(&world, "SpecApplied"), is("False", "Rejected"));
+            }
+            assert_eq!((world.phase().as_str(), world.made), ("Ready", 1));
+        }
+    }
+}
+
+/// What is said of another release, or of the network, or beside a change that is on its way, says nothing of the one that is asked for.
+#[test]
+fn a_release_that_may_still_be_begun_with_is_waited_for() {
+    let blip = |w: &mut World| {
+        w.hypershift_rejects_the_image();
+        let conditions = w.remote.as_mut().unwrap()["status"]["conditions"].as_array_mut().unwrap();
+        conditions.iter_mut().for_each(|c| c["message"] = json!("Get https://quay.io/v2/: i/o timeout"));
+    };
+    let of_before = |w: &mut World| {
+        w.hypershift_rejects_the_image();
+        let generation = w.remote.as_ref().unwrap()["metadata"]["generation"].as_i64().unwrap();
+        w.remote.as_mut().unwrap()["metadata"]["generation"] = json!(generation + 1);
+    };
+    let something_else = |w: &mut World| {
+        w.fixed.insert("/channel".into());
+        w.spec["parameters"] = json!({ "channel": "fast" });
+        w.settle();
+    };
+    let begun = |w: &mut World| {
+        w.hypershift_rolls_out("Partial");
+        w.hypershift_rejects_the_image();
+    };
+    for happen in [blip as fn(&mut World), of_before, something_else, begun] {
+        let mut world = World::hosted_ready();
+        world.spec["version"] = json!("4.20.9");
+        world.settle();
+        happen(&mut world);
+        world.settle();
+        for next in ["4.21.0", "4.20.3"] {
+            world.spec["version"] = json!(next);
+            world.settle();
+            assert_eq!(images(&world, &["workers"]), ["4.20.9", "4.20.3"], "{next}");
+        }
     }
 }
 

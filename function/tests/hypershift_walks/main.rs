@@ -25,6 +25,8 @@ enum Happens {
     NoGroups,
     Upgraded,
     RolledOut,
+    ImageRefused,
+    TakenBack,
     CatalogueChanged,
     PoolVanished,
 }
@@ -62,6 +64,8 @@ impl Own for Happens {
             Self::NoGroups,
             Self::Upgraded,
             Self::RolledOut,
+            Self::ImageRefused,
+            Self::TakenBack,
             Self::CatalogueChanged,
             Self::PoolVanished,
         ]
@@ -90,6 +94,8 @@ impl Own for Happens {
             }
             Self::Upgraded => world.spec["version"] = json!("4.20.9"),
             Self::RolledOut => world.hypershift_rolls_out("Partial"),
+            Self::ImageRefused => world.hypershift_rejects_the_image(),
+            Self::TakenBack => world.spec["version"] = json!("4.20.3"),
             Self::CatalogueChanged => {
                 world.templates = Self::catalogue();
                 world.entry("hosted")["backendRef"]["hostedCluster"] =

@@ -1,13 +1,16 @@
 //! Which release goes where, and when: the HostedCluster first, then its NodePools one by one. A NodePool never leads, and a release is
 //! asked for only once the one before is there.
 
-use testplatform_apis::foreign::{
-    hypershift::{HostedClusterStatus, Update, conditions},
-    meta::{ObservedCondition, condition},
+use testplatform_apis::{
+    foreign::{
+        hypershift::{HostedClusterStatus, Update, conditions},
+        meta::{ObservedCondition, condition},
+    },
+    template::version::Version,
 };
 
-use super::{Wanted, cluster, facts};
-use crate::observed::{Observed, Part};
+use super::{Wanted, cluster, facts, trouble};
+use crate::observed::{Observed, Part, Writer};
 
 /// The image that the claim comes to. Every release of a template for HyperShift has one.
 pub(super) fn image(wanted: Wanted<'_>) -> &str {
@@ -26,10 +29,31 @@ pub(super) fn cluster_image(observed: &Observed, wanted: Wanted<'_>) -> String {
     asked.unwrap_or_else(|| next.to_owned())
 }
 
-/// Whether the release that was last asked for is still on its way. One that HyperShift never began with can be taken back.
+/// Whether the release that was last asked for is still on its way. One that HyperShift never began with can be taken back: before anything
+/// was installed, and where it is refused.
 fn busy(observed: &Observed, asked: &str) -> bool {
     let newest = facts::remote(observed).and_then(|remote| newest(&remote.status.value));
-    newest.is_some_and(|newest| !newest.is_completed() || newest.image != asked)
+    newest.is_some_and(|newest| {
+        !newest.is_completed() || (newest.image != asked && !is_refused(observed, asked))
+    })
+}
+
+/// Whether the release that was last asked for does not get to the hub, or HyperShift cannot begin with it.
+fn is_refused(observed: &Observed, asked: &str) -> bool {
+    let Some(remote) = facts::remote(observed) else { return false };
+    if remote.spec["release"]["image"].as_str() != Some(asked) {
+        return observed.writer.as_ref().is_some_and(Writer::is_refused);
+    }
+    let invalid = trouble::invalid_image(&remote.status.value);
+    invalid.is_some_and(|c| c.observed_generation == Some(remote.metadata.generation))
+}
+
+/// The version that is there, where the one that was last asked for is refused: that one leads nowhere.
+pub(in crate::backend) fn left_at(observed: &Observed) -> Option<Version> {
+    let asked = asked_image(observed)?;
+    let there = newest(&facts::remote(observed)?.status.value)?;
+    let stays = there.is_completed() && there.image != asked && is_refused(observed, &asked);
+    Version::try_from(there.version.clone()).ok().filter(|_| stays)
 }
 
 /// The release that is there, or on its way.
