@@ -33,6 +33,9 @@ pub mod ours {
     pub const ROLLS_FROM: &str = "testplatform.ci.openshift.org/rolls-from";
     /// On the Object of a group of nodes, or on the group where it is a part of the cluster: the class that its machines were made by.
     pub const NODE_CLASS: &str = "testplatform.ci.openshift.org/node-class";
+    /// On the Object of a NodePool: the labels and taints that it has of the catalogue, JSON; none where there are none. A catalogue that
+    /// changes changes no nodes.
+    pub const NODE_BASE: &str = "testplatform.ci.openshift.org/node-base";
     /// On the writer Object of a ClusterOrder: what each class of nodes was when it was asked for, JSON, by class. A catalogue that changes
     /// changes no nodes.
     pub const NODE_CLASSES: &str = "testplatform.ci.openshift.org/node-classes";

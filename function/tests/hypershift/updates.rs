@@ -1,7 +1,8 @@
 //! What changes of a cluster that is there.
 
-use function_model::world::World;
+use function_model::world::{NAME, World};
 use serde_json::{Value, json};
+use testplatform_apis::names::ours;
 
 use crate::{asked, group, is, level};
 
@@ -205,14 +206,67 @@ fn a_catalogue_that_changes_changes_no_cluster() {
             w.entry("hosted")["releases"] =
                 json!([{ "version": "4.21.0", "image": "quay.io/x:4.21.0-x86_64" }]);
         },
+        |w: &mut World| of_the_entry(w, "two"),
         |w: &mut World| w.environment = None,
         |w: &mut World| w.hubs = None,
     ] {
-        let mut world = World::hosted_ready();
-        let before = [asked(&world)["spec"].clone(), world.asked_pool("workers").clone()];
-        change(&mut world);
+        for labelled in [false, true] {
+            let mut world = World::hosted();
+            if labelled {
+                of_the_entry(&mut world, "one");
+            }
+            world.hypershift_makes_it();
+            let before = [asked(&world)["spec"].clone(), world.asked_pool("workers").clone()];
+            change(&mut world);
+            world.settle();
+            assert_eq!([asked(&world)["spec"].clone(), world.asked_pool("workers").clone()], before);
+            assert_eq!(world.phase(), "Ready");
+        }
+    }
+}
+
+/// Labels and taints that nodes of new clusters have.
+fn of_the_entry(world: &mut World, text: &str) {
+    world.entry("hosted")["backendRef"]["nodePool"] = json!({
+        "nodeLabels": { "of": text, "team": "x-{name}" },
+        "taints": [{ "key": "of", "value": text, "effect": "NoSchedule" }],
+    });
+}
+
+/// Those of the claim change, and nothing else of them.
+#[test]
+fn labels_and_taints_of_a_group_change_beside_those_of_the_catalogue() {
+    for noted in [true, false] {
+        let mut world = World::hosted();
+        of_the_entry(&mut world, "one");
+        let own = json!({ "labels": { "a": "b", "of": "me" }, "taints": [{ "key": "k", "effect": "NoSchedule" }], "count": 2 });
+        world.spec["nodeGroups"] = json!([group("workers", &own)]);
+        world.hypershift_makes_it();
+        let of_entry = json!({ "key": "of", "value": "one", "effect": "NoSchedule" });
+        let of_group = json!({ "key": "k", "effect": "NoSchedule" });
+        let pool = |world: &World| {
+            let spec = &world.asked_pool("workers")["spec"];
+            (spec["nodeLabels"].clone(), spec["taints"].clone())
+        };
+        let team = format!("x-{NAME}");
+        let born = (json!({ "a": "b", "of": "me", "team": team }), json!([of_entry, of_group]));
+        assert_eq!(pool(&world), born);
+        if !noted {
+            // As versions before this one left it: nothing is noted, and nothing was filled in.
+            let object = &mut world.objects.get_mut("pool-workers").unwrap().object;
+            object["metadata"]["annotations"].as_object_mut().unwrap().remove(ours::NODE_BASE);
+            object["spec"]["forProvider"]["manifest"]["spec"]["nodeLabels"]["team"] = json!("x-{name}");
+            world.settle();
+            assert_eq!(pool(&world), (json!({ "a": "b", "of": "me", "team": "x-{name}" }), born.1));
+        }
+        of_the_entry(&mut world, "two");
+        world.spec["nodeGroups"] = json!([group("workers", &json!({ "count": 2 }))]);
         world.settle();
-        assert_eq!([asked(&world)["spec"].clone(), world.asked_pool("workers").clone()], before);
-        assert_eq!(world.phase(), "Ready");
+        let mut labels = json!({ "of": "one", "team": team });
+        if !noted {
+            // What the group had in its place nobody knows any more.
+            labels = json!({ "team": "x-{name}" });
+        }
+        assert_eq!(pool(&world), (labels, json!([of_entry])));
     }
 }

@@ -100,6 +100,7 @@ impl Own for Happens {
                 world.templates = Self::catalogue();
                 world.entry("hosted")["backendRef"]["hostedCluster"] =
                     json!({ "pullSecret": { "name": "other" } });
+                world.entry("hosted")["backendRef"]["nodePool"] = json!({ "nodeLabels": { "a": "{name}" } });
             }
             Self::PoolVanished => world.node_pools.clear(),
         }

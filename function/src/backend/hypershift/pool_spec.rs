@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use testplatform_apis::{
+    gather, json,
     names::ours,
     template::kind::{Document, HyperShift, merge},
 };
@@ -13,17 +14,20 @@ use crate::{
     templates::{Group, Site, Size},
 };
 
-/// What can change is set anew, and everything else repeated.
+/// What can change is set anew, and everything else repeated. `share`: what it has of the catalogue beside the group's own.
 pub(super) fn spec(
     wanted: Wanted<'_>,
     group: &Group<HyperShift>,
     part: Option<&Part>,
     image: &str,
+    share: &Map<String, Value>,
     site: &Site,
 ) -> Map<String, Value> {
-    let base = &wanted.order.base.node_pool;
     let before = part.and_then(|part| part.manifest()["spec"].as_object());
-    let mut spec = before.cloned().unwrap_or_else(|| begun(wanted.filled(base), group, site));
+    let mut spec = before.cloned().unwrap_or_else(|| {
+        let base = wanted.filled(&wanted.order.base.node_pool);
+        begun(base, group, site)
+    });
     let begins = part.is_none();
     let class = part.and_then(|part| part.object.metadata.annotation(ours::NODE_CLASS));
     // Of a class that the catalogue describes otherwise by now, nodes stay as they are.
@@ -40,7 +44,7 @@ pub(super) fn spec(
     };
     spec.remove(opposite);
     spec.insert(member.into(), nodes);
-    labels(&mut spec, base, group);
+    labels(&mut spec, share, group);
     document::settings(&mut spec, Document::NodePool, &wanted.order.parameters);
     document::settings(&mut spec, Document::NodePool, &group.parameters);
     spec
@@ -58,11 +62,36 @@ fn begun(mut spec: Map<String, Value>, group: &Group<HyperShift>, site: &Site) -
     spec
 }
 
+/// The labels and taints that a NodePool has of the catalogue: those with which it was made.
+pub(super) fn share(wanted: Wanted<'_>, part: Option<&Part>) -> Map<String, Value> {
+    let base = &wanted.order.base.node_pool;
+    let Some(part) = part else {
+        let mut filled = wanted.filled(base);
+        filled.retain(|member, _| ["nodeLabels", "taints"].contains(&member.as_str()));
+        return filled;
+    };
+    if let Some(noted) = part.object.metadata.annotation(ours::NODE_BASE) {
+        return json::read_text(noted).unwrap_or_default();
+    }
+    // Either it had none, or it was made before that was noted, when the catalogue's were set in every pass: what it says now and the
+    // NodePool has was asked for.
+    let before = &part.manifest()["spec"];
+    let has = |label: &(&String, &Value)| before["nodeLabels"][label.0] == *label.1;
+    let labels = base.get("nodeLabels").and_then(Value::as_object).into_iter().flatten().filter(has);
+    let labels = gather::object(labels.map(|(key, value)| (key.clone(), value.clone())));
+    let tainted = |taint: &&Value| before["taints"].as_array().is_some_and(|all| all.contains(taint));
+    let taints = base.get("taints").and_then(Value::as_array).into_iter().flatten().filter(tainted);
+    let taints: Vec<Value> = taints.cloned().collect();
+    let labels = (!labels.is_empty()).then(|| ("nodeLabels".to_owned(), Value::Object(labels)));
+    let taints = (!taints.is_empty()).then(|| ("taints".to_owned(), Value::Array(taints)));
+    gather::object(labels.into_iter().chain(taints))
+}
+
 /// Labels and taints: those of the catalogue, and the group's own.
-fn labels(spec: &mut Map<String, Value>, base: &Map<String, Value>, group: &Group<HyperShift>) {
-    let mut labels = base.get("nodeLabels").and_then(Value::as_object).cloned().unwrap_or_default();
+fn labels(spec: &mut Map<String, Value>, share: &Map<String, Value>, group: &Group<HyperShift>) {
+    let mut labels = share.get("nodeLabels").and_then(Value::as_object).cloned().unwrap_or_default();
     labels.extend(group.labels.iter().map(|(key, value)| (key.clone(), value.as_str().into())));
-    let mut taints = base.get("taints").and_then(Value::as_array).cloned().unwrap_or_default();
+    let mut taints = share.get("taints").and_then(Value::as_array).cloned().unwrap_or_default();
     taints.extend(group.taints.iter().map(|taint| json!(taint)));
     if labels.is_empty() {
         spec.remove("nodeLabels");

@@ -9,6 +9,7 @@ use testplatform_apis::{
     gather,
     names::ours,
     template::kind::HyperShift,
+    yaml,
 };
 
 use super::{Wanted, facts, pool_spec, rollout};
@@ -35,8 +36,9 @@ pub(super) fn resources(
 ) -> Vec<Desired> {
     let parts = || observed.node_pools.0.values();
     let again = |part: &Part, manifest: Value, policies: Policies| {
-        let class = part.object.metadata.annotation(ours::NODE_CLASS);
-        composed(request, observed, &part.group, class, manifest, policies)
+        let noted = |key| (key, part.object.metadata.annotation(key).map(str::to_owned));
+        let notes = gather::texts([ours::NODE_BASE, ours::NODE_CLASS].map(noted));
+        composed(request, observed, &part.group, notes, manifest, policies)
     };
     let repeat = |part: &Part, policies: Policies| again(part, part.manifest().clone(), policies);
     // What the hub may refuse could not be deleted, and would hold the cluster. What is not desired any more cannot be changed, so it is
@@ -75,9 +77,13 @@ pub(super) fn resources(
             return None;
         }
         let image = rollout::pool_image(observed, wanted, &group.name, &names);
-        let spec = pool_spec::spec(wanted, group, part, &image, site);
+        let share = pool_spec::share(wanted, part);
+        let spec = pool_spec::spec(wanted, group, part, &image, &share, site);
         let manifest = manifest(request, group, part, spec, site);
-        Some(composed(request, observed, &group.name, Some(&group.class), manifest, policies))
+        // Sorted: the same bytes in every pass.
+        let base = (!share.is_empty()).then(|| yaml::sorted(&Value::Object(share)).to_string());
+        let notes = gather::texts([(ours::NODE_BASE, base), (ours::NODE_CLASS, Some(group.class.clone()))]);
+        Some(composed(request, observed, &group.name, notes, manifest, policies))
     });
     let gone = parts().filter(|part| !names.contains(&part.group.as_str()));
     asked.chain(gone.filter(stuck).map(take_back)).collect()
@@ -111,7 +117,7 @@ fn composed(
     request: &Validated,
     observed: &Observed,
     group: &str,
-    class: Option<&str>,
+    notes: Map<String, Value>,
     manifest: Value,
     policies: Policies,
 ) -> Desired {
@@ -126,11 +132,9 @@ fn composed(
     });
     spec["forProvider"]["manifest"] = manifest;
     composing::bound(&mut spec, policies);
-    let annotations = class.map(|class| (ours::NODE_CLASS.to_owned(), class.into()));
     let name = part_name(group);
     // A group's name has no dot, so no two of any composites have the same.
-    let mut object =
-        composing::object(&format!("{name}.{}", request.name), annotations.into_iter().collect(), spec);
+    let mut object = composing::object(&format!("{name}.{}", request.name), notes, spec);
     // A label holds less than a name.
     object["metadata"]["labels"] = json!({ ours::COMPONENT: "pool" });
     Desired { name: name.into(), object, ready: request.intent.writer_ready }
