@@ -37,6 +37,9 @@ pub enum Reason {
     HandedOver,
     /// Its cluster is not where the incumbent has all of them: another would be made there, and this one forgotten.
     Elsewhere,
+    /// It is being torn down, and nothing in its spec says so, as when its lifetime is over: the hub would be told not to, and a job that had not
+    /// heard of it goes on.
+    Ending,
     /// Its credentials are those of a ServiceAccount: the hub would publish the admin's, or replace its token no more.
     ServiceAccount,
     /// Its `ciOperator` has what only this function leaves out, and the hub refuses. provider-kubernetes could neither look at the
@@ -95,6 +98,7 @@ fn reason(spec: &Value, status: &Value) -> Option<Reason> {
         Some("Failed") => Some(Reason::Failed),
         Some("Deprovisioned") => Some(Reason::Deprovisioned),
         _ if is_elsewhere(status) => Some(Reason::Elsewhere),
+        Some("Deprovisioning") if spec["tearDownCluster"] != true => Some(Reason::Ending),
         _ if spec["credentials"]["mode"] == "ServiceAccount" => Some(Reason::ServiceAccount),
         _ => (CiOperator(block.clone()).forwarded() != *block).then_some(Reason::Refused),
     }
@@ -145,6 +149,7 @@ impl fmt::Display for Kept {
             Reason::Elsewhere => {
                 "its cluster is not where the incumbent's are; another would be made there, and nobody would end this one"
             }
+            Reason::Ending => "its end, which its spec does not ask for, would be called off; wait until it is over",
             Reason::ServiceAccount => {
                 "its credentials are a ServiceAccount's; the admin's would be published, or none renewed"
             }

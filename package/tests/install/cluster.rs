@@ -116,11 +116,13 @@ fn those_who_cannot_go_back_are_listed_with_the_reason() {
     let (hub, namespace) = ("testplatform-kubernetes-provider-config", "ephemeral-cluster");
     let mut manual = json!({ "clusterClaim": {} });
     manual["compositionUpdatePolicy"] = "Manual".into();
+    let mut ending = ours();
+    ending["tearDownCluster"] = true.into();
     let mut composites = vec![
         of("ready", ours(), ready.clone()),
         of("asked", ours(), json!({})),
         of("usual", ours(), at(hub, namespace)),
-        of("ending", ours(), json!({ "phase": "Deprovisioning" })),
+        of("ending", ending, json!({ "phase": "Deprovisioning" })),
         of("kept", manual, ready.clone()),
     ];
     let clean = back::report(&composites);
@@ -140,6 +142,7 @@ fn those_who_cannot_go_back_are_listed_with_the_reason() {
         of("given", ours(), json!({ "phase": "Ready", "handedOver": { "to": "team-a/given" } })),
         of("task", default, ready.clone()),
         of("account", account, ready.clone()),
+        of("spent", ours(), json!({ "phase": "Deprovisioning" })),
         of("moved", ours(), at(hub, "another")),
         of("other-hub", ours(), at("another", namespace)),
     ]);
@@ -155,13 +158,14 @@ fn those_who_cannot_go_back_are_listed_with_the_reason() {
             ("moved-x", back::Reason::Elsewhere),
             ("other-hub-x", back::Reason::Elsewhere),
             ("over-x", back::Reason::Deprovisioned),
+            ("spent-x", back::Reason::Ending),
             ("task-x", back::Reason::Refused),
             ("template-x", back::Reason::OtherBlock),
         ]
     );
     let text = report.to_string();
     assert!(text.contains("lost-x (claim team-a/lost): it is Failed; another cluster"), "{text}");
-    assert!(text.contains("9 of 15 composites cannot go back\n"), "{text}");
+    assert!(text.contains("10 of 16 composites cannot go back\n"), "{text}");
     let json = serde_json::to_value(&report).unwrap();
     assert_eq!(json["kept"][3], json!({ "composite": "lost-x", "claim": "team-a/lost", "reason": "Failed" }));
 }

@@ -81,6 +81,10 @@ fn the_carrier_is_the_same_everywhere() {
     assert_eq!(deployment["spec"]["template"]["spec"]["serviceAccountName"], beside.0);
     assert_eq!(deployment["metadata"]["namespace"], beside.1);
     assert_eq!(component("namespace.yaml")[0]["metadata"]["name"], beside.1);
+    // Its namespace comes with it, so the Secret cannot be there before the pods. They start without, and read it when it is there.
+    let volumes = deployment["spec"]["template"]["spec"]["volumes"].as_array().unwrap();
+    let secrets: Vec<_> = volumes.iter().filter(|volume| volume["secret"].is_object()).collect();
+    assert!(secrets.len() == 1 && secrets[0]["secret"]["optional"] == true, "{secrets:?}");
     let catalogue = documents(&install.join("examples/pool-catalogue.yaml")).remove(0)["data"].clone();
     let hubs = component("config.yaml").remove(0)["carry"]["hubs"].clone();
     let hub = &catalogue["hubs"][0]["providerConfig"];
