@@ -56,7 +56,7 @@ pub fn files() -> anyhow::Result<Vec<File>> {
         },
         File {
             path: "install/components/hub-monitoring/prometheus-rule.yaml",
-            text: document(&rule("provider-testplatform", alerts::HUB), alerts)?,
+            text: document(&rule("testplatform", "provider-testplatform", alerts::HUB), alerts)?,
         },
         File {
             path: "install/components/kube-state-metrics/config.yaml",
@@ -65,7 +65,11 @@ pub fn files() -> anyhow::Result<Vec<File>> {
         File { path: "install/components/monitoring/dashboard.json", text: format!("{dashboard}\n") },
         File {
             path: "install/components/monitoring/prometheus-rule.yaml",
-            text: document(&rule("crossplane-system", alerts::KONFLUX), alerts)?,
+            text: document(&rule("testplatform", "crossplane-system", alerts::FUNCTION), alerts)?,
+        },
+        File {
+            path: "install/components/monitoring/prometheus-rule-claims.yaml",
+            text: document(&rule("testplatform-claims", "crossplane-system", alerts::CLAIMS), alerts)?,
         },
     ];
     for backend in Backend::ALL {
@@ -88,19 +92,19 @@ const fn identity_of(backend: Backend) -> &'static str {
 }
 
 /// Alerts as the Prometheus operator reads them.
-fn rule(namespace: &str, alerts: &[alerts::Alert]) -> Value {
+fn rule(name: &str, namespace: &str, alerts: &[alerts::Alert]) -> Value {
     let rules: Vec<Value> = alerts.iter().map(alerts::Alert::rule).collect();
     json!({
         "apiVersion": "monitoring.coreos.com/v1",
         "kind": "PrometheusRule",
         "metadata": {
-            "name": "testplatform",
+            "name": name,
             "namespace": namespace,
             "annotations": {
                 "argocd.argoproj.io/sync-wave": "4",
                 "argocd.argoproj.io/sync-options": "SkipDryRunOnMissingResource=true",
             },
         },
-        "spec": { "groups": [{ "name": "testplatform", "rules": rules }] },
+        "spec": { "groups": [{ "name": name, "rules": rules }] },
     })
 }

@@ -26,8 +26,9 @@ pub struct Alert {
     pub summary: &'static str,
 }
 
-/// On a Konflux cluster: from the function's own metrics, and from what kube-state-metrics makes of claims.
-pub const KONFLUX: &[Alert] = &[
+/// On a Konflux cluster, from the function's own metrics. Apart from those on claims: where monitoring is divided by namespaces, these
+/// metrics are in another one than those of kube-state-metrics.
+pub const FUNCTION: &[Alert] = &[
     Alert {
         name: "FunctionErrors",
         expression: r#"sum(rate(function_results_total{severity="fatal"}[10m])) > 0
@@ -36,6 +37,27 @@ pub const KONFLUX: &[Alert] = &[
         lasts: "10m",
         severity: Severity::Critical,
         summary: "The function refuses to answer for some claim; nothing of it changes until it does.",
+    },
+    Alert {
+        name: "FunctionDown",
+        // The one metric that is there before the first call. No labels: every one of them may be another elsewhere.
+        expression: "absent(function_build_info)",
+        lasts: "5m",
+        severity: Severity::Critical,
+        summary: "The function does not run, or is not measured: no claim moves, and what is given back costs money.",
+    },
+];
+
+/// On a Konflux cluster, from what kube-state-metrics makes of claims.
+pub const CLAIMS: &[Alert] = &[
+    Alert {
+        name: "PassesFail",
+        // Crossplane's word, which it takes back with the next pass that succeeds. It keeps the time of the transition before, so that
+        // the value says nothing. An answer that is FATAL repeats the condition instead.
+        expression: r#"count(testplatform_cluster_condition_timestamp_seconds{type="ClusterReady",status="Unknown",reason="FatalError"}) > 0"#,
+        lasts: "10m",
+        severity: Severity::Critical,
+        summary: "Crossplane gets through no pass for {{ $value }} claims; the function cannot be reached, or what it wants is refused.",
     },
     Alert {
         name: "ClaimStuckProvisioning",
@@ -114,7 +136,9 @@ pub const KONFLUX: &[Alert] = &[
 pub const HUB: &[Alert] = &[
     Alert {
         name: "ProviderNotLeading",
-        expression: "absent(provider_leader) or max(provider_leader) == 0",
+        // Carrier and cleaner are the same program, and may be scraped too.
+        expression: r#"absent(provider_leader{namespace!="testplatform-carrier",namespace!="testplatform-cleanup"})
+  or max(provider_leader{namespace!="testplatform-carrier",namespace!="testplatform-cleanup"}) == 0"#,
         lasts: "5m",
         severity: Severity::Critical,
         summary: "No replica of the provider acts: clusters are neither made nor torn down.",

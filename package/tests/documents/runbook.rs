@@ -13,7 +13,7 @@ use provider_testplatform::{
     metrics::{bundles, cloud, prerequisites},
 };
 use testplatform_apis::{condition, foreign::ephemeral_cluster::TERMINAL_CREATE_REASONS, hive_status, hub};
-use testplatform_package::install::alerts::{Alert, HUB, KONFLUX};
+use testplatform_package::install::alerts::{Alert, CLAIMS, FUNCTION, HUB};
 
 use crate::{
     text::{anchors, read, sections, sources},
@@ -214,7 +214,7 @@ fn every_entry_says_where_it_stands_and_what_to_do() {
 fn every_alert_leads_to_its_heading_and_no_other_is_among_them() {
     let runbook = read(RUNBOOK);
     let anchors = anchors(RUNBOOK, &runbook);
-    let alerts: BTreeSet<&str> = KONFLUX.iter().chain(HUB).map(|alert| alert.name).collect();
+    let alerts: BTreeSet<&str> = FUNCTION.iter().chain(CLAIMS).chain(HUB).map(|alert| alert.name).collect();
     let mut calls = false;
     let mut headings = BTreeSet::new();
     for section in sections(&runbook) {
@@ -228,7 +228,7 @@ fn every_alert_leads_to_its_heading_and_no_other_is_among_them() {
             _ => {}
         }
     }
-    for alert in KONFLUX.iter().chain(HUB) {
+    for alert in FUNCTION.iter().chain(CLAIMS).chain(HUB) {
         let annotation = Alert::rule(alert)["annotations"]["runbook"].clone();
         let anchor = alert.name.to_lowercase();
         assert_eq!(annotation, format!("{RUNBOOK}#{anchor}"));

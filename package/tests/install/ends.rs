@@ -10,12 +10,12 @@ use testplatform_apis::{
     condition::{ConditionType, JobCompleted},
     test_cluster,
 };
-use testplatform_package::install::{alerts::KONFLUX, metrics};
+use testplatform_package::install::{alerts::CLAIMS, metrics};
 
 use crate::{documents, monitoring::used, repository};
 
 fn expression(alert: &str) -> &'static str {
-    KONFLUX.iter().find(|known| known.name == alert).unwrap().expression
+    CLAIMS.iter().find(|known| known.name == alert).unwrap().expression
 }
 
 /// Every document of a file that each of the examples has.

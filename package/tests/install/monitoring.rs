@@ -10,7 +10,7 @@ use provider_testplatform::{bundles, carry::seen::Standing, prerequisites};
 use serde_json::Value;
 use testplatform_apis::condition::{ClusterReady, ConditionType, Remote, Request};
 use testplatform_package::install::{
-    alerts::{HUB, KONFLUX},
+    alerts::{CLAIMS, FUNCTION, HUB},
     dashboard::PANELS,
     metrics,
 };
@@ -47,7 +47,7 @@ pub(crate) fn used(expression: &str) -> Vec<VectorSelector> {
 }
 
 fn expressions() -> Vec<&'static str> {
-    let alerts = KONFLUX.iter().chain(HUB).map(|alert| alert.expression);
+    let alerts = FUNCTION.iter().chain(CLAIMS).chain(HUB).map(|alert| alert.expression);
     alerts.chain(PANELS.iter().flat_map(|panel| panel.queries).map(|(expression, _)| *expression)).collect()
 }
 
@@ -125,6 +125,8 @@ fn conditions_and_reasons_are_ones_that_are_given() {
             for reason in values("reason") {
                 reasons += 1;
                 let given = types.iter().any(|type_| match type_ {
+                    // After a pass that failed Crossplane says of it that it is Unknown.
+                    ConditionType::ClusterReady if reason == "FatalError" => values("status") == ["Unknown"],
                     ConditionType::ClusterReady => ClusterReady::parse(&reason).is_some(),
                     ConditionType::RequestAccepted => Request::parse(&reason).is_some(),
                     ConditionType::RemoteConsistent => Remote::parse(&reason).is_some(),
@@ -207,5 +209,93 @@ fn what_is_measured_may_be_listed_and_watched() {
             wanted.iter().all(|(field, word)| rule[*field].as_array().unwrap().contains(&(*word).into()))
         });
         assert!(granted, "{plural}.{group}");
+    }
+}
+
+/// Every object with rules that a component has.
+fn rule_objects() -> Vec<Value> {
+    let components = fs::read_dir(repository().join("package/install/components")).unwrap();
+    let files = components.flat_map(|component| fs::read_dir(component.unwrap().path()).unwrap());
+    let all =
+        files.map(|file| file.unwrap().path()).filter(|path| path.extension().is_some_and(|e| e == "yaml"));
+    all.flat_map(|path| documents(&path)).filter(|object| object["kind"] == "PrometheusRule").collect()
+}
+
+fn rules(object: &Value) -> impl Iterator<Item = &Value> {
+    let groups = object["spec"]["groups"].as_array().unwrap().iter();
+    groups.flat_map(|group| group["rules"].as_array().unwrap())
+}
+
+/// OpenShift's monitoring for users lets a rule see the metrics of its own namespace alone. Those of the function, of the provider and of
+/// kube-state-metrics are in three.
+#[test]
+fn no_object_has_rules_on_metrics_of_two_namespaces() {
+    let objects = rule_objects();
+    for object in &objects {
+        let mut from = BTreeSet::new();
+        for rule in rules(object) {
+            for selector in used(rule["expr"].as_str().unwrap()) {
+                let name = selector.name.unwrap();
+                from.insert(if metrics::ALL.contains(&name.as_str()) {
+                    "kube-state-metrics"
+                } else if function_testplatform::edge::metrics::EXPORTED.contains(&name.as_str()) {
+                    "function"
+                } else {
+                    "provider"
+                });
+            }
+        }
+        assert_eq!(from.len(), 1, "{}: {from:?}", object["metadata"]);
+    }
+    assert_eq!(objects.len(), 3);
+}
+
+fn expression(alert: &str) -> String {
+    let objects = rule_objects();
+    let found = objects.iter().flat_map(rules).find(|rule| rule["alert"] == alert);
+    found.unwrap_or_else(|| panic!("no alert {alert}"))["expr"].as_str().unwrap().to_owned()
+}
+
+/// A function that does not run has no metrics, and no rate of them is above anything. What rings is the absence of one that it has from its
+/// first moment on.
+#[test]
+fn a_function_that_is_not_there_is_missed() {
+    let expression = expression("FunctionDown");
+    let Expr::Call(call) = parser::parse(&expression).unwrap() else { panic!("{expression}") };
+    assert_eq!(call.func.name, "absent");
+    let fresh = function_testplatform::edge::metrics::Metrics::default().encode().unwrap();
+    for selector in used(&expression) {
+        let name = selector.name.unwrap();
+        assert!(fresh.lines().any(|line| line.starts_with(&format!("{name}{{"))), "{name}: {fresh}");
+        assert!(selector.matchers.matchers.is_empty(), "no label is that of every function");
+    }
+}
+
+/// One that runs and cannot be reached has metrics. Crossplane then says of the conditions of every claim that they are Unknown.
+#[test]
+fn a_function_that_cannot_be_reached_is_told_by_claims() {
+    let told = |label: &str, value: &str| {
+        used(&expression("PassesFail")).iter().all(|selector| {
+            let mut of = selector.matchers.matchers.iter().filter(|matcher| matcher.name == label);
+            selector.name.as_deref() == Some(metrics::CONDITION) && of.any(|matcher| matcher.is_match(value))
+        })
+    };
+    assert!(told("type", "ClusterReady") && told("status", "Unknown") && told("reason", "FatalError"));
+}
+
+/// Carrier and cleaner are the provider's program, and have its metrics: one that leads says nothing of the provider.
+#[test]
+fn other_roles_are_not_taken_for_the_provider() {
+    let install = repository().join("package/install");
+    let namespace = |file: &str| documents(&install.join(file)).remove(0)["metadata"]["namespace"].clone();
+    for selector in used(&expression("ProviderNotLeading")) {
+        let seen = |namespace: Value| {
+            let mut of = selector.matchers.matchers.iter().filter(|matcher| matcher.name == "namespace");
+            of.all(|matcher| matcher.is_match(namespace.as_str().unwrap()))
+        };
+        assert!(seen(namespace("hub/deployment.yaml")), "{selector:?}");
+        for role in ["carrier", "cleanup"] {
+            assert!(!seen(namespace(&format!("components/{role}/deployment.yaml"))), "{role}: {selector:?}");
+        }
     }
 }
