@@ -55,6 +55,7 @@ pub async fn prepare(hub: &Cluster) -> anyhow::Result<()> {
         let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
         hub.apply(&namespace).await?;
     }
+    hub.apply_all(&manifests::package("install/hub/konflux-identity.yaml")?).await?;
     let rights = manifests::package("install/hub/konflux-identity-rbac.yaml")?;
     hub.apply_all(&rights).await?;
     for kind in ["clusterclaims", "clusterpools"] {

@@ -1,14 +1,23 @@
-//! `hub-kubeconfig` before it asks anybody: what cannot work is refused, in words that say what to do.
+//! `hub-kubeconfig` before it asks anybody: what cannot work is refused, in words that say what to do. And what is put beside one another on a
+//! hub.
 
-use std::process::{Command, Output};
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::Path,
+    process::{Command, Output},
+};
 
+use serde_json::Value;
 use testplatform_package::hub::{Way, kubeconfig};
+
+use crate::{documents, repository};
 
 const CA: &str = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCg==";
 
-fn run(folder: &std::path::Path, kubeconfig: &str, arguments: &[&str]) -> Output {
+fn run(folder: &Path, kubeconfig: &str, arguments: &[&str]) -> Output {
     let file = folder.join("kubeconfig");
-    std::fs::write(&file, kubeconfig).unwrap();
+    fs::write(&file, kubeconfig).unwrap();
     Command::new(env!("CARGO_BIN_EXE_testplatform-package"))
         .arg("hub-kubeconfig")
         .arg("--kubeconfig")
@@ -72,4 +81,36 @@ fn everything_is_in_the_kubeconfig() {
     assert_eq!(made["contexts"][0]["context"]["namespace"], "ephemeral-cluster");
     // No path of this machine.
     assert!(!made.to_string().contains("certificate-authority\""), "{made}");
+}
+
+/// By what kustomize tells objects apart: kind, namespace, name.
+type Id = (String, String, String);
+
+fn id(kind: &Value, object: &Value) -> Id {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    (text(kind), text(&object["namespace"]), text(&object["name"]))
+}
+
+fn ids(file: &Path) -> Vec<Id> {
+    let found: Vec<Id> = documents(file).iter().map(|o| id(&o["kind"], &o["metadata"])).collect();
+    assert!(!found.is_empty(), "{}", file.display());
+    found
+}
+
+/// kustomize takes nothing that is there twice, so what the guide has beside `hub` repeats nothing of it.
+#[test]
+fn nothing_is_there_twice_beside_a_hub() {
+    let folder = repository().join("package/install/hub");
+    let mut seen = BTreeSet::new();
+    for entry in fs::read_dir(&folder).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let listing = ["kustomization.yaml", "provider-config.yaml"].contains(&name.as_str());
+        // In place of provider-rbac.yaml, and never beside it.
+        if listing || name == "provider-rbac-clusterclaims.yaml" {
+            continue;
+        }
+        for id in ids(&folder.join(&name)) {
+            assert!(seen.insert(id.clone()), "{id:?} of {name} is in another file too");
+        }
+    }
 }

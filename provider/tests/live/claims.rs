@@ -71,6 +71,7 @@ async fn live(definitions: &[Value]) -> anyhow::Result<()> {
         namespace(&hub, name, &json!({})).await?;
     }
     hub.apply_all(&manifests::package("install/hub/provider-rbac-clusterclaims.yaml")?).await?;
+    hub.apply_all(&manifests::package("install/hub/konflux-identity.yaml")?).await?;
     hub.apply_all(&manifests::package("install/hub/konflux-identity-rbac.yaml")?).await?;
     hub.apply_all(&manifests::package("install/hub/konflux-identity-clusterclaims-rbac.yaml")?).await?;
     let nest = Nest::new("claims", None)?;

@@ -6,6 +6,7 @@ mod kubeconfig;
 mod overlays;
 mod packages;
 mod quota;
+mod rendered;
 mod revisions;
 mod rights;
 
