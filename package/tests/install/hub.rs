@@ -114,3 +114,19 @@ fn nothing_is_there_twice_beside_a_hub() {
         }
     }
 }
+
+/// Rights for another configuration have the names of those that are shipped, which therefore go first: all of them, and nothing else.
+#[test]
+fn what_makes_room_for_rights_takes_the_shipped_ones_out() {
+    let install = repository().join("package/install");
+    let component = documents(&install.join("components/own-rights/kustomization.yaml")).remove(0);
+    let mut out = BTreeSet::new();
+    for patch in component["patches"].as_array().unwrap() {
+        assert!(patch["patch"].as_str().unwrap().contains("$patch: delete"), "{patch}");
+        let target = &patch["target"];
+        for kind in target["kind"].as_str().unwrap().trim_matches(['(', ')']).split('|') {
+            out.insert(id(&kind.into(), target));
+        }
+    }
+    assert_eq!(out, ids(&install.join("hub/provider-rbac.yaml")).into_iter().collect());
+}

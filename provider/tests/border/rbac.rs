@@ -17,6 +17,7 @@ fn the_shipped_manifests_are_up_to_date() {
         ("install/hub/provider-rbac-clusterclaims.yaml", rbac::hub(&claims("off"), &account)),
         ("install/components/carrier/rbac.yaml", rbac::hub(&carrier(), &carriers_account())),
         ("install/components/cleanup/rbac.yaml", rbac::hub(&cleaner(), &cleaners_account())),
+        ("../tests/own-rights/rights/rbac.yaml", rbac::hub(&load("tests/own-rights/config.yaml"), &account)),
     ] {
         let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../package").join(file);
         let shipped = std::fs::read_to_string(path).unwrap_or_default();
@@ -24,10 +25,36 @@ fn the_shipped_manifests_are_up_to_date() {
     }
 }
 
+/// Rights come beside those that are there already, for what is served besides.
+#[test]
+fn the_cleaner_of_test_clusters_has_the_rights_that_it_lacks() {
+    let folder = "package/install/components/cleanup-test-clusters";
+    let read = |file: &str| std::fs::read_to_string(repository().join(file)).unwrap_or_default();
+    let objects = |text: &str| -> Vec<serde_json::Value> { serde_saphyr::from_multiple(text).unwrap() };
+    let mut shipped = objects(&read("package/install/components/cleanup/rbac.yaml"));
+    let more = objects(&read(&format!("{folder}/rbac.yaml")));
+    assert!(more.iter().all(|object| !shipped.contains(object)), "{more:?}");
+    shipped.extend(more);
+    let made = rbac::hub(&load(&format!("{folder}/config.yaml")), &cleaners_account());
+    let by_name = |mut all: Vec<serde_json::Value>| {
+        all.sort_by_key(|object| format!("{} {}", object["metadata"]["name"], object["kind"]));
+        all
+    };
+    assert_eq!(by_name(shipped), by_name(objects(&made)));
+}
+
+fn repository() -> std::path::PathBuf {
+    std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// A configuration that is a file.
+fn load(file: &str) -> Config {
+    Config::load(&repository().join(file)).unwrap()
+}
+
 /// The configuration of the carrier that is shipped.
 fn carrier() -> Config {
-    let file = "../package/install/components/carrier/config.yaml";
-    Config::load(&std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap()
+    load("package/install/components/carrier/config.yaml")
 }
 
 fn carriers_account() -> ServiceAccount {
@@ -70,8 +97,7 @@ fn the_carrier_takes_little() {
 
 /// The configuration of the cleaner that is shipped.
 fn cleaner() -> Config {
-    let file = "../package/install/components/cleanup/config.yaml";
-    Config::load(&std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap()
+    load("package/install/components/cleanup/config.yaml")
 }
 
 fn cleaners_account() -> ServiceAccount {

@@ -1,4 +1,5 @@
-//! What kustomize makes of overlays, judged without an API server: the order in which they are applied, what is kept, and whose the pods are.
+//! What kustomize makes of overlays, judged without an API server: the order in which they are applied, what is kept, whose the pods are, and
+//! that what the guide adds to them goes beside them.
 
 use anyhow::{Context as _, ensure};
 use serde_json::Value;
@@ -32,6 +33,65 @@ fn the_kubeconfig_of_the_hub_belongs_to_nobody() -> anyhow::Result<()> {
     // An owner would take it along; what is lost in the vault takes nothing.
     ensure!(target["creationPolicy"] == "Orphan" && target["deletionPolicy"] == "Retain", "{target}");
     Ok(())
+}
+
+/// A hub with another configuration has its rights in place of those that are shipped.
+#[test]
+fn a_hub_has_rights_of_its_own() -> anyhow::Result<()> {
+    let kubectl = Binaries::ensure()?.kubectl;
+    let all = render(&kubectl, "tests/own-rights")?;
+    let shipped = render(&kubectl, "package/install/overlays/hub")?;
+    let own = manifests::read(
+        &testplatform_tests::settings::repository().join("tests/own-rights/rights/rbac.yaml"),
+    )?;
+    for object in &own {
+        let there: Vec<_> = all.iter().filter(|other| id(other) == id(object)).collect();
+        ensure!(there.len() == 1 && there[0]["rules"] == object["rules"], "{object}: {there:?}");
+    }
+    // Nothing else comes or goes. The ConfigMap has a name by what is in it.
+    let of_provider = manifests::package("install/hub/provider-rbac.yaml")?;
+    let others = |all: &[Value], rights: &[Value]| -> Vec<Id> {
+        let mut ids: Vec<Id> = all.iter().filter(|object| object["kind"] != "ConfigMap").map(id).collect();
+        ids.retain(|one| !rights.iter().any(|right| id(right) == *one));
+        ids.sort();
+        ids
+    };
+    ensure!(others(&all, &own) == others(&shipped, &of_provider), "{:?}", others(&all, &own));
+    let config = all.iter().find(|o| o["kind"] == "ConfigMap" && !o["data"]["config.yaml"].is_null());
+    let text = config.and_then(|config| config["data"]["config.yaml"].as_str()).unwrap_or_default();
+    ensure!(text.contains("clusterClaim"), "{text}");
+    Ok(())
+}
+
+/// On a cluster with component `cleanup`, for TestClusters too; and rules on claims where kube-state-metrics is.
+#[test]
+fn what_is_added_on_a_konflux_cluster_goes_beside_the_rest() -> anyhow::Result<()> {
+    let all = render(&Binaries::ensure()?.kubectl, "tests/additions")?;
+    let configs: Vec<_> = all.iter().filter_map(|object| object["data"]["config.yaml"].as_str()).collect();
+    ensure!(configs.iter().any(|text| text.contains("flavours: [claims, testClusters]")), "{configs:?}");
+    for kind in ["testplatformclusters", "testclusters"] {
+        let name = format!("provider-testplatform-cleanup-{kind}");
+        ensure!(all.iter().filter(|object| object["metadata"]["name"] == *name).count() == 2, "{name}");
+    }
+    let mut rules: Vec<_> = all.iter().filter(|object| object["kind"] == "PrometheusRule").map(id).collect();
+    rules.sort();
+    let rule =
+        |namespace: &str, name: &str| ("PrometheusRule".to_owned(), namespace.to_owned(), name.to_owned());
+    ensure!(
+        rules
+            == [rule("crossplane-system", "testplatform"), rule("kube-state-metrics", "testplatform-claims")],
+        "{rules:?}"
+    );
+    Ok(())
+}
+
+/// By what kustomize tells objects apart.
+type Id = (String, String, String);
+
+fn id(object: &Value) -> Id {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let metadata = &object["metadata"];
+    (text(&object["kind"]), text(&metadata["namespace"]), text(&metadata["name"]))
 }
 
 /// A budget that no pod may leave keeps a node from being drained for ever.
