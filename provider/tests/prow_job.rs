@@ -113,29 +113,38 @@ fn labels_are_legal_whatever_the_names(#[case] run: String) {
     assert_eq!(manifest["metadata"]["labels"].get("job-release"), None);
 }
 
+/// The step begins when the cluster is made. When its time is over, ci-operator still has to destroy the cluster, which Prow would
+/// not let it if the job's time were over too.
 #[rstest]
-#[case::annotations(yaml(IPI), "{}", "15h15m0s")]
-#[case::defaults(yaml(HIVE), "{}", "6h15m0s")]
-#[case::configured(yaml(HIVE), "{ provisionTimeout: 1h, maxLifetime: 30m }", "1h45m0s")]
-fn step_and_job_last_as_long_as_the_cluster_may(
+#[case::annotations(yaml(IPI), "{}", "15h15m0s", "22h15m0s")]
+#[case::defaults(yaml(HIVE), "{}", "6h15m0s", "14h15m0s")]
+#[case::configured(
+    yaml(HIVE),
+    "{ provisionTimeout: 1h, maxLifetime: 30m, deprovisionTimeout: 2h }",
+    "1h45m0s",
+    "4h45m0s"
+)]
+fn the_job_has_time_to_provision_to_wait_and_to_destroy(
     #[case] object: Value,
     #[case] section: &str,
-    #[case] expected: &str,
+    #[case] step: &str,
+    #[case] whole: &str,
 ) {
     let manifest = job(&object, &config(section));
-    assert_eq!(manifest["spec"]["decoration_config"]["timeout"], expected);
+    assert_eq!(manifest["spec"]["decoration_config"]["timeout"], whole);
     let inline = inline(&manifest);
-    assert_eq!(inline["tests"][0]["steps"]["test"][0]["timeout"], expected);
+    assert_eq!(inline["tests"][0]["steps"]["test"][0]["timeout"], step);
 }
+
+const MAX_LIFETIME: &str = "/metadata/annotations/testplatform.ci.openshift.org~1max-lifetime";
 
 /// Prow ends a pod after two days unless the job says otherwise.
 #[test]
 fn a_long_lifetime_is_not_cut_by_prow() {
     let short = job(&yaml(IPI), &Config::default());
     assert_eq!(short["spec"]["decoration_config"].get("pod_running_timeout"), None);
-    let key = "/metadata/annotations/testplatform.ci.openshift.org~1max-lifetime";
-    let long = job(&with(IPI, key, json!("60h")), &Config::default());
-    assert_eq!(long["spec"]["decoration_config"]["pod_running_timeout"], "65h15m0s");
+    let long = job(&with(IPI, MAX_LIFETIME, json!("60h")), &Config::default());
+    assert_eq!(long["spec"]["decoration_config"]["pod_running_timeout"], "72h15m0s");
 }
 
 #[test]
@@ -152,7 +161,7 @@ fn what_is_configured_is_in_the_job() {
     assert_eq!(manifest["spec"]["prowjob_defaults"]["tenant_id"], "konflux");
     assert_eq!(
         manifest["spec"]["decoration_config"],
-        json!({ "grace_period": "30m0s", "skip_cloning": true, "timeout": "27h15m0s", "utility_images": { "entrypoint": "entrypoint" } })
+        json!({ "grace_period": "30m0s", "skip_cloning": true, "timeout": "32h15m0s", "utility_images": { "entrypoint": "entrypoint" } })
     );
     let pod = &manifest["spec"]["pod_spec"];
     assert_eq!(pod["nodeSelector"], json!({ "ci": "yes" }));

@@ -23,7 +23,7 @@ pub struct EphemeralClusters {
     pub max_lifetime: GoDuration,
     /// How long a job may wait for a build cluster.
     pub scheduling_timeout: GoDuration,
-    /// How long the end may take, from the signal on, before somebody is told.
+    /// How long the end may take, from the signal on, before somebody is told. A job is given as long for it.
     pub deprovision_timeout: GoDuration,
     /// How long a job that is to end may be without a namespace before it is aborted.
     pub abort_grace: GoDuration,

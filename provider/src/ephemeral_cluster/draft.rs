@@ -31,8 +31,9 @@ pub fn draft(object: &Value, config: &Config, profiles: &Profiles, now: Timestam
     };
     let settings = &config.ephemeral_cluster;
     let Verdict { mut problems, obstacle, cloud } = validate(&request, settings, profiles);
-    let timeout = request.timeout(&Settings::from(config));
-    let inline = match to_yaml(&ci_operator_config(&request, settings, timeout)) {
+    let durations = Settings::from(config);
+    let step_timeout = request.step_timeout(&durations);
+    let inline = match to_yaml(&ci_operator_config(&request, settings, step_timeout)) {
         Ok(inline) => inline,
         Err(error) => return later(format!("the ci-operator configuration cannot be written: {error}")),
     };
@@ -47,7 +48,12 @@ pub fn draft(object: &Value, config: &Config, profiles: &Profiles, now: Timestam
         return later(obstacle);
     }
     let remark = remark(&request);
-    let parts = Parts { cloud: &cloud, ci_operator_config: &inline, timeout, remark: remark.as_deref() };
+    let parts = Parts {
+        cloud: &cloud,
+        ci_operator_config: &inline,
+        timeout: request.job_timeout(&durations),
+        remark: remark.as_deref(),
+    };
     Draft::Job(Box::new(manifest(&request, &config.prow, &parts, now)))
 }
 

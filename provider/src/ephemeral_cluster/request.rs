@@ -73,14 +73,27 @@ impl<'a> Request<'a> {
         self.metadata.annotation(ephemeral_cluster::KONFLUX_CLUSTER).unwrap_or_default()
     }
 
-    /// How long wait step and job may take: as long as the cluster may ever be wanted, so that a longer lifetime needs
-    /// nothing new here. An annotation that is no duration counts as none.
-    pub fn timeout(&self, settings: &Settings) -> GoDuration {
-        let given = |key| self.duration(key).ok().flatten();
-        let provision = given(ours::PROVISION_TIMEOUT).unwrap_or(settings.provision_timeout);
-        let lifetime = given(ours::MAX_LIFETIME).unwrap_or(settings.max_lifetime);
-        let sum = provision.saturating_add(lifetime).saturating_add(MARGIN);
-        GoDuration::try_from(sum).unwrap_or(GoDuration::from_secs(i64::MAX))
+    /// How long the wait step may take: as long as the cluster may ever be wanted, so that a longer lifetime needs nothing
+    /// new here. An annotation that is no duration counts as none. Provisioning is over when the step begins, but it may
+    /// take as long until the cluster is seen to be ready, which is where the lifetime counts from.
+    pub fn step_timeout(&self, settings: &Settings) -> GoDuration {
+        let lifetime = self.given(ours::MAX_LIFETIME).unwrap_or(settings.max_lifetime);
+        whole(self.provision_timeout(settings).saturating_add(lifetime).saturating_add(MARGIN))
+    }
+
+    /// How long the job may take: the cluster is made before the wait step begins, and destroyed after it. So the step ends
+    /// first. At the end of the job's own time ci-operator would have no more than the grace period to destroy it in.
+    pub fn job_timeout(&self, settings: &Settings) -> GoDuration {
+        let around = self.provision_timeout(settings).saturating_add(settings.deprovision_timeout);
+        whole(self.step_timeout(settings).get().saturating_add(around))
+    }
+
+    fn provision_timeout(&self, settings: &Settings) -> SignedDuration {
+        self.given(ours::PROVISION_TIMEOUT).unwrap_or(settings.provision_timeout)
+    }
+
+    fn given(&self, key: &str) -> Option<SignedDuration> {
+        self.duration(key).ok().flatten()
     }
 
     /// A duration in an annotation.
@@ -94,4 +107,9 @@ impl<'a> Request<'a> {
             _ => Err(()),
         }
     }
+}
+
+/// The longest that can be written, if it is longer than that.
+fn whole(sum: SignedDuration) -> GoDuration {
+    GoDuration::try_from(sum).unwrap_or(GoDuration::from_secs(i64::MAX))
 }
