@@ -147,6 +147,26 @@ fn a_long_lifetime_is_not_cut_by_prow() {
     assert_eq!(long["spec"]["decoration_config"]["pod_running_timeout"], "72h15m0s");
 }
 
+/// ci-operator has its namespace deleted after three days unless it is told otherwise, and then nothing can destroy the cluster.
+#[rstest]
+#[case::in_time("59h45m", "{}", &[])]
+#[case::longer("60h", "{}", &["--delete-after=72h15m0s"])]
+#[case::much_longer("96h", "{}", &["--delete-after=108h15m0s"])]
+#[case::decided("96h", "{ arguments: [--delete-after=200h] }", &["--delete-after=200h"])]
+#[case::decided_with_one_dash("96h", "{ arguments: [-delete-after=0s] }", &["-delete-after=0s"])]
+fn a_long_lifetime_is_not_cut_by_its_namespace(
+    #[case] lifetime: &str,
+    #[case] pod: &str,
+    #[case] wanted: &[&str],
+) {
+    let config = Config::parse("test", &format!("prow: {{ ciOperator: {pod} }}")).unwrap();
+    let manifest = job(&with(IPI, MAX_LIFETIME, json!(lifetime)), &config);
+    let arguments = manifest["spec"]["pod_spec"]["containers"][0]["args"].as_array().unwrap();
+    let told: Vec<_> =
+        arguments.iter().filter_map(Value::as_str).filter(|a| a.contains("delete-after")).collect();
+    assert_eq!(told, wanted);
+}
+
 #[test]
 fn what_is_configured_is_in_the_job() {
     let config = Config::parse("full.yaml", include_str!("config/full.yaml")).unwrap();

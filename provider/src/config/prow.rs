@@ -44,7 +44,7 @@ pub struct CiOperatorPod {
     pub image_pull_policy: String,
     /// The program.
     pub command: Vec<String>,
-    /// Its arguments, besides target and input hash.
+    /// Its arguments, besides target, input hash and, for a job of more than three days, `--delete-after`.
     pub arguments: Vec<String>,
     /// Arguments that come with a `clusterClaim`.
     pub cluster_claim_arguments: Vec<String>,

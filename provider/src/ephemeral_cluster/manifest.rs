@@ -20,6 +20,15 @@ use crate::config::{Prow, SecretMount};
 /// How long a pod may run if a job says nothing else. Source: `plank.pod_running_timeout`, openshift/release,
 /// `core-services/prow/02_config/_config.yaml`; it is also Prow's own default.
 const POD_RUNNING_TIMEOUT: GoDuration = GoDuration::from_hours(48);
+/// After how long ci-operator has its namespace deleted if its arguments say nothing else, whatever still runs there. Source:
+/// `cleanupDuration`, openshift/ci-tools, `cmd/ci-operator/main.go`.
+const NAMESPACE_LIFETIME: GoDuration = GoDuration::from_hours(72);
+/// The argument that says something else.
+const DELETE_AFTER: &str = "delete-after";
+/// How long ci-operator has after it was told to end, if the configuration says nothing else.
+const GRACE_PERIOD: GoDuration = GoDuration::from_hours(1);
+/// What a pod takes besides: it has to be started, and its results are uploaded.
+const AROUND: GoDuration = GoDuration::from_hours(1);
 
 /// What a job is made of besides the request.
 pub struct Parts<'a> {
@@ -107,13 +116,27 @@ fn decoration(prow: &Prow, timeout: GoDuration) -> Value {
     decoration.insert("skip_cloning".into(), true.into());
     decoration.insert("timeout".into(), json!(timeout));
     // After the timeout ci-operator destroys the cluster, and Prow must let it.
-    let grace = decoration.entry("grace_period").or_insert_with(|| json!(GoDuration::from_hours(1)));
-    let grace: GoDuration = grace.as_str().and_then(|text| text.parse().ok()).unwrap_or_default();
-    let needed = timeout.saturating_add(grace).saturating_add(GoDuration::from_hours(1));
+    decoration.entry("grace_period").or_insert_with(|| json!(GRACE_PERIOD));
+    let needed = needed(prow, timeout);
     if needed > POD_RUNNING_TIMEOUT {
         decoration.entry("pod_running_timeout").or_insert_with(|| json!(needed));
     }
     decoration.into()
+}
+
+/// How long pod and namespace have to be there, at most.
+fn needed(prow: &Prow, timeout: GoDuration) -> GoDuration {
+    let grace = prow
+        .decoration
+        .get("grace_period")
+        .map_or(GRACE_PERIOD, |grace| grace.as_str().and_then(|text| text.parse().ok()).unwrap_or_default());
+    timeout.saturating_add(grace).saturating_add(AROUND)
+}
+
+/// Whether an argument is the flag of that name, as Go's programs read flags.
+fn is_flag(argument: &str, name: &str) -> bool {
+    let flag = argument.strip_prefix("--").or_else(|| argument.strip_prefix('-'));
+    flag.and_then(|flag| flag.split('=').next()) == Some(name)
 }
 
 fn pod_spec(request: &Request<'_>, prow: &Prow, parts: &Parts<'_>) -> Value {
@@ -122,6 +145,11 @@ fn pod_spec(request: &Request<'_>, prow: &Prow, parts: &Parts<'_>) -> Value {
     let mut arguments: Vec<String> = pod.arguments.clone();
     if from_hive {
         arguments.extend(pod.cluster_claim_arguments.iter().cloned());
+    }
+    let needed = needed(prow, parts.timeout);
+    // With the namespace goes all that could destroy the cluster.
+    if needed > NAMESPACE_LIFETIME && !arguments.iter().any(|argument| is_flag(argument, DELETE_AFTER)) {
+        arguments.push(format!("--{DELETE_AFTER}={needed}"));
     }
     arguments.push(format!("--target={TEST}"));
     arguments.sort();
