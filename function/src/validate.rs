@@ -23,6 +23,7 @@ use testplatform_apis::{
 pub use claimed::Claimed;
 pub(crate) use claimed::{brought, own_namespace};
 pub use lifetime::Lifetime;
+pub(crate) use lifetime::{HIVE_ENDS_IT, HIVES_END};
 
 use lifetime::Limits;
 

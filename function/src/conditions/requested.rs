@@ -11,7 +11,7 @@ use crate::{
     backend::Stage,
     observed::Link,
     text::bounded,
-    validate::{Block, Problem, Remark, Validated},
+    validate::{Block, HIVE_ENDS_IT, HIVES_END, Problem, Remark, Validated},
 };
 
 pub(super) fn accepted(judged: &Judged) -> Condition {
@@ -92,22 +92,28 @@ fn remarks(judged: &Judged) -> Vec<Remark> {
     remarks
 }
 
-/// Whether the hub may end the cluster before its lifetime does.
+/// Whether the hub, or Hive, may end the cluster before its lifetime does.
 fn beyond_hub(judged: &Judged, request: &Validated) -> Option<Remark> {
     let hub = judged.settings.hub_max_lifetime;
     let there = matches!(request.block, Block::CiOperator(_));
     let life = &request.lifetime;
-    let lifetime = life.effective.filter(|l| there && *l > hub)?;
-    let whose = if judged.plan.course.ever_ready && judged.plan.health.revision.is_none() {
+    let lifetime = life.effective.filter(|_| there)?;
+    let beyond = lifetime > hub;
+    let (whose, end) = if beyond && judged.plan.course.ever_ready && judged.plan.health.revision.is_none() {
         // Without word from a hub-side controller that knows lifetimes, the hub ends clusters by itself.
-        "the hub's own controller ends a cluster after"
-    } else if life.longest.is_none() && !life.lost {
+        ("the hub's own controller ends a cluster after", hub)
+    } else if request.block.before_hive().is_some_and(|before| lifetime > before) {
+        // It was promised by a version that knew nothing of that.
+        (HIVE_ENDS_IT, HIVES_END)
+    } else if beyond && life.longest.is_none() && !life.lost {
         // The time of its job was set at birth.
-        "when the cluster was asked for the hub was told of none as long, and may end it after"
+        ("when the cluster was asked for the hub was told of none as long, and may end it after", hub)
     } else {
         return None;
     };
-    let text = format!("spec.lifetime is {}, but {whose} {}", lifetime.short(), hub.short());
+    let asked = !judged.observed.composite.spec["lifetime"].is_null();
+    let what = if asked { "spec.lifetime" } else { "the default lifetime" };
+    let text = format!("{what} is {}, but {whose} {}", lifetime.short(), end.short());
     Some(Remark::new(Request::LifetimeBeyondHub, text))
 }
 

@@ -7,6 +7,14 @@ use testplatform_apis::{condition::Request, duration::GoDuration, input::Setting
 use super::{Block, Remark};
 use crate::observed::{Observed, Writer};
 
+/// When Hive destroys a cluster that ci-operator claims from a pool, from when it was assigned on. Source: `acquireCluster`,
+/// openshift/ci-tools, `pkg/steps/cluster_claim.go`; nothing in a ci-operator configuration changes it.
+pub(crate) const HIVES_END: GoDuration = GoDuration::from_hours(4);
+/// How long such a cluster may be kept from Ready on: less what lies between its assignment and Ready, and time to tell the job.
+const BEFORE_HIVES_END: GoDuration = GoDuration::from_mins(225);
+/// What its owner is told of that, before the figure.
+pub(crate) const HIVE_ENDS_IT: &str = "Hive destroys a cluster that ci-operator claims from a pool after";
+
 /// The lifetime of one cluster.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Lifetime {
@@ -37,6 +45,21 @@ pub(super) struct Limits {
     timeout: GoDuration,
     /// The same, if the hub is told.
     told_timeout: Option<GoDuration>,
+    /// The longest by which Hive has not ended it yet, where ci-operator claims it from a pool.
+    before_hive: Option<GoDuration>,
+}
+
+impl Block {
+    /// How long a cluster may be kept without that Hive ends it before, where ci-operator claims it from a pool.
+    pub(crate) fn before_hive(&self) -> Option<GoDuration> {
+        match self {
+            Self::CiOperator(block) => {
+                let claim = block.get("test")?.get("clusterClaim")?.as_object()?;
+                (!claim.is_empty()).then_some(BEFORE_HIVES_END)
+            }
+            Self::ClusterClaim(_) | Self::Template(_) => None,
+        }
+    }
 }
 
 impl Limits {
@@ -48,9 +71,15 @@ impl Limits {
             reachable: settings.hub_max_lifetime,
             timeout: settings.default_provision_timeout,
             told_timeout: settings.told_provision_timeout,
+            before_hive: block.before_hive(),
         };
         let (of_place, of_claim) = match block {
-            Block::CiOperator(_) => return of_input,
+            Block::CiOperator(_) => {
+                // What Hive ends has an end, whether or not one is asked for.
+                let most = of_input.before_hive.and(of_input.most());
+                let default = of_input.default_lifetime.or(most).map(|d| most.map_or(d, |most| d.min(most)));
+                return Self { default_lifetime: default, ..of_input };
+            }
             Block::ClusterClaim(claimed) => {
                 let place = claimed.place.as_ref();
                 let spans = (place.and_then(|p| p.default_lifetime), place.and_then(|p| p.max_lifetime));
@@ -76,6 +105,11 @@ impl Limits {
             ..of_input
         }
     }
+
+    /// The longest that may be had.
+    fn most(&self) -> Option<GoDuration> {
+        [self.max_lifetime, self.before_hive].into_iter().flatten().min()
+    }
 }
 
 impl Lifetime {
@@ -89,7 +123,7 @@ impl Lifetime {
         let born = observed.writer.is_none() && (!observed.made_before() || observed.waited());
         let lost = !born && observed.writer.as_ref().is_none_or(Writer::seeks);
         let before = told(observed, ours::LIFETIME);
-        let longest = if born { limits.max_lifetime } else { told(observed, ours::MAX_LIFETIME) };
+        let longest = if born { limits.most() } else { told(observed, ours::MAX_LIFETIME) };
         // A default is granted at birth. A later one ends no cluster that was promised none, or a longer one.
         let granted =
             if born { limits.default_lifetime } else { granted_before(observed, asked.is_null(), before) };
@@ -103,12 +137,18 @@ impl Lifetime {
             before.or(granted)
         };
         let cap = longest.or(limits.max_lifetime.filter(|_| !lost));
+        // What a version told the hub that knew nothing of Hive's end stays, until the claim asks for something else.
+        let as_told = before.is_some() && wanted.map(|w| cap.map_or(w, |cap| w.min(cap))) == before;
+        let before_hive = limits.before_hive.filter(|_| !lost && !as_told);
+        let cap = [cap, before_hive].into_iter().flatten().min();
         let effective = match (wanted, cap) {
             (Some(wanted), Some(cap)) if wanted > cap => {
-                let since = if observed.writer.is_some() {
-                    "what was set when the cluster was asked for"
+                let since = if limits.before_hive == Some(cap) {
+                    format!("because {HIVE_ENDS_IT} {}", HIVES_END.short())
+                } else if observed.writer.is_some() {
+                    "what was set when the cluster was asked for".to_owned()
                 } else {
-                    "the longest allowed"
+                    "the longest allowed".to_owned()
                 };
                 remarks.push(Remark::new(
                     Request::LifetimeClamped,

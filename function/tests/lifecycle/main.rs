@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test that cannot go on says so")]
 
 mod ends;
+mod pooled;
 mod time;
 
 use function_model::world::{KUBECONFIG, NAME, World};
