@@ -160,6 +160,11 @@ impl Claim {
         text(&self.object, "/metadata/namespace")
     }
 
+    /// Its uid, by which it is told from one that was made anew under its name.
+    pub fn uid(&self) -> &str {
+        text(&self.object, "/metadata/uid")
+    }
+
     /// Kind and name, as kubectl prints them.
     pub fn label(&self) -> String {
         format!("{}/{}", self.flavour.word(), self.name())

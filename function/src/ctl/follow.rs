@@ -31,6 +31,7 @@ pub struct Follower<'k> {
     kubectl: &'k Kubectl,
     flavour: Flavour,
     name: String,
+    uid: String,
     watch: Option<Watch>,
     /// When to give up.
     deadline: Option<Timestamp>,
@@ -52,9 +53,11 @@ impl<'k> Follower<'k> {
         let now = (around.now)();
         let deadline = timeout.and_then(|t| now.checked_add(t).ok());
         let name = claim.name().to_owned();
+        let uid = claim.uid().to_owned();
         let flavour = claim.flavour;
         let interrupted = around.interrupted;
-        Self { kubectl, flavour, name, watch: None, deadline, again: now, pause: 1, refused: 0, interrupted }
+        let (watch, again, pause, refused) = (None, now, 1, 0);
+        Self { kubectl, flavour, name, uid, watch, deadline, again, pause, refused, interrupted }
     }
 
     /// Waits a moment for what comes next. An error ends it: the time is over, somebody does not want to wait any more, the claim is gone,
@@ -86,7 +89,12 @@ impl<'k> Follower<'k> {
             Told::Nothing => Ok(Seen::Same),
             Told::Object(object) => {
                 (self.pause, self.refused) = (1, 0);
-                Ok(Claim::read(object).map_or(Seen::Same, Seen::There))
+                match Claim::read(object) {
+                    // Made anew under its name, while nobody watched.
+                    Some(claim) if claim.uid() != self.uid => Err(self.gone()),
+                    Some(claim) => Ok(Seen::There(claim)),
+                    None => Ok(Seen::Same),
+                }
             }
             Told::Deleted => Err(self.gone()),
             Told::Ended(said) => self.ended(&said, now),

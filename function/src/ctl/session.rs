@@ -94,6 +94,36 @@ impl Session<'_> {
         Stop::new(Exit::Usage, message, "There are testplatformcluster/NAME and testcluster/NAME.")
     }
 
+    /// Stays in the cluster that is the current one now, whatever somebody calls the current context while this command runs.
+    pub fn stay(&mut self) {
+        if self.way.context.as_deref().is_some_and(|context| !context.is_empty()) {
+            return;
+        }
+        // From within a cluster there is none, and nothing that could change.
+        let Ok(context) = self.kubectl.run(&["config", "current-context"], None) else { return };
+        if !context.trim().is_empty() {
+            self.kubectl.flags.push(format!("--context={}", context.trim()));
+        }
+    }
+
+    /// Stays in the namespace in which a claim is, whatever namespace the context has.
+    pub fn stay_with(&mut self, claim: &Claim) {
+        if self.way.namespace.is_none() && !claim.namespace().is_empty() {
+            self.kubectl.flags.push(format!("--namespace={}", claim.namespace()));
+        }
+    }
+
+    /// A claim as it is now. One that was made anew under its name is another.
+    pub fn again(&self, claim: &Claim) -> Result<Claim, Trouble> {
+        let get = ["get", claim.flavour.resource(), claim.name(), "-ojson", "--ignore-not-found"];
+        let what = match self.kubectl.json(&get)?.and_then(Claim::read) {
+            Some(now) if now.uid() == claim.uid() => return Ok(now),
+            Some(_) => ", and another has its name",
+            None => "",
+        };
+        Err(Trouble::NotFound(format!("{} was deleted meanwhile{what}", claim.label())))
+    }
+
     /// A claim, by a name that may say which kind is meant.
     pub fn find(&mut self, name: &str) -> Result<Claim, Stop> {
         self.way.kind = name.contains('/');
@@ -112,7 +142,10 @@ impl Session<'_> {
             }
         }
         match (found.pop(), found.is_empty(), refused) {
-            (Some(claim), true, _) => Ok(claim),
+            (Some(claim), true, _) => {
+                self.stay_with(&claim);
+                Ok(claim)
+            }
             (Some(_), false, _) => {
                 let advice = format!("Say testplatformcluster/{name} or testcluster/{name}.");
                 Err(Stop::new(Exit::Usage, format!("there are claims of both kinds named {name}"), advice))
@@ -194,8 +227,7 @@ impl Session<'_> {
 
     /// The last warning about a claim. Events are for people, and not everybody may read them.
     fn warning(&self, claim: &Claim) -> Option<String> {
-        let uid = super::claim::text(&claim.object, "/metadata/uid");
-        let wanted = format!("--field-selector=type=Warning,involvedObject.uid={uid}");
+        let wanted = format!("--field-selector=type=Warning,involvedObject.uid={}", claim.uid());
         let events = self.kubectl.items(&["get", "events", &wanted, "-ojson"]).ok()?;
         last(&events)
     }

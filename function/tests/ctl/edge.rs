@@ -197,6 +197,28 @@ fn down_asks_with_the_uid_and_tells_how_it_ended() {
     assert!(!fake.calls().contains("patch"), "{}", fake.calls());
 }
 
+/// A claim that something keeps does not keep who waits for longer than was said.
+#[test]
+fn the_time_is_over_for_the_deletion_too() {
+    let late = "error: timed out waiting for the condition on testplatformclusters/demo";
+    let arms = format!(
+        "{READS}\n  patch*) ;;\n  delete*--timeout=*) echo '{late}' >&2; exit 1 ;;\n  delete*) ;;\n  *--watch*) cat \"$room/watch\" ;;"
+    );
+    let fake = Fake::new(&arms);
+    fake.object("claim", &ready());
+    let over = claim("Deprovisioned", &[["ProwJobCompleted", "True", "TornDown", "it is torn down"]]);
+    fake.write("watch", &crate::fake::event("MODIFIED", &over));
+    fake.run("down demo --wait --delete --timeout 20s -n team-a")
+        .is(3, "is gone (TornDown)")
+        .is(3, "testplatformcluster/demo is deleted, and not gone in time")
+        .is(3, "kubectl testplatform why demo -n team-a");
+    let calls = fake.calls();
+    let rest = calls.split("--wait=true --timeout=").nth(1).and_then(|rest| rest.split_once('s'));
+    let rest: u8 = rest.unwrap().0.parse().unwrap();
+    assert!((1..=20).contains(&rest), "{calls}");
+    fake.run("down demo --wait --delete").is(0, "is deleted");
+}
+
 /// What was handed over is another claim's to end, and nothing is said to be torn down that is not.
 #[test]
 fn down_ends_no_cluster_that_was_handed_over() {

@@ -15,5 +15,6 @@ mod files;
 mod follow;
 mod model;
 mod offers;
+mod place;
 mod pty;
 mod terminal;

@@ -1,6 +1,6 @@
 //! `down`: asks for the end of a cluster, and waits for it.
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 use testplatform_apis::condition::ConditionType;
 
@@ -21,15 +21,18 @@ pub fn run(
     delete: bool,
     timeout: Option<SignedDuration>,
 ) -> Result<(), Stop> {
+    session.stay();
+    let deadline = timeout.and_then(|timeout| session.now().checked_add(timeout).ok());
     let claim = session.find(name)?;
     if let Some(said) = super::handed_over(&claim) {
-        return without_its_cluster(session, &claim, said, wait, delete);
+        without_its_cluster(session, &claim, said, delete)?;
+        return deleted(session, &claim, wait, deadline, "; its cluster was handed over, and goes on");
     }
     // Whoever deletes it at once asks for its end by that.
     if wait || !delete {
         // With its uid, so that a namesake that was made this very moment is not meant.
         let patch = json!({
-            "metadata": { "uid": claim.object["metadata"]["uid"] },
+            "metadata": { "uid": claim.uid() },
             "spec": { "tearDownCluster": true },
         });
         let patch = format!("--patch={patch}");
@@ -41,7 +44,8 @@ pub fn run(
         session.say(&over)?;
     }
     if delete {
-        return deleted(session, &claim, wait, if wait { "" } else { ", and its cluster goes with it" });
+        let rest = if wait { "" } else { ", and its cluster goes with it" };
+        return deleted(session, &claim, wait, deadline, rest);
     }
     if !wait {
         session.say(&format!("{} is being torn down", claim.label()))?;
@@ -53,25 +57,44 @@ pub fn run(
 
 /// The claim can be deleted, and can end nothing.
 fn without_its_cluster(
-    session: &mut Session<'_>,
+    session: &Session<'_>,
     claim: &Claim,
     said: Said<'_>,
-    wait: bool,
     delete: bool,
 ) -> Result<(), Stop> {
-    if !delete {
-        let message = format!("{} has no cluster to give back: {}", claim.label(), said.message());
-        let advice = format!("End the cluster with: {}", session.way.next("down", "testcluster/NAME"));
-        return Err(Stop::new(Exit::Over, message, advice));
+    if delete {
+        return Ok(());
     }
-    deleted(session, claim, wait, "; its cluster was handed over, and goes on")
+    let message = format!("{} has no cluster to give back: {}", claim.label(), said.message());
+    let advice = format!("End the cluster with: {}", session.way.next("down", "testcluster/NAME"));
+    Err(Stop::new(Exit::Over, message, advice))
 }
 
 /// Deletes the claim, and says so with what becomes of its cluster.
-fn deleted(session: &mut Session<'_>, claim: &Claim, wait: bool, rest: &str) -> Result<(), Stop> {
+fn deleted(
+    session: &mut Session<'_>,
+    claim: &Claim,
+    wait: bool,
+    deadline: Option<Timestamp>,
+    rest: &str,
+) -> Result<(), Stop> {
+    // kubectl deletes by name, and somebody may have made another by that name meanwhile.
+    session.again(claim)?;
     let end = if wait { "--wait=true" } else { "--wait=false" };
-    session.kubectl.run(&["delete", claim.flavour.resource(), claim.name(), end], None)?;
-    session.say(&format!("{} is deleted{rest}", claim.label()))
+    let mut arguments = vec!["delete", claim.flavour.resource(), claim.name(), end];
+    // None would be a week to kubectl.
+    let left = deadline.map(|at| at.duration_since(session.now()).as_secs().max(1));
+    let left = left.map(|seconds| format!("--timeout={seconds}s"));
+    arguments.extend(left.as_deref());
+    match session.kubectl.run(&arguments, None) {
+        Ok(_) => session.say(&format!("{} is deleted{rest}", claim.label())),
+        Err(trouble) if deadline.is_some() && trouble.words().contains("timed out waiting") => {
+            let message = format!("{} is deleted, and not gone in time{rest}", claim.label());
+            let more = session.next("why", claim);
+            Err(Stop::new(Exit::NotYet, message, format!("The deletion goes on. More: {more}")))
+        }
+        Err(trouble) => Err(trouble.into()),
+    }
 }
 
 /// Waits until it is over. Returns how it ended, if that was well.

@@ -37,10 +37,12 @@ pub fn run(
     force: bool,
 ) -> Result<(), Stop> {
     let manifest = manifest(&read(file)?, file, name)?;
+    session.stay();
     let claim = apply(session, &manifest, force)?;
     // It may take over the cluster of a claim that has its name.
     session.way.kind = claim.flavour == Flavour::Cluster;
-    stay(session, &manifest);
+    session.stay_with(&claim);
+    say_where(session, &manifest);
     let history = history(session);
     let past = history.as_ref().and_then(|path| fs::read_to_string(path).ok()).unwrap_or_default();
     let beside = session.kubectl.items(&["get", claim.flavour.resource(), "-ojson"]).unwrap_or_default();
@@ -126,11 +128,10 @@ fn apply(session: &mut Session<'_>, manifest: &Value, force: bool) -> Result<Cla
     claim.ok_or_else(|| Stop::error("kubectl applied the claim and did not print it"))
 }
 
-/// Where the manifest says is where it is, whatever namespace the context has.
-fn stay(session: &mut Session<'_>, manifest: &Value) {
+/// Where the manifest says it is, the next command has to say too.
+fn say_where(session: &mut Session<'_>, manifest: &Value) {
     let namespace = text(manifest, "/metadata/namespace");
     if session.way.namespace.is_none() && !namespace.is_empty() {
-        session.kubectl.flags.push(format!("--namespace={namespace}"));
         session.way.namespace = Some(namespace.to_owned());
     }
 }
