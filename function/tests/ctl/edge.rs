@@ -269,6 +269,22 @@ fn extend_tells_the_new_end() {
     fake.run("extend demo --by 2h").is(2, "is not ready yet");
 }
 
+/// What was done is not done again because of a connection that was refused once.
+#[test]
+fn extend_looks_again_once_it_has_patched() {
+    let once = "  get*demo*) if [ -f \"$room/patched\" ] && [ ! -f \"$room/refused\" ]; then : >\"$room/refused\"; echo 'connection refused' >&2; exit 1; fi; cat \"$room/claim\" ;;\n  patch*) : >\"$room/patched\"; cp \"$room/after\" \"$room/claim\" ;;";
+    let fake = Fake::new(once);
+    let mut object = ready();
+    object["status"]["readyAt"] = "2090-01-01T00:00:00Z".into();
+    object["status"]["expiresAt"] = "2090-01-01T03:00:00Z".into();
+    fake.object("claim", &object);
+    object["status"]["expiresAt"] = "2090-01-01T05:00:00Z".into();
+    fake.object("after", &object);
+    fake.run("extend demo --by 2h").is(0, "at 2090-01-01T05:00:00Z");
+    assert!(fake.path("refused").exists());
+    assert_eq!(fake.calls().matches("patch ").count(), 1, "{}", fake.calls());
+}
+
 #[test]
 fn a_secret_that_is_not_there_is_waited_for() {
     let arms = format!("  \"get secret\"*) echo '{NOT_FOUND}' >&2; exit 1 ;;\n{READS}");

@@ -92,6 +92,17 @@ fn an_api_server_that_is_away_is_waited_for() {
     fake.run("up claim.yaml").is(0, "trying again: connection refused").is(0, "is ready");
 }
 
+/// The cluster is there, whatever becomes of one look at its Secret.
+#[test]
+fn a_secret_is_looked_for_again() {
+    let once = "  \"get secret\"*) if [ \"$(grep -c '^get secret' \"$room/calls\")\" = 1 ]; then echo 'connection refused' >&2; exit 1; fi; echo 'kubeconfig=8' ;;";
+    let fake = Fake::new(&format!("{once}\n{ARMS}"));
+    fake.object("claim", &claim("Pending", &[]));
+    fake.object("claim.yaml", &claim("", &[]));
+    fake.write("watch-1", &event("ADDED", &ready()));
+    fake.run("up claim.yaml").is(0, "is ready");
+}
+
 #[test]
 fn estimates_come_from_the_claims_beside_it() {
     let fake = Fake::new(&format!(

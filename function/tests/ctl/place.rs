@@ -99,3 +99,13 @@ fn a_namesake_is_not_deleted() {
     fake.run("down demo --wait --delete").is(5, "another has its name");
     assert!(!fake.calls().contains("delete"), "{}", fake.calls());
 }
+
+/// What follows a patch looks at what was patched.
+#[test]
+fn a_namesake_has_not_got_the_lifetime() {
+    let arms = ARMS.replace("patch*|delete*) ;;", "patch*) cp \"$room/later\" \"$room/claim\" ;;");
+    let fake = Fake::new(&arms);
+    fake.object("claim", &claim("Provisioning", &[]));
+    fake.object("later", &namesake());
+    fake.run("extend demo --to 5h").is(5, "another has its name");
+}

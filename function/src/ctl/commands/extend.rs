@@ -10,6 +10,7 @@ use super::super::{
     args::Span,
     claim::{Claim, Said, Stand, text},
     exit::{Exit, Stop},
+    kubectl::Trouble,
     session::Session,
     span::human,
 };
@@ -22,6 +23,7 @@ const KEPT: &str = "the runs that own it are over; a longer spec.cleanup.keepFor
 
 /// Runs it.
 pub fn run(session: &mut Session<'_>, name: &str, span: Span) -> Result<(), Stop> {
+    session.stay();
     let claim = session.find(name)?;
     if matches!(claim.stand(), Stand::Over | Stand::Failed) {
         return super::without_cluster(session, &claim).map_or(Ok(()), Err);
@@ -33,18 +35,27 @@ pub fn run(session: &mut Session<'_>, name: &str, span: Span) -> Result<(), Stop
     }
     let lifetime = lifetime(&claim, span, session.now())?;
     let patch = json!({
-        "metadata": { "uid": claim.object["metadata"]["uid"] },
+        "metadata": { "uid": claim.uid() },
         "spec": { "lifetime": lifetime.short() },
     });
     let patch = format!("--patch={patch}");
     let arguments = ["patch", claim.flavour.resource(), claim.name(), "--type=merge", &patch, "-oname"];
     session.kubectl.run(&arguments, None)?;
     let begun = session.now();
-    let get = ["get", claim.flavour.resource(), claim.name(), "-ojson"];
     loop {
         let now = session.now();
-        let claim = session.kubectl.json(&get)?.and_then(Claim::read).unwrap_or_else(|| claim.clone());
         let late = now.duration_since(begun) > SOON;
+        let claim = match session.again(&claim) {
+            Ok(claim) => claim,
+            Err(trouble @ Trouble::NotFound(_)) => return Err(trouble.into()),
+            // It is patched: an error now would have scripts add it again.
+            Err(trouble) => {
+                if late {
+                    session.note(&format!("note: {}", trouble.words()));
+                }
+                claim.clone()
+            }
+        };
         if let Some(outcome) = outcome(&claim, lifetime, late, now) {
             return session.say(&outcome);
         }

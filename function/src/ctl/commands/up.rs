@@ -191,26 +191,31 @@ fn interrupted(session: &Session<'_>, claim: &Claim) -> Stop {
     Stop::new(Exit::Interrupted, message, format!("Give it back: {down}\nMore:         {why}"))
 }
 
-/// `ClusterReady` means that the kubeconfig is there; Crossplane writes it into the claim's Secret a moment later.
+/// `ClusterReady` means that the kubeconfig is there; Crossplane writes it into the claim's Secret a moment later. An API server that
+/// cannot be reached for a moment is no end of that.
 fn until_secret(session: &mut Session<'_>, claim: &Claim) -> Result<(), Stop> {
     let begun = session.now();
     loop {
-        match session.keys(claim)? {
-            Look::Found(keys) if has_kubeconfig(&keys) => return Ok(()),
-            Look::Forbidden => {
+        let trouble = match session.keys(claim) {
+            Ok(Look::Found(keys)) if has_kubeconfig(&keys) => return Ok(()),
+            Ok(Look::Forbidden) => {
                 session.note(&format!(
                     "note: Secret {} is not yours to read, so it was not looked for",
                     claim.secret()
                 ));
                 return Ok(());
             }
-            Look::NotAsked => return Ok(()),
-            Look::Found(_) | Look::Missing => {}
-        }
+            Ok(Look::NotAsked) => return Ok(()),
+            Ok(Look::Found(_) | Look::Missing) => None,
+            Err(trouble) => Some(trouble),
+        };
         if (session.around.interrupted)() {
             return Err(interrupted(session, claim));
         }
         if session.now().duration_since(begun) > WRITTEN {
+            if let Some(trouble) = trouble {
+                return Err(trouble.into());
+            }
             let message =
                 format!("{} is ready, and Secret {} has no kubeconfig", claim.label(), claim.secret());
             return Err(Stop::new(Exit::NotYet, message, session.next("why", claim)));
