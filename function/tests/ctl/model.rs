@@ -202,11 +202,24 @@ fn a_lifetime_is_added_to_what_is_held() {
         facts.claim
     };
     // What was clamped counts, not what was asked for.
-    let held =
-        of(json!({ "readyAt": "2026-03-02T11:00:00Z", "expiresAt": "2026-03-02T15:00:00Z" }), "99h".into());
+    let four = json!({ "readyAt": "2026-03-02T11:00:00Z", "expiresAt": "2026-03-02T15:00:00Z" });
+    let told = |reason: &str, words: &str| {
+        let mut status = four.clone();
+        status["conditions"] = json!([condition("RequestAccepted", "True", reason, words)]);
+        status
+    };
+    let clamped = "spec.lifetime is clamped to 4h, the longest allowed";
+    let held = of(told("LifetimeClamped", clamped), "99h".into());
     assert_eq!(lifetime(&held, Span::By(hours(2)), now()), Ok(hours(6)));
     assert_eq!(lifetime(&held, Span::To(hours(3)), now()), Ok(hours(3)));
     assert!(lifetime(&held, Span::To(hours(1)), now()).is_err(), "it would end at once");
+    // What nobody looked at yet, because the function is out, is not taken back.
+    let unseen =
+        [four.clone(), told("LifetimeBeyondHub", "spec.lifetime is 4h, but the hub …"), told("Accepted", "")];
+    for status in unseen {
+        assert_eq!(lifetime(&of(status, "48h".into()), Span::By(hours(1)), now()), Ok(hours(49)));
+    }
+    assert_eq!(lifetime(&of(four, "2h".into()), Span::By(hours(1)), now()), Ok(hours(5)));
     let waiting = of(json!({}), "3h".into());
     assert_eq!(lifetime(&waiting, Span::By(hours(2)), now()), Ok(hours(5)));
     let endless = of(json!({}), Value::Null);

@@ -75,7 +75,12 @@ pub fn lifetime(claim: &Claim, span: Span, now: Timestamp) -> Result<GoDuration,
     let lifetime = match span {
         Span::To(whole) => whole,
         Span::By(more) => {
-            let held = effective().or_else(own).ok_or_else(|| {
+            // What is asked for and not looked at yet is held too, unless it is known to be more than may be had.
+            let held = match effective() {
+                Some(effective) if clamped(claim) => Some(effective),
+                effective => effective.max(own()),
+            };
+            let held = held.ok_or_else(|| {
                 let message = format!("{} has no lifetime that could be made longer", claim.label());
                 let hint = match claim.ready_at() {
                     Some(_) => "It lives until it is torn down; --to gives it an end.",
@@ -99,6 +104,12 @@ pub fn lifetime(claim: &Claim, span: Span, now: Timestamp) -> Result<GoDuration,
         ));
     }
     Ok(lifetime)
+}
+
+/// Whether what the claim asks for was looked at, and is more than it gets.
+fn clamped(claim: &Claim) -> bool {
+    let said = claim.said(ConditionType::RequestAccepted).filter(|said| said.holds());
+    said.is_some_and(|said| said.message().contains("spec.lifetime is clamped"))
 }
 
 /// What became of it; none while the function has not looked at it.
