@@ -216,6 +216,19 @@ impl Claim {
         }
     }
 
+    /// Whether its kubeconfig was given. A pass that fails says nothing of that: core makes Unknown what was shown, and leaves the phase.
+    pub fn delivered(&self) -> bool {
+        let unsaid = |said: Said<'_>| said.status() == "Unknown" && said.reason() == "FatalError";
+        match self.stand() {
+            Stand::Ready => true,
+            Stand::Waiting => {
+                matches!(self.phase(), Some(Phase::Ready | Phase::Degraded))
+                    && self.said(ConditionType::ClusterReady).is_some_and(unsaid)
+            }
+            Stand::Over | Stand::Failed => false,
+        }
+    }
+
     /// Whether its end was asked for.
     pub fn deleted(&self) -> bool {
         !text(&self.object, "/metadata/deletionTimestamp").is_empty()

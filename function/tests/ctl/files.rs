@@ -44,6 +44,17 @@ fn a_kubeconfig_goes_to_stdout_or_to_a_file_for_its_owner_alone() {
     fake.run("kubeconfig demo --out nowhere/out").is(1, "cannot write nowhere/out");
 }
 
+/// Passes that fail do not take a cluster away, nor what leads to it.
+#[test]
+fn a_kubeconfig_is_handed_out_while_passes_fail() {
+    let fake = delivered();
+    let words = "the function answered: no";
+    fake.object("claim", &claim("Ready", &[["ClusterReady", "Unknown", "FatalError", words]]));
+    fake.run("kubeconfig demo").is(0, "of-demo");
+    fake.object("claim", &claim("Ready", &[["ClusterReady", "False", "WaitingForCredentials", words]]));
+    fake.run("kubeconfig demo").is(3, "is not ready");
+}
+
 #[test]
 fn a_kubeconfig_is_merged_under_kubectls_own_lock() {
     let fake = delivered();

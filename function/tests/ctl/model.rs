@@ -162,6 +162,33 @@ fn claims_of_the_incumbent_have_a_phase_too() {
     ]);
     let claim = with(bound(), &[("/status/conditions", conditions)]).claim;
     assert_eq!((claim.phase_word(), claim.stand()), ("Ready", Stand::Ready));
+    assert!(claim.delivered());
+}
+
+/// Core makes Unknown what a pass that failed did not say. What was delivered before is there all the same.
+#[test]
+fn what_was_delivered_is_there_while_passes_fail() {
+    let of = |phase: &str, conditions: &[Value]| {
+        with(bound(), &[("/status/phase", phase.into()), ("/status/conditions", conditions.into())]).claim
+    };
+    let fatal = || condition("ClusterReady", "Unknown", "FatalError", "the function answered: no");
+    for phase in ["Ready", "Degraded"] {
+        let claim = of(phase, &[fatal()]);
+        assert_eq!((claim.stand(), claim.delivered()), (Stand::Waiting, true), "{phase}");
+        for other in [
+            vec![],
+            vec![condition("ClusterReady", "False", "FatalError", "")],
+            vec![condition("ClusterReady", "Unknown", "NotObserved", "")],
+        ] {
+            assert!(!of(phase, &other).delivered(), "{phase} {other:?}");
+        }
+    }
+    for phase in ["Pending", "Provisioning", "Failed", "Deprovisioning", "Deprovisioned"] {
+        assert!(!of(phase, &[fatal()]).delivered(), "{phase}");
+    }
+    let mut deleted = of("Ready", &[fatal()]);
+    deleted.object["metadata"]["deletionTimestamp"] = "2026-03-02T11:59:00Z".into();
+    assert!(!deleted.delivered());
 }
 
 #[test]

@@ -23,7 +23,7 @@ use crate::render::files;
 /// Runs it.
 pub fn run(session: &mut Session<'_>, name: &str, out: Option<&str>, merge: bool) -> Result<(), Stop> {
     let claim = session.find(name)?;
-    if let Some(stop) = super::without_cluster(session, &claim) {
+    if let Some(stop) = super::without_cluster(session, &claim).filter(|_| !claim.delivered()) {
         return Err(stop);
     }
     let kubeconfig = fetch(session, &claim)?;
