@@ -42,6 +42,14 @@ pub fn only(config: &Value, name: &str) -> Result<Value, String> {
     }))
 }
 
+/// The server to which the name of a kubeconfig's one cluster leads in a person's own, if that is another.
+pub fn led_to(own: &Value, new: &Value) -> Option<String> {
+    let new = &new["clusters"][0];
+    let old = own["clusters"].as_array()?.iter().find(|cluster| cluster["name"] == new["name"])?;
+    let server = text(old, "/cluster/server");
+    (!server.is_empty() && server != text(new, "/cluster/server")).then(|| server.to_owned())
+}
+
 /// A person's kubeconfig with the entries of another. What has the same names is replaced; the current context stays.
 pub fn merged(mut own: Value, new: &Value) -> Value {
     if !own.is_object() {

@@ -40,7 +40,7 @@ impl Way {
 }
 
 /// As a shell reads it as one word.
-fn word(text: &str) -> Cow<'_, str> {
+pub(super) fn word(text: &str) -> Cow<'_, str> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@=+,%".contains(c);
     if !text.is_empty() && text.chars().all(plain) {
         return text.into();

@@ -1,9 +1,15 @@
 //! What the plugin writes: kubeconfigs for their owner alone, and its own history.
 
-use std::{fs, os::unix::fs::PermissionsExt as _};
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt as _,
+    process::Command,
+    thread,
+};
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use serde_json::Value;
+use function_testplatform::ctl::config::{entry, led_to, merged, only};
+use serde_json::{Value, json};
 
 use crate::fake::{Fake, claim, ended, event, ready};
 
@@ -42,6 +48,62 @@ fn a_kubeconfig_goes_to_stdout_or_to_a_file_for_its_owner_alone() {
     assert_eq!(fs::read_to_string(fake.path("out")).unwrap(), KUBECONFIG);
     assert_eq!(fs::metadata(fake.path("out")).unwrap().permissions().mode() & 0o777, 0o600);
     fake.run("kubeconfig demo --out nowhere/out").is(1, "cannot write nowhere/out");
+    // What is to be typed next can be.
+    let spaced = ended(fake.command().args(["kubeconfig", "demo", "--out", "my file"]));
+    spaced.is(0, "Written to my file: export KUBECONFIG='my file'\n");
+}
+
+/// Nothing is asked for what cannot be written, and nothing of it stays beside.
+#[test]
+fn what_is_no_file_is_left_as_it_is() {
+    let fake = delivered();
+    fs::create_dir(fake.path("room")).unwrap();
+    let before = names(&fake);
+    for (out, words) in [("room", "room is a directory"), ("", "--out names no file")] {
+        ended(fake.command().args(["kubeconfig", "demo", "--out", out])).is(2, words);
+    }
+    assert_eq!(fake.calls(), "");
+    assert_eq!(names(&fake), before);
+    // Whoever reads a pipe gets it, and the pipe stays one.
+    let pipe = fake.path("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let reader = thread::spawn({
+        let pipe = pipe.clone();
+        move || fs::read_to_string(pipe).unwrap()
+    });
+    fake.run("kubeconfig demo --out pipe").is(0, "Written to pipe");
+    assert!(!fs::metadata(&pipe).unwrap().is_file(), "the pipe is replaced");
+    assert_eq!(reader.join().unwrap(), KUBECONFIG);
+    assert!(!fake.path("pipe.new").exists());
+}
+
+/// What cannot be put in its place is not left beside it.
+#[test]
+fn a_kubeconfig_that_cannot_be_put_in_place_is_gone() {
+    let fake = delivered();
+    // The directory comes to be while the Secret is read.
+    let secret = ARMS.replace("cat \"$room/kubeconfig\"", "mkdir \"$room/late\"; cat \"$room/kubeconfig\"");
+    let late = Fake::new(&secret);
+    late.object("claim", &ready());
+    late.write("kubeconfig", &fs::read_to_string(fake.path("kubeconfig")).unwrap());
+    late.run("kubeconfig demo --out late").is(1, "cannot write late");
+    assert!(!late.path("late.new").exists() && late.path("late").is_dir(), "{:?}", names(&late));
+    // Or there is no room for it: here the kernel grants no file a single byte.
+    let mut full = Command::new("sh");
+    let script = "trap '' 25; ulimit -f 0; exec \"$0\" kubeconfig demo --out out";
+    let plugin = fake.command();
+    full.args(["-c", script]).arg(plugin.get_program()).current_dir(fake.path(""));
+    full.env_clear().env("PATH", "/usr/bin:/bin").env("KUBECTL", fake.path("kubectl"));
+    ended(&mut full).is(1, "cannot write out");
+    assert!(!fake.path("out.new").exists() && !fake.path("out").exists(), "{:?}", names(&fake));
+}
+
+fn names(fake: &Fake) -> Vec<String> {
+    let entries = fs::read_dir(fake.path("")).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap());
+    // The plugin is put there when it runs first.
+    let mut names: Vec<String> = entries.filter(|name| name != "kubectl-testplatform").collect();
+    names.sort();
+    names
 }
 
 /// Passes that fail do not take a cluster away, nor what leads to it.
@@ -53,6 +115,21 @@ fn a_kubeconfig_is_handed_out_while_passes_fail() {
     fake.run("kubeconfig demo").is(0, "of-demo");
     fake.object("claim", &claim("Ready", &[["ClusterReady", "False", "WaitingForCredentials", words]]));
     fake.run("kubeconfig demo").is(3, "is not ready");
+}
+
+/// Two claims may come to the same name, and one that is made anew has another cluster.
+#[test]
+fn a_context_that_leads_elsewhere_now_is_told() {
+    let fake = delivered();
+    let first = fake.run("kubeconfig demo --merge");
+    first.is(0, "Added");
+    assert_eq!((first.err.as_str(), fake.run("kubeconfig demo --merge").err.as_str()), ("", ""));
+    let other = KUBECONFIG.replace("api.demo", "api.other");
+    fake.write("kubeconfig", &BASE64_STANDARD.encode(other));
+    let said = "note: context testplatform-team-a-demo led to https://api.demo.example:6443 before";
+    fake.run("kubeconfig demo --merge").is(0, "Added").is(0, said);
+    let own = fs::read_to_string(fake.path(".kube/config")).unwrap();
+    assert!(own.contains("api.other") && !own.contains("api.demo"), "{own}");
 }
 
 #[test]
@@ -142,4 +219,40 @@ fn a_run_is_remembered_where_that_can_be() {
     ended(fake.command().env("XDG_STATE_HOME", fake.path("state")).args(["up", "claim.yaml"]))
         .is(0, "is ready");
     assert_eq!(fs::read_to_string(fake.path("state/testplatform/history")).unwrap(), line);
+}
+
+#[test]
+fn a_kubeconfig_is_put_beside_others() {
+    let delivered = json!({
+        "current-context": "admin",
+        "clusters": [{ "name": "c", "cluster": { "server": "https://api" } }, { "name": "other", "cluster": {} }],
+        "users": [{ "name": "u", "user": { "token": "t" } }],
+        "contexts": [{ "name": "admin", "context": { "cluster": "c", "user": "u", "namespace": "n" } }],
+    });
+    let name = entry("team-a", "demo");
+    let new = only(&delivered, &name).unwrap();
+    assert_eq!(new["contexts"][0]["context"], json!({ "cluster": name, "user": name, "namespace": "n" }));
+    assert_eq!(new["clusters"], json!([{ "name": name, "cluster": { "server": "https://api" } }]));
+    let own = json!({
+        "current-context": "mine", "preferences": { "colors": true },
+        "clusters": [{ "name": "mine", "cluster": {} }, { "name": name, "cluster": { "server": "https://old" } }],
+    });
+    assert_eq!(led_to(&own, &new).as_deref(), Some("https://old"));
+    let both = merged(own, &new);
+    assert_eq!(led_to(&both, &new), None, "it leads where it led");
+    assert_eq!(led_to(&Value::Null, &new), None);
+    assert_eq!(both["current-context"], "mine");
+    assert_eq!(both["preferences"]["colors"], true);
+    let names: Vec<_> = both["clusters"].as_array().unwrap().iter().map(|c| c["name"].clone()).collect();
+    assert_eq!(names, [json!("mine"), json!(name)]);
+    assert_eq!(merged(both.clone(), &new), both);
+    assert_eq!(merged(Value::Null, &new)["kind"], "Config");
+    assert!(only(&json!({}), "x").unwrap_err().contains("no current context"));
+    for alive in ["exec", "tokenFile"] {
+        let mut alien = delivered.clone();
+        alien["users"][0]["user"][alive] = "rm".into();
+        assert!(only(&alien, "x").unwrap_err().contains(alive));
+    }
+    let broken = json!({ "current-context": "gone" });
+    assert!(only(&broken, "x").unwrap_err().contains("no entry \"gone\" among its contexts"));
 }

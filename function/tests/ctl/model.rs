@@ -5,7 +5,6 @@ use function_testplatform::ctl::{
     chain::{Mark, chain},
     claim::{Claim, Flavour, Stand},
     commands::extend::{lifetime, outcome},
-    config::{entry, merged, only},
     facts::{Facts, Look, composed, has_kubeconfig, keys},
     table::{Columns, table},
     wait::wait,
@@ -295,37 +294,4 @@ fn what_nobody_needs_is_not_extended() {
         "it is the lifetime that ends it"
     );
     assert_eq!(outcome(&otherwise, hours(6), false, now()), None);
-}
-
-#[test]
-fn a_kubeconfig_is_put_beside_others() {
-    let delivered = json!({
-        "current-context": "admin",
-        "clusters": [{ "name": "c", "cluster": { "server": "https://api" } }, { "name": "other", "cluster": {} }],
-        "users": [{ "name": "u", "user": { "token": "t" } }],
-        "contexts": [{ "name": "admin", "context": { "cluster": "c", "user": "u", "namespace": "n" } }],
-    });
-    let name = entry("team-a", "demo");
-    let new = only(&delivered, &name).unwrap();
-    assert_eq!(new["contexts"][0]["context"], json!({ "cluster": name, "user": name, "namespace": "n" }));
-    assert_eq!(new["clusters"], json!([{ "name": name, "cluster": { "server": "https://api" } }]));
-    let own = json!({
-        "current-context": "mine", "preferences": { "colors": true },
-        "clusters": [{ "name": "mine", "cluster": {} }, { "name": name, "cluster": { "server": "https://old" } }],
-    });
-    let both = merged(own, &new);
-    assert_eq!(both["current-context"], "mine");
-    assert_eq!(both["preferences"]["colors"], true);
-    let names: Vec<_> = both["clusters"].as_array().unwrap().iter().map(|c| c["name"].clone()).collect();
-    assert_eq!(names, [json!("mine"), json!(name)]);
-    assert_eq!(merged(both.clone(), &new), both);
-    assert_eq!(merged(Value::Null, &new)["kind"], "Config");
-    assert!(only(&json!({}), "x").unwrap_err().contains("no current context"));
-    for alive in ["exec", "tokenFile"] {
-        let mut alien = delivered.clone();
-        alien["users"][0]["user"][alive] = "rm".into();
-        assert!(only(&alien, "x").unwrap_err().contains(alive));
-    }
-    let broken = json!({ "current-context": "gone" });
-    assert!(only(&broken, "x").unwrap_err().contains("no entry \"gone\" among its contexts"));
 }

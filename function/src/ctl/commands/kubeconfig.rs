@@ -2,7 +2,7 @@
 
 use std::{
     fs::{self, OpenOptions, Permissions},
-    io::Write as _,
+    io::{self, Write as _},
     os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
 };
@@ -12,16 +12,18 @@ use serde_json::Value;
 
 use super::super::{
     claim::Claim,
-    config::{entry, merged, only},
+    config::{entry, led_to, merged, only},
     exit::{Exit, Stop},
     kubectl::Trouble,
     session::Session,
-    way::Way,
+    way::{Way, word},
 };
-use crate::render::files;
+use crate::{render::files, text::bounded};
 
 /// Runs it.
 pub fn run(session: &mut Session<'_>, name: &str, out: Option<&str>, merge: bool) -> Result<(), Stop> {
+    let out = out.filter(|out| *out != "-");
+    out.map_or(Ok(()), writable)?;
     let claim = session.find(name)?;
     if let Some(stop) = super::without_cluster(session, &claim).filter(|_| !claim.delivered()) {
         return Err(stop);
@@ -30,14 +32,26 @@ pub fn run(session: &mut Session<'_>, name: &str, out: Option<&str>, merge: bool
     if merge {
         return into_own(session, &claim, &kubeconfig);
     }
-    match out.filter(|out| *out != "-") {
+    match out {
         None => Ok(session.out.write_all(kubeconfig.as_bytes())?),
         Some(out) => {
             write(Path::new(out), &kubeconfig)?;
-            session.note(&format!("Written to {out}: export KUBECONFIG={out}"));
+            session.note(&format!("Written to {out}: export KUBECONFIG={}", word(out)));
             Ok(())
         }
     }
+}
+
+/// Said before anything is read that would have no place.
+fn writable(out: &str) -> Result<(), Stop> {
+    let message = if out.is_empty() {
+        "--out names no file".to_owned()
+    } else if Path::new(out).is_dir() {
+        format!("--out {out} is a directory")
+    } else {
+        return Ok(());
+    };
+    Err(Stop::new(Exit::Usage, message, "Name a file, or - for stdout."))
 }
 
 fn fetch(session: &Session<'_>, claim: &Claim) -> Result<String, Stop> {
@@ -77,20 +91,26 @@ fn into_own(session: &mut Session<'_>, claim: &Claim, kubeconfig: &str) -> Resul
     })?;
     let changed = change(&path, &new);
     let _ = fs::remove_file(&lock);
-    changed?;
+    // Two claims may come to one name, as team/a-demo and team-a/demo do.
+    if let Some(server) = changed? {
+        session.note(&format!("note: context {name} led to {} before", bounded(&server, 600)));
+    }
     let way = Way { kubeconfig: session.way.kubeconfig.clone(), ..Way::default() };
     let use_it = way.kubectl(&format!("--context {name} get nodes"));
     session.say(&format!("Added to {} as context {name}:\n  {use_it}", path.display()))
 }
 
-fn change(path: &Path, new: &Value) -> Result<(), Stop> {
+/// Changes it. Returns where the context led until now, if that was elsewhere.
+fn change(path: &Path, new: &Value) -> Result<Option<String>, Stop> {
     let own = match fs::read_to_string(path) {
         Ok(text) => files::parse_one(path, &text).map_err(|e| Stop::error(e.to_string()))?,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Value::Null,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Value::Null,
         Err(error) => return Err(cannot("read", path, &error)),
     };
+    let before = led_to(&own, new);
     let text = serde_saphyr::to_string(&merged(own, new));
-    write(path, &text.map_err(|e| Stop::error(format!("{}: {e}", path.display())))?)
+    write(path, &text.map_err(|e| Stop::error(format!("{}: {e}", path.display())))?)?;
+    Ok(before)
 }
 
 /// The kubeconfig that kubectl would change: the one that was given, else the first of KUBECONFIG that is there or else its
@@ -114,17 +134,28 @@ fn own(session: &Session<'_>) -> Result<PathBuf, Stop> {
 
 /// Writes a file that nobody else may read, whole or not at all.
 fn write(path: &Path, text: &str) -> Result<(), Stop> {
+    // A pipe or a device is for whoever has it, and must stay what it is.
+    let special = fs::metadata(path).is_ok_and(|is| !is.is_file());
+    let written = if special { pour(path, text) } else { replace(path, text) };
+    written.map_err(|error| cannot("write", path, &error))
+}
+
+fn pour(path: &Path, text: &str) -> io::Result<()> {
+    OpenOptions::new().write(true).open(path)?.write_all(text.as_bytes())
+}
+
+fn replace(path: &Path, text: &str) -> io::Result<()> {
     // Where a link leads is what is meant.
     let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let beside = beside(path, ".new");
-    let written = || {
-        let mut file =
-            OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
+    let mut put = || {
         file.set_permissions(Permissions::from_mode(0o600))?;
         file.write_all(text.as_bytes())?;
         fs::rename(&beside, path)
     };
-    written().map_err(|error| cannot("write", path, &error))
+    // Half a kubeconfig is still a secret.
+    put().inspect_err(|_| _ = fs::remove_file(&beside))
 }
 
 /// The file beside another that has all of its name and an end more, as kubectl names locks.
@@ -134,6 +165,6 @@ fn beside(path: &Path, end: &str) -> PathBuf {
     name.into()
 }
 
-fn cannot(what: &str, path: &Path, error: &std::io::Error) -> Stop {
+fn cannot(what: &str, path: &Path, error: &io::Error) -> Stop {
     Stop::error(format!("cannot {what} {}: {error}", path.display()))
 }
