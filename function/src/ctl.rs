@@ -34,6 +34,8 @@ use exit::{Exit, Stop};
 use kubectl::Kubectl;
 use session::{Session, Surroundings};
 
+use crate::render::gone;
+
 /// Name of the program when kubectl finds it as a plugin.
 pub const PLUGIN: &str = "kubectl-testplatform";
 /// What it is called in a command line of kubectl's.
@@ -72,7 +74,7 @@ pub fn run(
         let kubectl = Kubectl { program, flags: line.flags };
         let mut session = Session { kubectl, around, out, err: &mut *err, way: line.way };
         commands::run(&line.ask, &mut session)?;
-        Ok(session.out.flush()?)
+        Ok(session.out.flush().or_else(gone)?)
     });
     match ended {
         Ok(()) => Exit::Done.code(),

@@ -55,6 +55,6 @@ pub fn render(
 }
 
 /// A reader that has seen enough (`render … | head`) is no error.
-fn gone(error: io::Error) -> io::Result<()> {
+pub(crate) fn gone(error: io::Error) -> io::Result<()> {
     if error.kind() == io::ErrorKind::BrokenPipe { Ok(()) } else { Err(error) }
 }

@@ -15,6 +15,7 @@ use super::{
     kubectl::{Kubectl, Trouble},
     way::Way,
 };
+use crate::render::gone;
 
 /// Where the program is: the clock, the environment, the terminal. Given by `main`, which alone reads them.
 #[derive(Clone, Copy)]
@@ -57,7 +58,12 @@ impl Session<'_> {
 
     /// A line of the answer.
     pub fn say(&mut self, line: &str) -> Result<(), Stop> {
-        Ok(writeln!(self.out, "{line}")?)
+        self.print(&format!("{line}\n"))
+    }
+
+    /// A text of the answer. A reader that has seen enough (`get -A | head`) is no error.
+    pub fn print(&mut self, text: &str) -> Result<(), Stop> {
+        Ok(self.out.write_all(text.as_bytes()).or_else(gone)?)
     }
 
     /// A line beside the answer. It is no matter whether anybody reads it.

@@ -1,9 +1,9 @@
 //! What the plugin writes: kubeconfigs for their owner alone, and its own history.
 
 use std::{
-    fs,
+    fs, io,
     os::unix::fs::PermissionsExt as _,
-    process::Command,
+    process::{Command, Stdio},
     thread,
 };
 
@@ -255,4 +255,23 @@ fn a_kubeconfig_is_put_beside_others() {
     }
     let broken = json!({ "current-context": "gone" });
     assert!(only(&broken, "x").unwrap_err().contains("no entry \"gone\" among its contexts"));
+}
+
+/// As in `get -A | head`.
+#[test]
+fn a_reader_that_has_seen_enough_is_no_error() {
+    let fake = Fake::new(&format!(
+        "  \"get testplatformclusters.ci.openshift.org demo -o\"*) cat \"$room/claim\" ;;\n  *go-template*) echo kubeconfig=8 ;;\n  get*testplatformclusters*) printf '{{\"items\":[%s]}}' \"$(cat \"$room/claim\")\" ;;\n{ARMS}"
+    ));
+    fake.object("claim", &ready());
+    fake.write("kubeconfig", "a3ViZWNvbmZpZwo=");
+    for line in ["get -A", "get demo -o yaml", "why demo", "kubeconfig demo"] {
+        let (reader, writer) = io::pipe().unwrap();
+        drop(reader);
+        let mut command = fake.command();
+        command.args(line.split_whitespace()).stdout(writer).stderr(Stdio::piped());
+        let output = command.spawn().unwrap().wait_with_output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), said.as_str()), (Some(0), ""), "{line}");
+    }
 }

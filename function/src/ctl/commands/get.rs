@@ -78,5 +78,5 @@ fn print(session: &mut Session<'_>, asked: &Asked<'_>, claims: &[Claim]) -> Resu
 
 fn hand_over(session: &mut Session<'_>, arguments: &[&str]) -> Result<(), Stop> {
     let printed = session.kubectl.run(arguments, None)?;
-    Ok(session.out.write_all(printed.as_bytes())?)
+    session.print(&printed)
 }

@@ -33,7 +33,7 @@ pub fn run(session: &mut Session<'_>, name: &str, out: Option<&str>, merge: bool
         return into_own(session, &claim, &kubeconfig);
     }
     match out {
-        None => Ok(session.out.write_all(kubeconfig.as_bytes())?),
+        None => session.print(&kubeconfig),
         Some(out) => {
             write(Path::new(out), &kubeconfig)?;
             session.note(&format!("Written to {out}: export KUBECONFIG={}", word(out)));

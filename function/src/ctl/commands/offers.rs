@@ -80,7 +80,7 @@ fn print(session: &mut Session<'_>, value: &Value, output: &str) -> Result<(), S
             return Err(Stop::new(Exit::Usage, message, "See --help."));
         }
     };
-    Ok(session.out.write_all(text.as_bytes())?)
+    session.print(&text)
 }
 
 /// Writes a claim to stdout, with what is left to do beside it.
@@ -97,7 +97,7 @@ fn write(session: &mut Session<'_>, offer: &Value, name: Option<&str>) -> Result
         session.note(&format!("note: {path} is left to you"));
     }
     let text = yaml(&claim)?;
-    Ok(session.out.write_all(text.as_bytes())?)
+    session.print(&text)
 }
 
 fn yaml(value: &Value) -> Result<String, Stop> {
