@@ -1,5 +1,7 @@
 //! A small model of everything around the function for a pool: core, provider-kubernetes and the hub, as far as pools need them.
 
+mod hub;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use function_testplatform::{
@@ -30,6 +32,10 @@ pub struct PoolWorld {
     pub events: Vec<String>,
     /// How long the last answer is good, in seconds.
     pub ttl: i64,
+    /// Whether the ClusterPool is gone from the hub. What was last seen of it stays on the Objects.
+    pub gone: bool,
+    /// Who owns `spec.size` on the hub.
+    pub owners: BTreeSet<String>,
 }
 
 /// A pool as Git has it.
@@ -55,6 +61,8 @@ impl PoolWorld {
             refs: BTreeSet::new(),
             events: vec![],
             ttl: 0,
+            gone: false,
+            owners: BTreeSet::new(),
         };
         world.change(changes);
         world
@@ -152,53 +160,6 @@ impl PoolWorld {
         assert_eq!(self.events.len(), before, "news at rest: {:?}", &self.events[before..]);
     }
 
-    /// provider-kubernetes and the hub: what is asked for is there. Fields that are left out stay.
-    fn apply(&mut self) {
-        let mut there = self.remote().clone();
-        // Nothing holds an Object that goes and has nothing on the hub.
-        self.objects.retain(|_, o| {
-            o["metadata"].get("deletionTimestamp").is_none()
-                || o["status"]["atProvider"]["manifest"].is_object()
-        });
-        for object in self.objects.values_mut() {
-            if object["metadata"].get("deletionTimestamp").is_some() {
-                continue;
-            }
-            let synced = json!([{
-                "type": "Synced", "status": "True", "reason": "ReconcileSuccess",
-                "observedGeneration": object["metadata"]["generation"],
-            }]);
-            let new = object["metadata"].get("finalizers").is_none();
-            object["metadata"]["finalizers"] = json!(["finalizer.managedresource.crossplane.io"]);
-            let policies = object["spec"]["managementPolicies"].clone();
-            let writes = policies.is_null() || policies.as_array().unwrap().contains(&json!("Update"));
-            let manifest = object["spec"]["forProvider"]["manifest"].clone();
-            let of_pool = manifest["kind"] == "ClusterPool";
-            let mut remote = if of_pool { there.clone() } else { Value::Null };
-            // One that only looks finds what is there; and forgets it in the round in which it sets its finalizer.
-            let looks = policies == json!(["Observe", "Delete"]);
-            if looks && (new || remote.as_object().is_none_or(serde_json::Map::is_empty)) {
-                object["status"] = json!({ "conditions": synced });
-                continue;
-            }
-            if writes {
-                merge(&mut remote, &manifest);
-            }
-            remote["metadata"]["uid"] = json!("remote");
-            if of_pool {
-                there = remote.clone();
-            }
-            object["status"]["atProvider"]["manifest"] = remote;
-            object["status"]["conditions"] = synced;
-        }
-        for object in self.objects.values_mut() {
-            let manifest = &mut object["status"]["atProvider"]["manifest"];
-            if manifest["kind"] == "ClusterPool" {
-                *manifest = there.clone();
-            }
-        }
-    }
-
     /// The ClusterPool as it was last observed.
     pub fn remote(&self) -> Value {
         self.objects.get("pool").map(|o| o["status"]["atProvider"]["manifest"].clone()).unwrap_or(json!({}))
@@ -207,8 +168,18 @@ impl PoolWorld {
     /// Something happens to the ClusterPool on the hub.
     pub fn on_the_hub(&mut self, change: &Value) {
         let mut remote = self.remote();
+        let before = remote["spec"]["size"].clone();
         merge(&mut remote, change);
+        if remote["spec"]["size"] != before {
+            self.owners = [hub::SOMEBODY.to_owned()].into();
+        }
         self.objects.get_mut("pool").unwrap()["status"]["atProvider"]["manifest"] = remote;
+    }
+
+    /// Somebody deleted the ClusterPool, and Hive has let go of it.
+    pub fn vanishes(&mut self) {
+        self.gone = true;
+        self.owners.clear();
     }
 
     /// Hive says how many clusters there are.

@@ -7,7 +7,7 @@
 //! Where somebody else scales (`scalingMode: External`) the size has to be let go of. Just leaving it out would take it away, because its
 //! only owner did, and Hive requires it: the hub would refuse. So a second Object of its own name first becomes a second owner of the same
 //! value; then the first leaves it out, and the second only watches from then on. Whoever scales next takes it over, and nobody here ever
-//! writes it again.
+//! writes it again, unless the pool itself is gone: what is made anew needs a size, so that all of it begins again with the one that was seen last.
 //!
 //! How a pool goes is told in [`drain`](super::drain).
 
@@ -184,6 +184,20 @@ fn request(wanted: &Wanted, external: bool) -> PoolRequest {
     }
 }
 
+/// Whether the hub wants the size from here again: the pool that had one is gone, and none is made without. Whichever of the two Objects
+/// looks first is the one that tells.
+fn is_wanted_again(observed: &Observed) -> bool {
+    let says = |conditions: &[ObservedCondition], words: &str| {
+        condition(conditions, "Synced").is_some_and(|c| c.is_false() && c.message.contains(words))
+    };
+    let refused = observed
+        .pool
+        .as_ref()
+        .is_some_and(|p| says(&p.object.status.conditions, "spec.size: Required value"));
+    let second = observed.size.as_ref();
+    refused || second.is_some_and(|o| says(&o.status.conditions, "external resource does not exist"))
+}
+
 /// Whether the first owner of the size may leave it out, or has already.
 fn let_go(observed: &Observed) -> bool {
     let already = observed
@@ -195,7 +209,7 @@ fn let_go(observed: &Observed) -> bool {
             .is_some_and(|c| c.is_true() && c.observed_generation.is_none_or(|g| g == o.metadata.generation));
         current && o.status.at_provider.manifest.is_some()
     });
-    observed.pool.is_some() && (already || second)
+    observed.pool.is_some() && (already || second) && !is_wanted_again(observed)
 }
 
 /// Whether the size is still ours although somebody else is to have it.
@@ -203,13 +217,16 @@ pub(super) fn hands_over(spec: &TestPlatformClusterPoolSpec, observed: &Observed
     spec.scaling_mode == Some(ScalingMode::External) && observed.remote().is_some() && !let_go(observed)
 }
 
-/// What stands on the hub stays until it is let go of; the definition's size is that of the beginning. Who took the size over sees it
-/// too, while the pool's own Object is lost.
-fn kept(size: Size, external: bool, observed: &Observed) -> i64 {
+/// The size on the hub, as it was seen last. Who took it over sees it too, while the pool's own Object is lost.
+fn standing(observed: &Observed) -> Option<i64> {
     let of = |pool: &ClusterPool| pool.spec["size"].as_i64();
     let second = || observed.size.as_ref()?.status.at_provider.manifest.as_ref().and_then(of);
-    let there = observed.remote().and_then(of).or_else(second);
-    there.filter(|_| external).unwrap_or(size.size)
+    observed.remote().and_then(of).or_else(second)
+}
+
+/// What stands on the hub stays until it is let go of; the definition's size is that of the beginning.
+fn kept(size: Size, external: bool, observed: &Observed) -> i64 {
+    standing(observed).filter(|_| external).unwrap_or(size.size)
 }
 
 /// The second owner of the size, and later nobody's. Without Create and Delete it can neither make a pool nor take one away.
@@ -217,13 +234,14 @@ fn size(wanted: &Wanted, observed: &Observed) -> Option<Desired> {
     if wanted.spec.scaling_mode != Some(ScalingMode::External) || wanted.drain {
         return None;
     }
-    let there = observed.remote().and_then(|remote| remote.spec["size"].as_i64());
+    let there = standing(observed);
     // While the pool's own Object is lost it stays as it is: only a pool that is drained or scaled from here again has none.
     let held =
         observed.size.as_ref().and_then(|o| Size::asked(&o.spec.for_provider.manifest)).map(|s| s.size);
-    let size = held.or(there)?;
     let looked = || observed.size.as_ref().is_some_and(|o| o.spec.management_policies == ["Observe"]);
     let gone = let_go(observed) || (observed.pool.is_none() && looked());
+    // Two that write different sizes would undo each other's work; of one that only watches it does not matter.
+    let size = if gone { held.or(there) } else { there.or(held) }?;
     let metadata = json!({ "name": wanted.name, "namespace": wanted.namespace });
     let mut manifest = json!({ "apiVersion": API_VERSION, "kind": KIND, "metadata": metadata });
     manifest["spec"] = json!({ "size": size });

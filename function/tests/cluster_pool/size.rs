@@ -133,6 +133,55 @@ fn the_size_is_let_go_of_only_once_it_has_a_second_owner() {
     assert_eq!(sizes(&world).0, Value::Null);
 }
 
+/// Hive requires the size of a pool that is made, and whoever scales has nothing to write it to.
+#[test]
+fn a_pool_that_somebody_else_scales_is_made_anew_with_the_size_that_it_had() {
+    let mut world = made(&json!({ "scalingMode": "External" }));
+    world.on_the_hub(&json!({ "spec": { "size": 7 } }));
+    world.settle();
+    world.on_the_hub(&json!({ "metadata": { "deletionTimestamp": world.now } }));
+    world.pass();
+    is(&world, "Drained", "False", "DeletedOnTheHub");
+    assert_eq!(sizes(&world).0, Value::Null, "while it goes it is as it was");
+    // Either of the two Objects may be the first to tell.
+    let missing = "create failed: cannot create object: cannot create object: ClusterPool.hive.openshift.io \"aws-420\" is invalid: spec.size: Required value";
+    for (object, message) in [("pool", missing), ("size", "observe failed: external resource does not exist")]
+    {
+        let mut world = world.clone();
+        world.objects.get_mut(object).unwrap()["status"]["conditions"] =
+            json!([{ "type": "Synced", "status": "False", "reason": "ReconcileError", "message": message }]);
+        for _ in 0..2 {
+            world.pass();
+            assert_eq!(sizes(&world).0, 7, "{object}");
+            let second = &world.objects["size"]["spec"];
+            assert_eq!(second["managementPolicies"], json!(["Observe", "Update"]), "{object}");
+            assert_eq!(second["forProvider"]["manifest"]["spec"], json!({ "size": 7 }), "{object}");
+        }
+    }
+    // What else the hub refuses asks for no size.
+    let mut refused = world.clone();
+    refused.objects.get_mut("pool").unwrap()["status"]["conditions"] = json!([{
+        "type": "Synced", "status": "False", "reason": "ReconcileError",
+        "message": "update failed: cannot update object: ClusterPool.hive.openshift.io \"aws-420\" is invalid: spec.maxSize: Invalid value: 0",
+    }]);
+    refused.pass();
+    assert_eq!(sizes(&refused).0, Value::Null);
+
+    world.vanishes();
+    world.settle();
+    assert!(!world.gone);
+    assert_eq!((world.phase().as_str(), &world.remote()["spec"]["size"]), ("Ready", &json!(7)));
+    is(&world, "RequestAccepted", "True", "Accepted");
+    assert_eq!(sizes(&world).0, Value::Null, "and let go of again");
+    assert_eq!(world.objects["size"]["spec"]["managementPolicies"], json!(["Observe"]));
+    assert_eq!(world.owners, ["size-aws-420".to_owned()].into());
+    world.on_the_hub(&json!({ "spec": { "size": 2 } }));
+    world.change(&json!({ "maxConcurrent": 5 }));
+    world.settle();
+    assert_eq!(world.remote()["spec"]["maxConcurrent"], 5);
+    assert_eq!(world.remote()["spec"]["size"], 2);
+}
+
 #[test]
 fn scaling_to_zero_is_said_and_claims_are_still_served() {
     let mut world = made(&json!({}));
