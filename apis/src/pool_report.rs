@@ -80,6 +80,9 @@ pub struct PoolStatus {
     /// The last installation that failed.
     #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub last_provision_failure: Option<PoolFailure>,
+    /// Whether a cluster that is younger than that failure was installed, whatever became of it. Absent: none, or nobody looked.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub provision_failure_overcome: Option<bool>,
 }
 
 /// What a pool may be at most.

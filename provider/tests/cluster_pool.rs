@@ -367,11 +367,11 @@ fn a_rotation_that_is_called_off_is_as_it_was() {
 fn the_last_failure_outlives_the_cluster_that_could_tell() {
     let deployment = |message: &str, reason: &str| {
         json!({
-            "metadata": { "name": "aws-420-abcde", "creationTimestamp": "2026-11-23T09:00:00Z" },
+            "metadata": { "name": "aws-420-abcde", "creationTimestamp": "2026-11-23T11:00:00Z" },
             "spec": { "clusterPoolRef": { "namespace": "cluster-pools", "poolName": "aws-420", "claimName": "" } },
             "status": { "installRestarts": 0, "conditions": [{
                 "type": "ProvisionFailed", "status": "True", "reason": reason, "message": message,
-                "lastTransitionTime": "2026-11-23T09:50:00Z",
+                "lastTransitionTime": "2026-11-23T11:50:00Z",
             }] },
         })
     };
@@ -388,6 +388,31 @@ fn the_last_failure_outlives_the_cluster_that_could_tell() {
     );
     assert_eq!((failure.attempt, failure.cluster_deployment.as_str()), (Some(1), "aws-420-abcde"));
     assert_eq!(model.events, ["ProvisionFailed"]);
+    // It is overcome once a younger cluster is installed, also if that is claimed and given back since.
+    assert_eq!(model.known().provision_failure_overcome, None);
+    let claimed = model.claim();
+    model.run(5);
+    assert_eq!(model.known().provision_failure_overcome, None, "the claimed one is older than it");
+    model.run(40);
+    let claimed = [claimed, model.claim()];
+    model.run(1);
+    assert_eq!(model.known().provision_failure_overcome, Some(true));
+    model.world.clusters.retain(|c| !claimed.contains(&c.name));
+    model.run(5);
+    assert_eq!(model.known().provision_failure_overcome, Some(true));
+    assert_eq!(model.known().last_provision_failure, Some(failure));
+    // The next one is not, nor is one of which nobody knows when it was.
+    let mut next = deployment("AWS VPC limit exceeded", "AWSVPCLimitExceeded");
+    next["status"]["conditions"][0]["lastTransitionTime"] = json!("2026-11-23T23:00:00Z");
+    model.world.clusters.push(read(&next).unwrap());
+    model.look();
+    assert_eq!(model.known().provision_failure_overcome, None);
+    let mut model = Model::new(1, 0);
+    next["status"]["conditions"][0].as_object_mut().unwrap().remove("lastTransitionTime");
+    model.world.clusters.push(read(&next).unwrap());
+    model.look();
+    assert!(model.known().last_provision_failure.is_some());
+    assert_eq!(model.known().provision_failure_overcome, None);
     // What quotes the log is not repeated: it may quote a secret.
     for (message, reason) in [
         ("level=error msg=\"token sha256~secret\"", "X"),

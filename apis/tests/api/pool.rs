@@ -131,6 +131,7 @@ fn annotations_are_read_back_and_what_cannot_be_read_counts_as_absent() {
         claimed: Some(4),
         namesakes: vec!["elsewhere".into()],
         last_provision_failure: Some(PoolFailure { reason: "R".into(), ..PoolFailure::default() }),
+        provision_failure_overcome: Some(true),
     };
     assert_eq!(PoolStatus::read(&status.write().unwrap()).unwrap(), status);
     assert_eq!(

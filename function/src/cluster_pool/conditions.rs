@@ -150,7 +150,10 @@ pub(super) fn trouble(observed: &Observed) -> Option<(PoolHealth, String)> {
         return Some((PoolHealth::InventoryInvalid, message));
     }
     let counts = &pool.remote()?.status.value;
-    let failure = observed.report()?.last_provision_failure.as_ref()?;
+    let report = observed.report()?;
+    // A pool of which every cluster was just claimed is empty too.
+    let overcome = report.provision_failure_overcome == Some(true);
+    let failure = report.last_provision_failure.as_ref().filter(|_| !overcome)?;
     (counts.standby + counts.ready == 0 && counts.size > 0).then(|| {
         let message = format!(
             "no cluster could be installed; the last try, {}, failed: {}: {}",

@@ -127,6 +127,15 @@ fn trouble_is_told_with_the_last_failure_that_hive_has_forgotten() {
     world.settle();
     assert_eq!(world.phase(), "Ready");
     assert_eq!(world.status["lastProvisionFailure"], failure);
+    // Nor with one that a claim took since; whoever watches the hub says whether there was one.
+    world.counts(1, 0, 0);
+    world.settle();
+    assert_eq!(world.phase(), "Degraded");
+    world.reports(&json!({ "lastProvisionFailure": failure, "provisionFailureOvercome": true }));
+    world.settle();
+    assert_eq!(world.phase(), "Ready");
+    is(&world, "PoolHealthy", "True", "Healthy");
+    assert_eq!(world.status["lastProvisionFailure"], failure);
     world.hive_says("MissingDependencies", "True", "Missing", "cluster image set: not found");
     world.settle();
     is(&world, "PoolHealthy", "False", "MissingDependencies");

@@ -11,7 +11,11 @@ use testplatform_apis::{
     pool_status::PoolFailure,
 };
 
-use super::{clusters::World, pool::Pool, refresh, rotation};
+use super::{
+    clusters::{Cluster, World},
+    pool::Pool,
+    refresh, rotation,
+};
 use crate::step::{Event, Requeue};
 
 /// How often a refresh or a rotation is looked at although nothing was heard: a net under the watches.
@@ -35,6 +39,7 @@ pub fn next(pool: &Pool, world: &World, now: Timestamp) -> Step {
     status.claimed = i64::try_from(world.clusters.iter().filter(|c| c.claimed).count()).ok();
     status.namesakes.clone_from(&world.namesakes);
     status.last_provision_failure = latest(world, before.last_provision_failure.as_ref());
+    status.provision_failure_overcome = overcome(&status, &before, world).then_some(true);
     if pool.deleting {
         // Nobody scales what is going.
         status.ceiling = None;
@@ -70,6 +75,16 @@ pub fn next(pool: &Pool, world: &World, now: Timestamp) -> Step {
 fn latest(world: &World, known: Option<&PoolFailure>) -> Option<PoolFailure> {
     let seen = world.clusters.iter().filter_map(|c| c.failure.as_ref());
     seen.chain(known).max_by_key(|f| (f.time, f.cluster_deployment.clone(), f.attempt)).cloned()
+}
+
+/// Whether a cluster that was begun after the failure was installed. Once it was, it may be claimed and gone. Of a failure without a time
+/// nobody knows.
+fn overcome(status: &PoolStatus, before: &PoolStatus, world: &World) -> bool {
+    let Some(failure) = &status.last_provision_failure else { return false };
+    let was = before.provision_failure_overcome == Some(true)
+        && before.last_provision_failure.as_ref() == Some(failure);
+    let younger = |c: &Cluster| c.installed && failure.time.is_some_and(|at| c.created > at);
+    was || world.clusters.iter().any(younger)
 }
 
 /// What is under the name of the ClusterImageSet, beside what was there when the clusters were made.
