@@ -131,6 +131,8 @@ words! {
         InUse,
         /// False: the pool is emptied before the new ones are used.
         Draining,
+        /// False: the pool has to be emptied before the new ones are used, by whoever scales it.
+        ExternalScaling,
         /// True.
         NotInUse,
         /// Unknown: the hub-side provider does not look after pools, or has not looked yet.

@@ -112,6 +112,31 @@ fn rotation_by_draining_uses_the_new_credentials_once_no_cluster_is_left() {
 }
 
 #[test]
+fn rotation_by_draining_a_pool_that_somebody_else_scales_says_who_has_to_empty_it() {
+    let mut world = made(&json!({ "scalingMode": "External", "credentialsRotation": { "mode": "Drain" } }));
+    world.change(&json!({ "credentialsRef": { "name": "aws-2" } }));
+    world.settle();
+    let report = |phase: &str| {
+        json!({ "ceiling": { "size": 0 }, "rotation": {
+            "name": "aws-2", "phase": phase, "onOld": 1, "claimedOnOld": 1, "clustersOnOld": ["aws-420-abcde"],
+        } })
+    };
+    world.reports(&report("Draining"));
+    world.settle();
+    assert_eq!((name_in_use(&world), world.remote()["spec"]["size"].clone()), (&json!("aws-1"), json!(3)));
+    is(&world, "OldCredentialsReleasable", "False", "ExternalScaling");
+    let said = world.said("OldCredentialsReleasable");
+    assert!(said.contains("scale it to 0") && said.contains("mode Replace"), "{said}");
+    // They did: what is left is waited for, as ever.
+    world.on_the_hub(&json!({ "spec": { "size": 0 } }));
+    world.settle();
+    is(&world, "OldCredentialsReleasable", "False", "Draining");
+    world.reports(&report("Switching"));
+    world.settle();
+    assert_eq!(name_in_use(&world), "aws-2");
+}
+
+#[test]
 fn rotation_by_replacing_uses_the_new_credentials_at_once() {
     let mut world = made(&json!({}));
     world.change(&json!({ "credentialsRef": { "name": "aws-2" } }));

@@ -113,6 +113,13 @@ pub(super) fn releasable(judged: &Judged) -> Condition {
         RotationPhase::First => {
             make(False, Releasable::NoRotation, "no other credentials were seen before these")
         }
+        RotationPhase::Draining if is_scaled_by_others(judged) => {
+            let message = format!(
+                "the pool has to be empty before Secret {} is used{used}; somebody else decides about its size, so scale it to 0 yourself until then, or use credentialsRotation.mode Replace",
+                bounded(&rotation.name, 253)
+            );
+            make(False, Releasable::ExternalScaling, &message)
+        }
         RotationPhase::Draining | RotationPhase::Switching => make(
             False,
             Releasable::Draining,
@@ -129,4 +136,11 @@ pub(super) fn releasable(judged: &Judged) -> Condition {
             "no cluster that was made with the old credentials is left; they can be deleted",
         ),
     }
+}
+
+/// Whether the pool keeps clusters because somebody else scales it, and has not emptied it.
+fn is_scaled_by_others(judged: &Judged) -> bool {
+    let wanted = judged.wanted.as_ref().ok();
+    let external = wanted.is_some_and(|w| w.spec.scaling_mode == Some(ScalingMode::External));
+    external && judged.observed.remote().is_some_and(|remote| remote.spec["size"].as_i64() != Some(0))
 }
