@@ -26,9 +26,13 @@ impl Size {
         let part = part.unwrap_or(Sizing { size: spec.size, running_count: None, max_size: None });
         let running = part.running_count.or(spec.running_count).map(i64::from);
         let size = i64::from(part.size);
+        // Where somebody else scales it is the size of the beginning and no limit; Hive lets no more run than there are.
+        let external = spec.scaling_mode == Some(ScalingMode::External);
+        let most = if external { i64::MAX } else { size };
         Self {
+
             size,
-            running_count: if always_runs { Some(size) } else { running.map(|r| r.min(size)) },
+            running_count: if always_runs { Some(size) } else { running.map(|r| r.min(most)) },
             max_size: part.max_size.or(spec.max_size).map(i64::from),
         }
     }

@@ -182,6 +182,15 @@ fn a_pool_that_somebody_else_scales_is_made_anew_with_the_size_that_it_had() {
     assert_eq!(world.remote()["spec"]["size"], 2);
 }
 
+/// "The size with which the pool is made" limits nothing that somebody else scales.
+#[test]
+fn where_somebody_else_scales_as_many_run_as_the_definition_says() {
+    let world = made(&json!({ "scalingMode": "External", "size": 1, "runningCount": 3 }));
+    assert_eq!(sizes(&world).1, 3);
+    let world = made(&json!({ "size": 1, "runningCount": 3 }));
+    assert_eq!(sizes(&world).1, 1);
+}
+
 #[test]
 fn scaling_to_zero_is_said_and_claims_are_still_served() {
     let mut world = made(&json!({}));
