@@ -6,6 +6,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 use testplatform_apis::{
     claim::API_VERSION,
+    condition::PoolConditionType,
     foreign::{
         cluster_pool::ClusterPool,
         meta::{Lenient, ObservedCondition, condition},
@@ -160,8 +161,13 @@ fn object<R: Default + DeserializeOwned>(name: &str, bytes: &Bytes) -> Result<Ob
 fn peers(request: &RunFunctionRequest, own: &str) -> Option<Vec<Peer>> {
     let items = &fetched(request, &PEERS)?.items;
     let read = items.iter().filter_map(|item| Composite::decode(&item.resource).ok());
-    let mut peers: Vec<Peer> =
-        read.filter(|c| c.kind == POOL_KIND && c.metadata.name != own).map(peer).collect();
+    // One that is gone, as asked, has no name until it is wanted again.
+    let gone = |c: &Composite| {
+        let drained = condition(&c.conditions, PoolConditionType::Drained.as_str());
+        c.spec["drain"] == true && drained.is_some_and(ObservedCondition::is_true)
+    };
+    let other = |c: &Composite| c.kind == POOL_KIND && c.metadata.name != own && !gone(c);
+    let mut peers: Vec<Peer> = read.filter(other).map(peer).collect();
     peers.sort_by(|a, b| a.age.cmp(&b.age));
     Some(peers)
 }

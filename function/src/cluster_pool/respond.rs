@@ -6,6 +6,7 @@ use serde_json::json;
 use testplatform_apis::{
     condition::{Condition, PoolConditionType},
     foreign::meta::condition,
+    pool::ScalingMode,
     pool_status::PoolPhase,
 };
 
@@ -13,7 +14,7 @@ use super::{
     Judged,
     conditions::{conditions, is_good, same},
     observed::requirements,
-    sizing::Size,
+    sizing::{Size, rotates},
     status::status,
 };
 use crate::{
@@ -107,11 +108,15 @@ fn events(judged: &Judged, conditions: &[Condition]) -> Vec<Event> {
     events
 }
 
+/// Not of a refresh, which takes clusters away for as long as installing others takes, nor of a size that is somebody else's.
 fn scaled_to_zero(judged: &Judged) -> Option<Event> {
     let before = Size::asked(judged.observed.pool.as_ref()?.manifest())?.size;
     let wanted = judged.wanted.as_ref().ok().filter(|w| !w.drain)?;
+    let ours = wanted.spec.scaling_mode != Some(ScalingMode::External);
+    let rotates = || judged.observed.report().is_some_and(|report| rotates(&wanted.spec, report));
     let zero = before > 0 && wanted.size?.size == 0;
-    zero.then(|| Event {
+    let lasts = || wanted.usual.is_some_and(|usual| usual.size == 0) || rotates();
+    (ours && zero && lasts()).then(|| Event {
         warning: true,
         reason: "ScaledToZero",
         message: "the pool keeps no clusters from now on; claims are still served, by installing one, which takes long".into(),

@@ -30,7 +30,6 @@ impl Size {
         let external = spec.scaling_mode == Some(ScalingMode::External);
         let most = if external { i64::MAX } else { size };
         Self {
-
             size,
             running_count: if always_runs { Some(size) } else { running.map(|r| r.min(most)) },
             max_size: part.max_size.or(spec.max_size).map(i64::from),
@@ -64,10 +63,14 @@ pub fn ceiling(spec: &TestPlatformClusterPoolSpec, report: Option<&PoolStatus>) 
             && r.nonce.starts_with(ARTIFACT_REFRESH);
         (asked || by_itself) && !r.phase.over()
     });
-    let rotates = spec.credentials_rotation.unwrap_or_default().mode == Some(RotationMode::Drain)
+    report.ceiling.filter(|_| refreshes || rotates(spec, report))
+}
+
+/// Whether a rotation empties the pool.
+pub fn rotates(spec: &TestPlatformClusterPoolSpec, report: &PoolStatus) -> bool {
+    spec.credentials_rotation.unwrap_or_default().mode == Some(RotationMode::Drain)
         && report.rotation.as_ref().is_some_and(|r| {
             let meant = spec.credentials_ref.as_ref().is_some_and(|c| c.name == r.name);
             meant && matches!(r.phase, RotationPhase::Draining | RotationPhase::Switching)
-        });
-    report.ceiling.filter(|_| refreshes || rotates)
+        })
 }

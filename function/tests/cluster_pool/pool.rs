@@ -174,6 +174,19 @@ fn pool_names_are_unique_across_the_namespaces_of_a_hub() {
         world.settle();
         assert_eq!(world.phase(), "Ready");
     }
+    // One that is gone, as asked, has its name no more, until it is wanted again.
+    let drained = json!([
+        { "type": "RemoteConsistent", "status": "True", "reason": "InSync" },
+        { "type": "Drained", "status": "True", "reason": "Gone" },
+    ]);
+    for (drain, phase) in [(true, "Ready"), (false, "Pending")] {
+        let mut gone = peer("other", older, &json!({ "name": "aws-420", "drain": drain }));
+        gone["status"] = json!({ "conditions": drained });
+        let mut world = PoolWorld::with(&json!({}));
+        world.peers = vec![gone];
+        world.settle();
+        assert_eq!(world.phase(), phase);
+    }
     // What is there already is never taken away for a name; it is said.
     let mut world = made(&json!({}));
     world.peers = vec![peer("other", older, &json!({ "name": "aws-420" }))];

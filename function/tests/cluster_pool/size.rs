@@ -198,4 +198,15 @@ fn scaling_to_zero_is_said_and_claims_are_still_served() {
     world.settle();
     assert_eq!(sizes(&world).0, 0);
     assert_eq!(world.events.iter().filter(|e| *e == "ScaledToZero").count(), 1);
+    // A refresh of all at once takes its clusters away for an installation's time, and nobody else's size is ours.
+    let mut world = made(&json!({ "refresh": { "nonce": "1", "strategy": "Recreate" } }));
+    world.reports(&json!({ "ceiling": { "size": 0 }, "refresh": { "nonce": "1", "phase": "Down" } }));
+    world.settle();
+    assert_eq!(sizes(&world).0, 0);
+    world.change(&json!({ "refresh": null }));
+    world.settle();
+    world.change(&json!({ "scalingMode": "External", "size": 0 }));
+    world.settle();
+    assert_eq!(world.remote()["spec"]["size"], 3);
+    assert!(!world.events.contains(&"ScaledToZero".to_owned()));
 }
