@@ -204,8 +204,7 @@ impl Templated {
             begins: false,
             strays: false,
         };
-        let left_at = backend::left_at(observed);
-        match resolve::judged(&entry, &words, memory.as_ref(), left_at.as_ref()) {
+        match resolve::judged(&entry, &words, memory.as_ref(), backend::left_at(observed).as_ref()) {
             Ok((whole, effective)) => {
                 let terms = Terms { release_deprecated: whole.release.deprecated.clone(), ..terms };
                 let stand = Stand::Whole(Box::new(whole));

@@ -134,7 +134,9 @@ fn a_release_that_may_still_be_begun_with_is_waited_for() {
     let blip = |w: &mut World| {
         w.hypershift_rejects_the_image();
         let conditions = w.remote.as_mut().unwrap()["status"]["conditions"].as_array_mut().unwrap();
-        conditions.iter_mut().for_each(|c| c["message"] = json!("Get https://quay.io/v2/: i/o timeout"));
+        for condition in conditions {
+            condition["message"] = json!("Get https://quay.io/v2/: i/o timeout");
+        }
     };
     let of_before = |w: &mut World| {
         w.hypershift_rejects_the_image();

@@ -142,18 +142,16 @@ fn order(all: &[Value]) -> anyhow::Result<()> {
             ("Namespace", "provider-testplatform")
             | ("ValidatingAdmissionPolicy" | "ValidatingAdmissionPolicyBinding", _) => (Some(-2), false),
             ("Namespace", _) => (Some(-2), true),
-            ("ExternalSecret", _) => (Some(-1), true),
-            // Before the function: of a status with a field that the definition does not declare an API server takes nothing.
-            ("CompositeResourceDefinition", _) => (Some(-1), true),
+            // Definitions before the function: of a status with a field that they do not declare an API server takes nothing.
+            ("ExternalSecret" | "CompositeResourceDefinition", _) => (Some(-1), true),
             ("Function" | "DeploymentRuntimeConfig", _) => (Some(0), false),
             ("ProviderConfig", _) => (Some(1), true),
             ("EnvironmentConfig", _) => (Some(1), false),
             ("Composition", _) => (Some(3), true),
             // A mirror is not synced while its hub is away, and a wave that is not healthy holds back those after it.
             ("Object" | "PodMonitor" | "PrometheusRule", _) => (Some(4), false),
-            ("CustomResourceDefinition", _) => (None, true),
-            // Made anew it is another one, and no token of before is good.
-            ("ServiceAccount", "konflux") => (None, true),
+            // An account made anew is another one, and no token of before is good.
+            ("CustomResourceDefinition", _) | ("ServiceAccount", "konflux") => (None, true),
             _ => continue,
         };
         ensure!(wave == expected, "{kind} {name} is in wave {wave:?}, not {expected:?}");

@@ -37,8 +37,8 @@ pub(super) fn resources(
     let parts = || observed.node_pools.0.values();
     let again = |part: &Part, manifest: Value, policies: Policies| {
         let noted = |key| (key, part.object.metadata.annotation(key).map(str::to_owned));
-        let notes = gather::texts([ours::NODE_BASE, ours::NODE_CLASS].map(noted));
-        composed(request, observed, &part.group, notes, manifest, policies)
+        let annotations = gather::texts([ours::NODE_BASE, ours::NODE_CLASS].map(noted));
+        composed(request, observed, &part.group, annotations, manifest, policies)
     };
     let repeat = |part: &Part, policies: Policies| again(part, part.manifest().clone(), policies);
     // What the hub may refuse could not be deleted, and would hold the cluster. What is not desired any more cannot be changed, so it is
