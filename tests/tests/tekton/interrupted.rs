@@ -1,10 +1,18 @@
 //! API servers close every watch after a while, and sometimes they are away.
 
-use std::{process::Command, time::Duration};
+use std::{
+    fs,
+    os::unix::fs::{PermissionsExt as _, symlink},
+    path::PathBuf,
+    process::Command,
+    time::Duration,
+};
 
 use anyhow::ensure;
+use serde_json::Value;
 use testplatform_tests::{
-    cluster::SOON,
+    cluster::{SOON, at},
+    kinds::CLAIM,
     tenant::{KUBECONFIG, PASSWORD},
 };
 
@@ -92,5 +100,67 @@ pub async fn server_away(stage: &Stage<'_>) -> anyhow::Result<()> {
     controller.deprovisioned().await?;
     server.start().await?;
     end.ended(LONG).await?.with(0)?;
+    Ok(())
+}
+
+/// A step's PATH with a kubectl whose first request to make a claim is carried out and its answer lost, and whose first `times`
+/// looks at the claim after that fail with `words`.
+fn losing(stage: &Stage<'_>, times: u32, words: &str) -> anyhow::Result<PathBuf> {
+    let tools = stage.room()?;
+    for tool in fs::read_dir(&stage.tools.kubectl)? {
+        let tool = tool?;
+        if tool.file_name() != "kubectl" {
+            symlink(tool.path(), tools.join(tool.file_name()))?;
+        }
+    }
+    let real = stage.tools.kubectl.join("kubectl").display().to_string();
+    let script = format!(
+        r#"#!/usr/bin/env bash
+case " $* " in
+  *" create "*)
+    if [[ ! -e "$HOME/made" ]]; then
+      "{real}" "$@" || exit
+      : >"$HOME/made"
+      echo "Unable to connect to the server: read: connection reset by peer" >&2
+      exit 1
+    fi ;;
+  *" get "*)
+    looks=$(cat "$HOME/looks" 2>/dev/null || echo 0)
+    if ((looks < {times})); then
+      echo "$((looks + 1))" >"$HOME/looks"
+      echo "{words}" >&2
+      exit 1
+    fi ;;
+esac
+exec "{real}" "$@"
+"#
+    );
+    let kubectl = tools.join("kubectl");
+    fs::write(&kubectl, script)?;
+    fs::set_permissions(&kubectl, fs::Permissions::from_mode(0o755))?;
+    Ok(tools)
+}
+
+/// The claim is made and nobody says so. A look that fails then says nothing of whose it is.
+pub async fn answer_lost(stage: &Stage<'_>) -> anyhow::Result<()> {
+    let tenant = &stage.tenant;
+    let away = "The connection to the server was refused - did you specify the right host or port?";
+    let mut run = stage.provision().tools(&losing(stage, 1, away)?).start()?;
+    run.until_says("is there already, made by this TaskRun", SOON).await?;
+    run.until_gives("secretRef", &stage.secret_name(), SOON).await?;
+    let controller = tenant.controller().await?;
+    controller.until_asked(SOON).await?;
+    controller.provision().await?;
+    controller.ready(KUBECONFIG, PASSWORD).await?;
+    run.ended(LONG).await?.with(0)?;
+
+    // Whoever never sees it cannot go on, and leaves no cluster behind.
+    let unseen = format!("{}-unseen", tenant.name);
+    let forbidden = "Error from server (Forbidden): testplatformclusters.ci.openshift.org is forbidden";
+    let blind = stage.provision().with("claimName", &unseen).tools(&losing(stage, 3, forbidden)?);
+    let ended = blind.run(LONG).await?.with(1)?.saying("The cluster's end is asked for")?;
+    ensure!(ended.log.contains("AlreadyExists") && ended.log.contains(forbidden), "{}", ended.log);
+    let ends = |claim: Option<&Value>| claim.is_some_and(|claim| claim["spec"]["tearDownCluster"] == true);
+    tenant.konflux().until(&at(CLAIM, &tenant.namespace, &unseen), SOON, "told to end", ends).await?;
     Ok(())
 }

@@ -60,6 +60,7 @@ const SCENARIOS: &[Scenario] = &[
     scenario!(provision::owner_deleted),
     scenario!(interrupted::watches_end),
     scenario!(interrupted::server_away),
+    scenario!(interrupted::answer_lost),
     scenario!(deprovision::ends_well),
     scenario!(deprovision::ends_badly),
     scenario!(deprovision::leaves_something),
