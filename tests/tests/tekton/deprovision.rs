@@ -6,7 +6,8 @@ use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 use testplatform_tests::{
     actors::{Controller, condition},
-    cluster::SOON,
+    cluster::{SOON, at_root},
+    kinds::ADMISSION_POLICY,
     tenant::PASSWORD,
 };
 
@@ -119,4 +120,45 @@ pub async fn deleted_while_waiting(stage: &Stage<'_>) -> anyhow::Result<()> {
     let told = |ec: Option<&Value>| ec.is_none_or(|ec| ec["metadata"]["deletionTimestamp"].is_string());
     stage.tenant.engine.hub.cluster().until(&controller.at(), SOON, "deleted too", told).await?;
     Ok(())
+}
+
+/// What the API server refuses for good is not asked for until the time is over.
+pub async fn refused_for_good(stage: &Stage<'_>) -> anyhow::Result<()> {
+    const WORDS: &str = "clusters of this namespace are ended by hand";
+    let (konflux, claim) = (stage.tenant.konflux(), stage.tenant.claim());
+    stage.tenant.ask(&json!({})).await?;
+    let name = format!("by-hand-{}", stage.tenant.name);
+    let api = "admissionregistration.k8s.io/v1";
+    let here = json!({ "matchLabels": { "kubernetes.io/metadata.name": stage.tenant.namespace } });
+    let policy = json!({
+        "apiVersion": api, "kind": ADMISSION_POLICY.kind, "metadata": { "name": name },
+        "spec": {
+            "matchConstraints": { "resourceRules": [{
+                "apiGroups": ["ci.openshift.org"], "apiVersions": ["v1alpha1"],
+                "resources": ["testplatformclusters"], "operations": ["UPDATE"],
+            }] },
+            "validations": [
+                { "expression": "!has(object.spec.tearDownCluster) || !object.spec.tearDownCluster", "message": WORDS },
+                { "expression": "!has(object.metadata.labels) || !('probe' in object.metadata.labels)" },
+            ],
+        },
+    });
+    let binding = json!({
+        "apiVersion": api, "kind": "ValidatingAdmissionPolicyBinding", "metadata": { "name": name },
+        "spec": { "policyName": name, "validationActions": ["Deny"], "matchResources": { "namespaceSelector": here } },
+    });
+    konflux.apply_all(&[policy, binding]).await?;
+    // It takes a while until a policy is in force.
+    let probe = |value: Value| json!({ "metadata": { "labels": { "probe": value } } });
+    let in_force = async {
+        while konflux.merge(&claim, &probe("x".into())).await.is_ok() {
+            tokio::time::sleep(Duration::from_millis(300)).await;
+        }
+    };
+    tokio::time::timeout(SOON, in_force).await.context("the policy never is in force")?;
+    konflux.merge(&claim, &probe(Value::Null)).await?;
+
+    let ended = stage.deprovision().run(LONG).await?.with(1)?;
+    ended.saying("trying again")?.saying("Error: the end of the cluster is refused")?.saying(WORDS)?;
+    konflux.delete(&at_root(ADMISSION_POLICY, &name)).await
 }

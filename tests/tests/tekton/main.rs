@@ -69,6 +69,7 @@ const SCENARIOS: &[Scenario] = &[
     scenario!(deprovision::not_in_time_either),
     scenario!(deprovision::without_waiting),
     scenario!(deprovision::deleted_while_waiting),
+    scenario!(deprovision::refused_for_good),
     scenario!(collect::after_a_failure),
     scenario!(collect::while_it_is_ready),
     scenario!(credentials::written_as_files),
