@@ -21,6 +21,8 @@ use written::{CLAIMS, SPACES, TEST_CLUSTERS, Written};
 
 /// By which Crossplane holds a claim until its composite goes.
 const FINALIZER: &str = "finalizer.apiextensions.crossplane.io";
+/// With the name of the composite. Crossplane gives it to all that is made for one, and takes what is there already for that name.
+const LABEL: &str = "crossplane.io/composite";
 
 /// The API server refuses, and says what.
 fn refused<T>(outcome: kube::Result<T>, what: &str) -> anyhow::Result<()> {
@@ -33,8 +35,20 @@ fn annotated(key: &str, value: &Value) -> Value {
     json!({ "metadata": { "annotations": { key: value } } })
 }
 
+fn labelled(value: &Value) -> Value {
+    json!({ "metadata": { "labels": { LABEL: value } } })
+}
+
 fn held_by(finalizers: &Value) -> Value {
     json!({ "metadata": { "finalizers": finalizers } })
+}
+
+/// One with such metadata.
+fn with(mut asked: Value, patch: &Value) -> Value {
+    for (key, value) in patch["metadata"].as_object().into_iter().flatten() {
+        asked["metadata"][key] = value.clone();
+    }
+    asked
 }
 
 /// It takes a while until a policy is in force.
@@ -121,6 +135,23 @@ async fn kept(people: &People, of: &Written, one: &At) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// What is made for one is called by its own name, not by that of another's.
+async fn called(people: &People, of: &Written, one: &At) -> anyhow::Result<()> {
+    let People { alice, core, admin } = people;
+    let what = format!("label {LABEL}");
+    let [others, third] = ["another-4x7kd", "a-third"].map(|name| labelled(&name.into()));
+    refused(alice.create(&with(of.asked("another", &json!({})), &others)).await, &what)?;
+    refused(alice.merge(one, &others).await, &what)?;
+    // What one has stays, and hinders nothing.
+    admin.merge(one, &others).await?;
+    alice.merge(one, &annotated("a", &"d".into())).await?;
+    refused(alice.merge(one, &third).await, &what)?;
+    alice.merge(one, &labelled(&Value::Null)).await?;
+    core.merge(one, &labelled(&one.name().into())).await.context("Crossplane is refused")?;
+    alice.merge(one, &annotated("a", &"e".into())).await?;
+    Ok(())
+}
+
 /// A claim does not go without its composite, and how often Crossplane looks at that is not said by the claim.
 async fn claims_end(people: &People, of: &Written, one: &At) -> anyhow::Result<()> {
     let People { alice, core, .. } = people;
@@ -144,13 +175,7 @@ async fn claims_end(people: &People, of: &Written, one: &At) -> anyhow::Result<(
 /// A TestCluster is looked at, and takes along what was made for it.
 async fn test_clusters_end(people: &People, of: &Written, one: &At) -> anyhow::Result<()> {
     let People { alice, core, admin } = people;
-    let born = async |patch: Value| {
-        let mut asked = of.asked("another", &json!({}));
-        for (key, value) in patch["metadata"].as_object().into_iter().flatten() {
-            asked["metadata"][key] = value.clone();
-        }
-        alice.create(&asked).await
-    };
+    let born = async |patch: Value| alice.create(&with(of.asked("another", &json!({})), &patch)).await;
     for (key, value) in [("crossplane.io/paused", "true"), ("crossplane.io/poll-interval", "9000h")] {
         let set = annotated(key, &value.into());
         let what = format!("annotation {key}");
@@ -160,9 +185,20 @@ async fn test_clusters_end(people: &People, of: &Written, one: &At) -> anyhow::R
         alice.merge(one, &annotated("a", &"c".into())).await?;
         alice.merge(one, &annotated(key, &Value::Null)).await?;
     }
-    let orphan = held_by(&json!(["orphan"]));
-    refused(born(orphan.clone()).await, "finalizer orphan")?;
-    refused(alice.merge(one, &orphan).await, "finalizer orphan")?;
+    // While any holds it, nothing of it ends: Crossplane looks at it no longer, and the garbage collector waits until it is gone.
+    for finalizer in ["orphan", "example.com/hold", "composite.apiextensions.crossplane.io"] {
+        let held = held_by(&json!([finalizer]));
+        let what = format!("finalizer {finalizer}");
+        refused(born(held.clone()).await, &what)?;
+        refused(alice.merge(one, &held).await, &what)?;
+    }
+    // What one has stays, and hinders nothing.
+    admin.merge(one, &held_by(&json!(["example.com/before"]))).await?;
+    alice.merge(one, &annotated("a", &"f".into())).await?;
+    let more = held_by(&json!(["example.com/before", "example.com/hold"]));
+    refused(alice.merge(one, &more).await, "finalizer example.com/hold")?;
+    alice.merge(one, &held_by(&Value::Null)).await?;
+    foreground(people, of).await.context("in the foreground")?;
     refused(of.delete(alice, one, DeleteParams::orphan()).await, "propagationPolicy Orphan")?;
     for who in [core, admin] {
         of.delete(who, one, DeleteParams::orphan().dry_run()).await?;
@@ -172,6 +208,23 @@ async fn test_clusters_end(people: &People, of: &Written, one: &At) -> anyhow::R
     }
     of.delete(alice, one, DeleteParams::background()).await?;
     core.until_gone(one, SOON).await
+}
+
+/// The finalizer of a deletion in the foreground is the API server's to set, whoever asks, and what it holds can be changed.
+async fn foreground(people: &People, of: &Written) -> anyhow::Result<()> {
+    let People { alice, core, .. } = people;
+    let (another, asked) = (of.at("another"), of.asked("another", &json!({})));
+    alice.create(&with(asked, &held_by(&json!(["foregroundDeletion"])))).await.context("said before")?;
+    alice.merge(&another, &held_by(&Value::Null)).await?;
+    core.merge(&another, &held_by(&json!(["composite.apiextensions.crossplane.io"]))).await?;
+    of.delete(alice, &another, DeleteParams::foreground()).await?;
+    let now = core.get(&another).await?.context("gone")?;
+    let finalizers = now["metadata"]["finalizers"].as_array().cloned().unwrap_or_default();
+    ensure!(finalizers.contains(&"foregroundDeletion".into()), "{now}");
+    alice.merge(&another, &annotated("a", &"b".into())).await?;
+    core.merge(&another, &held_by(&json!(["foregroundDeletion"]))).await?;
+    core.merge(&another, &held_by(&Value::Null)).await?;
+    core.until_gone(&another, SOON).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -188,6 +241,7 @@ async fn what_is_crossplanes_is_nobody_elses_to_set() -> anyhow::Result<()> {
         let one = of.at("one");
         born(&people, of).await.with_context(|| format!("{} at birth", of.plural))?;
         kept(&people, of, &one).await.with_context(|| format!("{} later", of.plural))?;
+        called(&people, of, &one).await.with_context(|| format!("the label of {}", of.plural))?;
     }
     for of in [&CLAIMS, &SPACES] {
         claims_end(&people, of, &of.at("one")).await.with_context(|| format!("the end of {}", of.plural))?;
