@@ -20,7 +20,7 @@ use tokio::{sync::mpsc::UnboundedSender, task::JoinHandle, time::sleep};
 
 pub use self::{
     cluster::{BuildCluster, Found, Here, SECRETS},
-    kubeconfig::{Trust, Unusable, limit, vouched},
+    kubeconfig::{Trust, Unusable, configured, limit, vouched},
     table::Table,
 };
 use crate::redacted::Redacted;

@@ -12,12 +12,9 @@ use cli::{Cli, Command, On, RbacArgs, RunArgs};
 use controllers::{NOTHING, Shared, controllers, is_off};
 use futures_util::future::join_all;
 use jiff::Timestamp;
-use kube::{
-    Api, Client,
-    config::{KubeConfigOptions, Kubeconfig},
-};
+use kube::{Api, Client, config::Kubeconfig};
 use provider_testplatform::{
-    build_clusters::{Trust, limit, vouched},
+    build_clusters::{Trust, configured, limit, vouched},
     config::Config,
     lease::{Election, Times},
     metrics::Metrics,
@@ -200,13 +197,10 @@ async fn client(args: &RunArgs) -> anyhow::Result<Client> {
             // Its own words may quote what is in the file.
             let unusable = || format!("{} is not a kubeconfig that can be used", file.display());
             let kubeconfig = Kubeconfig::read_from(file).map_err(|_| anyhow::anyhow!(unusable()))?;
-            kube::Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
-                .await
-                .map_err(|_| anyhow::anyhow!(unusable()))
-                .and_then(|config| {
-                    vouched(&config, trust(args)).with_context(|| file.display().to_string())?;
-                    Ok(config)
-                })?
+            configured(kubeconfig).await.map_err(|_| anyhow::anyhow!(unusable())).and_then(|config| {
+                vouched(&config, trust(args)).with_context(|| file.display().to_string())?;
+                Ok(config)
+            })?
         }
         None => kube::Config::incluster()
             .context("this does not run in a cluster; give a kubeconfig with --kubeconfig")?,

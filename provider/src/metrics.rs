@@ -17,7 +17,7 @@ mod spaces;
 use std::{
     collections::BTreeMap,
     fmt,
-    sync::{Arc, atomic::AtomicU64},
+    sync::{Arc, Mutex, PoisonError, atomic::AtomicU64},
     time::Duration,
 };
 
@@ -121,6 +121,8 @@ struct Inner {
     cloud: Orders<testplatform_apis::cloud::State>,
     prerequisites: Orders<Standing>,
     registry: Registry,
+    /// Held while gauges are read and told of: they are emptied first, and whoever asks at the same time must not find them so.
+    telling: Mutex<()>,
 }
 
 impl Default for Metrics {
@@ -210,6 +212,7 @@ impl Default for Metrics {
             cloud,
             prerequisites,
             registry,
+            telling: Mutex::default(),
         }))
     }
 }
@@ -217,6 +220,7 @@ impl Default for Metrics {
 impl Metrics {
     /// Everything in the text format of `OpenMetrics`.
     pub fn encode(&self) -> Result<String, fmt::Error> {
+        let _telling = self.0.telling.lock().unwrap_or_else(PoisonError::into_inner);
         self.refresh_jobs();
         self.refresh_claims();
         self.refresh_pools();
@@ -338,6 +342,29 @@ mod tests {
         "cleanup_teardowns_total{outcome=\"told\"} 1",
         "cleanup_teardowns_total{outcome=\"held\"} 0",
     ];
+
+    /// Two replicas of Prometheus ask when they like.
+    #[test]
+    fn who_asks_at_the_same_time_is_told_the_same() {
+        const POOLS: usize = 40;
+        let (metrics, seen) = (Metrics::default(), Arc::new(Seen::default()));
+        metrics.attach_pools(&seen);
+        for number in 0..POOLS {
+            let looked = Looked { state: State::Refreshing, remaining: Some(1) };
+            seen.saw(&("ns".into(), format!("pool-{number}")), Some(looked));
+        }
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..200 {
+                        let text = metrics.encode().unwrap();
+                        let told = text.lines().filter(|l| l.starts_with("clusterpool_refresh_remaining{"));
+                        assert_eq!(told.count(), POOLS, "{text}");
+                    }
+                });
+            }
+        });
+    }
 
     #[test]
     fn what_is_exported_is_what_is_said_to_be() {

@@ -49,6 +49,14 @@ fn claims_are_off_unless_switched_on() {
     assert_eq!(world::Settings::from(&Config::default()), world::Settings::default());
 }
 
+/// A hub whose configuration is taken today goes on where nothing is published there.
+#[test]
+fn what_is_off_needs_no_namespace_of_its_own() {
+    let backends =
+        "clusters: { backends: { caas: { namespaces: [ephemeral-cluster, testplatform-spaces] } } }\n";
+    assert_eq!(problems(backends), Vec::<String>::new());
+}
+
 /// Every field of the schema is in the file, so that none can be forgotten here.
 #[test]
 fn every_field_can_be_set() {
@@ -220,6 +228,18 @@ fn the_schema_accepts_what_is_accepted_and_nothing_unknown() {
 #[case::clusters_beside_credentials(
     "clusters: { credentialsNamespace: a, backends: { caas: { namespaces: [a] } } }\n",
     "provider.yaml:1:70: clusters.backends.caas.namespaces: must not name clusters.credentialsNamespace: other secrets of clusters live there"
+)]
+#[case::clusters_beside_credentials_of_pools(
+    "clusterClaim: { mode: 'on', credentialsNamespace: pools }\nclusters: { backends: { caas: { namespaces: [pools] } } }\n",
+    "provider.yaml:2:45: clusters.backends.caas.namespaces: must not name clusterClaim.credentialsNamespace: other secrets of clusters live there"
+)]
+#[case::clusters_beside_tokens_of_spaces(
+    "spaces: { mode: 'on', apiServer: 'https://a' }\nclusters: { backends: { osac: { namespaces: [b, testplatform-spaces] } } }\n",
+    "provider.yaml:2:45: clusters.backends.osac.namespaces: must not name spaces.credentialsNamespace: other secrets of clusters live there"
+)]
+#[case::clusters_beside_jobs(
+    "ephemeralCluster: { mode: proxy, namespace: a }\nbuildClusters: { directory: /b }\nclusters: { backends: { caas: { namespaces: [a] } } }\n",
+    "provider.yaml:3:45: clusters.backends.caas.namespaces: must not name ephemeralCluster.namespace: other secrets of clusters live there"
 )]
 #[case::clusters_byoc(
     "clusters: { backends: { osac: { namespaces: [a], byoc: 'on' } } }\n",

@@ -108,6 +108,32 @@ fn shipped_rights_are_what_is_needed_and_no_more() {
     }
 }
 
+/// Whoever has the identity can change what is no claim's: the file says so, and what is stolen with it is told of.
+#[test]
+fn what_can_be_changed_everywhere_is_told_of() {
+    let mut told = vec![];
+    let security = std::fs::read_to_string(repository().join("SECURITY.md")).unwrap();
+    for backend in testplatform_apis::template::Backend::ALL {
+        let file = format!("konflux-identity-{backend}-rbac.yaml");
+        let text = std::fs::read_to_string(repository().join("package/install/hub").join(&file)).unwrap();
+        let header: String = text.lines().take_while(|line| line.starts_with('#')).collect();
+        let changed: BTreeSet<String> = shipped(&file, "konflux")
+            .into_iter()
+            .filter(|(verb, _, _, namespace, _)| namespace.is_none() && verb == "patch")
+            .map(|(_, group, resource, ..)| format!("{resource}.{group}"))
+            .collect();
+        let worth = "a hub of nothing else that is worth more";
+        assert_eq!(header.contains(worth), !changed.is_empty(), "{file}: {changed:?}: {header}");
+        for resource in &changed {
+            assert!(header.contains(resource), "{file}: {header}");
+        }
+        let linked = security.contains(&format!("[`{file}`](package/install/hub/{file})"));
+        assert!(linked || changed.is_empty(), "SECURITY.md does not tell of {file}");
+        told.extend(changed);
+    }
+    assert_eq!(told, ["hostedclusters.hypershift.openshift.io", "nodepools.hypershift.openshift.io"]);
+}
+
 #[test]
 fn the_table_in_the_guide_is_of_today() {
     let guide = std::fs::read_to_string(repository().join("package/install/README.md")).unwrap();

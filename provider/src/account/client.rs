@@ -13,7 +13,7 @@ use super::{
     admin::{AdminKubeconfig, Parts, kubeconfig},
     mint::{Delivered, Token, Trouble},
     next::{Answer as Said, Found, Seen, Thing},
-    reach::{self, Answer, Unusable, send},
+    reach::{self, Answer, Unusable, ask, send},
 };
 use crate::redacted::Redacted;
 
@@ -22,6 +22,8 @@ const CALL: Duration = Duration::from_secs(5);
 /// Rights take a moment to arrive everywhere.
 const TRIES: u32 = 5;
 const BETWEEN: Duration = Duration::from_millis(300);
+/// The most that is read of an answer, in bytes: what is asked for is small.
+const MOST: usize = 64 << 10;
 const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
 
 /// A cluster, and the ServiceAccount in it.
@@ -43,19 +45,28 @@ pub(super) async fn client(parts: &Parts) -> Result<Client, Trouble> {
 }
 
 /// A call. None: what it is about is not there (404), or is there already (409).
-pub(super) async fn call(
-    client: &Client,
-    verb: &str,
-    path: &str,
-    body: &Value,
-) -> Result<Option<Value>, Trouble> {
-    let answer = send(client, verb, path, ("application/json", body), CALL).await;
+async fn call(client: &Client, verb: &str, path: &str, body: &Value) -> Result<Option<Value>, Trouble> {
+    let answer = send(client, verb, path, ("application/json", body), MOST, CALL).await;
     let Answer { code, body } = answer.map_err(|_| Trouble::Unreachable)?;
+    match (told(code)?, body) {
+        (false, _) => Ok(None),
+        (true, Value::Null) => Err(Trouble::Unreachable),
+        (true, body) => Ok(Some(body)),
+    }
+}
+
+/// The same, where what is answered is not needed: whether it was done.
+pub(super) async fn done(client: &Client, verb: &str, path: &str, body: &Value) -> Result<bool, Trouble> {
+    let code = ask(client, verb, path, ("application/json", body), CALL).await;
+    told(code.map_err(|_| Trouble::Unreachable)?)
+}
+
+/// What a code says.
+fn told(code: StatusCode) -> Result<bool, Trouble> {
     match code {
-        StatusCode::NOT_FOUND | StatusCode::CONFLICT => Ok(None),
+        StatusCode::NOT_FOUND | StatusCode::CONFLICT => Ok(false),
         StatusCode::UNAUTHORIZED => Err(Trouble::AdminUnknown),
-        code if code.is_success() && !body.is_null() => Ok(Some(body)),
-        code if code.is_success() => Err(Trouble::Unreachable),
+        code if code.is_success() => Ok(true),
         code => Err(Trouble::Answered(code.as_u16())),
     }
 }
@@ -119,7 +130,8 @@ impl Delivered for Opened {
     async fn look(&self) -> Result<Seen, Trouble> {
         let client = self.client().await?;
         let role = format!("{RBAC}/clusterroles/{}", self.role);
-        let has_role = call(&client, "GET", &role, &Value::Null).await?.is_some();
+        // It may be long, and it is not looked into.
+        let has_role = done(&client, "GET", &role, &Value::Null).await?;
         let mut things = [Found::Absent; 5];
         for (place, thing) in things.iter_mut().zip(Thing::ALL) {
             *place = self.find(&client, thing).await?;
@@ -129,14 +141,14 @@ impl Delivered for Opened {
 
     async fn remove(&self, thing: Thing) -> Result<(), Trouble> {
         let (path, name, _) = self.thing(thing);
-        call(&self.client().await?, "DELETE", &format!("{path}/{name}"), &Value::Null).await.map(drop)
+        done(&self.client().await?, "DELETE", &format!("{path}/{name}"), &Value::Null).await.map(drop)
     }
 
     async fn make(&self, thing: Thing) -> Result<(), Trouble> {
         let (path, name, mut object) = self.thing(thing);
         object["metadata"] =
             json!({ "name": name, "labels": { "app.kubernetes.io/managed-by": "testplatform" } });
-        call(&self.client().await?, "POST", &path, &object).await.map(drop)
+        done(&self.client().await?, "POST", &path, &object).await.map(drop)
     }
 
     async fn ask(&self) -> Result<Token, Trouble> {
@@ -184,6 +196,18 @@ fn token(answer: &Value) -> Option<Token> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::account::reach::tests::answering;
+
+    /// What answers may be a tenant's, and several are asked at a time.
+    #[tokio::test]
+    async fn of_long_answers_nothing_is_held() {
+        let long = json!({ "metadata": { "name": "x".repeat(MOST) } }).to_string();
+        let client = answering(StatusCode::OK, &long);
+        assert_eq!(done(&client, "DELETE", "/", &Value::Null).await, Ok(true));
+        assert_eq!(call(&client, "GET", "/", &Value::Null).await, Err(Trouble::Unreachable));
+        let client = answering(StatusCode::NOT_FOUND, &long);
+        assert_eq!(done(&client, "DELETE", "/", &Value::Null).await, Ok(false));
+    }
 
     #[test]
     fn an_answer_without_a_token_is_none_whatever_it_is() {

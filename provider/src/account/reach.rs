@@ -2,13 +2,9 @@
 
 use std::time::Duration;
 
-use http::{Request, StatusCode};
+use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Limited};
-use kube::{
-    Client, Config,
-    client::Body,
-    config::{KubeConfigOptions, Kubeconfig},
-};
+use kube::{Client, client::Body, config::Kubeconfig};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
@@ -17,12 +13,15 @@ use super::{
     callers::Callers,
 };
 use crate::{
-    build_clusters::{Trust, limit, vouched},
+    build_clusters::{Trust, configured, limit, vouched},
     execute::Error,
 };
 
-/// The most that is read of an answer: more than an API server stores of one object.
-const MOST: usize = 2 << 20;
+/// The most that is read of an answer with an object that may be of any kind, in bytes: more than an API server stores of one.
+pub(crate) const MOST: usize = 2 << 20;
+/// The most values in one: as many as are judged, and as many again for what is left out before that. Two bytes may become a value that takes hundreds, and
+/// several answers are held at a time.
+const MOST_VALUES: usize = 2 * testplatform_readiness::MOST_VALUES;
 
 /// A kubeconfig that cannot be used, and why: the end of a sentence, without a word of what is in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +59,7 @@ pub(crate) async fn open(admin: &AdminKubeconfig) -> Result<Client, Unusable> {
 pub(super) async fn client(parts: &Parts) -> Result<Client, Unusable> {
     const NOT: Unusable = Unusable("cannot be used");
     let read: Kubeconfig = serde_json::from_value(parts.value()).map_err(|_| NOT)?;
-    let config = Config::from_custom_kubeconfig(read, &KubeConfigOptions::default()).await;
+    let config = configured(read).await;
     let mut config = config.map_err(|_| NOT)?;
     limit(&mut config);
     let bundle = std::env::var_os("SSL_CERT_FILE").is_some();
@@ -83,11 +82,26 @@ pub(crate) async fn refuses(
     let review = json!({ "apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview" });
     let _leave = callers.leave().map_err(|cause| cause.during("try_credentials"))?;
     let Ok(client) = open(admin).await else { return Ok(false) };
-    let answer = send(&client, "POST", PATH, ("application/json", &review), patience).await;
-    Ok(answer.is_ok_and(|answer| answer.code == StatusCode::UNAUTHORIZED))
+    let code = ask(&client, "POST", PATH, ("application/json", &review), patience).await;
+    Ok(code.is_ok_and(|code| code == StatusCode::UNAUTHORIZED))
 }
 
-/// A call. Null is sent as nothing.
+/// A call of which the code alone matters: what else is answered is not read.
+///
+/// # Errors
+/// If nothing is answered within `patience`.
+pub(crate) async fn ask(
+    client: &Client,
+    verb: &str,
+    path: &str,
+    body: (&str, &Value),
+    patience: Duration,
+) -> Result<StatusCode, Silent> {
+    let answer = timeout(patience, begin(client, verb, path, body)).await;
+    answer.unwrap_or(Err(Silent::Unreachable)).map(|answer| answer.status())
+}
+
+/// A call, of whose answer so many bytes are read.
 ///
 /// # Errors
 /// If nothing is answered within `patience`, or too much.
@@ -95,22 +109,104 @@ pub(crate) async fn send(
     client: &Client,
     verb: &str,
     path: &str,
-    (content, body): (&str, &Value),
+    body: (&str, &Value),
+    most: usize,
     patience: Duration,
 ) -> Result<Answer, Silent> {
-    let bytes = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
-    let request = Request::builder().method(verb).uri(path).header("content-type", content);
-    let request = request.body(Body::from(bytes)).map_err(|_| Silent::Unreachable)?;
     let answered = async {
-        let answer = client.send(request).await.map_err(|_| Silent::Unreachable)?;
-        let (parts, body) = answer.into_parts();
-        let read = Limited::new(body, MOST).collect().await;
+        let (parts, body) = begin(client, verb, path, body).await?.into_parts();
+        let read = Limited::new(body, most).collect().await;
         let bytes = read.map_err(|error| {
             let long = error.is::<http_body_util::LengthLimitError>();
             if long { Silent::TooLarge } else { Silent::Unreachable }
         })?;
-        let body = serde_json::from_slice(&bytes.to_bytes()).unwrap_or_default();
+        let bytes = bytes.to_bytes();
+        if !fits(&bytes) {
+            return Err(Silent::TooLarge);
+        }
+        let body = serde_json::from_slice(&bytes).unwrap_or_default();
         Ok(Answer { code: parts.status, body })
     };
     timeout(patience, answered).await.unwrap_or(Err(Silent::Unreachable))
+}
+
+/// Sends; null is sent as nothing.
+async fn begin(
+    client: &Client,
+    verb: &str,
+    path: &str,
+    (content, body): (&str, &Value),
+) -> Result<Response<Body>, Silent> {
+    let bytes = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
+    let request = Request::builder().method(verb).uri(path).header("content-type", content);
+    let request = request.body(Body::from(bytes)).map_err(|_| Silent::Unreachable)?;
+    client.send(request).await.map_err(|_| Silent::Unreachable)
+}
+
+/// Whether there are no more values in JSON than are read. Each but the first follows a comma or an opening bracket; of what is no JSON nothing is made but
+/// what stands before the first flaw.
+fn fits(json: &[u8]) -> bool {
+    let (mut values, mut quoted, mut escaped) = (1_usize, false, false);
+    for byte in json {
+        match (quoted, byte) {
+            (true, _) if escaped => escaped = false,
+            (true, b'\\') => escaped = true,
+            (_, b'"') => quoted = !quoted,
+            (false, b',' | b'[' | b'{') => values += 1,
+            (true | false, _) => {}
+        }
+    }
+    values <= MOST_VALUES
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use std::convert::Infallible;
+
+    use super::*;
+
+    const PATIENCE: Duration = Duration::from_mins(1);
+    const NOTHING: (&str, &Value) = ("application/json", &Value::Null);
+
+    /// A cluster that answers so to everything.
+    pub fn answering(code: StatusCode, text: &str) -> Client {
+        let text = text.to_owned();
+        let service = tower::service_fn(move |_: Request<Body>| {
+            let mut answer = Response::new(Body::from(text.clone().into_bytes()));
+            *answer.status_mut() = code;
+            async move { Ok::<_, Infallible>(answer) }
+        });
+        Client::new(service, "default")
+    }
+
+    async fn read(text: &str, most: usize) -> Result<Value, Silent> {
+        let client = answering(StatusCode::OK, text);
+        send(&client, "GET", "/", NOTHING, most, PATIENCE).await.map(|answer| answer.body)
+    }
+
+    #[tokio::test]
+    async fn of_an_answer_no_more_is_made_than_fits() {
+        let many = |count: usize| format!("[{}0]", "0,".repeat(count));
+        assert!(read(&many(MOST_VALUES - 2), MOST).await.is_ok());
+        for much in
+            [many(MOST_VALUES - 1), "[".repeat(MOST), format!("[{}{{}}]", r#"{"":0},"#.repeat(200_000))]
+        {
+            assert!(much.len() <= MOST);
+            assert_eq!(read(&much, MOST).await.map(drop), Err(Silent::TooLarge), "{}", &much[..20]);
+        }
+        assert_eq!(read(&many(10), 10).await, Err(Silent::TooLarge));
+        // What stands in a text is no value.
+        for text in ["[{,".repeat(100_000), r#"",\"#.repeat(100_000)] {
+            let whole = json!({ "data": text });
+            assert_eq!(read(&whole.to_string(), MOST).await, Ok(whole));
+        }
+    }
+
+    #[tokio::test]
+    async fn where_the_code_is_all_that_matters_nothing_is_read() {
+        let client = answering(StatusCode::UNAUTHORIZED, &" ".repeat(MOST + 1));
+        assert_eq!(ask(&client, "GET", "/", NOTHING, PATIENCE).await, Ok(StatusCode::UNAUTHORIZED));
+        let whole = send(&client, "GET", "/", NOTHING, MOST, PATIENCE).await;
+        assert_eq!(whole.map(|answer| answer.code), Err(Silent::TooLarge));
+    }
 }

@@ -15,7 +15,7 @@ use super::{
     NAMESPACE, account_name,
     admin::Parts,
     callers::Callers,
-    client::{call, client},
+    client::{client, done},
     mint::Trouble,
     stamp::Stamp,
 };
@@ -85,6 +85,6 @@ impl Ending {
     async fn call(&self) -> Result<(), Trouble> {
         let client = client(&self.parts).await?;
         let path = format!("/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{}", self.account);
-        call(&client, "DELETE", &path, &Value::Null).await.map(drop)
+        done(&client, "DELETE", &path, &Value::Null).await.map(drop)
     }
 }

@@ -2,6 +2,7 @@
 
 use std::{path::Path, time::Duration};
 
+use http::Uri;
 use kube::{
     Client, Config,
     config::{KubeConfigOptions, Kubeconfig, KubeconfigError},
@@ -25,12 +26,29 @@ pub enum Trust {
 /// A client for a kubeconfig's current context.
 pub(super) async fn connect(path: &Path, trust: Trust) -> Result<Client, Unusable> {
     let kubeconfig = Kubeconfig::read_from(path).map_err(|error| unusable(&error))?;
-    let options = KubeConfigOptions::default();
-    let config = Config::from_custom_kubeconfig(kubeconfig, &options).await;
-    let mut config = config.map_err(|error| unusable(&error))?;
+    let mut config = configured(kubeconfig).await.map_err(|error| unusable(&error))?;
     limit(&mut config);
     vouched(&config, trust)?;
     Client::try_from(config).map_err(|_| Unusable("no client can be made from it".to_owned()))
+}
+
+/// What a client is made from, for the current context of a kubeconfig. A proxy that the environment names, in `HTTPS_PROXY`, is not used: no client here can
+/// use any, and with it none would be made.
+///
+/// # Errors
+/// If nothing can be made of the kubeconfig.
+pub async fn configured(kubeconfig: Kubeconfig) -> Result<Config, KubeconfigError> {
+    let named = kubeconfig.clusters.iter().filter_map(|named| named.cluster.as_ref()?.proxy_url.clone());
+    let named: Vec<String> = named.collect();
+    let mut config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
+    direct(&mut config, &named);
+    Ok(config)
+}
+
+/// Takes away a proxy that the kubeconfig does not name. With one that it does, no client is made: who names one does not want to go without.
+fn direct(config: &mut Config, named: &[String]) {
+    let own = |url: &Uri| named.iter().any(|named| named.parse::<Uri>().is_ok_and(|named| named == *url));
+    config.proxy_url = config.proxy_url.take().filter(own);
 }
 
 /// Limits to how long a call may take. It is sent once: whoever asked tries again later, and must not be held until then. A
@@ -95,6 +113,20 @@ mod tests {
             std::fs::write(&path, text).unwrap();
             let error = connect(&path, Trust::Bundle).await.err().expect(text);
             assert!(!format!("{error} {error:?}").contains("s3cret"), "{error:?}");
+        }
+    }
+
+    /// What kube has read from the environment looks like what it has read from the file.
+    #[test]
+    fn the_environment_s_proxy_keeps_no_client_from_being_made() {
+        let proxy: Uri = "http://proxy:3128".parse().unwrap();
+        for (named, usable) in
+            [(None, true), (Some("http://another:3128"), true), (Some("http://proxy:3128"), false)]
+        {
+            let mut config = Config::new("https://a".parse().unwrap());
+            config.proxy_url = Some(proxy.clone());
+            direct(&mut config, &named.map(str::to_owned).into_iter().collect::<Vec<_>>());
+            assert_eq!(config.proxy_url.is_none(), usable, "{named:?}");
         }
     }
 

@@ -11,7 +11,7 @@ use super::apply::{Inside, Refusal, Why};
 use crate::{
     account::{
         admin::AdminKubeconfig,
-        reach::{self, Answer, Silent, Unusable, send},
+        reach::{self, Answer, MOST, Silent, Unusable, send},
     },
     ephemeral_cluster::object::MANAGER,
 };
@@ -38,7 +38,7 @@ pub(crate) struct Words {
 const DELIVERED: Words = Words {
     unauthorized: "the cluster does not take the kubeconfig",
     unreachable: "the cluster cannot be reached from the hub",
-    too_large: "the cluster's answer is longer than 2 MiB",
+    too_large: "the cluster's answer is longer than 2 MiB, or has more than 100,000 values",
     no_such_kind: "the cluster does not serve objects of this kind",
 };
 
@@ -137,7 +137,7 @@ impl Opened {
 
     /// A call; what comes back is any answer but that nobody knows who asks.
     pub async fn call(&self, verb: &str, path: &str, body: (&str, &Value)) -> Result<Answer, Refusal> {
-        match send(&self.client, verb, path, body, CALL).await {
+        match send(&self.client, verb, path, body, MOST, CALL).await {
             Ok(Answer { code: StatusCode::UNAUTHORIZED, .. }) => {
                 Err(Refusal::new(Why::Unauthorized, self.words.unauthorized))
             }
@@ -249,10 +249,12 @@ mod tests {
         r#"{ "resources": [{ "kind": "ConfigMap", "name": "configmaps", "namespaced": true }] }"#;
 
     /// What comes of a bundle in a cluster that answers so to whoever applies something.
-    async fn applied(answer: &'static str) -> Looked {
-        let service = tower::service_fn(move |request: Request<Body>| async move {
-            let text = if request.method() == Method::GET { SERVED } else { answer };
-            Ok::<_, Infallible>(Response::new(Body::from(text.as_bytes().to_vec())))
+    async fn applied(answer: &str) -> Looked {
+        let answer = answer.to_owned();
+        let service = tower::service_fn(move |request: Request<Body>| {
+            let text = if request.method() == Method::GET { SERVED } else { &answer };
+            let answer = Response::new(Body::from(text.as_bytes().to_vec()));
+            async move { Ok::<_, Infallible>(answer) }
         });
         let object = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "one" } });
         let bundle: Bundle =
@@ -273,6 +275,15 @@ mod tests {
         for answer in [r#"{ "metadata": { "managedFields": [] } }"#, r#"{ "metadata": [] }"#, "{}"] {
             assert_eq!(applied(answer).await, Looked::All, "{answer}");
         }
+    }
+
+    /// Of two bytes a value may become that takes hundreds.
+    #[tokio::test]
+    async fn an_answer_with_too_much_in_it_is_not_made_into_an_object() {
+        let much = format!(r#"{{ "metadata": {{}}, "data": [{}0] }}"#, "[],".repeat(100_000));
+        let looked = applied(&much).await;
+        let Looked::At(0, stop) = looked else { panic!("{looked:?}") };
+        assert!(stop.why.is(Why::TooLarge) && stop.why.message.contains("100,000"), "{stop:?}");
     }
 
     #[test]

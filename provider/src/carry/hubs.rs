@@ -2,13 +2,10 @@
 
 use std::{collections::BTreeMap, path::Path, sync::Mutex, sync::PoisonError};
 
-use kube::{
-    Client, Config,
-    config::{KubeConfigOptions, Kubeconfig},
-};
+use kube::{Client, config::Kubeconfig};
 
 use crate::{
-    build_clusters::{Trust, limit, vouched},
+    build_clusters::{Trust, configured, limit, vouched},
     config::Carry,
     execute::{Cause, Reason},
 };
@@ -40,7 +37,7 @@ impl Hubs {
             return Ok(client.clone());
         }
         let kubeconfig = Kubeconfig::from_yaml(&text).map_err(|_| unusable("is not a kubeconfig"))?;
-        let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
+        let config = configured(kubeconfig).await;
         let mut config = config.map_err(|_| unusable("is not a kubeconfig that can be used"))?;
         vouched(&config, self.trust).map_err(|why| unusable(&format!("cannot be used: {why}")))?;
         limit(&mut config);

@@ -8,11 +8,7 @@ use std::time::Duration;
 use http::{HeaderValue, Method, Request, StatusCode};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use jiff::Timestamp;
-use kube::{
-    Client, Config,
-    client::Body,
-    config::{KubeConfigOptions, Kubeconfig},
-};
+use kube::{Client, client::Body, config::Kubeconfig};
 use serde_json::{Value, json};
 use testplatform_apis::redact::redacted;
 use tokio::time::timeout;
@@ -22,7 +18,7 @@ use super::{
     next::{Fault, Removal, Verdict},
 };
 use crate::{
-    build_clusters::{Trust, limit, vouched},
+    build_clusters::{Trust, configured, limit, vouched},
     redacted::Redacted,
 };
 
@@ -73,7 +69,7 @@ async fn client(cloud: &Cloud) -> Result<Client, Fault> {
     const NOT: &str = "has an auth_url or certificates that cannot be used";
     let unusable = |why: &str| Fault::Unusable(why.to_owned());
     let read: Kubeconfig = serde_json::from_value(cloud.client_config()).map_err(|_| unusable(NOT))?;
-    let config = Config::from_custom_kubeconfig(read, &KubeConfigOptions::default()).await;
+    let config = configured(read).await;
     let mut config = config.map_err(|_| unusable(NOT))?;
     limit(&mut config);
     let bundle = std::env::var_os("SSL_CERT_FILE").is_some();

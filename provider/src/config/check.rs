@@ -35,6 +35,7 @@ pub fn findings(config: &Config) -> Vec<Finding> {
         found.namespace(&format!("clusterPool.namespaces[{index}]"), namespace);
     }
     found.clusters(&config.clusters);
+    found.clusters_apart(config);
     found.cloud_issuers(config);
     found.hub_facts(&config.hub_facts);
     found.spaces(&config.spaces);
@@ -174,6 +175,28 @@ impl Found {
                     &path,
                     "must not name clusters.credentialsNamespace: other secrets of clusters live there",
                 );
+            }
+        }
+    }
+
+    /// Konflux clusters read Secrets in each of these namespaces too, where anything is published there.
+    fn clusters_apart(&mut self, config: &Config) {
+        let (jobs, pools, spaces) = (&config.ephemeral_cluster, &config.cluster_claim, &config.spaces);
+        let pools_on = pools.mode == Switch::On;
+        for (field, namespace, on) in [
+            ("ephemeralCluster.namespace", &jobs.namespace, jobs.mode != Mode::Off),
+            ("clusterClaim.credentialsNamespace", &pools.credentials_namespace, pools_on),
+            ("spaces.credentialsNamespace", &spaces.credentials_namespace, spaces.is_on()),
+        ] {
+            // Of the one that they may be with clusters.credentialsNamespace it was said already.
+            let apart = on && *namespace != config.clusters.credentials_namespace;
+            for (backend, of) in &config.clusters.backends {
+                if apart && of.namespaces.contains(namespace) {
+                    self.add(
+                        &format!("clusters.backends.{backend}.namespaces"),
+                        format!("must not name {field}: other secrets of clusters live there"),
+                    );
+                }
             }
         }
     }

@@ -20,7 +20,7 @@ use crate::{
 const WORDS: Words = Words {
     unauthorized: "the hub does not know the provider",
     unreachable: "the hub does not answer",
-    too_large: "the hub's answer is longer than 2 MiB",
+    too_large: "the hub's answer is longer than 2 MiB, or has more than 100,000 values",
     no_such_kind: "the hub does not serve objects of this kind",
 };
 
