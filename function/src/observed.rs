@@ -44,7 +44,7 @@ pub(crate) use handover::OTHER;
 pub use handover::{Giving, Handover, Other, Place, Receiver, Taking, Watching};
 pub use hosted::{HOSTED, Hosted};
 pub use link::Link;
-pub(crate) use link::{began_to_create, link};
+pub(crate) use link::{began_to_create, found_none, link};
 pub use node_pool::{NodePools, Part, is_part, part_name};
 pub use peers::{Peer, Standing, Wanted};
 pub use pools::Pools;

@@ -33,7 +33,7 @@ use super::{
 };
 use crate::{
     backend::{Desired, object},
-    observed::{Link, look},
+    observed::{Link, found_none, look},
 };
 
 /// In minutes; see the field of this name.
@@ -187,15 +187,10 @@ fn request(wanted: &Wanted, external: bool) -> PoolRequest {
 /// Whether the hub wants the size from here again: the pool that had one is gone, and none is made without. Whichever of the two Objects
 /// looks first is the one that tells.
 fn is_wanted_again(observed: &Observed) -> bool {
-    let says = |conditions: &[ObservedCondition], words: &str| {
-        condition(conditions, "Synced").is_some_and(|c| c.is_false() && c.message.contains(words))
-    };
-    let refused = observed
-        .pool
-        .as_ref()
-        .is_some_and(|p| says(&p.object.status.conditions, "spec.size: Required value"));
-    let second = observed.size.as_ref();
-    refused || second.is_some_and(|o| says(&o.status.conditions, "external resource does not exist"))
+    let refused = |c: &ObservedCondition| c.is_false() && c.message.contains("spec.size: Required value");
+    let first = observed.pool.as_ref().and_then(|p| condition(&p.object.status.conditions, "Synced"));
+    let second = observed.size.as_ref().and_then(|o| condition(&o.status.conditions, "Synced"));
+    first.is_some_and(refused) || second.is_some_and(found_none)
 }
 
 /// Whether the first owner of the size may leave it out, or has already.

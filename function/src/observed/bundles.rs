@@ -8,7 +8,7 @@ use testplatform_apis::{
     names::ours,
 };
 
-use super::brought::Brought;
+use super::{brought::Brought, found_none};
 
 /// Composition resource name of the Object with the ConfigMap that tells the hub-side provider.
 pub const BUNDLES: &str = "bundles";
@@ -68,10 +68,7 @@ impl Bundles {
 
     /// Whether there is no such ConfigMap any more.
     pub fn is_gone(&self) -> bool {
-        let gone = |synced: &ObservedCondition| {
-            synced.is_false() && synced.message.ends_with("external resource does not exist")
-        };
-        self.last_look().is_some_and(gone)
+        self.last_look().is_some_and(found_none)
     }
 
     /// Whether it was looked for, whatever came of it.

@@ -14,7 +14,7 @@ use testplatform_apis::{
 };
 
 use super::{
-    Composite, EPHEMERAL_CLUSTER, Flavour, Link, Observed, Writer,
+    Composite, EPHEMERAL_CLUSTER, Flavour, Link, Observed, Writer, found_none,
     required::{Names, fetched},
 };
 use crate::{proto::RunFunctionRequest, text::bounded};
@@ -218,10 +218,7 @@ impl Observed {
         if let_go && let Some(writer) = &mut self.writer {
             // What only watches says so, where one that may write would be told by its pin.
             let synced = condition(&writer.object.status.conditions, "Synced");
-            let gone = synced.is_some_and(|c| {
-                c.is_false() && c.message == "observe failed: external resource does not exist"
-            });
-            if gone && writer.uid().is_some() {
+            if synced.is_some_and(found_none) && writer.uid().is_some() {
                 writer.link = Link::Deleted;
             }
         }

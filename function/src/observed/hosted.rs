@@ -2,17 +2,13 @@
 
 use serde_json::Value;
 use testplatform_apis::{
-    foreign::{
-        hypershift::HostedCluster,
-        meta::{ObservedCondition, condition},
-        object::Object,
-    },
+    foreign::{hypershift::HostedCluster, meta::condition, object::Object},
     names::{Uid, ours},
 };
 
 use super::{
     Unusable,
-    link::{Link, link},
+    link::{Link, found_none, is_current, link},
 };
 use crate::wire;
 
@@ -66,10 +62,8 @@ impl Hosted {
 
     /// Whether there is none now: provider-kubernetes looked for it. What it saw before, it keeps.
     pub fn is_gone(&self) -> bool {
-        let synced = condition(&self.object.status.conditions, "Synced").filter(|c| c.is_false());
-        let generation = self.object.metadata.generation;
-        let current = |c: &&ObservedCondition| c.observed_generation.is_none_or(|seen| seen == generation);
-        synced.filter(current).is_some_and(|c| c.message.ends_with("external resource does not exist"))
+        condition(&self.object.status.conditions, "Synced").is_some_and(found_none)
+            && is_current(&self.object)
     }
 
     /// Why it cannot be looked at.

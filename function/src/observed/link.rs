@@ -53,6 +53,11 @@ pub(crate) fn link<R>(object: &Object<R>, seen: Option<&Metadata>) -> Link {
     judge(synced, pin.is_some())
 }
 
+/// Whether condition Synced of an Object that may not create says that what it looks for is not there.
+pub(crate) fn found_none(synced: &ObservedCondition) -> bool {
+    synced.is_false() && synced.message.ends_with("external resource does not exist")
+}
+
 /// Whether provider-kubernetes made what an Object carries, or began to: it notes that before it does. Without the note what is there was there
 /// before, and was taken for what it was to write.
 pub(crate) fn began_to_create(metadata: &Metadata) -> bool {

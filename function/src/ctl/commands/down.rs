@@ -25,7 +25,7 @@ pub fn run(
     let deadline = timeout.and_then(|timeout| session.now().checked_add(timeout).ok());
     let claim = session.find(name)?;
     if let Some(said) = super::handed_over(&claim) {
-        without_its_cluster(session, &claim, said, delete)?;
+        only_deletion_is_left(session, &claim, said, delete)?;
         return deleted(session, &claim, wait, deadline, "; its cluster was handed over, and goes on");
     }
     // Whoever deletes it at once asks for its end by that.
@@ -55,8 +55,8 @@ pub fn run(
     Ok(())
 }
 
-/// The claim can be deleted, and can end nothing.
-fn without_its_cluster(
+/// The claim gave its cluster away: it can be deleted, and can end nothing.
+fn only_deletion_is_left(
     session: &Session<'_>,
     claim: &Claim,
     said: Said<'_>,
