@@ -246,7 +246,10 @@ pub(super) fn notes(request: &Validated, observed: &Observed) -> Map<String, Val
     if let Some(cluster) = cluster {
         note(annotations::KONFLUX_CLUSTER, cluster);
     }
-    if let Some(tenant) = &request.tenant {
+    // An administrator's has none, and keeps what the incumbent said of it: the hub remembers for whom the cluster was made, and withdraws the
+    // credentials of one that is said to be for somebody else.
+    let said = || writer.and_then(|w| w.manifest_annotation(annotations::KONFLUX_TENANT));
+    if let Some(tenant) = request.tenant.as_deref().or_else(said) {
         note(annotations::KONFLUX_TENANT, tenant);
     }
     for (key, name) in &request.run_names {

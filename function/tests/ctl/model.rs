@@ -294,4 +294,7 @@ fn what_nobody_needs_is_not_extended() {
         "it is the lifetime that ends it"
     );
     assert_eq!(outcome(&otherwise, hours(6), false, now()), None);
+    let by_default = with(claim.object.clone(), &[("/spec/lifetime", Value::Null)]).claim;
+    let stopped = lifetime(&by_default, Span::By(hours(2)), now()).unwrap_err();
+    assert!(format!("{stopped:?}").contains("longer spec.cleanup.keepForDebug keeps it"), "{stopped:?}");
 }

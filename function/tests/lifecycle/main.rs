@@ -168,6 +168,20 @@ fn an_administrators_composite_needs_no_claim() {
     assert!(targets.iter().all(|t| *t == 1), "composite only");
 }
 
+/// The incumbent has a text of templates for a tenant that is not there; the hub remembers it.
+#[test]
+fn an_administrators_composite_stays_for_whom_the_incumbent_said() {
+    let mut world = World { claim: false, ..World::ready() };
+    world.settle();
+    let tenant = "ephemeralcluster.ci.openshift.io/konflux-tenant";
+    let writer = &mut world.objects.get_mut("ec").unwrap().object;
+    writer["spec"]["forProvider"]["manifest"]["metadata"]["annotations"][tenant] = json!("<no value>");
+    world.remote.as_mut().unwrap()["metadata"]["annotations"][tenant] = json!("<no value>");
+    world.settle();
+    assert_eq!(world.remote.as_ref().unwrap()["metadata"]["annotations"][tenant], "<no value>");
+    assert_eq!(world.phase(), "Ready");
+}
+
 #[test]
 fn a_changed_claim_does_not_touch_the_cluster() {
     let mut world = World::ready();

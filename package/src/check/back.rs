@@ -8,8 +8,8 @@
 use std::fmt;
 
 use serde::Serialize;
-use serde_json::Value;
-use testplatform_apis::{ci_operator::CiOperator, input::Settings};
+use serde_json::{Value, json};
+use testplatform_apis::{ci_operator::CiOperator, input::Settings, names::ephemeral_cluster};
 
 /// A composite that must not go by the incumbent's Composition.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -40,6 +40,11 @@ pub enum Reason {
     /// It is being torn down, and nothing in its spec says so, as when its lifetime is over: the hub would be told not to, and a job that had not
     /// heard of it goes on.
     Ending,
+    /// It has no claim: the hub would be told another tenant than the one for whom it made the cluster, and withdraw the credentials.
+    NoTenant,
+    /// The incumbent writes the names of its runs, or its tenant's, without quotes, where they are no texts: no pass would succeed, and the hub would
+    /// hear of nothing any more, `tearDownCluster` among it.
+    Unquoted,
     /// Its credentials are those of a ServiceAccount: the hub would publish the admin's, or replace its token no more.
     ServiceAccount,
     /// Its `ciOperator` has what only this function leaves out, and the hub refuses. provider-kubernetes could neither look at the
@@ -85,11 +90,12 @@ fn judge(composite: &Value) -> Option<Kept> {
     Some(Kept {
         composite: composite["metadata"]["name"].as_str().unwrap_or_default().to_owned(),
         claim: claim.map(|(namespace, name)| format!("{namespace}/{name}")),
-        reason: reason(&composite["spec"], &composite["status"])?,
+        reason: reason(composite)?,
     })
 }
 
-fn reason(spec: &Value, status: &Value) -> Option<Reason> {
+fn reason(composite: &Value) -> Option<Reason> {
+    let (spec, status) = (&composite["spec"], &composite["status"]);
     if !status["handedOver"].is_null() {
         return Some(Reason::HandedOver);
     }
@@ -100,8 +106,26 @@ fn reason(spec: &Value, status: &Value) -> Option<Reason> {
         _ if is_elsewhere(status) => Some(Reason::Elsewhere),
         Some("Deprovisioning") if spec["tearDownCluster"] != true => Some(Reason::Ending),
         _ if spec["credentials"]["mode"] == "ServiceAccount" => Some(Reason::ServiceAccount),
-        _ => (CiOperator(block.clone()).forwarded() != *block).then_some(Reason::Refused),
+        _ if CiOperator(block.clone()).forwarded() != *block => Some(Reason::Refused),
+        _ if !spec["claimRef"]["namespace"].is_string() => Some(Reason::NoTenant),
+        _ => spliced(composite).any(|text| !is_text_without_quotes(text)).then_some(Reason::Unquoted),
     }
+}
+
+/// What the incumbent's template has between other YAML as it stands.
+fn spliced(composite: &Value) -> impl Iterator<Item = &str> {
+    let note = |key| composite["metadata"]["annotations"][key].as_str();
+    let runs =
+        [ephemeral_cluster::PIPELINE_RUN_NAME, ephemeral_cluster::TASK_RUN_NAME].into_iter().filter_map(note);
+    runs.chain(composite["spec"]["claimRef"]["namespace"].as_str())
+}
+
+/// Whether YAML takes it for the text that it is. Functions made with Go read words of YAML 1.1 too.
+fn is_text_without_quotes(text: &str) -> bool {
+    const WORDS: [&str; 6] = ["y", "yes", "n", "no", "on", "off"];
+    let read = serde_saphyr::from_str::<Value>(&format!("name: {text}\n"));
+    !WORDS.contains(&text.to_ascii_lowercase().as_str())
+        && read.is_ok_and(|read| read == json!({ "name": text }))
 }
 
 /// Whether it was asked for, or is about to be, in another namespace or by another ProviderConfig than the incumbent's.
@@ -150,6 +174,13 @@ impl fmt::Display for Kept {
                 "its cluster is not where the incumbent's are; another would be made there, and nobody would end this one"
             }
             Reason::Ending => "its end, which its spec does not ask for, would be called off; wait until it is over",
+            Reason::NoTenant => {
+                "it has no claim; the hub would be told another tenant, and may withdraw its credentials"
+            }
+            Reason::Unquoted => {
+                "a run's name in its annotations, or its namespace, is no text without quotes; no pass would succeed, \
+                 and nothing end its cluster but deletion"
+            }
             Reason::ServiceAccount => {
                 "its credentials are a ServiceAccount's; the admin's would be published, or none renewed"
             }

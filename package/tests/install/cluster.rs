@@ -146,14 +146,39 @@ fn those_who_cannot_go_back_are_listed_with_the_reason() {
         of("moved", ours(), at(hub, "another")),
         of("other-hub", ours(), at("another", namespace)),
     ]);
+    let mut administrators = of("administrators", ours(), ready.clone());
+    administrators["spec"].as_object_mut().unwrap().remove("claimRef");
+    composites.push(administrators);
+    let named = |name: &str, note: &str, value: &str| {
+        let mut composite = of(name, ours(), ready.clone());
+        composite["metadata"]["annotations"] =
+            json!({ format!("ephemeralcluster.ci.openshift.io/{note}"): value });
+        composite
+    };
+    composites.extend([
+        named("plain", "task-run-name", "pr-12-provision"),
+        named("unset", "another", "PR: fix #12"),
+        named("colon", "task-run-name", "PR: fix #12"),
+        named("digits", "pipeline-run-name", "12345"),
+        named("word", "task-run-name", "on"),
+        named("truth", "task-run-name", "true"),
+        named("lines", "task-run-name", "a\n  b: c"),
+    ]);
+    let mut digits = of("tenant", ours(), ready.clone());
+    digits["spec"]["claimRef"]["namespace"] = "4711".into();
+    composites.push(digits);
     let report = back::report(&composites);
     let kept: Vec<_> = report.kept.iter().map(|kept| (kept.composite.as_str(), kept.reason)).collect();
     assert_eq!(
         kept,
         [
             ("account-x", back::Reason::ServiceAccount),
+            ("administrators-x", back::Reason::NoTenant),
+            ("colon-x", back::Reason::Unquoted),
+            ("digits-x", back::Reason::Unquoted),
             ("given-x", back::Reason::HandedOver),
             ("hive-x", back::Reason::OtherBlock),
+            ("lines-x", back::Reason::Unquoted),
             ("lost-x", back::Reason::Failed),
             ("moved-x", back::Reason::Elsewhere),
             ("other-hub-x", back::Reason::Elsewhere),
@@ -161,11 +186,14 @@ fn those_who_cannot_go_back_are_listed_with_the_reason() {
             ("spent-x", back::Reason::Ending),
             ("task-x", back::Reason::Refused),
             ("template-x", back::Reason::OtherBlock),
+            ("tenant-x", back::Reason::Unquoted),
+            ("truth-x", back::Reason::Unquoted),
+            ("word-x", back::Reason::Unquoted),
         ]
     );
     let text = report.to_string();
     assert!(text.contains("lost-x (claim team-a/lost): it is Failed; another cluster"), "{text}");
-    assert!(text.contains("10 of 16 composites cannot go back\n"), "{text}");
+    assert!(text.contains("17 of 25 composites cannot go back\n"), "{text}");
     let json = serde_json::to_value(&report).unwrap();
-    assert_eq!(json["kept"][3], json!({ "composite": "lost-x", "claim": "team-a/lost", "reason": "Failed" }));
+    assert_eq!(json["kept"][7], json!({ "composite": "lost-x", "claim": "team-a/lost", "reason": "Failed" }));
 }

@@ -83,6 +83,8 @@ pub fn lifetime(claim: &Claim, span: Span, now: Timestamp) -> Result<GoDuration,
             let held = held.ok_or_else(|| {
                 let message = format!("{} has no lifetime that could be made longer", claim.label());
                 let hint = match claim.ready_at() {
+                    // What it would get by default does not show behind an earlier end.
+                    Some(_) if claim.cleanup_at().is_some() => &format!("It ends before: {KEPT}."),
                     Some(_) => "It lives until it is torn down; --to gives it an end.",
                     // What it gets by default is not on the claim before.
                     None => {
