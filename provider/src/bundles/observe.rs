@@ -19,7 +19,7 @@ use crate::{
     },
     config::Clusters,
     ephemeral_cluster::credentials::Published,
-    execute::{Cause, Error, limited},
+    execute::{Cause, Error, Reason, limited},
     publish::{Reader, Vault},
 };
 
@@ -69,7 +69,14 @@ impl Observer {
         }
         let owner = owner(backend, object);
         let reader = Reader { vault: &self.vault, patience: self.patience };
-        let secret = reader.secret(self.vault.secrets().get_opt(&owner.secret_name())).await?;
+        let secret = match reader.secret(self.vault.secrets().get_opt(&owner.secret_name())).await {
+            Ok(secret) => secret,
+            // Said, because only an administrator can change it; and the end of the cluster is not to wait for that longer than its bundles may take.
+            Err(error) if error.reason == Reason::Forbidden => {
+                return Ok(Here::Closed("the provider is not let in to read what is published"));
+            }
+            Err(error) => return Err(error),
+        };
         let published = owner.judge(secret.as_ref().map(|secret| &secret.metadata));
         match &published {
             Published::Ours { .. } => {}

@@ -178,17 +178,16 @@ impl Controller {
             Err(Error { reason: Reason::Conflict, .. }) => Some(CALM),
             // There was more to do than a pass may; whatever it is, it is no reason for haste.
             Err(Error { reason: Reason::NotYet, .. }) => Some(RETRY),
-            Err(Error { action, reason, message }) => {
-                self.metrics.failed(action, reason.as_str());
-                tracing::warn!(
-                    order = key,
-                    action,
-                    error = message,
-                    "a credential could not be looked after"
-                );
+            Err(error) => {
+                self.failed(key, &error);
                 Some(RETRY)
             }
         }
+    }
+
+    fn failed(&self, key: &str, Error { action, reason, message }: &Error) {
+        self.metrics.failed(action, reason.as_str());
+        tracing::warn!(order = key, action, error = message, "a credential could not be looked after");
     }
 
     async fn pass(&self, key: &str) -> Result<Option<Duration>, Error> {
@@ -203,7 +202,15 @@ impl Controller {
         let secret = limited("get_cloud_credential", *patience, get).await?;
         let order = map.order.as_ref().ok();
         let stored = stored(secret.as_ref(), order);
-        let issuers = self.issuers(order).await?;
+        let (issuers, unread) = match self.issuers(order).await {
+            Ok(issuers) => (issuers, false),
+            // What is published is looked after all the same, and the end of a cluster held up no longer than by an identity service that is silent.
+            Err(error) if error.reason == Reason::Forbidden => {
+                self.failed(key, &error);
+                (Vec::new(), true)
+            }
+            Err(error) => return Err(error),
+        };
         let scene = Scene {
             order: map.order.clone(),
             stage: self.stage(namespace, &map).await?,
@@ -211,6 +218,7 @@ impl Controller {
             deleted: map.deleted.is_some(),
             removing: map.removing,
             issuers: order.map(|order| candidates(&issuers, order)).unwrap_or_default(),
+            unread,
             stored,
             probe: Duration::try_from(config.cloud_credentials.probe.get()).unwrap_or(RETRY),
             grace: config.cloud_credentials.grace.get(),

@@ -36,6 +36,8 @@ pub const BATCH: usize = 128;
 pub const GO_ON: Duration = Duration::from_secs(5);
 /// With how many that are not deleted yet no other one is made because somebody wants one.
 pub const CROWD: usize = 16;
+/// What is said where the right to list the issuers' Secrets is missing.
+const UNREAD: &str = "the provider is not let in to list the Secrets of issuers";
 
 /// One thing to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -144,6 +146,9 @@ fn make(scene: &Scene, known: &Known, order: &Order, record: Record, now: Timest
             Some(_) => Step::Publish(published(order, record, minted, now)),
         };
     }
+    if scene.unread {
+        return failed(scene, known, &record, works);
+    }
     for issuer in &scene.issuers {
         match known.failed.get(issuer) {
             // The other issuers are behind the same service; there is no haste.
@@ -203,10 +208,11 @@ fn failed(scene: &Scene, known: &Known, record: &Record, works: bool) -> Step {
     let last = scene.issuers.iter().filter_map(|name| Some((name, known.failed.get(name)?)));
     let mut why: Vec<String> = last.map(|(name, fault)| fault.about(name)).collect();
     if why.is_empty() {
-        why.push("no issuer is for this tenant and user".to_owned());
+        let none = if scene.unread { UNREAD } else { "no issuer is for this tenant and user" };
+        why.push(none.to_owned());
     }
     let why = why.join("; ");
-    let silent = known.failed.values().any(|fault| *fault == Fault::Unreachable);
+    let silent = scene.unread || known.failed.values().any(|fault| *fault == Fault::Unreachable);
     let after = RETRY.min(scene.probe);
     let held = record.held.as_ref();
     if works {
@@ -239,7 +245,7 @@ fn tidy(
     if let Some(now_held) = wanted.held.as_mut().filter(|_| !crowded) {
         now_held.requested_by.clone_from(&order.requested_by);
     }
-    for issuer in &record.open {
+    for issuer in record.open.iter().filter(|_| !scene.unread) {
         match known.listed.get(issuer) {
             None => return Step::List(issuer.clone()),
             Some(Ok(found)) => {
@@ -256,7 +262,7 @@ fn tidy(
     let end = |old: &Old| old.since.map(|since| later(since, grace));
     let over = |old: &Old| end(old).is_none_or(|end| end <= now);
     let rest = record.old.iter().find(|old| over(old) && !known.is_tried(&old.one));
-    if let Some(old) = rest.filter(|_| known.removed.len() < BATCH) {
+    if let Some(old) = rest.filter(|_| known.removed.len() < BATCH && !scene.unread) {
         return Step::Remove(old.one.clone());
     }
     wanted.old.retain(|old| !known.is_done_with(&old.one));

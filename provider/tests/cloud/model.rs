@@ -107,6 +107,8 @@ pub struct Model {
     pub order: Order,
     /// Of which users there is an issuer's Secret.
     pub issuers: Vec<String>,
+    /// Their Secrets may not be listed.
+    pub unread: bool,
     pub deleted: Option<Timestamp>,
     pub cluster: bool,
 }
@@ -128,7 +130,14 @@ impl Model {
             ..World::default()
         };
         let issuers = users.iter().map(|name| (*name).to_owned()).collect();
-        Self { world: Mutex::new(world), order: order(), issuers, deleted: None, cluster: true }
+        Self {
+            world: Mutex::new(world),
+            order: order(),
+            issuers,
+            unread: false,
+            deleted: None,
+            cluster: true,
+        }
     }
 
     pub fn world(&self) -> MutexGuard<'_, World> {
@@ -155,6 +164,7 @@ impl Model {
         let issuers: Vec<Issuer> = self
             .issuers
             .iter()
+            .filter(|_| !self.unread)
             .map(|name| Issuer {
                 name: name.clone(),
                 tenants: vec!["t".into()],
@@ -174,6 +184,7 @@ impl Model {
             removing: world.removing,
             stored,
             issuers: candidates(&issuers, &self.order),
+            unread: self.unread,
             probe: PROBE.try_into().unwrap(),
             grace: GRACE,
         }

@@ -247,6 +247,7 @@ fn scene(stored: Stored) -> Scene {
         removing: None,
         stored,
         issuers: vec!["alice".into()],
+        unread: false,
         probe: PROBE.try_into().unwrap(),
         grace: GRACE,
     }

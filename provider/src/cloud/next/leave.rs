@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use testplatform_apis::cloud::State;
 
-use super::{BATCH, Fault, GIVE_UP, GO_ON, Known, RETRY, Removal, Scene, Step, Stored, tell};
+use super::{BATCH, Fault, GIVE_UP, GO_ON, Known, RETRY, Removal, Scene, Step, Stored, UNREAD, tell};
 use crate::{
     bundles::wait::later,
     cloud::record::{One, Record},
@@ -24,8 +24,9 @@ pub(super) fn leave(scene: &Scene, known: &Known, deleted: Timestamp, now: Times
         }
         return Step::Later(rest);
     }
-    let mut silent = None;
-    for issuer in asked(scene) {
+    let left = remaining(scene, known);
+    let mut silent = (scene.unread && somebody_may_have_made(scene, &left)).then(|| UNREAD.to_owned());
+    for issuer in asked(scene).into_iter().filter(|_| !scene.unread) {
         match known.listed.get(&issuer) {
             None => return Step::List(issuer),
             Some(Err(Fault::Unreachable)) => silent = Some(SILENT.to_owned()),
@@ -36,9 +37,8 @@ pub(super) fn leave(scene: &Scene, known: &Known, deleted: Timestamp, now: Times
             Some(Ok(_) | Err(_)) => {}
         }
     }
-    let left = remaining(scene, known);
     let mut more = false;
-    for one in &left {
+    for one in left.iter().filter(|_| !scene.unread) {
         match known.removed.get(&one.id) {
             Some(Removal::Gone | Removal::Left | Removal::Nobody) => {}
             None if !known.is_tried(one) && known.removed.len() < BATCH => return Step::Remove(one.clone()),
@@ -86,6 +86,12 @@ fn asked(scene: &Scene) -> BTreeSet<String> {
         (Some(record), Some(_)) => record.issuers(),
         (None, Some(_)) => scene.issuers.iter().cloned().collect(),
     }
+}
+
+/// Whether anything may be left to delete, whoever could. Where the record is lost, anybody may have made one.
+fn somebody_may_have_made(scene: &Scene, left: &[One]) -> bool {
+    let lost = scene.record().is_none() && scene.uid().is_some();
+    lost || !left.is_empty() || !asked(scene).is_empty()
 }
 
 /// Whether one was made there that is perhaps noted nowhere else.

@@ -52,6 +52,8 @@ pub struct Scene {
     pub stored: Stored,
     /// Names of the issuers that may issue for it, the best one first.
     pub issuers: Vec<String>,
+    /// We may not list the issuers' Secrets: nobody can be asked, and that nobody is there is not known.
+    pub unread: bool,
     /// How often it is asked whether what is published works.
     pub probe: Duration,
     /// How long what was replaced is kept for those who read it before.

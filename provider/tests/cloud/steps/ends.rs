@@ -239,3 +239,37 @@ fn a_clock_that_is_behind_holds_up_nothing() {
     assert_eq!(next(&marked, &known, now), Step::Later(Duration::from_secs(30)));
     assert_eq!(next(&marked, &known, now + ARRIVES), Step::Release);
 }
+
+/// The right to do so was taken away, perhaps for ever: it is not known that nobody is there.
+#[test]
+fn issuers_that_cannot_be_listed_hold_up_an_end_for_a_day_at_most() {
+    let mut model = Model::new(&["alice"]);
+    assert_eq!(model.look(), Some(State::Valid));
+    model.unread = true;
+    assert_eq!(model.look(), Some(State::Valid), "what is published is asked for as before");
+    model.order.generation += 1;
+    assert_eq!(model.look(), Some(State::RotationFailed));
+    let told = model.world().told.clone().unwrap().0;
+    assert!(told.starts_with("the provider is not let in to list"), "{told}");
+    ends(&mut model);
+    assert_eq!(model.look(), Some(State::Leaving));
+    let told = model.world().told.clone().unwrap().0;
+    assert!(told.contains("not let in to list") && told.contains("after 24 h"), "{told}");
+    model.world().now += GIVE_UP;
+    model.look();
+    assert!(model.world().released && model.world().secret.is_none());
+    assert_eq!(left(&model), 1);
+}
+
+#[test]
+fn issuers_that_can_be_listed_again_are_asked() {
+    let mut model = Model::new(&["alice"]);
+    model.look();
+    model.world().secret = None;
+    model.unread = true;
+    ends(&mut model);
+    assert_eq!(model.look(), Some(State::Leaving), "anybody may have made one");
+    model.unread = false;
+    model.look();
+    assert!(model.world().released && model.remaining().is_empty());
+}
