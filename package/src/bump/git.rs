@@ -140,6 +140,15 @@ pub fn places(clone: &Path, commit: &Commit, pinned: &BTreeSet<String>) -> Resul
     })
 }
 
+/// Those of some directories in which a commit has no kustomization.
+///
+/// # Errors
+/// If the clone has no such commit.
+pub fn absent(clone: &Path, commit: &Commit, directories: BTreeSet<String>) -> Result<Vec<String>, Problem> {
+    let files = paths(clone, commit)?;
+    Ok(directories.into_iter().filter(|directory| !deployed::is_there(&files, directory)).collect())
+}
+
 /// The files of some places, directories or files, at a commit.
 ///
 /// # Errors

@@ -45,6 +45,7 @@ pub fn run(
             let what = format!("the clone has no commit {to}");
             return Err(Problem::new(clone.display().to_string(), what, "fetch it, or check --to").into());
         }
+        there(clone, &planned, &request)?;
         // Only the upstream's own compositions ever did without.
         if place.source.to_string() == UPSTREAM_SOURCE
             && !upstream::needs_environment_config(&deployed(clone, &to, &directories)?)
@@ -126,6 +127,25 @@ fn target(change: &Change) -> Result<(Commit, Option<std::path::PathBuf>), Probl
         ));
     }
     Ok((git::head(path)?, Some(path.to_owned())))
+}
+
+/// What will be pinned has to be where it is pinned to: kustomize would find nothing under another name, or in another repository, and
+/// neither would the checks that compare.
+fn there(clone: &Path, plan: &Plan, request: &Request) -> Result<(), Vec<Problem>> {
+    let edited = plan.overlays.iter().filter_map(|overlay| {
+        let path = &overlay.kustomization;
+        Kustomization::read(path, &plan.edits.get(path)?.after).ok()
+    });
+    let pinned = edited.flat_map(|file| file.pins().collect::<Vec<_>>());
+    let moved = pinned.filter(|pin| pin.source == request.source && pin.commit == request.to);
+    let directories = moved.map(|pin| pin.directory).collect();
+    let absent = git::absent(clone, &request.to, directories).map_err(|problem| vec![problem])?;
+    let problem = |directory| {
+        let what = format!("`{directory}` is not there at {}", request.to.short());
+        Problem::new(clone.display().to_string(), what, "check --to and --source")
+    };
+    let problems: Vec<_> = absent.into_iter().map(problem).collect();
+    if problems.is_empty() { Ok(()) } else { Err(problems) }
 }
 
 /// The files that are deployed of a source at a commit.
