@@ -18,6 +18,7 @@ use crate::registry::command::Connection;
 mod change;
 mod look;
 mod online;
+mod said;
 
 /// Nothing to change, or all checks passed.
 pub const UNCHANGED: u8 = 0;
