@@ -153,6 +153,33 @@ fn what_cannot_be_printed_is_not_done() {
     assert_eq!((output.status.code(), checkout.files() == before), (Some(2), false));
 }
 
+/// Git's own words say what to do, where git refuses a repository.
+#[test]
+fn a_repository_that_git_refuses_is_not_called_missing() {
+    let checkout = Checkout::of(&tree());
+    let repo = checkout.path().to_str().unwrap();
+    let head = checkout.git(&["rev-parse", "HEAD"]);
+    let below = checkout.path().join("components");
+    for arguments in [
+        &["apply", "--repo", repo, "--env", "dev", "--to", OTHER][..],
+        &["check", "--repo", repo, "--base", "main"],
+        &["check", "--repo", repo],
+        &["plan", "--repo", repo, "--env", "dev", "--to", head.trim(), "--clone", below.to_str().unwrap()],
+    ] {
+        // As git's own tests have it: the repository is somebody else's.
+        let mut command = program(&[&["bump"], arguments].concat());
+        command.env("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1");
+        for variable in ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"] {
+            command.env(variable, "/dev/null");
+        }
+        let output = command.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {said}");
+        assert!(said.contains("detected dubious ownership"), "{arguments:?}: {said}");
+        assert!(!said.contains("fetch it"), "{arguments:?}: {said}");
+    }
+}
+
 #[test]
 fn problems_are_also_json() {
     let checkout = Checkout::of(&tree());

@@ -41,7 +41,7 @@ pub fn run(
     // Said before anything is read from the clone, which may take longer than a mistake deserves.
     let mut planned = plan(&tree, &request)?;
     if let Some(clone) = clone.as_deref() {
-        if !git::has(clone, &to) {
+        if !git::has(clone, &to)? {
             let what = format!("the clone has no commit {to}");
             return Err(Problem::new(clone.display().to_string(), what, "fetch it, or check --to").into());
         }
@@ -54,7 +54,7 @@ pub fn run(
             planned = plan(&tree, &request)?;
         }
     }
-    let is_checkout = git::is_checkout(&place.repo);
+    let is_checkout = git::is_checkout(&place.repo)?;
     if is_checkout && !change.allow_dirty {
         let dirty = git::dirty(&place.repo, &planned.edits)?;
         if !dirty.is_empty() {
@@ -70,7 +70,7 @@ pub fn run(
     for range in &ranges {
         findings.extend(check_upstream(range, crd.as_ref(), change.rollback, &place.registry));
     }
-    let mut context = place.context(&rings, &ranges);
+    let mut context = place.context(&rings, &ranges)?;
     // A member of the ring that has no overlay was said by the plan.
     let production = request.scope.environments.contains(&Environment::Production);
     let staged_days = if production { staged(&tree, &context, &request, now, &mut findings) } else { None };
