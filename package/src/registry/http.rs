@@ -35,7 +35,7 @@ type Proxied = Client<HttpsConnector<Tunnel<Direct>>, Body>;
 pub struct Http {
     client: Client<Direct, Body>,
     proxied: Option<(Proxy, Proxied)>,
-    plain: bool,
+    plain: Option<bool>,
 }
 
 /// What a server said.
@@ -50,11 +50,11 @@ pub struct Answer {
 }
 
 impl Http {
-    /// A client that speaks plain HTTP only with this machine itself, unless `plain` allows it everywhere.
+    /// A client that speaks plain HTTP only with this machine itself, unless `plain` allows it everywhere. None: whoever starts it cannot.
     ///
     /// # Errors
     /// If this machine has no certificates that it trusts, or names a proxy that cannot be used.
-    pub fn new(plain: bool) -> anyhow::Result<Self> {
+    pub fn new(plain: Option<bool>) -> anyhow::Result<Self> {
         let tls = || {
             HttpsConnectorBuilder::new()
                 .with_provider_and_native_roots(Arc::new(rustls::crypto::ring::default_provider()))
@@ -77,7 +77,7 @@ impl Http {
 
     /// The scheme of a registry: TLS, unless plain HTTP is allowed there and the registry has no TLS.
     pub async fn scheme(&self, host: &str) -> &'static str {
-        if !self.plain && !is_loopback(host) {
+        if self.plain != Some(true) && !is_loopback(host) {
             return "https";
         }
         let Ok(uri) = format!("https://{host}/v2/").parse() else { return "https" };
@@ -129,9 +129,10 @@ impl Http {
         body: &[u8],
     ) -> anyhow::Result<Answer> {
         let host = uri.host().context("the address has no host")?;
+        let option = self.plain.map_or("", |_| ", or --plain-http in a network that you trust");
         ensure!(
-            uri.scheme_str() == Some("https") || self.plain || is_loopback(host),
-            "plain HTTP could be read and changed on the way; use https, or --plain-http in a network that you trust"
+            uri.scheme_str() == Some("https") || self.plain == Some(true) || is_loopback(host),
+            "plain HTTP could be read and changed on the way; use https{option}"
         );
         let mut request =
             Request::builder().method(method).uri(uri).body(Full::new(Cursor::new(body.to_vec())))?;
@@ -249,7 +250,7 @@ mod tests {
             head.join("\n").to_ascii_lowercase()
         });
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let http = Http::new(false).unwrap();
+        let http = Http::new(None).unwrap();
         let answer = runtime.block_on(http.send(method, &uri, &HeaderMap::new(), &[])).unwrap();
         assert_eq!(answer.status, StatusCode::ACCEPTED);
         server.join().unwrap()

@@ -216,4 +216,6 @@ fn what_cannot_be_pushed_or_read_is_said() {
         !registry.requests().iter().any(|request| request.contains("/manifests/v1 201")),
         "a tag was moved"
     );
+    let plain = run(&mut tool(&["sync", "--crd", "http://r.example/crd.yaml"]));
+    assert!(!stderr(&plain).contains("--plain-http"), "it has no such option: {}", stderr(&plain));
 }
