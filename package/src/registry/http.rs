@@ -192,8 +192,10 @@ pub fn resolve(from: &Uri, location: &HeaderValue) -> anyhow::Result<Uri> {
         from.scheme_str().unwrap_or("https"),
         from.authority().context("the address has no host")?
     );
+    // Further on in it, such as in a query, another address may stand.
+    let scheme = text.split_once("://").map(|(scheme, _)| scheme);
     let full = match text {
-        _ if text.contains("://") => text.to_owned(),
+        _ if scheme.is_some_and(|scheme| !scheme.contains(['/', '?', '#'])) => text.to_owned(),
         _ if text.starts_with('/') => format!("{base}{text}"),
         _ => format!("{base}{}/{text}", from.path().rsplit_once('/').map_or("", |(folder, _)| folder)),
     };
@@ -275,6 +277,8 @@ mod tests {
             ("/v2/a/1?s=x", "https://r.example:5000/v2/a/1?s=x"),
             ("https://cdn.example/1", "https://cdn.example/1"),
             ("1?s=x", "https://r.example:5000/v2/a/blobs/uploads/1?s=x"),
+            ("/v2/a/1?next=https://x", "https://r.example:5000/v2/a/1?next=https://x"),
+            ("1?next=https://x", "https://r.example:5000/v2/a/blobs/uploads/1?next=https://x"),
         ] {
             let location = HeaderValue::from_static(location);
             assert_eq!(resolve(&from, &location).unwrap().to_string(), expected);
