@@ -27,6 +27,7 @@ mod report;
 mod rights;
 mod rings;
 pub(crate) mod schema;
+mod shared;
 mod text;
 mod tree;
 mod upstream;

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Context as _;
+use http::Uri;
 use kube::{
     Client, Config,
     config::{KubeConfigOptions, Kubeconfig},
@@ -38,14 +39,19 @@ impl Access {
         self.context.as_deref().or(kubeconfig.current_context.as_deref())
     }
 
-    /// A client.
+    /// A client. A proxy that only the environment names, for registries, is not used: no client here can use any, and with it none would be
+    /// made. With one that the kubeconfig names none is made: who names one does not want to go without.
     ///
     /// # Errors
     /// If the kubeconfig leads nowhere.
     pub async fn client(&self, kubeconfig: Kubeconfig) -> anyhow::Result<Client> {
         let options = KubeConfigOptions { context: self.context.clone(), ..KubeConfigOptions::default() };
+        let named = kubeconfig.clusters.iter().filter_map(|named| named.cluster.as_ref()?.proxy_url.clone());
+        let named: Vec<String> = named.collect();
         let config = Config::from_custom_kubeconfig(kubeconfig, &options).await;
-        let config = config.context("the kubeconfig cannot be used")?;
+        let mut config = config.context("the kubeconfig cannot be used")?;
+        let own = |url: &Uri| named.iter().any(|named| named.parse::<Uri>().is_ok_and(|named| named == *url));
+        config.proxy_url = config.proxy_url.take().filter(own);
         Client::try_from(config).context("the kubeconfig cannot be used")
     }
 }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::kustomization::Kustomization;
 use super::pin::Reference;
 use super::rings::Environment;
-use super::{Commit, Finding, Overlay, Rings, Source, Tree, environment_config, overlays, text};
+use super::{Commit, Finding, Overlay, Rings, Source, Tree, environment_config, overlays, shared, text};
 
 /// What is known beside the files.
 #[derive(Clone, Debug)]
@@ -76,6 +76,7 @@ pub fn check(tree: &Tree, context: &Context) -> Vec<Finding> {
         findings.push(Finding::error("B01", message).file(format!("components/{}", context.component)));
     }
     pins(&read, context, &mut findings);
+    shared(tree, context, &mut findings);
     staged(&read, context, &mut findings);
     // Where no cluster says who it is, there are no claims that would lead to a hub.
     if environment_config::is_for(tree, &context.component, &context.rings) {
@@ -156,6 +157,19 @@ fn pins(read: &[Read], context: &Context, findings: &mut Vec<Finding>) {
             "B01",
             format!("{ring} has {source} at several commits: {}", at.join("; ")),
         ));
+    }
+}
+
+/// B01: what overlays share is in all of them at once, so it should not have pins, and none that move.
+fn shared(tree: &Tree, context: &Context, findings: &mut Vec<Finding>) {
+    let all = shared::shared(tree, &context.component, &context.rings).into_iter();
+    for pin in all.filter(|pin| context.sources.iter().any(|known| known.is(&pin.source))) {
+        let message = format!("`{}` is in what overlays share: move it into them", pin.value);
+        let finding = match pin.commit {
+            Some(_) => Finding::warning("B01", message),
+            None => Finding::error("B01", format!("{message}, at a whole commit")),
+        };
+        findings.push(finding.file(pin.file).line(pin.line));
     }
 }
 

@@ -18,6 +18,7 @@ use crate::registry::command::Connection;
 mod change;
 mod look;
 mod online;
+mod said;
 
 /// Nothing to change, or all checks passed.
 pub const UNCHANGED: u8 = 0;
@@ -256,9 +257,9 @@ impl Place {
     }
 
     /// What the checks know beside the files; from the clone what compositions at `range` name.
-    fn context(&self, rings: &Rings, ranges: &[Upstream]) -> Context {
+    fn context(&self, rings: &Rings, ranges: &[Upstream]) -> Result<Context, Problem> {
         let mut context = Context::new(&self.component, self.source.clone(), rings.clone());
-        if git::is_checkout(&self.repo) {
+        if git::is_checkout(&self.repo)? {
             context.staged = git::staged(&self.repo, &self.component, &self.source);
         }
         let named: BTreeSet<String> =
@@ -274,6 +275,6 @@ impl Place {
         if !groups.is_empty() {
             context.groups = groups.into_iter().collect();
         }
-        context
+        Ok(context)
     }
 }

@@ -44,6 +44,11 @@ pub fn includes(places: &BTreeSet<String>, path: &str) -> bool {
     })
 }
 
+/// Whether kustomize finds anything in a directory that is pinned.
+pub fn is_there(files: &BTreeSet<String>, pinned: &str) -> bool {
+    resolved("", pinned).is_some_and(|directory| kustomization(files, &directory).is_some())
+}
+
 fn kustomization(files: &BTreeSet<String>, directory: &str) -> Option<String> {
     KUSTOMIZATIONS.iter().filter_map(|name| resolved(directory, name)).find(|path| files.contains(path))
 }

@@ -84,14 +84,15 @@ fn is_yaml(name: &str) -> bool {
     name == "Kustomization" || name.rsplit_once('.').is_some_and(|(_, end)| matches!(end, "yaml" | "yml"))
 }
 
-/// Writes all edits or none. New text lies complete beside each file before the first one is replaced.
+/// Writes all edits or none. New text lies complete beside each file before the first one is replaced; in between it is `said` what changes.
 ///
 /// # Errors
-/// If a file is not what was planned on, or cannot be written; then every file is as before.
-pub fn write<'a>(
+/// If a file is not what was planned on, or cannot be written, or nothing can be said; then every file is as before.
+pub fn write<'a, E: From<Problem>>(
     root: &Path,
     edits: impl IntoIterator<Item = (&'a String, &'a Edit)>,
-) -> Result<(), Problem> {
+    said: impl FnOnce() -> Result<(), E>,
+) -> Result<(), E> {
     let edits: Vec<_> = edits.into_iter().collect();
     for (path, edit) in &edits {
         let on_disk = root.join(path);
@@ -104,11 +105,15 @@ pub fn write<'a>(
         };
         if !same {
             let help = "run the command again; if it stays, see what else writes there";
-            return Err(Problem::new(*path, "changed while it was being edited", help).at(1));
+            return Err(Problem::new(*path, "changed while it was being edited", help).at(1).into());
         }
     }
     let mut made = Vec::new();
-    let written = stage(root, &edits, &mut made).and_then(|staged| replace(root, &edits, staged));
+    let staged = stage(root, &edits, &mut made).map_err(E::from);
+    let written = staged.and_then(|staged| {
+        said()?;
+        Ok(replace(root, &edits, staged)?)
+    });
     if written.is_err() {
         for directory in made.iter().rev() {
             // One that others have put something into meanwhile stays.

@@ -8,9 +8,23 @@ use super::upstream::{self, Upstream};
 use super::{Commit, Edit, Problem, Source, Tree, deployed, text};
 
 /// Whether a directory is in a checkout.
-pub fn is_checkout(directory: &Path) -> bool {
-    output(directory, &["rev-parse", "--is-inside-work-tree"])
-        .is_ok_and(|output| output.status.success() && output.stdout.starts_with(b"true"))
+///
+/// # Errors
+/// If git refuses one that is there, such as one that is somebody else's.
+pub fn is_checkout(directory: &Path) -> Result<bool, Problem> {
+    match run(directory, &["rev-parse", "--is-inside-work-tree"]) {
+        Ok(said) => Ok(said.starts_with(b"true")),
+        Err(problem) => {
+            let whole = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
+            let is_there = whole.ancestors().any(|above| above.join(".git").exists());
+            if is_there { Err(problem) } else { Ok(false) }
+        }
+    }
+}
+
+/// Says why git looks into no repository here, where that is why it failed.
+fn looked_into(directory: &Path) -> Result<(), Problem> {
+    run(directory, &["rev-parse", "--git-dir"]).map(|_| ())
 }
 
 /// Files among the edited ones with changes that are not committed, each with the first line that differs.
@@ -82,6 +96,7 @@ fn staged_of_log(log: &str, source: &Source) -> BTreeMap<Commit, i64> {
 /// # Errors
 /// If `base` is not a commit here.
 pub fn changed(root: &Path, base: &str) -> Result<Vec<String>, Problem> {
+    looked_into(root)?;
     let base =
         run(root, &["rev-parse", "--verify", "--quiet", "--end-of-options", &format!("{base}^{{commit}}")])
             .map_err(|_| Problem::new("--base", format!("no commit {base:?} here"), "fetch it"))?;
@@ -114,9 +129,13 @@ pub fn head(clone: &Path) -> Result<Commit, Problem> {
 }
 
 /// Whether a clone has a commit.
-pub fn has(clone: &Path, commit: &Commit) -> bool {
+///
+/// # Errors
+/// If it is no clone, or git refuses it.
+pub fn has(clone: &Path, commit: &Commit) -> Result<bool, Problem> {
+    looked_into(clone)?;
     let object = format!("{commit}^{{commit}}");
-    output(clone, &["cat-file", "-e", &object]).is_ok_and(|output| output.status.success())
+    Ok(output(clone, &["cat-file", "-e", &object]).is_ok_and(|output| output.status.success()))
 }
 
 /// How many commits without merges a clone has after one.
@@ -138,6 +157,15 @@ pub fn places(clone: &Path, commit: &Commit, pinned: &BTreeSet<String>) -> Resul
             ..problem
         })
     })
+}
+
+/// Those of some directories in which a commit has no kustomization.
+///
+/// # Errors
+/// If the clone has no such commit.
+pub fn absent(clone: &Path, commit: &Commit, directories: BTreeSet<String>) -> Result<Vec<String>, Problem> {
+    let files = paths(clone, commit)?;
+    Ok(directories.into_iter().filter(|directory| !deployed::is_there(&files, directory)).collect())
 }
 
 /// The files of some places, directories or files, at a commit.
@@ -173,11 +201,11 @@ pub fn range(
     to: &Commit,
     pinned: &BTreeSet<String>,
 ) -> Result<Upstream, Problem> {
-    if !has(clone, to) {
+    if !has(clone, to)? {
         let what = format!("the clone has no commit {to}");
         return Err(Problem::new(clone.display().to_string(), what, "fetch it, or check --to and --source"));
     }
-    let known = has(clone, from);
+    let known = has(clone, from)?;
     let after = places(clone, to, pinned)?;
     let mut range = Upstream {
         from: from.clone(),

@@ -175,8 +175,14 @@ pub fn is_remote(value: &str) -> bool {
         || value.starts_with("git::")
 }
 
+/// The whole commit that an address in any form names.
+pub fn commit_of(value: &str) -> Option<Commit> {
+    let (_, query) = value.split_once('?')?;
+    query.split('&').find_map(|parameter| parameter.strip_prefix("ref="))?.parse().ok()
+}
+
 /// The repository on GitHub that an address in any form names.
-fn source_of(value: &str) -> Option<Source> {
+pub fn source_of(value: &str) -> Option<Source> {
     let lower = value.to_ascii_lowercase();
     let rest = value.get(lower.find("github.com")? + "github.com".len()..)?.trim_start_matches([':', '/']);
     let mut parts = rest.split(['/', '?']);

@@ -12,7 +12,7 @@ use super::kustomization::{Entry, Kustomization, Section};
 use super::layout::{self, Scope};
 use super::pin::Reference;
 use super::text::{Splice, lines};
-use super::{Commit, Finding, Overlay, Problem, Rings, Source, Tree, environment_config};
+use super::{Commit, Finding, Overlay, Problem, Rings, Source, Tree, environment_config, shared};
 
 /// What is asked for.
 #[derive(Clone, Debug)]
@@ -104,6 +104,7 @@ pub fn plan(tree: &Tree, request: &Request) -> Result<Plan, Vec<Problem>> {
     for overlay in &selection.out_of_reach {
         problems.extend(out_of_reach(&work, request, overlay));
     }
+    problems.extend(shared::left_behind(&work, request, &selection));
     problems.extend(images::unset(&work, request, &selection));
     if !pinned && problems.is_empty() {
         let what = format!("nothing in scope is pinned to a commit of {}", request.source);

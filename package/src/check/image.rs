@@ -1,6 +1,6 @@
 //! The image around a package: what core and a node find in it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -19,6 +19,8 @@ pub struct Read {
     config: Value,
     /// By path, what an upper layer replaces left out.
     files: BTreeMap<String, Entry>,
+    /// Paths of links, of all layers.
+    links: BTreeSet<String>,
     /// The text of `package.yaml`.
     pub package: Option<String>,
 }
@@ -162,6 +164,8 @@ fn layers(
                 let text = format!("unpacks to {digest}, the configuration says {expected}");
                 problems.push(Problem::error(place.as_str(), text));
             }
+            let path = |link: String| link.trim_start_matches("./").trim_end_matches('/').to_owned();
+            image.links.extend(layer::links(&archive)?.into_iter().map(path));
             layer::entries(&archive)
         });
         match entries {
@@ -245,11 +249,15 @@ pub fn check_runtime(image: &Read, problems: &mut Vec<Problem>) {
         problems.push(Problem::error(place, text));
         return;
     };
-    match image.files.get(program.trim_start_matches('/')) {
-        None if program.starts_with('/') => {
+    let path = program.trim_start_matches('/');
+    let is_on_the_way = |link: &String| {
+        path.strip_prefix(link.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    match image.files.get(path) {
+        None if program.starts_with('/') && !image.links.iter().any(is_on_the_way) => {
             problems.push(Problem::error(place.as_str(), format!("starts {program}, which is not in it")));
         }
-        // Found by a search path, or a link: not for us to say.
+        // Found by a search path, or behind a link: not for us to say.
         None => {}
         Some(file) => {
             if file.mode & 0o005 != 0o005 {

@@ -46,21 +46,25 @@ pub fn write(image: &Image) -> anyhow::Result<Vec<u8>> {
 /// If it is no such archive, or has several images.
 pub fn read(bytes: &[u8]) -> anyhow::Result<Artifact> {
     let archive = layer::unpacked(bytes)?;
-    let mut files: BTreeMap<String, Vec<u8>> =
+    let files: BTreeMap<String, Vec<u8>> =
         layer::entries(&archive)?.into_iter().map(|entry| (entry.path, entry.bytes)).collect();
     let manifest =
         files.get("manifest.json").context("it has no manifest.json, which an archive of an image has")?;
     let saved: Vec<Saved> = serde_json::from_slice(manifest).context("manifest.json cannot be read")?;
     let [saved] = saved.as_slice() else { bail!("it has {} images; a package is one", saved.len()) };
-    let mut take = |path: &str| {
-        files.remove(path).with_context(|| format!("manifest.json names {path}, which is not in the archive"))
+    // It stays there: layers that are the same, such as empty ones, have one file.
+    let of = |path: &str| {
+        files
+            .get(path)
+            .cloned()
+            .with_context(|| format!("manifest.json names {path}, which is not in the archive"))
     };
-    let config = take(&saved.config)?;
+    let config = of(&saved.config)?;
     let described: Value = serde_json::from_slice(&config).context("the configuration cannot be read")?;
     let mut blobs = BTreeMap::new();
     let mut layers = Vec::new();
     for path in &saved.layers {
-        let blob = take(path)?;
+        let blob = of(path)?;
         let mut descriptor = describe(layer::media_type(&blob), &blob);
         let label = format!("{XPKG}:{}", descriptor.digest);
         if let Some(purpose) = described["config"]["Labels"].get(&label).and_then(Value::as_str) {

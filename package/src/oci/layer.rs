@@ -143,6 +143,22 @@ pub fn entries(archive: &[u8]) -> anyhow::Result<Vec<Entry>> {
     Ok(files)
 }
 
+/// The paths of the links in an archive, hard or symbolic.
+///
+/// # Errors
+/// If it is no archive.
+pub fn links(archive: &[u8]) -> anyhow::Result<BTreeSet<String>> {
+    let mut links = BTreeSet::new();
+    for entry in tar::Archive::new(archive).entries()? {
+        let entry = entry.context("it is no archive")?;
+        let kind = entry.header().entry_type();
+        if kind.is_symlink() || kind.is_hard_link() {
+            links.insert(String::from_utf8_lossy(&entry.path_bytes()).into_owned());
+        }
+    }
+    Ok(links)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

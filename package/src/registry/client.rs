@@ -24,6 +24,7 @@ pub struct Client {
     /// What worked last.
     authorization: Option<HeaderValue>,
     scheme: &'static str,
+    pushes: bool,
 }
 
 /// What a push did.
@@ -41,7 +42,7 @@ const DEPTH: usize = 3;
 impl Client {
     /// A client for the repository that a reference names.
     pub fn new(http: Http, reference: Reference, credentials: Option<Credentials>) -> Self {
-        Self { http, reference, credentials, authorization: None, scheme: "https" }
+        Self { http, reference, credentials, authorization: None, scheme: "https", pushes: false }
     }
 
     /// Puts an artifact there: first what is named, then what names it, so that nothing incomplete can be read.
@@ -49,6 +50,7 @@ impl Client {
     /// # Errors
     /// If the artifact is not complete, or the registry takes something not, or has other bytes afterwards.
     pub async fn push(&mut self, artifact: &Artifact) -> anyhow::Result<Pushed> {
+        self.pushes = true;
         self.scheme = self.http.scheme(self.host()).await;
         let mut pushed = Pushed::default();
         let root = artifact.root.clone();
@@ -242,9 +244,13 @@ impl Client {
         }
         let ways = answer.headers.get_all(header::WWW_AUTHENTICATE).iter();
         let ways: Vec<_> = ways.filter_map(|way| way.to_str().ok()).flat_map(challenge::parse).collect();
-        let login =
-            Login { http: &self.http, path: &self.reference.path, credentials: self.credentials.as_ref() };
-        let Some(authorization) = login.authorize(&ways, &method).await? else { return Ok(answer) };
+        let login = Login {
+            http: &self.http,
+            path: &self.reference.path,
+            credentials: self.credentials.as_ref(),
+            pushes: self.pushes,
+        };
+        let Some(authorization) = login.authorize(&ways).await? else { return Ok(answer) };
         all.insert(header::AUTHORIZATION, authorization.clone());
         self.authorization = Some(authorization);
         self.http.send(method, uri, &all, body).await

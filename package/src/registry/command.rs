@@ -77,7 +77,7 @@ pub fn platforms(reference: &Reference, connection: Connection) -> anyhow::Resul
 /// If it is not there.
 pub fn download(url: &str) -> anyhow::Result<Vec<u8>> {
     let uri: http::Uri = url.parse().with_context(|| format!("{url:?} is no address"))?;
-    let http = Http::new(false)?;
+    let http = Http::new(None)?;
     let headers = http::HeaderMap::new();
     let answer = block_on(http.send(http::Method::GET, &uri, &headers, &[]))??;
     anyhow::ensure!(answer.status.is_success(), "{} answers {}", super::http::shown(&uri), answer.status);
@@ -86,7 +86,7 @@ pub fn download(url: &str) -> anyhow::Result<Vec<u8>> {
 
 fn client(reference: &Reference, connection: Connection) -> anyhow::Result<Client> {
     let credentials = credentials::read(&credentials::files(), reference)?;
-    Ok(Client::new(Http::new(connection.plain_http)?, reference.clone(), credentials))
+    Ok(Client::new(Http::new(Some(connection.plain_http))?, reference.clone(), credentials))
 }
 
 fn block_on<F: Future>(future: F) -> anyhow::Result<F::Output> {

@@ -132,11 +132,12 @@ fn bare(key: &str) -> &str {
     key.strip_suffix("/v1").or_else(|| key.strip_suffix("/v2")).unwrap_or(key)
 }
 
-/// The login files that exist, in the order in which they are read.
+/// The login files that exist, in the order in which they are read; one that `REGISTRY_AUTH_FILE` names has to, as with podman.
 pub fn files() -> Vec<PathBuf> {
     let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let user = fs::metadata("/proc/self").ok().map(|process| process.uid());
-    places(variable, user).filter(|path| path.is_file()).collect()
+    let named = variable("REGISTRY_AUTH_FILE");
+    places(variable, user).filter(|path| path.is_file() || Some(path) == named.as_ref()).collect()
 }
 
 /// Where such files may be: podman's also where there is no `XDG_RUNTIME_DIR`, as for root, and those that outlive a session

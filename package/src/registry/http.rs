@@ -35,7 +35,7 @@ type Proxied = Client<HttpsConnector<Tunnel<Direct>>, Body>;
 pub struct Http {
     client: Client<Direct, Body>,
     proxied: Option<(Proxy, Proxied)>,
-    plain: bool,
+    plain: Option<bool>,
 }
 
 /// What a server said.
@@ -50,11 +50,11 @@ pub struct Answer {
 }
 
 impl Http {
-    /// A client that speaks plain HTTP only with this machine itself, unless `plain` allows it everywhere.
+    /// A client that speaks plain HTTP only with this machine itself, unless `plain` allows it everywhere. None: whoever starts it cannot.
     ///
     /// # Errors
     /// If this machine has no certificates that it trusts, or names a proxy that cannot be used.
-    pub fn new(plain: bool) -> anyhow::Result<Self> {
+    pub fn new(plain: Option<bool>) -> anyhow::Result<Self> {
         let tls = || {
             HttpsConnectorBuilder::new()
                 .with_provider_and_native_roots(Arc::new(rustls::crypto::ring::default_provider()))
@@ -77,7 +77,7 @@ impl Http {
 
     /// The scheme of a registry: TLS, unless plain HTTP is allowed there and the registry has no TLS.
     pub async fn scheme(&self, host: &str) -> &'static str {
-        if !self.plain && !is_loopback(host) {
+        if self.plain != Some(true) && !is_loopback(host) {
             return "https";
         }
         let Ok(uri) = format!("https://{host}/v2/").parse() else { return "https" };
@@ -129,9 +129,10 @@ impl Http {
         body: &[u8],
     ) -> anyhow::Result<Answer> {
         let host = uri.host().context("the address has no host")?;
+        let option = self.plain.map_or("", |_| ", or --plain-http in a network that you trust");
         ensure!(
-            uri.scheme_str() == Some("https") || self.plain || is_loopback(host),
-            "plain HTTP could be read and changed on the way; use https, or --plain-http in a network that you trust"
+            uri.scheme_str() == Some("https") || self.plain == Some(true) || is_loopback(host),
+            "plain HTTP could be read and changed on the way; use https{option}"
         );
         let mut request =
             Request::builder().method(method).uri(uri).body(Full::new(Cursor::new(body.to_vec())))?;
@@ -191,8 +192,10 @@ pub fn resolve(from: &Uri, location: &HeaderValue) -> anyhow::Result<Uri> {
         from.scheme_str().unwrap_or("https"),
         from.authority().context("the address has no host")?
     );
+    // Further on in it, such as in a query, another address may stand.
+    let scheme = text.split_once("://").map(|(scheme, _)| scheme);
     let full = match text {
-        _ if text.contains("://") => text.to_owned(),
+        _ if scheme.is_some_and(|scheme| !scheme.contains(['/', '?', '#'])) => text.to_owned(),
         _ if text.starts_with('/') => format!("{base}{text}"),
         _ => format!("{base}{}/{text}", from.path().rsplit_once('/').map_or("", |(folder, _)| folder)),
     };
@@ -249,7 +252,7 @@ mod tests {
             head.join("\n").to_ascii_lowercase()
         });
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let http = Http::new(false).unwrap();
+        let http = Http::new(None).unwrap();
         let answer = runtime.block_on(http.send(method, &uri, &HeaderMap::new(), &[])).unwrap();
         assert_eq!(answer.status, StatusCode::ACCEPTED);
         server.join().unwrap()
@@ -274,6 +277,8 @@ mod tests {
             ("/v2/a/1?s=x", "https://r.example:5000/v2/a/1?s=x"),
             ("https://cdn.example/1", "https://cdn.example/1"),
             ("1?s=x", "https://r.example:5000/v2/a/blobs/uploads/1?s=x"),
+            ("/v2/a/1?next=https://x", "https://r.example:5000/v2/a/1?next=https://x"),
+            ("1?next=https://x", "https://r.example:5000/v2/a/blobs/uploads/1?next=https://x"),
         ] {
             let location = HeaderValue::from_static(location);
             assert_eq!(resolve(&from, &location).unwrap().to_string(), expected);

@@ -18,6 +18,8 @@ pub struct Login<'a> {
     pub path: &'a str,
     /// None: as anybody.
     pub credentials: Option<&'a Credentials>,
+    /// Whether something is put there.
+    pub pushes: bool,
 }
 
 impl Login<'_> {
@@ -25,25 +27,19 @@ impl Login<'_> {
     ///
     /// # Errors
     /// If the token server gives no token.
-    pub async fn authorize(
-        &self,
-        ways: &[Challenge],
-        method: &Method,
-    ) -> anyhow::Result<Option<HeaderValue>> {
+    pub async fn authorize(&self, ways: &[Challenge]) -> anyhow::Result<Option<HeaderValue>> {
         for way in ways {
             match (way, self.credentials) {
                 (Challenge::Basic, Some(Credentials::Basic { user, password })) => {
                     return Ok(Some(basic(user, password)?));
                 }
                 (Challenge::Bearer { realm, service, scope }, _) => {
-                    let actions = if [Method::GET, Method::HEAD].contains(method) && scope.is_none() {
-                        "pull"
-                    } else {
-                        "pull,push"
-                    };
+                    let actions = if self.pushes { "pull,push" } else { "pull" };
                     let ours = format!("repository:{}:{actions}", self.path);
-                    let token =
-                        self.token(realm, service.as_deref(), scope.as_deref().unwrap_or(&ours)).await?;
+                    // The first request of a push is a look, whose challenge asks for no more than `pull`. Quay makes a repository only where
+                    // a token to push is asked for, and lets nobody look into one that is not there.
+                    let scope = scope.as_deref().filter(|_| !self.pushes).unwrap_or(&ours);
+                    let token = self.token(realm, service.as_deref(), scope).await?;
                     return Ok(Some(sensitive(&format!("Bearer {token}"))?));
                 }
                 _ => {}

@@ -61,6 +61,44 @@ fn a_branch_of_the_source_is_an_error_and_of_another_a_warning() {
     assert!(said.len() == 1 && said[0].contains("development/kustomization.yaml:4: "), "{said:?}");
 }
 
+/// What overlays share reaches all of them at once, and a bump of one ring cannot move it.
+#[test]
+fn a_pin_outside_of_the_overlays_is_an_error_if_it_moves_and_a_warning_if_it_stays() {
+    const SOURCE: &str = "https://github.com/konflux-ci/crossplane-control-plane";
+    for (name, list, line) in [
+        ("base/kustomization.yaml", "resources", 5),
+        ("k-components/crossplane-resources/kustomization.yaml", "resources", 7),
+        ("staging/base/parts/kustomization.yaml", "components", 2),
+    ] {
+        let with = |value: &str| {
+            let mut tree = tree();
+            let text = tree.get(&path(name)).map(|bytes| String::from_utf8(bytes.to_vec()).unwrap());
+            let text = text.unwrap_or_else(|| format!("{list}:\n"));
+            let text = if name.starts_with("k-") { format!("{text}{list}:\n") } else { text };
+            tree.insert(path(name), format!("{text}- {value}\n"));
+            tree
+        };
+        for moving in [format!("{SOURCE}/config?ref=main"), format!("'{SOURCE}//config'")] {
+            let said = found(&with(&moving), "B01", Severity::Error);
+            let place = format!("error[B01]: {}:{line}: `{SOURCE}", path(name));
+            assert!(said.len() == 1 && said[0].starts_with(&place), "{name}: {said:?}");
+            assert!(said[0].ends_with("overlays share: move it into them, at a whole commit"), "{said:?}");
+        }
+        let pinned = with(&format!("{SOURCE}/config?ref={NEW}"));
+        assert_eq!(found(&pinned, "B01", Severity::Error), [] as [&str; 0], "{name}");
+        let said = found(&pinned, "B01", Severity::Warning);
+        assert!(
+            said.len() == 1 && said[0].ends_with("overlays share: move it into them"),
+            "{name}: {said:?}"
+        );
+        let others = with("https://github.com/example/other/config?ref=main");
+        let all = bump::check(&others, &context());
+        assert!(all.iter().all(|finding| finding.id != "B01"), "{name}: {all:?}");
+    }
+    let flow = format!("resources: [cleaner.yaml, \"{SOURCE}/config?ref=main\"]\n");
+    assert_eq!(found(&edited("base/kustomization.yaml", |_| flow.clone()), "B01", Severity::Error).len(), 1);
+}
+
 #[test]
 fn production_with_what_staging_never_had_is_said_where_history_is_known() {
     let mut context = context();

@@ -4,8 +4,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::Value;
+use testplatform_package::bump::{Problem, disk};
 
-use crate::support::{Checkout, NEW, OLD, OTHER, path, put, run, tree};
+use crate::support::{Checkout, NEW, OLD, OTHER, path, program, put, run, tree};
 
 const DEV: [&str; 5] = ["apply", "--env", "dev,staging", "--to", OTHER];
 
@@ -123,6 +124,60 @@ fn mistakes_on_the_command_line_exit_with_1_and_help_with_0() {
     assert_eq!(checkout.git(&["status", "--porcelain"]), "");
     assert_eq!(run(&["bump", "--help"]).code, 0);
     assert_eq!(run(&["bump", "apply", "--help"]).code, 0);
+}
+
+/// 1 means that nothing is changed, also where nobody can be told.
+#[test]
+fn what_cannot_be_printed_is_not_done() {
+    let checkout = Checkout::of(&tree());
+    let before = checkout.files();
+    let full = || fs::File::options().write(true).open("/dev/full").unwrap().into();
+    let closed = || {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        writer.into()
+    };
+    let ways: [&dyn Fn() -> std::process::Stdio; 2] = [&full, &closed];
+    for arguments in [&DEV[..], &[&DEV[..], &["--json"]].concat()] {
+        for way in ways {
+            let mut command = program(&["bump", arguments[0], "--repo", checkout.path().to_str().unwrap()]);
+            let output = command.args(&arguments[1..]).stdout(way()).output().unwrap();
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert_eq!(output.status.code(), Some(1), "{arguments:?}: {said}");
+            assert_eq!(checkout.files(), before, "{arguments:?}: {said}");
+        }
+    }
+    // What is said behind it is no reason to call it not done.
+    let mut command = program(&["bump", "apply", "--repo", checkout.path().to_str().unwrap()]);
+    let output = command.args(&DEV[1..]).stderr(closed()).output().unwrap();
+    assert_eq!((output.status.code(), checkout.files() == before), (Some(2), false));
+}
+
+/// Git's own words say what to do, where git refuses a repository.
+#[test]
+fn a_repository_that_git_refuses_is_not_called_missing() {
+    let checkout = Checkout::of(&tree());
+    let repo = checkout.path().to_str().unwrap();
+    let head = checkout.git(&["rev-parse", "HEAD"]);
+    let below = checkout.path().join("components");
+    for arguments in [
+        &["apply", "--repo", repo, "--env", "dev", "--to", OTHER][..],
+        &["check", "--repo", repo, "--base", "main"],
+        &["check", "--repo", repo],
+        &["plan", "--repo", repo, "--env", "dev", "--to", head.trim(), "--clone", below.to_str().unwrap()],
+    ] {
+        // As git's own tests have it: the repository is somebody else's.
+        let mut command = program(&[&["bump"], arguments].concat());
+        command.env("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1");
+        for variable in ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"] {
+            command.env(variable, "/dev/null");
+        }
+        let output = command.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {said}");
+        assert!(said.contains("detected dubious ownership"), "{arguments:?}: {said}");
+        assert!(!said.contains("fetch it"), "{arguments:?}: {said}");
+    }
 }
 
 #[test]
@@ -260,7 +315,7 @@ fn a_write_that_fails_leaves_every_file_as_it_was() {
     let mut plan = crate::support::plan(&tree(), &crate::support::dev_and_staging(OTHER)).unwrap();
     let edit = testplatform_package::bump::Edit { before: None, after: b"x".to_vec() };
     plan.edits.insert(format!("{}/below", path("staging/base/kustomization.yaml")), edit);
-    let problem = testplatform_package::bump::disk::write(checkout.path(), &plan.edits).unwrap_err();
+    let problem = disk::write(checkout.path(), &plan.edits, || Ok::<_, Problem>(())).unwrap_err();
     assert!(problem.what.contains("cannot be written"), "{problem}");
     assert_eq!(checkout.files(), before);
 }
@@ -271,7 +326,7 @@ fn a_file_that_changed_since_it_was_read_is_not_written() {
     let plan = crate::support::plan(&tree(), &crate::support::dev_and_staging(OTHER)).unwrap();
     checkout.write(&path("staging/base/kustomization.yaml"), "resources: []\n");
     let before = checkout.files();
-    let problem = testplatform_package::bump::disk::write(checkout.path(), &plan.edits).unwrap_err();
+    let problem = disk::write(checkout.path(), &plan.edits, || Ok::<_, Problem>(())).unwrap_err();
     assert!(problem.what.contains("changed while"), "{problem}");
     assert_eq!(checkout.files(), before);
 }

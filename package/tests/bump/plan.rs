@@ -223,6 +223,33 @@ fn what_several_clusters_share_moves_only_with_all_of_them() {
     assert_eq!(plan(&tree, &all).unwrap().moves.len(), 7);
 }
 
+/// What every environment shares would stay behind, or go everywhere at once.
+#[test]
+fn a_pin_outside_of_the_overlays_stops_a_bump_that_would_leave_it_behind() {
+    let base = "base/kustomization.yaml";
+    let with = |name: &str, reference: &str| {
+        let mut tree = tree();
+        let text = tree.get(&path(name)).map_or("resources:\n".into(), String::from_utf8_lossy).into_owned();
+        tree.insert(path(name), format!("{text}- {SOURCE}/config?ref={reference}\n"));
+        tree
+    };
+    for reference in [NEW, "main"] {
+        for request in [dev_and_staging(OTHER), production(OTHER, &["kflux-prd-rh02"])] {
+            let said = problem(&with(base, reference), &request);
+            assert!(
+                said.starts_with(&format!("{COMPONENT}/{base}:5: a pin outside of the overlays")),
+                "{said}"
+            );
+            assert!(said.ends_with("; move it into the overlays"), "{said}");
+        }
+    }
+    assert!(plan(&with(base, OTHER), &dev_and_staging(OTHER)).is_ok(), "it is there already");
+    // What only others share is theirs.
+    let parts = with("staging/base/parts/kustomization.yaml", NEW);
+    assert!(problem(&parts, &dev_and_staging(OTHER)).contains("staging/base/parts/kustomization.yaml:2: "));
+    assert!(plan(&parts, &production(OTHER, &["kflux-prd-rh02"])).is_ok());
+}
+
 #[test]
 fn a_source_that_nothing_pins_is_refused() {
     let mut request = dev_and_staging(NEW);

@@ -61,11 +61,13 @@ fn package(digest: char) -> String {
 /// A source, an infra-deployments that is pinned to its first commit, and that commit.
 fn world() -> (Checkout, Checkout, String) {
     let source = Checkout::of(&Tree::from_iter([
+        ("config/kustomization.yaml", "resources: [xrd.yaml, composition.yaml, functions.yaml]\n"),
         ("config/xrd.yaml", XRD),
         ("config/composition.yaml", COMPOSITION),
         ("config/templates/ec.yaml", TEMPLATE),
         ("config/functions.yaml", &package('1')),
         ("crossplane/kustomization.yaml", "helmCharts: []\n"),
+        ("examples/provider-kubernetes-in-cluster/kustomization.yml", "resources: []\n"),
         ("README.md", "source\n"),
     ]));
     let first = source.git(&["rev-parse", "HEAD"]).trim().to_owned();
@@ -304,6 +306,47 @@ fn a_commit_that_the_clone_has_not_is_an_error() {
     let clone = source.path().to_str().unwrap();
     let ran = infra.bump(&["plan", "--env", "dev,staging", "--to", OTHER, "--clone", clone]);
     assert!(ran.code == 1 && ran.err.contains(&format!("the clone has no commit {OTHER}")), "{}", ran.err);
+}
+
+/// What kustomize would not find, no pin is moved to: a directory with another name, or the whole source of another repository.
+#[test]
+fn a_directory_that_is_not_there_at_the_target_is_an_error() {
+    let (source, infra, first) = world();
+    let before = infra.files();
+    source.git(&["mv", "crossplane", "core"]);
+    let renamed = source.commit("Rename it");
+    let clone = source.path().to_str().unwrap();
+    let apply = ["apply", "--env", "dev,staging", "--force", "--to"];
+    let ran = infra.bump(&[&apply[..], &[clone]].concat());
+    let said = format!("`crossplane` is not there at {}; check --to and --source\n", &renamed[..7]);
+    assert!(ran.code == 1 && ran.err.contains(&said), "{} {}", ran.code, ran.err);
+    assert_eq!(ran.err.lines().count(), 1, "of the others nothing is said: {}", ran.err);
+
+    let other = Checkout::of(&Tree::from_iter([("README.md", "another\n")]));
+    let ran = infra.bump(&[&apply[..], &[other.path().to_str().unwrap()]].concat());
+    assert!(ran.code == 1 && ran.err.contains("`config` is not there at "), "{} {}", ran.code, ran.err);
+    assert_eq!(infra.files(), before);
+
+    // Back to before there was such a directory.
+    let text = infra.read("components/crossplane-control-plane/development/kustomization.yaml");
+    let moved = text.replace("/crossplane?", "/core?").replace(&first, &renamed);
+    infra.write("components/crossplane-control-plane/development/kustomization.yaml", moved);
+    infra.commit("Follow");
+    let back = ["apply", "--rollback", "--env", "dev", "--to", &first, "--clone", clone];
+    let ran = infra.bump(&back);
+    assert!(ran.code == 1 && ran.err.contains("`core` is not there at "), "{} {}", ran.code, ran.err);
+}
+
+/// A cluster is added with pins that nothing moves.
+#[test]
+fn what_a_new_overlay_pins_has_to_be_there_too() {
+    let (source, infra, _) = world();
+    source.git(&["mv", "crossplane", "core"]);
+    source.commit("Rename it");
+    let to = source.path().to_str().unwrap();
+    let add = ["plan", "--env", "production", "--add-cluster", "kflux-new-p01", "--force", "--to", to];
+    let ran = infra.bump(&add);
+    assert!(ran.code == 1 && ran.err.contains("`crossplane` is not there at "), "{} {}", ran.code, ran.err);
 }
 
 #[test]

@@ -177,9 +177,14 @@ pub struct Ran {
     pub err: String,
 }
 
+pub fn program(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_testplatform-package"));
+    command.args(arguments);
+    command
+}
+
 pub fn run(arguments: &[&str]) -> Ran {
-    let Output { status, stdout, stderr } =
-        Command::new(env!("CARGO_BIN_EXE_testplatform-package")).args(arguments).output().unwrap();
+    let Output { status, stdout, stderr } = program(arguments).output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     Ran { code: status.code().unwrap(), out: text(stdout), err: text(stderr) }
 }

@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod border;
+mod bump;
 mod conformance;
 mod links;
 mod requirements;

@@ -1,9 +1,14 @@
 //! Every way in which a package can be wrong is named.
 
+use std::collections::BTreeMap;
+
 use serde_json::json;
 use testplatform_package::{
     check::{Problem, Severity, package},
-    oci::{Artifact, Descriptor, Digest, Index, Manifest},
+    oci::{
+        Architecture, Artifact, Descriptor, Digest, Image, Index, Manifest, XPKG, XPKG_BASE, archive,
+        image::Start, layer,
+    },
     to_yaml,
 };
 
@@ -312,6 +317,60 @@ fn a_function_has_to_be_able_to_start() {
     assert_warning(&config(&|c| c["config"]["User"] = json!("0:0")), &["runs as root"]);
     assert_warning(&config(&|c| c["config"]["User"] = json!("nonroot")), &["a name"]);
     assert_warning(&config(&|c| c["config"]["Labels"] = json!({})), &["has no label io.crossplane.xpkg:"]);
+}
+
+/// Where a link is on the way, only a node can say where it leads; `/bin` is one in most images of systems.
+#[test]
+fn a_program_behind_a_link_is_not_missing() {
+    let started = |entrypoint: &str| {
+        let mut builder = tar::Builder::new(Vec::new());
+        for (link, target) in [("./bin", "usr/bin"), ("tool", "usr/bin/run")] {
+            let mut header = tar::Header::new_ustar();
+            header.set_entry_type(tar::EntryType::Symlink);
+            header.set_size(0);
+            builder.append_link(&mut header, link, target).unwrap();
+        }
+        let archive = builder.into_inner().unwrap();
+        let links =
+            layer::Layer { diff_id: Digest::of(&archive), blob: archive, annotations: BTreeMap::new() };
+        let file = |path: &str, mode, bytes: &[u8]| layer::Entry {
+            path: path.to_owned(),
+            mode,
+            bytes: bytes.to_vec(),
+        };
+        let run = layer::pack(&[file("usr/bin/run", 0o755, &program(AMD64))], 0).unwrap();
+        let mut base = layer::pack(&[file("package.yaml", 0o644, FUNCTION.as_bytes())], 0).unwrap();
+        base.annotations.insert(XPKG.to_owned(), XPKG_BASE.to_owned());
+        let start =
+            Start { entrypoint: vec![entrypoint.to_owned()], user: "65532".to_owned(), ports: vec![] };
+        let layers = vec![links, run, base];
+        let time = "1970-01-01T00:00:00Z";
+        let image = Image::new(Architecture::Amd64, &start, layers, &BTreeMap::new(), time).unwrap();
+        problems(&Artifact::of(vec![image]).unwrap())
+    };
+    for entrypoint in ["/usr/bin/run", "/bin/run", "/tool"] {
+        assert_eq!(started(entrypoint), [], "{entrypoint}");
+    }
+    for entrypoint in ["/sbin/run", "/binary", "/usr/bin/other"] {
+        assert_error(&started(entrypoint), &["starts ", entrypoint, "which is not in it"]);
+    }
+}
+
+/// Builders make a layer without content for each step that changes nothing, and an archive has it once.
+#[test]
+fn an_archive_may_name_one_layer_twice() {
+    let mut image = image_of(FUNCTION, Some(program(AMD64)), &[("package.yaml", 0o644)]);
+    let empty = layer::pack(&[], 0).unwrap();
+    let mut layers = image.layers.clone();
+    layers.splice(0..0, [empty.clone(), empty]);
+    let start = Start { entrypoint: vec!["/run".to_owned()], user: "65532".to_owned(), ports: vec![] };
+    let time = "1970-01-01T00:00:00Z";
+    image = Image::new(Architecture::Amd64, &start, layers, &BTreeMap::new(), time).unwrap();
+    let read = archive::read(&archive::write(&image).unwrap()).unwrap();
+    assert_eq!(problems(&read), []);
+    let manifest: Manifest = serde_json::from_slice(read.blob(&read.root).unwrap()).unwrap();
+    assert_eq!(manifest.layers.len(), 4);
+    assert_eq!(manifest.layers[0], manifest.layers[1]);
 }
 
 #[test]

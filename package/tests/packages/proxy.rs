@@ -149,3 +149,26 @@ fn what_needs_no_proxy_goes_without() {
     assert_eq!(gone.status.code(), Some(1));
     assert!(stderr(&gone).contains("no way through the proxy http://127.0.0.1:1/"), "{}", stderr(&gone));
 }
+
+/// No client of an API server can use a proxy: one that is there for registries must not keep it from being made.
+#[test]
+fn a_proxy_for_registries_is_nothing_to_an_api_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let kubeconfig = folder.path().join("kubeconfig");
+    let check = |cluster: &str| {
+        let text = format!(
+            "apiVersion: v1\nkind: Config\ncurrent-context: c\nclusters:\n- name: c\n  cluster: {{server: 'https://127.0.0.1:1'{cluster}}}\n\
+             users:\n- name: c\n  user: {{token: t}}\ncontexts:\n- name: c\n  context: {{cluster: c, user: c}}\n"
+        );
+        std::fs::write(&kubeconfig, text).unwrap();
+        let arguments = ["check", "cluster", "--kubeconfig", kubeconfig.to_str().unwrap()];
+        run(tool(&arguments).env("HTTPS_PROXY", "http://127.0.0.1:2"))
+    };
+    let direct = stderr(&check(""));
+    assert!(direct.contains("cannot be reached"), "{direct}");
+    let named = stderr(&check(", proxy-url: 'http://127.0.0.1:3'"));
+    assert!(
+        named.contains("the kubeconfig cannot be used"),
+        "who names one does not want to go without: {named}"
+    );
+}

@@ -139,6 +139,43 @@ fn a_token_for_anybody_is_asked_for_without_a_login() {
     assert!(pushed.status.success(), "{}", stderr(&pushed));
 }
 
+/// Quay makes a repository when a token to push to it is asked for, and its challenge to the first look names only `pull`.
+#[test]
+fn a_repository_that_is_not_there_yet_is_made_by_what_is_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let registry = Registry::start(&["-auth", "bearer", "-scopes", "-user", "robot", "-password", "secret"]);
+    login(folder.path(), &registry.address, r#"{"auth": "cm9ib3Q6c2VjcmV0"}"#);
+    let package = write(folder.path(), &both());
+    let reference = format!("{}/team/new:v1", registry.address);
+    let with = |arguments: &[&str]| run(tool(arguments).env("DOCKER_CONFIG", folder.path()));
+    let unread = with(&["check", "xpkg", &reference]);
+    assert!(stderr(&unread).contains("are not enough"), "who only reads makes nothing: {}", stderr(&unread));
+
+    registry.requests();
+    let pushed = with(&["push", &package, &reference]);
+    assert!(pushed.status.success(), "{}", stderr(&pushed));
+    let requests = registry.requests();
+    let tokens = requests.iter().filter(|request| request.contains(" /token 200")).count();
+    assert_eq!(tokens, 1, "one token is enough for a push: {requests:?}");
+    let checked = with(&["check", "xpkg", &reference]);
+    assert!(checked.status.success(), "{}{}", stdout(&checked), stderr(&checked));
+}
+
+/// As podman has it: whoever names a file means that one, and no other login.
+#[test]
+fn a_login_file_that_is_named_has_to_be_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let registry = Registry::start(&["-auth", "basic", "-user", "robot", "-password", "secret"]);
+    login(folder.path(), &registry.address, r#"{"auth": "cm9ib3Q6c2VjcmV0"}"#);
+    let package = write(folder.path(), &both());
+    let reference = format!("{}/f:v1", registry.address);
+    let mut push = tool(&["push", &package, &reference]);
+    push.env("DOCKER_CONFIG", folder.path()).env("REGISTRY_AUTH_FILE", folder.path().join("none.json"));
+    let pushed = run(&mut push);
+    assert_eq!(pushed.status.code(), Some(1));
+    assert!(stderr(&pushed).contains("none.json"), "{}", stderr(&pushed));
+}
+
 #[test]
 fn certificates_are_verified() {
     let folder = tempfile::tempdir().unwrap();
@@ -179,6 +216,8 @@ fn what_cannot_be_pushed_or_read_is_said() {
     refused(&["check", "xpkg", "no/such/file.xpkg"], "no file here");
     refused(&["check", "xpkg", "127.0.0.1:1/f:v1"], "onnect");
     refused(&["sync", "--crd", "http://r.example/crd.yaml"], "plain HTTP");
+    let plain = run(&mut tool(&["sync", "--crd", "http://r.example/crd.yaml"]));
+    assert!(!stderr(&plain).contains("--plain-http"), "it has no such option: {}", stderr(&plain));
 
     let package = write(folder.path(), &both());
     let other = format!("{}/f@sha256:{}", registry.address, "0".repeat(64));

@@ -11,6 +11,9 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
+	"strings"
+	"sync"
 
 	"github.com/google/go-containerregistry/pkg/registry"
 )
@@ -19,6 +22,7 @@ func main() {
 	auth := flag.String("auth", "none", "none, basic or bearer")
 	user := flag.String("user", "", "name that is let in; empty: a token for anybody")
 	password := flag.String("password", "", "and its password")
+	weighs := flag.Bool("scopes", false, "bearer: say for what a token has to be, and weigh it as Quay does")
 	identity := flag.String("identity", "", "identity token that is let in as well")
 	certificate := flag.String("cert", "", "serve TLS with this certificate")
 	key := flag.String("key", "", "and its key")
@@ -39,6 +43,21 @@ func main() {
 		name, secret, _ := r.BasicAuth()
 		return *user == "" || (name == *user && secret == *password)
 	}
+	var repositories sync.Map
+	// What Quay gives a robot that may create repositories: one is made when a token to push is asked for, and only what is there may be read.
+	granted := func(scope string) string {
+		path, actions, _ := strings.Cut(strings.TrimPrefix(scope, "repository:"), ":")
+		var given []string
+		asked := strings.Split(actions, ",")
+		if slices.Contains(asked, "push") {
+			repositories.Store(path, true)
+			given = append(given, "push")
+		}
+		if _, there := repositories.Load(path); there && slices.Contains(asked, "pull") {
+			given = append(given, "pull")
+		}
+		return path + ":" + strings.Join(given, ",")
+	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/token", func(w http.ResponseWriter, r *http.Request) {
 		if err := r.ParseForm(); err != nil {
@@ -51,7 +70,11 @@ func main() {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
-		fmt.Fprintf(w, `{"token": %q}`, url.QueryEscape(r.Form.Get("scope")))
+		scope := r.Form.Get("scope")
+		if *weighs {
+			scope = granted(scope)
+		}
+		fmt.Fprintf(w, `{"token": %q}`, url.QueryEscape(scope))
 	})
 	mux.HandleFunc("/v2/", func(w http.ResponseWriter, r *http.Request) {
 		challenge := ""
@@ -61,9 +84,18 @@ func main() {
 				challenge = `Basic realm="test"`
 			}
 		case "bearer":
-			// Scopes are not weighed: having got one is what counts.
-			if len(r.Header.Get("Authorization")) <= len("Bearer ") {
-				challenge = fmt.Sprintf(`Bearer realm="%s://%s/token",service="test"`, scheme, listener.Addr())
+			token := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+			way := fmt.Sprintf(`Bearer realm="%s://%s/token",service="test"`, scheme, listener.Addr())
+			if *weighs {
+				path, need := needed(r)
+				given, _ := url.QueryUnescape(token)
+				actions, is := strings.CutPrefix(given, path+":")
+				if !is || !slices.Contains(strings.Split(actions, ","), need) {
+					challenge = fmt.Sprintf(`%s,scope="repository:%s:%s"`, way, path, need)
+				}
+			} else if token == "" {
+				// Scopes are not weighed: having got one is what counts.
+				challenge = way
 			}
 		}
 		if challenge != "" {
@@ -94,6 +126,18 @@ func main() {
 		log.Fatal(http.ServeTLS(listener, logged, *certificate, *key))
 	}
 	log.Fatal(http.Serve(listener, logged))
+}
+
+// Needed is the repository of a request, and what it does there.
+func needed(r *http.Request) (path, action string) {
+	path = strings.TrimPrefix(r.URL.Path, "/v2/")
+	for _, part := range []string{"/blobs/", "/manifests/"} {
+		path, _, _ = strings.Cut(path, part)
+	}
+	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		return path, "pull"
+	}
+	return path, "push"
 }
 
 type recorder struct {

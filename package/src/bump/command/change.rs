@@ -1,11 +1,11 @@
 //! `plan` and `apply`.
 
 use super::{
-    BTreeMap, BTreeSet, CHANGED, CHECK_FAILED, Change, Commit, Context, Environment, Facts, Failure, Finding,
+    BTreeSet, CHANGED, CHECK_FAILED, Change, Commit, Context, Environment, Facts, Failure, Finding,
     Kustomization, Path, Plan, Problem, Request, Scope, Severity, Tree, UNCHANGED, UPSTREAM_SOURCE, Upstream,
-    Write, check_upstream, disk, git, json, online, print_json, progress, upstream,
+    Write, check_upstream, disk, git, online, progress, said, upstream,
 };
-use crate::bump::{body, check, delta, environment_config, plan, unified};
+use crate::bump::{body, check, environment_config, plan};
 
 const DAY: i64 = 24 * 60 * 60;
 
@@ -41,10 +41,11 @@ pub fn run(
     // Said before anything is read from the clone, which may take longer than a mistake deserves.
     let mut planned = plan(&tree, &request)?;
     if let Some(clone) = clone.as_deref() {
-        if !git::has(clone, &to) {
+        if !git::has(clone, &to)? {
             let what = format!("the clone has no commit {to}");
             return Err(Problem::new(clone.display().to_string(), what, "fetch it, or check --to").into());
         }
+        there(clone, &planned, &request)?;
         // Only the upstream's own compositions ever did without.
         if place.source.to_string() == UPSTREAM_SOURCE
             && !upstream::needs_environment_config(&deployed(clone, &to, &directories)?)
@@ -53,7 +54,7 @@ pub fn run(
             planned = plan(&tree, &request)?;
         }
     }
-    let is_checkout = git::is_checkout(&place.repo);
+    let is_checkout = git::is_checkout(&place.repo)?;
     if is_checkout && !change.allow_dirty {
         let dirty = git::dirty(&place.repo, &planned.edits)?;
         if !dirty.is_empty() {
@@ -69,7 +70,7 @@ pub fn run(
     for range in &ranges {
         findings.extend(check_upstream(range, crd.as_ref(), change.rollback, &place.registry));
     }
-    let mut context = place.context(&rings, &ranges);
+    let mut context = place.context(&rings, &ranges)?;
     // A member of the ring that has no overlay was said by the plan.
     let production = request.scope.environments.contains(&Environment::Production);
     let staged_days = if production { staged(&tree, &context, &request, now, &mut findings) } else { None };
@@ -99,11 +100,16 @@ pub fn run(
                 Problem::new(path.display().to_string(), what, "nothing was changed; give another file")
             })?;
         }
-        if apply.is_some() {
-            disk::write(&place.repo, &planned.edits)?;
-        }
     }
-    print(change, &facts, (apply.is_some() && !failed, failed), out, err)?;
+    let applied = apply.is_some() && !failed;
+    if applied && !planned.edits.is_empty() {
+        disk::write(&place.repo, &planned.edits, || said::print(change, &facts, true, out, err))?;
+        // It is changed by now, whoever hears of it.
+        let _ = said::summary(change, &facts, (true, false), err);
+    } else {
+        said::print(change, &facts, applied, out, err)?;
+        said::summary(change, &facts, (applied, failed), err)?;
+    }
     Ok(match (failed, planned.edits.is_empty()) {
         (true, _) => CHECK_FAILED,
         (false, true) => UNCHANGED,
@@ -126,6 +132,25 @@ fn target(change: &Change) -> Result<(Commit, Option<std::path::PathBuf>), Probl
         ));
     }
     Ok((git::head(path)?, Some(path.to_owned())))
+}
+
+/// What will be pinned has to be where it is pinned to: kustomize would find nothing under another name, or in another repository, and
+/// neither would the checks that compare.
+fn there(clone: &Path, plan: &Plan, request: &Request) -> Result<(), Vec<Problem>> {
+    let edited = plan.overlays.iter().filter_map(|overlay| {
+        let path = &overlay.kustomization;
+        Kustomization::read(path, &plan.edits.get(path)?.after).ok()
+    });
+    let pinned = edited.flat_map(|file| file.pins().collect::<Vec<_>>());
+    let moved = pinned.filter(|pin| pin.source == request.source && pin.commit == request.to);
+    let directories = moved.map(|pin| pin.directory).collect();
+    let absent = git::absent(clone, &request.to, directories).map_err(|problem| vec![problem])?;
+    let problem = |directory| {
+        let what = format!("`{directory}` is not there at {}", request.to.short());
+        Problem::new(clone.display().to_string(), what, "check --to and --source")
+    };
+    let problems: Vec<_> = absent.into_iter().map(problem).collect();
+    if problems.is_empty() { Ok(()) } else { Err(problems) }
 }
 
 /// The files that are deployed of a source at a commit.
@@ -208,55 +233,4 @@ fn on_result(tree: &Tree, context: &Context, plan: &Plan, environment_configs: b
             _ => Some(finding),
         })
         .collect()
-}
-
-fn print(
-    change: &Change,
-    facts: &Facts,
-    (applied, failed): (bool, bool),
-    out: &mut impl Write,
-    err: &mut impl Write,
-) -> Result<(), Failure> {
-    let edits = &facts.plan.edits;
-    if change.place.json {
-        let files: Vec<_> = edits
-            .iter()
-            .map(|(path, edit)| json!({ "file": path, "new": edit.before.is_none(), "diff": unified(path, edit) }))
-            .collect();
-        let (level, reason) = delta::risk(facts.ranges, facts.findings);
-        let commits: BTreeMap<_, _> =
-            facts.ranges.iter().map(|range| (range.from.as_str(), &range.commits)).collect();
-        return Ok(print_json(
-            out,
-            &json!({
-                "source": facts.request.source,
-                "to": facts.request.to,
-                "changed": !edits.is_empty(),
-                "applied": applied && !edits.is_empty(),
-                "files": files,
-                "pins": facts.plan.moves,
-                "commits": commits,
-                "findings": facts.findings,
-                "risk": { "level": level, "reason": reason },
-            }),
-        )?);
-    }
-    for (path, edit) in edits {
-        out.write_all(unified(path, edit).as_bytes())?;
-    }
-    for finding in facts.findings.iter().filter(|finding| finding.severity > Severity::Note) {
-        writeln!(err, "{finding}")?;
-    }
-    let pins = facts.plan.moves.len();
-    let summary = match (edits.len(), applied) {
-        _ if failed => "a check failed: nothing was changed (--force goes on)".to_owned(),
-        (0, _) => format!("no change: everything in scope is at {}", facts.request.to.short()),
-        (files, true) => format!("changed {}, {}", count(files, "file"), count(pins, "pin")),
-        (files, false) => format!("would change {}, {}", count(files, "file"), count(pins, "pin")),
-    };
-    Ok(writeln!(err, "{summary}")?)
-}
-
-fn count(number: usize, what: &str) -> String {
-    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }

@@ -23,12 +23,15 @@ pub fn check(
     let mut ranges = Vec::new();
     if let Some(clone) = &place.clone {
         let directories = place.directories(&tree, &rings);
-        for commit in commits(place, &tree, &rings).iter().filter(|commit| git::has(clone, commit)) {
+        for commit in &commits(place, &tree, &rings) {
+            if !git::has(clone, commit)? {
+                continue;
+            }
             progress(err, &format!("reading {} from {}", commit.short(), clone.display()))?;
             ranges.push(git::range(clone, commit, commit, &directories)?);
         }
     }
-    let mut context = place.context(&rings, &ranges);
+    let mut context = place.context(&rings, &ranges)?;
     if let Some(base) = base {
         context.changed = git::changed(&place.repo, base)?;
     }

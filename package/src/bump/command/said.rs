@@ -1,0 +1,70 @@
+//! What `plan` and `apply` print.
+
+use super::{BTreeMap, Change, Facts, Failure, Severity, Write, json, print_json};
+use crate::bump::{delta, unified};
+
+/// What changes, to its end: nothing is written before it has been said.
+pub fn print(
+    change: &Change,
+    facts: &Facts,
+    applied: bool,
+    out: &mut impl Write,
+    err: &mut impl Write,
+) -> Result<(), Failure> {
+    let edits = &facts.plan.edits;
+    if change.place.json {
+        let files: Vec<_> = edits
+            .iter()
+            .map(|(path, edit)| json!({ "file": path, "new": edit.before.is_none(), "diff": unified(path, edit) }))
+            .collect();
+        let (level, reason) = delta::risk(facts.ranges, facts.findings);
+        let commits: BTreeMap<_, _> =
+            facts.ranges.iter().map(|range| (range.from.as_str(), &range.commits)).collect();
+        print_json(
+            out,
+            &json!({
+                "source": facts.request.source,
+                "to": facts.request.to,
+                "changed": !edits.is_empty(),
+                "applied": applied && !edits.is_empty(),
+                "files": files,
+                "pins": facts.plan.moves,
+                "commits": commits,
+                "findings": facts.findings,
+                "risk": { "level": level, "reason": reason },
+            }),
+        )?;
+        return Ok(out.flush()?);
+    }
+    for (path, edit) in edits {
+        out.write_all(unified(path, edit).as_bytes())?;
+    }
+    for finding in facts.findings.iter().filter(|finding| finding.severity > Severity::Note) {
+        writeln!(err, "{finding}")?;
+    }
+    Ok(out.flush()?)
+}
+
+/// What came of it, for people.
+pub fn summary(
+    change: &Change,
+    facts: &Facts,
+    (applied, failed): (bool, bool),
+    err: &mut impl Write,
+) -> Result<(), Failure> {
+    if change.place.json {
+        return Ok(());
+    }
+    let pins = facts.plan.moves.len();
+    let summary = match (facts.plan.edits.len(), applied) {
+        _ if failed => "a check failed: nothing was changed (--force goes on)".to_owned(),
+        (0, _) => format!("no change: everything in scope is at {}", facts.request.to.short()),
+        (files, true) => format!("changed {}, {}", count(files, "file"), count(pins, "pin")),
+        (files, false) => format!("would change {}, {}", count(files, "file"), count(pins, "pin")),
+    };
+    Ok(writeln!(err, "{summary}")?)
+}
+
+fn count(number: usize, what: &str) -> String {
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+}
