@@ -174,6 +174,13 @@ pub struct RotationReport {
     /// When the pool was first seen to use it: a cluster that is older was made with another.
     #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
+    /// Hive's hash of the pool's spec, from the youngest cluster that was seen while those that are used were used.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub spec_hash: Option<String>,
+    /// The same while those before them were used. Hive reads a pool once and makes all that it lacks: a cluster with this hash was made with
+    /// another Secret, though it is younger than `since`.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub spec_hash_before: Option<String>,
     /// The older clusters, the first fifty by name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub clusters_on_old: Vec<String>,

@@ -119,8 +119,10 @@ impl Model {
         while self.free() < wanted {
             self.made += 1;
             let name = format!("aws-420-{:05}", self.made);
-            self.made_with.push((name.clone(), self.pool.credentials.clone().unwrap()));
-            self.world.clusters.push(Cluster { name, created: self.now, ..Cluster::default() });
+            let credentials = self.pool.credentials.clone().unwrap();
+            let spec_hash = Some(format!("of {credentials}"));
+            self.made_with.push((name.clone(), credentials));
+            self.world.clusters.push(Cluster { name, created: self.now, spec_hash, ..Cluster::default() });
         }
         while self.free() > wanted {
             let rank = |c: &Cluster| match (c.installed, c.running) {
@@ -325,6 +327,35 @@ fn replaced_credentials_are_releasable_when_no_cluster_made_with_the_old_ones_is
     model.look();
     assert_eq!(rotation(&model), (RotationPhase::Done, 0, 0));
     assert!(model.events.contains(&"OldCredentialsReleasable".to_owned()));
+}
+
+/// Hive reads the pool once, and then makes cluster after cluster.
+#[test]
+fn a_cluster_that_is_made_from_the_pool_as_it_was_needs_the_old_credentials() {
+    let mut model = Model::new(2, 0);
+    model.asked = NEW.into();
+    model.run(2);
+    let since = model.known().rotation.unwrap().since.unwrap();
+    model.world.clusters.clear();
+    let late = |of: &str, after| Cluster {
+        name: format!("late-{of}"),
+        created: since + SignedDuration::from_secs(after),
+        spec_hash: Some(format!("of {of}")),
+        claimed: true,
+        installed: true,
+        ..Cluster::default()
+    };
+    model.world.clusters = vec![late(OLD, 3), late(NEW, 2)];
+    model.run(60);
+    assert_eq!(rotation(&model), (RotationPhase::Replacing, 1, 1));
+    assert_eq!(model.known().rotation.unwrap().clusters_on_old, ["late-aws-1"]);
+    model.world.clusters.retain(|c| c.name != "late-aws-1");
+    model.run(1);
+    assert_eq!(rotation(&model).0, RotationPhase::Done);
+    // Once more, and back: what was known of those before counts for those before.
+    model.asked = OLD.into();
+    model.run(2);
+    assert_eq!(model.known().rotation.unwrap().spec_hash_before.as_deref(), Some("of aws-2"));
 }
 
 #[test]

@@ -33,6 +33,8 @@ pub struct Cluster {
     pub name: String,
     /// When it was made.
     pub created: Timestamp,
+    /// Hive's hash of the pool's spec from which it was made.
+    pub spec_hash: Option<String>,
     /// Whether a claim has it.
     pub claimed: bool,
     /// Whether it is installed.
@@ -80,6 +82,11 @@ struct Status {
 const MARKS: [&str; 2] =
     ["hive.openshift.io/remove-cluster-from-pool", "hive.openshift.io/remove-claimed-cluster-from-pool"];
 
+/// By which Hive tells clusters that were made from the pool as it is.
+const SPEC_HASH: &str = "hive.openshift.io/cluster-pool-spec-hash";
+/// Longer is no hash.
+const LONGEST_HASH: usize = 128;
+
 impl Cluster {
     /// Reads a ClusterDeployment, if it belongs to this pool. What it says of itself counts, not a label.
     pub fn read(object: &Value, namespace: &str, pool: &str) -> Option<Self> {
@@ -92,6 +99,7 @@ impl Cluster {
         Some(Self {
             failure: failure(&metadata.name, &status),
             created: metadata.creation_timestamp?,
+            spec_hash: metadata.annotation(SPEC_HASH).filter(|h| h.len() <= LONGEST_HASH).map(str::to_owned),
             claimed: !of.claim_name.is_empty(),
             installed: spec.installed,
             running: status.power_state == "Running",

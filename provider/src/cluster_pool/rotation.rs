@@ -2,9 +2,10 @@
 //!
 //! A ClusterDeployment refers to a copy of its own and does not tell which Secret that came from. So its age tells: what is older than the moment at
 //! which the pool was first seen to use the new Secret counts as made with the old one. A cluster in between counts as old, which
-//! keeps the old credentials a little longer and never too short.
+//! keeps the old credentials a little longer. Nor are they kept too short: Hive reads the pool once and then makes all that it lacks, one after the
+//! other, so clusters that are a little younger may be old ones still, and our clock may be behind; by the hash that Hive leaves on them they are told.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use testplatform_apis::{
     pool::RotationMode,
     pool_report::{Ceiling, RotationPhase, RotationReport},
@@ -15,9 +16,12 @@ use super::{
     next::at_most,
     pool::Pool,
 };
+use crate::bundles::wait::later;
 
 /// The most names that are listed.
 const MOST: usize = 50;
+/// For so long after the change a cluster may be made from the pool as it was before: several times what Hive takes to make all that a pool lacks.
+const ROUND: SignedDuration = SignedDuration::from_mins(10);
 
 /// How far the rotation is from now on, and what the pool may be at most.
 pub(super) fn advance(
@@ -35,35 +39,51 @@ pub(super) fn advance(
         let empty = all.is_empty() && pool.size == 0;
         let phase = if empty { RotationPhase::Switching } else { RotationPhase::Draining };
         // Since when those are used that are used: should it be called off, that is what counts again.
-        let since = known.as_ref().and_then(|k| k.since);
-        let report = RotationReport { name: asked.name.clone(), phase, since, ..RotationReport::default() };
+        let report = RotationReport { name: asked.name.clone(), phase, ..known.unwrap_or_default() };
         return (Some(counted(report, &all)), Some(at_most(0, None)));
     }
     if asked.name != *used {
         // The function is about to change it.
         return (known, None);
     }
+    let spec_hash = youngest_hash(world);
     let Some(known) = known else {
-        return (Some(RotationReport { name: used.clone(), ..RotationReport::default() }), None);
+        return (Some(RotationReport { name: used.clone(), spec_hash, ..RotationReport::default() }), None);
     };
+    let first = |spec_hash| RotationReport { name: used.clone(), spec_hash, ..RotationReport::default() };
     let emptying = matches!(known.phase, RotationPhase::Draining | RotationPhase::Switching);
-    let first = RotationReport { name: used.clone(), ..RotationReport::default() };
-    let since = match (known.name == *used, emptying) {
-        (true, false) if known.phase == RotationPhase::First => return (Some(first), None),
-        (true, false) => known.since.unwrap_or(now),
+    let (since, before) = match (known.name == *used, emptying) {
+        (true, false) if known.phase == RotationPhase::First => {
+            return (Some(first(spec_hash.or(known.spec_hash))), None);
+        }
+        (true, false) => (known.since.unwrap_or(now), known.spec_hash_before),
         // Called off: as it was before.
         (false, true) => match known.since {
-            Some(since) => since,
-            None => return (Some(first), None),
+            Some(since) => (since, known.spec_hash_before),
+            None => return (Some(first(spec_hash.or(known.spec_hash))), None),
         },
         // Just taken up.
-        (true, true) | (false, false) => now,
+        (true, true) | (false, false) => (now, known.spec_hash.clone()),
     };
-    let old: Vec<&Cluster> = world.clusters.iter().filter(|c| c.created < since).collect();
+    let end = later(since, ROUND);
+    let of_before = |c: &&Cluster| c.created < end && before.is_some() && c.spec_hash == before;
+    let old: Vec<&Cluster> = world.clusters.iter().filter(|c| c.created < since || of_before(c)).collect();
     let phase = if old.is_empty() { RotationPhase::Done } else { RotationPhase::Replacing };
-    let report =
-        RotationReport { name: used.clone(), phase, since: Some(since), ..RotationReport::default() };
+    let report = RotationReport {
+        name: used.clone(),
+        phase,
+        since: Some(since),
+        spec_hash: spec_hash.or(known.spec_hash),
+        spec_hash_before: before,
+        ..RotationReport::default()
+    };
     (Some(counted(report, &old)), None)
+}
+
+/// What Hive says of the pool from which it made the youngest cluster.
+fn youngest_hash(world: &World) -> Option<String> {
+    let youngest = world.clusters.iter().max_by_key(|c| (c.created, &c.name));
+    youngest.and_then(|c| c.spec_hash.clone())
 }
 
 fn counted(mut report: RotationReport, old: &[&Cluster]) -> RotationReport {
