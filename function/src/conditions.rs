@@ -77,10 +77,12 @@ fn cluster_ready(judged: &Judged) -> Condition {
     let set_up = judged.plan.health.set_up;
     let (status, reason) = match phase {
         Phase::Provisioning if set_up == Some(SetupLevel::SetupFailed) => (False, R::SetupFailed),
-        Phase::Pending | Phase::Provisioning if late => (False, R::Late),
+        Phase::Pending if late => (False, R::Late),
         Phase::Pending => (False, R::Pending),
         Phase::Provisioning if set_up.is_some() => (False, R::SettingUp),
+        // However late: the cluster is there, and it is something else that is to be looked at.
         Phase::Provisioning if waiting => (False, R::WaitingForCredentials),
+        Phase::Provisioning if late => (False, R::Late),
         Phase::Provisioning => (False, R::Provisioning),
         Phase::Ready | Phase::Degraded if !given => (False, R::WaitingForCredentials),
         Phase::Ready if expiring => (True, R::Expiring),

@@ -184,6 +184,11 @@ fn late_is_said_after_the_estimate_and_only_with_a_table() {
     world.later(SignedDuration::from_mins(45));
     world.settle();
     assert_eq!(is(&world, "ClusterReady"), pair("False", "Late"));
+    // What is waited for then is another thing, with an alert of its own.
+    world.hub_ready();
+    world.secrets.clear();
+    world.settle();
+    assert_eq!(is(&world, "ClusterReady"), pair("False", "WaitingForCredentials"));
     let mut world = World::default();
     world.settle();
     assert_eq!(world.status.get("estimatedReadyAt"), None);

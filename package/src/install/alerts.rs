@@ -61,15 +61,16 @@ pub const CLAIMS: &[Alert] = &[
     },
     Alert {
         name: "ClaimStuckProvisioning",
-        expression: r#"testplatform_cluster_phase{phase=~"Pending|Provisioning"} == 1
-  and on (tenant, claim) time() - testplatform_cluster_started_timestamp_seconds > 3 * 3600"#,
+        // Without the labels of who was scraped, here as below: another pod of kube-state-metrics would be another series, and time begin anew.
+        expression: r#"max by (tenant, claim) (testplatform_cluster_phase{phase=~"Pending|Provisioning"} == 1
+  and on (tenant, claim) time() - testplatform_cluster_started_timestamp_seconds > 3 * 3600)"#,
         lasts: "5m",
         severity: Severity::Warning,
         summary: "Claim {{ $labels.tenant }}/{{ $labels.claim }} has had no cluster for more than three hours.",
     },
     Alert {
         name: "CredentialsLate",
-        expression: r#"time() - testplatform_cluster_condition_timestamp_seconds{type="ClusterReady",status="False",reason="WaitingForCredentials"} > 300"#,
+        expression: r#"max by (tenant, claim) (time() - testplatform_cluster_condition_timestamp_seconds{type="ClusterReady",status="False",reason="WaitingForCredentials"}) > 300"#,
         lasts: "1m",
         severity: Severity::Warning,
         summary: "The cluster of claim {{ $labels.tenant }}/{{ $labels.claim }} is up, but its kubeconfig does not arrive.",
@@ -77,9 +78,9 @@ pub const CLAIMS: &[Alert] = &[
     Alert {
         name: "TeardownStuck",
         // A claim that Failed stays so while what is left of it is torn down.
-        expression: r#"testplatform_cluster_phase{phase="Deprovisioning"} == 1
+        expression: r#"max by (tenant, claim) (testplatform_cluster_phase{phase="Deprovisioning"} == 1
   or testplatform_cluster_phase{phase="Failed"} == 1
-    and on (tenant, claim) testplatform_cluster_condition_timestamp_seconds{type="ProwJobCompleted",status="False"}"#,
+    and on (tenant, claim) testplatform_cluster_condition_timestamp_seconds{type="ProwJobCompleted",status="False"})"#,
         lasts: "2h",
         severity: Severity::Critical,
         summary: "The cluster of claim {{ $labels.tenant }}/{{ $labels.claim }} is not gone two hours after it should be, and costs money.",
@@ -96,15 +97,15 @@ pub const CLAIMS: &[Alert] = &[
     },
     Alert {
         name: "ClusterOutlivesItsLifetime",
-        expression: r#"testplatform_cluster_phase{phase=~"Ready|Degraded"} == 1
-  and on (tenant, claim) time() - testplatform_cluster_expires_timestamp_seconds > 900"#,
+        expression: r#"max by (tenant, claim) (testplatform_cluster_phase{phase=~"Ready|Degraded"} == 1
+  and on (tenant, claim) time() - testplatform_cluster_expires_timestamp_seconds > 900)"#,
         lasts: "5m",
         severity: Severity::Critical,
         summary: "The lifetime of claim {{ $labels.tenant }}/{{ $labels.claim }} is over, and nothing tears its cluster down.",
     },
     Alert {
         name: "RemoteKubeconfigExpiring",
-        expression: "testplatform_provider_config_kubeconfig_expires_timestamp_seconds - time() < 14 * 86400",
+        expression: "min by (provider_config) (testplatform_provider_config_kubeconfig_expires_timestamp_seconds - time()) < 14 * 86400",
         lasts: "1h",
         severity: Severity::Critical,
         summary: "The token behind ProviderConfig {{ $labels.provider_config }} ends within 14 days.",
@@ -145,7 +146,11 @@ pub const HUB: &[Alert] = &[
     },
     Alert {
         name: "ProviderErrors",
-        expression: "sum by (action, reason) (rate(provider_action_errors_total[15m])) > 0.05",
+        // What fails for one object alone is tried every five minutes at last, and prerequisites every ten: what does not pass by itself has to ring at
+        // that rate. It stops when the last try is older than they are apart.
+        expression: r#"(sum by (action, reason) (increase(provider_action_errors_total{reason=~"forbidden|not_found|refused|foreign|bug"}[1h])) > 4
+    and sum by (action, reason) (increase(provider_action_errors_total[12m])) > 0)
+  or sum by (action, reason) (rate(provider_action_errors_total[15m])) > 0.05"#,
         lasts: "15m",
         severity: Severity::Warning,
         summary: "The provider keeps failing at {{ $labels.action }} ({{ $labels.reason }}).",

@@ -38,6 +38,8 @@ pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
 
 async fn until(options: Options, metrics: Metrics, stop: Running) {
     let mut stop = std::pin::pin!(stop);
+    // What cannot even be read is as old as this process, until it is known better.
+    metrics.told_of_hub_at((options.now)());
     loop {
         let look = async { look(&options, &metrics).await.map_err(Cause::from) };
         let outcome = guarded(limited("look_at_hub", PATIENCE, look)).await;
@@ -58,6 +60,10 @@ async fn look(options: &Options, metrics: &Metrics) -> kube::Result<Duration> {
     let Options { client, config, now } = options;
     let namespace = &config.namespace;
     let known = observe::known(client, namespace).await?;
+    // Told now, for what comes next may fail again and again.
+    if let Some(at) = known.as_ref().and_then(|facts| facts.written_at) {
+        metrics.told_of_hub_at(at);
+    }
     let world = observe::world(client, config).await?;
     let period = Duration::try_from(config.period.get()).unwrap_or(RETRY);
     let step = next(known.as_ref(), &world, period, now());
@@ -76,6 +82,8 @@ mod tests {
 
     use http::{Request, Response};
     use kube::client::Body;
+    use serde_json::json;
+    use testplatform_apis::hub::{CONFIG_MAP, Facts, KEY};
 
     use super::*;
 
@@ -95,8 +103,37 @@ mod tests {
         for line in [
             r#"hub_looks_total{outcome="failed"} 3"#,
             r#"provider_action_errors_total{action="look",reason="bug"} 3"#,
+            "hub_facts_written_timestamp_seconds{} 0.0",
         ] {
             assert!(told.contains(line), "{line}: {told}");
         }
+    }
+
+    /// They were written before this process began, and nothing else can be read.
+    #[tokio::test(start_paused = true)]
+    async fn facts_are_as_old_as_they_are_while_looks_fail() {
+        let written: Timestamp = "2026-03-02T11:00:00Z".parse().unwrap();
+        let facts = Facts { written_at: Some(written), ..Facts::default() };
+        let map = json!({
+            "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": CONFIG_MAP },
+            "data": { KEY: facts.write().unwrap() },
+        });
+        let map = serde_json::to_vec(&map).unwrap();
+        let service = tower::service_fn(move |request: Request<Body>| {
+            let path = request.uri().path().to_owned();
+            let known = request.method() == http::Method::GET && path.ends_with(CONFIG_MAP);
+            let (status, body) = if known { (200, map.clone()) } else { (500, b"{}".to_vec()) };
+            async move { Response::builder().status(status).body(Body::from(body)) }
+        });
+        let client = Client::new(service, "default");
+        let now = || "2026-03-02T12:00:00Z".parse().unwrap_or_default();
+        let options = Options { client, config: HubFacts::default(), now };
+        let metrics = Metrics::default();
+        run(options, metrics.clone(), Box::pin(sleep(RETRY / 2))).await;
+        let told = metrics.encode().unwrap();
+        let line =
+            format!("hub_facts_written_timestamp_seconds{{}} {:?}", written.as_duration().as_secs_f64());
+        assert!(told.contains(&line), "{line}: {told}");
+        assert!(told.contains(r#"hub_looks_total{outcome="failed"} 1"#), "{told}");
     }
 }

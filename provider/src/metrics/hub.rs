@@ -2,6 +2,7 @@
 
 use std::sync::atomic::AtomicU64;
 
+use jiff::Timestamp;
 use prometheus_client::{
     encoding::EncodeLabelSet,
     metrics::{counter::Counter, family::Family, gauge::Gauge},
@@ -81,7 +82,12 @@ impl Metrics {
             hub.healthy.get_or_create(&Nothing {}).set(health.ready.into());
         }
         if let Some(at) = facts.written_at {
-            hub.written.get_or_create(&Nothing {}).set(at.as_duration().as_secs_f64());
+            self.told_of_hub_at(at);
         }
+    }
+
+    /// When what is told was written.
+    pub fn told_of_hub_at(&self, at: Timestamp) {
+        self.0.hub.written.get_or_create(&Nothing {}).set(at.as_duration().as_secs_f64());
     }
 }

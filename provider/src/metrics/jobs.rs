@@ -26,6 +26,7 @@ use crate::{
     controller::Controller,
     ephemeral_cluster::{
         object::EphemeralCluster,
+        prow_job::State,
         status::{Phase, Status},
     },
 };
@@ -173,7 +174,15 @@ impl Metrics {
         set(&inner.undecodable, &kind { kind: "ProwJob".into() }, bad);
         self.refresh_loops(&controller.queues(), controller.health());
         inner.up.clear();
-        for (name, error) in controller.build_clusters().states() {
+        let states = controller.build_clusters().states();
+        // Of one whose kubeconfig is gone, jobs that go on tell.
+        for job in jobs.iter().filter(|job| !job.state().is_final() && job.state() != State::Scheduling) {
+            let name = &job.spec.value.cluster;
+            if !name.is_empty() && !states.iter().any(|(known, _)| known == name) {
+                inner.up.get_or_create(&cluster { cluster: name.clone() }).set(0);
+            }
+        }
+        for (name, error) in states {
             inner.up.get_or_create(&cluster { cluster: name }).set(error.is_none().into());
         }
     }

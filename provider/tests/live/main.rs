@@ -221,6 +221,7 @@ async fn reloaded(hub: &Hub) -> anyhow::Result<()> {
     std::fs::remove_file(&file)?;
     let unknown = |ec: &Value| has(ec, "ClusterReady", "False", "BuildClusterUnknown");
     hub.hub().until_is(&cluster("five"), SOON, "told that its build cluster is not known", unknown).await?;
+    ensure!(hub.page("/metrics")?.contains("provider_build_cluster_up{cluster=\"build01\"} 0"));
     hub.install("ci-op-five", "").await?;
     std::fs::write(&file, kubeconfig)?;
     hub.hub().until_is(&cluster("five"), SOON, "ready", is_in("Ready")).await?;
