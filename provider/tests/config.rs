@@ -241,6 +241,14 @@ fn the_schema_accepts_what_is_accepted_and_nothing_unknown() {
     "ephemeralCluster: { mode: proxy, namespace: a }\nbuildClusters: { directory: /b }\nclusters: { backends: { caas: { namespaces: [a] } } }\n",
     "provider.yaml:3:45: clusters.backends.caas.namespaces: must not name ephemeralCluster.namespace: other secrets of clusters live there"
 )]
+#[case::pools_beside_their_credentials(
+    "clusterPool: { namespaces: [pools] }\nclusterClaim: { mode: 'on', credentialsNamespace: pools }\n",
+    "provider.yaml:1:28: clusterPool.namespaces: must not name clusterClaim.credentialsNamespace: credentials of clouds live there"
+)]
+#[case::pools_beside_credentials_of_clusters(
+    "clusterPool: { namespaces: [pools] }\nclusters: { credentialsNamespace: pools, backends: { caas: { namespaces: [a] } } }\n",
+    "provider.yaml:1:28: clusterPool.namespaces: must not name clusters.credentialsNamespace: credentials of clouds live there"
+)]
 #[case::clusters_byoc(
     "clusters: { backends: { osac: { namespaces: [a], byoc: 'on' } } }\n",
     "provider.yaml:1:56: clusters.backends.osac.byoc: is for hypershift: no other backend takes credentials of claims"

@@ -19,6 +19,7 @@ use testplatform_tests::{
 };
 
 const NOTED: &str = "testplatform.ci.openshift.org/requested-by";
+const AGAIN: &str = "testplatform.ci.openshift.org/cloud-credential-generation";
 const NAMESPACE: &str = "default";
 const CROSSPLANE: &str = "system:serviceaccount:crossplane-system:crossplane";
 
@@ -128,6 +129,13 @@ async fn who_asked_is_who_wrote() -> anyhow::Result<()> {
             changed["spec"] = json!({ "template": "d" });
             refused(&alice, &one, &changed).await?;
         }
+        // Nor is another credential issued in somebody's name because somebody else wants it, be it on the way to its end.
+        let again = json!({ "metadata": { "annotations": { AGAIN: "2" } } });
+        refused(&alice, &one, &again).await?;
+        let mut with_the_end = again.clone();
+        with_the_end["spec"] = json!({ "tearDownCluster": true });
+        refused(&alice, &one, &with_the_end).await?;
+        bob.merge(&one, &again).await?;
         // Anybody may ask for its end, and for nothing of somebody else's on the way.
         let end = json!({ "spec": { "tearDownCluster": true } });
         let mut for_another = noted("carol");

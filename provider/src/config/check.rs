@@ -187,7 +187,18 @@ impl Found {
             ("ephemeralCluster.namespace", &jobs.namespace, jobs.mode != Mode::Off),
             ("clusterClaim.credentialsNamespace", &pools.credentials_namespace, pools_on),
             ("spaces.credentialsNamespace", &spaces.credentials_namespace, spaces.is_on()),
+            (
+                "clusters.credentialsNamespace",
+                &config.clusters.credentials_namespace,
+                config.clusters.is_on(),
+            ),
         ] {
+            if on && config.cluster_pool.namespaces.contains(namespace) {
+                self.add(
+                    "clusterPool.namespaces",
+                    format!("must not name {field}: credentials of clouds live there"),
+                );
+            }
             // Of the one that they may be with clusters.credentialsNamespace it was said already.
             let apart = on && *namespace != config.clusters.credentials_namespace;
             for (backend, of) in &config.clusters.backends {

@@ -43,6 +43,22 @@ fn the_cleaner_of_test_clusters_has_the_rights_that_it_lacks() {
     assert_eq!(by_name(shipped), by_name(objects(&made)));
 }
 
+#[test]
+fn the_carrier_for_test_clusters_has_the_rights_that_it_lacks() {
+    let read = |file: &str| std::fs::read_to_string(repository().join(file)).unwrap_or_default();
+    let objects = |text: &str| -> Vec<serde_json::Value> { serde_saphyr::from_multiple(text).unwrap() };
+    let mut shipped = objects(&read("package/install/components/carrier/rbac.yaml"));
+    shipped.extend(objects(&read("package/install/components/carrier-test-clusters/rbac.yaml")));
+    let text = read("package/install/components/carrier/config.yaml");
+    let text = text.replace("flavours: [claims]", "flavours: [claims, testClusters]");
+    let made = rbac::hub(&Config::parse("config.yaml", &text).unwrap(), &carriers_account());
+    let by_name = |mut all: Vec<serde_json::Value>| {
+        all.sort_by_key(|object| format!("{} {}", object["metadata"]["name"], object["kind"]));
+        all
+    };
+    assert_eq!(by_name(shipped), by_name(objects(&made)));
+}
+
 fn repository() -> std::path::PathBuf {
     std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }

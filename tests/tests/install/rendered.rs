@@ -63,7 +63,7 @@ fn a_hub_has_rights_of_its_own() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// On a cluster with component `cleanup`, for TestClusters too; and rules on claims where kube-state-metrics is.
+/// On a cluster with components `cleanup` and `carrier`, for TestClusters too; and rules on claims where kube-state-metrics is.
 #[test]
 fn what_is_added_on_a_konflux_cluster_goes_beside_the_rest() -> anyhow::Result<()> {
     let all = render(&Binaries::ensure()?.kubectl, "tests/additions")?;
@@ -71,6 +71,10 @@ fn what_is_added_on_a_konflux_cluster_goes_beside_the_rest() -> anyhow::Result<(
     ensure!(configs.iter().any(|text| text.contains("flavours: [claims, testClusters]")), "{configs:?}");
     for kind in ["testplatformclusters", "testclusters"] {
         let name = format!("provider-testplatform-cleanup-{kind}");
+        ensure!(all.iter().filter(|object| object["metadata"]["name"] == *name).count() == 2, "{name}");
+    }
+    for kind in ["xtestplatformclusters", "testclusters"] {
+        let name = format!("provider-testplatform-carry-{kind}");
         ensure!(all.iter().filter(|object| object["metadata"]["name"] == *name).count() == 2, "{name}");
     }
     let mut rules: Vec<_> = all.iter().filter(|object| object["kind"] == "PrometheusRule").map(id).collect();
