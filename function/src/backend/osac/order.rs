@@ -86,7 +86,8 @@ fn resized(mut spec: Map<String, Value>, observed: &Observed, wanted: Wanted<'_>
     let classes = classes(observed, wanted);
     let mut nodes: BTreeMap<&str, u32> = BTreeMap::new();
     for group in &wanted.order.groups {
-        let class = classes.get(&group.class).unwrap_or(&group.machine.resource_class);
+        // Of a class that is not offered any more and was never noted, nothing can be counted anew.
+        let Some(class) = classes.get(&group.class) else { return spec };
         let count = nodes.entry(class).or_default();
         *count = count.saturating_add(group.size.least());
     }
@@ -101,11 +102,12 @@ fn resized(mut spec: Map<String, Value>, observed: &Observed, wanted: Wanted<'_>
 pub(super) fn classes(observed: &Observed, wanted: Wanted<'_>) -> BTreeMap<String, String> {
     let mut noted = noted(observed);
     let groups = wanted.order.groups.iter();
-    let of = |(class, own): (&String, &String)| {
-        (class.clone(), noted.remove(class).unwrap_or_else(|| own.clone()))
+    let of = |(class, own): (&String, Option<&String>)| {
+        Some((class.clone(), noted.remove(class).or_else(|| own.cloned())?))
     };
-    let own: BTreeMap<&String, &String> = gather::map(groups.map(|g| (&g.class, &g.machine.resource_class)));
-    gather::map(own.into_iter().map(of))
+    let own = groups.map(|g| (&g.class, g.machine.as_ref().map(|machine| &machine.resource_class)));
+    let own: BTreeMap<&String, Option<&String>> = gather::map(own);
+    gather::map(own.into_iter().filter_map(of))
 }
 
 fn noted(observed: &Observed) -> BTreeMap<String, String> {
