@@ -27,6 +27,8 @@ pub struct Whole {
     pub template: String,
     /// The template by which it was asked for before, if it was another one.
     pub moved_from: Option<String>,
+    /// Whether the hub refuses what was last asked for, and this is something else.
+    pub back: bool,
     /// All that the template has, for a backend that goes from one to another step by step.
     pub releases: Vec<Release>,
     /// Size of the control plane, as far as anybody says.
