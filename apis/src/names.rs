@@ -27,6 +27,9 @@ pub mod ours {
     /// On the writer Object of a cluster by template: what was asked for, JSON, see
     /// [`Effective`](crate::template::effective::Effective). What may not change is compared with it; `status.effective` is a copy.
     pub const EFFECTIVE: &str = "testplatform.ci.openshift.org/effective";
+    /// On the same, while it differs from that: what was asked for when the hub last took what was asked for, JSON. Where the hub refuses
+    /// what came after, the claim goes on from there.
+    pub const TAKEN: &str = "testplatform.ci.openshift.org/taken";
     /// On the Object of what comes ahead of a cluster by template: the template by which it was asked for.
     pub const TEMPLATE: &str = "testplatform.ci.openshift.org/template";
     /// On a writer Object whose cluster goes to another release: template and version from which it goes, with `/` between.

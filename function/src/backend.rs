@@ -15,6 +15,7 @@ mod namespaced;
 mod object;
 pub mod osac;
 mod published;
+pub(crate) mod taken;
 mod templated;
 
 pub(crate) use ephemeral_cluster::{namespace, watch};
@@ -91,11 +92,6 @@ pub fn of_template(backend: template::Backend) -> &'static dyn Backend {
 /// What makes clusters by template, by the writer that carries one.
 pub(crate) fn of_writer(writer: &Writer) -> Option<template::Backend> {
     template::Backend::ALL.into_iter().find(|backend| of_template(*backend).writer() == writer.name)
-}
-
-/// The version that a cluster by template is left at, where the release that was last asked for is refused and can be taken back.
-pub(crate) fn left_at(observed: &Observed) -> Option<template::version::Version> {
-    hypershift::rollout::left_at(observed)
 }
 
 /// A composed resource that is to exist.

@@ -43,7 +43,7 @@ pub use words::{COMPANIONS, Words};
 use refusal::{Refusal, listed, said};
 
 use crate::{
-    backend,
+    backend::{self, taken},
     observed::{Observed, brought::Home},
     text::bounded,
     validate::{Problem, Remark},
@@ -60,6 +60,8 @@ pub struct Templated {
     pub stand: Stand,
     /// What is asked for, with every default filled in; of a cluster that is kept, what was asked for. For status and writer.
     pub effective: Option<Effective>,
+    /// What the hub last took, where that is something else.
+    pub taken: Option<Effective>,
     /// What the entry says about any of its clusters.
     pub terms: Terms,
     /// Where it is made. None: nowhere yet, or it is not known any more.
@@ -128,6 +130,7 @@ impl Templated {
             template: template.clone(),
             backend: memory.as_ref().and_then(|m| m.backend).or(told),
             stand: Stand::Kept { reason, message: bounded(message, 2048) },
+            taken: memory.as_ref().and_then(|asked| taken::taken(observed, asked, asked)),
             effective: memory,
             terms,
             site: None,
@@ -145,7 +148,11 @@ impl Templated {
             }
             Err(problems) => return Err(problems),
         };
-        let moves = memory.as_ref().is_some_and(|m| m.template.as_ref() != Some(&template));
+        let back = memory.as_ref().and_then(|_| taken::back(observed));
+        // From what the hub refuses nothing goes on, but from what it has.
+        let taken = back.as_ref().and_then(|back| back.taken.as_ref());
+        let meant = |m: &Effective| m.template.as_ref() == Some(&template);
+        let moves = memory.as_ref().is_some_and(|m| !meant(m) && !taken.is_some_and(meant));
         let entry = match find::entry(&observed.templates, &template, tenant, made && !moves) {
             Ok(entry) => entry,
             Err(refusal) if made => {
@@ -163,6 +170,7 @@ impl Templated {
                     template,
                     backend: noted.or(told),
                     stand: Stand::Held,
+                    taken: None,
                     effective,
                     terms: Terms { provision: words.timeouts.provision.or(given), ..Terms::default() },
                     site: None,
@@ -196,6 +204,7 @@ impl Templated {
             backend,
             stand,
             effective,
+            taken: None,
             terms,
             site: None,
             excluded: BTreeSet::new(),
@@ -204,11 +213,14 @@ impl Templated {
             begins: false,
             strays: false,
         };
-        match resolve::judged(&entry, &words, memory.as_ref(), backend::left_at(observed).as_ref()) {
+        let left_at = back.as_ref().and_then(|back| back.left_at.as_ref());
+        match resolve::judged(&entry, &words, taken.or(memory.as_ref()), left_at) {
             Ok((whole, effective)) => {
                 let terms = Terms { release_deprecated: whole.release.deprecated.clone(), ..terms };
-                let stand = Stand::Whole(Box::new(whole));
-                Ok((of(stand, Some(effective), terms), None))
+                let goes_back = back.is_some() && memory.as_ref() != Some(&effective);
+                let stand = Stand::Whole(Box::new(Whole { back: goes_back, ..whole }));
+                let taken = memory.as_ref().and_then(|asked| taken::taken(observed, asked, &effective));
+                Ok((Self { taken, ..of(stand, Some(effective), terms) }, None))
             }
             Err(Judgement::Refused(refusals)) if made => {
                 Ok((kept(SpecLevel::Rejected, &said(&refusals).message, memory, terms), None))

@@ -116,7 +116,8 @@ impl Model {
     fn hive(&mut self) {
         self.world.clusters.retain(|c| !c.going);
         let wanted = self.pool.size + self.world.waiting as i64;
-        while self.free() < wanted {
+        let room = self.pool.most.unwrap_or(i64::MAX);
+        while self.free() < wanted && (self.world.clusters.len() as i64) < room {
             self.made += 1;
             let name = format!("aws-420-{:05}", self.made);
             let credentials = self.pool.credentials.clone().unwrap();
@@ -218,6 +219,60 @@ fn rolling_and_max_unavailable_keep_the_others_and_replace_the_running_ones_too(
         );
         assert!(model.missing <= most, "{} of {most} missing", model.missing);
     }
+}
+
+/// Claimed clusters count against `maxSize`, and use entries of the inventory.
+#[test]
+fn a_pool_that_cannot_become_full_is_refreshed_as_far_as_it_goes() {
+    for (most, always, missing) in
+        [(4, false, Some(1)), (3, false, Some(1)), (4, true, Some(1)), (4, false, None), (2, false, Some(1))]
+    {
+        let mut model = Model::new(3, 1);
+        model.pool.always_runs = always;
+        model.pool.most = Some(most);
+        let claimed = [model.claim(), model.claim()];
+        model.run(60);
+        let left = (most - 2).clamp(1, 3);
+        assert_eq!(model.free(), left);
+        let before = model.names();
+        model.ask("1", missing);
+        model.run(200);
+        let what = format!("{most} {always} {missing:?}: {:?}", model.known());
+        assert_eq!((model.refresh_phase(), model.known().ceiling), (RefreshPhase::Done, None), "{what}");
+        assert!(before.iter().all(|old| claimed.contains(old) || !model.names().contains(old)), "{what}");
+        assert_eq!(model.free(), (most - 2).clamp(0, 3), "{what}");
+        // What is given back makes room again.
+        model.world.clusters.iter_mut().filter(|c| c.claimed).for_each(|c| c.going = true);
+        model.run(60);
+        assert_eq!((model.free(), model.pool.size), (most.min(3), 3), "{what}");
+    }
+}
+
+/// Until a wave can begin, and while its clusters are installed, those that are to run do.
+#[test]
+fn hot_clusters_sleep_only_while_some_are_removed() {
+    let mut model = Model::new(3, 2);
+    let claimed = model.claim();
+    model.run(60);
+    model.world.clusters.retain(|c| c.name != claimed);
+    // Not full: the last one is being installed, for ever.
+    model.world.clusters.last_mut().unwrap().installed = false;
+    model.ask("1", Some(1));
+    for _ in 0..100 {
+        model.tick();
+        model.world.clusters.last_mut().unwrap().created = model.now;
+        model.world.clusters.last_mut().unwrap().installed = false;
+        assert_eq!((model.refresh_phase(), model.pool.running_count), (RefreshPhase::Settling, 2));
+    }
+    let mut asleep = 0;
+    for _ in 0..200 {
+        model.tick();
+        asleep += usize::from(model.pool.running_count == 0);
+        let lowered = matches!(model.refresh_phase(), RefreshPhase::Settling | RefreshPhase::Down);
+        assert!(lowered || model.pool.running_count == 2, "{:?}", model.known());
+    }
+    assert_eq!(model.refresh_phase(), RefreshPhase::Done);
+    assert!((3..15).contains(&asleep), "{asleep}");
 }
 
 #[test]
@@ -492,6 +547,11 @@ fn only_pools_that_git_asks_for_are_looked_after() {
     let pool = Pool::read(&object).unwrap();
     assert_eq!((pool.size, pool.running_count, pool.always_runs), (3, 1, true));
     assert_eq!((pool.credentials.as_deref(), pool.image_set.as_str(), pool.known), (Some("c"), "i", None));
+    assert_eq!(pool.most, None);
+    object["spec"]["maxSize"] = json!(5);
+    assert_eq!(Pool::read(&object).unwrap().most, Some(5));
+    object["spec"]["inventory"] = json!([{ "name": "a" }, { "name": "b" }]);
+    assert_eq!(Pool::read(&object).unwrap().most, Some(2));
     object["metadata"]["annotations"][ours::POOL_STATUS] = json!("no object");
     assert!(matches!(Pool::read(&object), Err(Unread::Broken(_))));
 }

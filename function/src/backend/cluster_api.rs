@@ -6,7 +6,7 @@ mod cluster;
 mod facts;
 mod levels;
 mod report;
-mod rollout;
+pub(super) mod rollout;
 mod trouble;
 mod workers;
 

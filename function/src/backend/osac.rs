@@ -7,7 +7,7 @@
 
 mod facts;
 mod levels;
-mod order;
+pub(super) mod order;
 mod readers;
 mod report;
 mod trouble;

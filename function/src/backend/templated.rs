@@ -59,6 +59,14 @@ impl<'a, K: Kind> Wanted<'a, K> {
 }
 
 impl<K: Kind> Wanted<'_, K> {
+    /// What the hub has of what was asked for, where it refuses that and the claim comes to something else by now. Of what it refuses
+    /// nothing may be left, and what others wrote beside it is theirs.
+    pub fn standing(self, observed: &Observed) -> Option<Map<String, Value>> {
+        let writer = observed.writer.as_ref().filter(|writer| self.whole.back && writer.is_refused())?;
+        let there = writer.spec_of_hub()?.as_object()?;
+        Some(shared(writer.manifest()["spec"].as_object()?, there))
+    }
+
     /// What an entry says, with what the words in braces stand for in its texts.
     pub fn filled(self, document: &Map<String, Value>) -> Map<String, Value> {
         let mut filled = document.clone();
@@ -68,6 +76,19 @@ impl<K: Kind> Wanted<'_, K> {
         }
         filled
     }
+}
+
+/// The members of what was asked for that are there, as they are there.
+fn shared(asked: &Map<String, Value>, there: &Map<String, Value>) -> Map<String, Value> {
+    let both = asked.iter().filter_map(|(member, asked)| {
+        let there = there.get(member)?;
+        let value = match (asked, there) {
+            (Value::Object(asked), Value::Object(there)) => Value::Object(shared(asked, there)),
+            _ => there.clone(),
+        };
+        Some((member.clone(), value))
+    });
+    gather::object(both)
 }
 
 /// What a backend makes of a request.
@@ -207,13 +228,18 @@ impl<'o> Before<'o> {
     }
 }
 
-/// Noted on the writer: where the credentials are on the hub, which what only looks does not know, and which hubs were given up.
+/// Noted on the writer: where the credentials are on the hub, which what only looks does not know, which hubs were given up, and what the hub
+/// last took.
 fn notes(request: &Validated, templated: &Templated) -> Map<String, Value> {
     let looks = matches!(request.intent.write, Write::Look { .. });
     let site = templated.site.as_ref().filter(|_| !looks);
     let published = site.map(|site| (ours::CREDENTIALS_NAMESPACE, site.credentials_namespace.clone()));
     let given_up = hubs::note(&templated.excluded).map(|note| (hub::EXCLUDED, note));
-    gather::texts(published.into_iter().chain(given_up).map(|(key, text)| (key, Some(text))))
+    let taken = templated.taken.as_ref().filter(|taken| Some(*taken) != templated.effective.as_ref());
+    // Without nulls and with sorted keys: the same bytes in every pass.
+    let taken = taken.and_then(|taken| Some(sorted(&serde_json::to_value(taken).ok()?).to_string()));
+    let all = published.into_iter().chain(given_up).chain(taken.map(|taken| (ours::TAKEN, taken)));
+    gather::texts(all.map(|(key, text)| (key, Some(text))))
 }
 
 /// What `credentials` remembers: where the cluster is, which one it is, how it is ended, and which hubs were given up.

@@ -94,7 +94,10 @@ fn pool(wanted: &Wanted, observed: &Observed) -> Option<Desired> {
         "providerConfigRef": { "name": wanted.provider_config },
     });
     if going == Going::Watched {
-        // It tries what it would do, so the manifest has to be legal; and may do nothing of it.
+        // It tries what it would do, so the manifest has to be legal; and may do nothing of it. What the hub has is, whatever it refused since.
+        if let Some(of_hub) = observed.remote().map(|remote| &remote.spec).filter(|spec| spec.is_object()) {
+            spec["forProvider"]["manifest"]["spec"] = of_hub.clone();
+        }
         spec["managementPolicies"] = json!(["Observe", "Delete"]);
         spec["watch"] = observed.pool.as_ref().is_some_and(|p| look::may_watch(&p.object)).into();
     }

@@ -196,7 +196,12 @@ impl Writer {
 
     /// Whether the hub refuses what is asked for, and not what was before.
     pub fn is_refused(&self) -> bool {
-        matches!(self.link, Link::Refused(_)) && is_current(&self.object)
+        matches!(self.link, Link::Refused(_) | Link::UnknownField(_)) && is_current(&self.object)
+    }
+
+    /// Whether the hub took what is asked for.
+    pub fn is_taken(&self) -> bool {
+        self.link == Link::InSync && is_current(&self.object) && self.remote().is_some()
     }
 
     /// The uid that pins the cluster: the manifest's own, else that of the first observation.

@@ -47,7 +47,11 @@ pub(super) fn groups(
     let before = memory.and_then(|m| m.node_groups.clone());
     let asked = words.node_groups.as_ref().or(before.as_ref()).unwrap_or(&entry.document.default_node_groups);
     let limits = &entry.document.limits;
-    if words.node_groups.is_some() {
+    let moved = memory.is_some_and(|m| m.template.as_ref() != Some(&entry.name));
+    let known = |group: &NodeGroup| before.iter().flatten().find(|b| b.name == group.name);
+    let all_stand = before.as_ref().is_some_and(|b| b.len() == asked.len())
+        && asked.iter().all(|group| known(group).is_some_and(|before| stands(before, group)));
+    if words.node_groups.is_some() && (moved || !all_stand) {
         let most = limits.max_node_groups.unwrap_or(MAX_NODE_GROUPS).min(MAX_NODE_GROUPS);
         if u32::try_from(asked.len()).unwrap_or(u32::MAX) > most {
             refusals.add(Request::InvalidNodeGroups, path, format!("has more than {most} groups"));
@@ -61,22 +65,22 @@ pub(super) fn groups(
             refusals.add(Request::InvalidNodeGroups, path, sentence);
         }
     }
-    let moved = memory.is_some_and(|m| m.template.as_ref() != Some(&entry.name));
     let rules = offer.node_parameters();
     let mut seen = BTreeSet::new();
     let (mut groups, mut shown) = (Vec::new(), Vec::new());
     for (i, group) in asked.iter().enumerate().take(MAX_NODE_GROUPS as usize) {
         let path = format!("{path}[{i}]");
-        let known = before.iter().flatten().find(|b| b.name == group.name);
+        let known = known(group);
         if !seen.insert(group.name.as_str()) {
             refusals.add(Request::InvalidNodeGroups, format!("{path}.name"), "is there already");
             continue;
         }
-        // What stands as it was asked for is not judged anew.
-        if known != Some(group) {
+        // What stands as it was asked for is not judged anew, and stays although its class is not offered any more.
+        let stands = known.is_some_and(|before| stands(before, group));
+        if !stands {
             judge(offer, group, &path, refusals);
         }
-        if offer.scales_to_zero(&group.class).is_none() {
+        if offer.scales_to_zero(&group.class).is_none() && (moved || !stands) {
             let names: Vec<String> = offer.classes().into_iter().map(str::to_owned).collect();
             let sentence = match names.as_slice() {
                 [] => "is no class of nodes: this template has none".to_owned(),
@@ -100,6 +104,12 @@ pub(super) fn groups(
         shown.push(NodeGroup { parameters: visible, ..group.clone() });
     }
     (groups, shown)
+}
+
+/// Whether a group is what was asked for before. What it does not say of its parameters keeps its value.
+fn stands(before: &NodeGroup, group: &NodeGroup) -> bool {
+    let kept = group.parameters.0.iter().all(|(name, value)| before.parameters.0.get(name) == Some(value));
+    kept && *before == NodeGroup { parameters: before.parameters.clone(), ..group.clone() }
 }
 
 /// How many nodes, by rules that were checked.

@@ -27,6 +27,8 @@ pub struct Whole {
     pub template: String,
     /// The template by which it was asked for before, if it was another one.
     pub moved_from: Option<String>,
+    /// Whether the hub refuses what was last asked for, and this is something else.
+    pub back: bool,
     /// All that the template has, for a backend that goes from one to another step by step.
     pub releases: Vec<Release>,
     /// Size of the control plane, as far as anybody says.
@@ -158,24 +160,21 @@ impl Asked {
 
 impl<K: Kind> Order<K> {
     fn of(kit: &Kit<K>, groups: Vec<Sketch>, parameters: Vec<(String, Value)>) -> Self {
-        let group = |Sketch { group, parameters }: Sketch| {
-            let machine = kit.classes.get(&group.class)?.machine.clone();
-            Some(Group {
-                machine,
-                size: size(&group),
-                name: group.name,
-                class: group.class,
-                arch: group.arch,
-                failure_domain: group.failure_domain,
-                labels: group.labels.into_iter().collect(),
-                taints: group.taints,
-                parameters: settings(&kit.node_parameters, parameters),
-            })
+        let group = |Sketch { group, parameters }: Sketch| Group {
+            machine: kit.classes.get(&group.class).map(|class| class.machine.clone()),
+            size: size(&group),
+            name: group.name,
+            class: group.class,
+            arch: group.arch,
+            failure_domain: group.failure_domain,
+            labels: group.labels.into_iter().collect(),
+            taints: group.taints,
+            parameters: settings(&kit.node_parameters, parameters),
         };
         Self {
             base: kit.base.clone(),
             overlay: kit.overlay.clone(),
-            groups: groups.into_iter().filter_map(group).collect(),
+            groups: groups.into_iter().map(group).collect(),
             parameters: settings(&kit.parameters, parameters),
         }
     }
@@ -236,8 +235,8 @@ pub struct Group<K: Kind> {
     pub name: String,
     /// Name of its class.
     pub class: String,
-    /// What its nodes are.
-    pub machine: K::Machine,
+    /// What its nodes are; none: the class is not offered any more, and they stay what they are.
+    pub machine: Option<K::Machine>,
     /// How many there are to be.
     pub size: Size,
     /// Their architecture, if anybody says.

@@ -27,7 +27,8 @@ impl Refusals {
     }
 }
 
-/// Judges a claim. `left_at`: the version that is there, where what was asked for last was refused.
+/// Judges a claim. `memory`: what was asked for before, as far as the hub took it. `left_at`: the version that is there, where what was asked for
+/// last was refused.
 pub(super) fn judged(
     entry: &Entry,
     words: &Words,
@@ -38,7 +39,7 @@ pub(super) fn judged(
     let mut refusals = Refusals(vec![]);
     let before = memory.and_then(|m| m.parameters.clone()).unwrap_or_default();
     let fresh = memory.is_none_or(|m| m.template.as_ref() != Some(&entry.name));
-    let release = release(entry, words, memory, &mut refusals);
+    let release = release(entry, words, (memory, left_at), &mut refusals);
     let (parameters, shown) = settings(
         ("spec.parameters", "parameter"),
         &offer.parameters(),
@@ -81,6 +82,7 @@ pub(super) fn judged(
         release,
         template: entry.name.clone(),
         moved_from: before.filter(|before| *before != entry.name),
+        back: false,
         releases: if entry.backend().capabilities().walks { entry.releases.clone() } else { vec![] },
         control_plane,
         network,
@@ -120,14 +122,21 @@ fn brings(entry: &Entry, block: &Value, refusals: &mut Refusals) -> Option<Bring
 }
 
 /// What the cluster is to run. What it was asked to run stays, as long as the claim means it and the template is the same: a
-/// catalogue that changes upgrades no cluster.
-fn release(entry: &Entry, words: &Words, memory: Option<&Effective>, refusals: &mut Refusals) -> Chosen {
+/// catalogue that changes upgrades no cluster. But for one that the hub refuses: its image may have been repaired.
+fn release(
+    entry: &Entry,
+    words: &Words,
+    (memory, left_at): (Option<&Effective>, Option<&Version>),
+    refusals: &mut Refusals,
+) -> Chosen {
     let own = memory.filter(|m| m.template.as_ref() == Some(&entry.name));
     let held = own.and_then(|m| Version::try_from(m.version.clone()?).ok());
     let listed = held.as_ref().and_then(|held| entry.releases.iter().find(|r| r.version == *held));
+    let refused = left_at.is_some_and(|left_at| held.as_ref() != Some(left_at));
+    let repaired = || listed.filter(|_| refused)?.image.clone();
     let kept = || Chosen {
         version: held.clone(),
-        image: own.and_then(|m| m.release_image.clone()),
+        image: repaired().or_else(|| own.and_then(|m| m.release_image.clone())),
         deprecated: listed.and_then(|r| r.deprecated.clone()),
     };
     let of = |release: &Release| {

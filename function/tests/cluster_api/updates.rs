@@ -2,6 +2,7 @@
 
 use function_model::world::World;
 use serde_json::{Value, json};
+use testplatform_apis::names::ours;
 
 use crate::{is, topology, variable};
 
@@ -124,6 +125,115 @@ fn what_the_hub_refuses_is_told_and_nothing_is_lost() {
     world.pass();
     assert_eq!(world.condition("SpecApplied"), is("False", "Rejected"));
     assert_eq!(world.phase(), "Ready");
+}
+
+/// At 1.30.6, and the hub refuses the next version, whose image the class does not allow.
+fn refused_at_the_next_version() -> World {
+    let mut world = World::topology_ready();
+    world.spec["version"] = json!("1.30");
+    world.settle();
+    world.capi_installs();
+    world.settle();
+    world.fixed.insert("/topology/version".into());
+    world.spec["version"] = json!("1.31");
+    world.settle();
+    assert_eq!(release(&world), of("v1.31.2", "a11"), "it is asked for as long as it is meant");
+    assert_eq!(world.condition("SpecApplied"), is("False", "Rejected"));
+    world
+}
+
+/// What the hub refuses leads nowhere: everything goes on from where it has the cluster. `noted`: versions before this one noted nothing.
+#[test]
+fn a_version_that_is_refused_can_be_taken_back_or_followed_by_another() {
+    for noted in [true, false] {
+        let mut world = refused_at_the_next_version();
+        if !noted {
+            let object = &mut world.objects.get_mut("topology").unwrap().object;
+            object["metadata"]["annotations"].as_object_mut().unwrap().remove(ours::TAKEN);
+        }
+        world.spec["version"] = json!("1.29");
+        world.settle();
+        assert_eq!(release(&world), of("v1.31.2", "a11"));
+        assert!(world.said("SpecApplied").contains("go back from 1.30.6"), "{}", world.said("SpecApplied"));
+        world.spec["version"] = json!("1.30");
+        world.settle();
+        assert_eq!(release(&world), of("v1.30.6", "a13"));
+        assert_eq!(world.condition("SpecApplied"), is("True", "UpToDate"));
+        assert_eq!(world.status["effective"]["version"], "1.30.6");
+        // And what else is asked for reaches it again.
+        world.spec["nodeGroups"] = json!([{ "name": "workers", "class": "default", "count": 3 }]);
+        world.settle();
+        assert_eq!(world.remote.as_ref().unwrap()["spec"]["topology"], *topology(&world));
+        assert_eq!(group(&world, "workers")["replicas"], 3);
+        let notes = &world.objects["topology"].object["metadata"]["annotations"];
+        assert!(notes[ours::TAKEN].is_null() && notes[ours::ROLLS_FROM].is_null(), "{notes}");
+        assert_eq!((world.phase().as_str(), world.made), ("Ready", 1));
+    }
+}
+
+#[test]
+fn an_image_that_is_repaired_is_taken_where_the_hub_refuses_the_one_before() {
+    let mut at_once = refused_at_the_next_version();
+    // The second of two steps.
+    let mut on_the_way = World::topology_ready();
+    on_the_way.spec["version"] = json!("1.31");
+    on_the_way.settle();
+    on_the_way.capi_installs();
+    on_the_way.fixed.insert("/topology/version".into());
+    on_the_way.settle();
+    assert_eq!(on_the_way.said("SpecApplied").split(':').next(), Some("the hub refuses it"));
+    for world in [&mut at_once, &mut on_the_way] {
+        let image = &mut world.entry("topology")["releases"][3]["image"];
+        assert_eq!(*image, "2f4ea0a1-6bd5-4bd4-8b0c-9b8a4a1c5a11");
+        *image = json!("2f4ea0a1-6bd5-4bd4-8b0c-9b8a4a1c5c11");
+        world.settle();
+        assert_eq!(release(world), of("v1.31.2", "c11"));
+        world.fixed.clear();
+        world.settle();
+        world.capi_installs();
+        world.settle();
+        assert_eq!(world.condition("SpecApplied"), is("True", "UpToDate"));
+        // What it runs no repair touches.
+        world.entry("topology")["releases"][3]["image"] = json!("2f4ea0a1-6bd5-4bd4-8b0c-9b8a4a1c5d11");
+        world.settle();
+        assert_eq!(release(world), of("v1.31.2", "c11"));
+    }
+}
+
+/// Class and variables are those of the template again, although that is switched off by now.
+#[test]
+fn a_move_that_is_refused_can_be_taken_back() {
+    for status in [true, false] {
+        let mut world = World::topology_ready();
+        let before = topology(&world).clone();
+        world.fixed.insert("/topology/classRef".into());
+        world.spec.as_object_mut().unwrap().remove("version");
+        world.spec["template"] = json!("topology-next");
+        world.settle();
+        assert_eq!(topology(&world)["classRef"]["name"], "openstack-v4");
+        assert_eq!(world.condition("SpecApplied"), is("False", "Rejected"));
+        world.entry("topology")["enabled"] = json!(false);
+        if !status {
+            world.drop_status();
+        }
+        world.spec["template"] = json!("topology");
+        world.settle();
+        assert_eq!(topology(&world), &before);
+        assert_eq!(world.condition("SpecApplied"), is("True", "UpToDate"), "{}", world.said("SpecApplied"));
+        assert_eq!(world.status["effective"]["template"], "topology");
+        let notes = &world.objects["topology"].object["metadata"]["annotations"];
+        assert!(notes[ours::TAKEN].is_null() && notes[ours::ROLLS_FROM].is_null(), "{notes}");
+        // Once it is taken, there is no way back.
+        world.fixed.clear();
+        world.spec["template"] = json!("topology-next");
+        world.settle();
+        world.capi_installs();
+        world.settle();
+        world.spec["template"] = json!("topology");
+        world.settle();
+        assert_eq!(topology(&world)["classRef"]["name"], "openstack-v4");
+        assert_eq!((world.phase().as_str(), world.made), ("Ready", 1));
+    }
 }
 
 /// With another template come its class and its variables, in one change with the version; what is the claim's stays.

@@ -51,6 +51,53 @@ fn a_pool_that_is_drained_is_held_by_its_claims_and_says_by_which() {
     assert_eq!(world.phase(), "Ready", "and back");
 }
 
+/// provider-kubernetes tries what an Object says before it deletes: what the hub refuses would never go.
+#[test]
+fn a_pool_whose_last_change_is_refused_drains_as_the_hub_has_it() {
+    let invalid = "observe failed: cannot get desired state: cannot dry run SSA: admission webhook \"pools\" denied the request: no such region";
+    let unknown = "observe failed: cannot get desired state: cannot dry run SSA: failed: .spec.platform.aws.foo: field not declared in schema";
+    for (words, part) in [(invalid, "no such region"), (unknown, "spec.platform.aws.foo")] {
+        let mut world = made(&json!({}));
+        let on_the_hub = world.remote()["spec"].clone();
+        world.change(&json!({ "platform": { "aws": { "region": "nowhere" } } }));
+        world.pass();
+        let says = |world: &mut PoolWorld, message: &str| {
+            let status = if message.is_empty() { "True" } else { "False" };
+            let object = world.objects.get_mut("pool").unwrap();
+            object["status"]["conditions"] = json!([{
+                "type": "Synced", "status": status, "reason": "X", "message": message,
+                "observedGeneration": object["metadata"]["generation"],
+            }]);
+        };
+        says(&mut world, words);
+        world.pass();
+        is(&world, "RemoteConsistent", "False", if words == invalid { "HubRefused" } else { "UnknownField" });
+        world.change(&json!({ "drain": true }));
+        world.pass();
+        assert!(world.objects["pool"]["metadata"]["deletionTimestamp"].is_string());
+        let message = world.status["message"].as_str().unwrap();
+        assert!(message.contains(part) && message.contains("as asked"), "{message}");
+        world.pass();
+        says(&mut world, words);
+        world.pass();
+        assert_eq!(world.manifest()["spec"], on_the_hub);
+        // Which it takes, so that it stays.
+        says(&mut world, "");
+        for _ in 0..3 {
+            world.pass();
+            assert_eq!(world.manifest()["spec"], on_the_hub);
+            assert_eq!(world.objects["pool"]["spec"]["managementPolicies"], json!(["Observe", "Delete"]));
+            assert_eq!(
+                world.status["message"],
+                "the pool is going, as asked; its clusters are being destroyed"
+            );
+        }
+        world.objects.remove("pool");
+        world.settle();
+        assert_eq!(world.phase(), "Drained");
+    }
+}
+
 /// Core reads the composite from a cache, in which the status may be that of before the pool was taken away, or the pass broke off before
 /// it wrote one.
 #[test]

@@ -128,6 +128,58 @@ fn a_release_that_is_refused_can_be_taken_back_or_followed_by_another() {
     }
 }
 
+/// Whether the hub refuses the release of the other template, or HyperShift its image.
+#[test]
+fn a_move_that_is_refused_can_be_taken_back_or_repaired() {
+    for by_the_hub in [false, true] {
+        let refused = || {
+            let mut world = World::hosted_ready();
+            if by_the_hub {
+                world.fixed.insert("/release".into());
+            }
+            world.spec["template"] = json!("hosted-next");
+            world.settle();
+            if !by_the_hub {
+                world.hypershift_rejects_the_image();
+                world.settle();
+            }
+            assert_eq!(images(&world, &["workers"]), ["4.21.3", "4.20.3"]);
+            world
+        };
+        let there = |world: &mut World, all: &str| {
+            world.fixed.clear();
+            world.settle();
+            world.hypershift_installs();
+            world.settle();
+            world.hypershift_scales();
+            world.settle();
+            assert_eq!(images(world, &["workers"]), [all, all]);
+            assert_eq!(level(world, "SpecApplied"), is("True", "UpToDate"));
+            let notes = &world.objects["cluster"].object["metadata"]["annotations"];
+            assert!(notes[ours::TAKEN].is_null(), "{notes}");
+            assert_eq!((world.phase().as_str(), world.made), ("Ready", 1));
+        };
+        let mut world = refused();
+        world.entry("hosted")["enabled"] = json!(false);
+        world.drop_status();
+        world.spec["template"] = json!("hosted");
+        world.settle();
+        assert_eq!(images(&world, &["workers"]), ["4.20.3", "4.20.3"], "by the hub: {by_the_hub}");
+        assert_eq!(world.status["effective"]["template"], "hosted");
+        there(&mut world, "4.20.3");
+        let mut world = refused();
+        world.entry("hosted-next")["image"] = json!("quay.io/x:4.21.3-multi");
+        world.settle();
+        assert_eq!(images(&world, &[]), ["4.21.3-multi"]);
+        there(&mut world, "4.21.3-multi");
+        // Once it is there, there is no way back.
+        world.spec["template"] = json!("hosted");
+        world.settle();
+        assert_eq!(level(&world, "SpecApplied"), is("False", "Immutable"));
+        assert_eq!(images(&world, &["workers"]), ["4.21.3-multi", "4.21.3-multi"]);
+    }
+}
+
 /// What is said of another release, or of the network, or beside a change that is on its way, says nothing of the one that is asked for.
 #[test]
 fn a_release_that_may_still_be_begun_with_is_waited_for() {

@@ -2,6 +2,7 @@
 
 use function_model::{osac::catalogue, world::World};
 use serde_json::json;
+use testplatform_apis::names::ours;
 
 use crate::{asked, is};
 
@@ -167,4 +168,45 @@ fn what_the_hub_refuses_is_told_and_nothing_is_lost() {
     world.pass();
     assert_eq!(world.condition("SpecApplied"), is("False", "Rejected"));
     assert_eq!(world.phase(), "Ready");
+}
+
+/// Nothing of what was asked for in vain stays, and an image that is repaired is taken.
+#[test]
+fn a_change_that_is_refused_can_be_taken_back_or_repaired() {
+    let refused = || {
+        let mut world = World::order_ready();
+        world.fixed.insert("/releaseImage".into());
+        world.spec["version"] = json!("4.20.9");
+        world.spec["parameters"] = json!({ "tier": "gold" });
+        world.settle();
+        assert_eq!(asked(&world)["spec"]["releaseImage"], "quay.io/x:4.20.9-x86_64");
+        assert_eq!(world.condition("SpecApplied"), is("False", "Rejected"));
+        world
+    };
+    for noted in [true, false] {
+        let mut world = refused();
+        if !noted {
+            let object = &mut world.objects.get_mut("order").unwrap().object;
+            object["metadata"]["annotations"].as_object_mut().unwrap().remove(ours::TAKEN);
+        }
+        world.spec["version"] = json!("4.20.3");
+        world.spec["parameters"] = json!({ "tier": "silver" });
+        world.settle();
+        assert_eq!(asked(&world)["spec"]["releaseImage"], "quay.io/x:4.20.3-x86_64");
+        assert_eq!(asked(&world)["spec"]["templateParameters"], "{\"service_tier\":\"silver\"}");
+        assert_eq!(world.status["effective"]["version"], "4.20.3");
+        world.osac_makes();
+        world.settle();
+        assert_eq!(world.condition("SpecApplied"), is("True", "UpToDate"), "{}", world.said("SpecApplied"));
+        assert_eq!((world.phase().as_str(), world.made), ("Ready", 1));
+    }
+    let mut world = refused();
+    world.entry("order-tuned")["releases"][1]["image"] = json!("quay.io/y:4.20.9-x86_64");
+    world.settle();
+    assert_eq!(asked(&world)["spec"]["releaseImage"], "quay.io/y:4.20.9-x86_64");
+    world.fixed.clear();
+    world.settle();
+    world.osac_makes();
+    world.settle();
+    assert_eq!(world.condition("SpecApplied"), is("True", "UpToDate"), "{}", world.said("SpecApplied"));
 }

@@ -152,6 +152,47 @@ fn a_stricter_rule_leaves_alone_what_stands() {
     assert!(kept(&world).unwrap().1.contains("spec.parameters.proxy must match ^https://"));
 }
 
+/// The same of node groups, whether the claim says them or the template did, and of a class that is not offered any more: an upgrade
+/// asks for none of them anew.
+#[rstest]
+#[case(|e: &mut Value| e["limits"]["maxNodes"] = json!(1), "at most 1 are allowed")]
+#[case(|e: &mut Value| e["limits"]["minNodes"] = json!(9), "needs at least 9")]
+#[case(|e: &mut Value| e["limits"]["maxNodeGroups"] = json!(1), "more than 1 groups")]
+#[case(|e: &mut Value| drop(e["allowedNodeClasses"].as_object_mut().unwrap().remove("small")), "must be one of")]
+fn a_stricter_rule_leaves_alone_the_groups_that_stand(#[case] stricter: fn(&mut Value), #[case] part: &str) {
+    let groups = json!([
+        { "name": "workers", "class": "small", "count": 2 }, { "name": "more", "class": "small", "count": 1 },
+    ]);
+    for said in [true, false] {
+        let mut world = if said {
+            made("hosted", &json!({ "nodeGroups": groups }))
+        } else {
+            let mut world = World::templated("hosted");
+            world.entry("hosted")["defaultNodeGroups"] = groups.clone();
+            world.settle();
+            world.status["backend"] =
+                json!({ "kind": "X", "uid": "remote-1", "name": "x", "namespace": "x" });
+            world
+        };
+        let was = effective(&world)["nodeGroups"].clone();
+        world.entry("hosted")["defaultNodeGroups"] = json!([]);
+        stricter(world.entry("hosted"));
+        assert_eq!(kept(&world), None);
+        world.spec["version"] = json!("4.20.9");
+        for mut world in [world.clone(), noted(world)] {
+            assert_eq!(kept(&world), None);
+            assert_eq!(effective(&world)["version"], "4.20.9");
+            assert_eq!(effective(&world)["nodeGroups"], was);
+            let Stand::Whole(whole) = templated(&world).stand else { panic!("kept") };
+            let Asked::HyperShift(order) = whole.order else { panic!("another backend") };
+            assert_eq!(order.groups.len(), 2);
+            world.spec["nodeGroups"] = groups.clone();
+            world.spec["nodeGroups"][0]["count"] = json!(3);
+            assert!(kept(&world).unwrap().1.contains(part), "{:?}", kept(&world));
+        }
+    }
+}
+
 #[test]
 fn a_catalogue_that_is_gone_or_broken_loses_nothing() {
     let was = made("hosted", &json!({})).status["effective"].clone();

@@ -58,7 +58,7 @@ fn what_a_backend_renders_from_is_whole_and_typed() {
     let Stand::Whole(whole) = templated(&world).stand else { panic!("held") };
     assert_eq!((whole.release.version, whole.release.image), (None, None));
     let Asked::Osac(order) = whole.order else { panic!("another backend") };
-    assert_eq!(order.groups[0].machine.resource_class, "fc430");
+    assert_eq!(order.groups[0].machine.as_ref().unwrap().resource_class, "fc430");
 }
 
 #[test]

@@ -22,6 +22,8 @@ pub struct Pool {
     pub size: i64,
     /// What stands in it: how many of them running.
     pub running_count: i64,
+    /// How many clusters it may have of all sorts, claimed ones included; none: as many as it likes.
+    pub most: Option<i64>,
     /// Whether its clusters cannot be stopped.
     pub always_runs: bool,
     /// The Secret whose credentials new clusters are made with.
@@ -66,6 +68,7 @@ impl Pool {
         Ok(Self {
             size: pool.spec["size"].as_i64().unwrap_or_default(),
             running_count: pool.spec["runningCount"].as_i64().unwrap_or_default(),
+            most: most(&pool.spec),
             always_runs: platform.is_some_and(PlatformKind::always_runs),
             credentials: credentials.map(str::to_owned),
             image_set: pool.spec["imageSetRef"]["name"].as_str().unwrap_or_default().to_owned(),
@@ -76,4 +79,10 @@ impl Pool {
             known,
         })
     }
+}
+
+/// Hive counts every cluster against `maxSize`, and uses each entry of an inventory for one of them.
+fn most(spec: &Value) -> Option<i64> {
+    let entries = spec["inventory"].as_array().map(|all| i64::try_from(all.len()).unwrap_or(i64::MAX));
+    spec["maxSize"].as_i64().into_iter().chain(entries.filter(|count| *count > 0)).min()
 }

@@ -8,8 +8,10 @@
 //! No label or annotation of a pool makes Hive replace its clusters, only a change of platform, base domain, image set or the name of the install-config
 //! template does; so also one after the other is done here, in waves of one. Hive removes those being installed first, then those that
 //! hibernate, then those that run, of the last two the oldest first. Therefore a wave waits until the pool is at rest and all of its clusters
-//! are of one sort: then it is the oldest that go. That takes the hot ones away for the time being; where clusters cannot hibernate, all run and are of
-//! one sort anyway. Nothing waits where all may be missing at a time.
+//! are of one sort: then it is the oldest that go. That takes the hot ones away, from when the pool is full until they are gone; where clusters cannot
+//! hibernate, all run and are of one sort anyway. Nothing waits where all may be missing at a time.
+//!
+//! A pool is full when it has what it can have: claimed clusters count against `maxSize` too, and use entries of the inventory.
 
 use jiff::Timestamp;
 use testplatform_apis::{
@@ -59,8 +61,9 @@ pub(super) fn advance(
             ..RefreshReport::default()
         },
     };
-    let missing = asked.max_unavailable.unwrap_or(usual).clamp(1, usual.max(1));
-    let wave = Wave { pool, world, usual, all: missing >= usual, down: (usual - missing).max(0) };
+    let full = attainable(pool, world, usual);
+    let missing = asked.max_unavailable.unwrap_or(usual).clamp(1, full.max(1));
+    let wave = Wave { pool, world, usual, full, all: missing >= full, down: (full - missing).max(0) };
     let mut ceiling = None;
     // A wave may be through several of its phases already. None comes twice in one look.
     for _ in 0..4 {
@@ -101,12 +104,21 @@ fn asked(
     by_nonce.or_else(by_artifact)
 }
 
+/// How many clusters that nobody has claimed there can be, of so many that are wanted. One that is being destroyed and had no claim makes room
+/// soon.
+fn attainable(pool: &Pool, world: &World, usual: i64) -> i64 {
+    let claimed = i64::try_from(world.clusters.iter().filter(|c| c.claimed).count()).unwrap_or(i64::MAX);
+    pool.most.map_or(usual, |most| usual.min(most.saturating_sub(claimed).max(0)))
+}
+
 /// One wave.
 struct Wave<'a> {
     pool: &'a Pool,
     world: &'a World,
     /// The size when nothing else is going on.
     usual: i64,
+    /// How many clusters there are when it is full.
+    full: i64,
     /// Whether all may be missing at a time.
     all: bool,
     /// The size when as many are missing as may be.
@@ -125,7 +137,8 @@ impl Wave<'_> {
         if old == 0 {
             return (RefreshPhase::Done, None);
         }
-        let full = at_most(self.usual, self.idle());
+        // Those that are to run do until some are to go: what is waited for may take long.
+        let full = at_most(self.usual, None);
         match report.phase {
             RefreshPhase::Settling if self.all || self.is_at_rest() => {
                 report.before = Some(old);
@@ -137,7 +150,10 @@ impl Wave<'_> {
             RefreshPhase::Up if report.before.is_some_and(|before| before <= old) => {
                 (RefreshPhase::Stalled, None)
             }
-            RefreshPhase::Settling | RefreshPhase::Up => (RefreshPhase::Settling, Some(full)),
+            RefreshPhase::Settling if !self.is_full() => (RefreshPhase::Settling, Some(full)),
+            RefreshPhase::Settling | RefreshPhase::Up => {
+                (RefreshPhase::Settling, Some(at_most(self.usual, self.idle())))
+            }
             RefreshPhase::Done | RefreshPhase::Stalled => (report.phase, None),
         }
     }
@@ -169,8 +185,8 @@ impl Wave<'_> {
         self.pool.size <= self.down && self.count() <= self.down.saturating_add(waiting)
     }
 
-    /// Whether every place is taken by an installed cluster.
+    /// Whether every place that there is is taken by an installed cluster.
     fn is_full(&self) -> bool {
-        self.pool.size >= self.usual && self.count() >= self.usual && self.free().all(|c| c.installed)
+        self.pool.size >= self.usual && self.count() >= self.full && self.free().all(|c| c.installed)
     }
 }

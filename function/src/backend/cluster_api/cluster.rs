@@ -30,7 +30,8 @@ const OURS: [&str; 3] = ["availabilityGates", "clusterNetwork", "topology"];
 
 /// Its spec. `planned`: what is wanted, and how to get there.
 pub(super) fn spec(observed: &Observed, planned: Option<(Wanted<'_>, &Plan)>) -> Map<String, Value> {
-    match (before(observed), planned) {
+    let standing = || planned.and_then(|(wanted, _)| wanted.standing(observed));
+    match (standing().or_else(|| before(observed)), planned) {
         (Some(before), Some((wanted, plan))) => {
             changed(before, wanted, &plan.turn, plan.as_is.as_ref(), ahead::secret(observed))
         }

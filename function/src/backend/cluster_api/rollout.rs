@@ -3,12 +3,12 @@
 use serde_json::{Map, Value};
 use testplatform_apis::{
     names::ours,
-    template::{entry::way, version::Version},
+    template::{effective::Effective, entry::way, version::Version},
 };
 
 use super::{Wanted, cluster, facts::Facts};
 use crate::{
-    observed::{Link, Observed},
+    observed::{Link, Observed, Writer},
     templates::Chosen,
 };
 
@@ -110,6 +110,24 @@ pub(super) fn plan(observed: &Observed, wanted: Wanted<'_>) -> Plan {
 /// Whether the hub refused to make it.
 fn refused(observed: &Observed) -> bool {
     observed.writer.as_ref().is_some_and(|w| matches!(w.link, Link::Refused(_)) && !w.may_exist())
+}
+
+/// The version that the hub has, where it refuses the one that was last asked for.
+pub(in crate::backend) fn left_at(observed: &Observed) -> Option<Version> {
+    if !observed.writer.as_ref().is_some_and(Writer::is_refused) {
+        return None;
+    }
+    let asked = version_of(cluster::before(observed)?.get("topology")?.as_object()?)?;
+    of_hub(observed).filter(|there| *there != asked)
+}
+
+/// Whether the hub has the version of what was asked for: nothing of a way that leads on from there was taken.
+pub(in crate::backend) fn is_at(observed: &Observed, asked: &Effective) -> bool {
+    of_hub(observed).is_some_and(|there| Some(there.to_string()) == asked.version)
+}
+
+fn of_hub(observed: &Observed) -> Option<Version> {
+    version_of(Facts::of(observed)?.remote.spec["topology"].as_object()?)
 }
 
 /// The topology as the hub has it, else as it was asked for: what the hub refused is asked for again.

@@ -5,7 +5,7 @@ use testplatform_apis::{
     foreign::cluster_api::{AUTOSCALE_MAX, AUTOSCALE_MIN},
     gather,
     names::ours,
-    template::kind::ClusterApi,
+    template::kind::{ClusterApi, Worker},
 };
 
 use super::{
@@ -20,7 +20,8 @@ pub(super) fn set(topology: &mut Map<String, Value>, wanted: Wanted<'_>, rebase:
     let of = |group: &str| deployments(&before).find(|d| d["name"] == group).and_then(Value::as_object);
     let mut groups: Vec<&Group<ClusterApi>> = wanted.order.groups.iter().collect();
     gather::sort_few(&mut groups, |a, b| a.name.cmp(&b.name));
-    let all: Value = groups.into_iter().map(|group| deployment(group, of(&group.name), rebase)).collect();
+    let all: Value =
+        groups.into_iter().filter_map(|group| deployment(group, of(&group.name), rebase)).collect();
     let mut workers = Map::new();
     put(&mut workers, "machineDeployments", all);
     put(topology, "workers", Value::Object(workers));
@@ -31,18 +32,25 @@ pub(super) fn deployments(workers: &Value) -> impl Iterator<Item = &Value> {
     workers["machineDeployments"].as_array().into_iter().flatten()
 }
 
-fn deployment(group: &Group<ClusterApi>, before: Option<&Map<String, Value>>, rebase: bool) -> Value {
+/// None: it is lost, and of a class that is not offered any more nobody knows what its nodes would be.
+fn deployment(group: &Group<ClusterApi>, before: Option<&Map<String, Value>>, rebase: bool) -> Option<Value> {
     // Of a class that the catalogue describes otherwise by now, nodes stay as they are.
     let of_class = |d: &&Map<String, Value>| {
         !rebase && d.get("metadata").is_some_and(|m| m["annotations"][ours::NODE_CLASS] == *group.class)
     };
     let kept = before.filter(of_class);
-    let mut item = before.cloned().unwrap_or_else(|| begun(group));
+    let mut item = match before {
+        Some(before) => before.clone(),
+        None => begun(group, group.machine.as_ref()?),
+    };
     let overrides = kept.and_then(|d| d.get("variables")).map(|v| &v["overrides"]);
     let mut variables = match overrides {
         Some(overrides) => listed(Some(overrides)),
         None if kept.is_some() => listed(None),
-        None => group.machine.variables.clone(),
+        None => match &group.machine {
+            Some(machine) => machine.variables.clone(),
+            None => listed(before.and_then(|d| d.get("variables")).map(|v| &v["overrides"])),
+        },
     };
     variables.extend(group.parameters.iter().map(|s| (s.target.0.clone(), s.value.clone())));
     let mut overrides = Map::new();
@@ -66,11 +74,11 @@ fn deployment(group: &Group<ClusterApi>, before: Option<&Map<String, Value>>, re
         metadata["labels"] = gather::texts(labels).into();
     }
     item.insert("metadata".into(), metadata);
-    Value::Object(item)
+    Some(Value::Object(item))
 }
 
 /// What is set once. The class of workers of a group cannot change.
-fn begun(group: &Group<ClusterApi>) -> Map<String, Value> {
+fn begun(group: &Group<ClusterApi>, machine: &Worker) -> Map<String, Value> {
     let mut deletion = Map::new();
     patience(&mut deletion);
     let unwell = |status: &str| json!({ "type": "Ready", "status": status, "timeoutSeconds": 300 });
@@ -79,7 +87,7 @@ fn begun(group: &Group<ClusterApi>) -> Map<String, Value> {
     });
     let mut item = Map::new();
     item.insert("name".into(), group.name.as_str().into());
-    item.insert("class".into(), group.machine.worker.as_str().into());
+    item.insert("class".into(), machine.worker.as_str().into());
     item.insert("deletion".into(), Value::Object(deletion));
     item.insert("healthCheck".into(), json!({ "enabled": true, "checks": checks }));
     item

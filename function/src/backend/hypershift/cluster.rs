@@ -23,7 +23,8 @@ use crate::{
 
 /// Its spec.
 pub(super) fn spec(observed: &Observed, wanted: Option<Wanted<'_>>) -> Map<String, Value> {
-    match (before(observed), wanted) {
+    let standing = || wanted.and_then(|wanted| wanted.standing(observed)).map(Cow::Owned);
+    match (standing().or_else(|| before(observed)), wanted) {
         (Some(before), Some(wanted)) => {
             let mut spec = before.into_owned();
             set(&mut spec, wanted, &rollout::cluster_image(observed, wanted));

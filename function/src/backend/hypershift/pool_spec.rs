@@ -31,8 +31,8 @@ pub(super) fn spec(
     let begins = part.is_none();
     let class = part.and_then(|part| part.object.metadata.annotation(ours::NODE_CLASS));
     // Of a class that the catalogue describes otherwise by now, nodes stay as they are.
-    if class != Some(group.class.as_str()) {
-        document::machine(&mut spec, &group.machine);
+    if let Some(machine) = group.machine.as_ref().filter(|_| class != Some(group.class.as_str())) {
+        document::machine(&mut spec, machine);
     }
     if begins {
         merge(&mut spec, wanted.filled(&wanted.order.overlay).get("nodePool"));

@@ -73,7 +73,8 @@ pub(super) fn resources(
         seen && request.intent.write == Write::Update(Policies::Full) && policies == Policies::Full;
     let asked = groups.iter().filter_map(|group| {
         let part = observed.node_pools.of(&group.name);
-        if part.is_none() && !may_begin {
+        // Of a class that is not offered any more nobody knows what its nodes would be.
+        if part.is_none() && (!may_begin || group.machine.is_none()) {
             return None;
         }
         let image = rollout::pool_image(observed, wanted, &group.name, &names);

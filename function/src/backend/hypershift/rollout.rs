@@ -6,7 +6,7 @@ use testplatform_apis::{
         hypershift::{HostedClusterStatus, Update, conditions},
         meta::{ObservedCondition, condition},
     },
-    template::version::Version,
+    template::{effective::Effective, version::Version},
 };
 
 use super::{Wanted, cluster, facts, trouble};
@@ -54,6 +54,16 @@ pub(in crate::backend) fn left_at(observed: &Observed) -> Option<Version> {
     let there = newest(&facts::remote(observed)?.status.value)?;
     let stays = there.is_completed() && there.image != asked && is_refused(observed, &asked);
     Version::try_from(there.version.clone()).ok().filter(|_| stays)
+}
+
+/// Whether the cluster runs the release of what was asked for, and is not on its way to another one.
+pub(in crate::backend) fn is_at(observed: &Observed, asked: &Effective) -> bool {
+    let Some((remote, image)) = facts::remote(observed).zip(asked.release_image.as_deref()) else {
+        return false;
+    };
+    let runs = newest(&remote.status.value).is_some_and(|there| there.is_completed() && there.image == image);
+    let of_hub = remote.spec["release"]["image"].as_str().unwrap_or_default();
+    runs && (of_hub == image || is_refused(observed, of_hub))
 }
 
 /// The release that is there, or on its way.

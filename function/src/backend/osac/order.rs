@@ -6,12 +6,20 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
-use testplatform_apis::{gather, json, names::ours, yaml::sorted};
+use testplatform_apis::{
+    gather, json,
+    names::ours,
+    template::{effective::Effective, version::Version},
+    yaml::sorted,
+};
 
 use super::{Wanted, facts};
 use crate::{
-    backend::templated::{Before, members::set},
-    observed::Observed,
+    backend::{
+        hypershift,
+        templated::{Before, members::set},
+    },
+    observed::{Observed, Writer},
 };
 
 /// What is left of the spec as the hub has it, should the writer be lost: the rest is others'.
@@ -19,7 +27,8 @@ const OURS: [&str; 5] = ["network", "nodeRequests", "releaseImage", "templateID"
 
 /// Its spec.
 pub(super) fn spec(observed: &Observed, wanted: Option<Wanted<'_>>) -> Map<String, Value> {
-    match (before(observed), wanted) {
+    let standing = || wanted.and_then(|wanted| wanted.standing(observed));
+    match (standing().or_else(|| before(observed)), wanted) {
         (Some(before), Some(wanted)) if waits(observed) => resized(before, observed, wanted),
         (Some(before), Some(wanted)) => resized(tuned(before, wanted), observed, wanted),
         (Some(before), None) => before,
@@ -34,9 +43,32 @@ pub(super) fn holds_back(observed: &Observed, wanted: Wanted<'_>) -> bool {
     waits(observed) && before(observed).is_some_and(|before| tuned(before.clone(), wanted) != before)
 }
 
-fn waits(observed: &Observed) -> bool {
+/// Whether a job runs.
+pub(in crate::backend) fn waits(observed: &Observed) -> bool {
     let job = facts::remote(observed).and_then(|remote| facts::newest(&remote.status.value));
     job.is_some_and(|job| !job.is_done() && !job.has_failed())
+}
+
+/// The version of the release that the order has, where the hub refuses the one that was last asked for.
+pub(in crate::backend) fn left_at(observed: &Observed) -> Option<Version> {
+    if !observed.writer.as_ref().is_some_and(Writer::is_refused) {
+        return None;
+    }
+    let there = of_hub(observed)?;
+    let asked = before(observed)?.get("releaseImage")?.as_str().map(str::to_owned);
+    let hosted = || hypershift::rollout::completed(&observed.hosted.as_ref()?.current()?.status.value);
+    let known = || hosted().filter(|update| update.image == there).map(|update| update.version.clone());
+    let version = || known().and_then(|known| Version::try_from(known).ok());
+    (asked.as_deref() != Some(there)).then(|| version().or_else(|| Version::of_tag(there))).flatten()
+}
+
+/// Whether the order has the release of what was asked for.
+pub(in crate::backend) fn is_at(observed: &Observed, asked: &Effective) -> bool {
+    facts::remote(observed).is_some() && of_hub(observed) == asked.release_image.as_deref()
+}
+
+fn of_hub(observed: &Observed) -> Option<&str> {
+    facts::remote(observed)?.spec["releaseImage"].as_str()
 }
 
 /// What was asked for before.
@@ -86,7 +118,8 @@ fn resized(mut spec: Map<String, Value>, observed: &Observed, wanted: Wanted<'_>
     let classes = classes(observed, wanted);
     let mut nodes: BTreeMap<&str, u32> = BTreeMap::new();
     for group in &wanted.order.groups {
-        let class = classes.get(&group.class).unwrap_or(&group.machine.resource_class);
+        // Of a class that is not offered any more and was never noted, nothing can be counted anew.
+        let Some(class) = classes.get(&group.class) else { return spec };
         let count = nodes.entry(class).or_default();
         *count = count.saturating_add(group.size.least());
     }
@@ -101,11 +134,12 @@ fn resized(mut spec: Map<String, Value>, observed: &Observed, wanted: Wanted<'_>
 pub(super) fn classes(observed: &Observed, wanted: Wanted<'_>) -> BTreeMap<String, String> {
     let mut noted = noted(observed);
     let groups = wanted.order.groups.iter();
-    let of = |(class, own): (&String, &String)| {
-        (class.clone(), noted.remove(class).unwrap_or_else(|| own.clone()))
+    let of = |(class, own): (&String, Option<&String>)| {
+        Some((class.clone(), noted.remove(class).or_else(|| own.cloned())?))
     };
-    let own: BTreeMap<&String, &String> = gather::map(groups.map(|g| (&g.class, &g.machine.resource_class)));
-    gather::map(own.into_iter().map(of))
+    let own = groups.map(|g| (&g.class, g.machine.as_ref().map(|machine| &machine.resource_class)));
+    let own: BTreeMap<&String, Option<&String>> = gather::map(own);
+    gather::map(own.into_iter().filter_map(of))
 }
 
 fn noted(observed: &Observed) -> BTreeMap<String, String> {

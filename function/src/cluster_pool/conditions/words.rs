@@ -3,7 +3,7 @@
 use testplatform_apis::pool_report::RotationReport;
 
 use super::super::{Judged, status::holding};
-use crate::text::bounded;
+use crate::{observed::Link, text::bounded};
 
 /// How the pool goes.
 pub(in super::super) fn draining(judged: &Judged) -> String {
@@ -13,7 +13,24 @@ pub(in super::super) fn draining(judged: &Judged) -> String {
     } else {
         "somebody deleted the pool on the hub; it is made anew once it is gone"
     };
-    let held = judged.observed.pool.as_ref().map(holding).unwrap_or_default();
+    let pool = judged.observed.pool.as_ref();
+    let refused = match pool.map(|pool| &pool.link) {
+        Some(Link::Refused(words)) => Some(bounded(words, 512)),
+        Some(Link::UnknownField(path)) => Some(format!("it does not know the field {path}")),
+        Some(
+            Link::Unknown
+            | Link::InSync
+            | Link::Deleted
+            | Link::Replaced
+            | Link::Unreachable(_)
+            | Link::Paused,
+        )
+        | None => None,
+    };
+    if let Some(words) = refused.filter(|_| asked) {
+        return format!("{why}; the hub refuses its last change, which is taken back first: {words}");
+    }
+    let held = pool.map(holding).unwrap_or_default();
     match held.len() {
         0 => format!("{why}; its clusters are being destroyed"),
         count => format!(
