@@ -15,7 +15,7 @@ use crate::fake::{Fake, claim, ended, event, ready};
 
 const ARMS: &str = r#"
   "get testplatformclusters.ci.openshift.org demo -ojson"*) cat "$room/claim" ;;
-  "get secret demo-kubeconfig -ojsonpath"*) cat "$room/kubeconfig" ;;
+  "get secret demo-kubeconfig -o go-template={{with"*) cat "$room/kubeconfig" "$room/owner" ;;
 "#;
 const KUBECONFIG: &str = "\
 apiVersion: v1
@@ -201,7 +201,7 @@ fn a_run_is_remembered_where_that_can_be() {
     let arms = r#"
   apply*) cat "$room/claim" ;;
   *--watch*) cat "$room/watch" ;;
-  "get secret"*) echo "kubeconfig=8" ;;"#;
+  "get secret"*) cat "$room/secret" ;;"#;
     let fake = Fake::new(arms);
     fake.object("claim", &claim("Pending", &[]));
     fake.write("watch", &event("ADDED", &ready()));
@@ -261,7 +261,7 @@ fn a_kubeconfig_is_put_beside_others() {
 #[test]
 fn a_reader_that_has_seen_enough_is_no_error() {
     let fake = Fake::new(&format!(
-        "  \"get testplatformclusters.ci.openshift.org demo -o\"*) cat \"$room/claim\" ;;\n  *go-template*) echo kubeconfig=8 ;;\n  get*testplatformclusters*) printf '{{\"items\":[%s]}}' \"$(cat \"$room/claim\")\" ;;\n{ARMS}"
+        "  \"get testplatformclusters.ci.openshift.org demo -o\"*) cat \"$room/claim\" ;;\n  *go-template={{{{range*) cat \"$room/secret\" ;;\n  get*testplatformclusters*) printf '{{\"items\":[%s]}}' \"$(cat \"$room/claim\")\" ;;\n{ARMS}"
     ));
     fake.object("claim", &ready());
     fake.write("kubeconfig", "a3ViZWNvbmZpZwo=");
