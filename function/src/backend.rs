@@ -185,6 +185,8 @@ pub struct Health {
     pub ready_since: Option<Timestamp>,
     /// The Secret with the credentials, once the hub names it.
     pub secret: Option<ObjectName>,
+    /// Whether what the hub publishes is the admin's, and others were asked for: nothing of it is taken up, whatever its name.
+    pub admins: bool,
     /// Revision of that Secret, where the hub reports it.
     pub revision: Option<String>,
     /// The job that makes it.

@@ -13,6 +13,12 @@ use crate::text::bounded;
 /// Said of credentials that are the admin's where those of a ServiceAccount were asked for.
 pub(super) const ADMINS: &str = "the hub publishes the admin's credentials and not those of a ServiceAccount, so they are not read; its provider has to be updated, or to make EphemeralClusters itself";
 
+/// Whether what is published is the admin's, where others were asked for.
+pub(super) fn is_admins(report: &HiveStatus, account: bool) -> bool {
+    let published = report.credentials.as_ref();
+    account && published.is_some_and(|published| published.mode != Some(Mode::ServiceAccount))
+}
+
 /// The published Secret, or why there is none; None: nothing is said. Only the Secret that is this claim's by its name, `own`: who can
 /// write on the claim could else have another claim's read. `account`: not the admin's credentials were asked for, and those are never read then.
 pub(super) fn published(
@@ -21,9 +27,7 @@ pub(super) fn published(
     account: bool,
 ) -> Option<Result<ObjectName, (Credentials, String)>> {
     match (&report.credentials, &report.blocking_reason) {
-        (Some(published), _) if account && published.mode != Some(Mode::ServiceAccount) => {
-            Some(Err((Credentials::SecretMissing, ADMINS.into())))
-        }
+        (Some(_), _) if is_admins(report, account) => Some(Err((Credentials::SecretMissing, ADMINS.into()))),
         (Some(published), _) if published.secret_name == own => ObjectName::try_from(own).ok().map(Ok),
         (Some(_), _) => Some(Err((
             Credentials::SecretMissing,

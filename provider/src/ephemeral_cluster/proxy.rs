@@ -1,5 +1,7 @@
 //! One EphemeralCluster in mode `proxy`: the upstream controller fulfils it, and only its credentials are kept in step.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use testplatform_apis::names::ours;
 
@@ -12,7 +14,10 @@ use super::{
     status::{Condition, Phase},
     world::World,
 };
-use crate::step::{Action, Requeue, Step};
+use crate::{
+    account::stamp::Stamp,
+    step::{Action, Requeue, Step},
+};
 
 /// What is to be done about the credentials of an EphemeralCluster now. Never a job, a finalizer or a status.
 pub fn next(object: &EphemeralCluster, world: &World, _now: Timestamp) -> Step {
@@ -48,11 +53,19 @@ pub fn next(object: &EphemeralCluster, world: &World, _now: Timestamp) -> Step {
         // takes it up.
         Publication::Issue(_) | Publication::InSync | Publication::NotNow(..) => {}
     }
+    let mut notes = BTreeMap::new();
     if let Published::Ours { revision, .. } = &world.published
         && object.annotation(ours::CREDENTIALS_REVISION) != Some(revision)
     {
-        let annotation = (ours::CREDENTIALS_REVISION.to_owned(), Some(revision.clone()));
-        step.actions.push(Action::Annotate([annotation].into()));
+        notes.insert(ours::CREDENTIALS_REVISION.to_owned(), Some(revision.clone()));
+    }
+    // What was said of a Secret that we made is not true of the one in its place.
+    let token = world.published == Published::Absent || Stamp::of(&world.published).is_some();
+    if !token && object.annotation(ours::CREDENTIALS_MODE).is_some() {
+        notes.insert(ours::CREDENTIALS_MODE.to_owned(), None);
+    }
+    if !notes.is_empty() {
+        step.actions.push(Action::Annotate(notes));
     }
     step
 }

@@ -19,7 +19,10 @@ use super::{
     words,
 };
 use crate::{
-    backend::{Health, MAX_DIAGNOSTICS, Stage, published::published},
+    backend::{
+        Health, MAX_DIAGNOSTICS, Stage,
+        published::{is_admins, published},
+    },
     observed::{Observed, Remote},
     text::bounded,
     validate::{Claimed, Remark, Validated},
@@ -93,6 +96,7 @@ pub(super) fn health(claimed: &Claimed, request: &Validated, observed: &Observed
     let (secret, blocking) = credentials(&seen, request.access.is_some());
     health.secret = secret;
     health.blocking = blocking;
+    health.admins = is_admins(report, request.access.is_some());
     health.stage = stage(&seen, health.secret.is_some(), observed.ever_ready());
     // What cannot be read may well be bound; asking again would make a second one.
     health.bound = seen.bound() || remote.spec.error.is_some() || remote.status.error.is_some();

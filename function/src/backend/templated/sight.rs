@@ -13,7 +13,10 @@ use testplatform_apis::{
 
 use super::Trouble;
 use crate::{
-    backend::{Health, Level, MAX_DIAGNOSTICS, Stage, bundles, published::published},
+    backend::{
+        Health, Level, MAX_DIAGNOSTICS, Stage, bundles,
+        published::{is_admins, published},
+    },
     observed::{Observed, Writer},
     templates::Templated,
     text::bounded,
@@ -57,8 +60,10 @@ impl Sight<'_> {
         let (metadata, now, ever_ready) = (self.metadata, observed.now, observed.ever_ready());
         let annotation = metadata.annotation(ours::STATUS).map(HiveStatus::read).transpose();
         let unreadable = annotation.as_ref().err().map(|e| format!("annotation {}: {e}", ours::STATUS));
-        let (secret, blocking) =
-            self.credentials(&annotation.unwrap_or_default().unwrap_or_default(), request.access.is_some());
+        let (report, account) =
+            (annotation.unwrap_or_default().unwrap_or_default(), request.access.is_some());
+        let (secret, blocking) = self.credentials(&report, account);
+        health.admins = is_admins(&report, account);
         health.unreadable = health.unreadable.or(unreadable);
         health.revision = metadata.annotation(ours::CREDENTIALS_REVISION).map(str::to_owned);
         health.diagnostics = metadata.annotation(ours::DIAGNOSTICS).map(|d| bounded(d, MAX_DIAGNOSTICS));

@@ -112,6 +112,10 @@ fn observe(pass: &mut Pass<'_>, job: &Job) -> bool {
             pass.annotate(ours::CREDENTIALS_MODE, Mode::ServiceAccount.as_str());
         }
     }
+    // Nor once it is not true any more, as where another controller made the Secret anew.
+    if pass.world.published != Published::Absent && Stamp::of(&pass.world.published).is_none() {
+        pass.unannotate(ours::CREDENTIALS_MODE);
+    }
     publishing
 }
 
