@@ -207,7 +207,7 @@ pub struct Health {
     pub waiting: String,
     /// What keeps it from being served, and an administrator can lift.
     pub obstacle: Option<Remark>,
-    /// Why there are no credentials, where the hub says it.
+    /// Why there are no credentials, or why those that are there are not brought up to date, where the hub says it.
     pub blocking: Option<(Credentials, String)>,
     /// Where it stands in a queue.
     pub queue: Option<QueueStatus>,

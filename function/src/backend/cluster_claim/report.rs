@@ -10,7 +10,7 @@ use testplatform_apis::{
         meta::{ObservedCondition, condition},
     },
     hive_status::{HiveStatus, Ownership},
-    names::{ObjectName, ours},
+    names::ours,
     status::QueueStatus,
 };
 
@@ -21,7 +21,7 @@ use super::{
 use crate::{
     backend::{
         Health, MAX_DIAGNOSTICS, Stage,
-        published::{is_admins, published},
+        published::{Told, is_admins, published},
     },
     observed::{Observed, Remote},
     text::bounded,
@@ -151,7 +151,7 @@ fn stage(seen: &Seen<'_>, published: bool, ever_ready: bool) -> Stage {
 }
 
 /// The published Secret, or why there is none.
-fn credentials(seen: &Seen<'_>, account: bool) -> (Option<ObjectName>, Option<(Credentials, String)>) {
+fn credentials(seen: &Seen<'_>, account: bool) -> Told {
     let own = format!("{}-credentials", seen.remote.metadata.name);
     let blocked = |reason: Credentials, message: &str| (None, Some((reason, message.to_owned())));
     if seen.foreign() {
@@ -161,8 +161,7 @@ fn credentials(seen: &Seen<'_>, account: bool) -> (Option<ObjectName>, Option<(C
         );
     }
     match published(&seen.report, &own, account) {
-        Some(Ok(secret)) => (Some(secret), None),
-        Some(Err(why)) => (None, Some(why)),
+        Some(told) => told,
         None if !seen.bound() => {
             blocked(Credentials::NotAssigned, "no cluster is assigned to this claim yet")
         }

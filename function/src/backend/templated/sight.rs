@@ -7,7 +7,7 @@ use testplatform_apis::{
     condition::{ConditionStatus, Credentials, Failure, SetupLevel},
     foreign::meta::Metadata,
     hive_status::HiveStatus,
-    names::{ObjectName, ours},
+    names::ours,
     status::ErrorStatus,
 };
 
@@ -15,7 +15,7 @@ use super::Trouble;
 use crate::{
     backend::{
         Health, Level, MAX_DIAGNOSTICS, Stage, bundles,
-        published::{is_admins, published},
+        published::{Told, is_admins, published},
     },
     observed::{Observed, Writer},
     templates::Templated,
@@ -162,15 +162,10 @@ impl Sight<'_> {
     }
 
     /// The published Secret, or why there is none.
-    fn credentials(
-        &self,
-        report: &HiveStatus,
-        account: bool,
-    ) -> (Option<ObjectName>, Option<(Credentials, String)>) {
+    fn credentials(&self, report: &HiveStatus, account: bool) -> Told {
         let own = format!("{}-credentials", self.metadata.name);
         match published(report, &own, account) {
-            Some(Ok(secret)) => (Some(secret), None),
-            Some(Err(why)) => (None, Some(why)),
+            Some(told) => told,
             None if !self.answers => {
                 (None, Some((Credentials::NotRunning, "its API does not answer yet".into())))
             }
