@@ -177,6 +177,21 @@ fn a_kubeconfig_is_merged_under_kubectls_own_lock() {
     assert!(!fake.path("gone").exists());
 }
 
+/// A block whose first line begins with a tab is none to kubectl, which then reads nothing of the whole file.
+#[test]
+fn what_others_wrote_is_merged_so_that_kubectl_reads_it() {
+    let fake = delivered();
+    let texts = ["\tfoo\nbar", "\n\tfoo\n", " \tfoo\nbar", "foo\n\tbar\n", "- foo\nbar: x", "yes", "# no\n"];
+    let extensions: Vec<Value> = texts.iter().map(|t| json!({ "name": "x", "extension": t })).collect();
+    let own = json!({ "users": [{ "name": "me", "user": { "token": "mine" } }], "extensions": extensions });
+    fake.object("own", &own);
+    fake.run("kubeconfig demo --merge --kubeconfig own").is(0, "own as context");
+    let text = fs::read_to_string(fake.path("own")).unwrap();
+    assert!(!text.contains(": |") && !text.contains('\t'), "{text}");
+    let merged: Value = serde_saphyr::from_str(&text).unwrap();
+    assert_eq!((&merged["extensions"], &merged["users"][0]), (&own["extensions"], &own["users"][0]));
+}
+
 #[test]
 fn what_is_missing_is_said() {
     let fake = delivered();

@@ -121,7 +121,9 @@ fn change(path: &Path, new: &Value) -> Result<Option<String>, Stop> {
         Err(error) => return Err(cannot("read", path, &error)),
     };
     let before = led_to(&own, new);
-    let text = serde_saphyr::to_string(&merged(own, new));
+    // What others wrote there is read by others: Go reads nothing of a file with a block whose first line begins with a tab.
+    let quoted = serde_saphyr::ser_options! { prefer_block_scalars: false };
+    let text = serde_saphyr::to_string_with_options(&merged(own, new), quoted);
     write(path, &text.map_err(|e| Stop::error(format!("{}: {e}", path.display())))?)?;
     Ok(before)
 }
