@@ -26,7 +26,7 @@ use crate::{
 };
 
 /// A token that became due between two looks at the clock.
-const SOON: SignedDuration = SignedDuration::from_secs(1);
+pub const SOON: SignedDuration = SignedDuration::from_secs(1);
 /// How long the Secret may take to be written, where that is all that is missing at the deadline.
 const PUBLISHING: SignedDuration = SignedDuration::from_mins(1);
 
