@@ -1,6 +1,8 @@
 //! YAML that reads well and means the same to YAML 1.1 and 1.2 readers.
 
+use serde::{Serialize, Serializer};
 use serde_json::Value;
+use serde_saphyr::DoubleQuoted;
 
 use crate::gather;
 
@@ -14,11 +16,34 @@ pub fn to_yaml(value: &Value) -> Result<String, serde_saphyr::SerializeError> {
         // Longer than any text of ours: only texts of several lines become blocks.
         folded_wrap_chars: 10_000_000,
     };
-    let mut text = serde_saphyr::to_string_with_options(&sorted(value), options)?;
+    let mut text = serde_saphyr::to_string_with_options(&Written(&sorted(value)), options)?;
     if !text.ends_with('\n') {
         text.push('\n');
     }
     Ok(text)
+}
+
+/// A value, with those texts quoted that the writer would make blocks of which Go reads nothing.
+struct Written<'a>(&'a Value);
+
+impl Serialize for Written<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Value::String(text) if begins_with_tab(text) => DoubleQuoted(text).serialize(serializer),
+            Value::Array(items) => serializer.collect_seq(items.iter().map(Written)),
+            Value::Object(map) => {
+                serializer.collect_map(map.iter().map(|(key, value)| (key, Written(value))))
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+                self.0.serialize(serializer)
+            }
+        }
+    }
+}
+
+/// Whether the first line that is not empty begins with a tab: that is no indentation, and a block would need to say how deep it is.
+fn begins_with_tab(text: &str) -> bool {
+    text.trim_start_matches('\n').starts_with('\t')
 }
 
 /// The same value with its keys sorted: JSON maps keep or sort theirs depending on a feature that any crate in the build may
@@ -34,5 +59,21 @@ pub fn sorted(value: &Value) -> Value {
         }
         Value::Array(items) => Value::Array(items.iter().map(sorted).collect()),
         other => other.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_block_does_not_begin_with_a_tab() {
+        let value = json!({ "list": ["\tfoo\nbar"], "text": "\n\tfoo\n" });
+        let text = to_yaml(&value).unwrap();
+        assert_eq!(text, "list:\n  - \"\\tfoo\\nbar\"\ntext: \"\\n\\tfoo\\n\"\n");
+        let block = json!({ "text": "foo\n\tbar\n" });
+        assert_eq!(to_yaml(&block).unwrap(), "text: |\n  foo\n  \tbar\n");
     }
 }

@@ -181,6 +181,8 @@ pub struct Health {
     pub ready_since: Option<Timestamp>,
     /// The Secret with the credentials, once the hub names it.
     pub secret: Option<ObjectName>,
+    /// Whether what the hub publishes is the admin's, and others were asked for: nothing of it is taken up, whatever its name.
+    pub admins: bool,
     /// Revision of that Secret, where the hub reports it.
     pub revision: Option<String>,
     /// The job that makes it.
@@ -201,7 +203,7 @@ pub struct Health {
     pub waiting: String,
     /// What keeps it from being served, and an administrator can lift.
     pub obstacle: Option<Remark>,
-    /// Why there are no credentials, where the hub says it.
+    /// Why there are no credentials, or why those that are there are not brought up to date, where the hub says it.
     pub blocking: Option<(Credentials, String)>,
     /// Where it stands in a queue.
     pub queue: Option<QueueStatus>,

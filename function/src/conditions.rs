@@ -149,9 +149,16 @@ fn credentials_published(judged: &Judged) -> Condition {
             let message = format!("kubeconfig is in {whose}; there is no kubeAdminPassword");
             (R::PublishedWithoutPassword, message)
         };
+        // What was given stays, and does not last for ever: a token ends, and so does what was rotated.
+        let message = match &judged.plan.health.blocking {
+            Some((_, why)) => format!("{message}; it is not brought up to date: {why}"),
+            None => message,
+        };
         return Condition::new(type_, True, reason.as_str(), message);
     }
-    let Some(secret) = &course.secret else {
+    // What was named before is no use where nothing of it may be taken.
+    let named = course.secret.as_ref().filter(|_| !judged.plan.health.admins);
+    let Some(secret) = named else {
         if let Some((reason, message)) = &judged.plan.health.blocking {
             return Condition::new(type_, False, reason.as_str(), message.clone());
         }

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! It speaks to clusters only by running kubectl, so that it has all of kubectl's ways to get there. What is made of the answers is pure:
-//! `claim`, `facts`, `chain`, `wait`, `way`, `advice`, `estimate`, `offers`, `table` and `config`. The border is `kubectl`, `follow`, `session` and the commands.
+//! `claim`, `facts`, `held`, `chain`, `wait`, `way`, `advice`, `estimate`, `offers`, `table` and `config`. The border is `kubectl`, `follow`, `session` and the commands.
 //!
 //! **Invariant:** no value of a Secret is read but by `kubeconfig`, which hands it out and prints it nowhere else.
 
@@ -19,6 +19,7 @@ pub mod estimate;
 pub mod exit;
 pub mod facts;
 pub mod follow;
+pub mod held;
 pub mod kubectl;
 pub mod offers;
 pub mod screen;

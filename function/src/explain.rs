@@ -195,6 +195,9 @@ fn credentials(judged: &Judged, request: &Validated, response: &RunFunctionRespo
         (None, _) => "left out, because there is nothing left that they open".into(),
         (Some(object), _) if paused(&object) => "paused, because the hub has not named a Secret".into(),
         (Some(_), Some(secret)) => match judged.plan.health.secret {
+            None if judged.plan.health.admins => {
+                format!("reads no key of Secret {secret}, which is the admin's by now")
+            }
             Some(_) => format!("reads Secret {secret}, which the hub names"),
             None => format!("reads Secret {secret}, which the hub named last"),
         },

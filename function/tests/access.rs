@@ -163,3 +163,93 @@ fn of_a_pool_only_a_service_accounts_are_taken_up() {
     assert_eq!(world.condition("ClusterReady"), ("True".into(), "Ready".into()));
     assert_eq!(world.tenant["kubeconfig"], KUBECONFIG);
 }
+
+/// Whatever the provider said before: one that was replaced by an older one, or by the upstream controller, publishes the admin's again.
+#[test]
+fn nor_is_anything_else_once_one_was_given() {
+    for in_namespace in [false, true] {
+        let mut world = World::default();
+        if in_namespace {
+            world = world.in_namespace();
+        }
+        world.spec["credentials"] = json!({ "mode": "ServiceAccount" });
+        world.settle();
+        world.hub("Provisioning", &[]);
+        world.settle();
+        world.hub_ready();
+        let name = world.secrets.keys().next().unwrap().clone();
+        world.secrets.insert(name.clone(), (KUBECONFIG.into(), String::new()));
+        says(&mut world, "ServiceAccount");
+        world.settle();
+        assert_eq!(world.tenant["kubeconfig"], KUBECONFIG);
+
+        for mode in ["", "Admin"] {
+            says(&mut world, mode);
+            world.settle();
+            world.secrets.insert(name.clone(), ("the admin's".into(), PASSWORD.into()));
+            world.later(SignedDuration::from_mins(30));
+            world.settle();
+            assert_eq!(keeps(&world), (KUBECONFIG, ""), "{mode}: the admin's credentials were taken up");
+            let held = &world.objects["credentials"].details;
+            assert!(held.values().all(|value| value == KUBECONFIG || value.is_empty()), "{mode}: {held:?}");
+            assert_eq!(world.condition("ClusterReady"), ("True".into(), "Ready".into()));
+            let said = world.conditions["CredentialsPublished"]["message"].as_str().unwrap();
+            assert!(said.contains("it is not brought up to date: the hub publishes the admin's"), "{said}");
+        }
+        // What is said to be a token again is read again.
+        world.secrets.insert(name, (KUBECONFIG.into(), String::new()));
+        says(&mut world, "ServiceAccount");
+        world.settle();
+        assert_eq!(keeps(&world), (KUBECONFIG, ""));
+        assert!(world.objects["credentials"].object["spec"]["connectionDetails"].is_array());
+        let said = world.conditions["CredentialsPublished"]["message"].as_str().unwrap();
+        assert!(!said.contains("not brought up to date"), "{said}");
+    }
+}
+
+fn keeps(world: &World) -> (&str, &str) {
+    (&world.tenant["kubeconfig"], &world.tenant["kubeAdminPassword"])
+}
+
+/// A look that came between the two, when the Secret was the admin's already and was not said to be: nothing of it goes on.
+#[test]
+fn what_was_read_too_early_goes_no_further() {
+    for hive in [false, true] {
+        let mut world = if hive { World::hive() } else { World::default() };
+        world.spec["credentials"] = json!({ "mode": "ServiceAccount" });
+        world.settle();
+        if hive {
+            world.hive_publishes();
+        } else {
+            world.hub("Provisioning", &[]);
+            world.settle();
+            world.hub_ready();
+        }
+        let name = world.secrets.keys().next().unwrap().clone();
+        world.secrets.insert(name.clone(), (KUBECONFIG.into(), String::new()));
+        let mut report = json!({
+            "powerState": "Running", "ownership": "Confirmed", "clusterDeployment": { "name": "aws-420-x7k2p" },
+            "credentials": { "secretName": name, "passwordAvailable": false, "mode": "ServiceAccount" },
+        });
+        if hive {
+            world.reports(&report);
+        } else {
+            says(&mut world, "ServiceAccount");
+        }
+        world.settle();
+        assert_eq!(keeps(&world), (KUBECONFIG, ""));
+        report["credentials"].as_object_mut().unwrap().remove("mode");
+        if hive {
+            world.reports(&report);
+        } else {
+            says(&mut world, "");
+        }
+        world.settle();
+        world.secrets.insert(name, ("the admin's".into(), PASSWORD.into()));
+        let details = &mut world.objects.get_mut("credentials").unwrap().details;
+        details.insert("kubeconfig".into(), "the admin's".into());
+        details.insert("kubeAdminPassword".into(), PASSWORD.into());
+        world.settle();
+        assert_eq!(keeps(&world), (KUBECONFIG, ""));
+    }
+}

@@ -81,8 +81,9 @@ impl Backend for EphemeralClusters {
         health.ready_since = ready.and_then(|c| c.last_transition_time);
         health.secret = ObjectName::try_from(status.secret_ref.as_str()).ok();
         let mode = remote.metadata.annotation(ours::CREDENTIALS_MODE);
-        let admins = request.access.is_some() && mode != Some(Mode::ServiceAccount.as_str());
-        if health.secret.take_if(|_| admins).is_some() {
+        let account = mode == Some(Mode::ServiceAccount.as_str());
+        health.admins = request.access.is_some() && !account && health.secret.is_some();
+        if health.secret.take_if(|_| health.admins).is_some() {
             health.blocking = Some((Credentials::SecretMissing, ADMINS.into()));
         }
         health.revision = remote.metadata.annotation(ours::CREDENTIALS_REVISION).map(str::to_owned);

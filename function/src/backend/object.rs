@@ -174,8 +174,11 @@ pub(super) fn credentials(
             "name": name, "namespace": request.settings.connection_secret_namespace,
         },
     });
-    // Moved: what stands in json! is copied.
-    spec["connectionDetails"] = vec![detail(keys::KUBECONFIG), detail(keys::KUBEADMIN_PASSWORD)].into();
+    // provider-kubernetes leaves in place what it wrote before, and nothing of the admin's gets to this side.
+    if !(unpaused && health.admins) {
+        // Moved: what stands in json! is copied.
+        spec["connectionDetails"] = vec![detail(keys::KUBECONFIG), detail(keys::KUBEADMIN_PASSWORD)].into();
+    }
     Some(Desired { name: CREDENTIALS.into(), object: object(&name, annotations, spec), ready })
 }
 

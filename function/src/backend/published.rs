@@ -4,7 +4,7 @@
 use testplatform_apis::{
     account::Mode,
     condition::Credentials,
-    hive_status::{Blocked, HiveStatus},
+    hive_status::{Blocked, BlockingReason, HiveStatus},
     names::ObjectName,
 };
 
@@ -13,29 +13,34 @@ use crate::text::bounded;
 /// Said of credentials that are the admin's where those of a ServiceAccount were asked for.
 pub(super) const ADMINS: &str = "the hub publishes the admin's credentials and not those of a ServiceAccount, so they are not read; its provider has to be updated, or to make EphemeralClusters itself";
 
-/// The published Secret, or why there is none; None: nothing is said. Only the Secret that is this claim's by its name, `own`: who can
+/// Whether what is published is the admin's, where others were asked for.
+pub(super) fn is_admins(report: &HiveStatus, account: bool) -> bool {
+    let published = report.credentials.as_ref();
+    account && published.is_some_and(|published| published.mode != Some(Mode::ServiceAccount))
+}
+
+/// The published Secret, and why there is none, or why it is not brought up to date.
+pub(super) type Told = (Option<ObjectName>, Option<(Credentials, String)>);
+
+/// What is told of the published Secret; None: nothing. Only the Secret that is this claim's by its name, `own`: who can
 /// write on the claim could else have another claim's read. `account`: not the admin's credentials were asked for, and those are never read then.
-pub(super) fn published(
-    report: &HiveStatus,
-    own: &str,
-    account: bool,
-) -> Option<Result<ObjectName, (Credentials, String)>> {
+pub(super) fn published(report: &HiveStatus, own: &str, account: bool) -> Option<Told> {
+    let missing = |words: &str| Some((None, Some((Credentials::SecretMissing, words.to_owned()))));
     match (&report.credentials, &report.blocking_reason) {
-        (Some(published), _) if account && published.mode != Some(Mode::ServiceAccount) => {
-            Some(Err((Credentials::SecretMissing, ADMINS.into())))
+        (Some(_), _) if is_admins(report, account) => missing(ADMINS),
+        (Some(published), why) if published.secret_name == own => {
+            let secret = ObjectName::try_from(own).ok()?;
+            Some((Some(secret), why.as_ref().map(said)))
         }
-        (Some(published), _) if published.secret_name == own => ObjectName::try_from(own).ok().map(Ok),
-        (Some(_), _) => Some(Err((
-            Credentials::SecretMissing,
-            "the hub names a Secret that is not this claim's, which is not read".into(),
-        ))),
-        (None, Some(why)) => {
-            let message = why.message.as_deref().filter(|m| !m.is_empty());
-            let words = message.map_or_else(|| blocked(why.reason).into(), |m| bounded(m, 512));
-            Some(Err((reason(why.reason), words)))
-        }
+        (Some(_), _) => missing("the hub names a Secret that is not this claim's, which is not read"),
+        (None, Some(why)) => Some((None, Some(said(why)))),
         (None, None) => None,
     }
+}
+
+fn said(why: &BlockingReason) -> (Credentials, String) {
+    let message = why.message.as_deref().filter(|m| !m.is_empty());
+    (reason(why.reason), message.map_or_else(|| blocked(why.reason).into(), |m| bounded(m, 512)))
 }
 
 fn reason(blocked: Blocked) -> Credentials {

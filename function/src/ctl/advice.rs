@@ -2,6 +2,8 @@
 
 use testplatform_apis::condition::{Credentials, Remote, Request};
 
+use super::claim::Flavour;
+
 /// What to do while a request is refused or held.
 pub fn request(reason: Request) -> &'static str {
     use Request as R;
@@ -83,7 +85,18 @@ pub fn credentials(reason: Credentials) -> &'static str {
             "wait a minute; if it stays, the hub's administrators see why provider-testplatform does not publish it"
         }
         R::KubeconfigRejected | R::OwnershipMismatch => "ask the hub's administrators",
-        R::SecretTaken => {
+        R::SecretTaken => taken(Flavour::Cluster),
+    }
+}
+
+/// What to do where the Secret that a claim names is another's.
+pub fn taken(flavour: Flavour) -> &'static str {
+    match flavour {
+        Flavour::Claim => {
+            "name another in spec.writeConnectionSecretToRef, or delete that Secret, if nothing needs it; Crossplane tries again within a minute"
+        }
+        // There it cannot be changed.
+        Flavour::Cluster => {
             "delete the Secret of that name, if nothing needs it; else ask for a cluster with another one"
         }
     }

@@ -6,7 +6,7 @@ use testplatform_apis::{condition::ConditionType, names::crossplane, phase::Phas
 
 use super::{
     claim::{Flavour, Said, Stand, all, text},
-    facts::{Facts, Look, composite_name, has_kubeconfig},
+    facts::{Facts, Look, composite_name},
     span::ago,
 };
 use crate::{text::bounded, validate::name_within};
@@ -250,12 +250,16 @@ fn secret(facts: &Facts) -> Link {
     let name = facts.claim.secret();
     let what = format!("secret/{name}");
     let over = matches!(facts.claim.stand(), Stand::Over | Stand::Failed);
+    if let Some(whose) = facts.taken() {
+        return Link::new(if over { Mark::Good } else { Mark::Bad }, what, whose, None);
+    }
     match &facts.secret {
         _ if name.is_empty() => {
             Link::new(Mark::Bad, "secret", "the claim names none: spec.writeConnectionSecretToRef", None)
         }
-        Look::Found(keys) if has_kubeconfig(keys) => {
-            let names: Vec<&str> = keys.iter().filter(|(_, n)| *n > 0).map(|(k, _)| k.as_str()).collect();
+        Look::Found(held) if held.delivers(&facts.claim) || (over && held.has_kubeconfig()) => {
+            let names: Vec<&str> =
+                held.keys.iter().filter(|(_, n)| *n > 0).map(|(k, _)| k.as_str()).collect();
             Link::new(Mark::Good, what, names.join(", "), None)
         }
         Look::Found(_) if over => Link::new(Mark::Good, what, "emptied", None),

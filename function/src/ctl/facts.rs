@@ -2,7 +2,10 @@
 
 use serde_json::Value;
 
-use super::claim::{Claim, Flavour, text};
+use super::{
+    claim::{Claim, Flavour, text},
+    held::{Held, taken},
+};
 
 /// What became of looking at something.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -28,9 +31,6 @@ impl<T> Look<T> {
     }
 }
 
-/// Key of a Secret, and how many characters its value has. The value itself is not fetched.
-pub type Key = (String, usize);
-
 /// A claim and everything that hangs on it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Facts {
@@ -40,8 +40,8 @@ pub struct Facts {
     pub composite: Look<Value>,
     /// The Objects that it composed.
     pub objects: Look<Vec<Value>>,
-    /// The keys of the Secret that the claim names.
-    pub secret: Look<Vec<Key>>,
+    /// The Secret that the claim names.
+    pub secret: Look<Held>,
     /// The last warning about the claim.
     pub warning: Option<String>,
 }
@@ -80,15 +80,10 @@ impl Facts {
         self.objects.found()?.iter().find(is)
     }
 
-    /// Whether the Secret has a kubeconfig.
-    pub fn has_kubeconfig(&self) -> bool {
-        self.secret.found().is_some_and(|keys| has_kubeconfig(keys))
+    /// That the Secret is another's, as what is said of the Secret.
+    pub fn taken(&self) -> Option<String> {
+        taken(&self.claim, &self.secret)
     }
-}
-
-/// Whether there is a kubeconfig among the keys of a Secret. Empty is as good as none.
-pub fn has_kubeconfig(keys: &[Key]) -> bool {
-    keys.iter().any(|(key, length)| key == testplatform_apis::names::keys::KUBECONFIG && *length > 0)
 }
 
 /// The composite that a claim is bound to; empty before there is one.
@@ -109,15 +104,3 @@ pub fn composed(composite: &Value) -> Vec<(String, String)> {
     };
     refs.filter_map(object).collect()
 }
-
-/// The keys of a Secret, as the template of [`KEYS`] prints them.
-pub fn keys(printed: &str) -> Vec<Key> {
-    let key = |word: &str| {
-        let (key, length) = word.split_once('=')?;
-        Some((key.to_owned(), length.parse().ok()?))
-    };
-    printed.split_whitespace().filter_map(key).collect()
-}
-
-/// Has kubectl print the keys of a Secret and how long their values are, and no value.
-pub const KEYS: &str = "go-template={{range $k, $v := .data}}{{$k}}={{len $v}} {{end}}";

@@ -11,7 +11,8 @@ use serde_json::Value;
 use super::{
     claim::{Claim, Flavour, GROUP},
     exit::{Exit, Stop},
-    facts::{Facts, KEYS, Look, composed, composite_name, keys},
+    facts::{Facts, Look, composed, composite_name},
+    held::{Held, KEYS},
     kubectl::{Kubectl, Trouble},
     way::Way,
 };
@@ -172,13 +173,13 @@ impl Session<'_> {
         }
     }
 
-    /// The keys of the Secret that a claim names.
-    pub fn keys(&self, claim: &Claim) -> Result<Look<Vec<super::facts::Key>>, Trouble> {
+    /// The Secret that a claim names.
+    pub fn held(&self, claim: &Claim) -> Result<Look<Held>, Trouble> {
         if claim.secret().is_empty() {
             return Ok(Look::NotAsked);
         }
         match self.kubectl.run(&["get", "secret", &claim.secret(), "-o", KEYS], None) {
-            Ok(printed) => Ok(Look::Found(keys(&printed))),
+            Ok(printed) => Ok(Look::Found(Held::printed(&printed))),
             Err(Trouble::NotFound(_)) => Ok(Look::Missing),
             Err(Trouble::Forbidden(_)) => Ok(Look::Forbidden),
             Err(trouble) => Err(trouble),
@@ -209,7 +210,7 @@ impl Session<'_> {
                 }
             };
         }
-        let found = self.keys(&facts.claim);
+        let found = self.held(&facts.claim);
         facts.secret = match found {
             Ok(look) => look,
             Err(trouble) => self.look(Err(trouble))?,

@@ -45,11 +45,7 @@ pub fn wait(facts: &Facts, way: &Way, now: Timestamp) -> Wait {
             Wait::new(format!("nothing: {}{how}", claim.message()), todo)
         }
         (Stand::Over, _) => ending(facts),
-        (Stand::Ready, Some(Phase::Degraded)) => {
-            let todo = with_entry("wait; if it does not recover, ask for a new cluster", "Degraded");
-            Wait::new(format!("the hub to report the cluster healthy again: {}", claim.message()), todo)
-        }
-        (Stand::Ready, _) => ready(facts, way, now),
+        (Stand::Ready, _) => taken(facts).unwrap_or_else(|| ready(facts, way, now)),
         (Stand::Waiting, _) => linked(facts, way).unwrap_or_else(|| waiting(facts)),
     }
 }
@@ -111,13 +107,24 @@ fn ending(facts: &Facts) -> Wait {
     Wait::new(format!("the hub to tear the cluster down{words}"), todo)
 }
 
+/// A cluster is no use to whoever cannot get its kubeconfig.
+fn taken(facts: &Facts) -> Option<Wait> {
+    let whose = facts.taken()?;
+    let todo = with_entry(advice::taken(facts.claim.flavour), Credentials::SecretTaken.as_str());
+    Some(Wait::new(format!("its kubeconfig: Secret {} {whose}", facts.claim.secret()), todo))
+}
+
 fn ready(facts: &Facts, way: &Way, now: Timestamp) -> Wait {
     let claim = &facts.claim;
+    if claim.phase() == Some(Phase::Degraded) {
+        let todo = with_entry("wait; if it does not recover, ask for a new cluster", "Degraded");
+        return Wait::new(format!("the hub to report the cluster healthy again: {}", claim.message()), todo);
+    }
     if claim.secret().is_empty() {
         let todo = "set spec.writeConnectionSecretToRef.name";
         return Wait::new("a name for the Secret with the kubeconfig, which the claim does not give", todo);
     }
-    if matches!(facts.secret, Look::Missing) || facts.secret.found().is_some_and(|_| !facts.has_kubeconfig())
+    if matches!(facts.secret, Look::Missing) || facts.secret.found().is_some_and(|held| !held.delivers(claim))
     {
         let what = format!("Crossplane to write the kubeconfig into Secret {}", claim.secret());
         return Wait::new(

@@ -34,6 +34,12 @@ impl Details {
         Self { kubeconfig: word(&self.kubeconfig), password: word(&self.password) }
     }
 
+    /// The same kubeconfig, and no password.
+    #[must_use]
+    pub fn without_password(self) -> Self {
+        Self { password: self.password.map(|_| Bytes::new()), ..self }
+    }
+
     /// Both keys, present and empty: what takes the credentials back.
     pub fn emptied() -> Self {
         Self { kubeconfig: Some(Bytes::new()), password: Some(Bytes::new()) }

@@ -125,7 +125,9 @@ pub(super) fn chart(
 ) -> Course {
     let writer = observed.writer.as_ref();
     let secret = known_secret(observed, health);
-    let fresh = secret.as_deref().and_then(|name| observed.credentials.as_ref()?.of(name));
+    // What the last name leads to is no longer what was asked for.
+    let named = secret.as_deref().filter(|_| !health.admins);
+    let fresh = named.and_then(|name| observed.credentials.as_ref()?.of(name));
     let was_ready = observed.ever_ready();
     let final_before = verdict::final_before(observed);
     let ever_ready = was_ready || (!final_before && health.stage == Stage::Ready && fresh.is_some());
@@ -160,7 +162,7 @@ pub(super) fn chart(
         .or(observed.composite.status.estimated_ready_at);
 
     let read = secret.as_deref().zip(observed.credentials.as_ref());
-    let unnamed = secret.is_none() && health.stage == Stage::Ready;
+    let unnamed = named.is_none() && health.stage == Stage::Ready;
     let withheld_until = read
         .and_then(|(s, c)| c.withheld_since(s))
         .or_else(|| health.ready_since.or(started_at).filter(|_| unnamed))
@@ -211,7 +213,9 @@ pub(super) fn chart(
         phase,
         failure,
         failing,
-        details: details(phase, over.is_some(), ever_ready, fresh, observed),
+        details: details(phase, over.is_some(), ever_ready, fresh, health.admins, observed)
+            // A token of a ServiceAccount comes without a password, and what has one is the admin's.
+            .map(|details| if request.access.is_some() { details.without_password() } else { details }),
         over,
         ever_ready,
         teardown: asked || expired || ended,
@@ -250,9 +254,10 @@ fn details(
     over: bool,
     ever_ready: bool,
     fresh: Option<&Details>,
+    admins: bool,
     observed: &Observed,
 ) -> Option<Details> {
-    let last = || ever_ready.then(|| last(fresh, observed)).flatten();
+    let last = || ever_ready.then(|| last(fresh, admins, observed)).flatten();
     match phase {
         Phase::Pending | Phase::Provisioning => None,
         Phase::Ready | Phase::Degraded | Phase::Deprovisioning => last(),
@@ -261,9 +266,10 @@ fn details(
     }
 }
 
-/// The freshest that there is: once given, they are never withdrawn before the end.
-fn last(fresh: Option<&Details>, observed: &Observed) -> Option<Details> {
-    let credentials = observed.credentials.as_ref().map(|c| &c.details).filter(|d| d.has_kubeconfig());
+/// The freshest that there is: once given, they are never withdrawn before the end. `admins`: only what was given before is.
+fn last(fresh: Option<&Details>, admins: bool, observed: &Observed) -> Option<Details> {
+    let credentials = observed.credentials.as_ref().filter(|_| !admins);
+    let credentials = credentials.map(|c| &c.details).filter(|d| d.has_kubeconfig());
     let own = Some(&observed.details).filter(|d| d.has_kubeconfig());
     // What `credentials` writes is the only copy of a composite in a namespace, and the tenant may delete it. It is written anew; the
     // cluster is no less ready, and keys without a value tell that they are missed.

@@ -7,8 +7,8 @@ use crate::fake::{FORBIDDEN, Fake, NOT_FOUND, claim, ended, ready};
 /// Prints the claim that is in file `claim`, and the keys of its Secret.
 const READS: &str = r#"
   "get testplatformclusters.ci.openshift.org demo -ojson"*) cat "$room/claim" ;;
-  "get secret demo-kubeconfig -o go-template"*) echo "kubeconfig=8 kubeAdminPassword=4" ;;
-  "get secret demo-kubeconfig -ojsonpath"*) cat "$room/kubeconfig" ;;
+  "get secret demo-kubeconfig -o go-template={{range"*) cat "$room/secret" ;;
+  "get secret demo-kubeconfig -o go-template={{with"*) cat "$room/kubeconfig" "$room/owner" ;;
 "#;
 
 #[test]
@@ -96,7 +96,7 @@ fn of_two_kinds_the_one_that_is_meant() {
   "get testplatformclusters.ci.openshift.org -ojson"*) printf '{"items":[%s]}' "$(cat "$room/claim")" ;;
   "get testclusters.ci.openshift.org -ojson"*) printf '{"items":[%s]}' "$(cat "$room/other")" ;;
   "get testplatformclusters.ci.openshift.org,testclusters.ci.openshift.org -o name"*) echo handed over ;;
-  "get secret"*) echo ;;"#;
+  "get secret"*) cat "$room/secret" ;;"#;
     let fake = Fake::new(arms);
     fake.write("served", "testplatformclusters.ci.openshift.org\ntestclusters.ci.openshift.org\n");
     fake.object("claim", &ready());
@@ -125,8 +125,8 @@ fn of_two_kinds_the_one_that_is_meant() {
 fn of_two_kinds_what_comes_next_is_about_the_same() {
     let arms = r#"
   "get testclusters.ci.openshift.org demo"*) cat "$room/other" ;;
-  "get secret demo-kubeconfig -o go-template"*) echo "kubeconfig=8 kubeAdminPassword=4" ;;
-  "get secret demo-kubeconfig -ojsonpath"*) cat "$room/kubeconfig" ;;
+  "get secret demo-kubeconfig -o go-template={{range"*) cat "$room/secret" ;;
+  "get secret demo-kubeconfig -o go-template={{with"*) cat "$room/kubeconfig" "$room/owner" ;;
   patch*) ;;"#;
     let fake = Fake::new(arms);
     fake.write("served", "testplatformclusters.ci.openshift.org\ntestclusters.ci.openshift.org\n");

@@ -11,6 +11,7 @@ use function_testplatform::ctl::{
     claim::{Claim, Flavour},
     commands::why::answer,
     facts::{Facts, Look},
+    held::Held,
     way::Way,
 };
 use jiff::Timestamp;
@@ -80,9 +81,11 @@ fn facts(directory: &Path) -> Option<Facts> {
     let mut facts = Facts::new(Claim::read(claim)?);
     facts.composite = Look::Found(composite);
     facts.objects = Look::Found(objects(&documents(&directory.join("observed.yaml"))));
+    let uid = facts.claim.uid().to_owned();
+    let held = |keys: &str| Look::Found(Held::printed(&format!("{keys}\nconnection\n{uid} its claim")));
     facts.secret = match state.as_str() {
-        Some("Published") => Look::Found(vec![("kubeAdminPassword".into(), 32), ("kubeconfig".into(), 900)]),
-        Some("Withdrawn") => Look::Found(vec![("kubeAdminPassword".into(), 0), ("kubeconfig".into(), 0)]),
+        Some("Published") => held("kubeAdminPassword=32 kubeconfig=900"),
+        Some("Withdrawn") => held("kubeAdminPassword=0 kubeconfig=0"),
         _ => Look::Missing,
     };
     Some(facts)

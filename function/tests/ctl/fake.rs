@@ -24,6 +24,8 @@ esac
 pub const NOT_FOUND: &str = "Error from server (NotFound): it is not found";
 /// The same.
 pub const FORBIDDEN: &str = "Error from server (Forbidden): it is forbidden";
+/// How kubectl prints that a Secret is that of [`claim`].
+pub const OWNER: &str = "\nconnection\nof-demo TestPlatformCluster demo";
 
 /// A directory with that kubectl, and everything that the plugin may write.
 pub struct Fake {
@@ -59,6 +61,7 @@ impl Fake {
             "served",
             "testplatformclusters.ci.openshift.org\nxtestplatformclusters.ci.openshift.org\n",
         );
+        fake.owned_by(OWNER);
         let rest = "  get*testplatformclusters*) ;;\n  get\\ events*) ;;\n  *) echo \"not expected: $*\" >&2; exit 9 ;;\n";
         fake.write("kubectl", &format!("{BEGIN}case \"$*\" in\n{arms}\n{rest}esac\n"));
         fs::set_permissions(fake.path("kubectl"), fs::Permissions::from_mode(0o755)).unwrap();
@@ -73,6 +76,12 @@ impl Fake {
     /// Writes a file of its.
     pub fn write(&self, name: &str, text: &str) {
         fs::write(self.path(name), text).unwrap();
+    }
+
+    /// Writes whose the Secret is, for the script to print beside its keys and beside its kubeconfig.
+    pub fn owned_by(&self, owner: &str) {
+        self.write("secret", &format!("kubeconfig=8 kubeAdminPassword=4 {owner}"));
+        self.write("owner", owner);
     }
 
     /// Writes an object for the script to print.

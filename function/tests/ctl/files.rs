@@ -15,7 +15,7 @@ use crate::fake::{Fake, claim, ended, event, ready};
 
 const ARMS: &str = r#"
   "get testplatformclusters.ci.openshift.org demo -ojson"*) cat "$room/claim" ;;
-  "get secret demo-kubeconfig -ojsonpath"*) cat "$room/kubeconfig" ;;
+  "get secret demo-kubeconfig -o go-template={{with"*) cat "$room/kubeconfig" "$room/owner" ;;
 "#;
 const KUBECONFIG: &str = "\
 apiVersion: v1
@@ -177,6 +177,21 @@ fn a_kubeconfig_is_merged_under_kubectls_own_lock() {
     assert!(!fake.path("gone").exists());
 }
 
+/// A block whose first line begins with a tab is none to kubectl, which then reads nothing of the whole file.
+#[test]
+fn what_others_wrote_is_merged_so_that_kubectl_reads_it() {
+    let fake = delivered();
+    let texts = ["\tfoo\nbar", "\n\tfoo\n", " \tfoo\nbar", "foo\n\tbar\n", "- foo\nbar: x", "yes", "# no\n"];
+    let extensions: Vec<Value> = texts.iter().map(|t| json!({ "name": "x", "extension": t })).collect();
+    let own = json!({ "users": [{ "name": "me", "user": { "token": "mine" } }], "extensions": extensions });
+    fake.object("own", &own);
+    fake.run("kubeconfig demo --merge --kubeconfig own").is(0, "own as context");
+    let text = fs::read_to_string(fake.path("own")).unwrap();
+    assert!(!text.contains(": |") && !text.contains('\t'), "{text}");
+    let merged: Value = serde_saphyr::from_str(&text).unwrap();
+    assert_eq!((&merged["extensions"], &merged["users"][0]), (&own["extensions"], &own["users"][0]));
+}
+
 #[test]
 fn what_is_missing_is_said() {
     let fake = delivered();
@@ -201,7 +216,7 @@ fn a_run_is_remembered_where_that_can_be() {
     let arms = r#"
   apply*) cat "$room/claim" ;;
   *--watch*) cat "$room/watch" ;;
-  "get secret"*) echo "kubeconfig=8" ;;"#;
+  "get secret"*) cat "$room/secret" ;;"#;
     let fake = Fake::new(arms);
     fake.object("claim", &claim("Pending", &[]));
     fake.write("watch", &event("ADDED", &ready()));
@@ -261,7 +276,7 @@ fn a_kubeconfig_is_put_beside_others() {
 #[test]
 fn a_reader_that_has_seen_enough_is_no_error() {
     let fake = Fake::new(&format!(
-        "  \"get testplatformclusters.ci.openshift.org demo -o\"*) cat \"$room/claim\" ;;\n  *go-template*) echo kubeconfig=8 ;;\n  get*testplatformclusters*) printf '{{\"items\":[%s]}}' \"$(cat \"$room/claim\")\" ;;\n{ARMS}"
+        "  \"get testplatformclusters.ci.openshift.org demo -o\"*) cat \"$room/claim\" ;;\n  *go-template={{{{range*) cat \"$room/secret\" ;;\n  get*testplatformclusters*) printf '{{\"items\":[%s]}}' \"$(cat \"$room/claim\")\" ;;\n{ARMS}"
     ));
     fake.object("claim", &ready());
     fake.write("kubeconfig", "a3ViZWNvbmZpZwo=");

@@ -9,7 +9,7 @@ use crate::fake::{FORBIDDEN, Fake, claim, event, ready};
 const ARMS: &str = r#"
   apply*) cat >"$room/applied"; cat "$room/claim" ;;
   *--watch*) n=$(grep -c -- --watch "$room/calls"); cat "$room/watch-$n" ;;
-  "get secret"*) echo "kubeconfig=8" ;;"#;
+  "get secret"*) cat "$room/secret" ;;"#;
 
 fn fake() -> Fake {
     let fake = Fake::new(ARMS);
@@ -95,7 +95,7 @@ fn an_api_server_that_is_away_is_waited_for() {
 /// The cluster is there, whatever becomes of one look at its Secret.
 #[test]
 fn a_secret_is_looked_for_again() {
-    let once = "  \"get secret\"*) if [ \"$(grep -c '^get secret' \"$room/calls\")\" = 1 ]; then echo 'connection refused' >&2; exit 1; fi; echo 'kubeconfig=8' ;;";
+    let once = "  \"get secret\"*) if [ \"$(grep -c '^get secret' \"$room/calls\")\" = 1 ]; then echo 'connection refused' >&2; exit 1; fi; cat \"$room/secret\" ;;";
     let fake = Fake::new(&format!("{once}\n{ARMS}"));
     fake.object("claim", &claim("Pending", &[]));
     fake.object("claim.yaml", &claim("", &[]));

@@ -17,4 +17,5 @@ mod model;
 mod offers;
 mod place;
 mod pty;
+mod taken;
 mod terminal;

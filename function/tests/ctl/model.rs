@@ -5,7 +5,8 @@ use function_testplatform::ctl::{
     chain::{Mark, chain},
     claim::{Claim, Flavour, Stand},
     commands::extend::{lifetime, outcome},
-    facts::{Facts, Look, composed, has_kubeconfig, keys},
+    facts::{Facts, Look, composed},
+    held::Held,
     table::{Columns, table},
     wait::wait,
     way::Way,
@@ -21,7 +22,7 @@ fn now() -> Timestamp {
 fn bound() -> Value {
     json!({
         "apiVersion": "ci.openshift.org/v1alpha1", "kind": "TestPlatformCluster",
-        "metadata": { "name": "demo", "namespace": "team-a", "creationTimestamp": "2026-03-02T11:00:00Z" },
+        "metadata": { "name": "demo", "namespace": "team-a", "uid": "of-demo", "creationTimestamp": "2026-03-02T11:00:00Z" },
         "spec": { "resourceRef": { "name": "demo-x" }, "writeConnectionSecretToRef": { "name": "demo-kubeconfig" } },
         "status": {},
     })
@@ -114,7 +115,8 @@ fn a_cluster_that_is_ready_and_cannot_be_used() {
         with(bound(), &[("/status/phase", "Ready".into()), ("/status/conditions", ready.clone())]);
     facts.secret = Look::Missing;
     says(&facts, "Crossplane to write the kubeconfig into Secret demo-kubeconfig");
-    facts.secret = Look::Found(keys("kubeconfig=12 kubeAdminPassword=0 \n"));
+    facts.secret =
+        Look::Found(Held::printed("kubeconfig=12 kubeAdminPassword=0 \nconnection\nof-demo Claim demo"));
     says(&facts, "nothing, the cluster is ready; it lives until it is torn down");
     facts.claim.object["status"]["expiresAt"] = "2026-03-02T13:30:00Z".into();
     says(&facts, "it ends in 1h30m");
@@ -211,10 +213,14 @@ team-a      testcluster/new            Ready     HostedCluster   4.20.3    2h   
 
 #[test]
 fn keys_of_a_secret_are_counted_not_read() {
-    assert!(has_kubeconfig(&keys("kubeconfig=4 x=1")));
-    assert!(!has_kubeconfig(&keys("kubeconfig=0")));
-    assert!(!has_kubeconfig(&keys("")));
-    assert!(!has_kubeconfig(&keys("kubeconfig=many")));
+    let has_kubeconfig = |printed: &str| Held::printed(printed).has_kubeconfig();
+    assert!(has_kubeconfig("kubeconfig=4 x=1"));
+    assert!(!has_kubeconfig("kubeconfig=0"));
+    assert!(!has_kubeconfig(""));
+    assert!(!has_kubeconfig("kubeconfig=many"));
+    // Whose it is follows, and is no key.
+    assert!(!has_kubeconfig("\nconnection\nuid Kind kubeconfig=4"));
+    assert!(!has_kubeconfig("x=1\n\nuid Kind name\nkubeconfig=4"));
 }
 
 fn hours(hours: i64) -> GoDuration {

@@ -11,7 +11,7 @@ const ARMS: &str = r#"
   patch*|delete*) ;;
   *--watch*) n=$(grep -c -- --watch "$room/calls"); [ ! -f "$room/later" ] || cp "$room/later" "$room/claim"; echo prod >"$room/context"; cat "$room/watch-$n" ;;
   "get testplatformclusters.ci.openshift.org demo -ojson"*) cat "$room/claim" ;;
-  "get secret"*) echo "kubeconfig=8" ;;"#;
+  "get secret"*) cat "$room/secret" ;;"#;
 
 fn fake(watches: &[&str]) -> Fake {
     let fake = Fake::new(ARMS);

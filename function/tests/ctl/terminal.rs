@@ -24,7 +24,7 @@ const ARMS: &str = r#"
   patch*) ;;
   *--watch*) echo $$ >"$room/pid"; cat "$room/watch"; until [ -e "$room/go" ]; do sleep 0.05; done; cat "$room/then"; exec sleep 300 ;;
   "get testplatformclusters.ci.openshift.org demo -ojson"*) cat "$room/claim" ;;
-  "get secret"*) echo "kubeconfig=8" ;;"#;
+  "get secret"*) cat "$room/secret" ;;"#;
 /// SIGINT.
 const INTERRUPT: Option<i32> = Some(2);
 

@@ -198,3 +198,34 @@ fn a_changed_claim_does_not_touch_the_cluster() {
     world.settle();
     assert_eq!((&world.remote, world.phase().as_str()), (&before, "Ready"));
 }
+
+/// What was published stays where what would take its place cannot be; that it does not last is told before it ends.
+#[test]
+fn why_what_is_published_is_not_brought_up_to_date_is_told() {
+    let mut world = World::hive_ready();
+    let name = world.published_name();
+    let report = |blocked: serde_json::Value| {
+        json!({
+            "powerState": "Running", "ownership": "Confirmed", "clusterDeployment": { "name": "aws-420-x7k2p" },
+            "credentials": { "secretName": name, "passwordAvailable": true }, "blockingReason": blocked,
+        })
+    };
+    let said =
+        |world: &World| world.conditions["CredentialsPublished"]["message"].as_str().unwrap().to_owned();
+    let well = "kubeconfig and kubeAdminPassword are in the claim's Secret";
+    assert_eq!(said(&world), well);
+    for (reason, words, told) in [
+        ("KubeconfigRejected", json!("the cluster answers 401"), "the cluster answers 401"),
+        ("SecretMissing", json!(null), "a Secret that the cluster names does not exist or may not be read"),
+    ] {
+        world.reports(&report(json!({ "reason": reason, "message": words })));
+        world.settle();
+        is(&world, "CredentialsPublished", "True", "Published");
+        is(&world, "ClusterReady", "True", "Ready");
+        assert_eq!(said(&world), format!("{well}; it is not brought up to date: {told}"));
+        assert_eq!(world.tenant["kubeconfig"], KUBECONFIG);
+    }
+    world.reports(&report(json!(null)));
+    world.settle();
+    assert_eq!(said(&world), well);
+}

@@ -20,7 +20,7 @@ mod birth;
 mod ended;
 mod own;
 pub(super) mod pass;
-mod running;
+pub(super) mod running;
 pub(super) mod teardown;
 mod unreadable;
 

@@ -1,21 +1,26 @@
 //! One EphemeralCluster in mode `proxy`: the upstream controller fulfils it, and only its credentials are kept in step.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use testplatform_apis::names::ours;
 
 use super::{
     conditions::{PROW_JOB_COMPLETED, find},
     credentials::Published,
-    next::{Bound, Own, is_for_another, pass::RETRY},
+    next::{Bound, Own, is_for_another, pass::RETRY, running::SOON},
     object::EphemeralCluster,
     publication::{Publication, cannot_be_watched, compare},
     status::{Condition, Phase},
     world::World,
 };
-use crate::step::{Action, Requeue, Step};
+use crate::{
+    account::stamp::Stamp,
+    step::{Action, Requeue, Step},
+};
 
 /// What is to be done about the credentials of an EphemeralCluster now. Never a job, a finalizer or a status.
-pub fn next(object: &EphemeralCluster, world: &World, _now: Timestamp) -> Step {
+pub fn next(object: &EphemeralCluster, world: &World, now: Timestamp) -> Step {
     let status = &object.status.value;
     // What is deleted takes its Secret along. Which job it has only the upstream controller says.
     if object.is_deleted() || object.status.error.is_some() || status.prow_job_id.is_empty() {
@@ -39,20 +44,36 @@ pub fn next(object: &EphemeralCluster, world: &World, _now: Timestamp) -> Step {
         return withdrawn(world);
     }
     let mut step = Step::default();
+    let stamp = Stamp::of(&world.published);
     match compare(&job.site, &world.published) {
         Publication::Publish(credentials) => step.actions.push(Action::PublishCredentials(credentials)),
         Publication::NotNow(reason, _) if cannot_be_watched(reason) => {
             step.requeue = Requeue::after(RETRY);
         }
-        // What the upstream controller publishes is the admin's, whatever was asked for, and never said to be anything else: nobody
-        // takes it up.
-        Publication::Issue(_) | Publication::InSync | Publication::NotNow(..) => {}
+        // A token that was made before goes on being replaced, because it ends: the upstream controller leaves a Secret that is there as it is.
+        Publication::Issue(issue) if stamp.is_some() => step.actions.push(Action::IssueCredentials(issue)),
+        // What that one publishes is the admin's, whatever was asked for, and never said to be anything else: nobody takes it up.
+        Publication::Issue(_) | Publication::NotNow(..) => {}
+        // It goes stale although nothing happens.
+        Publication::InSync => {
+            if let Some(stamp) = &stamp {
+                step.requeue = Requeue::after(stamp.due().duration_since(now).max(SOON));
+            }
+        }
     }
+    let mut notes = BTreeMap::new();
     if let Published::Ours { revision, .. } = &world.published
         && object.annotation(ours::CREDENTIALS_REVISION) != Some(revision)
     {
-        let annotation = (ours::CREDENTIALS_REVISION.to_owned(), Some(revision.clone()));
-        step.actions.push(Action::Annotate([annotation].into()));
+        notes.insert(ours::CREDENTIALS_REVISION.to_owned(), Some(revision.clone()));
+    }
+    // What was said of a Secret that we made is not true of the one in its place.
+    let token = world.published == Published::Absent || stamp.is_some();
+    if !token && object.annotation(ours::CREDENTIALS_MODE).is_some() {
+        notes.insert(ours::CREDENTIALS_MODE.to_owned(), None);
+    }
+    if !notes.is_empty() {
+        step.actions.push(Action::Annotate(notes));
     }
     step
 }

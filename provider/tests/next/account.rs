@@ -6,6 +6,7 @@ use provider_testplatform::{
         credentials::{Published, Source},
         next,
         prow_job::State,
+        proxy,
     },
     step::{Action, Requeue},
 };
@@ -85,4 +86,42 @@ fn what_fails_is_told_and_takes_nothing_away() {
     assert_eq!(later.secret_ref, published().object.secret_name());
     let told = later.conditions.iter().find(|c| c.type_ == "CredentialsInSync").unwrap();
     assert_eq!((told.status.as_str(), told.message.as_str()), ("False", words));
+}
+
+/// After a step back to the upstream controller, which never replaces what is there: a token of twelve hours would end with nobody to replace it.
+#[test]
+fn a_proxy_goes_on_replacing_a_token_and_makes_no_first_one() {
+    let mut case = published();
+    let step = |case: &Case| proxy::next(&case.object, &case.world, case.now);
+    assert_eq!(step(&case).actions, []);
+    assert_eq!(step(&case.clone().at(11)).requeue, Requeue::after(minutes(8 * 60 - 1)));
+    case.job().site = namespace(Source::Account(Box::new(issue())));
+    let case = case.at(8 * 60 + 10);
+    assert_eq!(step(&case).actions, [Action::IssueCredentials(Box::new(issue()))]);
+    for none in [Published::Absent, Published::Ours { revision: "17".into(), source_revision: None }] {
+        let mut case = case.clone();
+        case.world.published = none;
+        let actions = step(&case).actions;
+        assert!(!actions.iter().any(|action| matches!(action, Action::IssueCredentials(_))), "{actions:?}");
+    }
+}
+
+/// What a proxy takes away and tells.
+fn untold(revision: &str) -> Action {
+    let notes = [(ours::CREDENTIALS_MODE, None), (ours::CREDENTIALS_REVISION, Some(revision.to_owned()))];
+    Action::Annotate(notes.map(|(key, value)| (key.to_owned(), value)).into())
+}
+
+/// Such as where the upstream controller made the Secret anew: whoever reads it must not take it for a token.
+#[test]
+fn what_is_no_token_is_not_said_to_be_one() {
+    for source_revision in [None, Some("a-1".to_owned())] {
+        let mut case = published();
+        assert_eq!(case.object.annotation(ours::CREDENTIALS_MODE), Some("ServiceAccount"));
+        case.world.published = Published::Ours { revision: "18".into(), source_revision };
+        assert_eq!(case.clone().settled().object.annotation(ours::CREDENTIALS_MODE), None);
+        assert!(proxy::next(&case.object, &case.world, case.now).actions.contains(&untold("18")));
+        case.world.published = Published::Foreign("it is somebody else's".into());
+        assert_eq!(case.settled().object.annotation(ours::CREDENTIALS_MODE), None);
+    }
 }

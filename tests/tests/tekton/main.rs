@@ -49,6 +49,7 @@ macro_rules! scenario {
 
 const SCENARIOS: &[Scenario] = &[
     scenario!(provision::becomes_ready),
+    scenario!(provision::another_has_the_secret),
     scenario!(provision::words_are_data),
     scenario!(provision::bad_parameters),
     scenario!(provision::refused_by_the_hub),

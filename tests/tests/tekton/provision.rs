@@ -64,6 +64,29 @@ pub async fn becomes_ready(stage: &Stage<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Crossplane writes into no Secret that is another's, and says of the claim that its cluster is ready.
+pub async fn another_has_the_secret(stage: &Stage<'_>) -> anyhow::Result<()> {
+    let tenant = &stage.tenant;
+    let theirs = json!({
+        "apiVersion": "v1", "kind": "Secret",
+        "metadata": { "name": stage.secret_name(), "namespace": tenant.namespace },
+        "stringData": { "kubeconfig": "of another cluster" },
+    });
+    tenant.konflux().apply(&theirs).await?;
+    let mut run = stage.provision().start()?;
+    let controller = tenant.controller().await?;
+    controller.until_asked(SOON).await?;
+    controller.provision().await?;
+    controller.ready(KUBECONFIG, PASSWORD).await?;
+    run.until_says("was not made by Crossplane", LONG).await?;
+    run.runs()?;
+    tenant.konflux().delete(&stage.secret()).await?;
+    run.ended(LONG).await?.with(0)?.saying("The cluster is ready")?;
+    let secret = tenant.konflux().get(&stage.secret()).await?.context("ready, and there is no Secret")?;
+    ensure!(decoded(&secret).get("kubeconfig").is_some_and(|k| k == KUBECONFIG), "another's is in it");
+    Ok(())
+}
+
 /// Quotes, newlines, YAML, templates and commands arrive as they were written, and nobody carries them out.
 pub async fn words_are_data(stage: &Stage<'_>) -> anyhow::Result<()> {
     // What bash does by itself: the steps have few tools.

@@ -167,8 +167,12 @@ impl World {
         object["metadata"]["finalizers"] = json!(["finalizer.managedresource.crossplane.io"]);
         object["status"]["atProvider"]["manifest"] =
             json!({ "metadata": { "name": name }, "data": { "redacted": null } });
-        credentials.details.insert("kubeconfig".into(), kubeconfig.clone());
-        credentials.details.insert("kubeAdminPassword".into(), password.clone());
+        // It adds what it is told to, and takes nothing away.
+        for detail in object["spec"]["connectionDetails"].as_array().into_iter().flatten() {
+            let key = detail["toConnectionSecretKey"].as_str().unwrap();
+            let value = if key == "kubeconfig" { kubeconfig } else { password };
+            credentials.details.insert(key.into(), value.clone());
+        }
         synced(object, None);
     }
 }

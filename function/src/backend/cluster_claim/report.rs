@@ -10,7 +10,7 @@ use testplatform_apis::{
         meta::{ObservedCondition, condition},
     },
     hive_status::{HiveStatus, Ownership},
-    names::{ObjectName, ours},
+    names::ours,
     status::QueueStatus,
 };
 
@@ -19,7 +19,10 @@ use super::{
     words,
 };
 use crate::{
-    backend::{Health, MAX_DIAGNOSTICS, Stage, published::published},
+    backend::{
+        Health, MAX_DIAGNOSTICS, Stage,
+        published::{Told, is_admins, published},
+    },
     observed::{Observed, Remote},
     text::bounded,
     validate::{Claimed, Remark, Validated},
@@ -93,6 +96,7 @@ pub(super) fn health(claimed: &Claimed, request: &Validated, observed: &Observed
     let (secret, blocking) = credentials(&seen, request.access.is_some());
     health.secret = secret;
     health.blocking = blocking;
+    health.admins = is_admins(report, request.access.is_some());
     health.stage = stage(&seen, health.secret.is_some(), observed.ever_ready());
     // What cannot be read may well be bound; asking again would make a second one.
     health.bound = seen.bound() || remote.spec.error.is_some() || remote.status.error.is_some();
@@ -147,7 +151,7 @@ fn stage(seen: &Seen<'_>, published: bool, ever_ready: bool) -> Stage {
 }
 
 /// The published Secret, or why there is none.
-fn credentials(seen: &Seen<'_>, account: bool) -> (Option<ObjectName>, Option<(Credentials, String)>) {
+fn credentials(seen: &Seen<'_>, account: bool) -> Told {
     let own = format!("{}-credentials", seen.remote.metadata.name);
     let blocked = |reason: Credentials, message: &str| (None, Some((reason, message.to_owned())));
     if seen.foreign() {
@@ -157,8 +161,7 @@ fn credentials(seen: &Seen<'_>, account: bool) -> (Option<ObjectName>, Option<(C
         );
     }
     match published(&seen.report, &own, account) {
-        Some(Ok(secret)) => (Some(secret), None),
-        Some(Err(why)) => (None, Some(why)),
+        Some(told) => told,
         None if !seen.bound() => {
             blocked(Credentials::NotAssigned, "no cluster is assigned to this claim yet")
         }

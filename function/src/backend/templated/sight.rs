@@ -7,13 +7,16 @@ use testplatform_apis::{
     condition::{ConditionStatus, Credentials, Failure, SetupLevel},
     foreign::meta::Metadata,
     hive_status::HiveStatus,
-    names::{ObjectName, ours},
+    names::ours,
     status::ErrorStatus,
 };
 
 use super::Trouble;
 use crate::{
-    backend::{Health, Level, MAX_DIAGNOSTICS, Stage, bundles, published::published},
+    backend::{
+        Health, Level, MAX_DIAGNOSTICS, Stage, bundles,
+        published::{Told, is_admins, published},
+    },
     observed::{Observed, Writer},
     templates::Templated,
     text::bounded,
@@ -57,8 +60,10 @@ impl Sight<'_> {
         let (metadata, now, ever_ready) = (self.metadata, observed.now, observed.ever_ready());
         let annotation = metadata.annotation(ours::STATUS).map(HiveStatus::read).transpose();
         let unreadable = annotation.as_ref().err().map(|e| format!("annotation {}: {e}", ours::STATUS));
-        let (secret, blocking) =
-            self.credentials(&annotation.unwrap_or_default().unwrap_or_default(), request.access.is_some());
+        let (report, account) =
+            (annotation.unwrap_or_default().unwrap_or_default(), request.access.is_some());
+        let (secret, blocking) = self.credentials(&report, account);
+        health.admins = is_admins(&report, account);
         health.unreadable = health.unreadable.or(unreadable);
         health.revision = metadata.annotation(ours::CREDENTIALS_REVISION).map(str::to_owned);
         health.diagnostics = metadata.annotation(ours::DIAGNOSTICS).map(|d| bounded(d, MAX_DIAGNOSTICS));
@@ -157,15 +162,10 @@ impl Sight<'_> {
     }
 
     /// The published Secret, or why there is none.
-    fn credentials(
-        &self,
-        report: &HiveStatus,
-        account: bool,
-    ) -> (Option<ObjectName>, Option<(Credentials, String)>) {
+    fn credentials(&self, report: &HiveStatus, account: bool) -> Told {
         let own = format!("{}-credentials", self.metadata.name);
         match published(report, &own, account) {
-            Some(Ok(secret)) => (Some(secret), None),
-            Some(Err(why)) => (None, Some(why)),
+            Some(told) => told,
             None if !self.answers => {
                 (None, Some((Credentials::NotRunning, "its API does not answer yet".into())))
             }

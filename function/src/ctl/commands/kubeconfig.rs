@@ -9,11 +9,15 @@ use std::{
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde_json::Value;
+use testplatform_apis::condition::Credentials;
 
 use super::super::{
+    advice::{self, with_entry},
     claim::Claim,
     config::{entry, led_to, merged, only},
     exit::{Exit, Stop},
+    facts::Look,
+    held::{Held, KUBECONFIG, Owner, taken},
     kubectl::Trouble,
     session::Session,
     way::{Way, word},
@@ -63,13 +67,22 @@ fn fetch(session: &Session<'_>, claim: &Claim) -> Result<String, Stop> {
     let why = session.next("why", claim);
     let missing =
         |what: &str| Stop::new(Exit::NotYet, format!("Secret {secret} {what}"), format!("More: {why}"));
-    let got = session.kubectl.run(&["get", "secret", &secret, "-ojsonpath={.data.kubeconfig}"], None);
-    let encoded = match got {
-        Ok(encoded) if encoded.trim().is_empty() => return Err(missing("has no kubeconfig yet")),
-        Ok(encoded) => encoded,
+    let printed = match session.kubectl.run(&["get", "secret", &secret, "-o", KUBECONFIG], None) {
+        Ok(printed) => printed,
         Err(Trouble::NotFound(_)) => return Err(missing("is not there yet")),
         Err(trouble) => return Err(trouble.into()),
     };
+    let (encoded, owner) = Owner::after(&printed);
+    // Whoever has the kubeconfig of another cluster works there as if it were this one.
+    let held = Look::Found(Held { keys: vec![], owner: owner.clone() });
+    if let Some(whose) = taken(claim, &held) {
+        let todo = with_entry(advice::taken(claim.flavour), Credentials::SecretTaken.as_str());
+        let message = format!("Secret {secret} {whose}, and no kubeconfig of {} is in it", claim.label());
+        return Err(Stop::new(Exit::NotYet, message, format!("To do: {todo}\nMore:  {why}")));
+    }
+    if encoded.trim().is_empty() || !owner.holds_for(claim) {
+        return Err(missing("has no kubeconfig yet"));
+    }
     let decoded = BASE64_STANDARD.decode(encoded.trim()).ok().and_then(|bytes| String::from_utf8(bytes).ok());
     decoded.ok_or_else(|| Stop::error(format!("the kubeconfig in Secret {secret} is no text")))
 }
@@ -108,7 +121,9 @@ fn change(path: &Path, new: &Value) -> Result<Option<String>, Stop> {
         Err(error) => return Err(cannot("read", path, &error)),
     };
     let before = led_to(&own, new);
-    let text = serde_saphyr::to_string(&merged(own, new));
+    // What others wrote there is read by others: Go reads nothing of a file with a block whose first line begins with a tab.
+    let quoted = serde_saphyr::ser_options! { prefer_block_scalars: false };
+    let text = serde_saphyr::to_string_with_options(&merged(own, new), quoted);
     write(path, &text.map_err(|e| Stop::error(format!("{}: {e}", path.display())))?)?;
     Ok(before)
 }

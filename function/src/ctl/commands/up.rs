@@ -10,13 +10,16 @@ use std::{
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
+use testplatform_apis::condition::Credentials;
 
 use super::super::{
+    advice::{self, with_entry},
     claim::{Claim, Flavour, Stand, text},
     estimate::{Estimate, remembered},
     exit::{Exit, Stop},
-    facts::{Look, has_kubeconfig},
+    facts::Look,
     follow::{Follower, Seen},
+    held::taken,
     kubectl::Trouble,
     screen::{Screen, remark},
     session::Session,
@@ -56,7 +59,7 @@ pub fn run(
         let _ = path.parent().map(fs::create_dir_all);
         let _ = fs::write(path, text);
     }
-    until_secret(session, &claim)?;
+    let claim = until_secret(session, claim)?;
     ready(session, &claim, begun)
 }
 
@@ -192,35 +195,63 @@ fn interrupted(session: &Session<'_>, claim: &Claim) -> Stop {
 }
 
 /// `ClusterReady` means that the kubeconfig is there; Crossplane writes it into the claim's Secret a moment later. An API server that
-/// cannot be reached for a moment is no end of that.
-fn until_secret(session: &mut Session<'_>, claim: &Claim) -> Result<(), Stop> {
+/// cannot be reached for a moment is no end of that. Nor is a Secret that is another's: that may go, or the claim name another.
+fn until_secret(session: &mut Session<'_>, mut claim: Claim) -> Result<Claim, Stop> {
     let begun = session.now();
+    let mut told = None;
     loop {
-        let trouble = match session.keys(claim) {
-            Ok(Look::Found(keys)) if has_kubeconfig(&keys) => return Ok(()),
-            Ok(Look::Forbidden) => {
-                session.note(&format!(
-                    "note: Secret {} is not yours to read, so it was not looked for",
-                    claim.secret()
-                ));
-                return Ok(());
+        let look = session.held(&claim);
+        let whose = look.as_ref().ok().and_then(|look| taken(&claim, look));
+        let another = whose.map(|whose| format!("Secret {} {whose}", claim.secret()));
+        match (&look, &another) {
+            (Ok(Look::Found(held)), _) if held.delivers(&claim) => return Ok(claim),
+            (Ok(Look::Forbidden), None) => {
+                let secret = claim.secret();
+                session
+                    .note(&format!("note: Secret {secret} is not yours to read, so it was not looked for"));
+                return Ok(claim);
             }
-            Ok(Look::NotAsked) => return Ok(()),
-            Ok(Look::Found(_) | Look::Missing) => None,
-            Err(trouble) => Some(trouble),
-        };
+            (Ok(Look::NotAsked), None) => return Ok(claim),
+            (Ok(Look::Found(_) | Look::Missing), None) | (Ok(_), Some(_)) | (Err(_), _) => {}
+        }
+        let todo = with_entry(advice::taken(claim.flavour), Credentials::SecretTaken.as_str());
+        if let Some(words) = another.as_ref().filter(|_| told != another) {
+            session.note(&format!("note: {words}: {todo}"));
+            told.clone_from(&another);
+        }
         if (session.around.interrupted)() {
-            return Err(interrupted(session, claim));
+            return Err(interrupted(session, &claim));
         }
         if session.now().duration_since(begun) > WRITTEN {
-            if let Some(trouble) = trouble {
-                return Err(trouble.into());
-            }
-            let message =
-                format!("{} is ready, and Secret {} has no kubeconfig", claim.label(), claim.secret());
-            return Err(Stop::new(Exit::NotYet, message, session.next("why", claim)));
+            look?;
+            let label = claim.label();
+            let why = session.next("why", &claim);
+            return Err(match another {
+                Some(words) => {
+                    let message = format!("{label} is ready, and {words}");
+                    Stop::new(Exit::NotYet, message, format!("To do: {todo}\nMore:  {why}"))
+                }
+                None => {
+                    let message =
+                        format!("{label} is ready, and Secret {} has no kubeconfig", claim.secret());
+                    Stop::new(Exit::NotYet, message, why)
+                }
+            });
         }
         thread::sleep(GLANCE);
+        // Of a Secret that is not its own the claim tells more, and by now it may name another.
+        if matches!(look, Ok(Look::Found(_) | Look::Forbidden)) {
+            claim = match session.again(&claim) {
+                Ok(now) => now,
+                Err(trouble @ Trouble::NotFound(_)) => return Err(trouble.into()),
+                Err(_) => claim,
+            };
+            if matches!(claim.stand(), Stand::Over | Stand::Failed)
+                && let Some(stop) = super::without_cluster(session, &claim)
+            {
+                return Err(stop);
+            }
+        }
     }
 }
 

@@ -144,6 +144,13 @@ impl<'a> Pass<'a> {
         }
     }
 
+    /// Takes an annotation of the EphemeralCluster away, if it has it.
+    pub fn unannotate(&mut self, key: &str) {
+        if self.object.annotation(key).is_some() {
+            self.annotations.insert(key.to_owned(), None);
+        }
+    }
+
     /// Tells whoever watches. For transitions only: two passes on the same say it twice.
     pub fn emit(&mut self, warning: bool, reason: &str, note: impl Into<String>) {
         self.events.push(Event { warning, reason: reason.to_owned(), note: note.into() });

@@ -26,7 +26,7 @@ use crate::{
 };
 
 /// A token that became due between two looks at the clock.
-const SOON: SignedDuration = SignedDuration::from_secs(1);
+pub const SOON: SignedDuration = SignedDuration::from_secs(1);
 /// How long the Secret may take to be written, where that is all that is missing at the deadline.
 const PUBLISHING: SignedDuration = SignedDuration::from_mins(1);
 
@@ -111,6 +111,10 @@ fn observe(pass: &mut Pass<'_>, job: &Job) -> bool {
         if Stamp::of(&pass.world.published).is_some() {
             pass.annotate(ours::CREDENTIALS_MODE, Mode::ServiceAccount.as_str());
         }
+    }
+    // Nor once it is not true any more, as where another controller made the Secret anew.
+    if pass.world.published != Published::Absent && Stamp::of(&pass.world.published).is_none() {
+        pass.unannotate(ours::CREDENTIALS_MODE);
     }
     publishing
 }
