@@ -72,7 +72,7 @@ mod tests {
     fn a_block_does_not_begin_with_a_tab() {
         let value = json!({ "list": ["\tfoo\nbar"], "text": "\n\tfoo\n" });
         let text = to_yaml(&value).unwrap();
-        assert_eq!(text, "list:\n  - \"\\tfoo\\nbar\"\ntext: \"\\n\\tfoo\\n\"\n");
+        assert_eq!(text, "list:\n- \"\\tfoo\\nbar\"\ntext: \"\\n\\tfoo\\n\"\n");
         let block = json!({ "text": "foo\n\tbar\n" });
         assert_eq!(to_yaml(&block).unwrap(), "text: |\n  foo\n  \tbar\n");
     }
