@@ -236,6 +236,35 @@ fn everything_that_is_wrong_is_said_at_once() {
     assert_eq!(Entry::read("Not A Name", &hosted()).unwrap_err()[0].path, "metadata.name");
 }
 
+/// More than a claim could set, every claim would have; of optional ones none has all.
+#[test]
+fn what_every_claim_has_is_no_more_than_a_claim_can_set() {
+    for (rule, most, said) in [
+        (json!({ "default": "x" }), 64, false),
+        (json!({ "default": "x" }), 65, true),
+        (json!({ "required": true }), 65, true),
+        (json!({}), 100, false),
+    ] {
+        let rules = |root: &str| -> Value {
+            let one = |i: usize| {
+                let mut rule = rule.clone();
+                rule["target"] = format!("{root}.p{i}").into();
+                (format!("p{i}"), rule)
+            };
+            (0..most).map(one).collect::<serde_json::Map<_, _>>().into()
+        };
+        for (member, root) in [("parameters", "hostedCluster"), ("nodeParameters", "nodePool")] {
+            let mut data = hosted();
+            data["defaultNodeGroups"] = json!([]);
+            data[member] = rules(root);
+            let flaws = read(&data).err().unwrap_or_default();
+            let paths: Vec<&str> = flaws.iter().map(|f| f.path.as_str()).collect();
+            let path = format!("data.{member}");
+            assert_eq!(paths, Vec::from_iter(said.then_some(path.as_str())), "{rule} {most}: {flaws:#?}");
+        }
+    }
+}
+
 fn judged(rule: &Value, value: &Value) -> Vec<String> {
     let rule: Rule = serde_json::from_value(rule.clone()).unwrap();
     let mut said = Vec::new();

@@ -11,7 +11,7 @@ use super::{Class, ClassDocument, Document, Entry, Flaw, Kit, Made, NetworkField
 use crate::json;
 use crate::names::ObjectName;
 use crate::template::Backend;
-use crate::template::companions::{COUNT_OR_AUTOSCALE, NodeGroup};
+use crate::template::companions::{COUNT_OR_AUTOSCALE, MAX_PARAMETERS, NodeGroup};
 use crate::template::kind::{Kind, NetworkVariables};
 use crate::template::parameter::{Rule, under};
 use crate::{duration::GoDuration, gather};
@@ -244,6 +244,14 @@ fn each_parameter(
     flaws: &mut Flaws<'_>,
     take: &mut dyn FnMut(&str, &Rule) -> Result<(), String>,
 ) {
+    // Optional ones may be more: no claim has them all.
+    let always = |rule: &&Rule| !rule.secret && (rule.required || rule.default.is_some());
+    if rules.values().filter(always).count() > MAX_PARAMETERS {
+        let sentence = format!(
+            "has more than {MAX_PARAMETERS} that are required or have a default, which is more than a claim can set"
+        );
+        flaws.add(member, sentence);
+    }
     for (name, rule) in rules {
         let path = under(member, name);
         if name.is_empty() || name.len() > 63 {
