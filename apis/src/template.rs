@@ -7,6 +7,7 @@ pub mod capability;
 pub mod companions;
 pub mod effective;
 pub mod entry;
+pub mod group;
 pub mod kind;
 pub mod parameter;
 pub mod version;

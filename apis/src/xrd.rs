@@ -246,10 +246,27 @@ fn tidy(schema: &mut Value) {
     }
 }
 
-/// What a status repeats of a spec was admitted by the rules of its time. Later ones must not keep a status from being written.
+/// Keywords that bound a value.
+const BOUNDS: [&str; 9] = [
+    "minimum",
+    "maximum",
+    "minLength",
+    "maxLength",
+    "minItems",
+    "maxItems",
+    "minProperties",
+    "maxProperties",
+    "pattern",
+];
+
+/// What a status repeats of a spec was admitted by the rules of its time, or comes from a catalogue, which no schema bounds. Neither rules
+/// nor bounds must keep a status from being written: its cluster is made by then. Words of ours stay listed.
 fn without_rules(schema: &mut Value) {
     let Value::Object(object) = schema else { return };
     object.remove("x-kubernetes-validations");
+    for bound in BOUNDS {
+        object.remove(bound);
+    }
     for keyword in ["additionalProperties", "items"] {
         if let Some(inner) = object.get_mut(keyword) {
             without_rules(inner);

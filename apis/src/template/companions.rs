@@ -23,6 +23,8 @@ pub const TIMEOUTS_RULE: &str = "timeouts must be durations of at least 1m, such
 
 /// The most node groups of a cluster.
 pub const MAX_NODE_GROUPS: u32 = 32;
+/// The most parameters that a claim, or a group of nodes, can set.
+pub const MAX_PARAMETERS: usize = 64;
 
 /// Size of the control plane.
 #[derive(KubeSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -271,7 +273,7 @@ impl JsonSchema for Values {
     /// What is in it is the template's to say, so nothing of it is pruned.
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
         schemars::json_schema!({
-            "type": "object", "maxProperties": 64, "x-kubernetes-preserve-unknown-fields": true,
+            "type": "object", "maxProperties": MAX_PARAMETERS, "x-kubernetes-preserve-unknown-fields": true,
         })
     }
 }

@@ -6,6 +6,7 @@
 mod bundles;
 mod check;
 mod document;
+mod groups;
 mod offer;
 mod read;
 mod releases;

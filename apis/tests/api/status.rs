@@ -1,6 +1,6 @@
 //! Status: what is written is declared, what is read is forgiven.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use testplatform_apis::phase::Phase;
 use testplatform_apis::status::{CredentialsState, TestPlatformClusterStatus};
 
@@ -76,6 +76,28 @@ fn every_field_is_declared_and_survives() {
         }
     }
     assert_eq!(declared["properties"].as_object().unwrap().len(), full().as_object().unwrap().len());
+}
+
+/// A status that is refused takes conditions and credentials with it, and its cluster is made by then.
+#[test]
+fn what_a_catalogue_says_keeps_no_status_from_being_written() {
+    let numbered = |n: usize| (0..n).map(|i| (format!("p{i}"), json!(i.to_string()))).collect::<Map<_, _>>();
+    let taint = json!({ "key": "k".repeat(400), "value": "v".repeat(64), "effect": "NoSchedule" });
+    let mut status = full();
+    let effective = &mut status["effective"];
+    effective["parameters"] = numbered(100).into();
+    effective["controlPlane"]["class"] = "".into();
+    effective["timeouts"]["provision"] = format!("{}1h0m0s", "0".repeat(60)).into();
+    effective["nodeGroups"] = json!([
+        { "name": "n".repeat(64), "class": "c".repeat(64), "count": 5000, "labels": numbered(40), "parameters": numbered(100),
+          "taints": vec![taint; 17], "failureDomain": "f".repeat(64) },
+        { "name": "", "class": "", "autoscale": { "min": -1, "max": 0 } },
+        { "name": "c", "class": "c", "count": -1 },
+    ]);
+    let written: TestPlatformClusterStatus = serde_json::from_value(status.clone()).unwrap();
+    assert_eq!(written.effective.as_ref().unwrap().node_groups.as_ref().unwrap().len(), 3);
+    let object = json!({ "spec": { "ciOperator": {} }, "status": written });
+    assert_eq!(admit(schema(), &object, None), Ok(()));
 }
 
 #[test]

@@ -92,6 +92,18 @@ fn an_entry_of_each_backend_is_typed_by_it() {
     assert!(entry.allows(Some("team-a")) && entry.allows(None) && !entry.allows(Some("team-b")));
 }
 
+fn numbered(n: usize) -> Value {
+    (0..n).map(|i| (format!("l{i}"), json!("x"))).collect::<serde_json::Map<_, _>>().into()
+}
+
+fn ranged(min: i32, max: i32) -> Value {
+    json!([{ "name": "workers", "class": "small", "autoscale": { "min": min, "max": max } }])
+}
+
+fn groups(n: usize) -> Value {
+    (0..n).map(|i| json!({ "name": format!("g{i}"), "class": "small", "count": 0 })).collect()
+}
+
 #[rstest]
 #[case("/backend", json!(null), "data.backend", "leave it out")]
 #[case("/backend", json!("openstack"), "data.backend", "unknown variant")]
@@ -144,6 +156,21 @@ fn an_entry_of_each_backend_is_typed_by_it() {
 #[case("/defaultNodeGroups/0/count", json!(11), "data.defaultNodeGroups", "more nodes in all")]
 #[case("/defaultNodeGroups/0/count", json!(null), "data.defaultNodeGroups[0]", "either count or autoscale")]
 #[case("/defaultNodeGroups/0/failureDomain", json!("z"), "data.defaultNodeGroups[0].failureDomain", "nothing that hypershift has")]
+#[case("/defaultNodeGroups/0/name", json!("Workers_1"), "data.defaultNodeGroups[0].name", "no DNS label")]
+#[case("/defaultNodeGroups/0/name", json!("a.b"), "data.defaultNodeGroups[0].name", "no DNS label")]
+#[case("/defaultNodeGroups/0/count", json!(5000), "data.defaultNodeGroups[0].count", "within 0 and 1000")]
+#[case("/defaultNodeGroups/0/count", json!(-1), "data.defaultNodeGroups[0].count", "within 0 and 1000")]
+#[case("/defaultNodeGroups/0/labels", json!({ "a b": "c" }), "data.defaultNodeGroups[0].labels", "no label's")]
+#[case("/defaultNodeGroups/0/labels", numbered(33), "data.defaultNodeGroups[0].labels", "more than 32")]
+#[case("/defaultNodeGroups/0/taints", json!([{ "key": "-", "effect": "NoSchedule" }]), "data.defaultNodeGroups[0].taints", "no taint's")]
+#[case("/defaultNodeGroups/0/taints", json!(vec![json!({ "key": "a", "effect": "NoSchedule" }); 17]), "data.defaultNodeGroups[0].taints", "more than 16")]
+#[case("/defaultNodeGroups/0/parameters", json!({ "x": 1 }), "data.defaultNodeGroups[0].parameters.x", "none of nodeParameters")]
+#[case("/nodeParameters", json!({ "x": { "required": true, "target": "nodePool.x" } }), "data.defaultNodeGroups[0].parameters.x", "is required")]
+#[case("/defaultNodeGroups", ranged(5, 3), "data.defaultNodeGroups[0].autoscale", "not be above")]
+#[case("/defaultNodeGroups", ranged(0, 3), "data.defaultNodeGroups[0].autoscale.min", "at least 1")]
+#[case("/defaultNodeGroups", ranged(0, 0), "data.defaultNodeGroups[0].autoscale.max", "at least 1")]
+#[case("/defaultNodeGroups", groups(33), "data.defaultNodeGroups", "more than 32 groups")]
+#[case("/limits/maxNodeGroups", json!(0), "data.defaultNodeGroups", "more than 0 groups")]
 #[case("/defaultControlPlaneReplicas", json!(5), "data.defaultControlPlaneReplicas", "none of those")]
 #[case("/limits/minNodes", json!(11), "data.limits.minNodes", "above maxNodes")]
 #[case("/limits/controlPlaneReplicas", json!([5]), "data.limits.controlPlaneReplicas", "cannot make")]
@@ -234,6 +261,56 @@ fn everything_that_is_wrong_is_said_at_once() {
         assert_eq!(read(&odd).unwrap_err()[0].path, "data");
     }
     assert_eq!(Entry::read("Not A Name", &hosted()).unwrap_err()[0].path, "metadata.name");
+}
+
+/// Nothing that a claim could ask for is refused as a default.
+#[test]
+fn what_a_claim_could_ask_for_may_be_a_default() {
+    let mut data = hosted();
+    data["nodeParameters"] =
+        json!({ "disk": { "required": true, "enum": ["a"], "target": "nodePool.disk" } });
+    data["allowedNodeClasses"]["small"]["scaleToZero"] = true.into();
+    data["defaultNodeGroups"] = json!([
+        { "name": "a", "class": "small", "count": 0, "labels": { "example.org/a": "" }, "parameters": { "disk": "a" },
+          "taints": [{ "key": "k", "value": "v.w", "effect": "NoExecute" }] },
+        { "name": "b", "class": "small", "autoscale": { "min": 0, "max": 3 }, "arch": "arm64", "parameters": { "disk": "a" } },
+    ]);
+    assert_eq!(read(&data).err(), None);
+    data["defaultNodeGroups"][0]["parameters"]["disk"] = "b".into();
+    let flaws = read(&data).unwrap_err();
+    assert_eq!(flaws[0].path, "data.defaultNodeGroups[0].parameters.disk");
+    let mut data = hosted();
+    data["defaultNodeGroups"] = groups(32);
+    assert_eq!(read(&data).err(), None);
+}
+
+/// More than a claim could set, every claim would have; of optional ones none has all.
+#[test]
+fn what_every_claim_has_is_no_more_than_a_claim_can_set() {
+    for (rule, most, said) in [
+        (json!({ "default": "x" }), 64, false),
+        (json!({ "default": "x" }), 65, true),
+        (json!({ "required": true }), 65, true),
+        (json!({}), 100, false),
+    ] {
+        let rules = |root: &str| -> Value {
+            let one = |i: usize| {
+                let mut rule = rule.clone();
+                rule["target"] = format!("{root}.p{i}").into();
+                (format!("p{i}"), rule)
+            };
+            (0..most).map(one).collect::<serde_json::Map<_, _>>().into()
+        };
+        for (member, root) in [("parameters", "hostedCluster"), ("nodeParameters", "nodePool")] {
+            let mut data = hosted();
+            data["defaultNodeGroups"] = json!([]);
+            data[member] = rules(root);
+            let flaws = read(&data).err().unwrap_or_default();
+            let paths: Vec<&str> = flaws.iter().map(|f| f.path.as_str()).collect();
+            let path = format!("data.{member}");
+            assert_eq!(paths, Vec::from_iter(said.then_some(path.as_str())), "{rule} {most}: {flaws:#?}");
+        }
+    }
 }
 
 fn judged(rule: &Value, value: &Value) -> Vec<String> {

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 use testplatform_apis::{
     condition::Request,
-    names::ShortName,
     template::{
         companions::{MAX_NODE_GROUPS, NodeGroup, Values},
         effective::Effective,
         entry::{Entry, Offer},
+        group::flaws,
     },
 };
 
@@ -143,36 +143,10 @@ fn totals(groups: &[NodeGroup], least: Option<u32>, most: Option<u32>, refusals:
 fn judge(offer: &dyn Offer, group: &NodeGroup, path: &str, refusals: &mut Refusals) {
     let backend = offer.backend();
     let can = backend.capabilities();
-    let mut wrong = |member: &str, sentence: &str| {
-        refusals.add(Request::InvalidNodeGroups, format!("{path}.{member}"), sentence);
-    };
-    if ShortName::try_from(group.name.as_str()).is_err() || group.name.contains('.') {
-        wrong("name", "is no DNS label: letters, digits and inner dashes, at most 63");
-    }
-    let numbers = [group.count, group.autoscale.map(|a| a.min), group.autoscale.map(|a| a.max)];
-    if numbers.into_iter().flatten().any(|n| !(0..=1000).contains(&n)) {
-        wrong(if group.count.is_some() { "count" } else { "autoscale" }, "must be within 0 and 1000");
-    }
-    if group.count.and_then(|n| u32::try_from(n).ok()).is_some_and(|n| n < can.min_count) {
-        wrong("count", &format!("must be at least {}: {backend} has no empty groups", can.min_count));
-    }
     let to_zero = offer.scales_to_zero(&group.class) == Some(true);
-    if group.autoscale.is_some_and(|a| a.min == 0) && can.autoscale && !to_zero {
-        wrong("autoscale.min", "must be at least 1: nodes of this class cannot go to 0 by themselves");
-    }
-    for (key, value) in &group.labels {
-        if !is_label_key(key) || !is_label_value(value) {
-            wrong("labels", "has a key or a value that is no label's");
-            break;
-        }
-    }
-    if group
-        .taints
-        .iter()
-        .any(|t| !is_label_key(&t.key) || !is_label_value(t.value.as_deref().unwrap_or_default()))
-    {
-        wrong("taints", "has a key or a value that is no taint's");
-    }
+    flaws(group, backend, to_zero, &mut |member, sentence| {
+        refusals.add(Request::InvalidNodeGroups, format!("{path}.{member}"), sentence);
+    });
     for (member, set, fits) in [
         ("autoscale", group.autoscale.is_some(), can.autoscale),
         ("arch", group.arch.is_some(), can.arch),
@@ -185,24 +159,4 @@ fn judge(offer: &dyn Offer, group: &NodeGroup, path: &str, refusals: &mut Refusa
             refusals.add(Request::FieldRefused, format!("{path}.{member}"), sentence);
         }
     }
-}
-
-/// A name of at most 63 characters, after an optional DNS prefix.
-pub(super) fn is_label_key(key: &str) -> bool {
-    let (prefix, name) = match key.split_once('/') {
-        Some((prefix, name)) => (Some(prefix), name),
-        None => (None, key),
-    };
-    let prefixed = prefix.is_none_or(|p| testplatform_apis::names::ObjectName::try_from(p).is_ok());
-    prefixed && !name.is_empty() && is_label_value(name)
-}
-
-/// Empty, or at most 63 letters, digits, dashes, underscores and dots, with letters or digits at its ends.
-pub(super) fn is_label_value(value: &str) -> bool {
-    let ends = |b: Option<&u8>| b.is_none_or(u8::is_ascii_alphanumeric);
-    let inner = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
-    value.len() <= 63
-        && value.bytes().all(inner)
-        && ends(value.as_bytes().first())
-        && ends(value.as_bytes().last())
 }

@@ -196,7 +196,18 @@ fn a_stricter_rule_leaves_alone_the_groups_that_stand(#[case] stricter: fn(&mut 
 #[test]
 fn a_catalogue_that_is_gone_or_broken_loses_nothing() {
     let was = made("hosted", &json!({})).status["effective"].clone();
-    let changes: [(Change, &str); 4] = [
+    let changes: [(Change, &str); 6] = [
+        (
+            |w| w.entry("hosted")["defaultNodeGroups"][0]["name"] = json!("Workers_1"),
+            "data.defaultNodeGroups[0].name: is no DNS label",
+        ),
+        (
+            |w| {
+                let rule = |i: usize| json!({ "default": "x", "target": format!("hostedCluster.p{i}") });
+                w.entry("hosted")["parameters"] = (0..65).map(|i| (format!("p{i}"), rule(i))).collect();
+            },
+            "data.parameters: has more than 64",
+        ),
         (|w| w.templates.clear(), "there is no template hosted"),
         (|w| w.entry("hosted")["backend"] = json!("magic"), "cannot be used: data.backend: unknown variant"),
         (|w| w.entry("hosted")["releases"] = json!(5), "data.releases: "),

@@ -4,6 +4,7 @@
 //! Input: names and texts. Output: what was found, and problems.
 
 pub(crate) mod lines;
+mod strict;
 
 use std::collections::BTreeMap;
 
@@ -124,7 +125,7 @@ fn one(file: &str, line: usize, document: &str, seen: &mut Seen, report: &mut Re
         for flaw in flaws.iter().filter(|flaw| !(name.is_empty() && flaw.path == "metadata.name")) {
             problem(&flaw.path, &flaw.sentence);
         }
-        for (path, sentence) in expressions(data) {
+        for (path, sentence) in expressions(data).into_iter().chain(strict::of_template(data)) {
             problem(&path, sentence);
         }
         let from = data["upgradesFrom"].as_array().into_iter().flatten().filter_map(Value::as_str);
@@ -144,6 +145,9 @@ fn one(file: &str, line: usize, document: &str, seen: &mut Seen, report: &mut Re
                 }
             }
             Err(why) => problem("data", &why),
+        }
+        for (path, sentence) in strict::of_pools(data) {
+            problem(&path, sentence);
         }
     } else if label.is_boolean() {
         problem("metadata.labels", &format!("{} must be the text \"true\": quote it", ours::CATALOGUE));

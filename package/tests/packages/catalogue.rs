@@ -104,6 +104,92 @@ fn the_catalogue_of_pools_is_read_as_well() {
     );
 }
 
+const POOLS: &str = r#"apiVersion: apiextensions.crossplane.io/v1beta1
+kind: EnvironmentConfig
+metadata: { name: testplatform-pools }
+data:
+  hubs:
+  - name: a
+    maxClusters: 3
+    credentialsNamespace: testplatform
+  pools:
+  - name: p
+    namespace: cluster-pools
+    hub: a
+    allowedTenants: ["*"]
+    labels: { cloud: aws, anything: goes }
+    maxLifetime: 4h
+    subject: { name: provider, namespace: testplatform }
+  quotas:
+  - tenant: a
+    maxConcurrent: 2
+"#;
+
+/// The function passes over what is for a newer one; what was meant as a limit would be none.
+#[test]
+fn a_limit_of_pools_that_nobody_reads_is_a_problem() {
+    assert_eq!(said(POOLS), [""; 0]);
+    let unread = "is not a field of a catalogue of pools, so nobody reads it";
+    let unspaced = "is no name of a namespace: lower-case letters, digits and -, at most 63";
+    for (old, new, line, path, sentence) in [
+        ("maxClusters:", "maxCluster:", 7, "hubs[0].maxCluster", unread),
+        ("    maxClusters: 3", "    cordoned: true", 7, "hubs[0].cordoned", unread),
+        ("    maxClusters: 3", "    maxClusters:", 7, "hubs[0].maxClusters", "is null; leave it out"),
+        ("maxLifetime:", "maxLifeTime:", 15, "pools[0].maxLifeTime", unread),
+        ("provider, namespace", "provider, team: x, namespace", 16, "pools[0].subject.team", unread),
+        ("  quotas:", "  quota:", 17, "quota", unread),
+        (
+            "  quotas:\n  - tenant: a\n    maxConcurrent: 2\n",
+            "  quotas:\n",
+            17,
+            "quotas",
+            "is null; leave it out",
+        ),
+        ("maxConcurrent: 2", "maxConcurrent:", 19, "quotas[0].maxConcurrent", "is null; leave it out"),
+        (
+            "maxLifetime: 4h",
+            "maxLifetime: 4h\n    defaultLifetime: 5h",
+            16,
+            "pools[0].defaultLifetime",
+            "is above maxLifetime",
+        ),
+        ("cluster-pools", "cluster.pools", 11, "pools[0].namespace", unspaced),
+        (
+            "namespace: testplatform }",
+            "namespace: test.platform }",
+            16,
+            "pools[0].subject.namespace",
+            unspaced,
+        ),
+        (
+            "credentialsNamespace: testplatform",
+            "credentialsNamespace: a.b",
+            8,
+            "hubs[0].credentialsNamespace",
+            unspaced,
+        ),
+    ] {
+        let text = POOLS.replace(old, new);
+        assert_ne!(text, POOLS, "{old}");
+        assert_eq!(said(&text), [format!("error: a.yaml:{line}: data.{path}: {sentence}")], "{text}");
+    }
+}
+
+/// What pools are made like is in no namespace of that name.
+#[test]
+fn namespaces_are_names_of_namespaces() {
+    let own = "    bringYourOwn: { imageSet: ocp, carrier: { name: c, namespace: a.b } }\n";
+    let text =
+        POOLS.replace("cluster-pools", "cluster.pools").replace("  quotas:", &format!("{own}  quotas:"));
+    let unspaced = "is no name of a namespace: lower-case letters, digits and -, at most 63";
+    let at = |line: usize, path: &str| format!("error: a.yaml:{line}: data.{path}: {unspaced}");
+    assert_eq!(said(&text), [at(17, "pools[0].bringYourOwn.carrier.namespace")]);
+    let unread = said(&text.replace("imageSet: ocp", "imageSet: ocp, release: x").replace("a.b", "a"));
+    assert!(unread[0].contains("data.pools[0].bringYourOwn.release: is not a field"), "{unread:?}");
+    assert_eq!(said(&format!("{ENTRY}  namespace: cluster.pools\n")), [at(12, "namespace")]);
+    assert_eq!(said(&format!("{ENTRY}  namespace: cluster-pools\n")), [""; 0]);
+}
+
 /// The function evaluates none, and the hub would say so only once a cluster was asked for.
 #[test]
 fn expressions_that_never_are_true_are_a_problem() {

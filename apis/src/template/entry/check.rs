@@ -6,12 +6,13 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::bundles;
+use super::groups;
 use super::releases::{self, Needs};
 use super::{Class, ClassDocument, Document, Entry, Flaw, Kit, Made, NetworkField, Parameter, Release};
 use crate::json;
 use crate::names::ObjectName;
 use crate::template::Backend;
-use crate::template::companions::{COUNT_OR_AUTOSCALE, NodeGroup};
+use crate::template::companions::MAX_PARAMETERS;
 use crate::template::kind::{Kind, NetworkVariables};
 use crate::template::parameter::{Rule, under};
 use crate::{duration::GoDuration, gather};
@@ -165,8 +166,8 @@ fn kit<K: Kind>(document: &Document, releases: &mut Vec<Release>, flaws: &mut Fl
         }
     }
     limits(document, K::BACKEND, &base.networks(), flaws);
-    let known = |class: &str| classes.contains_key(class);
-    default_groups(document, K::BACKEND, &known, flaws);
+    let to_zero = |class: &str| classes.get(class).map(|class| class.scale_to_zero);
+    groups::flaws(document, K::BACKEND, &to_zero, flaws);
     Some(Kit { base, classes, parameters, node_parameters: of_nodes, overlay })
 }
 
@@ -244,6 +245,14 @@ fn each_parameter(
     flaws: &mut Flaws<'_>,
     take: &mut dyn FnMut(&str, &Rule) -> Result<(), String>,
 ) {
+    // Optional ones may be more: no claim has them all.
+    let always = |rule: &&Rule| !rule.secret && (rule.required || rule.default.is_some());
+    if rules.values().filter(always).count() > MAX_PARAMETERS {
+        let sentence = format!(
+            "has more than {MAX_PARAMETERS} that are required or have a default, which is more than a claim can set"
+        );
+        flaws.add(member, sentence);
+    }
     for (name, rule) in rules {
         let path = under(member, name);
         if name.is_empty() || name.len() > 63 {
@@ -255,52 +264,6 @@ fn each_parameter(
         if let Err(sentence) = take(name, rule) {
             flaws.add(&format!("{path}.target"), sentence);
         }
-    }
-}
-
-/// What no claim could ask for is no default.
-fn default_groups(
-    document: &Document,
-    backend: Backend,
-    is_class: &dyn Fn(&str) -> bool,
-    flaws: &mut Flaws<'_>,
-) {
-    let can = backend.capabilities();
-    let groups = &document.default_node_groups;
-    if !can.node_groups && !groups.is_empty() {
-        flaws.add("defaultNodeGroups", format!("{backend} has no node groups"));
-        return;
-    }
-    let mut seen = BTreeSet::new();
-    for (i, group) in groups.iter().enumerate() {
-        let mut flaw = |member: &str, sentence: String| {
-            flaws.add(&format!("defaultNodeGroups[{i}]{member}"), sentence);
-        };
-        if !seen.insert(&group.name) {
-            flaw(".name", "is there already".into());
-        }
-        if !is_class(&group.class) {
-            flaw(".class", "is none of allowedNodeClasses".into());
-        }
-        if group.count.is_some() == group.autoscale.is_some() {
-            flaw("", COUNT_OR_AUTOSCALE.into());
-        }
-        for (member, set, fits) in [
-            (".autoscale", group.autoscale.is_some(), can.autoscale),
-            (".arch", group.arch.is_some(), can.arch),
-            (".failureDomain", group.failure_domain.is_some(), can.failure_domain),
-            (".labels", !group.labels.is_empty(), can.labels),
-            (".taints", !group.taints.is_empty(), can.taints),
-        ] {
-            if set && !fits {
-                flaw(member, format!("is nothing that {backend} has"));
-            }
-        }
-    }
-    let most = |g: &NodeGroup| g.count.or(g.autoscale.map(|a| a.max)).and_then(|n| u32::try_from(n).ok());
-    let all = groups.iter().filter_map(most).fold(0, u32::saturating_add);
-    if document.limits.max_nodes.is_some_and(|limit| all > limit) {
-        flaws.add("defaultNodeGroups", "has more nodes in all than limits.maxNodes".to_owned());
     }
 }
 

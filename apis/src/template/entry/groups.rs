@@ -1,0 +1,82 @@
+//! The node groups of claims that say nothing of any: each is one that a claim could ask for.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Document;
+use super::check::Flaws;
+use crate::template::Backend;
+use crate::template::companions::{COUNT_OR_AUTOSCALE, MAX_NODE_GROUPS, NodeGroup};
+use crate::template::group;
+use crate::template::parameter::{Rule, under};
+
+/// What no claim could ask for is no default. `to_zero`: whether the load may take away the last node of a class; none: there is no such class.
+pub(super) fn flaws(
+    document: &Document,
+    backend: Backend,
+    to_zero: &dyn Fn(&str) -> Option<bool>,
+    flaws: &mut Flaws<'_>,
+) {
+    let can = backend.capabilities();
+    let groups = &document.default_node_groups;
+    if !can.node_groups && !groups.is_empty() {
+        flaws.add("defaultNodeGroups", format!("{backend} has no node groups"));
+        return;
+    }
+    let most = document.limits.max_node_groups.unwrap_or(MAX_NODE_GROUPS).min(MAX_NODE_GROUPS);
+    if u32::try_from(groups.len()).unwrap_or(u32::MAX) > most {
+        flaws.add("defaultNodeGroups", format!("has more than {most} groups"));
+    }
+    let mut seen = BTreeSet::new();
+    for (i, group) in groups.iter().enumerate() {
+        let mut flaw = |member: &str, sentence: String| {
+            flaws.add(&format!("defaultNodeGroups[{i}]{member}"), sentence);
+        };
+        let mut wrong = |member: &str, sentence: &str| flaw(&format!(".{member}"), sentence.to_owned());
+        let class = to_zero(&group.class);
+        // Of a class that is not there nothing is known.
+        group::flaws(group, backend, class.unwrap_or(true), &mut wrong);
+        group::beyond_the_schema(group, &mut wrong);
+        group_parameters(group, &document.node_parameters, &mut flaw);
+        if !seen.insert(&group.name) {
+            flaw(".name", "is there already".into());
+        }
+        if class.is_none() {
+            flaw(".class", "is none of allowedNodeClasses".into());
+        }
+        if group.count.is_some() == group.autoscale.is_some() {
+            flaw("", COUNT_OR_AUTOSCALE.into());
+        }
+        for (member, set, fits) in [
+            (".autoscale", group.autoscale.is_some(), can.autoscale),
+            (".arch", group.arch.is_some(), can.arch),
+            (".failureDomain", group.failure_domain.is_some(), can.failure_domain),
+            (".labels", !group.labels.is_empty(), can.labels),
+            (".taints", !group.taints.is_empty(), can.taints),
+        ] {
+            if set && !fits {
+                flaw(member, format!("is nothing that {backend} has"));
+            }
+        }
+    }
+    let most = |g: &NodeGroup| g.count.or(g.autoscale.map(|a| a.max)).and_then(|n| u32::try_from(n).ok());
+    let all = groups.iter().filter_map(most).fold(0, u32::saturating_add);
+    if document.limits.max_nodes.is_some_and(|limit| all > limit) {
+        flaws.add("defaultNodeGroups", "has more nodes in all than limits.maxNodes".to_owned());
+    }
+}
+
+/// What the claims would be told that say nothing.
+fn group_parameters(group: &NodeGroup, rules: &BTreeMap<String, Rule>, flaw: &mut dyn FnMut(&str, String)) {
+    for (name, value) in &group.parameters.0 {
+        let mut path = under(".parameters", name);
+        match rules.get(name) {
+            Some(rule) => rule.judge(&mut path, value, flaw),
+            None => flaw(&path, "is none of nodeParameters".into()),
+        }
+    }
+    for (name, _) in
+        rules.iter().filter(|(name, rule)| rule.required && !group.parameters.0.contains_key(*name))
+    {
+        flaw(&under(".parameters", name), "is required".into());
+    }
+}

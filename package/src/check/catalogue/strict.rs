@@ -1,0 +1,92 @@
+//! What the function passes over in a catalogue, since an old function reads what is for a newer one: here it is a typo, and what was meant
+//! as a limit would be none.
+
+use serde_json::Value;
+use testplatform_apis::{catalogue, duration::GoDuration, names::ObjectName, template::parameter::under};
+
+type Found = Vec<(String, &'static str)>;
+
+/// What is wrong with a catalogue of pools that can be read all the same: path and sentence of each.
+pub(super) fn of_pools(data: &Value) -> Found {
+    let schema = serde_json::to_value(catalogue::schema()).unwrap_or_default();
+    let mut found = Found::new();
+    walk(&schema, &schema, data, "data", &mut found);
+    for (i, pool) in data["pools"].as_array().into_iter().flatten().enumerate() {
+        let span = |field: &str| serde_json::from_value::<GoDuration>(pool[field].clone()).ok();
+        if span("defaultLifetime").zip(span("maxLifetime")).is_some_and(|(own, most)| own > most) {
+            found.push((format!("data.pools[{i}].defaultLifetime"), "is above maxLifetime"));
+        }
+        let path = format!("data.pools[{i}]");
+        // Of what pools are made like it is no more than what it is known by.
+        if pool["bringYourOwn"].is_null() {
+            namespace(pool, "namespace", &path, &mut found);
+        }
+        namespace(&pool["subject"], "namespace", &format!("{path}.subject"), &mut found);
+        carrier(pool, &path, "carrier", &mut found);
+    }
+    for (i, hub) in data["hubs"].as_array().into_iter().flatten().enumerate() {
+        namespace(hub, "credentialsNamespace", &format!("data.hubs[{i}]"), &mut found);
+    }
+    found
+}
+
+/// The same of an entry of the catalogue of templates.
+pub(super) fn of_template(data: &Value) -> Found {
+    let mut found = Found::new();
+    namespace(data, "namespace", "data", &mut found);
+    carrier(data, "data", "carrier", &mut found);
+    carrier(data, "data", "provider", &mut found);
+    found
+}
+
+fn carrier(of: &Value, path: &str, who: &str, found: &mut Found) {
+    namespace(&of["bringYourOwn"][who], "namespace", &format!("{path}.bringYourOwn.{who}"), found);
+}
+
+/// A name that objects may have, and no namespace.
+fn namespace(of: &Value, field: &str, path: &str, found: &mut Found) {
+    let Some(name) = of[field].as_str() else { return };
+    if ObjectName::try_from(name).is_ok() && (name.contains('.') || name.len() > 63) {
+        let sentence = "is no name of a namespace: lower-case letters, digits and -, at most 63";
+        found.push((format!("{path}.{field}"), sentence));
+    }
+}
+
+/// Fields that the schema does not have, and nulls. What reading an entry refuses by itself is not said again.
+fn walk(root: &Value, schema: &Value, value: &Value, path: &str, found: &mut Found) {
+    let schema = resolved(root, schema);
+    match value {
+        Value::Object(members) => {
+            let others = &schema["additionalProperties"];
+            if !schema["properties"].is_object() && !others.is_object() {
+                return;
+            }
+            for (key, member) in members {
+                let path = under(path, key);
+                let required =
+                    || schema["required"].as_array().is_some_and(|r| r.contains(&key.as_str().into()));
+                match schema["properties"].get(key).or_else(|| others.is_object().then_some(others)) {
+                    None if *others == Value::Bool(false) => {}
+                    None => found.push((path, "is not a field of a catalogue of pools, so nobody reads it")),
+                    Some(_) if member.is_null() && required() => {}
+                    Some(_) if member.is_null() => found.push((path, "is null; leave it out")),
+                    Some(inner) => walk(root, inner, member, &path, found),
+                }
+            }
+        }
+        Value::Array(items) => {
+            for (i, item) in items.iter().enumerate() {
+                walk(root, &schema["items"], item, &format!("{path}[{i}]"), found);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// What a reference leads to, and of what may be absent, what it is.
+fn resolved<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
+    let some = schema["anyOf"].as_array().and_then(|any| any.iter().find(|one| one["type"] != "null"));
+    let schema = some.unwrap_or(schema);
+    let pointer = schema["$ref"].as_str().and_then(|reference| reference.strip_prefix('#'));
+    pointer.and_then(|pointer| root.pointer(pointer)).unwrap_or(schema)
+}
