@@ -127,18 +127,11 @@ impl Templated {
         };
         let told = told(observed);
         let kept = |reason, message: &str, memory: Option<Effective>, terms| Self {
-            template: template.clone(),
             backend: memory.as_ref().and_then(|m| m.backend).or(told),
-            stand: Stand::Kept { reason, message: bounded(message, 2048) },
             taken: memory.as_ref().and_then(|asked| taken::taken(observed, asked, asked)),
             effective: memory,
             terms,
-            site: None,
-            excluded: BTreeSet::new(),
-            gives_up: false,
-            home: None,
-            begins: false,
-            strays: false,
+            ..Self::bare(&template, Stand::Kept { reason, message: bounded(message, 2048) })
         };
         let words = match Words::read(spec, tenant) {
             Ok(words) => words,
@@ -167,18 +160,10 @@ impl Templated {
                 let effective = memory.filter(|_| !observed.ahead.is_empty());
                 let given = effective.as_ref().and_then(|e| e.timeouts.as_ref()?.provision);
                 let held = Self {
-                    template,
                     backend: noted.or(told),
-                    stand: Stand::Held,
-                    taken: None,
                     effective,
                     terms: Terms { provision: words.timeouts.provision.or(given), ..Terms::default() },
-                    site: None,
-                    excluded: BTreeSet::new(),
-                    gives_up: false,
-                    home: None,
-                    begins: false,
-                    strays: false,
+                    ..Self::bare(&template, Stand::Held)
                 };
                 return Ok((held, Some(refusal)));
             }
@@ -199,20 +184,7 @@ impl Templated {
             );
             return Ok((kept(SpecLevel::Immutable, &message, memory, terms), None));
         }
-        let of = |stand, effective, terms| Self {
-            template: template.clone(),
-            backend,
-            stand,
-            effective,
-            taken: None,
-            terms,
-            site: None,
-            excluded: BTreeSet::new(),
-            gives_up: false,
-            home: None,
-            begins: false,
-            strays: false,
-        };
+        let of = |stand, effective, terms| Self { backend, effective, terms, ..Self::bare(&template, stand) };
         let left_at = back.as_ref().and_then(|back| back.left_at.as_ref());
         match resolve::judged(&entry, &words, taken.or(memory.as_ref()), left_at) {
             Ok((whole, effective)) => {
@@ -230,6 +202,24 @@ impl Templated {
                 let (reason, message) = change::said(&changes);
                 Ok((kept(reason, &message, memory, terms), None))
             }
+        }
+    }
+
+    /// With nothing known but this.
+    fn bare(template: &str, stand: Stand) -> Self {
+        Self {
+            template: template.to_owned(),
+            backend: None,
+            stand,
+            taken: None,
+            effective: None,
+            terms: Terms::default(),
+            site: None,
+            excluded: BTreeSet::new(),
+            gives_up: false,
+            home: None,
+            begins: false,
+            strays: false,
         }
     }
 

@@ -115,6 +115,14 @@ pub(super) fn invalid(observed: &Observed) -> Course {
     }
 }
 
+/// By what clusters like it take.
+fn estimated_ready_at(observed: &Observed, health: &Health) -> Option<Timestamp> {
+    let estimate = || observed.environment.estimate(health.workflow.as_deref()?);
+    let started_at = observed.composite.metadata.creation_timestamp;
+    let at = started_at.and_then(|at| at.checked_add(estimate()?.get()).ok());
+    at.or(observed.composite.status.estimated_ready_at)
+}
+
 /// `removal`: the cluster is ended by taking its writer away.
 pub(super) fn chart(
     request: &Validated,
@@ -154,12 +162,7 @@ pub(super) fn chart(
     let provision_deadline = started_at
         .filter(|_| !ever_ready)
         .and_then(|at| at.checked_add(request.lifetime.provision_timeout()?).ok());
-    let estimated_ready_at = started_at
-        .and_then(|at| {
-            let estimate = observed.environment.estimate(health.workflow.as_deref()?)?;
-            at.checked_add(estimate.get()).ok()
-        })
-        .or(observed.composite.status.estimated_ready_at);
+    let estimated_ready_at = estimated_ready_at(observed, health);
 
     let read = secret.as_deref().zip(observed.credentials.as_ref());
     let unnamed = named.is_none() && health.stage == Stage::Ready;

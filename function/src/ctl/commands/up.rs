@@ -226,16 +226,12 @@ fn until_secret(session: &mut Session<'_>, mut claim: Claim) -> Result<Claim, St
             look?;
             let label = claim.label();
             let why = session.next("why", &claim);
-            return Err(match another {
-                Some(words) => {
-                    let message = format!("{label} is ready, and {words}");
-                    Stop::new(Exit::NotYet, message, format!("To do: {todo}\nMore:  {why}"))
-                }
-                None => {
-                    let message =
-                        format!("{label} is ready, and Secret {} has no kubeconfig", claim.secret());
-                    Stop::new(Exit::NotYet, message, why)
-                }
+            return Err(if let Some(words) = another {
+                let message = format!("{label} is ready, and {words}");
+                Stop::new(Exit::NotYet, message, format!("To do: {todo}\nMore:  {why}"))
+            } else {
+                let message = format!("{label} is ready, and Secret {} has no kubeconfig", claim.secret());
+                Stop::new(Exit::NotYet, message, why)
             });
         }
         thread::sleep(GLANCE);

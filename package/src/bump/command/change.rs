@@ -93,13 +93,14 @@ pub fn run(
         jira: change.jira.as_deref(),
         why: change.why.as_deref(),
     };
-    if !failed && !planned.edits.is_empty() {
-        if let Some(path) = &change.pr_body {
-            std::fs::write(path, body::pull_request(&facts)).map_err(|error| {
-                let what = format!("cannot be written: {error}");
-                Problem::new(path.display().to_string(), what, "nothing was changed; give another file")
-            })?;
-        }
+    if !failed
+        && !planned.edits.is_empty()
+        && let Some(path) = &change.pr_body
+    {
+        std::fs::write(path, body::pull_request(&facts)).map_err(|error| {
+            let what = format!("cannot be written: {error}");
+            Problem::new(path.display().to_string(), what, "nothing was changed; give another file")
+        })?;
     }
     let applied = apply.is_some() && !failed;
     if applied && !planned.edits.is_empty() {
