@@ -31,8 +31,7 @@ pub const NO_INSTALL_CONFIG: &str = "installConfigSecretRef is not served: Hive'
 /// Refusal of no platform, or of several.
 pub const ONE_PLATFORM: &str = "set exactly one of aws, azure and gcp";
 /// Refusal of what is no region.
-pub const REGION_RULE: &str =
-    "region must be of lower-case letters, digits and -, at most 63, such as us-east-1";
+pub const REGION_RULE: &str = "region must be of lower-case letters, digits and -, at most 63, such as us-east-1, eastus or us-central1";
 /// Refusal of what is no resource group.
 pub const RESOURCE_GROUP_RULE: &str =
     "baseDomainResourceGroupName must be of letters, digits, - . _ ( and ), at most 90";
@@ -111,7 +110,7 @@ pub struct Platform {
 /// A region of a cloud.
 #[derive(KubeSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Region {
-    /// The region, such as us-east-1.
+    /// The region, such as us-east-1 of Amazon or us-central1 of Google.
     #[schemars(length(min = 1, max = 63))]
     #[x_kube(validation = Rule::new("self.matches('^[-a-z0-9]+$')").message(REGION_RULE))]
     pub region: String,

@@ -39,6 +39,19 @@ pub fn flaws(group: &NodeGroup, backend: Backend, to_zero: bool, wrong: &mut Rep
     }
 }
 
+/// The members of a group that say something and that a backend does not have.
+pub fn unknown_to(group: &NodeGroup, backend: Backend) -> impl Iterator<Item = &'static str> {
+    let can = backend.capabilities();
+    let members = [
+        ("autoscale", group.autoscale.is_some(), can.autoscale),
+        ("arch", group.arch.is_some(), can.arch),
+        ("failureDomain", group.failure_domain.is_some(), can.failure_domain),
+        ("labels", !group.labels.is_empty(), can.labels),
+        ("taints", !group.taints.is_empty(), can.taints),
+    ];
+    members.into_iter().filter(|(_, says, has)| *says && !has).map(|(member, ..)| member)
+}
+
 /// What the schema refuses in a claim beside that, and nothing in a catalogue.
 pub fn beyond_the_schema(group: &NodeGroup, wrong: &mut Report<'_>) {
     if let Some(range) = group.autoscale {

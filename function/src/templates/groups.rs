@@ -9,7 +9,7 @@ use testplatform_apis::{
         companions::{MAX_NODE_GROUPS, NodeGroup, Values},
         effective::Effective,
         entry::{Entry, Offer},
-        group::flaws,
+        group::{flaws, unknown_to},
     },
 };
 
@@ -142,21 +142,12 @@ fn totals(groups: &[NodeGroup], least: Option<u32>, most: Option<u32>, refusals:
 /// What is wrong with a group that is asked for anew.
 fn judge(offer: &dyn Offer, group: &NodeGroup, path: &str, refusals: &mut Refusals) {
     let backend = offer.backend();
-    let can = backend.capabilities();
     let to_zero = offer.scales_to_zero(&group.class) == Some(true);
     flaws(group, backend, to_zero, &mut |member, sentence| {
         refusals.add(Request::InvalidNodeGroups, format!("{path}.{member}"), sentence);
     });
-    for (member, set, fits) in [
-        ("autoscale", group.autoscale.is_some(), can.autoscale),
-        ("arch", group.arch.is_some(), can.arch),
-        ("failureDomain", group.failure_domain.is_some(), can.failure_domain),
-        ("labels", !group.labels.is_empty(), can.labels),
-        ("taints", !group.taints.is_empty(), can.taints),
-    ] {
-        if set && !fits {
-            let sentence = format!("cannot be asked for: {backend} has no such thing");
-            refusals.add(Request::FieldRefused, format!("{path}.{member}"), sentence);
-        }
+    for member in unknown_to(group, backend) {
+        let sentence = format!("cannot be asked for: {backend} has no such thing");
+        refusals.add(Request::FieldRefused, format!("{path}.{member}"), sentence);
     }
 }

@@ -16,9 +16,8 @@ pub(super) fn flaws(
     to_zero: &dyn Fn(&str) -> Option<bool>,
     flaws: &mut Flaws<'_>,
 ) {
-    let can = backend.capabilities();
     let groups = &document.default_node_groups;
-    if !can.node_groups && !groups.is_empty() {
+    if !backend.capabilities().node_groups && !groups.is_empty() {
         flaws.add("defaultNodeGroups", format!("{backend} has no node groups"));
         return;
     }
@@ -46,16 +45,8 @@ pub(super) fn flaws(
         if group.count.is_some() == group.autoscale.is_some() {
             flaw("", COUNT_OR_AUTOSCALE.into());
         }
-        for (member, set, fits) in [
-            (".autoscale", group.autoscale.is_some(), can.autoscale),
-            (".arch", group.arch.is_some(), can.arch),
-            (".failureDomain", group.failure_domain.is_some(), can.failure_domain),
-            (".labels", !group.labels.is_empty(), can.labels),
-            (".taints", !group.taints.is_empty(), can.taints),
-        ] {
-            if set && !fits {
-                flaw(member, format!("is nothing that {backend} has"));
-            }
+        for member in group::unknown_to(group, backend) {
+            flaw(&format!(".{member}"), format!("is nothing that {backend} has"));
         }
     }
     let most = |g: &NodeGroup| g.count.or(g.autoscale.map(|a| a.max)).and_then(|n| u32::try_from(n).ok());
