@@ -4,7 +4,7 @@
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 use testplatform_tests::{
-    cluster::{At, SOON, at, has},
+    cluster::{At, SOON, at, condition, has},
     hive::{
         objects::{kubeconfig, text, token},
         offer::CREDENTIALS,
@@ -171,13 +171,20 @@ pub async fn osac_upgraded(tenant: &Tenant<'_>) -> anyhow::Result<()> {
             && claim["status"]["version"] == "4.19.17"
     };
     tenant.change(&json!({ "version": "4.20.3" })).await?;
-    tenant.until(SOON, "fixed", fixed).await?;
+    let refused = tenant.until(SOON, "fixed", fixed).await?;
     until_event(tenant, "RequestAdjusted").await?;
     let after = hub.get(&order(&name)).await?.context("no order")?;
     ensure!(before["spec"] == after["spec"], "{} became {}", before["spec"], after["spec"]);
 
-    let applied = |claim: Option<&Value>| {
-        let claim = claim.filter(|claim| has(claim, "SpecApplied", "True", ""));
+    // Core restates conditions of its cache now and then: one of before it was refused says nothing of this version.
+    let since = |claim: &Value| {
+        condition(claim, "SpecApplied")
+            .and_then(|spec| spec["lastTransitionTime"].as_str())
+            .map(ToOwned::to_owned)
+    };
+    let refused = since(&refused);
+    let applied = move |claim: Option<&Value>| {
+        let claim = claim.filter(|claim| has(claim, "SpecApplied", "True", "") && since(claim) >= refused);
         claim.is_none_or(|claim| claim["status"]["version"] == "4.20.3")
     };
     let honest = Witness::of(tenant.konflux(), &tenant.claim(), applied).await?;
