@@ -3,7 +3,7 @@
 mod spaces;
 
 use kube::CustomResource;
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 
 use crate::duration::GoDuration;
@@ -102,6 +102,11 @@ pub struct Input {
     /// What spaces get, those of Namespace claims.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spaces: Option<Spaces>,
+}
+
+/// The schema of the input, without what makes an object of it.
+pub fn schema() -> Schema {
+    schemars::schema_for!(Input)
 }
 
 /// Lengths of time in the life of a cluster.

@@ -21,12 +21,30 @@ use crate::{controller::pass::guarded, metrics::Metrics};
 pub(crate) const CALM: Duration = Duration::from_millis(200);
 /// What took longer than that, and is to be looked at again, will take long again.
 const LONG: Duration = Duration::from_secs(5);
+/// When a look has failed, and at most, once it has failed often: whatever is the matter, those at which it is looked may be hundreds.
+const BACKOFF: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(30));
 /// When a look has panicked.
 const AFTER_A_BUG: Duration = Duration::from_secs(30);
 
-/// Looks until `stop`, or until nothing can happen any more; what has begun is finished. `look` says when to look again; none: when something
-/// happens.
-pub(crate) async fn looks<L: Future<Output = Option<Duration>>>(
+/// What a look at a thing came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// It is looked at again when something happens.
+    Rest,
+    /// It is looked at again after that, at the latest.
+    After(Duration),
+    /// It could not be looked at. It is tried again, each time later.
+    Failed,
+}
+
+impl From<Option<Duration>> for Next {
+    fn from(after: Option<Duration>) -> Self {
+        after.map_or(Self::Rest, Self::After)
+    }
+}
+
+/// Looks until `stop`, or until nothing can happen any more; what has begun is finished.
+pub(crate) async fn looks<L: Future<Output = Next>>(
     mut happened: UnboundedReceiver<String>,
     at_once: usize,
     metrics: &Metrics,
@@ -36,6 +54,7 @@ pub(crate) async fn looks<L: Future<Output = Option<Duration>>>(
     let mut due: BTreeMap<String, Instant> = BTreeMap::new();
     let mut busy: BTreeSet<String> = BTreeSet::new();
     let mut slow: BTreeSet<String> = BTreeSet::new();
+    let mut failures: BTreeMap<String, u32> = BTreeMap::new();
     let places_of_slow = at_once.div_ceil(2);
     let mut running = FuturesUnordered::new();
     let mut stop = std::pin::pin!(stop);
@@ -51,13 +70,21 @@ pub(crate) async fn looks<L: Future<Output = Option<Duration>>>(
                 Some(name) => (name, CALM),
                 None => break,
             },
-            Some(Over { name, after, long }) = running.next() => {
+            Some(Over { name, next, long }) = running.next() => {
                 busy.remove(&name);
-                if long && after.is_some() {
+                if long && next != Next::Rest {
                     slow.insert(name.clone());
                 } else {
                     slow.remove(&name);
                 }
+                let after = if next == Next::Failed {
+                    let failed = failures.entry(name.clone()).or_default();
+                    *failed = failed.saturating_add(1);
+                    Some(backoff(*failed))
+                } else {
+                    failures.remove(&name);
+                    if let Next::After(after) = next { Some(after) } else { None }
+                };
                 let Some(after) = after else { continue };
                 (name, after)
             }
@@ -76,24 +103,28 @@ pub(crate) async fn looks<L: Future<Output = Option<Duration>>>(
     while running.next().await.is_some() {}
 }
 
-/// What a look at a thing came to.
+/// After so many failures, one after the other.
+fn backoff(failures: u32) -> Duration {
+    BACKOFF.0.saturating_mul(1 << failures.saturating_sub(1).min(8)).min(BACKOFF.1)
+}
+
+/// A look that has ended.
 struct Over {
     name: String,
-    /// When to look again.
-    after: Option<Duration>,
+    next: Next,
     /// Whether it took long.
     long: bool,
 }
 
-async fn survived(metrics: &Metrics, look: impl Future<Output = Option<Duration>>, name: String) -> Over {
+async fn survived(metrics: &Metrics, look: impl Future<Output = Next>, name: String) -> Over {
     let began = Instant::now();
-    let after = guarded(async { Ok(look.await) }).await.unwrap_or_else(|error| {
+    let next = guarded(async { Ok(look.await) }).await.unwrap_or_else(|error| {
         let (reason, again_in) = (error.reason.as_str(), AFTER_A_BUG);
         metrics.failed(error.action, reason);
         tracing::warn!(name, %error, reason, ?again_in, "failed");
-        Some(again_in)
+        Next::After(again_in)
     });
-    Over { name, after, long: began.elapsed() > LONG }
+    Over { name, next, long: began.elapsed() > LONG }
 }
 
 #[cfg(test)]
@@ -111,7 +142,7 @@ mod tests {
     async fn began(
         events: &[(u64, &str)],
         at_once: usize,
-        look: impl AsyncFn(&str) -> Option<Duration>,
+        look: impl AsyncFn(&str) -> Next,
     ) -> Vec<(u128, String)> {
         counted(&Metrics::default(), events, at_once, look).await
     }
@@ -120,7 +151,7 @@ mod tests {
         metrics: &Metrics,
         events: &[(u64, &str)],
         at_once: usize,
-        look: impl AsyncFn(&str) -> Option<Duration>,
+        look: impl AsyncFn(&str) -> Next,
     ) -> Vec<(u128, String)> {
         let (sender, happened) = unbounded_channel();
         let start = Instant::now();
@@ -159,7 +190,7 @@ mod tests {
             if name == "slow" {
                 sleep(Duration::from_secs(30)).await;
             }
-            None
+            Next::Rest
         };
         let began = began(&[(0, "slow"), (1, "quick"), (2, "slow"), (3, "quick")], 8, look).await;
         // And what happened meanwhile is seen by one more look, after the first.
@@ -170,7 +201,7 @@ mod tests {
     async fn no_more_than_so_many_at_once() {
         let look = async |_: &str| {
             sleep(Duration::from_secs(10)).await;
-            None
+            Next::Rest
         };
         let began = began(&[(0, "a"), (0, "b"), (0, "c")], 2, look).await;
         assert_eq!(seen(&began), [(200, "a"), (200, "b"), (10_200, "c")]);
@@ -180,10 +211,10 @@ mod tests {
     async fn those_that_took_long_leave_half_of_the_places() {
         let look = async |name: &str| {
             if !name.starts_with("silent") {
-                return None;
+                return Next::Rest;
             }
             sleep(Duration::from_secs(10)).await;
-            Some(Duration::ZERO)
+            Next::After(Duration::ZERO)
         };
         let events = [(0, "silent-1"), (0, "silent-2"), (0, "silent-3"), (15, "a"), (21, "b")];
         let began = began(&events, 2, look).await;
@@ -198,9 +229,36 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn what_is_to_be_looked_at_again_is() {
-        let look = async |name: &str| (name == "a").then_some(Duration::from_secs(40));
+        let look = async |name: &str| Next::from((name == "a").then_some(Duration::from_secs(40)));
         let began = began(&[(0, "a"), (0, "b"), (0, "a")], 2, look).await;
         assert_eq!(seen(&began), [(200, "a"), (200, "b"), (40_200, "a"), (80_200, "a")]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_fails_is_tried_again_later_each_time_until_it_does_not() {
+        let failures = Mutex::new(0);
+        let look = async |_: &str| {
+            let mut failures = failures.lock().unwrap();
+            *failures += 1;
+            // What happened meanwhile does not wait, and changes nothing.
+            if *failures == 7 { Next::Rest } else { Next::Failed }
+        };
+        let began = began(&[(0, "a"), (68, "a"), (98, "a")], 8, look).await;
+        let at: Vec<_> = began.iter().map(|(at, _)| *at).collect();
+        assert_eq!(at, [200, 5_200, 15_200, 35_200, 65_200, 68_200, 98_200]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_has_not_failed_begins_anew() {
+        let looked = Mutex::new(0);
+        let look = async |_: &str| {
+            let mut looked = looked.lock().unwrap();
+            *looked += 1;
+            if *looked == 3 { Next::After(Duration::from_secs(1)) } else { Next::Failed }
+        };
+        let began = began(&[(0, "a")], 8, look).await;
+        let at: Vec<_> = began.iter().map(|(at, _)| *at).take(6).collect();
+        assert_eq!(at, [200, 5_200, 15_200, 16_200, 21_200, 31_200]);
     }
 
     #[tokio::test(start_paused = true)]
@@ -209,7 +267,7 @@ mod tests {
         let look = async |name: &str| {
             sleep(Duration::from_secs(5)).await;
             assert_ne!(name, "bad", "a bug");
-            None
+            Next::Rest
         };
         let began = counted(&metrics, &[(0, "bad"), (1, "good"), (50, "good")], 8, look).await;
         let bad = [(200, "bad"), (35_200, "bad"), (70_200, "bad")];
@@ -226,7 +284,7 @@ mod tests {
         let look = async |_: &str| {
             sleep(Duration::from_secs(20)).await;
             *ended.lock().unwrap() += 1;
-            None
+            Next::Rest
         };
         let began = began(&[(90, "late")], 2, look).await;
         assert_eq!((seen(&began), *ended.lock().unwrap()), (vec![(90_200, "late")], 1));

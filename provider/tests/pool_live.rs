@@ -1,7 +1,10 @@
 //! The controller of pools on a real API server, with exactly the rights that are made for it.
 #![allow(missing_docs, reason = "a test says what it tests in its name")]
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{
+    collections::BTreeSet,
+    time::{Duration, Instant},
+};
 
 use anyhow::{Context as _, ensure};
 use jiff::Timestamp;
@@ -63,7 +66,11 @@ async fn a_pool_is_looked_after_by_one_annotation_alone() -> anyhow::Result<()> 
             let _ = stopped.await;
         }),
     ));
-    let lived = live(hub).await.and_then(|()| counted(&metrics));
+    let lived = async {
+        live(hub).await?;
+        counted(&metrics).await
+    };
+    let lived = lived.await;
     let _ = stop.send(());
     tokio::time::timeout(Duration::from_secs(5), running).await.context("it does not end")??;
     lived
@@ -135,23 +142,28 @@ async fn live(hub: &Cluster) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What was done is counted.
-fn counted(metrics: &Metrics) -> anyhow::Result<()> {
-    let text = metrics.encode()?;
-    let is = |line: &str| text.lines().any(|l| l == line);
-    let begins = |start: &str| text.lines().any(|l| l.starts_with(start));
-    for line in [
+/// What was done is counted, once it is written.
+async fn counted(metrics: &Metrics) -> anyhow::Result<()> {
+    let lines = [
         "clusterpool_count{state=\"refreshing\"} 1",
         "clusterpool_refresh_remaining{pool=\"cluster-pools/aws-420\"} 1",
         "clusterpool_events_total{reason=\"ProvisionFailed\"} 1",
         "clusterpool_events_total{reason=\"NameTaken\"} 1",
         "clusterpool_events_total{reason=\"Refreshing\"} 1",
         "provider_watch_lag_seconds{watch=\"pools\"} 0.0",
-    ] {
-        ensure!(is(line), "{line} is missing: {text}");
+    ];
+    let begun = Instant::now();
+    loop {
+        let text = metrics.encode()?;
+        let missing = lines.iter().find(|line| !text.lines().any(|l| l == **line));
+        let Some(missing) = missing else {
+            let looks = "clusterpool_looks_total{outcome=\"annotated\"} ";
+            ensure!(text.lines().any(|line| line.starts_with(looks)), "{text}");
+            return Ok(());
+        };
+        ensure!(begun.elapsed() < SOON, "{missing} is missing: {text}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    ensure!(begins("clusterpool_looks_total{outcome=\"annotated\"} "), "{text}");
-    Ok(())
 }
 
 /// What matters of a kind of Hive's: its names and scope.

@@ -135,8 +135,20 @@ impl Bench {
         Ok(report(&self.hub().until_is(&order_of(name), SOON, state, is(state)).await?))
     }
 
+    /// An event of an order, which follows what is written on it.
+    async fn said(&self, name: &str, reason: &str, kind: &str) -> anyhow::Result<()> {
+        let order = format!("{name}-prerequisites");
+        let is = |event: &Value| {
+            event["reason"] == reason
+                && event["type"] == kind
+                && event["involvedObject"]["name"] == order.as_str()
+        };
+        self.hub().until_some(EVENT, CLUSTERS, SOON, reason, is).await.map(drop)
+    }
+
     async fn let_go(&self, name: &str) -> anyhow::Result<()> {
         self.hub().delete(&order_of(name)).await?;
+        // Half a minute by itself, and meanwhile two providers are killed, after each of which the next one waits for the Lease.
         self.hub().until_gone(&order_of(name), SOON).await
     }
 
@@ -173,12 +185,7 @@ impl Bench {
         ensure!(said["bundle"].is_null() && said["reason"].is_null(), "{said}");
         let settings = hub.get(&map_at("one-settings")).await?.context("the settings are gone")?;
         ensure!(settings["data"]["done"] == "yes", "what others wrote stays");
-        let events = hub.list(EVENT).await?;
-        ensure!(
-            events.iter().any(|event| event["reason"] == "PrerequisitesApplied"),
-            "nothing was said of it"
-        );
-        Ok(())
+        self.said("one", "PrerequisitesApplied", "Normal").await
     }
 
     /// Prerequisites come back at the next look, of which there is one when the provider begins; what is done once does not.
@@ -201,8 +208,7 @@ impl Bench {
         ensure!(said["bundle"] == "prerequisites/slow" && said["object"] == "ConfigMap two-slow", "{said}");
         ensure!(said["reason"] == "NotReady" && said["message"].is_string(), "{said}");
         let hub = self.hub();
-        let warned = |event: &Value| event["reason"] == "PrerequisitesFailed" && event["type"] == "Warning";
-        ensure!(hub.list(EVENT).await?.iter().any(warned), "nobody was warned");
+        self.said("two", "PrerequisitesFailed", "Warning").await?;
         hub.merge(&map_at("two-slow"), &done()).await?;
         self.told("two", "Applied").await?;
         let deleted = std::time::Instant::now();
@@ -325,17 +331,6 @@ impl Bench {
             ensure!(hub.get(&map_at(name)).await?.is_none(), "{name} is left");
         }
         // It is said once that is done.
-        let of_it = |event: &Value| {
-            event["reason"] == "PrerequisitesReleased"
-                && event["involvedObject"]["name"] == "six-prerequisites"
-        };
-        let said = async {
-            while !hub.list(EVENT).await?.iter().any(of_it) {
-                tokio::time::sleep(Duration::from_millis(200)).await;
-            }
-            anyhow::Ok(())
-        };
-        tokio::time::timeout(SOON, said).await.context("nothing was said of it")??;
-        Ok(())
+        self.said("six", "PrerequisitesReleased", "Normal").await
     }
 }

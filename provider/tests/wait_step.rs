@@ -7,7 +7,6 @@
 
 use std::{
     fs,
-    os::unix::fs::PermissionsExt as _,
     path::Path,
     process::{Child, Command, Output, Stdio},
     time::{Duration, Instant},
@@ -42,9 +41,12 @@ impl Place {
     fn new(program: &str, answers: &str) -> Self {
         let place = tempfile::tempdir().unwrap();
         fs::write(place.path().join("answers"), answers).unwrap();
-        let path = place.path().join(program);
-        fs::write(&path, OC).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        let written = place.path().join("written");
+        fs::write(&written, OC).unwrap();
+        // What a thread of this process begins meanwhile would hold the file open for writing for a moment, and nobody could run it.
+        let mut install = Command::new("install");
+        let installed = install.arg("-m755").arg(&written).arg(place.path().join(program)).status();
+        assert!(installed.unwrap().success());
         Self(place)
     }
 

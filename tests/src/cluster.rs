@@ -18,8 +18,9 @@ use serde_json::{Value, json};
 use crate::kinds::{self, Kind};
 
 /// How long something may take that takes a few seconds by itself, on a machine that has much else to do. It promises nothing: where
-/// a time is promised, the scenario says so.
-pub const SOON: Duration = Duration::from_mins(1);
+/// a time is promised, the scenario says so. Longer than core leaves a composite alone, which is a minute and a tenth: what it was told too early
+/// to see, it sees then.
+pub const SOON: Duration = Duration::from_mins(2);
 
 /// A cluster, and who we are to it.
 #[derive(Clone)]

@@ -24,7 +24,7 @@ use kube::Client;
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
 
-use crate::control_plane::connect;
+use crate::{control_plane::connect, ports::free_ports};
 
 /// When in the course of a write its writer is struck.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,9 +92,11 @@ struct Way {
 impl Gate {
     /// An open gate before the API server of a kubeconfig. `name` is the API server's in what is counted.
     pub fn before(name: &str, kubeconfig: &Value, toll: &Arc<Toll>) -> anyhow::Result<Self> {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).context("no free port for a gate")?;
+        // One that is its own while it is closed, too.
+        let [port] = free_ports()?;
+        let listener = TcpListener::bind(("127.0.0.1", port)).context("no free port for a gate")?;
         let gate = Self {
-            port: listener.local_addr()?.port(),
+            port,
             kubeconfig: kubeconfig.clone(),
             way: Way { name: name.to_owned(), toll: Arc::clone(toll) },
             open: Mutex::new(None),

@@ -1,9 +1,11 @@
 //! What a real API server takes and refuses of pools, with the definition that real Crossplane core makes of our XRD; and whose a pool's size is.
 
+use std::time::Duration;
+
 use anyhow::{Context as _, ensure};
 use kube::{
     Api,
-    api::{DynamicObject, Patch, PatchParams},
+    api::{DynamicObject, ListParams, Patch, PatchParams},
 };
 use serde_json::{Value, json};
 use testplatform_apis::pool::{
@@ -111,6 +113,13 @@ async fn the_size_changes_hands(konflux: &Cluster) -> anyhow::Result<()> {
     konflux.until_is(&at_root(CRD, HIVE), SOON, "established", |c| has(c, "Established", "True", "")).await?;
     let api: Api<DynamicObject> =
         Api::namespaced_with(konflux.client(), "default", &resource("hive.openshift.io/v1", "ClusterPool"));
+    // An API server shows a definition a moment before it goes by it.
+    let served = async {
+        while api.list(&ListParams::default()).await.is_err() {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    };
+    tokio::time::timeout(SOON, served).await.context("it is never served")?;
     let metadata = json!({ "name": "p", "namespace": "default" });
     let head = json!({ "apiVersion": "hive.openshift.io/v1", "kind": "ClusterPool", "metadata": metadata });
     let with = |spec: Value| {

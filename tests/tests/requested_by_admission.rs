@@ -84,7 +84,9 @@ async fn who_asked_is_who_wrote() -> anyhow::Result<()> {
     // It takes a while until a policy is in force.
     let in_force = async {
         for number in 0.. {
-            if alice.create(&asked(CLAIM, &format!("probe-{number}"), Some("bob"))).await.is_err() {
+            let probe = asked(CLAIM, &format!("probe-{number}"), Some("bob"));
+            let said = alice.create(&probe).await.err().map(|error| error.to_string());
+            if said.is_some_and(|said| said.contains("requested-by must be")) {
                 break;
             }
             tokio::time::sleep(Duration::from_millis(300)).await;

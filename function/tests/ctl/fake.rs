@@ -2,7 +2,8 @@
 
 use std::{
     fs,
-    os::unix::fs::{PermissionsExt as _, symlink},
+    io::Write as _,
+    os::unix::fs::symlink,
     path::PathBuf,
     process::{Command, Output, Stdio},
 };
@@ -63,9 +64,21 @@ impl Fake {
         );
         fake.owned_by(OWNER);
         let rest = "  get*testplatformclusters*) ;;\n  get\\ events*) ;;\n  *) echo \"not expected: $*\" >&2; exit 9 ;;\n";
-        fake.write("kubectl", &format!("{BEGIN}case \"$*\" in\n{arms}\n{rest}esac\n"));
-        fs::set_permissions(fake.path("kubectl"), fs::Permissions::from_mode(0o755)).unwrap();
+        fake.program("kubectl", &format!("{BEGIN}case \"$*\" in\n{arms}\n{rest}esac\n"));
         fake
+    }
+
+    /// Written by another process: a program that a thread of this one begins meanwhile would hold it open for writing for a
+    /// moment, in which nobody can run it.
+    fn program(&self, name: &str, text: &str) {
+        let mut sh = Command::new("sh")
+            .args(["-c", "cat >\"$0\" && chmod 755 \"$0\""])
+            .arg(self.path(name))
+            .stdin(Stdio::piped())
+            .spawn()
+            .unwrap();
+        sh.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+        assert!(sh.wait().unwrap().success());
     }
 
     /// A file of its.

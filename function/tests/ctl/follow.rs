@@ -56,19 +56,20 @@ fn it_stays_in_the_namespace_that_the_manifest_names() {
 #[test]
 fn it_ends_as_the_claim_does() {
     let cases = [
-        (event("MODIFIED", &claim("Failed", &[])), 4, "is Failed: it is Failed"),
-        (event("MODIFIED", &claim("Deprovisioned", &[])), 7, "is Deprovisioned"),
-        (event("DELETED", &claim("Pending", &[])), 5, "was deleted"),
+        (event("MODIFIED", &claim("Failed", &[])), "30m", 4, "is Failed: it is Failed"),
+        (event("MODIFIED", &claim("Deprovisioned", &[])), "30m", 7, "is Deprovisioned"),
+        (event("DELETED", &claim("Pending", &[])), "30m", 5, "was deleted"),
         (
             event("MODIFIED", &claim("Provisioning", &[])),
+            "2s",
             3,
             "not in time: testplatformcluster/demo is not ready",
         ),
     ];
-    for (watch, code, words) in cases {
+    for (watch, patience, code, words) in cases {
         let fake = fake();
         fake.write("watch-1", &watch);
-        fake.run("up claim.yaml --timeout 2s").is(code, words);
+        fake.run(&format!("up claim.yaml --timeout {patience}")).is(code, words);
     }
 }
 

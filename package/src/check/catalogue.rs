@@ -29,9 +29,14 @@ pub struct Report {
     pub templates: usize,
     /// How many catalogues of pools.
     pub pools: usize,
+    /// How many Compositions that give the function an input.
+    pub inputs: usize,
     /// In the order of files and lines.
     pub problems: Vec<Problem>,
 }
+
+/// How the API versions of Crossplane's own kinds begin.
+const CROSSPLANE: &str = "apiextensions.crossplane.io/";
 
 /// Where a template stands, and what makes it.
 type Seen = BTreeMap<String, (String, Option<Backend>, Vec<String>)>;
@@ -55,10 +60,10 @@ pub fn check(files: &[(String, String)]) -> Report {
             report.problems.push(Problem::error(place.clone(), text));
         }
     }
-    if report.templates + report.pools == 0 {
+    if report.templates + report.pools + report.inputs == 0 {
         let names: Vec<&str> = files.iter().map(|(file, _)| file.as_str()).collect();
         let text = format!(
-            "has no EnvironmentConfig with the label {}: \"true\", and no catalogue of pools",
+            "has no EnvironmentConfig with the label {}: \"true\", no catalogue of pools, and no Composition with an input of the function",
             ours::CATALOGUE
         );
         report.problems.push(Problem::error(names.join(", "), text));
@@ -81,9 +86,7 @@ impl Part {
     /// None: it is no EnvironmentConfig.
     pub fn of(document: &Value) -> Option<Self> {
         let text = |pointer: &str| document.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-        if text("/kind") != "EnvironmentConfig"
-            || !text("/apiVersion").starts_with("apiextensions.crossplane.io/")
-        {
+        if text("/kind") != "EnvironmentConfig" || !text("/apiVersion").starts_with(CROSSPLANE) {
             return None;
         }
         let is_pools = ["pools", "hubs", "quotas"].iter().any(|list| !document["data"][list].is_null());
@@ -108,11 +111,23 @@ fn one(file: &str, line: usize, document: &str, seen: &mut Seen, report: &mut Re
         }
     };
     let text = |pointer: &str| value.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-    let Some(part) = Part::of(&value) else { return };
+    let part = Part::of(&value);
+    let composed = text("/kind") == "Composition" && text("/apiVersion").starts_with(CROSSPLANE);
+    if part.is_none() && !composed {
+        return;
+    }
     let lines = Lines::of(document);
     let place = |path: &str| format!("{file}:{}", line + lines.line(path).saturating_sub(1));
     let mut problem = |path: &str, sentence: &str| {
         report.problems.push(Problem::error(place(path), format!("{path}: {sentence}")));
+    };
+    let Some(part) = part else {
+        let Some(found) = strict::of_composition(&value) else { return };
+        for (path, sentence) in &found {
+            problem(path, sentence);
+        }
+        report.inputs += 1;
+        return;
     };
     let labels = &value["metadata"]["labels"];
     let (label, data) = (&labels[ours::CATALOGUE], &value["data"]);

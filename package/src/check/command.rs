@@ -85,10 +85,10 @@ enum Subject {
         #[arg(long)]
         json: bool,
     },
-    /// Read files as the function reads the catalogue of templates, and that of pools, and say everything that is wrong with file,
-    /// line and field. Needs nothing but the files.
+    /// Read files as the function reads the catalogue of templates, that of pools and its input in a Composition, and say everything that
+    /// is wrong with file, line and field. Needs nothing but the files.
     Catalogue {
-        /// YAML files. Documents that are no part of a catalogue are passed over.
+        /// YAML files. Documents that are none of these are passed over.
         #[arg(value_name = "FILE", required = true)]
         files: Vec<PathBuf>,
     },
@@ -173,7 +173,11 @@ fn of_files(files: &[PathBuf], out: &mut impl Write) -> anyhow::Result<bool> {
     let report = catalogue::check(&texts);
     let counted =
         |number: usize, what: &str| format!("{number} {what}{}", if number == 1 { "" } else { "s" });
-    let found = [counted(report.templates, "template"), counted(report.pools, "catalogue") + " of pools"];
+    let mut found =
+        vec![counted(report.templates, "template"), counted(report.pools, "catalogue") + " of pools"];
+    if report.inputs > 0 {
+        found.push(counted(report.inputs, "Composition") + " with an input");
+    }
     let wrong = match report.problems.len() {
         0 => "nothing is wrong".to_owned(),
         number => counted(number, "problem"),

@@ -66,13 +66,17 @@ pub const PANELS: &[Panel] = &[
     Panel {
         title: "Function: calls",
         unit: "reqps",
-        queries: &[("sum by (grpc_code) (rate(grpc_server_handled_total[5m]))", "{{grpc_code}}")],
+        // Other servers of gRPC have metrics of these names too.
+        queries: &[(
+            r#"sum by (grpc_code) (rate(grpc_server_handled_total{grpc_service=~"apiextensions[.]fn[.]proto[.].+"}[5m]))"#,
+            "{{grpc_code}}",
+        )],
     },
     Panel {
         title: "Function: 99 of 100 calls take",
         unit: "s",
         queries: &[(
-            "histogram_quantile(0.99, sum by (le) (rate(grpc_server_handling_seconds_bucket[5m])))",
+            r#"histogram_quantile(0.99, sum by (le) (rate(grpc_server_handling_seconds_bucket{grpc_service=~"apiextensions[.]fn[.]proto[.].+"}[5m])))"#,
             "time",
         )],
     },

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::process::Command;
 
 use serde_json::Value;
 use testplatform_package::bump::{Problem, disk};
@@ -292,10 +293,13 @@ fn overlays_that_do_not_render_fail_the_check() {
     let checkout = Checkout::of(&tree());
     let program = checkout.path().join("../kustomize");
     checkout.write(
-        "../kustomize",
+        "../written",
         "#!/bin/sh\ncase $3 in */kflux-prd-rh02) echo 'no resource matches strategic merge patch' >&2; exit 1;; esac\n",
     );
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    // What a thread of this process begins meanwhile would hold the file open for writing for a moment, and nobody could run it.
+    let mut install = Command::new("install");
+    let installed = install.arg("-m755").arg(checkout.path().join("../written")).arg(&program).status();
+    assert!(installed.unwrap().success());
     let ran = checkout.bump(&["check", "--render", program.to_str().unwrap()]);
     assert_eq!(ran.code, 3);
     let said = format!(

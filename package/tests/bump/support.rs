@@ -83,21 +83,25 @@ pub fn problem(tree: &Tree, request: &Request) -> String {
     problems[0].to_string()
 }
 
-/// A checkout: files on disk, committed.
-pub struct Checkout(pub TempDir);
+/// A checkout: files on disk, committed. Beside it there is room for what does not belong into it, which is nobody else's.
+pub struct Checkout {
+    path: PathBuf,
+    _room: TempDir,
+}
 
 impl Checkout {
     pub fn of(tree: &Tree) -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        put(directory.path(), tree);
-        let checkout = Self(directory);
+        let room = tempfile::tempdir().unwrap();
+        let checkout = Self { path: room.path().join("checkout"), _room: room };
+        fs::create_dir(checkout.path()).unwrap();
+        put(checkout.path(), tree);
         checkout.git(&["init", "--quiet", "--initial-branch=main"]);
         checkout.commit("start");
         checkout
     }
 
     pub fn path(&self) -> &Path {
-        self.0.path()
+        &self.path
     }
 
     pub fn git(&self, arguments: &[&str]) -> String {

@@ -222,6 +222,33 @@ fn expressions_that_never_are_true_are_a_problem() {
     assert_eq!(said(&both).len(), 2, "{:?}", said(&both));
 }
 
+/// The API server knows no schema of it, and the function passes over what it does not know.
+#[test]
+fn the_input_in_a_composition_is_checked_too() {
+    let composition = "apiVersion: apiextensions.crossplane.io/v1\nkind: Composition\nmetadata: { name: ours }\nspec:\n  pipeline:\n\
+                       \x20 - step: first\n    input: { apiVersion: pt.fn.crossplane.io/v1beta1, colour: blue }\n\
+                       \x20 - step: ours\n    input:\n      apiVersion: testplatform.fn.crossplane.io/v1beta1\n      kind: Input\n";
+    let good = "      ttl: 1h\n      maxima:\n        lifetime: 4h\n      spaces: { quotas: { all: { cpu: 4 } } }\n";
+    let report = checked(&format!("{composition}{good}"));
+    assert_eq!((report.inputs, report.problems), (1, vec![]));
+    let wrong = good.replace("lifetime", "liftime").replace("ttl: 1h", "ttl:").replace("quotas", "quota");
+    let at = |line: usize, path: &str| format!("error: a.yaml:{line}: spec.pipeline[1].input.{path}");
+    let unread = "is not a field of the function's input, so nobody reads it";
+    assert_eq!(
+        said(&format!("{composition}{wrong}")),
+        [
+            format!("{}: {unread}", at(14, "maxima.liftime")),
+            format!("{}: {unread}", at(15, "spaces.quota")),
+            format!("{}: is null; leave it out", at(12, "ttl")),
+        ]
+    );
+    let unreadable = said(&format!("{composition}      ttl: soon\n"));
+    assert!(unreadable[0].starts_with("error: a.yaml:9: spec.pipeline[1].input: "), "{unreadable:?}");
+    // One without an input has nothing that could be wrong, and one of somebody else's is not ours to judge.
+    let other = composition.replace("testplatform.fn", "other.fn");
+    assert!(said(&other)[0].contains("no Composition with an input of the function"), "{:?}", said(&other));
+}
+
 /// What platform teams begin with.
 #[test]
 fn the_sample_entries_can_be_used() {

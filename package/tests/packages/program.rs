@@ -1,6 +1,6 @@
 //! The program that is packed, as a build makes it: for release and static. It takes minutes where it was not built before.
 
-use std::{fs, os::unix::fs::PermissionsExt as _, process::Command};
+use std::{fs, process::Command};
 
 use testplatform_package::{build::programs::Workspace, oci::Architecture};
 
@@ -32,8 +32,11 @@ fn the_function_is_static_small_and_starts_anywhere() {
     // Nothing of this machine is needed: no library, no file, no variable.
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("function");
-    fs::write(&file, &program.bytes).unwrap();
-    fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+    let written = folder.path().join("written");
+    fs::write(&written, &program.bytes).unwrap();
+    // What a thread of this process begins meanwhile would hold the file open for writing for a moment, and nobody could run it.
+    let mut install = Command::new("install");
+    assert!(install.arg("-m755").arg(&written).arg(&file).status().unwrap().success());
     let output = run(Command::new(&file).arg("--version").env_clear());
     assert!(output.status.success(), "{}", stderr(&output));
     let version = workspace.version("function-testplatform").unwrap();

@@ -164,9 +164,16 @@ impl Registry {
 
     /// Every request since the last time, such as `HEAD /v2/a/blobs/sha256:… 404`.
     pub fn requests(&self) -> Vec<String> {
-        // The line of the last request may still be on its way.
-        std::thread::sleep(std::time::Duration::from_millis(100));
-        std::mem::take(&mut self.requests.lock().unwrap())
+        let mut came = vec![];
+        loop {
+            // The line of the last request may still be on its way.
+            std::thread::sleep(std::time::Duration::from_millis(250));
+            let more = std::mem::take(&mut *self.requests.lock().unwrap());
+            if more.is_empty() {
+                return came;
+            }
+            came.extend(more);
+        }
     }
 }
 

@@ -31,7 +31,7 @@ use crate::{
     config::Clusters,
     ephemeral_cluster::credentials::published_name,
     execute::{Cause, Error, Reason, limited},
-    looks::{CALM, looks},
+    looks::{CALM, Next, looks},
     metrics::{Metrics, bundles::Outcome},
     orders::{Orders, Teller},
     publish::Vault,
@@ -44,8 +44,6 @@ use crate::{
 const AT_ONCE: usize = 16;
 /// How long a look in a cluster may go on beginning calls.
 const LOOK: Duration = Duration::from_mins(1);
-/// When a look failed.
-const RETRY: Duration = Duration::from_secs(5);
 
 /// What the loop needs to know.
 #[derive(Clone)]
@@ -144,10 +142,10 @@ impl Controller {
         self.seen.saw(key, None);
     }
 
-    /// Looks at an order: when to do so again. None: when something happens.
-    async fn look(&self, key: &str) -> Option<Duration> {
+    /// Looks at an order, and says when to do so again.
+    async fn look(&self, key: &str) -> Next {
         if !self.orders.knows(key) {
-            return None;
+            return Next::Rest;
         }
         let passed = self.pass(key).await;
         // It may have gone meanwhile, and nobody would forget it then.
@@ -155,13 +153,13 @@ impl Controller {
             self.forget(key);
         }
         match passed {
-            Ok(after) => after,
+            Ok(after) => after.into(),
             // It is not as it was when it was read.
-            Err(Error { reason: Reason::Conflict, .. }) => Some(CALM),
+            Err(Error { reason: Reason::Conflict, .. }) => Next::After(CALM),
             Err(Error { action, reason, message }) => {
                 self.metrics.failed(action, reason.as_str());
                 tracing::warn!(order = key, action, error = message, "bundles could not be looked after");
-                Some(RETRY)
+                Next::Failed
             }
         }
     }

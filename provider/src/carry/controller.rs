@@ -32,7 +32,7 @@ use crate::{
     build_clusters::Trust,
     config::{Carried, Carry},
     execute::{Cause, Error, Reason, error::is_forbidden, limited},
-    looks::looks,
+    looks::{Next, looks},
     metrics::{Metrics, carries::Carrying},
     partial::{PAGE, PartialObject},
     publish::write::annotate,
@@ -44,7 +44,7 @@ use crate::{
 const AT_ONCE: usize = 32;
 /// How long a look may take.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// When a look failed, or the hub is not ready for it.
+/// When the hub is not ready for it.
 const RETRY: Duration = Duration::from_secs(5);
 /// However quiet it is: what somebody took away on the hub, where nothing is read, is written again within this time.
 const NET: Duration = Duration::from_mins(10);
@@ -156,19 +156,19 @@ impl Controller {
         self.shut.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
     }
 
-    /// Looks at a claim: when to do so again. None: when something happens.
-    async fn look(&self, key: &str) -> Option<Duration> {
-        let order = self.orders().get(key).cloned()?;
-        let (standing, after) = match limited("carry_secrets", PATIENCE, self.pass(key, &order)).await {
+    /// Looks at a claim, and says when to do so again.
+    async fn look(&self, key: &str) -> Next {
+        let Some(order) = self.orders().get(key).cloned() else { return Next::Rest };
+        let (standing, next) = match limited("carry_secrets", PATIENCE, self.pass(key, &order)).await {
             Ok((standing, after)) => {
                 self.metrics.carried(standing, (self.now)());
-                (standing, after)
+                (standing, after.into())
             }
             Err(Error { action, reason, message }) => {
                 self.metrics.failed(action, reason.as_str());
                 self.metrics.not_carried(reason);
                 tracing::warn!(claim = key, error = message, "Secrets could not be carried");
-                (Standing::Failing, Some(RETRY))
+                (Standing::Failing, Next::Failed)
             }
         };
         // It may have gone meanwhile, and nobody would forget it then.
@@ -177,7 +177,7 @@ impl Controller {
         } else {
             self.forget(key);
         }
-        after
+        next
     }
 
     /// How it stands then, and when to look again.

@@ -28,7 +28,7 @@ use super::{
 use crate::{
     config::{Cleaned, Cleanups},
     execute::{Cause, Error, Reason, event::emit, limited},
-    looks::{CALM, looks},
+    looks::{CALM, Next, looks},
     metrics::{Metrics, cleanups::Teardown},
     partial::{PAGE, PartialObject},
     running::Running,
@@ -39,7 +39,7 @@ use crate::{
 const AT_ONCE: usize = 8;
 /// How long a look may take.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// When a look failed.
+/// When the watch has not seen yet what was written.
 const RETRY: Duration = Duration::from_secs(10);
 /// How soon a note is written again. Whoever else writes it is not fought in a loop.
 const RESPITE: Duration = Duration::from_secs(10);
@@ -184,25 +184,25 @@ impl Controller {
         self.runs.follow(key, &[]);
     }
 
-    /// Looks at a claim: when to do so again. None: when something happens.
-    async fn look(&self, key: &str) -> Option<Duration> {
-        let seen = lock(&self.claims).get(key).cloned()?;
+    /// Looks at a claim, and says when to do so again.
+    async fn look(&self, key: &str) -> Next {
+        let Some(seen) = lock(&self.claims).get(key).cloned() else { return Next::Rest };
         let passed = limited("clean_up", PATIENCE, self.pass(key, &seen)).await;
         // It may have gone meanwhile, and nobody would forget it then: not even its runs, which are watched.
         if !lock(&self.claims).contains_key(key) {
             self.forget(key);
         }
         match passed {
-            Ok(after) => after,
+            Ok(after) => after.into(),
             // There is a newer one. Until the watch has it whoever looks again at once is told the same.
             Err(Error { reason: Reason::Conflict, .. }) => {
                 let newer = lock(&self.claims).get(key).is_some_and(|now| now.identity != seen.identity);
-                Some(if newer { CALM } else { RETRY })
+                Next::After(if newer { CALM } else { RETRY })
             }
             Err(Error { action, reason, message }) => {
                 self.metrics.failed(action, reason.as_str());
                 tracing::warn!(claim = key, error = message, "a claim could not be cleaned up");
-                Some(RETRY)
+                Next::Failed
             }
         }
     }

@@ -34,7 +34,7 @@ use crate::{
     clusters::observe::{api, resource},
     config::Clusters,
     execute::{Cause, Error, Reason, limited},
-    looks::{CALM, looks},
+    looks::{CALM, Next, looks},
     metrics::{Metrics, cloud::Outcome},
     orders::Teller,
     running::Running,
@@ -44,7 +44,7 @@ use crate::{
 
 /// How many looks at once: those that wait for an identity service keep nobody waiting for another.
 const AT_ONCE: usize = 16;
-/// When a look failed.
+/// When there was more to do than a pass may.
 const RETRY: Duration = Duration::from_secs(5);
 
 /// What the loop needs to know.
@@ -162,10 +162,10 @@ impl Controller {
         self.seen.saw(key, None);
     }
 
-    /// Looks at an order: when to do so again. None: when something happens.
-    async fn look(&self, key: &str) -> Option<Duration> {
+    /// Looks at an order, and says when to do so again.
+    async fn look(&self, key: &str) -> Next {
         if !lock(&self.known).contains_key(key) {
-            return None;
+            return Next::Rest;
         }
         let passed = self.pass(key).await;
         // It may have gone meanwhile, and nobody would forget it then.
@@ -173,14 +173,14 @@ impl Controller {
             self.forget(key);
         }
         match passed {
-            Ok(after) => after,
+            Ok(after) => after.into(),
             // It is not as it was when it was read.
-            Err(Error { reason: Reason::Conflict, .. }) => Some(CALM),
-            // There was more to do than a pass may; whatever it is, it is no reason for haste.
-            Err(Error { reason: Reason::NotYet, .. }) => Some(RETRY),
+            Err(Error { reason: Reason::Conflict, .. }) => Next::After(CALM),
+            // Whatever it is, it is no reason for haste.
+            Err(Error { reason: Reason::NotYet, .. }) => Next::After(RETRY),
             Err(error) => {
                 self.failed(key, &error);
-                Some(RETRY)
+                Next::Failed
             }
         }
     }

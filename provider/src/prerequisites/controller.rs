@@ -31,7 +31,7 @@ use crate::{
     },
     config::{AllowedResource, Clusters},
     execute::{Cause, Error, Reason, limited},
-    looks::{CALM, looks},
+    looks::{CALM, Next, looks},
     metrics::{Metrics, prerequisites::Outcome},
     orders::{Orders, Teller},
     running::Running,
@@ -43,8 +43,6 @@ use crate::{
 const AT_ONCE: usize = 16;
 /// How long a look may go on beginning calls.
 const LOOK: Duration = Duration::from_mins(1);
-/// When a look failed.
-const RETRY: Duration = Duration::from_secs(5);
 
 /// What the loop needs to know.
 #[derive(Clone)]
@@ -114,15 +112,15 @@ impl Controller {
         self.orders.watch(self.client.clone(), namespace, health, sender, gone).await;
     }
 
-    /// Looks at an order: when to do so again. None: when something happens.
-    async fn look(&self, key: &str) -> Option<Duration> {
+    /// Looks at an order, and says when to do so again.
+    async fn look(&self, key: &str) -> Next {
         if !self.orders.knows(key) {
-            return None;
+            return Next::Rest;
         }
         match self.pass(key).await {
-            Ok(after) => after,
+            Ok(after) => after.into(),
             // It is not as it was when it was read.
-            Err(Error { reason: Reason::Conflict, .. }) => Some(CALM),
+            Err(Error { reason: Reason::Conflict, .. }) => Next::After(CALM),
             Err(Error { action, reason, message }) => {
                 self.metrics.failed(action, reason.as_str());
                 tracing::warn!(
@@ -131,7 +129,7 @@ impl Controller {
                     error = message,
                     "prerequisites could not be looked after"
                 );
-                Some(RETRY)
+                Next::Failed
             }
         }
     }

@@ -27,7 +27,7 @@ use crate::{
     config::Spaces,
     ephemeral_cluster::credentials::{Published, SUFFIX},
     execute::{Cause, Error, Reason, limited},
-    looks::{CALM, looks},
+    looks::{CALM, Next, looks},
     metrics::Metrics,
     publish::{Labelled, Vault, write::sweep},
     running::Running,
@@ -38,8 +38,6 @@ use crate::{
 const AT_ONCE: usize = 4;
 /// How long a look may take.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// When a look failed.
-const RETRY: Duration = Duration::from_secs(10);
 /// However quiet it is: certificates that change are handed on within this time.
 const NET: Duration = Duration::from_mins(10);
 
@@ -115,16 +113,16 @@ impl Controller {
         .await;
     }
 
-    /// Looks at a space: when to do so again. None: when something happens.
-    async fn look(&self, name: &str) -> Option<Duration> {
+    /// Looks at a space, and says when to do so again.
+    async fn look(&self, name: &str) -> Next {
         let pass = async { self.pass(name).await };
         match limited("look_at_space", PATIENCE, pass).await {
-            Ok(after) => after,
+            Ok(after) => after.into(),
             Err(Error { action, reason, message }) => {
                 self.seen.saw(name, Some(Standing::Failing));
                 self.metrics.failed(action, reason.as_str());
                 tracing::warn!(namespace = name, error = message, "a look at a space failed");
-                Some(if reason == Reason::Conflict { CALM } else { RETRY })
+                if reason == Reason::Conflict { Next::After(CALM) } else { Next::Failed }
             }
         }
     }

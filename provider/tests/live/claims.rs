@@ -88,12 +88,15 @@ async fn live(definitions: &[Value]) -> anyhow::Result<()> {
     let konflux = konflux_token(&plane).await?;
     // Before Hive is there: said, and waited for.
     let mut provider = start(&nest)?;
-    tokio::time::sleep(Duration::from_secs(2)).await;
-    provider.check()?;
-    ensure!(
-        log(&provider)?.contains("this hub has no ClusterClaims"),
-        "it does not say that Hive is missing"
-    );
+    let says = async {
+        while !log(&provider)?.contains("this hub has no ClusterClaims") {
+            provider.check()?;
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        anyhow::Ok(())
+    };
+    let said = tokio::time::timeout(SOON, says).await;
+    said.with_context(|| format!("it does not say that Hive is missing:\n{}", provider.tail()))??;
     provider.terminate();
 
     hive::define(&hub, definitions).await?;

@@ -28,7 +28,7 @@ use crate::{
 /// Lives at a time. They mostly wait for Leases of those who were killed.
 const LANES: usize = 3;
 /// For how many seconds a Lease counts: whoever is killed does not give it back.
-const LEASE: u8 = 3;
+const LEASE: u8 = 5;
 const PASSWORD: &str = "p4ssw0rd";
 /// What of an object's metadata says when and how it was written rather than what it is.
 const CIRCUMSTANCES: [&str; 7] = [

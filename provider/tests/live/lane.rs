@@ -153,7 +153,7 @@ fn configure(hub: &Hub, name: &str, files: &str, lease: u8) -> anyhow::Result<u1
     config["ephemeralCluster"]["namespace"] = json!(name);
     config["prow"] = json!({ "namespace": jobs(name) });
     config["leaderElection"] =
-        json!({ "leaseDuration": format!("{lease}s"), "renewDeadline": "2s", "retryPeriod": "200ms" });
+        json!({ "leaseDuration": format!("{lease}s"), "renewDeadline": "4s", "retryPeriod": "200ms" });
     hub.nest.file(&format!("{files}/config.yaml"), config.to_string())?;
     Ok(port)
 }

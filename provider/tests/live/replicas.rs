@@ -12,7 +12,7 @@ use crate::{ALONE, hub::Hub, kills::live, lane::Lane};
 
 /// For how many seconds a Lease counts. Who cannot renew it gives up three of them earlier: enough to be gone before there is
 /// another one, also where the cores are busy.
-const LEASE: u8 = 5;
+const LEASE: u8 = 7;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_replica_acts() -> anyhow::Result<()> {

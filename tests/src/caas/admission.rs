@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use anyhow::Context as _;
 use serde_json::{Value, json};
 
 use super::instance;
 use crate::{
-    cluster::{Cluster, at_root},
+    cluster::{Cluster, SOON, at_root},
     hypershift::CLUSTERS,
     kinds::{ADMISSION_POLICY, INSTANCE},
 };
@@ -56,11 +57,22 @@ impl Quota {
             "metadata": { "name": probe, "namespace": CLUSTERS, "annotations": { "of": tenant } },
             "spec": { "clusterTemplateRef": "none" },
         });
-        while hub.create(&manifest).await.is_ok() {
-            hub.merge(&instance(&probe), &json!({ "metadata": { "finalizers": null } })).await.ok();
-            hub.delete(&instance(&probe)).await?;
-            tokio::time::sleep(AGAIN).await;
-        }
+        let in_force = async {
+            loop {
+                match hub.create(&manifest).await {
+                    Err(refused) if refused.to_string().contains(words) => return anyhow::Ok(()),
+                    // Made, or one of before is still there: CaaS that is played may have put its finalizer on it again.
+                    _ => {
+                        hub.merge(&instance(&probe), &json!({ "metadata": { "finalizers": null } }))
+                            .await
+                            .ok();
+                        hub.delete(&instance(&probe)).await?;
+                    }
+                }
+                tokio::time::sleep(AGAIN).await;
+            }
+        };
+        tokio::time::timeout(SOON, in_force).await.context("the quota never is in force")??;
         Ok(Self { hub: hub.clone(), name })
     }
 

@@ -19,8 +19,8 @@ use crate::{
 };
 
 const PREFIX: &str = "testplatform.ci.openshift.org/";
-/// By then core has heard of what was changed.
-const KNOWN: Duration = Duration::from_secs(2);
+/// By then core knows hubs and catalogue as they are, also with much else to do.
+pub const KNOWN: Duration = Duration::from_secs(5);
 /// Label with the scenario's name.
 const SCENARIO: &str = "testbed/scenario";
 

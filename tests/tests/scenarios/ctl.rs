@@ -207,7 +207,7 @@ pub async fn ctl_trouble(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     asked["spec"].as_object_mut().context("no spec")?.remove("ciOperator");
     fs::write(owner.room.join("held.yaml"), asked.to_string())?;
     let words = "there is no template nowhere";
-    owner.run("up held.yaml --timeout 8s").await?.is(3, words)?;
+    owner.run("up held.yaml --timeout 30s").await?.is(3, words)?;
     for terminal in [&owner, &administrator] {
         let why = terminal.run("why held").await?;
         why.is(0, &format!("Waits for  TemplateNotFound: {words}"))?

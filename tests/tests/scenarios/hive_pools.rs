@@ -158,14 +158,21 @@ pub async fn hive_pool_in_git_deleted(tenant: &Tenant<'_>) -> anyhow::Result<()>
 /// Its size changes when the clock passes the end of a window, and nobody has to do anything.
 pub async fn hive_pool_by_the_clock(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     tenant.engine.offer.start().await;
-    // The end of this minute or, where that is too near, of the next; the last one of a day is called 24:00.
-    let begins = now();
-    let ends = begins + jiff::SignedDuration::from_secs(100);
+    // What has to be there for it takes a while the first time.
+    tenant.engine.keep_pools().await?;
+    // The end of this minute or, where that is too near, of the next; where that is another day, so is the window's.
     let text = |at: jiff::Timestamp, format: &str| at.strftime(format).to_string();
-    let today = text(begins, "%a");
-    let end = if today == text(ends, "%a") { text(ends, "%H:%M") } else { "24:00".to_owned() };
+    let (begins, ends) = loop {
+        let begins = now();
+        let ends = begins + jiff::SignedDuration::from_secs(100);
+        if text(begins, "%a") == text(ends, "%a") {
+            break (begins, ends);
+        }
+        tokio::time::sleep(Duration::from_secs(5)).await;
+    };
     let window = json!({
-        "name": "now", "days": [today], "start": "00:00", "end": end, "size": 2, "runningCount": 1,
+        "name": "now", "days": [text(begins, "%a")], "start": "00:00", "end": text(ends, "%H:%M"),
+        "size": 2, "runningCount": 1,
     });
     let schedule = json!({ "timeZone": "UTC", "default": { "size": 1 }, "windows": [window] });
     let pool = Kept::ask(tenant, &json!({ "schedule": schedule })).await?;

@@ -8,6 +8,7 @@ use testplatform_tests::{
     actors::Fulfilled,
     cluster::SOON,
     hive::{claimed::kubeconfig, objects::text},
+    hub::own::KNOWN,
     tenant::{KUBECONFIG, Tenant, decoded},
     witness::Witness,
 };
@@ -17,8 +18,6 @@ use crate::{
     hive_queue::queued,
 };
 
-/// By then core knows the catalogue as it is, also with much else to do.
-const KNOWN: Duration = Duration::from_secs(5);
 /// What Hive quotes in its sentences and nobody may read.
 const SECRET_WORD: &str = "hunter2";
 

@@ -29,6 +29,9 @@ use crate::{hive::GONE, hypershift::stays_ready};
 
 /// A claim that waits is looked at once a minute, and what a hub tells of itself takes up to three quarters of one.
 const LOOKED_AT: Duration = Duration::from_mins(3);
+/// By then a claim has its turn on a hub that makes one cluster at a time. Other scenarios have some made there too, and each look that finds
+/// one of those costs a minute.
+const ITS_TURN: Duration = Duration::from_mins(6);
 
 /// The hub that a claim has, once it has one, and why.
 pub async fn placed(claim: &Tenant<'_>, hub: &str, within: Duration) -> anyhow::Result<String> {
@@ -272,7 +275,7 @@ pub async fn hub_tells_its_limits(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let first = asks(tenant, "first", &any, &none).await?;
     let made = Hosted::new(there.cluster(), &first.composite().await?);
     there.hypershift.hold(made.name());
-    placed(&first, &hubs.name("west"), LOOKED_AT).await?;
+    placed(&first, &hubs.name("west"), ITS_TURN).await?;
     made.until_asked(SOON).await?;
     told("making it", &|facts| facts.provisioning() >= Some(1)).await?;
     let second = asks(tenant, "second", &any, &none).await?;
@@ -284,9 +287,9 @@ pub async fn hub_tells_its_limits(tenant: &Tenant<'_>) -> anyhow::Result<()> {
 
     there.hypershift.let_go(made.name());
     first.until_phase("Ready").await?;
-    placed(&second, &hubs.name("west"), LOOKED_AT).await?;
+    placed(&second, &hubs.name("west"), ITS_TURN).await?;
     host(there.cluster(), "two").await?;
-    placed(&metal, &hubs.name("west"), LOOKED_AT).await?;
+    placed(&metal, &hubs.name("west"), ITS_TURN).await?;
     let pool = at(NODE_POOL, CLUSTERS, &format!("{}-metal", metal.composite().await?));
     there.cluster().until_is(&pool, SOON, "asked for", |pool| pool["spec"]["replicas"] == 2).await?;
     // Another hub, which says nothing, can make any version.

@@ -13,7 +13,7 @@ use testplatform_tests::{
     witness::Witness,
 };
 
-use super::hive::GONE;
+use super::{hive::GONE, space::APART};
 
 /// From the moment in which everything is there to the Secret in the tenant's namespace.
 const PROMISED: Duration = Duration::from_secs(3);
@@ -244,6 +244,7 @@ pub async fn hypershift_upgraded(tenant: &Tenant<'_>) -> anyhow::Result<()> {
 pub async fn hypershift_kubeconfig_rotated(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let hosted = got(tenant, &json!({})).await?;
     let other = kubeconfig(hosted.name(), "of-another-authority");
+    tokio::time::sleep(APART).await;
     tenant.hypershift().await?.rotate(hosted.name(), &other).await?;
     let secret = tenant.until_secret(SOON, &other).await?;
     ensure!(secret.get("kubeAdminPassword").is_some_and(|p| p == PASSWORD), "the password is lost");

@@ -16,7 +16,10 @@ use testplatform_tests::{
     tenant::{Tenant, decoded},
 };
 
-use super::canary::{Canary, GONE, KUBECONFIG, PASSWORD};
+use super::{
+    canary::{Canary, GONE, KUBECONFIG, PASSWORD},
+    space::APART,
+};
 
 /// Every account has its ServiceAccount here (`provider/src/account.rs`).
 const NAMESPACE: &str = "testplatform-access";
@@ -116,6 +119,7 @@ pub async fn hypershift_service_account_mode(tenant: &Tenant<'_>) -> anyhow::Res
     let first = given(tenant, "").await?;
     tenant.until_phase("Ready").await?;
     ensure!(works(&first).await?, "what was delivered does not work");
+    tokio::time::sleep(APART).await;
     tenant.change(&wish(1)).await?;
     let second = given(tenant, &first).await?;
     ensure!(works(&second).await? && works(&first).await?, "a token does not work");

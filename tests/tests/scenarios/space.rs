@@ -24,7 +24,7 @@ use testplatform_tests::{
 const MADE: Duration = Duration::from_mins(1);
 /// Core tells a claim that its composite has new credentials by the time at which they were published, in whole seconds: two of one second are
 /// one to it, until it looks at the claim for another reason.
-const APART: Duration = Duration::from_millis(1100);
+pub const APART: Duration = Duration::from_millis(1100);
 
 /// Core tries again what failed at growing distances, a minute at most.
 const BACK: Duration = Duration::from_secs(100);

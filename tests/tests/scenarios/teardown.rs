@@ -110,11 +110,11 @@ pub async fn teardown_after_the_provision_timeout(tenant: &Tenant<'_>) -> anyhow
     let engine = tenant.engine;
     let credential = hub::issue(&engine.hub, hub::IDENTITY, "timeout").await?;
     let name = "provision-timeout";
-    tenant.own(name, &credential, &json!({ "defaults": { "provisionTimeout": "20s" } })).await?;
+    tenant.own(name, &credential, &json!({ "defaults": { "provisionTimeout": "45s" } })).await?;
     let controller = tenant.ask_and_arrive(&json!({ "compositionRef": { "name": name } })).await?;
     controller.provision().await?;
     tenant.until_phase("Provisioning").await?;
-    tenant.until(Duration::from_secs(40), "Failed", |claim| claim["status"]["phase"] == "Failed").await?;
+    tenant.until(Duration::from_secs(90), "Failed", |claim| claim["status"]["phase"] == "Failed").await?;
     tenant.until_condition("ClusterReady", "False", "Failed").await?;
     controller.until_told_to_end(SOON).await?;
     tenant.change_and_pass(&json!({ "tearDownCluster": true })).await?;

@@ -9,6 +9,7 @@ use testplatform_tests::{
     cluster::{At, SOON, at_root, condition, has},
     cluster_api::{self, topology},
     hive::objects::text,
+    hub::own::KNOWN,
     hypershift::{self, CLUSTERS, hosted::Hosted},
     kinds::{COMPOSITE, ENVIRONMENT_CONFIG, HOSTED_CLUSTER},
     tenant::Tenant,
@@ -120,6 +121,8 @@ pub async fn hypershift_version_retired(tenant: &Tenant<'_>) -> anyhow::Result<(
 
     entry.offer(|data| data["releases"][1]["enabled"] = false.into()).await?;
     tenant.nudge("switched-off").await?;
+    // Core reads the catalogue from its cache, which may be behind: who comes at once may be served by the old one.
+    tokio::time::sleep(KNOWN).await;
     let late = tenant.also("late", Fulfilled::ByHyperShift).await?;
     late.ask(&json!({ "template": entry.name(), "version": "4.19" })).await?;
     let claim = late.until_condition("RequestAccepted", "False", "VersionUnsupported").await?;

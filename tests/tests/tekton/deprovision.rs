@@ -104,7 +104,7 @@ pub async fn not_in_time_either(stage: &Stage<'_>) -> anyhow::Result<()> {
 
 pub async fn without_waiting(stage: &Stage<'_>) -> anyhow::Result<()> {
     let controller = ready(stage).await?;
-    let ended = stage.deprovision().with("wait", "false").run(Duration::from_secs(10)).await?;
+    let ended = stage.deprovision().with("wait", "false").run(LONG).await?;
     ended.with(0)?.saying("is asked for")?.not_saying("gone")?;
     controller.until_told_to_end(SOON).await?;
     Ok(())

@@ -46,7 +46,7 @@ pub async fn watches_end(stage: &Stage<'_>) -> anyhow::Result<()> {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     };
-    let status = tokio::time::timeout(MANY_WATCHES, over).await?;
+    let status = tokio::time::timeout(SOON, over).await?;
     ensure!(status.success(), "a watch that is closed ended with {status}, and this shows nothing");
 
     controller.provision().await?;

@@ -1,16 +1,49 @@
-//! What the function passes over in a catalogue, since an old function reads what is for a newer one: here it is a typo, and what was meant
-//! as a limit would be none.
+//! What the function passes over in a catalogue and in its input, since an old function reads what is for a newer one: here it is a typo, and
+//! what was meant as a limit would be none.
 
 use serde_json::Value;
-use testplatform_apis::{catalogue, duration::GoDuration, names::ObjectName, template::parameter::under};
+use testplatform_apis::{
+    catalogue,
+    duration::GoDuration,
+    input::{self, Input},
+    names::ObjectName,
+    template::parameter::under,
+};
 
 type Found = Vec<(String, &'static str)>;
+
+/// What is wrong with the input of the function in a Composition: path and sentence of each. None: the Composition gives it none.
+pub(super) fn of_composition(composition: &Value) -> Option<Vec<(String, String)>> {
+    let schema = serde_json::to_value(input::schema()).unwrap_or_default();
+    let mut found = None;
+    for (i, step) in composition["spec"]["pipeline"].as_array().into_iter().flatten().enumerate() {
+        let version = step["input"]["apiVersion"].as_str().unwrap_or_default();
+        if version.split('/').next() != Some(input::GROUP) {
+            continue;
+        }
+        let path = format!("spec.pipeline[{i}].input");
+        let mut given = step["input"].clone();
+        for of_objects in ["apiVersion", "kind", "metadata"] {
+            given.as_object_mut().map(|given| given.remove(of_objects));
+        }
+        let own: &mut Vec<_> = found.get_or_insert_default();
+        if let Err(error) = serde_json::from_value::<Input>(given.clone()) {
+            own.push((path.clone(), error.to_string()));
+        }
+        let mut passed_over = Found::new();
+        let nobody = "is not a field of the function's input, so nobody reads it";
+        walk(&Schema { root: &schema, nobody }, &schema, &given, &path, &mut passed_over);
+        own.extend(passed_over.into_iter().map(|(path, sentence)| (path, sentence.to_owned())));
+    }
+    found
+}
 
 /// What is wrong with a catalogue of pools that can be read all the same: path and sentence of each.
 pub(super) fn of_pools(data: &Value) -> Found {
     let schema = serde_json::to_value(catalogue::schema()).unwrap_or_default();
     let mut found = Found::new();
-    walk(&schema, &schema, data, "data", &mut found);
+    let nobody = "is not a field of a catalogue of pools, so nobody reads it";
+    walk(&Schema { root: &schema, nobody }, &schema, data, "data", &mut found);
     for (i, pool) in data["pools"].as_array().into_iter().flatten().enumerate() {
         let span = |field: &str| serde_json::from_value::<GoDuration>(pool[field].clone()).ok();
         if span("defaultLifetime").zip(span("maxLifetime")).is_some_and(|(own, most)| own > most) {
@@ -52,9 +85,17 @@ fn namespace(of: &Value, field: &str, path: &str, found: &mut Found) {
     }
 }
 
-/// Fields that the schema does not have, and nulls. What reading an entry refuses by itself is not said again.
-fn walk(root: &Value, schema: &Value, value: &Value, path: &str, found: &mut Found) {
-    let schema = resolved(root, schema);
+/// By what is walked.
+struct Schema<'a> {
+    /// What references lead into.
+    root: &'a Value,
+    /// What is said of a field that it does not have.
+    nobody: &'static str,
+}
+
+/// Fields that the schema does not have, and nulls. What reading refuses by itself is not said again.
+fn walk(by: &Schema<'_>, schema: &Value, value: &Value, path: &str, found: &mut Found) {
+    let schema = resolved(by.root, schema);
     match value {
         Value::Object(members) => {
             let others = &schema["additionalProperties"];
@@ -67,16 +108,16 @@ fn walk(root: &Value, schema: &Value, value: &Value, path: &str, found: &mut Fou
                     || schema["required"].as_array().is_some_and(|r| r.contains(&key.as_str().into()));
                 match schema["properties"].get(key).or_else(|| others.is_object().then_some(others)) {
                     None if *others == Value::Bool(false) => {}
-                    None => found.push((path, "is not a field of a catalogue of pools, so nobody reads it")),
+                    None => found.push((path, by.nobody)),
                     Some(_) if member.is_null() && required() => {}
                     Some(_) if member.is_null() => found.push((path, "is null; leave it out")),
-                    Some(inner) => walk(root, inner, member, &path, found),
+                    Some(inner) => walk(by, inner, member, &path, found),
                 }
             }
         }
         Value::Array(items) => {
             for (i, item) in items.iter().enumerate() {
-                walk(root, &schema["items"], item, &format!("{path}[{i}]"), found);
+                walk(by, &schema["items"], item, &format!("{path}[{i}]"), found);
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}

@@ -89,7 +89,7 @@ impl World {
     }
 
     /// When the claim is looked at again after a look during which this happens.
-    async fn look(&self, happens: impl FnOnce()) -> Option<Duration> {
+    async fn look(&self, happens: impl FnOnce()) -> Next {
         let meanwhile = async {
             yield_now().await;
             happens();
@@ -112,12 +112,12 @@ async fn the_runs_of_a_claim_that_goes_during_a_look_are_followed_no_longer() {
 #[tokio::test]
 async fn who_came_too_late_looks_again_at_once_only_at_what_is_newer() {
     let world = World::new(0);
-    assert_eq!(world.look(|| {}).await, Some(RETRY));
+    assert_eq!(world.look(|| {}).await, Next::After(RETRY));
     let world = World::new(0);
     let newer = || {
         lock(&world.controller.claims).insert(KEY.to_owned(), seen("2"));
     };
-    assert_eq!(world.look(newer).await, Some(CALM));
+    assert_eq!(world.look(newer).await, Next::After(CALM));
 }
 
 /// The watch may be behind for as long as it likes.

@@ -71,5 +71,5 @@ async fn what_is_published_goes_with_its_namespace_though_nothing_tells_of_that(
     )
     .await;
     assert_eq!(removed.load(Ordering::Relaxed), 1);
-    assert_eq!(controller.look("one").await, None, "nothing is left to be looked at");
+    assert_eq!(controller.look("one").await, Next::Rest, "nothing is left to be looked at");
 }
