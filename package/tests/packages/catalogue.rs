@@ -228,7 +228,8 @@ fn the_input_in_a_composition_is_checked_too() {
     let composition = "apiVersion: apiextensions.crossplane.io/v1\nkind: Composition\nmetadata: { name: ours }\nspec:\n  pipeline:\n\
                        \x20 - step: first\n    input: { apiVersion: pt.fn.crossplane.io/v1beta1, colour: blue }\n\
                        \x20 - step: ours\n    input:\n      apiVersion: testplatform.fn.crossplane.io/v1beta1\n      kind: Input\n";
-    let good = "      ttl: 1h\n      maxima:\n        lifetime: 4h\n      spaces: { quotas: { all: { cpu: 4 } } }\n";
+    let good =
+        "      ttl: 1h\n      maxima:\n        lifetime: 4h\n      spaces: { quotas: { all: { cpu: 4 } } }\n";
     let report = checked(&format!("{composition}{good}"));
     assert_eq!((report.inputs, report.problems), (1, vec![]));
     let wrong = good.replace("lifetime", "liftime").replace("ttl: 1h", "ttl:").replace("quotas", "quota");
