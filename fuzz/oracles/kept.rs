@@ -75,7 +75,7 @@ pub fn dropped(
     let mut gone = there.iter().filter(|(name, _)| !desired.resources.contains_key(*name));
     match thought {
         Thought::Cluster(_) => {
-            let end = End::of(&there, response);
+            let end = End::of(&there, request, response);
             let gone = gone.find(|(name, object)| !end.may_go(name, object.as_ref()));
             let gone = gone.map(|(name, _)| format!("{name} is dropped while {:?}", end.phase));
             gone.or_else(|| end.untold(&there, response))
@@ -122,10 +122,33 @@ struct End<'a> {
     noted: bool,
     /// What is observed of ours.
     there: BTreeSet<&'a str>,
+    /// The groups of nodes that the claim asks for. None: nobody can tell.
+    groups: Option<Vec<String>>,
+}
+
+/// Those of its spec; where that says nothing, those that it was given, of which a note is kept.
+fn groups(there: &[(&str, Option<Value>)], request: &RunFunctionRequest) -> Option<Vec<String>> {
+    let named = |groups: &Value| {
+        let groups = groups.as_array().filter(|groups| !groups.is_empty())?;
+        let names: Option<Vec<_>> =
+            groups.iter().map(|group| Some(group["name"].as_str()?.to_owned())).collect();
+        names
+    };
+    let credentials =
+        there.iter().find(|(name, _)| *name == "credentials").and_then(|(_, object)| object.as_ref());
+    let note = || {
+        let note = credentials?["metadata"]["annotations"][ours::EFFECTIVE].as_str()?;
+        named(&serde_json::from_str::<Value>(note).ok()?["nodeGroups"])
+    };
+    named(&composite(request)?["spec"]["nodeGroups"]).or_else(note)
 }
 
 impl<'a> End<'a> {
-    fn of(there: &[(&'a str, Option<Value>)], response: &RunFunctionResponse) -> Self {
+    fn of(
+        there: &[(&'a str, Option<Value>)],
+        request: &RunFunctionRequest,
+        response: &RunFunctionResponse,
+    ) -> Self {
         let desired = response.desired.as_ref().expect("an answer without a desired state");
         let shown = desired
             .composite
@@ -139,11 +162,18 @@ impl<'a> End<'a> {
             over: over.is_some_and(|condition| condition.status == i32::from(Status::ConditionTrue)),
             noted: credentials["metadata"]["annotations"][ours::ENDING].is_string(),
             there: there.iter().map(|(name, _)| *name).collect(),
+            groups: groups(there, request),
         }
     }
 
     /// Whether what is observed may be missing from the desired state.
     fn may_go(&self, name: &str, object: Option<&Value>) -> bool {
+        // A live cluster gives back the nodes of a group that nobody asks for any more.
+        if let Some((group, groups)) = name.strip_prefix("pool-").zip(self.groups.as_ref())
+            && groups.iter().all(|asked| asked != group)
+        {
+            return true;
+        }
         if !["Deprovisioning", "Deprovisioned", "Failed"].contains(&self.phase.as_str()) {
             // It only looks, and where nobody asks for an end any more there is nothing to look at.
             return name == "bundles-undone";

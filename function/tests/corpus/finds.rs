@@ -179,6 +179,22 @@ fn what_is_asked_for_of_a_pool_is_not_dropped() {
 }
 
 #[test]
+fn nodes_go_with_the_group_that_nobody_asks_for_any_more() {
+    let without = || asked("hypershift-ready").without("pool-workers");
+    is_found(&without(), "pool-workers is dropped while \"Ready\"");
+    let asking = |group: &str| {
+        let group = json!({ "name": group, "class": "large", "count": 2 });
+        without().asking(&json!({ "nodeGroups": [group] }))
+    };
+    is_found(&asking("workers"), "pool-workers is dropped");
+    assert_eq!(asking("others").finds(), None);
+    // Where the note is lost too, nobody can tell.
+    let lost = |credentials: &mut Value| credentials["metadata"]["annotations"] = json!({});
+    let lost = without().asking(&json!({ "nodeGroups": [] })).seeing("credentials", lost);
+    is_found(&lost, "pool-workers is dropped");
+}
+
+#[test]
 fn nothing_of_a_space_is_dropped() {
     for example in ["space-ready", "space-of-the-incumbent"] {
         let names: Vec<String> = asked(example).observed().resources.keys().cloned().collect();
