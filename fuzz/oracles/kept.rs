@@ -122,25 +122,25 @@ struct End<'a> {
     noted: bool,
     /// What is observed of ours.
     there: BTreeSet<&'a str>,
-    /// The groups of nodes that the claim asks for. None: nobody can tell.
-    groups: Option<Vec<String>>,
+    /// The groups of nodes that the claim asks for. None at all: nobody can tell.
+    groups: Vec<BTreeSet<String>>,
 }
 
-/// Those of its spec; where that says nothing, those that it was given, of which a note is kept.
-fn groups(there: &[(&str, Option<Value>)], request: &RunFunctionRequest) -> Option<Vec<String>> {
+/// Those of its spec; where that says nothing, those that it was given, of which notes are kept. Where notes differ, those of each.
+fn groups(there: &[(&str, Option<Value>)], request: &RunFunctionRequest) -> Vec<BTreeSet<String>> {
     let named = |groups: &Value| {
         let groups = groups.as_array().filter(|groups| !groups.is_empty())?;
-        let names: Option<Vec<_>> =
-            groups.iter().map(|group| Some(group["name"].as_str()?.to_owned())).collect();
-        names
+        groups.iter().map(|group| Some(group["name"].as_str()?.to_owned())).collect::<Option<_>>()
     };
-    let credentials =
-        there.iter().find(|(name, _)| *name == "credentials").and_then(|(_, object)| object.as_ref());
-    let note = || {
-        let note = credentials?["metadata"]["annotations"][ours::EFFECTIVE].as_str()?;
+    let Some(composite) = composite(request) else { return vec![] };
+    if let Some(asked) = named(&composite["spec"]["nodeGroups"]) {
+        return vec![asked];
+    }
+    let noted = |object: &Value| {
+        let note = object["metadata"]["annotations"][ours::EFFECTIVE].as_str()?;
         named(&serde_json::from_str::<Value>(note).ok()?["nodeGroups"])
     };
-    named(&composite(request)?["spec"]["nodeGroups"]).or_else(note)
+    there.iter().filter_map(|(_, object)| noted(object.as_ref()?)).collect()
 }
 
 impl<'a> End<'a> {
@@ -169,8 +169,8 @@ impl<'a> End<'a> {
     /// Whether what is observed may be missing from the desired state.
     fn may_go(&self, name: &str, object: Option<&Value>) -> bool {
         // A live cluster gives back the nodes of a group that nobody asks for any more.
-        if let Some((group, groups)) = name.strip_prefix("pool-").zip(self.groups.as_ref())
-            && groups.iter().all(|asked| asked != group)
+        if let Some(group) = name.strip_prefix("pool-")
+            && self.groups.iter().any(|asked| !asked.contains(group))
         {
             return true;
         }
