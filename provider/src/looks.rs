@@ -15,7 +15,10 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-use crate::{controller::pass::guarded, metrics::Metrics};
+use crate::{
+    controller::{pass::guarded, queue::backoff},
+    metrics::Metrics,
+};
 
 /// How much that happens at once is one look.
 pub(crate) const CALM: Duration = Duration::from_millis(200);
@@ -77,16 +80,16 @@ pub(crate) async fn looks<L: Future<Output = Next>>(
                 } else {
                     slow.remove(&name);
                 }
-                let after = if next == Next::Failed {
-                    let failed = failures.entry(name.clone()).or_default();
-                    *failed = failed.saturating_add(1);
-                    Some(backoff(*failed))
-                } else {
-                    failures.remove(&name);
-                    if let Next::After(after) = next { Some(after) } else { None }
-                };
-                let Some(after) = after else { continue };
-                (name, after)
+                let failed = failures.remove(&name).unwrap_or_default();
+                match next {
+                    Next::Rest => continue,
+                    Next::After(after) => (name, after),
+                    Next::Failed => {
+                        let failed = failed.saturating_add(1);
+                        failures.insert(name.clone(), failed);
+                        (name, backoff(failed, BACKOFF))
+                    }
+                }
             }
             () = sleep_until(at), if next.is_some() => {
                 if let Some((name, _)) = next {
@@ -101,11 +104,6 @@ pub(crate) async fn looks<L: Future<Output = Next>>(
         due.entry(name).and_modify(|before| *before = at.min(*before)).or_insert(at);
     }
     while running.next().await.is_some() {}
-}
-
-/// After so many failures, one after the other.
-fn backoff(failures: u32) -> Duration {
-    BACKOFF.0.saturating_mul(1 << failures.saturating_sub(1).min(8)).min(BACKOFF.1)
 }
 
 /// A look that has ended.

@@ -188,7 +188,6 @@ fn nodes_go_with_the_group_that_nobody_asks_for_any_more() {
     };
     is_found(&asking("workers"), "pool-workers is dropped");
     assert_eq!(asking("others").finds(), None);
-    // Where the note is lost too, nobody can tell.
     // Where the notes are lost too, nobody can tell.
     let lost = |object: &mut Value| object["metadata"]["annotations"] = json!({});
     let lost = without().seeing("credentials", lost).seeing("cluster", lost);

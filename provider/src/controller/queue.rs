@@ -75,8 +75,8 @@ impl Queue {
         *failures = failures.saturating_add(1);
         match (*failures, at_once) {
             (1, true) => Duration::ZERO,
-            (n, true) => backoff(n - 1),
-            (n, false) => backoff(n),
+            (n, true) => backoff(n - 1, BACKOFF),
+            (n, false) => backoff(n, BACKOFF),
         }
     }
 
@@ -100,9 +100,9 @@ impl Queue {
     }
 }
 
-/// How long to wait after the n-th failure in a row.
-fn backoff(failures: u32) -> Duration {
-    BACKOFF.0.saturating_mul(1 << (failures.clamp(1, 16) - 1)).min(BACKOFF.1)
+/// How long to wait after the n-th failure in a row: at first, and at most.
+pub(crate) fn backoff(failures: u32, (first, most): (Duration, Duration)) -> Duration {
+    first.saturating_mul(1 << (failures.clamp(1, 16) - 1)).min(most)
 }
 
 /// When to look again although nothing happened. Each object has its own time, so that not all are looked at at once.
