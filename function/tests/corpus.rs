@@ -188,7 +188,9 @@ fn seeds() {
     let examples =
         examples::requests(now).into_iter().map(|(name, asked)| (format!("example-{name}"), asked));
     let ending = finds::ENDING.map(|(name, how)| (format!("ending-{name}"), finds::ending(name, how)));
-    for (name, asked) in ending {
+    let placeless =
+        finds::PLACELESS.map(|(name, writer)| (format!("placeless-{name}"), finds::placeless(name, writer)));
+    for (name, asked) in ending.into_iter().chain(placeless) {
         write(format!("request/{name}"), &asked.encode_to_vec());
     }
     for (name, asked) in own.into_iter().chain(examples) {

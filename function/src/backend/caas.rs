@@ -62,16 +62,15 @@ impl Backend for Caas {
     }
 
     fn resources(&self, request: &Validated, observed: &Observed, health: &Health) -> Vec<Desired> {
-        let wanted = request.templated().and_then(Wanted::of);
-        let mut all = templated::resources(self, CEL, (request, observed, health), |_, _| Composed {
-            api_version: API_VERSION,
-            spec: instance::spec(observed, wanted),
-            notes: Map::new(),
-            parts: vec![],
-        });
-        // Also where it is not known any more on which hub the cluster is.
-        all.extend(reader::reader(request, observed, wanted));
-        all
+        templated::resources(self, CEL, (request, observed, health), |templated, _| {
+            let wanted = Wanted::of(templated);
+            Composed {
+                api_version: API_VERSION,
+                spec: instance::spec(observed, wanted),
+                notes: Map::new(),
+                parts: reader::reader(request, observed, wanted).into_iter().collect(),
+            }
+        })
     }
 
     fn health(&self, request: &Validated, observed: &Observed) -> Health {

@@ -5,7 +5,7 @@
 //!
 //! **Invariant:** a NodePool is asked for only once the HostedCluster was seen, and goes only with its group or with the cluster.
 
-mod behind;
+pub(super) mod behind;
 mod cluster;
 mod document;
 pub(super) mod facts;

@@ -1,11 +1,13 @@
 //! What all backends of templates have in common. Their cluster ends by taking its writer away: what is on its way out is desired again
 //! as one that only looks, and what has to be remembered beyond it is noted on `credentials`.
 
+mod left;
 pub(super) mod members;
 mod sentence;
 mod sight;
 mod trouble;
 
+pub(super) use left::left;
 pub(super) use sentence::Sentence;
 pub(super) use sight::{Sight, unseen};
 pub(super) use trouble::{Trouble, of_the_network};
@@ -133,15 +135,6 @@ pub(super) fn resources(
     }
     let credentials = object::credentials(request, observed, health, memory);
     writer.into_iter().chain(parts).chain(credentials).collect()
-}
-
-/// What there may be without a hub, or without anybody knowing what makes the clusters: nothing can be asked for. What is there all the
-/// same remembers what was given up.
-pub(super) fn left(request: &Validated, observed: &Observed, health: &Health) -> Vec<Desired> {
-    if observed.credentials.is_none() {
-        return vec![];
-    }
-    object::credentials(request, observed, health, memory(request, observed, None)).into_iter().collect()
 }
 
 /// The object that stands for the cluster.

@@ -28,7 +28,15 @@ impl Observed {
 
     /// Whether it may still be there. Emptied keys alone are those of an end, also of one before anything was made.
     pub fn left_behind(&self) -> bool {
-        self.remembered_uid().is_some() || self.details.has_kubeconfig() || self.ending()
+        self.remembered_uid().is_some()
+            || self.details.has_kubeconfig()
+            || self.ending()
+            || self.is_followed()
+    }
+
+    /// Whether there is what is asked for only once the object that stands for the cluster was seen.
+    fn is_followed(&self) -> bool {
+        !self.node_pools.0.is_empty() || self.hosted.is_some() || self.bundles.order.is_some()
     }
 
     /// Whether it waited when it was last told of, and no cluster was ever seen. Core applies the status, then writes the keys that an end

@@ -155,6 +155,27 @@ pub fn ending(example: &str, how: &str) -> RunFunctionRequest {
     asked(example).asking(&json!({ how: true })).request
 }
 
+/// Examples with something beside their writer.
+pub const PLACELESS: [(&str, &str); 4] = [
+    ("bundles-ready", "cluster"),
+    ("caas-ready", "instance"),
+    ("hypershift-ready", "cluster"),
+    ("osac-ready", "order"),
+];
+
+/// The request for one of them whose writer and credentials are lost, after a restore that dropped its status: nothing tells where the cluster is.
+pub fn placeless(example: &str, writer: &str) -> RunFunctionRequest {
+    let mut asked = asked(example);
+    let state = asked.observed();
+    for lost in [writer, "credentials"] {
+        assert!(state.resources.remove(lost).is_some(), "{example} has no {lost}");
+    }
+    change(&mut state.composite.as_mut().unwrap().resource, |object| {
+        object.as_object_mut().unwrap().remove("status");
+    });
+    asked.request
+}
+
 #[track_caller]
 fn is_found(asked: &Asked, words: &str) {
     let found = asked.finds();

@@ -2,7 +2,7 @@
 
 use function_model::{hypershift::hub_for, world::World};
 use jiff::SignedDuration;
-use serde_json::json;
+use serde_json::{Value, json};
 use testplatform_apis::names::ours;
 
 use crate::is;
@@ -79,6 +79,56 @@ fn a_writer_that_is_lost_is_made_anew_to_look_and_finds_the_cluster() {
         world.hosted = None;
         world.settle();
         assert_eq!(world.phase(), "Deprovisioned", "{backend}");
+    }
+}
+
+/// Somebody deleted both Objects that tell where it is, and a restore dropped status: what is beside them stays as it is, on its hub, whether or
+/// not the catalogue tells what makes such clusters.
+#[test]
+fn with_the_credentials_lost_too_what_is_left_stays_as_it_is() {
+    for Made { backend, writer, ready, .. } in BACKENDS {
+        for (known, served) in [(true, true), (true, false), (false, true), (false, false)] {
+            let at = format!("{backend}, catalogue: {known}, served: {served}");
+            let mut world = ready();
+            let beside = |world: &World| -> Vec<(String, Value)> {
+                let objects = world.objects.iter();
+                let beside = objects.filter(|(name, _)| *name == "hosted" || name.starts_with("pool-"));
+                beside
+                    .map(|(name, o)| (name.clone(), json!([o.object["metadata"]["name"], o.object["spec"]])))
+                    .collect()
+            };
+            let before = beside(&world);
+            if before.is_empty() && !served {
+                // Nothing at all would remember it.
+                continue;
+            }
+            world.drop_status();
+            for lost in [writer, "credentials"] {
+                world.objects.remove(lost);
+                world.refs.remove(lost);
+            }
+            if !known {
+                world.templates = vec![];
+            }
+            if !served {
+                // It was being made.
+                world.details.clear();
+            }
+            world.hubs = Some(vec![hub_for(backend, "hub-0")]);
+            for torn_down in [false, true] {
+                world.spec["tearDownCluster"] = json!(torn_down);
+                world.settle();
+                assert_eq!(beside(&world), before, "{at}, torn down: {torn_down}");
+                assert_eq!(world.made, 1, "{at}, torn down: {torn_down}");
+                if known {
+                    let said = world.status["message"].as_str().unwrap_or_default();
+                    assert!(
+                        said.contains("nothing is left that tells on which hub the cluster is"),
+                        "{at}: {said}"
+                    );
+                }
+            }
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use testplatform_apis::{
 
 use super::Wanted;
 use crate::{
-    backend::{Desired, object},
+    backend::{Desired, hypershift::behind, object},
     intent::Write,
     observed::{HOSTED, Observed},
     templates::Templated,
@@ -20,9 +20,6 @@ use crate::{
 
 /// Where the HostedClusters are, if the catalogue does not say.
 const NAMESPACE: &str = "clusters";
-/// Readiness of the Object, which governs the 30 s poll.
-const CEL: &str = "!has(object.metadata.deletionTimestamp) && has(object.status) && has(object.status.conditions) && \
-object.status.conditions.exists(c, c.type == 'Available' && c.status == 'True')";
 
 /// The Object, from the moment on at which the uid is known until nothing is left.
 pub(super) fn reader(
@@ -52,7 +49,7 @@ pub(super) fn reader(
         "managementPolicies": ["Observe"],
         "forProvider": {},
         "providerConfigRef": { "name": hub },
-        "readiness": { "policy": "DeriveFromCelQuery", "celQuery": CEL },
+        "readiness": { "policy": "DeriveFromCelQuery", "celQuery": behind::CEL },
         "watch": true,
     });
     spec["forProvider"]["manifest"] =

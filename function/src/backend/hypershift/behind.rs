@@ -12,6 +12,10 @@ use crate::{
     text::bounded,
 };
 
+/// Readiness of the Object that looks at it, which governs the 30 s poll.
+pub(in crate::backend) const CEL: &str = "!has(object.metadata.deletionTimestamp) && has(object.status) && has(object.status.conditions) && \
+object.status.conditions.exists(c, c.type == 'Available' && c.status == 'True')";
+
 /// A HostedCluster behind what another backend makes.
 pub(in crate::backend) struct Behind<'a>(Facts<'a>);
 

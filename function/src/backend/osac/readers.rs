@@ -12,16 +12,16 @@ use testplatform_apis::{
 
 use super::{Wanted, facts, order};
 use crate::{
-    backend::{Desired, hypershift::pools, object},
+    backend::{
+        Desired,
+        hypershift::{behind, pools},
+        object,
+    },
     intent::{Policies, Write},
     observed::{HOSTED, Observed, part_name},
     templates::Site,
     validate::Validated,
 };
-
-/// Readiness of the one for the HostedCluster, which governs the 30 s poll.
-const CEL: &str = "!has(object.metadata.deletionTimestamp) && has(object.status) && has(object.status.conditions) && \
-object.status.conditions.exists(c, c.type == 'Available' && c.status == 'True')";
 
 /// What OSAC calls the NodePool of a class of nodes. None: that is no name, and there can be none.
 pub(super) fn node_pool(order: &str, class: &str) -> Option<String> {
@@ -88,7 +88,7 @@ fn composed(
         "managementPolicies": ["Observe"],
         "forProvider": {},
         "providerConfigRef": { "name": object::provider_config(request, observed) },
-        "readiness": { "policy": "DeriveFromCelQuery", "celQuery": if group { pools::CEL } else { CEL } },
+        "readiness": { "policy": "DeriveFromCelQuery", "celQuery": if group { pools::CEL } else { behind::CEL } },
         "watch": true,
     });
     spec["forProvider"]["manifest"] = manifest;

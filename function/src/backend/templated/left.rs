@@ -1,0 +1,60 @@
+//! What there may be without a hub, or without anybody knowing what makes the clusters: nothing can be asked for, and what is there stays as it is.
+
+use serde_json::{Map, Value, json};
+use testplatform_apis::{foreign::object::Object, gather, names::ours};
+
+use super::memory;
+use crate::{
+    backend::{
+        Desired, Health,
+        hypershift::{behind, pools},
+        object as composing,
+    },
+    observed::{HOSTED, Observed},
+    validate::Validated,
+};
+
+/// Notes of what is beside a writer, whatever made it.
+const NOTES: [&str; 3] = [ours::NODE_BASE, ours::NODE_CLASS, ours::REMOTE_UID];
+
+/// `credentials`, which remembers what was given up; and what is beside a writer that is lost. With what it looks at or carries a cluster goes on,
+/// until somebody who knows where that is helps, or nothing is left of it.
+pub(in crate::backend) fn left(request: &Validated, observed: &Observed, health: &Health) -> Vec<Desired> {
+    let credentials = observed
+        .credentials
+        .as_ref()
+        .and_then(|_| composing::credentials(request, observed, health, memory(request, observed, None)));
+    if request.intent.over.is_some() {
+        return credentials.into_iter().collect();
+    }
+    let parts = observed.node_pools.0.iter();
+    let parts = parts.map(|(name, part)| again(name, (&part.object, pools::CEL, "pool"), request));
+    let hosted = observed.hosted.as_ref();
+    let hosted = hosted.map(|hosted| again(HOSTED, (&hosted.object, behind::CEL, HOSTED), request));
+    credentials.into_iter().chain(parts).chain(hosted).collect()
+}
+
+/// The same Object once more: on the hub on which it is, with what it was allowed to do.
+fn again<R>(name: &str, (before, cel, component): (&Object<R>, &str, &str), request: &Validated) -> Desired {
+    let was = &before.spec;
+    let mut spec = json!({
+        "forProvider": { "manifest": was.for_provider.manifest },
+        "providerConfigRef": { "name": was.provider_config_ref.name },
+        "readiness": { "policy": "DeriveFromCelQuery", "celQuery": cel },
+    });
+    if was.watch {
+        spec["watch"] = true.into();
+    }
+    if !was.references.is_null() {
+        spec["references"] = was.references.clone();
+    }
+    // What the API server says for nothing at all.
+    if !was.management_policies.is_empty() && was.management_policies != ["*"] {
+        spec["managementPolicies"] = json!(was.management_policies);
+    }
+    let noted = |key| (key, before.metadata.annotation(key).map(str::to_owned));
+    let kept: Map<String, Value> = gather::texts(NOTES.map(noted));
+    let mut object = composing::object(&before.metadata.name, kept, spec);
+    object["metadata"]["labels"] = json!({ ours::COMPONENT: component });
+    Desired { name: name.to_owned().into(), object, ready: request.intent.writer_ready }
+}
