@@ -6,6 +6,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    fmt::Debug,
     time::Duration,
 };
 
@@ -20,7 +21,16 @@ use crate::{
     metrics::Metrics,
 };
 
-/// How much that happens at once is one look.
+/// How many looks there are at once, and how often at most.
+#[derive(Clone, Copy)]
+pub(crate) struct Pace {
+    /// At so many things at once.
+    pub at_once: usize,
+    /// What happens to one thing in this time is one look.
+    pub calm: Duration,
+}
+
+/// Where a look is a matter of one object.
 pub(crate) const CALM: Duration = Duration::from_millis(200);
 /// What took longer than that, and is to be looked at again, will take long again.
 const LONG: Duration = Duration::from_secs(5);
@@ -47,30 +57,30 @@ impl From<Option<Duration>> for Next {
 }
 
 /// Looks until `stop`, or until nothing can happen any more; what has begun is finished.
-pub(crate) async fn looks<L: Future<Output = Next>>(
-    mut happened: UnboundedReceiver<String>,
-    at_once: usize,
+pub(crate) async fn looks<N: Clone + Ord + Debug, L: Future<Output = Next>>(
+    mut happened: UnboundedReceiver<N>,
+    Pace { at_once, calm }: Pace,
     metrics: &Metrics,
-    look: impl Fn(String) -> L,
+    look: impl Fn(N) -> L,
     stop: impl Future<Output = ()>,
 ) {
-    let mut due: BTreeMap<String, Instant> = BTreeMap::new();
-    let mut busy: BTreeSet<String> = BTreeSet::new();
-    let mut slow: BTreeSet<String> = BTreeSet::new();
-    let mut failures: BTreeMap<String, u32> = BTreeMap::new();
+    let mut due: BTreeMap<N, Instant> = BTreeMap::new();
+    let mut busy: BTreeSet<N> = BTreeSet::new();
+    let mut slow: BTreeSet<N> = BTreeSet::new();
+    let mut failures: BTreeMap<N, u32> = BTreeMap::new();
     let places_of_slow = at_once.div_ceil(2);
     let mut running = FuturesUnordered::new();
     let mut stop = std::pin::pin!(stop);
     loop {
         let slow_wait = slow.intersection(&busy).count() >= places_of_slow;
-        let waits = |name: &str| busy.contains(name) || (slow_wait && slow.contains(name));
+        let waits = |name: &N| busy.contains(name) || (slow_wait && slow.contains(name));
         let next = due.iter().filter(|(name, _)| !waits(name)).min_by_key(|(_, at)| **at);
         let next = next.filter(|_| busy.len() < at_once).map(|(name, at)| (name.clone(), *at));
         let at = next.as_ref().map_or_else(Instant::now, |(_, at)| *at);
         let (name, after) = tokio::select! {
             () = &mut stop => break,
             name = happened.recv() => match name {
-                Some(name) => (name, CALM),
+                Some(name) => (name, calm),
                 None => break,
             },
             Some(Over { name, next, long }) = running.next() => {
@@ -107,19 +117,19 @@ pub(crate) async fn looks<L: Future<Output = Next>>(
 }
 
 /// A look that has ended.
-struct Over {
-    name: String,
+struct Over<N> {
+    name: N,
     next: Next,
     /// Whether it took long.
     long: bool,
 }
 
-async fn survived(metrics: &Metrics, look: impl Future<Output = Next>, name: String) -> Over {
+async fn survived<N: Debug>(metrics: &Metrics, look: impl Future<Output = Next>, name: N) -> Over<N> {
     let began = Instant::now();
     let next = guarded(async { Ok(look.await) }).await.unwrap_or_else(|error| {
         let (reason, again_in) = (error.reason.as_str(), AFTER_A_BUG);
         metrics.failed(error.action, reason);
-        tracing::warn!(name, %error, reason, ?again_in, "failed");
+        tracing::warn!(?name, %error, reason, ?again_in, "failed");
         Next::After(again_in)
     });
     Over { name, next, long: began.elapsed() > LONG }
@@ -156,7 +166,7 @@ mod tests {
         let began = Mutex::new(vec![]);
         let looking = looks(
             happened,
-            at_once,
+            Pace { at_once, calm: CALM },
             metrics,
             async |name: String| {
                 began.lock().unwrap().push((start.elapsed().as_millis(), name.clone()));

@@ -31,7 +31,7 @@ use crate::{
     config::Clusters,
     ephemeral_cluster::credentials::published_name,
     execute::{Cause, Error, Reason, limited},
-    looks::{CALM, Next, looks},
+    looks::{CALM, Next, Pace, looks},
     metrics::{Metrics, bundles::Outcome},
     orders::{Orders, Teller},
     publish::Vault,
@@ -41,7 +41,7 @@ use crate::{
 };
 
 /// How many looks at once: those that wait for a cluster keep nobody waiting for another.
-const AT_ONCE: usize = 16;
+const PACE: Pace = Pace { at_once: 16, calm: CALM };
 /// How long a look in a cluster may go on beginning calls.
 const LOOK: Duration = Duration::from_mins(1);
 
@@ -108,7 +108,7 @@ async fn until(options: Options, metrics: Metrics, stop: Running) {
         .map(|(namespace, health)| controller.watch(namespace, health, sender.clone()));
     let watching = async { tokio::join!(join_all(orders), controller.watch_published(published, &sender)) };
     let looking =
-        looks(happened, AT_ONCE, &controller.metrics, async |key: String| controller.look(&key).await, stop);
+        looks(happened, PACE, &controller.metrics, async |key: String| controller.look(&key).await, stop);
     tokio::select! {
         _ = watching => {}
         () = looking => {}

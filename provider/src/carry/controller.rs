@@ -32,7 +32,7 @@ use crate::{
     build_clusters::Trust,
     config::{Carried, Carry},
     execute::{Cause, Error, Reason, error::is_forbidden, limited},
-    looks::{Next, looks},
+    looks::{CALM, Next, Pace, looks},
     metrics::{Metrics, carries::Carrying},
     partial::{PAGE, PartialObject},
     publish::write::annotate,
@@ -41,7 +41,7 @@ use crate::{
 };
 
 /// How many looks at once: those that wait for a hub keep nobody waiting for another.
-const AT_ONCE: usize = 32;
+const PACE: Pace = Pace { at_once: 32, calm: CALM };
 /// How long a look may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// When the hub is not ready for it.
@@ -108,13 +108,8 @@ async fn until(options: Options, metrics: Metrics, stop: Running) {
             .zip(&controller.seen.health)
             .map(|(flavour, health)| controller.watch(*flavour, health, sender.clone())),
     );
-    let looking = looks(
-        happened,
-        AT_ONCE,
-        &controller.metrics,
-        async |name: String| controller.look(&name).await,
-        stop,
-    );
+    let looking =
+        looks(happened, PACE, &controller.metrics, async |name: String| controller.look(&name).await, stop);
     tokio::select! {
         _ = watches => {}
         () = looking => {}

@@ -28,7 +28,7 @@ use super::{
 use crate::{
     config::{Cleaned, Cleanups},
     execute::{Cause, Error, Reason, event::emit, limited},
-    looks::{CALM, Next, looks},
+    looks::{CALM, Next, Pace, looks},
     metrics::{Metrics, cleanups::Teardown},
     partial::{PAGE, PartialObject},
     running::Running,
@@ -36,7 +36,7 @@ use crate::{
 };
 
 /// How many looks at once.
-const AT_ONCE: usize = 8;
+const PACE: Pace = Pace { at_once: 8, calm: CALM };
 /// How long a look may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// When the watch has not seen yet what was written.
@@ -111,13 +111,8 @@ async fn until(options: Options, metrics: Metrics, stop: Running) {
             .zip(health.iter())
             .map(|(flavour, health)| controller.watch(*flavour, health, sender.clone())),
     );
-    let looking = looks(
-        happened,
-        AT_ONCE,
-        &controller.metrics,
-        async |name: String| controller.look(&name).await,
-        stop,
-    );
+    let looking =
+        looks(happened, PACE, &controller.metrics, async |name: String| controller.look(&name).await, stop);
     tokio::select! {
         _ = watches => {}
         () = looking => {}

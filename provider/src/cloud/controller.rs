@@ -34,7 +34,7 @@ use crate::{
     clusters::observe::{api, resource},
     config::Clusters,
     execute::{Cause, Error, Reason, limited},
-    looks::{CALM, Next, looks},
+    looks::{CALM, Next, Pace, looks},
     metrics::{Metrics, cloud::Outcome},
     orders::Teller,
     running::Running,
@@ -43,7 +43,7 @@ use crate::{
 };
 
 /// How many looks at once: those that wait for an identity service keep nobody waiting for another.
-const AT_ONCE: usize = 16;
+const PACE: Pace = Pace { at_once: 16, calm: CALM };
 /// When there was more to do than a pass may.
 const RETRY: Duration = Duration::from_secs(5);
 
@@ -105,7 +105,7 @@ async fn until(options: Options, metrics: Metrics, stop: Running) {
         clusters.map(|(namespace, health)| controller.watch_clusters(namespace, health, sender.clone()));
     let watching = async { tokio::join!(join_all(orders), join_all(clusters)) };
     let looking =
-        looks(happened, AT_ONCE, &controller.metrics, async |key: String| controller.look(&key).await, stop);
+        looks(happened, PACE, &controller.metrics, async |key: String| controller.look(&key).await, stop);
     tokio::select! {
         _ = watching => {}
         () = looking => {}

@@ -2,11 +2,7 @@
 //!
 //! Pools and their clusters are watched to know when to look; what is decided on is read anew in every look.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use jiff::Timestamp;
 use kube::{
@@ -14,10 +10,7 @@ use kube::{
     api::DynamicObject,
     runtime::watcher::{self, Event},
 };
-use tokio::{
-    sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
-    time::{Instant, sleep_until},
-};
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use super::{
     execute::{annotate, emit},
@@ -28,18 +21,17 @@ use super::{
 use crate::{
     controller::pass::guarded,
     execute::{Cause, Error, error::plain, limited},
+    looks::{Next, Pace, looks},
     metrics::Metrics,
     running::Running,
     step::Requeue,
     watch::{Health, keep},
 };
 
-/// How much that happens at once is one look.
-const CALM: Duration = Duration::from_secs(1);
+/// One after the other. A look lists what there is of a pool, and of many clusters at once much happens.
+const PACE: Pace = Pace { at_once: 1, calm: Duration::from_secs(1) };
 /// How long a look may take.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// When a look failed.
-const RETRY: Duration = Duration::from_secs(10);
 /// However quiet it is.
 const NET: Duration = Duration::from_mins(10);
 
@@ -83,9 +75,11 @@ async fn until(options: Options, metrics: Metrics, stop: Running) {
             watch_clusters(options, &seen.health[1], sender.clone()),
         );
     };
+    let looking =
+        looks(happened, PACE, &controller.metrics, async |key: Key| controller.look(&key).await, stop);
     tokio::select! {
         () = watches => {}
-        () = looks(&controller, happened, stop) => {}
+        () = looking => {}
     }
 }
 
@@ -104,7 +98,8 @@ async fn watch_clusters(options: &Options, health: &Health, sender: UnboundedSen
     let api: Api<DynamicObject> = Api::all_with(options.client.clone(), &hive("ClusterDeployment"));
     keep_dynamic(api, health, |cluster| {
         let label = |key| cluster.labels().get(key).cloned();
-        if let Some(key) = label(LABELS[0]).zip(label(LABELS[1])) {
+        let pool = label(LABELS[0]).zip(label(LABELS[1]));
+        if let Some(key) = pool.filter(|(namespace, _)| options.namespaces.contains(namespace)) {
             let _ = sender.send(key);
         }
     })
@@ -119,53 +114,21 @@ async fn keep_dynamic(api: Api<DynamicObject>, health: &Health, mut on: impl FnM
     .await;
 }
 
-/// One look after the other, each when it is due.
-async fn looks(
-    controller: &Controller,
-    mut happened: UnboundedReceiver<Key>,
-    stop: impl Future<Output = ()>,
-) {
-    let mut due: BTreeMap<Key, Instant> = BTreeMap::new();
-    let mut stop = std::pin::pin!(stop);
-    loop {
-        let first = due.iter().min_by_key(|(_, at)| **at).map(|(key, at)| (key.clone(), *at));
-        let at = first.as_ref().map_or_else(|| Instant::now() + NET, |(_, at)| *at);
-        tokio::select! {
-            () = &mut stop => return,
-            key = happened.recv() => {
-                let Some(key) = key else { return };
-                if controller.options.namespaces.contains(&key.0) {
-                    let soon = Instant::now() + CALM;
-                    due.entry(key).and_modify(|at| *at = (*at).min(soon)).or_insert(soon);
-                }
-            }
-            () = sleep_until(at) => {
-                let Some((key, _)) = first else { continue };
-                due.remove(&key);
-                if let Some(after) = controller.look(&key).await {
-                    due.insert(key, Instant::now() + after);
-                }
-            }
-        }
-    }
-}
-
 impl Controller {
-    /// Looks at a pool: when to do so again. None: when something happens, because it is gone or not ours.
-    async fn look(&self, key: &Key) -> Option<Duration> {
+    /// Looks at a pool. One that is gone, or not ours, is looked at again when something happens.
+    async fn look(&self, key: &Key) -> Next {
         let (namespace, name) = key;
         let pass = Box::pin(async { self.pass(key).await.map_err(Cause::from) });
         match guarded(limited("look_at_clusterpool", PATIENCE, pass)).await {
-            Ok(requeue) => requeue.map(|requeue| match requeue {
-                Requeue::OnChange => NET,
-                Requeue::After(after) => after,
-                Requeue::Anew => CALM,
-            }),
+            Ok(None) => Next::Rest,
+            Ok(Some(Requeue::OnChange)) => Next::After(NET),
+            Ok(Some(Requeue::After(after))) => Next::After(after),
+            Ok(Some(Requeue::Anew)) => Next::After(PACE.calm),
             Err(Error { action, reason, message }) => {
                 self.metrics.looked_at_pool("failed");
                 self.metrics.failed(action, reason.as_str());
                 tracing::warn!(namespace, clusterpool = name, error = message, "a look failed");
-                Some(RETRY)
+                Next::Failed
             }
         }
     }
@@ -229,7 +192,7 @@ mod tests {
             now: || Timestamp::UNIX_EPOCH,
         };
         let controller = Controller { options, seen: Arc::default(), metrics: Metrics::default() };
-        assert_eq!(controller.look(&("pools".into(), "one".into())).await, Some(RETRY));
+        assert_eq!(controller.look(&("pools".into(), "one".into())).await, Next::Failed);
         let told = controller.metrics.encode().unwrap();
         for line in [
             r#"clusterpool_looks_total{outcome="failed"} 1"#,

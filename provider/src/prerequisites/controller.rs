@@ -31,7 +31,7 @@ use crate::{
     },
     config::{AllowedResource, Clusters},
     execute::{Cause, Error, Reason, limited},
-    looks::{CALM, Next, looks},
+    looks::{CALM, Next, Pace, looks},
     metrics::{Metrics, prerequisites::Outcome},
     orders::{Orders, Teller},
     running::Running,
@@ -40,7 +40,7 @@ use crate::{
 };
 
 /// How many looks at once: one that waits for admission keeps nobody waiting.
-const AT_ONCE: usize = 16;
+const PACE: Pace = Pace { at_once: 16, calm: CALM };
 /// How long a look may go on beginning calls.
 const LOOK: Duration = Duration::from_mins(1);
 
@@ -99,7 +99,7 @@ async fn until(options: Options, metrics: Metrics, stop: Running) {
         .zip(&seen.health)
         .map(|(namespace, health)| controller.watch(namespace, health, sender.clone()));
     let looking =
-        looks(happened, AT_ONCE, &controller.metrics, async |key: String| controller.look(&key).await, stop);
+        looks(happened, PACE, &controller.metrics, async |key: String| controller.look(&key).await, stop);
     tokio::select! {
         _ = join_all(watching) => {}
         () = looking => {}

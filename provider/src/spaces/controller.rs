@@ -27,7 +27,7 @@ use crate::{
     config::Spaces,
     ephemeral_cluster::credentials::{Published, SUFFIX},
     execute::{Cause, Error, Reason, limited},
-    looks::{CALM, Next, looks},
+    looks::{CALM, Next, Pace, looks},
     metrics::Metrics,
     publish::{Labelled, Vault, write::sweep},
     running::Running,
@@ -35,7 +35,7 @@ use crate::{
 };
 
 /// How many looks at once.
-const AT_ONCE: usize = 4;
+const PACE: Pace = Pace { at_once: 4, calm: CALM };
 /// How long a look may take.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// However quiet it is: certificates that change are handed on within this time.
@@ -77,13 +77,8 @@ async fn until(options: Options, metrics: Metrics, stop: Running) {
     let watches = async {
         tokio::join!(controller.watch_namespaces(sender.clone()), controller.watch_secrets(sender.clone()));
     };
-    let looking = looks(
-        happened,
-        AT_ONCE,
-        &controller.metrics,
-        async |name: String| controller.look(&name).await,
-        stop,
-    );
+    let looking =
+        looks(happened, PACE, &controller.metrics, async |name: String| controller.look(&name).await, stop);
     tokio::select! {
         () = watches => {}
         () = looking => {}

@@ -128,7 +128,7 @@ async fn a_claim_whose_newer_version_is_not_seen_is_not_asked_for_in_a_loop() {
     sender.send(KEY.to_owned()).unwrap();
     looks(
         happened,
-        AT_ONCE,
+        PACE,
         &world.controller.metrics,
         async |name: String| world.controller.look(&name).await,
         sleep(Duration::from_secs(10)),

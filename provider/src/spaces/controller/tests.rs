@@ -62,14 +62,8 @@ async fn what_is_published_goes_with_its_namespace_though_nothing_tells_of_that(
         there.store(false, Ordering::Relaxed);
         sleep(Duration::from_mins(15)).await;
     };
-    looks(
-        happened,
-        AT_ONCE,
-        &controller.metrics,
-        async |name: String| controller.look(&name).await,
-        vanishes,
-    )
-    .await;
+    looks(happened, PACE, &controller.metrics, async |name: String| controller.look(&name).await, vanishes)
+        .await;
     assert_eq!(removed.load(Ordering::Relaxed), 1);
     assert_eq!(controller.look("one").await, Next::Rest, "nothing is left to be looked at");
 }
