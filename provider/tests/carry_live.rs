@@ -27,6 +27,7 @@ use testplatform_tests::{
     binaries::Binaries,
     cluster::{Cluster, SOON, at, at_root},
     control_plane::ControlPlane,
+    counted::until_counted,
     hub::define,
     kinds::{COMPOSITE, CONFIG_MAP, SECRET},
     manifests,
@@ -199,14 +200,7 @@ async fn told(hub: &Cluster, carried: bool, fate: Fate) -> anyhow::Result<()> {
 
 /// Waits until the carrier counts this: what is on the hub is seen before the look that put it there has ended.
 async fn counted(metrics: &Metrics, lines: &[&str]) -> anyhow::Result<()> {
-    let begun = std::time::Instant::now();
-    loop {
-        let text = metrics.encode()?;
-        let missing = lines.iter().find(|line| !text.lines().any(|l| l == **line));
-        let Some(missing) = missing else { return Ok(()) };
-        ensure!(begun.elapsed() < SOON, "{missing} is missing: {text}");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    until_counted(|| Ok(metrics.encode()?), lines, SOON).await.map(drop)
 }
 
 async fn live(hub: &Cluster, metrics: &Metrics) -> anyhow::Result<()> {

@@ -77,16 +77,7 @@ async fn clusters_of_every_kind() -> anyhow::Result<()> {
     nest.file("kubeconfig", &own)?;
     // Before any kind is there: said, and waited for.
     let mut provider = start(&nest)?;
-    let missing = "this hub has no hostedclusters of hypershift.openshift.io";
-    let says = async {
-        while !log(&provider)?.contains(missing) {
-            provider.check()?;
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
-        anyhow::Ok(())
-    };
-    let said = tokio::time::timeout(SOON, says).await;
-    said.with_context(|| format!("it does not say: {missing}\n{}", provider.tail()))??;
+    provider.until_says("this hub has no hostedclusters of hypershift.openshift.io", SOON).await?;
     provider.terminate();
 
     for kind in [HOSTED, CAPI, INSTANCE, ORDER] {
@@ -98,7 +89,7 @@ async fn clusters_of_every_kind() -> anyhow::Result<()> {
     let lived = bench.life().await;
     provider.check()?;
     lived.with_context(|| provider.tail())?;
-    let mut all = log(&provider)?;
+    let mut all = provider.said()?;
     provider.terminate();
     all += &bench.orphan().await?;
     ensure!(!all.contains("p4ssw0rd") && !all.contains("token: t"), "a secret is in the log");
@@ -109,10 +100,6 @@ fn start(nest: &Nest) -> anyhow::Result<Process> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_provider-testplatform"));
     command.args(["--config=config.yaml", "--kubeconfig=kubeconfig", "--log-format=text", "-d"]);
     nest.spawn("provider", &mut command)
-}
-
-fn log(provider: &Process) -> anyhow::Result<String> {
-    Ok(std::fs::read_to_string(provider.log())?)
 }
 
 fn encoded(text: &str) -> String {
@@ -375,7 +362,7 @@ impl Bench {
         let swept = hub.until_gone(&published("one"), SOON).await;
         provider.check()?;
         swept.with_context(|| provider.tail())?;
-        log(&provider)
+        provider.said()
     }
 }
 

@@ -1,10 +1,7 @@
 //! The controller of pools on a real API server, with exactly the rights that are made for it.
 #![allow(missing_docs, reason = "a test says what it tests in its name")]
 
-use std::{
-    collections::BTreeSet,
-    time::{Duration, Instant},
-};
+use std::{collections::BTreeSet, time::Duration};
 
 use anyhow::{Context as _, ensure};
 use jiff::Timestamp;
@@ -24,6 +21,7 @@ use testplatform_tests::{
     binaries::Binaries,
     cluster::{Cluster, SOON, at, at_root, has},
     control_plane::ControlPlane,
+    counted::until_counted,
     kinds::{CRD, Kind},
 };
 
@@ -152,18 +150,10 @@ async fn counted(metrics: &Metrics) -> anyhow::Result<()> {
         "clusterpool_events_total{reason=\"Refreshing\"} 1",
         "provider_watch_lag_seconds{watch=\"pools\"} 0.0",
     ];
-    let begun = Instant::now();
-    loop {
-        let text = metrics.encode()?;
-        let missing = lines.iter().find(|line| !text.lines().any(|l| l == **line));
-        let Some(missing) = missing else {
-            let looks = "clusterpool_looks_total{outcome=\"annotated\"} ";
-            ensure!(text.lines().any(|line| line.starts_with(looks)), "{text}");
-            return Ok(());
-        };
-        ensure!(begun.elapsed() < SOON, "{missing} is missing: {text}");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    let text = until_counted(|| Ok(metrics.encode()?), &lines, SOON).await?;
+    let looks = "clusterpool_looks_total{outcome=\"annotated\"} ";
+    ensure!(text.lines().any(|line| line.starts_with(looks)), "{text}");
+    Ok(())
 }
 
 /// What matters of a kind of Hive's: its names and scope.

@@ -20,6 +20,7 @@ pub mod cluster;
 pub mod cluster_api;
 pub mod companion;
 pub mod control_plane;
+pub mod counted;
 pub mod course;
 pub mod crossplane;
 pub mod definitions;

@@ -11,6 +11,7 @@ use std::{
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Stdio},
     sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
 };
 
 use anyhow::Context as _;
@@ -30,6 +31,8 @@ tries=0
 until rm -rf -- "$2" 2>/dev/null || [ $tries -ge 50 ]; do tries=$((tries + 1)); sleep 0.1; done
 "#;
 
+/// How often a log is looked at for what it is to say.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
 /// Where the programs of a nest have their temporary files: they go with it too.
 const TEMPORARY: &str = "tmp";
 
@@ -198,6 +201,31 @@ impl Process {
             Some(status) => {
                 anyhow::bail!("{} ended with {status}; its last words:\n{}", self.name, self.tail())
             }
+        }
+    }
+
+    /// All that it has said: its log, of which bytes that are no text are replaced.
+    pub fn said(&self) -> anyhow::Result<String> {
+        let log = fs::read(&self.log).with_context(|| format!("cannot read {}", self.log.display()))?;
+        Ok(String::from_utf8_lossy(&log).into_owned())
+    }
+
+    /// Waits until it has said this, and returns all that it has said. Fails if it ends before, or takes longer.
+    pub async fn until_says(&mut self, words: &str, within: Duration) -> anyhow::Result<String> {
+        let begun = Instant::now();
+        loop {
+            let said = self.said()?;
+            if said.contains(words) {
+                return Ok(said);
+            }
+            self.check()?;
+            anyhow::ensure!(
+                begun.elapsed() < within,
+                "{} did not say {words:?} within {within:?}:\n{}",
+                self.name,
+                self.tail()
+            );
+            tokio::time::sleep(LOOK_AGAIN).await;
         }
     }
 

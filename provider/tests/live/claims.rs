@@ -88,15 +88,7 @@ async fn live(definitions: &[Value]) -> anyhow::Result<()> {
     let konflux = konflux_token(&plane).await?;
     // Before Hive is there: said, and waited for.
     let mut provider = start(&nest)?;
-    let says = async {
-        while !log(&provider)?.contains("this hub has no ClusterClaims") {
-            provider.check()?;
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
-        anyhow::Ok(())
-    };
-    let said = tokio::time::timeout(SOON, says).await;
-    said.with_context(|| format!("it does not say that Hive is missing:\n{}", provider.tail()))??;
+    provider.until_says("this hub has no ClusterClaims", SOON).await?;
     provider.terminate();
 
     hive::define(&hub, definitions).await?;
@@ -108,7 +100,7 @@ async fn live(definitions: &[Value]) -> anyhow::Result<()> {
     let lived = bench.life().await;
     provider.check()?;
     lived.with_context(|| provider.tail())?;
-    let log = log(&provider)?;
+    let log = provider.said()?;
     let secrets = |number: usize| {
         let cluster = format!("pool-{number}");
         [objects::token(&cluster), objects::password(&cluster)]
@@ -127,10 +119,6 @@ fn start(nest: &Nest) -> anyhow::Result<Process> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_provider-testplatform"));
     command.args(["--config=config.yaml", "--kubeconfig=kubeconfig", "--log-format=text", "-d"]);
     nest.spawn("provider", &mut command)
-}
-
-fn log(provider: &Process) -> anyhow::Result<String> {
-    Ok(std::fs::read_to_string(provider.log())?)
 }
 
 async fn konflux_token(plane: &ControlPlane) -> anyhow::Result<String> {
