@@ -14,6 +14,8 @@ use testplatform_apis::names::{ObjectName, ours};
 
 /// What of a cluster is ours by its name. Everything else has our label.
 const CLUSTER: [&str; 3] = ["claim", "credentials", "ec"];
+/// What carries a cluster by template, and its notes.
+const WRITERS: [&str; 4] = ["cluster", "instance", "order", "topology"];
 /// The same of a pool: all that there is.
 const POOL: [&str; 3] = ["admins", "pool", "size"];
 /// The same of a space: all that there is, because the incumbent's have no label.
@@ -140,7 +142,11 @@ fn groups(there: &[(&str, Option<Value>)], request: &RunFunctionRequest) -> Vec<
         let note = object["metadata"]["annotations"][ours::EFFECTIVE].as_str()?;
         named(&serde_json::from_str::<Value>(note).ok()?["nodeGroups"])
     };
-    there.iter().filter_map(|(_, object)| noted(object.as_ref()?)).collect()
+    // The function reads no more than it needs, and so finds a note in what cannot be read as a whole here. What that says is not known.
+    let observed = request.observed.iter().flat_map(|state| &state.resources);
+    let unread = observed.filter(|(name, bytes)| WRITERS.contains(&name.as_str()) && object(bytes).is_none());
+    let unread = unread.map(|_| BTreeSet::new());
+    there.iter().filter_map(|(_, object)| noted(object.as_ref()?)).chain(unread).collect()
 }
 
 impl<'a> End<'a> {

@@ -215,6 +215,25 @@ fn nodes_go_with_the_group_that_nobody_asks_for_any_more() {
     is_found(&lost, "pool-workers is dropped");
 }
 
+/// The function reads a note in what is broken elsewhere. Only a writer's could ask for other groups.
+#[test]
+fn a_note_that_only_the_function_reads_may_ask_for_other_nodes() {
+    let broken = |name: &str, how: fn(&mut Value)| {
+        let mut asked = asked("hypershift-ready")
+            .without("pool-workers")
+            .seeing(name, how)
+            .seeing(name, |object| object["metadata"]["ownerReferences"] = "passed over".into());
+        let bytes = asked.observed().resources[name].to_vec();
+        let at = memchr::memmem::find(&bytes, b"passed over").unwrap();
+        // The text ends before its length.
+        let longer = [&bytes[..at - 1], &[0x7f], &bytes[at..]].concat();
+        asked.observed().resources.insert(name.to_owned(), longer.into());
+        asked
+    };
+    assert_eq!(broken("cluster", |_| {}).finds(), None);
+    is_found(&broken("hosted", labelled), "pool-workers is dropped");
+}
+
 #[test]
 fn nothing_of_a_space_is_dropped() {
     for example in ["space-ready", "space-of-the-incumbent"] {
