@@ -1,6 +1,6 @@
 //! Nothing of ours that exists is dropped: the function's first invariant once more, read off the design, without the function's code.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use function_testplatform::{
     Thought,
@@ -9,13 +9,12 @@ use function_testplatform::{
 };
 use jiff::Timestamp;
 use prost::{Message as _, bytes::Bytes};
+use serde::Deserialize;
 use serde_json::{Value, json};
 use testplatform_apis::names::{ObjectName, ours};
 
 /// What of a cluster is ours by its name. Everything else has our label.
 const CLUSTER: [&str; 3] = ["claim", "credentials", "ec"];
-/// What carries a cluster by template, and its notes.
-const WRITERS: [&str; 4] = ["cluster", "instance", "order", "topology"];
 /// The same of a pool: all that there is.
 const POOL: [&str; 3] = ["admins", "pool", "size"];
 /// The same of a space: all that there is, because the incumbent's have no label.
@@ -43,9 +42,27 @@ fn ours<'a>(request: &'a RunFunctionRequest, thought: &Thought) -> Vec<(&'a str,
         Thought::Space(_) => &SPACE,
     };
     let observed = request.observed.iter().flat_map(|state| &state.resources);
-    let read = observed.map(|(name, bytes)| (name.as_str(), object(bytes)));
-    let labelled = |object: &Value| object["metadata"]["labels"][ours::COMPONENT].is_string();
-    read.filter(|(name, object)| known.contains(name) || object.as_ref().is_some_and(labelled)).collect()
+    let labelled = |bytes| marks(bytes).labels.get(ours::COMPONENT).is_some_and(Value::is_string);
+    let ours = observed.filter(|(name, bytes)| known.contains(&name.as_str()) || labelled(bytes));
+    ours.map(|(name, bytes)| (name.as_str(), object(bytes))).collect()
+}
+
+/// By what an Object is known and what is noted on it, also of one that cannot be read as a whole: the function reads no more than it needs.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Marks {
+    labels: BTreeMap<String, Value>,
+    annotations: BTreeMap<String, Value>,
+}
+
+fn marks(bytes: &Bytes) -> Marks {
+    #[derive(Deserialize)]
+    struct Marked {
+        metadata: Marks,
+    }
+    let resource = Resource::decode(bytes.clone()).ok();
+    let marked = resource.and_then(|resource| wire::from_struct::<Marked>(&resource.resource).ok());
+    marked.map_or_else(Marks::default, |marked| marked.metadata)
 }
 
 fn object(bytes: &Bytes) -> Option<Value> {
@@ -138,15 +155,13 @@ fn groups(there: &[(&str, Option<Value>)], request: &RunFunctionRequest) -> Vec<
     if let Some(asked) = named(&composite["spec"]["nodeGroups"]) {
         return vec![asked];
     }
-    let noted = |object: &Value| {
-        let note = object["metadata"]["annotations"][ours::EFFECTIVE].as_str()?;
+    let noted = |marks: &Marks| {
+        let note = marks.annotations.get(ours::EFFECTIVE)?.as_str()?;
         named(&serde_json::from_str::<Value>(note).ok()?["nodeGroups"])
     };
-    // The function reads no more than it needs, and so finds a note in what cannot be read as a whole here. What that says is not known.
     let observed = request.observed.iter().flat_map(|state| &state.resources);
-    let unread = observed.filter(|(name, bytes)| WRITERS.contains(&name.as_str()) && object(bytes).is_none());
-    let unread = unread.map(|_| BTreeSet::new());
-    there.iter().filter_map(|(_, object)| noted(object.as_ref()?)).chain(unread).collect()
+    let ours = observed.filter(|(name, _)| there.iter().any(|(own, _)| own == name));
+    ours.filter_map(|(_, bytes)| noted(&marks(bytes))).collect()
 }
 
 impl<'a> End<'a> {

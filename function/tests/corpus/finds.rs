@@ -215,9 +215,9 @@ fn nodes_go_with_the_group_that_nobody_asks_for_any_more() {
     is_found(&lost, "pool-workers is dropped");
 }
 
-/// The function reads a note in what is broken elsewhere. Only a writer's could ask for other groups.
+/// The function reads no more than it needs: a note counts also where something else cannot be read.
 #[test]
-fn a_note_that_only_the_function_reads_may_ask_for_other_nodes() {
+fn notes_of_what_is_broken_elsewhere_count() {
     let broken = |name: &str, how: fn(&mut Value)| {
         let mut asked = asked("hypershift-ready")
             .without("pool-workers")
@@ -230,8 +230,13 @@ fn a_note_that_only_the_function_reads_may_ask_for_other_nodes() {
         asked.observed().resources.insert(name.to_owned(), longer.into());
         asked
     };
-    assert_eq!(broken("cluster", |_| {}).finds(), None);
-    is_found(&broken("hosted", labelled), "pool-workers is dropped");
+    is_found(&broken("cluster", |_| {}), "pool-workers is dropped");
+    let other = |object: &mut Value| {
+        let note = json!({ "nodeGroups": [{ "name": "others" }] }).to_string();
+        object["metadata"]["annotations"][ours::EFFECTIVE] = note.into();
+    };
+    assert_eq!(broken("cluster", other).finds(), None);
+    is_found(&broken("hosted", labelled), "hosted is dropped");
 }
 
 #[test]
