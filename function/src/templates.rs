@@ -285,7 +285,9 @@ pub fn is_meant(observed: &Observed) -> bool {
     let spec = &observed.composite.spec;
     let alone = spec["ciOperator"].is_null() && spec["clusterClaim"].is_null();
     // What a claim says of what was made is the claim's to change, and not what was made.
-    let known = observed.composite.status.template.is_some() || observed.note(ours::EFFECTIVE).is_some();
+    let told = observed.composite.status.template.is_some() || observed.note(ours::EFFECTIVE).is_some();
+    // Nothing else has something beside its writer.
+    let known = told || observed.is_followed();
     if observed.left_behind() && (known || observed.out_of_a_pool().is_some()) {
         return known;
     }

@@ -35,7 +35,7 @@ impl Observed {
     }
 
     /// Whether there is what is asked for only once the object that stands for the cluster was seen.
-    fn is_followed(&self) -> bool {
+    pub fn is_followed(&self) -> bool {
         !self.node_pools.0.is_empty() || self.hosted.is_some() || self.bundles.order.is_some()
     }
 
