@@ -11,7 +11,7 @@ use testplatform_apis::{
 
 use super::Wanted;
 use crate::{
-    backend::{Desired, hypershift::behind, object},
+    backend::{Desired, hypershift::behind, object, templated},
     intent::Write,
     observed::{HOSTED, Observed},
     templates::Templated,
@@ -34,8 +34,11 @@ pub(super) fn reader(
     let before = observed.hosted.as_ref();
     let asked = wanted.filter(|w| matches!(w.whole.observes, Some(Observes::HyperShift)));
     before.map(|_| ()).or(asked.map(|_| ()))?;
-    let uid = observed.sought_uid().or_else(|| before?.uid())?;
-    let name = ObjectName::try_from(uid.as_str()).ok()?;
+    let uid = observed.sought_uid().or_else(|| before?.uid());
+    // No API server gives a uid that is no name, but somebody's hand can write one.
+    let Some((name, uid)) = uid.and_then(|uid| Some((ObjectName::try_from(uid.as_str()).ok()?, uid))) else {
+        return templated::hosted(request, observed);
+    };
     let of_entry = || asked.and_then(|w| w.order.base.hosted_cluster_namespace.as_ref());
     let namespace = match before.map(|hosted| hosted.place().0).filter(|known| !known.is_empty()) {
         Some(known) => known.to_owned(),

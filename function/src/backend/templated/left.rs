@@ -29,9 +29,13 @@ pub(in crate::backend) fn left(request: &Validated, observed: &Observed, health:
     }
     let parts = observed.node_pools.0.iter();
     let parts = parts.map(|(name, part)| again(name, (&part.object, pools::CEL, "pool"), request));
-    let hosted = observed.hosted.as_ref();
-    let hosted = hosted.map(|hosted| again(HOSTED, (&hosted.object, behind::CEL, HOSTED), request));
-    credentials.into_iter().chain(parts).chain(hosted).collect()
+    credentials.into_iter().chain(parts).chain(hosted(request, observed)).collect()
+}
+
+/// What looks at a HostedCluster, as it was.
+pub(in crate::backend) fn hosted(request: &Validated, observed: &Observed) -> Option<Desired> {
+    let before = observed.hosted.as_ref()?;
+    Some(again(HOSTED, (&before.object, behind::CEL, HOSTED), request))
 }
 
 /// The same Object once more: on the hub on which it is, with what it was allowed to do.
