@@ -283,6 +283,20 @@ fn what_failed_is_kept_and_told_to_end_until_nothing_is_left() {
 }
 
 #[test]
+fn what_failed_is_kept_only_for_what_is_undone_inside() {
+    let failed = || {
+        let alone = |asked: Asked| {
+            let mut asked = asked.in_phase("Failed").saying("credentials", noted);
+            asked.observed().resources.remove("bundles");
+            asked
+        };
+        alone(asked("bundles-ready"))
+    };
+    is_found(&failed(), "cluster is Failed, and is not taken away");
+    assert_eq!(failed().saying("bundles-undone", labelled).finds(), None, "it is looked for first");
+}
+
+#[test]
 fn what_remembers_the_end_is_kept_until_nothing_is_left() {
     for example in ["teardown", "teardown-asked", "lifetime-expired"] {
         is_found(&asked(example).without("ec"), "ec is dropped while \"Deprovisioning\"");
