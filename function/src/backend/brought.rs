@@ -30,7 +30,7 @@ use testplatform_apis::{
 };
 
 use self::ending::{Going, going};
-use super::{Desired, object as composing};
+use super::{Desired, dependents, object as composing};
 use crate::{
     intent::Policies,
     observed::{
@@ -53,7 +53,8 @@ pub(crate) fn resources(request: &Validated, observed: &Observed) -> Vec<Desired
     // Delete takes everything along: where somebody else's cluster is in it by now, the namespace is let go of.
     let lets_go = composing::is_somebody_elses(request, observed);
     let goes = request.intent.over.is_some();
-    let Some(home) = home(&observed.brought).or(chosen).filter(|_| lets_go || !goes) else {
+    let Some(home) = home(&observed.brought).or(chosen).filter(|_| lets_go || !goes || is_held(observed))
+    else {
         return vec![];
     };
     let going = if request.intent.teardown && !lets_go { going(observed) } else { Going::Kept };
@@ -89,6 +90,14 @@ pub(crate) fn resources(request: &Validated, observed: &Observed) -> Vec<Desired
         Some(Desired { name: name.into(), object, ready })
     };
     BROUGHT.into_iter().filter_map(make).collect()
+}
+
+/// Whether the namespace would not go, because one that is gone is still said to hold it. That is taken back by asking for it once more.
+fn is_held(observed: &Observed) -> bool {
+    let pool = observed.brought.get(POOL).map(|part| &part.object.metadata);
+    let writer = observed.writer.as_ref().map(|writer| &writer.object.metadata);
+    let namespace = observed.brought.get(NAMESPACE).map(|part| &part.object.metadata);
+    namespace.is_some_and(|held| dependents::outlived(held, pool.into_iter().chain(writer)))
 }
 
 /// What is asked of the hub for the first time.

@@ -43,6 +43,14 @@ pub(crate) fn held(resources: &mut [Desired], observed: &Observed) {
     }
 }
 
+/// Whether one is said to hold an Object that is not there any more, of these that may. Core says so once more where the one that depended went
+/// between what was read and what is written, and would not take it back of what is not desired again: nothing deletes it then.
+pub(crate) fn outlived<'o>(held: &Metadata, by: impl Iterator<Item = &'o Metadata>) -> bool {
+    let there: Vec<&str> = by.filter_map(|dependent| Some(dependent.uid.as_ref()?.as_str())).collect();
+    let holders = held.finalizers.iter().filter_map(|finalizer| finalizer.strip_prefix(REFERRED));
+    held.deletion_timestamp.is_none() && holders.into_iter().any(|uid| !there.contains(&uid))
+}
+
 /// The Object of that composition resource name, where it may depend on another or another on it.
 fn metadata<'o>(observed: &'o Observed, name: &str) -> Option<&'o Metadata> {
     let writer = observed.writer.as_ref().filter(|writer| writer.name == name).map(|w| &w.object.metadata);

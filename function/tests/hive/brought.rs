@@ -2,9 +2,11 @@
 
 use function_model::{
     brought::{PARTS, byoc, offer},
-    world::{KUBECONFIG, NAME, World},
+    world::{KUBECONFIG, NAME, REFERRED, World},
 };
+use function_testplatform::{proto::Resource, wire};
 use jiff::SignedDuration;
+use prost::Message as _;
 use serde_json::{Value, json};
 use testplatform_apis::names::ours;
 
@@ -99,6 +101,37 @@ fn each_thing_is_made_once_what_it_needs_is_there_and_goes_in_reverse() {
     world.provider();
     assert!(world.brought.is_empty(), "{:?}", world.brought.keys());
     assert!(!world.objects.keys().any(|name| name.starts_with("byoc")), "{:?}", world.objects.keys());
+}
+
+/// Core says who holds the namespace once more where that one goes between what was read and what is written, and takes back nothing of what is not
+/// desired again.
+#[test]
+fn the_namespace_goes_once_nobody_who_is_gone_is_said_to_hold_it() {
+    let mut world = ready();
+    tear_down(&mut world);
+    world.hive_is_done();
+    let own = world.objects["byoc-namespace"].object["metadata"]["finalizers"].clone();
+    let late = format!("{REFERRED}of-the-pool-before");
+    let mut held = own.clone();
+    held.as_array_mut().unwrap().push(late.clone().into());
+    let says = |world: &mut World, finalizers: &Value| {
+        world.objects.get_mut("byoc-namespace").unwrap().object["metadata"]["finalizers"] =
+            finalizers.clone();
+        world.pass().desired.unwrap().resources.get("byoc-namespace").cloned()
+    };
+    let mut said = None;
+    while world.phase() != "Deprovisioned" {
+        world.provider();
+        said = says(&mut world, &held);
+    }
+    let said =
+        wire::to_value(&Resource::decode(said.expect("asked for once more")).unwrap().resource).unwrap();
+    assert!(!said["metadata"]["finalizers"].to_string().contains(&late), "{said}");
+    // Core has taken it back.
+    assert!(says(&mut world, &own).is_none(), "and then it goes");
+    world.provider();
+    world.provider();
+    assert!(world.brought.is_empty(), "{:?}", world.brought.keys());
 }
 
 #[test]
