@@ -16,7 +16,7 @@ use crate::{
         credentials::{Published, Source},
         object::EphemeralCluster,
         prow_job::{ProwJob, State, name_for},
-        settings::Settings,
+        settings::{MARGIN, Settings},
         status::Phase,
         world::{Draft, Job, Site, World},
     },
@@ -138,7 +138,13 @@ impl Observer {
         };
         let cluster = job.spec.value.cluster.clone();
         let source = if bound {
-            self.source(object, job, &cluster, &here, published).await?
+            match self.source(object, job, &cluster, &here, published).await {
+                // Nothing is published any more, so what cannot be read keeps no end from being begun. A proxy begins none.
+                Err(error) if self.draft.is_some() && ends(object, job, (self.now)()) => {
+                    Source::Unreadable(error.message)
+                }
+                source => source?,
+            }
         } else {
             Source::Pending("its credentials are not looked at".to_owned())
         };
@@ -206,6 +212,13 @@ fn is_missing(object: &EphemeralCluster, jobs: &[Arc<ProwJob>]) -> bool {
     !status.prow_job_id.is_empty()
         && !jobs.iter().any(|job| job.name() == status.prow_job_id)
         && (!over || object.has_finalizer(FINALIZER))
+}
+
+/// Whether its end was asked for or is due, or its job has come to one.
+fn ends(object: &EphemeralCluster, job: &ProwJob, now: Timestamp) -> bool {
+    let expires_at = object.status.value.expires_at;
+    let expired = expires_at.and_then(|at| at.checked_add(MARGIN).ok()).is_some_and(|end| end <= now);
+    object.asks_for_its_end() || expired || job.state().is_final()
 }
 
 fn not_yet(cluster: &str) -> Error {

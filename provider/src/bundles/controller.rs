@@ -23,7 +23,7 @@ use super::{
     apply::{Looked, Stop, carry_out},
     inside,
     map::{MARKS, Map},
-    next::{Here, Note, Release, Step, Work, next},
+    next::{Here, Note, Release, Step, Work, is_overdue, next},
     observe::Observer,
     seen::{Seen, seen},
 };
@@ -173,7 +173,20 @@ impl Controller {
         let here = match &map.order {
             Ok(order) => {
                 self.waits_for(key, order.cluster.name.as_str());
-                self.observer.here(namespace, order).await?
+                match self.observer.here(namespace, order).await {
+                    // Whatever hides it, it is held no longer than what comes before its end may take.
+                    Err(Error { action, reason, message }) if is_overdue(&map, (self.now)()) => {
+                        self.metrics.failed(action, reason.as_str());
+                        tracing::warn!(
+                            order = key,
+                            action,
+                            error = message,
+                            "let go without a look at its cluster"
+                        );
+                        Here::Closed("the hub does not let the cluster be looked at")
+                    }
+                    here => here?,
+                }
             }
             Err(_) => Here::Unknown,
         };

@@ -238,10 +238,7 @@ fn before_deletion(
         (Some(Looked::All), None) => return Step::Release(Release::Done),
         (Some(Looked::At(place, stop)), None) => (*place, stop.clone()),
     };
-    let all: SignedDuration =
-        order.pre_delete.iter().map(limit).fold(SignedDuration::ZERO, SignedDuration::saturating_add);
-    // One of these clocks may be ahead.
-    let end = later(deleted.min(now), all);
+    let end = end(order, deleted, now);
     let Some(bundle) = order.pre_delete.get(place).filter(|_| end > now) else {
         return Step::Release(Release::GivenUp);
     };
@@ -257,6 +254,20 @@ fn before_deletion(
         None => Step::Release(Release::GivenUp),
         Some(bundle) => write(map, begins(State::BeforeDeletion, list.path(bundle), now), Duration::ZERO),
     }
+}
+
+/// When what comes before a deletion has had all of its time.
+fn end(order: &Order, deleted: Timestamp, now: Timestamp) -> Timestamp {
+    let all: SignedDuration =
+        order.pre_delete.iter().map(limit).fold(SignedDuration::ZERO, SignedDuration::saturating_add);
+    // One of these clocks may be ahead.
+    later(deleted.min(now), all)
+}
+
+/// Whether what comes before a deletion has had all of its time: from then on not even what cannot be seen of the cluster holds it.
+pub fn is_overdue(map: &Map, now: Timestamp) -> bool {
+    let (Some(deleted), true, Ok(order)) = (map.deleted, map.holds, &map.order) else { return false };
+    end(order, deleted, now) <= now
 }
 
 /// Whether it was begun in the cluster of another object.

@@ -218,12 +218,9 @@ fn begun(pass: &Pass<'_>) -> Option<Ending> {
     (asked(pass) || pass.is_over()).then_some(Ending::Asked)
 }
 
-/// Whether somebody asked for the end. Remembered, so that taking it back changes nothing.
+/// Whether somebody asked for the end, or it has begun in this pass.
 fn asked(pass: &Pass<'_>) -> bool {
-    pass.object.is_deleted()
-        || pass.object.spec.value.tear_down_cluster
-        || pass.stored().phase == Some(Phase::Deprovisioning)
-        || conditions::find(&pass.status.conditions, TEST_COMPLETED).is_some()
+    pass.object.asks_for_its_end() || conditions::find(&pass.status.conditions, TEST_COMPLETED).is_some()
 }
 
 /// Whether it ever was ready. The name of the Secret stays when all else changes.

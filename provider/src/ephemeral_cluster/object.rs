@@ -14,7 +14,11 @@ use testplatform_apis::{
     names::ours,
 };
 
-use super::{credentials::published_name, status::Status};
+use super::{
+    conditions::{TEST_COMPLETED, find},
+    credentials::published_name,
+    status::{Phase, Status},
+};
 
 /// Field manager of everything that this provider writes.
 pub const MANAGER: &str = "provider-testplatform";
@@ -96,6 +100,15 @@ impl EphemeralCluster {
     /// Whether it is being deleted.
     pub fn is_deleted(&self) -> bool {
         self.metadata.deletion_timestamp.is_some()
+    }
+
+    /// Whether somebody asked for its end. Remembered, so that taking it back changes nothing.
+    pub fn asks_for_its_end(&self) -> bool {
+        let status = &self.status.value;
+        self.is_deleted()
+            || self.spec.value.tear_down_cluster
+            || status.phase == Some(Phase::Deprovisioning)
+            || find(&status.conditions, TEST_COMPLETED).is_some()
     }
 
     /// The value of an annotation.

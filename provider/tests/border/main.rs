@@ -4,6 +4,7 @@
 
 mod actions;
 mod build_clusters;
+mod bundles;
 mod claims;
 mod clusters;
 mod faults;

@@ -50,6 +50,28 @@ fn what_is_published_counts() {
     });
 }
 
+/// Of what is published nothing can be read any more, and the cluster has new credentials, or somebody has touched what is published.
+#[test]
+fn an_end_does_not_wait_for_what_cannot_be_read() {
+    for (code, event) in
+        [403, 500].into_iter().flat_map(|code| [(code, Event::Password), (code, Event::Tamper)])
+    {
+        for ending in [Event::TearDown, Event::Delete] {
+            in_time(async {
+                let life = Life::ready().await;
+                life.hub.judge(move |call| {
+                    (call.method == "GET" && call.path == SECRET).then_some(Fault::Refused(code))
+                });
+                life.happen(event).await;
+                life.wait(600).await;
+                assert_eq!((life.phase(), life.signals_made()), (PHASE[1], 0), "{code} {event:?}");
+                life.happen(ending).await;
+                life.until_signalled().await;
+            });
+        }
+    }
+}
+
 /// Each would be another token in the cluster.
 #[test]
 fn a_token_that_is_published_is_not_made_anew() {
