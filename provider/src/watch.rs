@@ -95,7 +95,7 @@ impl Health {
     }
 
     /// Returns whether it had run well before.
-    fn failed(&self, why: String) -> bool {
+    pub(crate) fn failed(&self, why: String) -> bool {
         let mut state = self.state();
         let settled = state.settled();
         let since = match (&state.behind, state.runs) {

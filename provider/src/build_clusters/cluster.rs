@@ -2,11 +2,12 @@
 
 use std::{
     collections::BTreeMap,
+    panic::AssertUnwindSafe,
     sync::{Arc, PoisonError, RwLock},
     time::Duration,
 };
 
-use futures_util::future::join_all;
+use futures_util::{FutureExt as _, future::join_all};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Namespace, Secret};
 use kube::{
@@ -32,6 +33,9 @@ pub const SECRETS: [&str; 4] =
 
 /// How many workers may wait for one cluster at a time; the others go on with what lies on other clusters.
 const AT_A_TIME: usize = 3;
+
+/// Before everything is watched again that a bug has ended.
+const AFTER_A_BUG: Duration = Duration::from_secs(5);
 
 /// A build cluster.
 pub struct BuildCluster {
@@ -164,12 +168,27 @@ impl BuildCluster {
         self.begun.elapsed() < self.patience && !self.health.iter().all(Health::listed)
     }
 
-    /// Watches until it is dropped.
+    /// Watches until it is dropped. It is a task of its own, and what was seen last would stand for ever if a bug ended it.
     pub(super) async fn watch(self: Arc<Self>, moved: UnboundedSender<Moved>) {
-        let namespaces = self.watch_namespaces(&moved);
-        let secrets = join_all((0..SECRETS.len()).map(|which| self.watch_secrets(which, &moved)));
-        let patience = self.tell_when_lost(&moved);
-        tokio::join!(namespaces, secrets, patience);
+        let lost = self.tell_when_lost(&moved);
+        let watched = async {
+            loop {
+                let watches = AssertUnwindSafe(self.watch_all(&moved)).catch_unwind();
+                let why = if watches.await.is_ok() { "its watches ended" } else { "its watches panicked" };
+                tracing::error!(cluster = self.name, why, "a bug; they begin again");
+                for health in &self.health {
+                    health.failed(why.to_owned());
+                }
+                sleep(AFTER_A_BUG).await;
+            }
+        };
+        tokio::join!(watched, lost);
+    }
+
+    async fn watch_all(&self, moved: &UnboundedSender<Moved>) {
+        let namespaces = self.watch_namespaces(moved);
+        let secrets = join_all((0..SECRETS.len()).map(|which| self.watch_secrets(which, moved)));
+        tokio::join!(namespaces, secrets);
     }
 
     async fn watch_namespaces(&self, moved: &UnboundedSender<Moved>) {

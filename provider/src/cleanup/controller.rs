@@ -67,6 +67,15 @@ struct Seen {
     flavour: Cleaned,
 }
 
+/// What was said of a claim.
+#[derive(Clone)]
+struct Told {
+    uid: String,
+    remark: Remark,
+    /// Whether its event was made; until then it is tried again.
+    made: bool,
+}
+
 /// What the loop works with.
 struct Controller {
     client: Client,
@@ -77,8 +86,8 @@ struct Controller {
     runs: Runs,
     /// Those alone that want it.
     claims: Mutex<BTreeMap<String, Seen>>,
-    /// By claim: its uid, and what was said of it last.
-    told: Mutex<BTreeMap<String, (String, Remark)>>,
+    /// By claim: what was said of it last.
+    told: Mutex<BTreeMap<String, Told>>,
     /// By claim: when its note was last written.
     noted: Mutex<BTreeMap<String, Instant>>,
 }
@@ -237,22 +246,26 @@ impl Controller {
     /// Says once what is to be known of a claim. What was planned before this process began was said when it was noted.
     async fn tell(&self, key: &str, claim: &Identity, step: &Step) -> Result<(), Cause> {
         let Some(remark) = step.tell else { return Ok(()) };
-        let before = lock(&self.told).insert(key.to_owned(), (claim.uid.clone(), remark));
-        let before = before.filter(|(uid, _)| *uid == claim.uid).map(|(_, remark)| remark);
+        let note = |made| {
+            let told = Told { uid: claim.uid.clone(), remark, made };
+            lock(&self.told).insert(key.to_owned(), told);
+        };
+        let before = lock(&self.told).get(key).filter(|told| told.uid == claim.uid).cloned();
         let known = before.is_none() && matches!(remark, Remark::Planned(_)) && step.note.is_none();
-        if known || before == Some(remark) {
+        let before = before.filter(|told| told.remark == remark);
+        if known || before.as_ref().is_some_and(|told| told.made) {
+            note(true);
             return Ok(());
         }
-        match remark {
-            Remark::TornDown => self.metrics.decided_teardown(Teardown::Told),
-            Remark::Held => self.metrics.decided_teardown(Teardown::Held),
-            Remark::Forbidden | Remark::NoOwner | Remark::Unreadable | Remark::Planned(_) => {}
-        }
+        note(false);
         let event = remark.event();
-        if event.warning {
-            tracing::warn!(claim = key, reason = event.reason, "{}", event.note);
-        } else {
-            tracing::info!(claim = key, reason = event.reason, "{}", event.note);
+        if before.is_none() {
+            self.count(remark);
+            if event.warning {
+                tracing::warn!(claim = key, reason = event.reason, "{}", event.note);
+            } else {
+                tracing::info!(claim = key, reason = event.reason, "{}", event.note);
+            }
         }
         let regarding = ObjectReference {
             api_version: Some(API_VERSION.into()),
@@ -263,7 +276,17 @@ impl Controller {
             ..ObjectReference::default()
         };
         let events = Api::namespaced(self.client.clone(), &claim.namespace);
-        emit(&events, &self.instance, regarding, &event, (self.now)()).await
+        emit(&events, &self.instance, regarding, &event, (self.now)()).await?;
+        note(true);
+        Ok(())
+    }
+
+    fn count(&self, remark: Remark) {
+        match remark {
+            Remark::TornDown => self.metrics.decided_teardown(Teardown::Told),
+            Remark::Held => self.metrics.decided_teardown(Teardown::Held),
+            Remark::Forbidden | Remark::NoOwner | Remark::Unreadable | Remark::Planned(_) => {}
+        }
     }
 }
 

@@ -145,7 +145,8 @@ impl Controller {
             Found::Broken => {
                 self.seen.saw(key, Some(Looked::UNREADABLE));
                 self.metrics.looked_at_pool("left_alone");
-                return Ok(None);
+                // That it goes may be missed, too, and it would be counted for ever.
+                return Ok(Some(Requeue::OnChange));
             }
         };
         let now = now();
@@ -177,6 +178,14 @@ mod tests {
 
     use super::*;
 
+    fn controller(client: Client) -> Controller {
+        let now = || Timestamp::UNIX_EPOCH;
+        let options = Options { client, namespaces: BTreeSet::new(), instance: "me".into(), now };
+        let controller = Controller { options, seen: Arc::default(), metrics: Metrics::default() };
+        controller.metrics.attach_pools(&controller.seen);
+        controller
+    }
+
     /// Whatever is asked of this hub, whoever asks panics.
     fn answer(_: &Request<Body>) -> Result<Response<Body>, Infallible> {
         panic!("a bug")
@@ -185,13 +194,7 @@ mod tests {
     #[tokio::test]
     async fn a_bug_is_a_look_that_failed() {
         let service = tower::service_fn(|request: Request<Body>| async move { answer(&request) });
-        let options = Options {
-            client: Client::new(service, "default"),
-            namespaces: BTreeSet::new(),
-            instance: "me".into(),
-            now: || Timestamp::UNIX_EPOCH,
-        };
-        let controller = Controller { options, seen: Arc::default(), metrics: Metrics::default() };
+        let controller = controller(Client::new(service, "default"));
         assert_eq!(controller.look(&("pools".into(), "one".into())).await, Next::Failed);
         let told = controller.metrics.encode().unwrap();
         for line in [
@@ -200,5 +203,34 @@ mod tests {
         ] {
             assert!(told.contains(line), "{line}: {told}");
         }
+    }
+
+    /// That it goes may be missed, and it would be counted for ever.
+    #[tokio::test]
+    async fn a_pool_that_cannot_be_read_is_looked_at_again_until_it_is_gone() {
+        let broken = format!(
+            r#"{{ "apiVersion": "hive.openshift.io/v1", "kind": "ClusterPool", "metadata": {{
+                "name": "one", "namespace": "pools", "annotations": {{ "{}": "?" }} }} }}"#,
+            testplatform_apis::names::ours::POOL_REQUEST
+        );
+        let gone = r#"{ "kind": "Status", "status": "Failure", "code": 404, "reason": "NotFound" }"#;
+        let answers = Arc::new(std::sync::Mutex::new(vec![(404, gone.to_owned()), (200, broken)]));
+        let service = tower::service_fn(move |_: Request<Body>| {
+            let (code, text) = answers.lock().unwrap().pop().unwrap();
+            let mut answer = Response::new(Body::from(text.into_bytes()));
+            *answer.status_mut() = http::StatusCode::from_u16(code).unwrap();
+            async move { Ok::<_, Infallible>(answer) }
+        });
+        let controller = controller(Client::new(service, "default"));
+        let key = ("pools".into(), "one".into());
+        let unreadable = r#"clusterpool_count{state="unreadable"} "#;
+        let count = |expected: u64| {
+            let told = controller.metrics.encode().unwrap();
+            assert!(told.contains(&format!("{unreadable}{expected}")), "{expected}: {told}");
+        };
+        assert_eq!(controller.look(&key).await, Next::After(NET));
+        count(1);
+        assert_eq!(controller.look(&key).await, Next::Rest);
+        count(0);
     }
 }

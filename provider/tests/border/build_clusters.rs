@@ -148,6 +148,29 @@ async fn one_that_cannot_be_watched_is_away_and_is_not_asked_all_the_time() {
     assert!(calls < 5 * 2 * 20, "{calls} calls in five minutes");
 }
 
+/// What was seen last must not stand for ever because of a bug in what reads it.
+#[tokio::test(start_paused = true)]
+async fn one_whose_watch_panics_is_away_until_it_is_watched_again() {
+    let memory = Memory::new();
+    namespace(&memory, "ci-op-x", "job", &json!({}));
+    let (clusters, mut moved) = clusters();
+    clusters.add("build01", memory.client());
+    seconds(1).await;
+    told(&mut moved);
+    memory.judge(|call| call.parameter("watch").is_some().then(|| panic!("a bug")));
+    namespace(&memory, "ci-op-y", "other", &json!({}));
+    seconds(60).await;
+    assert!(matches!(clusters.find("build01", "job"), Found::Unreachable(_)));
+    assert!(told(&mut moved).contains(&Moved::Cluster("build01".into())));
+
+    memory.judge(|_| None);
+    namespace(&memory, "ci-op-z", "a third", &json!({}));
+    seconds(60).await;
+    for job in ["job", "other", "a third"] {
+        assert!(matches!(clusters.find("build01", job), Found::Here(_)), "{job}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn one_that_was_never_seen_holds_nobody_up_for_long() {
     let (good, bad) = (Memory::new(), Memory::new());

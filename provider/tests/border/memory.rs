@@ -5,7 +5,7 @@ mod store;
 
 use std::{
     convert::Infallible,
-    sync::{Arc, Mutex, MutexGuard},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -92,7 +92,7 @@ impl Memory {
 
     /// Decides what goes wrong.
     pub fn judge(&self, judge: impl FnMut(&Call) -> Option<Fault> + Send + 'static) {
-        *self.0.judge.lock().unwrap() = Box::new(judge);
+        *self.0.judge.lock().unwrap_or_else(PoisonError::into_inner) = Box::new(judge);
     }
 
     /// A client.
@@ -173,7 +173,8 @@ impl Memory {
             body: if bytes.is_empty() { Value::Null } else { serde_json::from_slice(&bytes).unwrap() },
         };
         self.0.calls.lock().unwrap().push(call.clone());
-        let fault = (self.0.judge.lock().unwrap())(&call);
+        // One that panics is a bug that is played.
+        let fault = (self.0.judge.lock().unwrap_or_else(PoisonError::into_inner))(&call);
         match fault {
             Some(Fault::Refused(code)) => {
                 return answer(Err((code, "Injected", format!("injected: {}", call.body))), false);

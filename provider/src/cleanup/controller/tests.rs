@@ -47,6 +47,20 @@ fn seen(version: &str) -> Seen {
     Seen { claim, identity, flavour: Cleaned::Claims }
 }
 
+fn controller(client: Client, seen: Seen) -> Controller {
+    Controller {
+        runs: Runs::new(client.clone(), unbounded_channel().0),
+        client,
+        instance: "me".into(),
+        now: || Timestamp::UNIX_EPOCH,
+        poll: NET,
+        metrics: Metrics::default(),
+        claims: Mutex::new(BTreeMap::from([(KEY.to_owned(), seen)])),
+        told: Mutex::default(),
+        noted: Mutex::default(),
+    }
+}
+
 /// The claim, its run, and an API server that knows a newer version of it.
 struct World {
     controller: Controller,
@@ -73,18 +87,7 @@ impl World {
                 Ok::<_, Infallible>(answer)
             }
         });
-        let client = Client::new(service, "default");
-        let controller = Controller {
-            runs: Runs::new(client.clone(), unbounded_channel().0),
-            client,
-            instance: "me".into(),
-            now: || Timestamp::UNIX_EPOCH,
-            poll: NET,
-            metrics: Metrics::default(),
-            claims: Mutex::new(BTreeMap::from([(KEY.to_owned(), seen("1"))])),
-            told: Mutex::default(),
-            noted: Mutex::default(),
-        };
+        let controller = controller(Client::new(service, "default"), seen("1"));
         Self { controller, answers, changes }
     }
 
@@ -136,4 +139,30 @@ async fn a_claim_whose_newer_version_is_not_seen_is_not_asked_for_in_a_loop() {
     .await;
     let changes = world.changes.load(Ordering::Relaxed);
     assert!((1..=2).contains(&changes), "{changes} times");
+}
+
+/// It is all that anybody is told.
+#[tokio::test]
+async fn an_event_that_was_not_made_is_made_later_and_once() {
+    let tries = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&tries);
+    let service = tower::service_fn(move |request: Request<Body>| {
+        assert_eq!(request.method(), Method::POST, "{}", request.uri());
+        let first = counted.fetch_add(1, Ordering::Relaxed) == 0;
+        let (code, text) =
+            if first { (StatusCode::INTERNAL_SERVER_ERROR, "no") } else { (StatusCode::CREATED, "{}") };
+        async move {
+            let mut answer = Response::new(Body::from(text.as_bytes().to_vec()));
+            *answer.status_mut() = code;
+            Ok::<_, Infallible>(answer)
+        }
+    });
+    let mut alone = seen("1");
+    alone.claim.runs.clear();
+    let controller = controller(Client::new(service, "default"), alone);
+    let mut looks = Vec::new();
+    for _ in 0..3 {
+        looks.push((controller.look(KEY).await == Next::Failed, tries.load(Ordering::Relaxed)));
+    }
+    assert_eq!(looks, [(true, 1), (false, 2), (false, 2)]);
 }
