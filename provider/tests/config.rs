@@ -407,7 +407,11 @@ fn the_schema_accepts_what_is_accepted_and_nothing_unknown() {
 )]
 #[case::lease(
     "leaderElection: { leaseDuration: 10s }\n",
-    "provider.yaml:1:34: leaderElection.leaseDuration: must be longer than renewDeadline"
+    "provider.yaml:1:34: leaderElection.leaseDuration: must be longer than renewDeadline, in whole seconds"
+)]
+#[case::lease_in_whole_seconds(
+    "leaderElection: { leaseDuration: 10.9s, renewDeadline: 10.5s }\n",
+    "provider.yaml:1:34: leaderElection.leaseDuration: must be longer than renewDeadline, in whole seconds"
 )]
 #[case::address(
     "http: { address: '8080' }\n",

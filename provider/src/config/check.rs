@@ -379,8 +379,10 @@ impl Found {
         if section.renew_deadline <= section.retry_period {
             self.add("leaderElection.renewDeadline", "must be longer than retryPeriod");
         }
-        if section.lease_duration <= section.renew_deadline {
-            self.add("leaderElection.leaseDuration", "must be longer than renewDeadline");
+        // What others go by is the Lease, which has whole seconds.
+        let others_wait = GoDuration::from_secs(section.lease_duration.as_secs());
+        if others_wait <= section.renew_deadline {
+            self.add("leaderElection.leaseDuration", "must be longer than renewDeadline, in whole seconds");
         }
         if section.lease_duration < GoDuration::from_secs(1) {
             self.add("leaderElection.leaseDuration", "must be at least 1s: a Lease counts whole seconds");
