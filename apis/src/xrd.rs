@@ -18,6 +18,15 @@ use crate::test_cluster;
 /// Keys of the connection Secret, in upstream's order. Part of what Crossplane cannot change on a running XRD.
 pub const CONNECTION_SECRET_KEYS: [&str; 2] = ["kubeconfig", "kubeAdminPassword"];
 
+/// Which Composition makes each kind where nobody says which. Without that Crossplane takes one at random wherever there is more than one, and what
+/// the other sets, such as the longest lifetime, would be anybody's to draw. Source: Crossplane, `internal/controller/apiextensions/composite/api.go`.
+mod composition {
+    pub(super) const CLUSTER: &str = "testplatform-ephemeral-cluster";
+    pub(super) const TEST_CLUSTER: &str = "testplatform-test-cluster";
+    pub(super) const POOL: &str = "testplatform-cluster-pool";
+    pub(super) const SPACE: &str = "eaas-namespace";
+}
+
 /// The kind that tenants use for a composite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClaimNames<'a> {
@@ -34,6 +43,7 @@ pub struct ClaimNames<'a> {
 pub fn test_platform_cluster() -> Result<Value, serde_json::Error> {
     composite_resource_definition(
         &XTestPlatformCluster::crd(),
+        composition::CLUSTER,
         Some(ClaimNames { kind: CLAIM_KIND, plural: CLAIM_PLURAL }),
         &CONNECTION_SECRET_KEYS,
     )
@@ -44,7 +54,7 @@ pub fn test_platform_cluster() -> Result<Value, serde_json::Error> {
 /// # Errors
 /// Only if the derived CRD cannot be written as JSON, which a test excludes.
 pub fn test_platform_cluster_pool() -> Result<Value, serde_json::Error> {
-    composite_resource_definition(&XTestPlatformClusterPool::crd(), None, &[])
+    composite_resource_definition(&XTestPlatformClusterPool::crd(), composition::POOL, None, &[])
 }
 
 /// The XRD of spaces, `xnamespaces.eaas.konflux-ci.dev`. As the incumbent's: a claim asks for nothing, and may leave out its whole `spec`; all
@@ -81,6 +91,7 @@ pub fn space() -> Result<Value, serde_json::Error> {
             "group": space::GROUP,
             "names": { "kind": space::SPACE_KIND, "plural": space::SPACE_PLURAL },
             "claimNames": { "kind": space::SPACE_CLAIM_KIND, "plural": space::SPACE_CLAIM_PLURAL },
+            "defaultCompositionRef": { "name": composition::SPACE },
             "versions": [version],
         },
     }))
@@ -108,7 +119,8 @@ fn schema_for<T: schemars::JsonSchema>() -> schemars::Schema {
 /// # Errors
 /// Only if the derived CRD cannot be written as JSON, which a test excludes.
 pub fn test_cluster() -> Result<Value, serde_json::Error> {
-    let mut xrd = composite_resource_definition(&XTestPlatformCluster::crd(), None, &[])?;
+    let mut xrd =
+        composite_resource_definition(&XTestPlatformCluster::crd(), composition::TEST_CLUSTER, None, &[])?;
     xrd["apiVersion"] = "apiextensions.crossplane.io/v2".into();
     xrd["metadata"]["name"] = format!("{}.{GROUP}", test_cluster::PLURAL).into();
     xrd["spec"]["scope"] = "Namespaced".into();
@@ -145,12 +157,13 @@ pub fn input() -> Result<Value, serde_json::Error> {
 ///
 /// `names` and `claimNames` get kind and plural only: they are immutable as a whole, and with a short name more the XRD could not be
 /// applied over a running one that has none. Of each version the schema of `spec` and `status` is kept, since
-/// the rest is Crossplane's, and the printer columns, which come before Crossplane's own.
+/// the rest is Crossplane's, and the printer columns, which come before Crossplane's own. `composition` is taken where none is named.
 ///
 /// # Errors
 /// If the CRD cannot be written as JSON.
 pub fn composite_resource_definition(
     crd: &CustomResourceDefinition,
+    composition: &str,
     claim: Option<ClaimNames<'_>>,
     connection_secret_keys: &[&str],
 ) -> Result<Value, serde_json::Error> {
@@ -158,6 +171,7 @@ pub fn composite_resource_definition(
     let mut spec = json!({
         "group": crd.spec.group,
         "names": { "kind": names.kind, "plural": names.plural },
+        "defaultCompositionRef": { "name": composition },
         "versions": crd.spec.versions.iter().map(version).collect::<Result<Vec<_>, _>>()?,
     });
     if let Some(claim) = claim {

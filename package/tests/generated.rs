@@ -41,6 +41,35 @@ fn nothing_else_is_in_the_generated_folders() {
     }
 }
 
+/// Inside lists Argo CD knows no default of a definition: what is in Git would differ for ever from what is stored.
+#[test]
+fn nothing_in_a_list_of_a_spec_has_a_default() {
+    fn look(schema: &Value, in_list: bool, path: &str) {
+        assert!(!(in_list && schema.get("default").is_some()), "{path}");
+        for key in ["items", "additionalProperties"] {
+            if let Some(inner) = schema.get(key) {
+                look(inner, in_list || key == "items", &format!("{path}.{key}"));
+            }
+        }
+        for (name, inner) in schema["properties"].as_object().into_iter().flatten() {
+            look(inner, in_list, &format!("{path}.{name}"));
+        }
+    }
+    let files = testplatform_package::generate().unwrap();
+    let mut looked = 0;
+    for file in &files {
+        let object: Value = serde_saphyr::from_str(&file.text).unwrap_or_default();
+        if object["kind"] != "CompositeResourceDefinition" {
+            continue;
+        }
+        for version in object["spec"]["versions"].as_array().unwrap() {
+            look(&version["schema"]["openAPIV3Schema"]["properties"]["spec"], false, file.path);
+            looked += 1;
+        }
+    }
+    assert_eq!(looked, 6);
+}
+
 #[test]
 fn the_same_types_give_the_same_bytes() {
     assert_eq!(testplatform_package::generate().unwrap(), testplatform_package::generate().unwrap());

@@ -23,7 +23,7 @@ pub struct Schedule {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<Sizing>,
     /// Parts of the week. They must not overlap.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 64))]
     pub windows: Vec<Window>,
 }
@@ -54,7 +54,7 @@ pub struct Window {
     #[schemars(length(min = 1, max = 63))]
     pub name: String,
     /// The days on which it starts. If there are none, every day.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 7))]
     pub days: Vec<Day>,
     /// When it starts, as hours and minutes. A time that a change of the clocks skips is the moment of the change; of one that comes twice the

@@ -43,6 +43,23 @@ fn each_comes_with_its_kind() {
     }
 }
 
+/// Where there is more than one, Crossplane takes any for what names none: other limits would be a matter of drawing again.
+#[test]
+fn what_names_no_composition_gets_the_shipped_one() {
+    for (definition, composition) in [
+        ("xrds/xtestplatformclusters.ci.openshift.org.yaml", POLICIES[0].2),
+        ("install/components/spaces/definition.yaml", POLICIES[1].2),
+        ("install/components/test-clusters/definition.yaml", POLICIES[2].2),
+        ("install/components/cluster-pools/definition.yaml", "compositions/testplatform-cluster-pool.yaml"),
+    ] {
+        let [definition, shipped] = [definition, composition]
+            .map(|file| documents(&repository().join("package").join(file)).remove(0));
+        assert_eq!(definition["spec"]["defaultCompositionRef"]["name"], shipped["metadata"]["name"]);
+        let kind = &shipped["spec"]["compositeTypeRef"]["kind"];
+        assert_eq!(definition["spec"]["names"]["kind"], *kind);
+    }
+}
+
 #[test]
 fn claims_of_every_kind_are_judged_alike() {
     let [[clusters, _], [spaces, _]] = [policy("tenants"), policy("components/spaces")];

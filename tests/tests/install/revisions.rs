@@ -87,6 +87,32 @@ pub async fn whoever_is_left_is_listed(plane: &ControlPlane) -> anyhow::Result<(
     );
     let unknown = checked(plane, &["--composition", "nothing"]).await.err().context("of no Composition")?;
     ensure!(format!("{unknown:#}").contains("no revision of a Composition nothing"), "{unknown:#}");
+    nobody_draws(plane).await
+}
+
+/// Beside another Composition of the kind claims that name none get the shipped one, and not by luck: of eight at random one in 256 would be right.
+async fn nobody_draws(plane: &ControlPlane) -> anyhow::Result<()> {
+    let konflux = plane.cluster();
+    let mut other = composition()?;
+    let shipped = other["metadata"]["name"].clone();
+    other["metadata"]["name"] = "with-other-limits".into();
+    konflux.apply(&other).await?;
+    let names: Vec<String> = (0..8).map(|place| format!("drawn-{place}")).collect();
+    for name in &names {
+        let claim = json!({
+            "apiVersion": CLAIM.api_version, "kind": CLAIM.kind,
+            "metadata": { "name": name, "namespace": NAMESPACE }, "spec": { "ciOperator": {} },
+        });
+        konflux.create(&claim).await?;
+    }
+    for name in &names {
+        let bound = |claim: &Value| claim["spec"]["resourceRef"]["name"].is_string();
+        let claim = konflux.until_is(&at(CLAIM, NAMESPACE, name), SOON, "bound", bound).await?;
+        let composite = claim["spec"]["resourceRef"]["name"].as_str().unwrap_or_default();
+        let chosen = |x: &Value| x["spec"]["compositionRef"]["name"].is_string();
+        let composite = konflux.until_is(&at_root(COMPOSITE, composite), SOON, "by one", chosen).await?;
+        ensure!(composite["spec"]["compositionRef"]["name"] == shipped, "{composite}");
+    }
     Ok(())
 }
 
