@@ -1,4 +1,4 @@
-//! How Argo CD is told what health is: the same Lua as fragment of its `ConfigMap` and of the operator's resource.
+//! How Argo CD is told what health is, and what is no difference: the same as fragment of its `ConfigMap` and of the operator's resource.
 
 use serde_json::{Map, Value, json};
 use testplatform_apis::space::{GROUP as SPACES, SPACE_CLAIM_KIND, SPACE_KIND};
@@ -55,6 +55,16 @@ pub const CHECKS: [Check; 22] = [
 
 const REVISION: &str = include_str!("../../install/argocd/health/revision.lua");
 
+/// What an API server adds to our `ExternalSecret` by its definition, which Argo CD does not know inside lists: it would differ for ever. Which of these there are
+/// is a matter of the operator's version, so they cannot be written down in the object itself.
+/// Source: external-secrets, `apis/externalsecrets/v1/externalsecret_types.go`, `ExternalSecretDataRemoteRef`.
+const DEFAULTED: [&str; 4] = [
+    ".spec.dataFrom[]?.extract.conversionStrategy",
+    ".spec.dataFrom[]?.extract.decodingStrategy",
+    ".spec.dataFrom[]?.extract.metadataPolicy",
+    ".spec.dataFrom[]?.extract.nullBytePolicy",
+];
+
 /// To be merged into the `ConfigMap` `argocd-cm`.
 pub fn config_map() -> Value {
     let mut data = Map::new();
@@ -64,6 +74,11 @@ pub fn config_map() -> Value {
         let key = format!("resource.customizations.health.{}_{}", check.group, check.kind);
         data.insert(key, check.lua.into());
     }
+    let paths: String = DEFAULTED.iter().map(|path| format!("- {path}\n")).collect();
+    data.insert(
+        "resource.customizations.ignoreDifferences.external-secrets.io_ExternalSecret".to_owned(),
+        format!("jqPathExpressions:\n{paths}").into(),
+    );
     json!({
         "apiVersion": "v1",
         "kind": "ConfigMap",
@@ -82,6 +97,10 @@ pub fn operator() -> Value {
         "spec": {
             "resourceTrackingMethod": "annotation",
             "resourceHealthChecks": CHECKS.map(check),
+            "resourceIgnoreDifferences": { "resourceIdentifiers": [{
+                "group": "external-secrets.io", "kind": "ExternalSecret",
+                "customization": { "jqPathExpressions": DEFAULTED },
+            }] },
         },
     })
 }

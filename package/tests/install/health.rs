@@ -257,6 +257,28 @@ fn definitions_that_were_changed() {
 }
 
 /// What core's package manager writes on the way, v2.3.4, and before 2.0.
+/// Both Argo CDs ignore the same, in a list that ours has.
+#[test]
+fn what_an_api_server_adds_is_no_difference() {
+    let of = |file: &str| documents(&repository().join("package/install").join(file)).remove(0);
+    let words = &of("argocd/argocd-cm.yaml")["data"]["resource.customizations.ignoreDifferences.external-secrets.io_ExternalSecret"];
+    let ignored: Value = serde_saphyr::from_str(words.as_str().unwrap()).unwrap();
+    let operator =
+        &of("argocd/argocd-cr.yaml")["spec"]["resourceIgnoreDifferences"]["resourceIdentifiers"][0];
+    assert_eq!(
+        (&operator["group"], &operator["kind"]),
+        (&json!("external-secrets.io"), &json!("ExternalSecret"))
+    );
+    assert_eq!(operator["customization"], ignored);
+    let secret = of("components/hub-access/external-secret.yaml");
+    assert!(
+        secret["spec"]["dataFrom"].as_array().unwrap().iter().all(|from| from["extract"]["key"].is_string())
+    );
+    for path in ignored["jqPathExpressions"].as_array().unwrap() {
+        assert!(path.as_str().unwrap().starts_with(".spec.dataFrom[]?.extract."), "{path}");
+    }
+}
+
 #[test]
 fn packages_on_their_way() {
     let asked = "registry.example.com/package:v2";

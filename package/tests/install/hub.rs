@@ -83,6 +83,9 @@ fn everything_is_in_the_kubeconfig() {
     assert!(!made.to_string().contains("certificate-authority\""), "{made}");
 }
 
+/// What Argo CD neither prunes nor deletes with its Application.
+const KEPT: &str = "Prune=false,Delete=false";
+
 /// By what kustomize tells objects apart: kind, namespace, name.
 type Id = (String, String, String);
 
@@ -113,6 +116,33 @@ fn nothing_is_there_twice_beside_a_hub() {
             assert!(seen.insert(id.clone()), "{id:?} of {name} is in another file too");
         }
     }
+}
+
+/// Made anew an account is another one: whoever has a token of before is let in no more.
+#[test]
+fn accounts_with_tokens_outside_are_kept_and_so_is_where_they_are() {
+    let folder = repository().join("package/install");
+    let of = |file: &str| documents(&folder.join(file));
+    let mut outside = BTreeSet::new();
+    for file in [
+        "hub/konflux-identity.yaml",
+        "hub/konflux-identity-spaces-rbac.yaml",
+        "hub/byoc-rbac.yaml",
+        "build-cluster/provider-rbac.yaml",
+    ] {
+        let accounts = of(file).into_iter().filter(|object| object["kind"] == "ServiceAccount");
+        for account in accounts {
+            outside.insert(account["metadata"]["namespace"].as_str().unwrap().to_owned());
+            assert_eq!(account["metadata"]["annotations"]["argocd.argoproj.io/sync-options"], KEPT, "{file}");
+        }
+    }
+    assert_eq!(outside.len(), 2, "{outside:?}");
+    for namespace in of("hub/namespaces.yaml") {
+        if outside.remove(namespace["metadata"]["name"].as_str().unwrap()) {
+            assert_eq!(namespace["metadata"]["annotations"]["argocd.argoproj.io/sync-options"], KEPT);
+        }
+    }
+    assert!(outside.is_empty(), "{outside:?}");
 }
 
 /// Rights for another configuration have the names of those that are shipped, which therefore go first: all of them, and nothing else.

@@ -142,13 +142,14 @@ fn order(all: &[Value]) -> anyhow::Result<()> {
         let name = object["metadata"]["name"].as_str().unwrap_or_default();
         let kind = object["kind"].as_str().unwrap_or_default();
         let (expected, kept) = match (kind, name) {
-            // Policies before there is anything to judge.
-            ("Namespace", "provider-testplatform")
-            | ("ValidatingAdmissionPolicy" | "ValidatingAdmissionPolicyBinding", _) => (Some(-2), false),
-            ("Namespace", _) => (Some(-2), true),
+            // Policies before there is anything to judge, and as long as there is.
+            ("Namespace" | "ValidatingAdmissionPolicy" | "ValidatingAdmissionPolicyBinding", _) => {
+                (Some(-2), true)
+            }
             // Definitions before the function: of a status with a field that they do not declare an API server takes nothing.
             ("ExternalSecret" | "CompositeResourceDefinition", _) => (Some(-1), true),
-            ("Function" | "DeploymentRuntimeConfig", _) => (Some(0), false),
+            // Claims that stay without it are looked after by nobody.
+            ("Function" | "DeploymentRuntimeConfig", _) => (Some(0), true),
             ("ProviderConfig", _) => (Some(1), true),
             ("EnvironmentConfig", _) => (Some(1), false),
             ("Composition", _) => (Some(3), true),
