@@ -5,7 +5,7 @@ use serde_json::Value;
 use testplatform_apis::{condition::Request, duration::GoDuration, input::Settings, names::ours};
 
 use super::{Block, Remark};
-use crate::observed::{Observed, Writer};
+use crate::observed::{Handover, Observed, Writer};
 
 /// When Hive destroys a cluster that ci-operator claims from a pool, from when it was assigned on. Source: `acquireCluster`,
 /// openshift/ci-tools, `pkg/steps/cluster_claim.go`; nothing in a ci-operator configuration changes it.
@@ -124,9 +124,14 @@ impl Lifetime {
         let lost = !born && observed.writer.as_ref().is_none_or(Writer::seeks);
         let before = told(observed, ours::LIFETIME);
         let longest = if born { limits.most() } else { told(observed, ours::MAX_LIFETIME) };
-        // A default is granted at birth. A later one ends no cluster that was promised none, or a longer one.
-        let granted =
-            if born { limits.default_lifetime } else { granted_before(observed, asked.is_null(), before) };
+        // A default is granted at birth. A later one ends no cluster that was promised none, or a longer one, and what is taken over was born
+        // with another: what the hub was told then.
+        let granted = match (&observed.handover, born) {
+            (Handover::Takes(_), true) => None,
+            (Handover::Takes(_), false) => before,
+            (Handover::None | Handover::Gives(_), true) => limits.default_lifetime,
+            (Handover::None | Handover::Gives(_), false) => granted_before(observed, asked.is_null(), before),
+        };
         let wanted = if let Ok(own) = parse(asked) {
             own.or(granted)
         } else {

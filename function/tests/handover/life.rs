@@ -61,6 +61,30 @@ fn a_cluster_goes_from_a_claim_to_a_test_cluster() {
     assert!(pair.taker.tenant.is_empty());
 }
 
+/// What it was born with holds, whatever the default is where it comes to.
+#[rstest]
+#[case::none(None, Some("1h"))]
+#[case::longer(Some("8h"), Some("1h"))]
+#[case::where_there_is_none(Some("8h"), None)]
+fn no_default_of_today_ends_what_is_taken_over(#[case] born: Option<&str>, #[case] today: Option<&str>) {
+    let mut pair = Pair::silent(born, today);
+    pair.settle();
+    let end = pair.giver.status["expiresAt"].clone();
+    assert_eq!(end.is_null(), born.is_none(), "{}", pair.giver.status);
+    for side in [Side::Giver, Side::Taker] {
+        pair.of(side).later(SignedDuration::from_hours(2));
+    }
+    pair.settle();
+    pair.hand_over();
+    pair.settle();
+    pair.settle();
+    assert_eq!(pair.taker.phase(), "Ready", "{}", pair.taker.status);
+    assert_eq!(pair.taker.status["expiresAt"], end);
+    let remote = pair.remote().unwrap();
+    assert_ne!(remote["spec"]["tearDownCluster"], true);
+    assert_eq!(remote["metadata"]["annotations"].get(ours::LIFETIME).is_some(), born.is_some(), "{remote}");
+}
+
 #[test]
 fn the_end_of_the_cluster_is_the_end_of_both() {
     let mut pair = handed();

@@ -36,14 +36,32 @@ pub struct Pair {
 impl Pair {
     /// A cluster that is ready, and a TestCluster that was just made.
     pub fn ready() -> Self {
-        let mut giver = World { spec: spec(), input: input(), ..World::default() };
+        Self::of_both(&spec(), input(), input())
+    }
+
+    /// The same where neither asks for a lifetime, with the default of either.
+    pub fn silent(giver: Option<&str>, taker: Option<&str>) -> Self {
+        let mut spec = spec();
+        spec.as_object_mut().unwrap().remove("lifetime");
+        let with = |default: Option<&str>| {
+            let mut input = input();
+            if let Some(lifetime) = default {
+                input["defaults"] = json!({ "lifetime": lifetime });
+            }
+            input
+        };
+        Self::of_both(&spec, with(giver), with(taker))
+    }
+
+    fn of_both(spec: &Value, giver: Value, taker: Value) -> Self {
+        let mut giver = World { spec: spec.clone(), input: giver, ..World::default() };
         giver.settle();
         giver.hub("Provisioning", &[]);
         giver.settle();
         giver.hub_ready();
         giver.settle();
         assert_eq!(giver.phase(), "Ready");
-        let mut taker = World { spec: spec(), input: input(), uid: "taker-0".into(), ..World::default() };
+        let mut taker = World { spec: spec.clone(), input: taker, uid: "taker-0".into(), ..World::default() };
         taker.namespaced = true;
         taker.annotations = json!({ ours::TAKE_OVER: NAME });
         let mut pair = Self { giver, taker, gone: [false; 2], restored: 0, hub: Hub::default() };
