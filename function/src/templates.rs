@@ -26,6 +26,7 @@ mod words;
 
 use std::collections::BTreeSet;
 
+use jiff::Timestamp;
 use serde_json::Value;
 use testplatform_apis::{
     condition::{Request, SpecLevel},
@@ -70,6 +71,8 @@ pub struct Templated {
     pub excluded: BTreeSet<String>,
     /// Whether its hub is to be given up: it cannot be reached, and nothing can have been made there.
     pub gives_up: bool,
+    /// From when on it is, if its hub is not reached until then.
+    pub gives_up_at: Option<Timestamp>,
     /// Where it brings its own credentials, if that was decided in this pass.
     pub home: Option<Home>,
     /// Whether all of that was decided in this pass: what comes ahead of the cluster may be asked for.
@@ -217,6 +220,7 @@ impl Templated {
             site: None,
             excluded: BTreeSet::new(),
             gives_up: false,
+            gives_up_at: None,
             home: None,
             begins: false,
             strays: false,

@@ -27,8 +27,10 @@ pub const AFTER: SignedDuration = SignedDuration::from_mins(5);
 pub enum Failover {
     /// Yes: leave the writer out once, remember the hub as excluded, and choose again.
     Allowed,
-    /// Not yet, or there is no need.
+    /// There is no need.
     NotNow,
+    /// From then on, if nothing changes until then.
+    From(Timestamp),
     /// Never: why, as a part of a sentence.
     Never(&'static str),
 }
@@ -63,9 +65,12 @@ pub fn failover<R>(
     let fails = condition(&writer.status.conditions, "Synced").is_some_and(ObservedCondition::is_false);
     // Without a trace it was never reached since the writer was made. Synced does not say since when: its time moves with every word
     // of its message, which quotes the port of each connection that was reset.
-    let since = writer.metadata.creation_timestamp.filter(|_| fails);
-    let long = since.is_some_and(|since| now.duration_since(since) >= AFTER);
-    if unreachable && long { Failover::Allowed } else { Failover::NotNow }
+    let since = writer.metadata.creation_timestamp.filter(|_| fails && unreachable);
+    match since.and_then(|since| since.checked_add(AFTER).ok()) {
+        Some(at) if at <= now => Failover::Allowed,
+        Some(at) => Failover::From(at),
+        None => Failover::NotNow,
+    }
 }
 
 /// What shows that something may have been made. provider-kubernetes sets its finalizer first, then notes that it creates, then does.

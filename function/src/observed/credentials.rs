@@ -67,6 +67,12 @@ impl Credentials {
         condition(&self.object.status.conditions, "Synced")?.last_transition_time.filter(|_| kept)
     }
 
+    /// Since when the Secret is read and written here without a word of trouble.
+    pub fn read_since(&self) -> Option<Timestamp> {
+        let synced = condition(&self.object.status.conditions, "Synced").filter(|synced| synced.is_true());
+        synced?.last_transition_time
+    }
+
     /// Whether the hub does not let it be read as it is now.
     pub fn unreadable(&self) -> bool {
         self.trouble().starts_with("observe failed: ") && self.trouble().contains("is forbidden")

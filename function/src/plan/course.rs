@@ -13,8 +13,8 @@ use super::{
 };
 use crate::{
     backend::{Health, Stage, known_secret},
-    observed::{Details, Flavour, Observed, Writer},
-    validate::Validated,
+    observed::{Credentials, Details, Flavour, Observed, Writer},
+    validate::{Block, Validated},
 };
 
 /// How long before its end a cluster is called Expiring, at most; a tenth of its lifetime if that is less.
@@ -141,7 +141,7 @@ pub(super) fn chart(
     let ever_ready = was_ready || (!final_before && health.stage == Stage::Ready && fresh.is_some());
 
     let started_at = observed.composite.metadata.creation_timestamp;
-    let ready_at = ever_ready.then(|| ready_at(observed, health)).flatten();
+    let ready_at = ever_ready.then(|| ready_at(request, observed, health)).flatten();
     let life = request.lifetime.effective;
     let passed = |deadline: Option<Timestamp>| deadline.is_some_and(|d| d <= now);
     let ours = ready_at.zip(life).and_then(|(at, life)| at.checked_add(life.get()).ok());
@@ -152,8 +152,10 @@ pub(super) fn chart(
     let let_go = observed.handover.let_go();
     let expired = !let_go
         && (passed(expires_at) || passed(health.ends_at) || ending == Some(JobCompleted::Expired.as_str()));
-    let expiring_at =
-        expires_at.zip(life).and_then(|(end, life)| end.checked_sub((life.get() / 10).min(EXPIRING)).ok());
+    // Of what it lives in all, whoever ends it.
+    let expiring_at = expires_at.zip(ready_at).and_then(|(end, ready)| {
+        end.checked_sub((end.duration_since(ready) / 10).clamp(SignedDuration::ZERO, EXPIRING)).ok()
+    });
     let by_owner = request.teardown == Some(true);
     let outlived = ending.map_or(expired && !by_owner, |why| why == JobCompleted::Expired.as_str());
     // What is taken away leaves no manifest that remembers it.
@@ -210,6 +212,7 @@ pub(super) fn chart(
         expiring_at.filter(|_| !settled && !asked && !let_go),
         expires_at.filter(|_| !settled && !asked && !let_go),
         withheld_until.filter(|_| waiting),
+        request.templated().and_then(|t| t.gives_up_at).filter(|_| phase == Phase::Pending),
         health.changes_at.filter(|_| !settled),
     ];
     Course {
@@ -240,7 +243,7 @@ pub(super) fn chart(
 
 /// Once said, it stays: the upstream controller moves transition times. Without a status, the note on the writer tells
 /// it, then the hub's own condition, then the time at which core first showed ours.
-fn ready_at(observed: &Observed, health: &Health) -> Option<Timestamp> {
+fn ready_at(request: &Validated, observed: &Observed, health: &Health) -> Option<Timestamp> {
     let shown = observed.composite.shown(ConditionType::ClusterReady).filter(|c| c.is_true());
     let noted = observed.note(ours::READY_AT);
     observed
@@ -248,8 +251,19 @@ fn ready_at(observed: &Observed, health: &Health) -> Option<Timestamp> {
         .status
         .ready_at
         .or_else(|| noted.and_then(|at| at.parse().ok()))
-        .or(health.ready_since)
+        .or_else(|| usable_since(request, observed, health))
         .or_else(|| shown.and_then(|c| c.last_transition_time))
+}
+
+/// Since when it can be used: it is up, and its credentials are here. An EphemeralCluster says both in one.
+fn usable_since(request: &Validated, observed: &Observed, health: &Health) -> Option<Timestamp> {
+    let here = match request.block {
+        Block::CiOperator(_) => None,
+        Block::ClusterClaim(_) | Block::Template(_) => {
+            observed.credentials.as_ref().and_then(Credentials::read_since)
+        }
+    };
+    health.ready_since.map(|up| here.map_or(up, |here| up.max(here)))
 }
 
 fn details(

@@ -80,11 +80,17 @@ impl Templated {
             .or_else(|| kept(observed, settings, &self.excluded))
             .or_else(|| ahead(observed, settings));
         let named = self.effective.as_ref().and_then(|e| e.hub.as_ref()).is_some_and(|h| h.name.is_some());
-        self.gives_up = observed.writer.as_ref().is_some_and(|writer| {
-            let judged = hubs::failover(&writer.object, &writer.link, named, &self.excluded, observed.now);
-            // What was brought along is there, or what comes ahead.
-            judged == Failover::Allowed && observed.brought.is_empty() && observed.ahead.is_empty()
-        });
+        // What was brought along is there, or what comes ahead.
+        let bound = !(observed.brought.is_empty() && observed.ahead.is_empty());
+        let judged =
+            observed.writer.as_ref().filter(|_| !bound).map(|writer| {
+                hubs::failover(&writer.object, &writer.link, named, &self.excluded, observed.now)
+            });
+        self.gives_up = judged == Some(Failover::Allowed);
+        self.gives_up_at = match judged {
+            Some(Failover::From(at)) => Some(at),
+            Some(Failover::Allowed | Failover::NotNow | Failover::Never(_)) | None => None,
+        };
         self.strays = observed.pool_is_open() && backend::ahead::is_of_another(self, tenant, observed);
     }
 

@@ -313,6 +313,52 @@ fn our_lifetime_ends_it() {
     assert_eq!(world.tenant["kubeconfig"], "");
 }
 
+/// Nobody can use it before.
+#[test]
+fn a_lifetime_counts_from_the_credentials_on() {
+    let mut world = World::hive();
+    world.spec["lifetime"] = json!("1h");
+    world.settle();
+    world.hive_runs();
+    world.settle();
+    world.later(SignedDuration::from_mins(100));
+    world.settle();
+    assert_ne!(world.phase(), "Ready");
+    let since_before = world.remote.as_ref().unwrap()["status"]["conditions"].clone();
+    world.hive_publishes();
+    world.remote.as_mut().unwrap()["status"]["conditions"] = since_before;
+    while world.phase() != "Ready" {
+        world.provider();
+        let credentials = &mut world.objects.get_mut("credentials").unwrap().object;
+        credentials["status"]["conditions"][0]["lastTransitionTime"] = json!(world.now);
+        world.pass();
+        assert_ne!(world.phase(), "Deprovisioning", "{}", world.status);
+    }
+    assert_eq!(world.status["readyAt"], json!(world.now));
+    let end = world.status["expiresAt"].clone();
+    world.settle();
+    world.drop_status();
+    world.later(SignedDuration::from_mins(10));
+    world.settle();
+    assert_eq!((world.phase().as_str(), &world.status["expiresAt"]), ("Ready", &end));
+}
+
+/// Also where nothing of ours ends it.
+#[test]
+fn what_hive_alone_ends_is_called_expiring_before() {
+    let mut world = World::hive_ready();
+    world.remote.as_mut().unwrap()["status"]["lifetime"] = json!("3h");
+    world.settle();
+    assert_eq!(world.status["expiresAt"], "2026-11-21T13:00:00Z");
+    is(&world, "ClusterReady", "True", "Ready");
+    world.input["ttl"] = json!("10h");
+    let ttl = world.pass().meta.unwrap().ttl.unwrap();
+    assert!(ttl.seconds <= 165 * 60, "{ttl:?}");
+    world.later(SignedDuration::from_mins(166));
+    world.settle();
+    is(&world, "ClusterReady", "True", "Expiring");
+}
+
 #[test]
 fn hives_own_end_is_an_end_and_no_loss() {
     for seen in [false, true] {
