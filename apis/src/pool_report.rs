@@ -104,9 +104,13 @@ pub struct RefreshReport {
     pub nonce: String,
     /// How far it is.
     pub phase: RefreshPhase,
-    /// When it was taken up: what is older is to be replaced.
+    /// When it was taken up.
     #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Timestamp>,
+    /// When the youngest cluster was made that was there then, by the hub's clock: it and what is older is to be replaced. Absent: what is older than
+    /// `startedAt`, as of a provider that did not know that the clocks differ.
+    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub youngest: Option<Timestamp>,
     /// How many are still to be replaced.
     #[serde(deserialize_with = "lenient_integer", skip_serializing_if = "Option::is_none")]
     pub remaining: Option<i64>,

@@ -64,15 +64,55 @@ pub(crate) fn note<'a>(map: &'a ConfigMap, key: &str) -> Option<&'a String> {
     map.metadata.annotations.as_ref().and_then(|notes| notes.get(key))
 }
 
-/// What is left of [`GRACE`] now; none if it is over. `deleted` is of the API server's clock; where that is ahead of ours, the time begins with what we
-/// have written down ourselves, as `removing`.
-pub(crate) fn arriving(deleted: Timestamp, removing: Option<Timestamp>, now: Timestamp) -> Option<Duration> {
-    let since = removing.map_or(deleted, |removing| removing.min(deleted));
-    let rest = later(since, GRACE).duration_since(now).min(GRACE);
-    (rest > SignedDuration::ZERO).then(|| positive(rest))
+/// How far our clock may be ahead of the API server's.
+pub const SKEW: SignedDuration = SignedDuration::from_mins(1);
+
+/// How far [`GRACE`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Arriving {
+    /// It begins now, which is to be written down: the API server's clock may be another one.
+    Begins,
+    /// So much of it is left.
+    Left(Duration),
+    /// It is over.
+    Over,
+}
+
+/// How far it is now. `deleted` is of the API server's clock, and counts only where it is long ago by any; else what we have written down ourselves does, as
+/// `removing`.
+pub(crate) fn arriving(deleted: Timestamp, removing: Option<Timestamp>, now: Timestamp) -> Arriving {
+    if later(deleted, GRACE + SKEW) <= now {
+        return Arriving::Over;
+    }
+    let Some(removing) = removing else { return Arriving::Begins };
+    let rest = later(removing, GRACE).duration_since(now).min(GRACE);
+    if rest > SignedDuration::ZERO { Arriving::Left(positive(rest)) } else { Arriving::Over }
 }
 
 /// Since when it is being deleted, by the API server's clock.
 pub(crate) fn deleted(map: &ConfigMap) -> Option<Timestamp> {
     map.metadata.deletion_timestamp.as_ref().map(|at| at.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of the API server's clock only that it was long ago counts.
+    #[test]
+    fn the_grace_is_one_of_our_own_clock() {
+        let deleted: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
+        let at = |seconds: i64| deleted + SignedDuration::from_secs(seconds);
+        // However far ours is ahead or behind, it is written down when it begins, and lasts.
+        for skew in [-3600, -60, -20, 0, 20, 60] {
+            assert_eq!(arriving(deleted, None, at(skew)), Arriving::Begins, "{skew}");
+            let left = arriving(deleted, Some(at(skew)), at(skew + 10));
+            assert_eq!(left, Arriving::Left(Duration::from_secs(20)), "{skew}");
+            assert_eq!(arriving(deleted, Some(at(skew)), at(skew + 30)), Arriving::Over, "{skew}");
+        }
+        assert_eq!(arriving(deleted, None, at(90)), Arriving::Over);
+        // One that was written down by a clock far ahead holds up nothing for long.
+        assert_eq!(arriving(deleted, Some(at(3600)), at(0)), Arriving::Left(positive(GRACE)));
+        assert_eq!(arriving(deleted, Some(at(3600)), at(90)), Arriving::Over);
+    }
 }

@@ -26,7 +26,7 @@ use super::{
         applied, begins, begun, hopeless, impossible, later, limit, parses, positive, report, soon, waits,
     },
 };
-use crate::account::admin::AdminKubeconfig;
+use crate::{account::admin::AdminKubeconfig, orders::SKEW};
 
 /// The longest time that a bundle gets, whatever it says.
 pub const LONGEST: SignedDuration = SignedDuration::from_hours(24);
@@ -260,8 +260,8 @@ fn before_deletion(
 fn end(order: &Order, deleted: Timestamp, now: Timestamp) -> Timestamp {
     let all: SignedDuration =
         order.pre_delete.iter().map(limit).fold(SignedDuration::ZERO, SignedDuration::saturating_add);
-    // One of these clocks may be ahead.
-    later(deleted.min(now), all)
+    // One of these clocks may be ahead. Each bundle has its own time by ours.
+    later(deleted.min(now), all.saturating_add(SKEW))
 }
 
 /// Whether what comes before a deletion has had all of its time: from then on not even what cannot be seen of the cluster holds it.

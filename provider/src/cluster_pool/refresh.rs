@@ -58,6 +58,7 @@ pub(super) fn advance(
                 .filter(|along| *along != asked.nonce),
             nonce: asked.nonce,
             started_at: Some(now),
+            youngest: world.clusters.iter().map(|c| c.created).max(),
             ..RefreshReport::default()
         },
     };
@@ -128,7 +129,12 @@ struct Wave<'a> {
 impl Wave<'_> {
     /// The phase that follows from what is there, the same if nothing does, and what the pool may be at most in it.
     fn at(&self, report: &mut RefreshReport) -> (RefreshPhase, Option<Ceiling>) {
-        let old = self.free().filter(|c| report.started_at.is_some_and(|at| c.created < at)).count();
+        let is_old = |c: &&Cluster| match (report.youngest, report.started_at) {
+            (Some(youngest), _) => c.created <= youngest,
+            (None, Some(at)) => c.created < at,
+            (None, None) => false,
+        };
+        let old = self.free().filter(is_old).count();
         let old = i64::try_from(old).unwrap_or(i64::MAX);
         if report.phase.over() {
             return (report.phase, None);

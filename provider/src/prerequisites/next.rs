@@ -28,7 +28,7 @@ use crate::{
         apply::{Looked, Refusal, Stop, Why},
         wait::{applied, begins, hopeless, impossible, later, parses, positive, soon, waits},
     },
-    orders::arriving,
+    orders::{Arriving, arriving},
 };
 
 /// How often prerequisites are applied again, to stay as they are.
@@ -191,12 +191,10 @@ fn ending(map: &Map, here: Here, came: Option<&Came>, deleted: Timestamp, now: T
         // Its time begins anew, once it is gone.
         Here::There => return note(map, None, POLL),
     }
-    if let Some(rest) = arriving(deleted, map.removing, now) {
-        // Our clock is behind, and nobody knows by how much.
-        if deleted > now && map.removing.is_none() {
-            return note(map, Some(now), rest);
-        }
-        return Step::Later(rest);
+    match arriving(deleted, map.removing, now) {
+        Arriving::Begins => return note(map, Some(now), positive(GRACE)),
+        Arriving::Left(rest) => return Step::Later(rest),
+        Arriving::Over => {}
     }
     if let Err(why) = &map.order {
         return Step::Release(Release::GivenUp(why.clone()));

@@ -76,7 +76,7 @@ fn what_cannot_be_seen_holds_no_longer_than_its_bundles_may_take() {
             };
             during(110).await;
             assert!(hub.get(MAP).is_some(), "{code}: all of its time is not over");
-            during(60).await;
+            during(120).await;
             assert_eq!(hub.get(MAP), None, "{code}: held although its time is over");
             let events = hub.list("/apis/events.k8s.io/v1/namespaces/clusters/events");
             assert!(events.iter().any(|event| event["reason"] == "BundlesGivenUp"), "{events:#?}");

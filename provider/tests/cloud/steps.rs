@@ -16,8 +16,8 @@ fn published(model: &Model) -> String {
     model.world().secret.as_ref().and_then(|(_, id)| id.clone()).unwrap()
 }
 
-/// How long a cluster may be on its way after its order is deleted.
-const ARRIVES: SignedDuration = SignedDuration::from_secs(30);
+/// How long a cluster may be on its way after its order is deleted, by whatever clock.
+const ARRIVES: SignedDuration = SignedDuration::from_secs(90);
 
 /// The claim goes, and its cluster went long ago.
 fn ends(model: &mut Model) {

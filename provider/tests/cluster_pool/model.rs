@@ -29,6 +29,10 @@ pub struct Model {
     /// The most clusters that were ever missing.
     pub missing: i64,
     pub events: Vec<String>,
+    /// How far the provider's clock is ahead of the hub's.
+    pub skew: SignedDuration,
+    /// Between two looks.
+    pub pace: SignedDuration,
 }
 
 impl Model {
@@ -54,6 +58,8 @@ impl Model {
             made_with: vec![],
             missing: 0,
             events: vec![],
+            skew: SignedDuration::ZERO,
+            pace: SignedDuration::from_mins(2),
         };
         model.run(60);
         assert_eq!(model.free(), size);
@@ -75,12 +81,13 @@ impl Model {
 
     /// The provider looks; a crash loses nothing but what it had not written.
     pub fn look(&mut self) -> Step {
-        let step = next(&self.pool, &self.world, self.now);
-        assert_eq!(step, next(&self.pool, &self.world, self.now));
+        let now = self.now + self.skew;
+        let step = next(&self.pool, &self.world, now);
+        assert_eq!(step, next(&self.pool, &self.world, now));
         if let Some(status) = &step.status {
             // As it travels: written, read.
             self.pool.known = Some(PoolStatus::read(&status.write().unwrap()).unwrap());
-            let again = next(&self.pool, &self.world, self.now);
+            let again = next(&self.pool, &self.world, now);
             assert_eq!(again.status, None, "what was written is what was meant");
             assert_eq!(again.events, vec![]);
         }
@@ -142,7 +149,7 @@ impl Model {
     }
 
     pub fn tick(&mut self) {
-        self.now += SignedDuration::from_mins(2);
+        self.now += self.pace;
         self.look();
         self.function();
         self.hive();

@@ -1,6 +1,6 @@
 //! Clusters are replaced, in waves and at once.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 use provider_testplatform::cluster_pool::clusters::Cluster;
 use testplatform_apis::{pool::OnArtifactChange, pool_report::RefreshPhase};
@@ -48,6 +48,28 @@ fn rolling_and_max_unavailable_keep_the_others_and_replace_the_running_ones_too(
             (size, size, if always { size } else { running })
         );
         assert!(model.missing <= most, "{} of {most} missing", model.missing);
+    }
+}
+
+/// Which cluster is older is told by the hub's clock alone.
+#[test]
+fn a_clock_that_is_a_minute_off_replaces_each_cluster_once() {
+    for skew in [-60, -20, 0, 20, 60] {
+        for (size, running, always, most) in
+            [(3, 0, false, Some(1)), (3, 3, true, Some(1)), (1, 0, false, Some(1)), (3, 0, false, None)]
+        {
+            let mut model = Model::new(size, running);
+            model.pool.always_runs = always;
+            model.run(60);
+            (model.skew, model.pace) = (SignedDuration::from_secs(skew), SignedDuration::from_secs(10));
+            let (before, made) = (model.names(), model.made);
+            model.ask("1", most);
+            model.run(3 * 60 * 6);
+            let what = format!("{skew} s, {size} {always} {most:?}: {:?}", model.known());
+            assert_eq!(model.refresh_phase(), RefreshPhase::Done, "{what}");
+            assert!(before.iter().all(|old| !model.names().contains(old)), "{what}");
+            assert_eq!(model.made - made, before.len(), "{what}");
+        }
     }
 }
 

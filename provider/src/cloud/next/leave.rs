@@ -9,7 +9,7 @@ use super::{BATCH, Fault, GIVE_UP, GO_ON, Known, RETRY, Removal, Scene, Step, St
 use crate::{
     bundles::wait::later,
     cloud::record::{One, Record},
-    orders::arriving,
+    orders::{Arriving, arriving},
 };
 
 /// The cluster is gone: all that was made for it goes, then the Secret, then the order. `deleted`: since when the order is being deleted.
@@ -17,12 +17,10 @@ pub(super) fn leave(scene: &Scene, known: &Known, deleted: Timestamp, now: Times
     if known.withdrawn {
         return Step::Release;
     }
-    if let Some(rest) = arriving(deleted, scene.removing, now) {
-        // Our clock is behind, and nobody knows by how much.
-        if deleted > now && scene.removing.is_none() {
-            return Step::Mark(Some(now));
-        }
-        return Step::Later(rest);
+    match arriving(deleted, scene.removing, now) {
+        Arriving::Begins => return Step::Mark(Some(now)),
+        Arriving::Left(rest) => return Step::Later(rest),
+        Arriving::Over => {}
     }
     let left = remaining(scene, known);
     let mut silent = (scene.unread && somebody_may_have_made(scene, &left)).then(|| UNREAD.to_owned());
