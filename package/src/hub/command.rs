@@ -92,7 +92,9 @@ pub fn run(arguments: &Arguments, out: &mut impl Write, now: Timestamp) -> anyho
             arguments.duration
         );
     }
-    eprintln!("the token ends at {until}; write that into the ProviderConfig's annotation");
+    eprintln!(
+        "the token ends at {until}; where a ProviderConfig reads this kubeconfig, write that into its annotation"
+    );
     eprintln!("{}: \"{until}\"", ours::KUBECONFIG_EXPIRES_AT);
     Ok(())
 }
