@@ -74,7 +74,7 @@ pub fn config_map() -> Value {
         let key = format!("resource.customizations.health.{}_{}", check.group, check.kind);
         data.insert(key, check.lua.into());
     }
-    let paths: String = DEFAULTED.iter().map(|path| format!("- {path}\n")).collect();
+    let paths = DEFAULTED.map(|path| format!("- {path}\n")).concat();
     data.insert(
         "resource.customizations.ignoreDifferences.external-secrets.io_ExternalSecret".to_owned(),
         format!("jqPathExpressions:\n{paths}").into(),
