@@ -47,6 +47,7 @@ use testplatform_apis::{
 use observed::{Observed, Unusable};
 use plan::Plan;
 use proto::{RunFunctionRequest, RunFunctionResponse};
+use validate::Validated;
 
 /// What the command line sets for every call.
 #[derive(Clone, Debug)]
@@ -140,6 +141,12 @@ pub fn judge(request: &RunFunctionRequest, now: Timestamp, schema: &Value) -> Re
         let why =
             problems.iter().map(|p| format!("{} {}", p.field, p.sentence)).collect::<Vec<_>>().join("; ");
         let part = "the composite, for which a cluster was made".into();
+        return Err(Unusable::Unreadable { part, why });
+    }
+    // It could not be repeated, and to leave it out would be to end its cluster.
+    if validated.as_ref().is_ok_and(Validated::is_placeless) && observed.writer.is_some() {
+        let part = "the Object with the ClusterClaim".into();
+        let why = "it names no pool, and nothing else tells which one it was; put clusterPoolName back into its manifest".into();
         return Err(Unusable::Unreadable { part, why });
     }
     let plan = plan::plan(validated, &observed, now);

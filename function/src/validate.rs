@@ -74,6 +74,11 @@ impl Validated {
         }
     }
 
+    /// Whether it comes from a pool, and from which is not known.
+    pub(crate) fn is_placeless(&self) -> bool {
+        matches!(&self.block, Block::ClusterClaim(claimed) if claimed.place.is_none())
+    }
+
     /// Name of the hub's ProviderConfig, where there is a choice and that is known.
     pub fn hub(&self) -> Option<&str> {
         let site = || self.templated()?.site.as_ref().map(|site| site.hub.as_str());

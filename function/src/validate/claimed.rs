@@ -273,10 +273,13 @@ fn of_writer(writer: &Writer, observed: &Observed, settings: &Settings) -> Optio
     let noted = writer.object.metadata.annotation(ours::CREDENTIALS_NAMESPACE);
     let of_remote = || writer.remote()?.metadata().annotation(ours::CREDENTIALS_NAMESPACE);
     let namespace = noted.or_else(of_remote).or_else(|| credentials_namespace(observed));
+    // What somebody took out of the manifest is as it was.
+    let before = remembered(observed, settings);
+    let before = before.as_ref();
     Some(Place {
         hub: writer.object.spec.provider_config_ref.name.clone(),
-        namespace: text("/metadata/namespace")?.to_owned(),
-        pool: text("/spec/clusterPoolName")?.to_owned(),
+        namespace: text("/metadata/namespace").or_else(|| Some(&before?.namespace))?.to_owned(),
+        pool: text("/spec/clusterPoolName").or_else(|| Some(&before?.pool))?.to_owned(),
         credentials_namespace: namespace.unwrap_or(&settings.credentials_namespace).to_owned(),
         subject: None,
         reason: PINNED,

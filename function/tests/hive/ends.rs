@@ -1,6 +1,7 @@
 //! Ends: asked for, by lifetime, and for want of a cluster.
 
 use function_model::world::{NAME, World};
+use function_testplatform::{Options, proto::Severity, run};
 use jiff::SignedDuration;
 use serde_json::json;
 use testplatform_apis::names::ours;
@@ -466,4 +467,26 @@ fn the_inputs_maximum_is_a_default_too() {
     world.settle();
     assert_eq!(world.status["expiresAt"], "2026-11-21T16:00:00Z", "ours, before Hive's own");
     is(&world, "RequestAccepted", "True", "Accepted");
+}
+
+/// What somebody took out of the manifest is put back, from wherever it is remembered; where it is nowhere, nothing is changed, in words that help.
+#[test]
+fn a_manifest_that_names_no_pool_ends_nothing() {
+    let without = |world: &mut World| {
+        let claim = &mut world.objects.get_mut("claim").unwrap().object;
+        claim["spec"]["forProvider"]["manifest"]["spec"].as_object_mut().unwrap().remove("clusterPoolName");
+    };
+    let mut world = World::hive_ready();
+    let before = manifest(&world).clone();
+    without(&mut world);
+    world.settle();
+    assert_eq!((world.phase().as_str(), manifest(&world)), ("Ready", &before));
+
+    without(&mut world);
+    world.drop_status();
+    let credentials = &mut world.objects.get_mut("credentials").unwrap().object;
+    credentials["metadata"]["annotations"].as_object_mut().unwrap().remove(ours::POOL);
+    let results = run(&world.request(), &Options::default(), world.now).results;
+    let said = results.iter().find(|result| result.severity == i32::from(Severity::Fatal));
+    assert!(said.is_some_and(|said| said.message.contains("put clusterPoolName back")), "{results:?}");
 }
