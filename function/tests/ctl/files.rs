@@ -74,7 +74,7 @@ fn what_is_no_file_is_left_as_it_is() {
     fake.run("kubeconfig demo --out pipe").is(0, "Written to pipe");
     assert!(!fs::metadata(&pipe).unwrap().is_file(), "the pipe is replaced");
     assert_eq!(reader.join().unwrap(), KUBECONFIG);
-    assert!(!fake.path("pipe.new").exists());
+    assert!(!is_beside(&fake));
 }
 
 /// What cannot be put in its place is not left beside it.
@@ -87,7 +87,7 @@ fn a_kubeconfig_that_cannot_be_put_in_place_is_gone() {
     late.object("claim", &ready());
     late.write("kubeconfig", &fs::read_to_string(fake.path("kubeconfig")).unwrap());
     late.run("kubeconfig demo --out late").is(1, "cannot write late");
-    assert!(!late.path("late.new").exists() && late.path("late").is_dir(), "{:?}", names(&late));
+    assert!(!is_beside(&late) && late.path("late").is_dir(), "{:?}", names(&late));
     // Or there is no room for it: here the kernel grants no file a single byte.
     let mut full = Command::new("sh");
     let script = "trap '' 25; ulimit -f 0; exec \"$0\" kubeconfig demo --out out";
@@ -95,7 +95,22 @@ fn a_kubeconfig_that_cannot_be_put_in_place_is_gone() {
     full.args(["-c", script]).arg(plugin.get_program()).current_dir(fake.path(""));
     full.env_clear().env("PATH", "/usr/bin:/bin").env("KUBECTL", fake.path("kubectl"));
     ended(&mut full).is(1, "cannot write out");
-    assert!(!fake.path("out.new").exists() && !fake.path("out").exists(), "{:?}", names(&fake));
+    assert!(!is_beside(&fake) && !fake.path("out").exists(), "{:?}", names(&fake));
+}
+
+/// Whether something of ours is left beside what was written.
+fn is_beside(fake: &Fake) -> bool {
+    names(fake).iter().any(|name| name.ends_with(".new"))
+}
+
+/// Somebody may prepare a change of his own beside the file.
+#[test]
+fn what_is_beside_a_kubeconfig_stays_whatever_its_name() {
+    let fake = delivered();
+    fake.write("out.new", "mine");
+    fake.run("kubeconfig demo --out out").is(0, "Written to out");
+    assert_eq!(fs::read_to_string(fake.path("out.new")).unwrap(), "mine");
+    assert_eq!(fs::read_to_string(fake.path("out")).unwrap(), KUBECONFIG);
 }
 
 fn names(fake: &Fake) -> Vec<String> {

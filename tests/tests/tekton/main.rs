@@ -91,6 +91,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("scripts_hold_no_variables", shape::scripts_hold_no_variables),
     ("everything_declared_is_used", shape::everything_declared_is_used),
     ("parameters_of_the_konflux_tasks", shape::parameters_of_the_konflux_tasks),
+    ("every_task_has_its_time", shape::every_task_has_its_time),
     ("one_image", shape::one_image),
     ("guide_tells_all", shape::guide_tells_all),
 ];

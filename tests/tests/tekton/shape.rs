@@ -123,6 +123,19 @@ pub fn parameters_of_the_konflux_tasks() -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Tekton before 1.11 hands on no part of a run's `timeouts` to its tasks, which would end after an hour.
+pub fn every_task_has_its_time() -> anyhow::Result<()> {
+    let (pipeline, run) = (files::read(PIPELINE)?, files::read(PIPELINE_RUN)?);
+    for part in ["tasks", "finally"] {
+        let tasks = list(&pipeline["spec"], part);
+        ensure!(!tasks.is_empty(), "there are no {part}");
+        for task in tasks {
+            ensure!(task["timeout"] == run["spec"]["timeouts"][part], "{part}: {task}");
+        }
+    }
+    Ok(())
+}
+
 /// One image for all, by digest.
 pub fn one_image() -> anyhow::Result<()> {
     let mut images = BTreeSet::new();

@@ -162,8 +162,9 @@ fn pour(path: &Path, text: &str) -> io::Result<()> {
 fn replace(path: &Path, text: &str) -> io::Result<()> {
     // Where a link leads is what is meant.
     let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let beside = beside(path, ".new");
-    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
+    // Nobody else's: what is there of that name is neither followed nor lost.
+    let beside = beside(path, &format!(".{}.new", std::process::id()));
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside)?;
     let mut put = || {
         file.set_permissions(Permissions::from_mode(0o600))?;
         file.write_all(text.as_bytes())?;
