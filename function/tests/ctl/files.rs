@@ -100,7 +100,7 @@ fn a_kubeconfig_that_cannot_be_put_in_place_is_gone() {
 
 /// Whether something of ours is left beside what was written.
 fn is_beside(fake: &Fake) -> bool {
-    names(fake).iter().any(|name| name.ends_with(".new"))
+    names(fake).iter().any(|name| name.strip_suffix("new").is_some_and(|rest| rest.ends_with('.')))
 }
 
 /// Somebody may prepare a change of his own beside the file.
