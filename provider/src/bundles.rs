@@ -14,7 +14,7 @@
 //! **Invariant:** nothing is applied in a cluster unless the published Secret was made for the very object that stands for it, and that is the
 //! one in whose cluster the work was begun.
 //! **Invariant:** `Applied` is said only after one look in which every bundle was applied in its order and everything was ready.
-//! **Invariant:** the ConfigMap is held no longer than what comes before a deletion may take together.
+//! **Invariant:** the ConfigMap is held no longer than what comes before a deletion may take together, and a minute, by which clocks may differ.
 //! **Invariant:** what a delivered cluster answers is its owner's text: it is bounded, cleaned, and never waited for for long.
 
 pub mod apply;
