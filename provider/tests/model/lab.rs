@@ -4,7 +4,7 @@ use std::{
     cell::RefCell,
     collections::{HashMap, HashSet},
     rc::Rc,
-    sync::Arc,
+    sync::{Arc, LazyLock},
 };
 
 use jiff::{SignedDuration, Timestamp};
@@ -92,9 +92,13 @@ fn born((tick, second): (u8, u8)) -> Timestamp {
     at(tick) + SignedDuration::from_secs(i64::from(second))
 }
 
+/// Of our job for each owner. Each is a digest, and is asked for again and again.
+static NAMES: LazyLock<Vec<String>> =
+    LazyLock::new(|| (0..=u8::MAX).map(|owner| prow_job::name_for(&uid(owner))).collect());
+
 impl Pj {
     pub fn name(&self) -> String {
-        if self.ours { prow_job::name_for(&uid(self.owner)) } else { format!("upstream-{}", self.id) }
+        if self.ours { NAMES[usize::from(self.owner)].clone() } else { format!("upstream-{}", self.id) }
     }
 
     pub fn runs(&self) -> bool {

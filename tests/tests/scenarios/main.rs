@@ -1,7 +1,8 @@
 //! Every scenario, on one engine: real control planes, real Crossplane, real provider-kubernetes, the real function.
 //!
 //! Each has a tenant of its own, so they run side by side. `cargo test -p testplatform-tests --test scenarios NAME`
-//! runs those whose name contains NAME, and with `--ignored` those that take a quarter of an hour. On the hub the real
+//! runs those whose name contains NAME, with `--ignored` those that take a quarter of an hour or are much like another, and with
+//! `--include-ignored` all. On the hub the real
 //! provider fulfils what is asked for; in those whose name ends in `_acted` an actor does, as the upstream controller
 //! would, and by halves where that is the point. Where it begins with `hive_`, Hive gives clusters out of a pool; where it
 //! begins with `hypershift_`, `cluster_api_`, `osac_` or `caas_`, HyperShift, Cluster API, OSAC or CaaS make them by a template, and
@@ -88,6 +89,8 @@ struct Scenario {
     long: bool,
     /// How its tenant asks. It runs once with each.
     asking: &'static [Flavour],
+    /// Whether in all ways but the first it runs only where that is asked for: it takes long, and others show how those ways differ.
+    first_way: bool,
 }
 
 macro_rules! scenario {
@@ -100,6 +103,7 @@ macro_rules! scenario {
             by: &[Fulfilled::ByProvider],
             long: false,
             asking: &[Flavour::Claim],
+            first_way: false,
         }
     };
 }
@@ -149,6 +153,10 @@ const fn in_namespace(scenario: Scenario) -> Scenario {
     Scenario { asking: &[Flavour::TestCluster], ..scenario }
 }
 
+const fn first_way(scenario: Scenario) -> Scenario {
+    Scenario { first_way: true, ..scenario }
+}
+
 const fn long(scenario: Scenario) -> Scenario {
     Scenario { long: true, ..scenario }
 }
@@ -178,15 +186,15 @@ const SCENARIOS: &[Scenario] = &[
     remotes(10, hosted(scenario!(hubs::hubs_chosen_by_capacity_and_labels))),
     remotes(4, hosted(scenario!(hubs::hub_added_then_cordoned))),
     scenario!(canary::canary_planted),
-    everywhere(scenario!(canary::canary_of_a_job)),
-    everywhere(pooled(scenario!(canary::canary_of_a_pool))),
+    first_way(everywhere(scenario!(canary::canary_of_a_job))),
+    first_way(everywhere(pooled(scenario!(canary::canary_of_a_pool)))),
     scenario!(service_account::service_account_mode),
     pooled(scenario!(service_account::hive_service_account_mode)),
-    everywhere(hosted(scenario!(service_account::hypershift_service_account_mode))),
-    everywhere(hosted(scenario!(bundles::hypershift_bundles))),
+    first_way(everywhere(hosted(scenario!(service_account::hypershift_service_account_mode)))),
+    first_way(everywhere(hosted(scenario!(bundles::hypershift_bundles)))),
     hosted(scenario!(bundles::hypershift_bundles_claim_deleted)),
-    everywhere(topology(scenario!(cloud_credential::cluster_api_cloud_credential))),
-    everywhere(topology(scenario!(prerequisites::prerequisites_before_cluster))),
+    first_way(everywhere(topology(scenario!(cloud_credential::cluster_api_cloud_credential)))),
+    first_way(everywhere(topology(scenario!(prerequisites::prerequisites_before_cluster)))),
     topology(scenario!(prerequisites::prerequisites_of_another)),
     topology(scenario!(prerequisites::prerequisites_claim_deleted)),
     scenario!(manners::build_cluster_away),
@@ -214,7 +222,7 @@ const SCENARIOS: &[Scenario] = &[
     charted(scenario!(caas::caas_hub_away)),
     order(scenario!(osac::osac_hub_away)),
     everywhere(topology(scenario!(cluster_api::cluster_api_happy_path))),
-    everywhere(topology(scenario!(cluster_api::cluster_api_torn_down))),
+    first_way(everywhere(topology(scenario!(cluster_api::cluster_api_torn_down)))),
     topology(scenario!(cluster_api::cluster_api_deleted_behind_our_back)),
     topology(scenario!(cluster_api::cluster_api_resized)),
     topology(scenario!(cluster_api::cluster_api_upgraded)),
@@ -228,7 +236,7 @@ const SCENARIOS: &[Scenario] = &[
     charted(scenario!(caas::caas_refused)),
     charted(scenario!(caas::caas_torn_down)),
     charted(scenario!(caas::caas_deleted_behind_our_back)),
-    everywhere(hosted(scenario!(hypershift::hypershift_torn_down))),
+    first_way(everywhere(hosted(scenario!(hypershift::hypershift_torn_down)))),
     everywhere(hosted(scenario!(hypershift::hypershift_claim_deleted))),
     hosted(scenario!(hypershift::hypershift_deleted_behind_our_back)),
     hosted(scenario!(hypershift::hypershift_degraded_and_recovered)),
@@ -240,11 +248,11 @@ const SCENARIOS: &[Scenario] = &[
     hosted(scenario!(templates::hypershift_version_retired)),
     remotes(0, hosted(scenario!(templates::hypershift_name_taken))),
     topology(scenario!(templates::cluster_api_template_moved)),
-    everywhere(hosted(scenario!(lost::hypershift_writer_lost))),
+    first_way(everywhere(hosted(scenario!(lost::hypershift_writer_lost)))),
     topology(scenario!(lost::cluster_api_writer_lost)),
     charted(scenario!(lost::caas_writer_lost)),
     order(scenario!(lost::osac_writer_lost)),
-    everywhere(pooled(scenario!(hive::hive_torn_down))),
+    first_way(everywhere(pooled(scenario!(hive::hive_torn_down)))),
     pooled(scenario!(hive::hive_lifetime_ended_by_hive)),
     pooled(scenario!(hive::hive_cluster_deleted_underneath)),
     everywhere(pooled(scenario!(hive::hive_claim_deleted_when_ready))),
@@ -261,14 +269,14 @@ const SCENARIOS: &[Scenario] = &[
     remotes(2, pooled(scenario!(hive_queue::hive_claim_vanished_in_the_queue))),
     pooled(scenario!(hive::hive_claim_deleted_on_the_hub)),
     pooled(scenario!(hive_queue::hive_torn_down_in_the_queue)),
-    everywhere(pooled(scenario!(byoc::byoc_happy_path))),
+    first_way(everywhere(pooled(scenario!(byoc::byoc_happy_path)))),
     pooled(scenario!(byoc::byoc_claim_deleted_in_order)),
-    everywhere(hosted(scenario!(byoc::byoc_template_happy_path))),
+    first_way(everywhere(hosted(scenario!(byoc::byoc_template_happy_path)))),
     pooled(scenario!(hive::hive_hibernated_and_resumed)),
     pooled(scenario!(hive::hive_kubeconfig_rotated)),
     pooled(scenario!(hive_rights::hive_secrets_out_of_reach)),
     remotes(2, acted(scenario!(remote::deleted_twice_before_it_is_bound))),
-    everywhere(both(scenario!(life::lifetime_reached))),
+    first_way(everywhere(both(scenario!(life::lifetime_reached)))),
     scenario!(cleanup::cleanup_after_owner_completes),
     scenario!(engine::hub_credential_rotated),
     scenario!(handover::handed_over),
@@ -281,25 +289,25 @@ const SCENARIOS: &[Scenario] = &[
     scenario!(deletion::claim_deleted_when_deprovisioned),
     scenario!(deletion::claim_deleted_before_the_hub_is_asked),
     acted(scenario!(deletion::claim_deleted_before_the_hub_takes_it_up)),
-    everywhere(both(scenario!(deletion::claim_deleted_while_provisioning))),
+    first_way(everywhere(both(scenario!(deletion::claim_deleted_while_provisioning)))),
     everywhere(both(scenario!(deletion::claim_deleted_when_ready))),
-    both(scenario!(deletion::claim_deleted_while_deprovisioning)),
+    first_way(both(scenario!(deletion::claim_deleted_while_deprovisioning))),
     scenario!(deletion::claim_deleted_when_failed),
     scenario!(ctl::ctl_whole_life),
     scenario!(ctl::ctl_trouble),
     scenario!(teardown::teardown_before_anything_exists),
     scenario!(teardown::teardown_before_the_hub_is_asked),
     acted(scenario!(teardown::teardown_before_the_hub_takes_it_up)),
-    everywhere(both(scenario!(teardown::teardown_while_provisioning))),
+    first_way(everywhere(both(scenario!(teardown::teardown_while_provisioning)))),
     everywhere(both(scenario!(teardown::teardown_when_ready))),
     acted(scenario!(teardown::teardown_while_deprovisioning)),
-    both(scenario!(teardown::teardown_after_the_job_failed)),
+    first_way(both(scenario!(teardown::teardown_after_the_job_failed))),
     scenario!(teardown::teardown_after_the_provision_timeout),
     acted(scenario!(remote::replaced_before_it_is_bound)),
     acted(scenario!(remote::replaced_while_provisioning)),
     acted(scenario!(remote::replaced_behind_our_back)),
     acted(scenario!(remote::replaced_while_deprovisioning)),
-    both(scenario!(job::job_fails_before_ready)),
+    first_way(both(scenario!(job::job_fails_before_ready))),
     everywhere(both(scenario!(job::job_fails_after_ready))),
     scenario!(manners::signal_ignored),
     scenario!(manners::job_scheduled_late),
@@ -395,13 +403,23 @@ fn main() -> ExitCode {
     let session = Arc::new(Session { runtime, engine: OnceCell::new(), quiet: RwLock::new(()) });
     let ways = |scenario: &'static Scenario| {
         let all = scenario.by.iter().flat_map(|by| scenario.asking.iter().map(move |asking| (*by, *asking)));
-        all.filter(|way| !matches!(way, (Fulfilled::ByActor | Fulfilled::ByActorAlone, Flavour::TestCluster)))
+        let legal = |way: &(Fulfilled, Flavour)| {
+            !matches!(way, (Fulfilled::ByActor | Fulfilled::ByActorAlone, Flavour::TestCluster))
+        };
+        all.filter(legal).enumerate()
     };
     let all = SCENARIOS.iter().flat_map(|scenario| ways(scenario).map(move |way| (scenario, way)));
-    let trials = all.map(|(scenario, (by, asking))| {
+    let rarely = |scenario: &Scenario, nth| scenario.long || (scenario.first_way && nth > 0);
+    let left = all.clone().filter(|(scenario, (nth, _))| rarely(scenario, *nth)).count();
+    if !arguments.ignored && !arguments.include_ignored && arguments.filter.is_none() {
+        eprintln!(
+            "NOT RUN: {left} scenarios that are long or much like another; `--test scenarios -- --ignored` runs them"
+        );
+    }
+    let trials = all.map(|(scenario, (nth, (by, asking)))| {
         let session = Arc::clone(&session);
         let run = move || session.runtime.block_on(session.run(scenario, by, asking));
-        Trial::test(trial(scenario, by, asking), run).with_ignored_flag(scenario.long)
+        Trial::test(trial(scenario, by, asking), run).with_ignored_flag(rarely(scenario, nth))
     });
     let conclusion = libtest_mimic::run(&arguments, trials.collect());
     conclusion.exit_code()
