@@ -18,6 +18,7 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::{
     execute::error::{already_exists, plain},
     hub::{creation, patching},
+    named,
 };
 
 /// How long things may take. Each is longer than the next.
@@ -170,7 +171,7 @@ impl Election {
 
     /// Takes it if it is free. `Renew` means that it is ours.
     async fn try_acquire(&self, seen: &mut Option<Seen>) -> Result<Decision, String> {
-        let Some(lease) = self.api.get_opt(&self.name).await.map_err(|error| plain(&error))? else {
+        let Some(lease) = named::find(&self.api, &self.name).await.map_err(|error| plain(&error))? else {
             return self.create().await;
         };
         let spec = lease.spec.clone().unwrap_or_default();

@@ -26,6 +26,7 @@ pub mod hub_facts;
 pub mod lease;
 mod looks;
 pub mod metrics;
+mod named;
 pub mod observe;
 mod orders;
 mod partial;

@@ -22,6 +22,7 @@ use crate::{
     },
     execute::{Cause, Error, Reason, limited},
     hub::Hub,
+    named,
 };
 
 /// Makes the job for an EphemeralCluster, or says why there is none.
@@ -78,7 +79,7 @@ impl Observer {
         let bound = object.status.value.prow_job_id.clone();
         let mut job_is_gone = false;
         if is_missing(&object, &jobs) {
-            match self.call("get_prow_job", self.hub.prow_jobs().get_opt(&bound)).await? {
+            match self.call("get_prow_job", named::find(&self.hub.prow_jobs(), &bound)).await? {
                 Some(job) => jobs.push(Arc::new(job)),
                 None => job_is_gone = true,
             }
@@ -98,7 +99,7 @@ impl Observer {
     /// The object and its jobs, from the API server.
     async fn read(&self, name: &str) -> Result<Option<Read>, Error> {
         let whole = self.hub.whole_ephemeral_clusters();
-        let Some(whole) = self.call("get_ephemeral_cluster", whole.get_opt(name)).await? else {
+        let Some(whole) = self.call("get_ephemeral_cluster", named::find(&whole, name)).await? else {
             return Ok(None);
         };
         let decode = |error: serde_json::Error| bug("get_ephemeral_cluster", &error.to_string());
@@ -112,7 +113,7 @@ impl Observer {
         names.insert(own.clone());
         let mut jobs = Vec::with_capacity(names.len());
         for job in &names {
-            let found = self.call("get_prow_job", self.hub.prow_jobs().get_opt(job)).await?;
+            let found = self.call("get_prow_job", named::find(&self.hub.prow_jobs(), job)).await?;
             jobs.extend(
                 found.filter(|job| job.name() == own || job.label(LABEL) == Some(name)).map(Arc::new),
             );

@@ -19,7 +19,7 @@ use super::{
     mint::Trouble,
     stamp::Stamp,
 };
-use crate::caches::source_revision;
+use crate::{caches::source_revision, named};
 
 /// How long it may take, once it has begun.
 const PATIENCE: Duration = Duration::from_secs(4);
@@ -55,9 +55,9 @@ async fn read(
     uid_of: impl Fn(&ObjectMeta) -> Option<String>,
 ) -> Option<Ending> {
     // One with the admin's credentials is not read for this.
-    let metadata = secrets.get_metadata_opt(name).await.ok().flatten()?.metadata;
+    let metadata = named::find_metadata(secrets, name).await.ok().flatten()?.metadata;
     source_revision(&metadata)?.parse::<Stamp>().ok()?;
-    let secret = secrets.get_opt(name).await.ok().flatten()?;
+    let secret = named::find(secrets, name).await.ok().flatten()?;
     let uid = uid_of(&secret.metadata).filter(|uid| is_uid(uid))?;
     let config = secret.data?.remove(keys::KUBECONFIG)?;
     let parts = Parts::of(&config.0).ok()?;

@@ -33,6 +33,7 @@ use crate::{
     execute::{Cause, Error, Reason, limited},
     looks::{CALM, Next, Pace, looks},
     metrics::{Metrics, bundles::Outcome},
+    named,
     orders::{Orders, Teller},
     publish::Vault,
     running::Running,
@@ -167,7 +168,7 @@ impl Controller {
     async fn pass(&self, key: &str) -> Result<Option<Duration>, Error> {
         let (namespace, name) = key.split_once('/').unwrap_or_default();
         let maps: Api<ConfigMap> = Api::namespaced(self.client.clone(), namespace);
-        let get = async { maps.get_opt(name).await.map_err(Cause::from) };
+        let get = async { named::find(&maps, name).await.map_err(Cause::from) };
         let Some(stored) = limited("get_bundles", self.patience, get).await? else { return Ok(None) };
         let map = Map::read(&stored);
         let here = match &map.order {

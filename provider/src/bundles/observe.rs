@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use kube::Client;
 use testplatform_apis::{
     bundle::Order,
     names::{ObjectName, keys},
@@ -15,11 +14,12 @@ use crate::{
     clusters::{
         kind::{self, Holder, owner},
         object::Cluster,
-        observe::{api, resource},
+        observe::find,
     },
     config::Clusters,
     ephemeral_cluster::credentials::Published,
-    execute::{Cause, Error, Reason, limited},
+    execute::{Error, Reason},
+    named,
     publish::{Reader, Vault},
 };
 
@@ -69,7 +69,7 @@ impl Observer {
         }
         let owner = owner(backend, object);
         let reader = Reader { vault: &self.vault, patience: self.patience };
-        let secret = match reader.secret(self.vault.secrets().get_opt(&owner.secret_name())).await {
+        let secret = match reader.secret(named::find(&self.vault.secrets(), &owner.secret_name())).await {
             Ok(secret) => secret,
             // Said, because only an administrator can change it; and the end of the cluster is not to wait for that longer than its bundles may take.
             Err(error) if error.reason == Reason::Forbidden => {
@@ -107,24 +107,4 @@ impl Observer {
         }
         find(&self.vault.client(), self.patience, Backend::HyperShift, namespace, name).await
     }
-}
-
-/// The object that stands for a cluster, in whichever version it is served.
-pub(crate) async fn find(
-    client: &Client,
-    patience: Duration,
-    backend: Backend,
-    namespace: &str,
-    name: &str,
-) -> Result<Option<Cluster>, Error> {
-    let kind = backend.cluster_kind();
-    for version in kind.versions {
-        let api = api(client, namespace, &resource(kind, version));
-        let call = async { api.get_opt(name).await.map_err(Cause::from) };
-        let found = limited("get_cluster", patience, call).await?;
-        if found.is_some() {
-            return Ok(found);
-        }
-    }
-    Ok(None)
 }

@@ -34,6 +34,7 @@ use crate::{
     execute::{Cause, Error, Reason, error::is_forbidden, limited},
     looks::{CALM, Next, Pace, looks},
     metrics::{Metrics, carries::Carrying},
+    named,
     partial::{PAGE, PartialObject},
     publish::write::annotate,
     running::Running,
@@ -183,7 +184,7 @@ impl Controller {
         };
         let client = self.hubs.client(hub).await?;
         let maps: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
-        let found = maps.get_opt(REQUEST).await;
+        let found = named::find(&maps, REQUEST).await;
         self.enters(key, &format!("{hub}/{namespace}"), found.as_ref().err());
         let map = match found {
             Ok(Some(map)) => map,

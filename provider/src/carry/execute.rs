@@ -10,9 +10,10 @@ use super::{contents::judged, next::Found};
 use crate::{
     execute::{
         Cause,
-        error::{already_exists, is_forbidden, is_not_found},
+        error::{already_exists, is_forbidden, is_gone},
     },
     hub::creation,
+    named,
 };
 
 /// What goes of a Secret: of the named keys, as they were judged.
@@ -21,7 +22,7 @@ pub(super) type Content = BTreeMap<String, ByteString>;
 /// Reads one Secret by its name.
 pub(super) async fn read(secrets: &Api<Secret>, parcel: &Parcel) -> Result<(Found, Content), Cause> {
     let none = |found| Ok((found, Content::new()));
-    let secret = match secrets.get_opt(&parcel.from).await {
+    let secret = match named::find(secrets, &parcel.from).await {
         Ok(Some(secret)) => secret,
         Ok(None) => return none(Found::Absent),
         // That of the tenant, which passes. A credential of ours that is not taken is something else.
@@ -64,7 +65,7 @@ pub(super) async fn write(client: &Client, namespace: &str, name: &str, data: Co
 pub(super) async fn remove(client: &Client, namespace: &str, name: &str) -> Result<bool, Cause> {
     let secrets: Api<Secret> = Api::namespaced(client.clone(), namespace);
     match secrets.delete(name, &DeleteParams::default()).await {
-        Err(error) if is_not_found(&error) => Ok(false),
+        Err(error) if is_gone(&error, name) => Ok(false),
         other => other.map(|_| true).map_err(|error| Cause::about_secret(&error).at("the hub")),
     }
 }

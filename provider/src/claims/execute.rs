@@ -15,7 +15,7 @@ use crate::{
         object::{ClusterClaim, GROUP},
         step::{Action, Notes, Step},
     },
-    execute::{Cause, Error, Reason, error::is_not_found, event, limited},
+    execute::{Cause, Error, Reason, error::is_gone, event, limited},
     hub::patching,
     publish::write::{annotate, issue, publish, sweep, withdraw},
 };
@@ -99,7 +99,7 @@ impl Executor {
         let patched =
             self.hub.deployments(cluster_deployment).patch(cluster_deployment, &patching(), &patch).await;
         match patched {
-            Err(error) if is_not_found(&error) => Ok(()),
+            Err(error) if is_gone(&error, cluster_deployment) => Ok(()),
             other => Ok(other.map(|_| ())?),
         }
     }

@@ -16,6 +16,7 @@ use crate::{
     },
     ephemeral_cluster::credentials::{Credentials, Published},
     execute::{Cause, Error, limited},
+    named,
     publish::{Key, Reader},
     redacted::Redacted,
 };
@@ -54,7 +55,7 @@ impl Observer {
         let matters = is_ours && (cached.assigned().is_some() || matches!(published, Published::Ours { .. }));
         let claim = if anew || matters {
             let api = self.hub.claims(cached.namespace());
-            match self.call("get_cluster_claim", api.get_opt(cached.name())).await? {
+            match self.call("get_cluster_claim", named::find(&api, cached.name())).await? {
                 Some(claim) => Arc::new(claim),
                 None => return Ok(None),
             }
@@ -65,7 +66,7 @@ impl Observer {
             None => Deployment::Unassigned,
             Some(name) => {
                 let api = self.hub.deployments(name);
-                match self.call("get_cluster_deployment", api.get_opt(name)).await? {
+                match self.call("get_cluster_deployment", named::find(&api, name)).await? {
                     Some(deployment) => Deployment::Here(Arc::new(deployment)),
                     None => Deployment::Gone,
                 }

@@ -14,6 +14,7 @@ use crate::{
     controller::pass::{guarded, reschedule},
     ephemeral_cluster::credentials::SUFFIX,
     execute::{Error, Reason},
+    named,
     publish::Labelled,
     step::Requeue,
 };
@@ -84,7 +85,7 @@ impl Controller {
             return Err(Error { action: "sweep_credentials", reason: Reason::NotYet, message });
         }
         let api = self.hub.claims(owner.namespace);
-        let found = self.observer.call("get_cluster_claim", api.get_opt(claim)).await?;
+        let found = self.observer.call("get_cluster_claim", named::find(&api, claim)).await?;
         if owner.is_left_behind(found.as_ref().map(ClusterClaim::uid)) {
             tracing::warn!(secret = name, "withdrawing the credentials of a ClusterClaim that is gone");
             self.executor.sweep(name, found.as_ref()).await?;

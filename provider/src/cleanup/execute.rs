@@ -10,7 +10,7 @@ use serde_json::json;
 use testplatform_apis::{claim::API_VERSION, names::ours};
 
 use crate::{
-    execute::{Cause, error::is_not_found},
+    execute::{Cause, error::is_gone},
     hub::patching,
     partial::PartialObject,
 };
@@ -46,7 +46,7 @@ pub(super) async fn note(
         "annotations": { ours::CLEANUP_SINCE: text }, "uid": uid, "resourceVersion": version,
     } }));
     match api.patch(name, &patching(), &patch).await {
-        Err(error) if is_not_found(&error) => Ok(None),
+        Err(error) if is_gone(&error, name) => Ok(None),
         other => Ok(other?.metadata.resource_version),
     }
 }

@@ -24,6 +24,7 @@ use crate::{
         Cause,
         error::{is_forbidden, plain},
     },
+    named,
     partial::PartialObject,
 };
 
@@ -57,16 +58,12 @@ impl Runs {
 
     /// Reads how a run is.
     pub async fn fate(&self, run: &Run) -> Result<Fate, Cause> {
-        match api(&self.client, run).get(&run.name).await {
-            Ok(PartialObject { metadata, mut body }) => {
+        match named::find(&api(&self.client, run), &run.name).await {
+            Ok(Some(PartialObject { metadata, mut body })) => {
                 body["metadata"] = serde_json::to_value(&metadata).unwrap_or(Value::Null);
                 Ok(fate(run, Some(&body)))
             }
-            // A kind that is not served is not found either, and says nothing of the run.
-            Err(kube::Error::Api(status)) if status.code == 404 && status.reason == "NotFound" => {
-                let named = status.details.as_ref().is_some_and(|details| details.name == run.name);
-                if named { Ok(fate(run, None)) } else { Err(kube::Error::Api(status).into()) }
-            }
+            Ok(None) => Ok(fate(run, None)),
             Err(error) if is_forbidden(&error) => Ok(Fate::Forbidden),
             Err(error) => Err(error.into()),
         }

@@ -31,11 +31,12 @@ use super::{
     seen::{Seen, seen},
 };
 use crate::{
-    clusters::observe::{api, resource},
+    clusters::observe::{api, find, resource},
     config::Clusters,
     execute::{Cause, Error, Reason, limited},
     looks::{CALM, Next, Pace, looks},
     metrics::{Metrics, cloud::Outcome},
+    named,
     orders::Teller,
     running::Running,
     step,
@@ -194,11 +195,11 @@ impl Controller {
         let Options { client, config, patience, now, .. } = &self.options;
         let (namespace, name) = key.split_once('/').unwrap_or_default();
         let maps: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
-        let get = async { maps.get_opt(name).await.map_err(Cause::from) };
+        let get = async { named::find(&maps, name).await.map_err(Cause::from) };
         let Some(found) = limited("get_cloud_order", *patience, get).await? else { return Ok(None) };
         let map = Map::read(&found);
         let secrets: Api<Secret> = Api::namespaced(client.clone(), namespace);
-        let get = async { secrets.get_opt(name).await.map_err(|error| Cause::about_secret(&error)) };
+        let get = async { named::find(&secrets, name).await.map_err(|error| Cause::about_secret(&error)) };
         let secret = limited("get_cloud_credential", *patience, get).await?;
         let order = map.order.as_ref().ok();
         let stored = stored(secret.as_ref(), order);
@@ -261,12 +262,8 @@ impl Controller {
 
     /// Where the life of the cluster is. No other kind of clusters has credentials, so of an order that cannot be read, too, only this one is asked for.
     async fn stage(&self, namespace: &str, map: &Map) -> Result<Stage, Error> {
-        let kind = Backend::ClusterApi.cluster_kind();
-        let version = kind.versions.first().copied().unwrap_or_default();
-        let clusters = api(&self.options.client, namespace, &resource(kind, version));
-        let get = async { clusters.get_opt(&map.cluster).await.map_err(Cause::from) };
-        let cluster = limited("get_cluster", self.options.patience, get).await?;
-        Ok(match cluster {
+        let Options { client, patience, .. } = &self.options;
+        Ok(match find(client, *patience, Backend::ClusterApi, namespace, &map.cluster).await? {
             None => map.deleted.map_or(Stage::Here, Stage::Gone),
             Some(cluster) if cluster.is_deleted() => Stage::Going,
             Some(_) if map.deleted.is_some() => Stage::Going,

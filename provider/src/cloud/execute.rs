@@ -29,8 +29,9 @@ use super::{
     record::{One, Record},
 };
 use crate::{
-    execute::{Cause, Error, Reason, error::is_not_found, limited},
+    execute::{Cause, Error, Reason, error::is_gone, limited},
     hub::{creation, patching},
+    named::unless_gone,
 };
 
 /// An order at work.
@@ -83,10 +84,8 @@ impl Worker {
         metadata["resourceVersion"] = json!(self.map.metadata.resource_version);
         let (name, patch) = (self.name(), Patch::Merge(json!({ "metadata": metadata })));
         let written = async {
-            match self.maps.patch(&name, &patching(), &patch).await {
-                Err(error) if is_not_found(&error) => Ok(None),
-                other => Ok(Some(other?)),
-            }
+            let written = self.maps.patch(&name, &patching(), &patch).await;
+            Ok(unless_gone(written, &name)?)
         };
         let written = limited(action, self.patience, written).await?;
         let there = written.is_some();
@@ -249,11 +248,11 @@ impl Both for Worker {
 
     async fn withdraw(&mut self) -> Result<(), Error> {
         let Some(secret) = &self.secret else { return Ok(()) };
+        let name = secret.name_any();
         let this = Preconditions { uid: secret.metadata.uid.clone(), resource_version: None };
         let deleted = async {
-            match self.secrets.delete(&secret.name_any(), &DeleteParams::default().preconditions(this)).await
-            {
-                Err(error) if is_not_found(&error) => Ok(()),
+            match self.secrets.delete(&name, &DeleteParams::default().preconditions(this)).await {
+                Err(error) if is_gone(&error, &name) => Ok(()),
                 other => other.map(drop).map_err(|error| Cause::about_secret(&error)),
             }
         };

@@ -213,8 +213,11 @@ mod tests {
                 "name": "one", "namespace": "pools", "annotations": {{ "{}": "?" }} }} }}"#,
             testplatform_apis::names::ours::POOL_REQUEST
         );
-        let gone = r#"{ "kind": "Status", "status": "Failure", "code": 404, "reason": "NotFound" }"#;
-        let answers = Arc::new(std::sync::Mutex::new(vec![(404, gone.to_owned()), (200, broken)]));
+        let gone = r#"{ "kind": "Status", "status": "Failure", "code": 404, "reason": "NotFound",
+            "details": { "name": "one", "group": "hive.openshift.io", "kind": "clusterpools" } }"#;
+        let nowhere = "404 page not found";
+        let answers = vec![(404, gone.to_owned()), (404, nowhere.to_owned()), (200, broken)];
+        let answers = Arc::new(std::sync::Mutex::new(answers));
         let service = tower::service_fn(move |_: Request<Body>| {
             let (code, text) = answers.lock().unwrap().pop().unwrap();
             let mut answer = Response::new(Body::from(text.into_bytes()));
@@ -229,6 +232,9 @@ mod tests {
             assert!(told.contains(&format!("{unreadable}{expected}")), "{expected}: {told}");
         };
         assert_eq!(controller.look(&key).await, Next::After(NET));
+        count(1);
+        // That is not said of the pool.
+        assert_eq!(controller.look(&key).await, Next::Failed);
         count(1);
         assert_eq!(controller.look(&key).await, Next::Rest);
         count(0);

@@ -11,6 +11,7 @@ use super::{
     clusters::{Cluster, World},
     pool::{Pool, Unread},
 };
+use crate::named;
 
 /// Labels that Hive gives to the ClusterDeployments of a pool.
 pub(super) const LABELS: [&str; 2] =
@@ -42,7 +43,7 @@ pub(super) struct Observed {
 /// Reads a pool.
 pub(super) async fn observe(client: &Client, namespace: &str, name: &str) -> kube::Result<Found> {
     let pools: Api<DynamicObject> = Api::namespaced_with(client.clone(), namespace, &hive("ClusterPool"));
-    let Some(object) = pools.get_opt(name).await? else { return Ok(Found::Nothing) };
+    let Some(object) = named::find(&pools, name).await? else { return Ok(Found::Nothing) };
     let pool = match Pool::read(&json(&object)?) {
         Ok(pool) => pool,
         Err(Unread::NotOurs) => return Ok(Found::Nothing),
@@ -86,7 +87,7 @@ async fn release_image(client: &Client, image_set: &str) -> kube::Result<Option<
         return Ok(None);
     }
     let sets: Api<DynamicObject> = Api::all_with(client.clone(), &hive("ClusterImageSet"));
-    let set = sets.get_opt(image_set).await?;
+    let set = named::find(&sets, image_set).await?;
     Ok(set.and_then(|s| s.data["spec"]["releaseImage"].as_str().filter(|r| !r.is_empty()).map(str::to_owned)))
 }
 

@@ -14,6 +14,7 @@ use crate::{
     ephemeral_cluster::{next, object::EphemeralCluster, orphan, prow_job::ProwJob, proxy, world::Job},
     execute::{Error, Failure, Reason},
     metrics::Metrics,
+    named,
     step::{Action, Requeue, Step},
 };
 
@@ -99,12 +100,12 @@ impl Controller {
         }
         // Ending a job cannot be taken back, so a cache is not enough.
         let api = self.hub.ephemeral_clusters();
-        let object = self.observer.call("get_ephemeral_cluster", api.get_opt(owner)).await?;
+        let object = self.observer.call("get_ephemeral_cluster", named::find(&api, owner)).await?;
         if object.is_some_and(|object| is_it(&object)) {
             return Ok(Requeue::OnChange);
         }
         let api = self.hub.prow_jobs();
-        let Some(job) = self.observer.call("get_prow_job", api.get_opt(cached.name())).await? else {
+        let Some(job) = self.observer.call("get_prow_job", named::find(&api, cached.name())).await? else {
             return Ok(Requeue::OnChange);
         };
         let site = self.observer.site_of_orphan(&job)?;

@@ -7,7 +7,7 @@ use kube::api::Patch;
 use serde_json::{Value, json};
 use testplatform_apis::names::ephemeral_cluster::FINALIZER;
 
-use super::{Cause, Executor, Reason, error::is_not_found};
+use super::{Cause, Executor, Reason, error::is_gone};
 use crate::{
     ephemeral_cluster::{
         object::EphemeralCluster,
@@ -60,8 +60,9 @@ impl Executor {
         let current = super::owner(object.as_ref())?;
         metadata["resourceVersion"] = json!(current.metadata.resource_version);
         let patch = Patch::Merge(json!({ "metadata": metadata }));
-        let written = self.hub.ephemeral_clusters().patch(current.name(), &patching(), &patch).await;
-        took(object, written)
+        let name = current.name().to_owned();
+        let written = self.hub.ephemeral_clusters().patch(&name, &patching(), &patch).await;
+        took(object, &name, written)
     }
 
     /// Writes the status, if it is not what is stored already.
@@ -74,15 +75,11 @@ impl Executor {
         let Some(mut patch) = status::patch(&current.status.value, status) else { return Ok(()) };
         patch["metadata"] = json!({ "resourceVersion": current.metadata.resource_version });
         let patch = Patch::Merge(patch);
-        let written = self.hub.ephemeral_clusters().patch_status(current.name(), &patching(), &patch).await;
+        let name = current.name().to_owned();
+        let written = self.hub.ephemeral_clusters().patch_status(&name, &patching(), &patch).await;
         let phase = status.phase;
-        tracing::info!(
-            namespace = self.hub.namespace(),
-            ephemeralcluster = current.name(),
-            ?phase,
-            "writing status"
-        );
-        took(object, written).map(drop)
+        tracing::info!(namespace = self.hub.namespace(), ephemeralcluster = name, ?phase, "writing status");
+        took(object, &name, written).map(drop)
     }
 }
 
@@ -95,6 +92,7 @@ enum Written {
 /// Goes on with the object as it was written.
 fn took(
     object: &mut Option<EphemeralCluster>,
+    name: &str,
     written: kube::Result<EphemeralCluster>,
 ) -> Result<Written, Cause> {
     match written {
@@ -102,7 +100,7 @@ fn took(
             *object = Some(written);
             Ok(Written::Done)
         }
-        Err(error) if is_not_found(&error) => Ok(Written::Gone),
+        Err(error) if is_gone(&error, name) => Ok(Written::Gone),
         Err(error) => Err(error.into()),
     }
 }

@@ -180,9 +180,16 @@ pub fn is_forbidden(error: &Kube) -> bool {
     matches!(error, Kube::Api(status) if status.code == 403)
 }
 
-/// Whether the API server said that there is no such thing.
+/// Whether the answer was 404, whatever that is about: of a list, that its kind is not served. Of one object it says nothing; [`is_gone`] does.
 pub fn is_not_found(error: &Kube) -> bool {
     matches!(error, Kube::Api(status) if status.code == 404)
+}
+
+/// Whether the API server said that there is no object of this name.
+pub fn is_gone(error: &Kube, name: &str) -> bool {
+    let Kube::Api(status) = error else { return false };
+    let named = status.details.as_ref().is_some_and(|details| details.name == name);
+    status.code == 404 && status.reason == "NotFound" && named
 }
 
 /// Whether the API server said that there is one of that name already.

@@ -7,11 +7,12 @@ use serde_json::{Value, json};
 
 use super::{
     Cause, Executor, Reason,
-    error::{already_exists, is_not_found},
+    error::{already_exists, is_gone},
 };
 use crate::{
     ephemeral_cluster::prow_job::State,
     hub::{creation, patching},
+    named,
 };
 
 /// How often somebody else may be quicker. Prow writes a job a few times in its life.
@@ -57,7 +58,7 @@ impl Executor {
 
     async fn try_abort(&self, name: &str, description: &str) -> Result<(), Cause> {
         let jobs = self.hub.prow_jobs();
-        let Some(job) = jobs.get_opt(name).await? else { return Ok(()) };
+        let Some(job) = named::find(&jobs, name).await? else { return Ok(()) };
         if job.state().is_final() {
             return Ok(());
         }
@@ -71,16 +72,17 @@ impl Executor {
         };
         let version = job.metadata.resource_version.as_ref();
         let written = match jobs.patch(name, &patching(), &patch(version)).await {
-            Err(error) if is_not_found(&error) => return Ok(()),
+            Err(error) if is_gone(&error, name) => return Ok(()),
             other => other?,
         };
         if written.state() == State::Aborted {
             return Ok(());
         }
-        // The definition of ProwJobs has no status subresource upstream. Where it has one, the status was ignored.
+        // The definition of ProwJobs has no status subresource upstream, of which is said the same as of a job that is gone. Where it has one, the
+        // status was ignored.
         let version = written.metadata.resource_version.as_ref();
         match jobs.patch_status(name, &patching(), &patch(version)).await {
-            Err(error) if is_not_found(&error) => Ok(()),
+            Err(error) if is_gone(&error, name) => Ok(()),
             other => Ok(other.map(|_| ())?),
         }
     }

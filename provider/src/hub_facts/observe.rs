@@ -21,6 +21,7 @@ use super::{
 use crate::{
     config::{Agents, HubFacts},
     execute::error::{is_not_found, plain},
+    named,
 };
 
 /// Objects in a page: a HostedCluster has some twenty kilobytes.
@@ -34,7 +35,7 @@ pub const AGENTS: Kind =
 /// What was told of the hub before. None: nothing, or what nobody can read.
 pub(super) async fn known(client: &Client, namespace: &str) -> kube::Result<Option<Facts>> {
     let maps: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
-    let map = maps.get_opt(CONFIG_MAP).await?;
+    let map = named::find(&maps, CONFIG_MAP).await?;
     Ok(map.and_then(|map| Facts::read(map.data?.get(KEY)?).ok()))
 }
 
@@ -136,7 +137,7 @@ async fn versions(client: &Client, backend: Backend, config: &HubFacts) -> Vec<S
     match backend {
         Backend::HyperShift => {
             let maps: Api<ConfigMap> = Api::namespaced(client.clone(), &config.hypershift_namespace);
-            let map = maps.get_opt(SUPPORTED).await.unwrap_or_else(|error| {
+            let map = named::find(&maps, SUPPORTED).await.unwrap_or_else(|error| {
                 tracing::warn!(error = plain(&error), "the supported versions were not read");
                 None
             });

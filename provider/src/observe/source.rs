@@ -29,6 +29,7 @@ use crate::{
         prow_job::ProwJob,
     },
     execute::{Cause, Error, Reason, limited, secret},
+    named,
     publish::is_as_stamped,
     redacted::Redacted,
 };
@@ -164,8 +165,9 @@ impl Observer {
     /// What is published, as the API server has it.
     async fn stored(&self, object: &EphemeralCluster) -> Result<Option<Secret>, Error> {
         let name = object.secret_name();
-        let call =
-            async { self.hub.secrets().get_opt(&name).await.map_err(|error| Cause::about_secret(&error)) };
+        let call = async {
+            named::find(&self.hub.secrets(), &name).await.map_err(|error| Cause::about_secret(&error))
+        };
         limited("get_credentials", self.patience, call).await
     }
 
@@ -211,7 +213,7 @@ impl Observer {
         let mut read: BTreeMap<&'static str, Secret> = BTreeMap::new();
         for (name, _) in places {
             if !read.contains_key(name) {
-                let secret = match timeout(self.build_cluster_call, secrets.get_opt(name)).await {
+                let secret = match timeout(self.build_cluster_call, named::find(&secrets, name)).await {
                     Ok(Ok(secret)) => secret,
                     Ok(Err(error)) => return Err(Cause::about_secret(&error).message),
                     Err(_) => return Err("the build cluster did not answer in time".to_owned()),

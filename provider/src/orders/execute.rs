@@ -7,7 +7,7 @@ use testplatform_apis::bundle::Report;
 
 use super::Marks;
 use crate::{
-    execute::{Cause, Reason, error::is_not_found},
+    execute::{Cause, Reason, error::is_gone},
     hub::patching,
 };
 
@@ -48,7 +48,7 @@ async fn patch(maps: &Api<ConfigMap>, map: &ConfigMap, mut metadata: Value) -> R
     let name = map.metadata.name.as_deref().unwrap_or_default();
     match maps.patch(name, &patching(), &Patch::Merge(json!({ "metadata": metadata }))).await {
         // One that is gone needs nothing more.
-        Err(error) if is_not_found(&error) => Ok(()),
+        Err(error) if is_gone(&error, name) => Ok(()),
         other => Ok(other.map(drop)?),
     }
 }

@@ -25,14 +25,13 @@ use super::{
     seen::{Seen, Standing, seen},
 };
 use crate::{
-    bundles::{
-        apply::{Looked, Refusal, Why, carry_out},
-        observe::find,
-    },
+    bundles::apply::{Looked, Refusal, Why, carry_out},
+    clusters::observe::find,
     config::{AllowedResource, Clusters},
     execute::{Cause, Error, Reason, limited},
     looks::{CALM, Next, Pace, looks},
     metrics::{Metrics, prerequisites::Outcome},
+    named,
     orders::{Orders, Teller},
     running::Running,
     step,
@@ -137,7 +136,7 @@ impl Controller {
     async fn pass(&self, key: &str) -> Result<Option<Duration>, Error> {
         let (namespace, name) = key.split_once('/').unwrap_or_default();
         let maps: Api<ConfigMap> = Api::namespaced(self.client.clone(), namespace);
-        let get = async { maps.get_opt(name).await.map_err(Cause::from) };
+        let get = async { named::find(&maps, name).await.map_err(Cause::from) };
         let Some(stored) = limited("get_prerequisites", self.patience, get).await? else { return Ok(None) };
         let map = Map::read(&stored);
         let here = self.here(&map).await?;

@@ -69,13 +69,20 @@ fn wrote(answer: Answer) -> Result<Wrote, Refusal> {
     }
 }
 
+/// Whether the hub says that there is no object of this name. Any other 404 says nothing of it.
+fn is_gone(answer: &Answer, name: &str) -> bool {
+    let Answer { code, body } = answer;
+    *code == StatusCode::NOT_FOUND && body["reason"] == "NotFound" && body["details"]["name"] == *name
+}
+
 impl Hub for OnHub<'_> {
     async fn find(&self, object: &Value) -> Result<Option<Value>, Refusal> {
-        let answer = self.opened.call("GET", &self.path(object).await?, NOTHING).await?;
-        match answer.code {
-            StatusCode::NOT_FOUND => Ok(None),
-            _ => there(answer).map(Some),
+        let (target, resource) = self.place(object).await?;
+        let answer = self.opened.call("GET", &target.path(&resource, NOWHERE)?, NOTHING).await?;
+        if is_gone(&answer, &target.name) {
+            return Ok(None);
         }
+        there(answer).map(Some)
     }
 
     async fn create(&self, object: &Value) -> Result<Wrote, Refusal> {
@@ -106,6 +113,51 @@ impl Hub for OnHub<'_> {
             StatusCode::NOT_FOUND | StatusCode::CONFLICT => Ok(()),
             code if code.is_success() => Ok(()),
             _ => Err(refused(&answer)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use http::{Request, Response};
+    use kube::client::Body;
+
+    use super::*;
+
+    const SERVED: &str =
+        r#"{ "resources": [{ "kind": "ConfigMap", "name": "configmaps", "namespaced": true }] }"#;
+
+    /// What is found on a hub that answers with this 404 to whoever looks for an object.
+    async fn found(text: &'static str) -> Result<Option<Value>, Refusal> {
+        let service = tower::service_fn(move |request: Request<Body>| {
+            let served = request.uri().path() == "/api/v1";
+            let (code, text) = if served { (StatusCode::OK, SERVED) } else { (StatusCode::NOT_FOUND, text) };
+            let mut answer = Response::new(Body::from(text.as_bytes().to_vec()));
+            *answer.status_mut() = code;
+            async move { Ok::<_, Infallible>(answer) }
+        });
+        let allowed = BTreeSet::from([AllowedResource::new("", "configmaps")]);
+        let hub = OnHub::new(Client::new(service, "default"), &allowed);
+        let metadata = json!({ "name": "one", "namespace": "clusters" });
+        hub.find(&json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata })).await
+    }
+
+    /// What is believed to be gone is not deleted, and what comes after it is let go.
+    #[tokio::test]
+    async fn only_what_the_hub_says_of_an_object_is_believed() {
+        let gone = r#"{ "kind": "Status", "code": 404, "reason": "NotFound",
+            "details": { "name": "one", "kind": "configmaps" } }"#;
+        assert_eq!(found(gone).await, Ok(None));
+        for other in [
+            "404 page not found",
+            "",
+            r#"{ "kind": "Status", "code": 404, "reason": "NotFound", "details": {} }"#,
+            r#"{ "kind": "Status", "code": 404, "reason": "NotFound", "details": { "name": "clusters" } }"#,
+        ] {
+            let refusal = found(other).await.unwrap_err();
+            assert!(!refusal.hopeless && !refusal.is(Why::NoSuchKind), "{other}: {refusal:?}");
         }
     }
 }

@@ -19,6 +19,7 @@ use crate::{
     caches::source_revision,
     ephemeral_cluster::credentials::Published,
     execute::{Cause, Error, Reason, limited, secret},
+    named,
 };
 
 /// One key of one Secret.
@@ -89,7 +90,7 @@ impl Reader<'_> {
             let message = "the cluster names a Secret whose name is none".to_owned();
             return blocked(Blocked::SecretMissing, message);
         }
-        let secret = match self.secret(self.vault.secrets_of(namespace).get_opt(name)).await {
+        let secret = match self.secret(named::find(&self.vault.secrets_of(namespace), name)).await {
             Ok(Some(secret)) => secret,
             Ok(None) => {
                 return blocked(
@@ -131,7 +132,7 @@ impl Reader<'_> {
         if untouched || !says_so {
             return Ok(());
         }
-        let stored = self.secret(self.vault.secrets().get_opt(&owner.secret_name())).await?;
+        let stored = self.secret(named::find(&self.vault.secrets(), &owner.secret_name())).await?;
         *published = owner.judge(stored.as_ref().map(|secret| &secret.metadata));
         if let (Some(stored), Published::Ours { source_revision: said, .. }) = (stored, published) {
             let same = match source {

@@ -14,7 +14,7 @@ use crate::{
     ephemeral_cluster::credentials::Credentials,
     execute::{
         Cause,
-        error::is_not_found,
+        error::is_gone,
         secret::{Content, remove, write},
     },
     hub::patching,
@@ -93,9 +93,10 @@ where
     }
     let version = &object.resource_version;
     let patch = Patch::Merge(json!({ "metadata": { "annotations": changes, "resourceVersion": version } }));
-    match api.patch(object.name.as_deref().unwrap_or_default(), &patching(), &patch).await {
+    let name = object.name.as_deref().unwrap_or_default();
+    match api.patch(name, &patching(), &patch).await {
         // One that is gone needs nothing more.
-        Err(error) if is_not_found(&error) => Ok(false),
+        Err(error) if is_gone(&error, name) => Ok(false),
         other => Ok(other.map(|_| true)?),
     }
 }

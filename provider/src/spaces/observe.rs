@@ -11,6 +11,7 @@ use super::next::Space;
 use crate::{
     config::Spaces,
     execute::{Cause, Reason},
+    named,
     publish::{Owner, Vault},
 };
 
@@ -33,7 +34,8 @@ pub(super) type Seen = (Option<PartialObjectMeta<Namespace>>, Option<PartialObje
 pub(super) async fn read(vault: &Vault, name: &str) -> Result<Seen, Cause> {
     let namespaces: Api<Namespace> = Api::all(vault.client());
     let secret = owner(name, "").secret_name();
-    Ok((namespaces.get_metadata_opt(name).await?, vault.secrets().get_metadata_opt(&secret).await?))
+    let namespace = named::find_metadata(&namespaces, name).await?;
+    Ok((namespace, named::find_metadata(&vault.secrets(), &secret).await?))
 }
 
 /// What matters of a namespace.
@@ -56,7 +58,7 @@ pub(super) async fn certificates(vault: &Vault, config: &Spaces) -> Result<Vec<u
         from_file(file)?
     } else {
         let maps: Api<ConfigMap> = Api::namespaced(vault.client(), vault.namespace());
-        let found = maps.get_opt(ROOT_CA).await?.and_then(|map| map.data?.remove(CA_KEY));
+        let found = named::find(&maps, ROOT_CA).await?.and_then(|map| map.data?.remove(CA_KEY));
         found.unwrap_or_default().into_bytes()
     };
     let pem = bytes.windows(11).any(|part| part == b"-----BEGIN ");

@@ -58,10 +58,10 @@ fn deleted() -> Value {
     })
 }
 
-/// A conversion webhook that does not answer, rights that were taken away.
+/// A conversion webhook that does not answer, rights that were taken away, something in between that knows nothing of it.
 #[test]
 fn what_cannot_be_seen_holds_no_longer_than_its_bundles_may_take() {
-    for code in [403, 500] {
+    for code in [403, 404, 500] {
         in_time(async {
             begin_time();
             let hub = Memory::new().with_clock(seconds);
@@ -82,4 +82,18 @@ fn what_cannot_be_seen_holds_no_longer_than_its_bundles_may_take() {
             assert!(events.iter().any(|event| event["reason"] == "BundlesGivenUp"), "{events:#?}");
         });
     }
+}
+
+/// The definition was removed, and the cluster with it.
+#[test]
+fn what_is_not_served_any_more_is_not_waited_for() {
+    in_time(async {
+        begin_time();
+        let hub = Memory::new().with_clock(seconds);
+        hub.put(MAP, deleted());
+        hub.judge(|call| (call.path.contains("/hostedclusters/")).then_some(Fault::Refused(404)));
+        let provider = start(&hub);
+        tokio::select! { () = provider => panic!("it ended"), () = sleep(Duration::from_secs(30)) => {} }
+        assert_eq!(hub.get(MAP), None);
+    });
 }

@@ -12,6 +12,7 @@ mod lease;
 mod memory;
 mod rbac;
 mod revoke;
+mod strays;
 mod unlisted;
 mod walk;
 

@@ -20,7 +20,8 @@ use self::store::{Answer, Store};
 /// What goes wrong with a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// It is not done; the answer is a status, which quotes what was sent: so does many an admission webhook.
+    /// It is not done; the answer is a status, which quotes what was sent: so does many an admission webhook. It names no object: with 404 it is that of
+    /// something in between, or of what is not served.
     Refused(u16),
     /// It is not done, and there is no answer.
     Lost,
@@ -177,7 +178,7 @@ impl Memory {
         let fault = (self.0.judge.lock().unwrap_or_else(PoisonError::into_inner))(&call);
         match fault {
             Some(Fault::Refused(code)) => {
-                return answer(Err((code, "Injected", format!("injected: {}", call.body))), false);
+                return answer(Err((code, "Injected", format!("injected: {}", call.body))), None, false);
             }
             Some(Fault::Lost) => std::future::pending().await,
             None if call.parameter("watch").is_some() => {
@@ -189,7 +190,7 @@ impl Memory {
         if fault.is_some() {
             std::future::pending::<()>().await;
         }
-        answer(result, metadata_only)
+        answer(result, store::name_of(&call.path), metadata_only)
     }
 
     /// Waits until there is something to tell, tells it, and lets the client ask again.
@@ -219,7 +220,8 @@ fn partial(object: &Value) -> Value {
     json!({ "apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata": object["metadata"] })
 }
 
-fn answer(answer: Answer, metadata_only: bool) -> Response<Body> {
+/// `name`: of the object that a refusal is about.
+fn answer(answer: Answer, name: Option<&str>, metadata_only: bool) -> Response<Body> {
     let (code, body) = match answer {
         Ok(mut list) if metadata_only && list["items"].is_array() => {
             for item in list["items"].as_array_mut().unwrap() {
@@ -232,7 +234,7 @@ fn answer(answer: Answer, metadata_only: bool) -> Response<Body> {
         Err((code, reason, message)) => (
             code,
             json!({ "kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code,
-                "reason": reason, "message": message }),
+                "reason": reason, "message": message, "details": name.map(|name| json!({ "name": name })) }),
         ),
     };
     let response = Response::builder().status(StatusCode::from_u16(code).unwrap());

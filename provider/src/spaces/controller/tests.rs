@@ -14,7 +14,13 @@ use super::*;
 /// On its way out, as long as it is there.
 const NAMESPACE: &str = r#"{ "apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata":
     { "name": "one", "uid": "of-the-space", "deletionTimestamp": "2026-03-02T12:00:00Z" } }"#;
-const GONE: &str = r#"{ "kind": "Status", "status": "Failure", "code": 404, "reason": "NotFound" }"#;
+
+/// What an API server says of an object that is not there.
+fn gone(request: &Request<Body>) -> String {
+    let name = request.uri().path().rsplit('/').next().unwrap_or_default();
+    let details = serde_json::json!({ "name": name });
+    serde_json::json!({ "kind": "Status", "code": 404, "reason": "NotFound", "details": details }).to_string()
+}
 
 fn published() -> String {
     let labels = serde_json::json!(owner("one", "of-the-space").labels());
@@ -24,36 +30,40 @@ fn published() -> String {
     )
 }
 
+fn controller(client: Client) -> Controller {
+    let config = Spaces::default();
+    Controller {
+        vault: Vault::new(client, &config.credentials_namespace),
+        config,
+        now: || Timestamp::UNIX_EPOCH,
+        seen: Arc::new(Seen::default()),
+        metrics: Metrics::default(),
+        callers: Callers::default(),
+    }
+}
+
 /// A list may lack what was there when the watch broke off, and nothing else tells that it is gone.
 #[tokio::test(start_paused = true)]
 async fn what_is_published_goes_with_its_namespace_though_nothing_tells_of_that() {
     let (there, removed) = (Arc::new(AtomicBool::new(true)), Arc::new(AtomicUsize::new(0)));
     let (is_there, deletions) = (Arc::clone(&there), Arc::clone(&removed));
     let service = tower::service_fn(move |request: Request<Body>| {
-        let gone = deletions.load(Ordering::Relaxed) > 0;
+        let is_removed = deletions.load(Ordering::Relaxed) > 0;
         let is_secret = request.uri().path().ends_with("/secrets/one-credentials");
         let (code, text) = match (request.method() == Method::DELETE, is_secret) {
             (true, _) => {
                 deletions.fetch_add(1, Ordering::Relaxed);
                 (StatusCode::OK, r#"{ "kind": "Status", "status": "Success" }"#.to_owned())
             }
-            (false, true) if !gone => (StatusCode::OK, published()),
+            (false, true) if !is_removed => (StatusCode::OK, published()),
             (false, false) if is_there.load(Ordering::Relaxed) => (StatusCode::OK, NAMESPACE.to_owned()),
-            (false, _) => (StatusCode::NOT_FOUND, GONE.to_owned()),
+            (false, _) => (StatusCode::NOT_FOUND, gone(&request)),
         };
         let mut answer = Response::new(Body::from(text.into_bytes()));
         *answer.status_mut() = code;
         async move { Ok::<_, Infallible>(answer) }
     });
-    let config = Spaces::default();
-    let controller = Controller {
-        vault: Vault::new(Client::new(service, "default"), &config.credentials_namespace),
-        config,
-        now: || Timestamp::UNIX_EPOCH,
-        seen: Arc::new(Seen::default()),
-        metrics: Metrics::default(),
-        callers: Callers::default(),
-    };
+    let controller = controller(Client::new(service, "default"));
     let (sender, happened) = unbounded_channel();
     sender.send("one".to_owned()).unwrap();
     let vanishes = async {
@@ -66,4 +76,23 @@ async fn what_is_published_goes_with_its_namespace_though_nothing_tells_of_that(
         .await;
     assert_eq!(removed.load(Ordering::Relaxed), 1);
     assert_eq!(controller.look("one").await, Next::Rest, "nothing is left to be looked at");
+}
+
+/// Something in between, or an API server that does not serve what it should.
+#[tokio::test]
+async fn what_is_published_stays_where_nobody_says_that_its_namespace_is_gone() {
+    let service = tower::service_fn(|request: Request<Body>| {
+        assert_eq!(request.method(), Method::GET, "{}", request.uri());
+        let is_secret = request.uri().path().ends_with("/secrets/one-credentials");
+        let (code, text) = if is_secret {
+            (StatusCode::OK, published())
+        } else {
+            (StatusCode::NOT_FOUND, "404 page not found".to_owned())
+        };
+        let mut answer = Response::new(Body::from(text.into_bytes()));
+        *answer.status_mut() = code;
+        async move { Ok::<_, Infallible>(answer) }
+    });
+    let controller = controller(Client::new(service, "default"));
+    assert_eq!(controller.look("one").await, Next::Failed);
 }

@@ -1,6 +1,6 @@
 //! The objects and how they change.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
@@ -90,6 +90,7 @@ impl Store {
         };
         match call.method.as_str() {
             "POST" => self.create(path, call.body.clone()),
+            "GET" if is_discovery(path) => Ok(self.discovered(path)),
             "GET" if is_collection(path) => {
                 let items = self.list(path, &selector(call));
                 Ok(json!({ "metadata": { "resourceVersion": self.version.to_string() }, "items": items }))
@@ -106,6 +107,33 @@ impl Store {
             }
             _ => Err((405, "MethodNotAllowed", String::new())),
         }
+    }
+
+    /// What is served: what there ever was, and a group that is always there.
+    fn discovered(&self, path: &str) -> Value {
+        let known = self.history.iter().map(|change| parts(&change.path));
+        let known =
+            known.map(|(api, _, resource, _)| (api, resource)).chain([("/apis/apps/v1", "deployments")]);
+        let served: BTreeSet<(&str, &str)> = known.collect();
+        let named = |(api, resource): &(&str, &str)| {
+            let resource =
+                json!({ "name": resource, "singularName": "", "namespaced": true, "kind": "", "verbs": [] });
+            (*api == path).then_some(resource)
+        };
+        if path != "/apis" {
+            let resources: Vec<Value> = served.iter().filter_map(named).collect();
+            return json!({ "kind": "APIResourceList", "groupVersion": "", "resources": resources });
+        }
+        let versions: BTreeSet<&str> =
+            served.iter().filter_map(|(api, _)| api.strip_prefix("/apis/")).collect();
+        let mut groups: BTreeMap<&str, Vec<Value>> = BTreeMap::new();
+        for whole in versions {
+            let (group, version) = whole.split_once('/').unwrap();
+            let version = json!({ "groupVersion": whole, "version": version });
+            groups.entry(group).or_default().push(version);
+        }
+        let group = |(name, versions): (&str, Vec<Value>)| json!({ "name": name, "versions": versions });
+        json!({ "kind": "APIGroupList", "groups": groups.into_iter().map(group).collect::<Vec<_>>() })
     }
 
     fn create(&mut self, collection: &str, mut object: Value) -> Answer {
@@ -227,6 +255,15 @@ fn parts(path: &str) -> (&str, Option<&str>, &str, Option<&str>) {
         [resource, name] => (api, None, resource, Some(name)),
         _ => (api, None, "", None),
     }
+}
+
+/// The name of the object that a path is about.
+pub fn name_of(path: &str) -> Option<&str> {
+    parts(path.strip_suffix("/status").unwrap_or(path)).3
+}
+
+fn is_discovery(path: &str) -> bool {
+    path == "/apis" || (path.starts_with("/apis/") && parts(path).2.is_empty())
 }
 
 fn is_collection(path: &str) -> bool {

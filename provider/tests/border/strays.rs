@@ -1,0 +1,211 @@
+//! A 404 that is not about the object, but that of something in between, or of a path that is not served: nothing is gone because of it.
+
+use std::time::Duration;
+
+use provider_testplatform::{
+    cloud,
+    config::{CloudCredentials, Clusters, ClustersOf, Prerequisites, Switch},
+    ephemeral_cluster::status::{Phase, Status},
+    metrics::Metrics,
+    prerequisites,
+    running::Running,
+    step::{Action, Step},
+};
+use serde_json::{Value, json};
+use testplatform_apis::{
+    cloud as credential, prerequisites as before,
+    template::Backend::{self, ClusterApi, HyperShift},
+};
+use tokio::time::sleep;
+
+use super::{
+    Bench, JOB, OBJECT, SECRET, credentials,
+    memory::{Fault, Memory},
+    plain,
+    walk::{
+        in_time,
+        life::{Event, Life, PHASE, begin_time, now, seconds},
+    },
+};
+
+const JOBS: &str = "/apis/prow.k8s.io/v1/namespaces/ci/prowjobs";
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Its job is in no cache, so the API server is asked.
+#[test]
+fn a_job_is_not_gone_because_something_answers_404() {
+    in_time(async {
+        let life = Life::ready().await;
+        let [job] = life.hub.list(JOBS).try_into().unwrap();
+        let at = format!("{JOBS}/{}", job["metadata"]["name"].as_str().unwrap());
+        let asked = at.clone();
+        life.hub
+            .judge(move |call| (call.method == "GET" && call.path == asked).then_some(Fault::Refused(404)));
+        let unlabelled = json!({ "metadata": { "labels": { "ci.openshift.io/ephemeral-cluster": null } } });
+        life.hub.merge(&at, &unlabelled);
+        life.wait(3600).await;
+        let tries = life.hub.calls().iter().filter(|call| call.method == "GET" && call.path == at).count();
+        assert!((5..500).contains(&tries), "asked {tries} times");
+        assert_eq!(life.phase(), PHASE[1], "{:#?}", life.beside("ec"));
+        life.hub.judge(|_| None);
+        life.happen(Event::TearDown).await;
+        life.until_signalled().await;
+        life.happen(Event::Success).await;
+        life.until("over", |ec| ec["status"]["phase"] == PHASE[3]).await;
+        life.check();
+    });
+}
+
+/// Else what it was about would be held, or paid for, without anybody knowing.
+#[tokio::test]
+async fn a_write_to_which_something_answers_404_was_not_done() {
+    let abort = || Action::AbortProwJob { name: "job".into(), description: "why".into() };
+    for (action, failed) in [
+        (Action::RemoveFinalizer, "remove_finalizer/not_found"),
+        (Action::Annotate([("a".to_owned(), Some("b".to_owned()))].into()), "annotate/not_found"),
+        (Action::WithdrawCredentials, "withdraw_credentials/not_found"),
+        (abort(), "abort_prow_job/not_found"),
+    ] {
+        let mut object = plain();
+        object["metadata"]["finalizers"] = json!(["ephemeralcluster.ci.openshift.io/dependent-prowjob"]);
+        let (bench, object) = Bench::with(object);
+        bench.act(&object, Action::PublishCredentials(credentials("x"))).await.unwrap();
+        bench.hub.put(JOB, json!({ "status": { "state": "pending" } }));
+        for read in [false, true] {
+            bench.hub.judge(move |call| (call.is_write() || read).then_some(Fault::Refused(404)));
+            assert_eq!(bench.act(&object, action.clone()).await.unwrap_err(), failed, "reads: {read}");
+        }
+        assert!(bench.hub.get(SECRET).is_some() && bench.hub.get(OBJECT).is_some());
+    }
+    let (bench, object) = Bench::with(plain());
+    bench.hub.judge(|call| call.is_write().then_some(Fault::Refused(404)));
+    let status = Some(Status { phase: Some(Phase::Deprovisioning), ..Status::default() });
+    let step = Step { status, ..Step::default() };
+    let failure = bench.executor.run(Some(object), &step).await.unwrap_err();
+    assert_eq!((failure.error.action, failure.error.reason.as_str()), ("write_status", "not_found"));
+}
+
+/// What stands for the cluster of a backend.
+fn cluster(backend: Backend) -> String {
+    let kind = backend.cluster_kind();
+    format!("/apis/{}/{}/namespaces/clusters/{}/one", kind.group, kind.versions[0], kind.plural)
+}
+
+fn config(backend: Backend) -> Clusters {
+    let of = ClustersOf { namespaces: ["clusters".into()].into(), ..ClustersOf::default() };
+    Clusters {
+        backends: [(backend, of)].into(),
+        credentials_namespace: "credentials".into(),
+        cloud_credentials: CloudCredentials { mode: Switch::On, ..CloudCredentials::default() },
+        prerequisites: Prerequisites { mode: Switch::On, ..Prerequisites::default() },
+        ..Clusters::default()
+    }
+}
+
+/// What an order is about.
+fn named(backend: Backend) -> Value {
+    let kind = backend.cluster_kind();
+    json!({ "group": kind.group, "kind": kind.kind, "name": "one" })
+}
+
+/// A ConfigMap with an order, which is held and whose deletion has begun.
+fn deleted(label: &str, finalizer: &str, order: &Value) -> Value {
+    json!({
+        "metadata": {
+            "labels": { label: "true" }, "finalizers": [finalizer], "deletionTimestamp": seconds(),
+        },
+        "data": { "order": order.to_string() },
+    })
+}
+
+/// A hub on which something is held for a cluster, and who holds it.
+struct Held {
+    hub: Memory,
+    backend: Backend,
+    map: &'static str,
+    provider: Running,
+}
+
+impl Held {
+    /// By its prerequisites.
+    fn by_prerequisites() -> Self {
+        const MAP: &str = "/api/v1/namespaces/clusters/configmaps/one-prerequisites";
+        let hub = Memory::new().with_clock(seconds);
+        let order = json!({ "cluster": named(HyperShift) });
+        hub.put(MAP, deleted(before::LABEL, before::FINALIZER, &order));
+        let options = prerequisites::controller::Options {
+            client: hub.client(),
+            config: config(HyperShift),
+            patience: PATIENCE,
+            instance: "test".into(),
+            now,
+        };
+        let forever = Box::pin(std::future::pending());
+        let provider = prerequisites::controller::run(options, Metrics::default(), forever);
+        Self { hub, backend: HyperShift, map: MAP, provider }
+    }
+
+    /// By its credential of a cloud.
+    fn by_a_credential() -> Self {
+        const MAP: &str = "/api/v1/namespaces/clusters/configmaps/one-cloud-credential";
+        let hub = Memory::new().with_clock(seconds);
+        let order = json!({ "cluster": named(ClusterApi), "uid": "u", "cloud": "acme", "tenant": "tenant" });
+        hub.put(MAP, deleted(credential::LABEL, credential::FINALIZER, &order));
+        let options = cloud::controller::Options {
+            client: hub.client(),
+            config: config(ClusterApi),
+            patience: PATIENCE,
+            instance: "test".into(),
+            now,
+        };
+        let forever = Box::pin(std::future::pending());
+        let provider = cloud::controller::run(options, Metrics::default(), forever);
+        Self { hub, backend: ClusterApi, map: MAP, provider }
+    }
+
+    async fn during(&mut self, time: Duration) {
+        tokio::select! { () = &mut self.provider => panic!("it ended"), () = sleep(time) => {} }
+    }
+}
+
+/// What a cluster needs to be destroyed would go before it.
+#[test]
+fn nothing_is_let_go_because_something_answers_404() {
+    for by in [Held::by_prerequisites, Held::by_a_credential] {
+        in_time(async {
+            begin_time();
+            let mut held = by();
+            let (map, at) = (held.map, cluster(held.backend));
+            held.hub.put(&at, json!({ "metadata": { "uid": "uid-of-one" } }));
+            let asked = at.clone();
+            held.hub.judge(move |call| (call.path == asked).then_some(Fault::Refused(404)));
+            held.during(Duration::from_hours(1)).await;
+            assert!(held.hub.get(map).is_some(), "{map}: its cluster may be there");
+
+            // Nor is anything let go by a write that was not done.
+            let mut first = true;
+            held.hub.judge(move |call| {
+                let lets_go = call.method == "PATCH" && call.body["metadata"]["finalizers"].is_array();
+                (lets_go && std::mem::take(&mut first)).then_some(Fault::Refused(404))
+            });
+            held.hub.delete(&at);
+            held.during(Duration::from_mins(10)).await;
+            assert_eq!(held.hub.get(map), None, "{map}: its cluster is gone");
+        });
+    }
+}
+
+/// The definition was removed, and the cluster with it.
+#[test]
+fn what_is_not_served_any_more_holds_nothing() {
+    for by in [Held::by_prerequisites, Held::by_a_credential] {
+        in_time(async {
+            begin_time();
+            let mut held = by();
+            let at = cluster(held.backend);
+            held.hub.judge(move |call| (call.path == at).then_some(Fault::Refused(404)));
+            held.during(Duration::from_mins(5)).await;
+            assert_eq!(held.hub.get(held.map), None, "{}", held.map);
+        });
+    }
+}
