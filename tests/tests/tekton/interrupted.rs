@@ -103,9 +103,8 @@ pub async fn server_away(stage: &Stage<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A step's PATH with a kubectl whose first request to make a claim is carried out and its answer lost, and whose first `times`
-/// looks at the claim after that fail with `words`.
-fn losing(stage: &Stage<'_>, times: u32, words: &str) -> anyhow::Result<PathBuf> {
+/// A step's PATH with another kubectl: a script, which has the real one as `REAL`.
+fn with_kubectl(stage: &Stage<'_>, script: &str) -> anyhow::Result<PathBuf> {
     let tools = stage.room()?;
     for tool in fs::read_dir(&stage.tools.kubectl)? {
         let tool = tool?;
@@ -114,12 +113,21 @@ fn losing(stage: &Stage<'_>, times: u32, words: &str) -> anyhow::Result<PathBuf>
         }
     }
     let real = stage.tools.kubectl.join("kubectl").display().to_string();
+    let kubectl = tools.join("kubectl");
+    fs::write(&kubectl, format!("#!/usr/bin/env bash\nREAL='{real}'\n{script}"))?;
+    fs::set_permissions(&kubectl, fs::Permissions::from_mode(0o755))?;
+    Ok(tools)
+}
+
+/// A kubectl whose first request to make a claim is carried out and its answer lost, and whose first `times` looks at the claim after that fail
+/// with `words`.
+fn losing(stage: &Stage<'_>, times: u32, words: &str) -> anyhow::Result<PathBuf> {
     let script = format!(
-        r#"#!/usr/bin/env bash
+        r#"
 case " $* " in
   *" create "*)
     if [[ ! -e "$HOME/made" ]]; then
-      "{real}" "$@" || exit
+      "$REAL" "$@" || exit
       : >"$HOME/made"
       echo "Unable to connect to the server: read: connection reset by peer" >&2
       exit 1
@@ -132,13 +140,28 @@ case " $* " in
       exit 1
     fi ;;
 esac
-exec "{real}" "$@"
+exec "$REAL" "$@"
 "#
     );
-    let kubectl = tools.join("kubectl");
-    fs::write(&kubectl, script)?;
-    fs::set_permissions(&kubectl, fs::Permissions::from_mode(0o755))?;
-    Ok(tools)
+    with_kubectl(stage, &script)
+}
+
+/// A kubectl whose first look at the claim, and whose first watch of it, are answered as where nobody knows claims.
+fn astray(stage: &Stage<'_>) -> anyhow::Result<PathBuf> {
+    let script = r#"
+case " $* " in
+  *" get testplatformclusters"*" --watch "*) asked=watched ;;
+  *" get testplatformclusters"*) asked=looked ;;
+  *) exec "$REAL" "$@" ;;
+esac
+if [[ ! -e "$HOME/$asked" ]]; then
+  : >"$HOME/$asked"
+  echo "Error from server (NotFound): the server could not find the requested resource (get testplatformclusters.ci.openshift.org x)" >&2
+  exit 1
+fi
+exec "$REAL" "$@"
+"#;
+    with_kubectl(stage, script)
 }
 
 /// The claim is made and nobody says so. A look that fails then says nothing of whose it is.
@@ -162,5 +185,38 @@ pub async fn answer_lost(stage: &Stage<'_>) -> anyhow::Result<()> {
     ensure!(ended.log.contains("AlreadyExists") && ended.log.contains(forbidden), "{}", ended.log);
     let ends = |claim: Option<&Value>| claim.is_some_and(|claim| claim["spec"]["tearDownCluster"] == true);
     tenant.konflux().until(&at(CLAIM, &tenant.namespace, &unseen), SOON, "told to end", ends).await?;
+    Ok(())
+}
+
+/// A kind that is not served for a moment, or something in between: the claim is there, and its cluster is paid for.
+pub async fn not_about_the_claim(stage: &Stage<'_>) -> anyhow::Result<()> {
+    const ASTRAY: &str = "trying again: Error from server (NotFound): the server could not find";
+    let tenant = &stage.tenant;
+    let tools = astray(stage)?;
+    let mut run = stage.provision().tools(&tools).start()?;
+    run.until_says(&format!("The claim cannot be followed for now, {ASTRAY}"), SOON).await?;
+    let controller = tenant.controller().await?;
+    controller.until_asked(SOON).await?;
+    controller.provision().await?;
+    controller.ready(KUBECONFIG, PASSWORD).await?;
+    run.ended(LONG).await?.with(0)?;
+
+    let mut end = stage.deprovision().tools(&tools).start()?;
+    end.until_says(&format!("cannot be asked for now, {ASTRAY}"), SOON).await?;
+    controller.until_told_to_end(SOON).await?;
+    end.until_says(&format!("The claim cannot be followed for now, {ASTRAY}"), SOON).await?;
+    controller.deprovision().await?;
+    controller.deprovisioned().await?;
+    end.ended(LONG).await?.with(0)?.saying("The cluster is gone: ProwJobCompleted")?;
+    let told = stage.collect().tools(&tools).run(LONG).await?.with(0)?;
+    told.saying("  phase: Deprovisioned")?.not_saying("is not there")?;
+
+    // Nor is the end of a cluster left out.
+    let another = format!("{}-another", tenant.name);
+    let mut run = stage.provision().with("claimName", &another).tools(&tools).start()?;
+    run.until_says(&format!("will be in Secret {another}-secret"), SOON).await?;
+    run.cancelled().await?.with(143)?.saying("The cluster's end is asked for")?;
+    let ends = |claim: Option<&Value>| claim.is_some_and(|claim| claim["spec"]["tearDownCluster"] == true);
+    tenant.konflux().until(&at(CLAIM, &tenant.namespace, &another), SOON, "told to end", ends).await?;
     Ok(())
 }

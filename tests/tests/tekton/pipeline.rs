@@ -124,7 +124,7 @@ pub async fn green(stage: &Stage<'_>) -> anyhow::Result<()> {
     ensure!(played.log("test").contains("ok") && played.log("test").contains("ephemeral-cluster"));
     let claim = stage.tenant.konflux().get(&stage.tenant.claim()).await?.context("no claim")?;
     ensure!(claim["status"]["phase"] == "Deprovisioned", "{}", claim["status"]);
-    ensure!(claim["spec"]["lifetime"] == "4h", "{}", claim["spec"]);
+    ensure!(claim["spec"]["lifetime"] == "4h" && claim["spec"]["cleanup"].is_null(), "{}", claim["spec"]);
     Ok(())
 }
 
@@ -132,7 +132,12 @@ pub async fn red(stage: &Stage<'_>) -> anyhow::Result<()> {
     let test =
         "echo \"with $SNAPSHOT, password in '$PASSWORD_FILE'\"; kube get --raw=/version >/dev/null; exit 7";
     let snapshot = json!({ "components": [{ "containerImage": "quay.io/a/b@sha256:0" }] }).to_string();
-    let played = with_actor(stage, &[("test", test), ("SNAPSHOT", &snapshot)]).await?;
+    let cleanup = json!({ "onOwnerCompletion": true });
+    let wanted = cleanup.to_string();
+    let more = [("test", test), ("SNAPSHOT", snapshot.as_str()), ("cleanup", wanted.as_str())];
+    let played = with_actor(stage, &more).await?;
+    let claim = stage.tenant.konflux().get(&stage.tenant.claim()).await?.context("no claim")?;
+    ensure!(claim["spec"]["cleanup"] == cleanup, "{}", claim["spec"]);
     let expected = [("provision", 0), ("test", 7), ("collect-logs", 0), ("deprovision", 0)];
     ensure!(played.codes() == expected, "{played:?}");
     crate::stage::says(played.log("test"), &format!("with {snapshot}, password in ''"))?;

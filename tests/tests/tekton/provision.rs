@@ -46,6 +46,8 @@ pub async fn becomes_ready(stage: &Stage<'_>) -> anyhow::Result<()> {
         "test": { "workflow": "ipi-aws", "clusterProfile": "aws" },
     });
     ensure!(claim["spec"]["ciOperator"] == expected, "{}", claim["spec"]);
+    // An incumbent's claim knows neither, and refuses what it does not know.
+    ensure!(claim["spec"]["lifetime"].is_null() && claim["spec"]["cleanup"].is_null(), "{}", claim["spec"]);
 
     controller.provision().await?;
     let url = format!("https://prow.example/view/job-of-{}", tenant.composite().await?);
@@ -151,11 +153,14 @@ pub async fn bad_parameters(stage: &Stage<'_>) -> anyhow::Result<()> {
         ("releases", "latest: 4.20", "parameter releases is not a JSON object: latest: 4.20"),
         ("env", "[\"A\"]", "parameter env is not a JSON object"),
         ("clusterClaim", "{\"cloud\":", "parameter clusterClaim is not a JSON object"),
+        ("cleanup", "true", "parameter cleanup is not a JSON object: true"),
         ("timeout", "two hours", "parameter timeout is no duration such as 2h or 1h30m: two hours"),
         ("timeout", "0", "parameter timeout is no duration"),
-        // These two the API server finds: its own words name the field.
+        // These the API server finds: its own words name the field.
         ("env", "{\"A\":1}", "spec.ciOperator.test.env.A"),
         ("lifetime", "soon", "spec.lifetime"),
+        ("cleanup", "{\"keepForDebug\":\"30m\"}", "spec.cleanup"),
+        ("cleanup", "{\"onOwnerCompleted\":true}", "spec.cleanup.onOwnerCompleted"),
     ];
     for (parameter, value, words) in cases {
         let ended = stage.provision().with(parameter, value).run(LONG).await?;
@@ -297,4 +302,18 @@ pub async fn owner_deleted(stage: &Stage<'_>) -> anyhow::Result<()> {
     controller.release().await?;
     tenant.engine.hub.cluster().until_gone(&controller.at(), SOON).await?;
     tenant.konflux().until_gone(&stage.secret(), SOON).await
+}
+
+/// Once it has succeeded, a run that is cancelled without its `finally` ends nothing itself. Whoever cleans up goes by the claim and its owner.
+pub async fn cleaned_up_after_its_run(stage: &Stage<'_>) -> anyhow::Result<()> {
+    let tenant = &stage.tenant;
+    let cleanup = json!({ "onOwnerCompletion": true, "keepForDebug": "30m" });
+    let mut run = stage.provision().with("cleanup", &format!(" {cleanup}\n")).start()?;
+    run.until_gives("secretRef", &stage.secret_name(), SOON).await?;
+    let claim = tenant.konflux().get(&tenant.claim()).await?.context("no claim")?;
+    ensure!(claim["spec"]["cleanup"] == cleanup, "{}", claim["spec"]);
+    let owner = &claim["metadata"]["ownerReferences"][0];
+    ensure!(owner["kind"] == PIPELINE_RUN.kind && owner["uid"] == stage.owner.as_str(), "{owner}");
+    run.cancelled().await?.with(143)?;
+    Ok(())
 }
