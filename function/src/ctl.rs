@@ -5,12 +5,14 @@
 //! ```
 //!
 //! It speaks to clusters only by running kubectl, so that it has all of kubectl's ways to get there. What is made of the answers is pure:
-//! `claim`, `facts`, `held`, `chain`, `wait`, `way`, `advice`, `estimate`, `offers`, `table` and `config`. The border is `kubectl`, `follow`, `session` and the commands.
+//! `trouble`, `claim`, `facts`, `held`, `chain`, `wait`, `way`, `there`, `advice`, `estimate`, `offers`, `table` and `config`. The border is `kubectl`, `aside`, `follow`, `session`
+//! and the commands.
 //!
 //! **Invariant:** no value of a Secret is read but by `kubeconfig`, which hands it out and prints it nowhere else.
 
 pub mod advice;
 pub mod args;
+pub mod aside;
 pub mod chain;
 pub mod claim;
 pub mod commands;
@@ -26,6 +28,8 @@ pub mod screen;
 pub mod session;
 pub mod span;
 pub mod table;
+pub mod there;
+pub mod trouble;
 pub mod wait;
 pub mod way;
 

@@ -116,9 +116,9 @@ pub fn read(called: &'static str, line: Vec<OsString>) -> Result<Result<Line, St
         ask,
         flags: flags(matches),
         way: Way {
-            namespace: text(matches, "namespace"),
-            context: text(matches, "context"),
-            kubeconfig: text(matches, "kubeconfig"),
+            namespace: given(matches, "namespace"),
+            context: given(matches, "context"),
+            kubeconfig: given(matches, "kubeconfig"),
             kind: false,
         },
     }))
@@ -168,6 +168,11 @@ fn text(matches: &ArgMatches, id: &str) -> Option<String> {
     matches.get_one::<String>(id).cloned()
 }
 
+/// A flag of kubectl's. What is empty, as `-n "$NAMESPACE"` where nobody set that, was not given: so kubectl has it.
+fn given(matches: &ArgMatches, id: &str) -> Option<String> {
+    text(matches, id).filter(|value| !value.is_empty())
+}
+
 fn duration(matches: &ArgMatches, id: &str) -> Result<Option<GoDuration>, Stop> {
     let Some(text) = matches.get_one::<String>(id) else { return Ok(None) };
     match text.parse::<GoDuration>() {
@@ -183,7 +188,8 @@ fn usage(message: String) -> Stop {
 fn flags(matches: &ArgMatches) -> Vec<String> {
     let mut flags = vec![];
     for (id, ..) in PASSED {
-        for value in matches.get_many::<String>(id).into_iter().flatten() {
+        let values = matches.get_many::<String>(id).into_iter().flatten();
+        for value in values.filter(|value| !value.is_empty()) {
             flags.push(format!("--{id}={value}"));
         }
     }
@@ -216,6 +222,14 @@ mod tests {
         assert_eq!(read.flags, flags);
         assert_eq!(read.way.namespace.as_deref(), Some("team-a"));
         assert_eq!(read.way.context.as_deref(), Some("c"));
+    }
+
+    #[test]
+    fn what_is_empty_was_not_given() {
+        let empty = ["--context=", "--kubeconfig=", "--as-group=", "--cache-dir="].map(OsString::from);
+        let words = ["k", "why", "demo", "-n", ""].map(OsString::from);
+        let read = read("kubectl testplatform", words.into_iter().chain(empty).collect()).unwrap().unwrap();
+        assert_eq!((read.flags, read.way), (vec![], Way::default()));
     }
 
     #[test]

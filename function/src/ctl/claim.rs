@@ -108,6 +108,11 @@ impl<'a> Said<'a> {
         bounded(if message.is_empty() { self.reason() } else { message }, 600)
     }
 
+    /// Of which generation of the object it is, where that is told.
+    pub fn generation(self) -> Option<i64> {
+        self.0["observedGeneration"].as_i64()
+    }
+
     /// Since when it is so.
     pub fn since(self) -> Option<Timestamp> {
         time(self.0, "/lastTransitionTime")

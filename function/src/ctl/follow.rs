@@ -7,8 +7,9 @@ use jiff::{SignedDuration, Timestamp};
 use super::{
     claim::{Claim, Flavour},
     exit::{Exit, Stop},
-    kubectl::{Kubectl, Told, Trouble, Watch},
+    kubectl::{Kubectl, Told, Watch},
     session::Surroundings,
+    trouble::Trouble,
 };
 
 /// How often a person sees that time goes on.
@@ -22,6 +23,8 @@ pub enum Seen {
     There(Claim),
     /// Nothing new.
     Same,
+    /// Nothing new of it; but kubectl said something, such as how to log in.
+    Said(String),
     /// It cannot be followed for now, and why.
     Lost(String),
 }
@@ -87,6 +90,7 @@ impl<'k> Follower<'k> {
         };
         match watch.next(TICK) {
             Told::Nothing => Ok(Seen::Same),
+            Told::Said(words) => Ok(Seen::Said(words.trim_end().to_owned())),
             Told::Object(object) => {
                 (self.pause, self.refused) = (1, 0);
                 match Claim::read(object) {
@@ -107,7 +111,7 @@ impl<'k> Follower<'k> {
         // Each that told something begins anew; an end after that is no news.
         let quiet = self.pause == 1 && (said.is_empty() || said.contains("Client.Timeout"));
         self.pause = (self.pause * 2).min(15);
-        match Trouble::of(said) {
+        match Trouble::of(said, Some(&self.name)) {
             Trouble::NotFound(_) => Err(self.gone()),
             trouble @ (Trouble::Forbidden(_) | Trouble::NoKind(_)) => {
                 self.refused += 1;

@@ -2,16 +2,16 @@
 
 use std::{
     ffi::OsString,
-    io::{BufRead as _, BufReader, Read as _, Write as _},
-    process::{Child, ChildStderr, ChildStdout, Command, Stdio},
+    io::{self, BufRead as _, BufReader, Read as _, Write as _},
+    process::{Child, ChildStdout, Command, Stdio},
     sync::mpsc::{Receiver, RecvTimeoutError, channel},
-    thread::{self, JoinHandle},
+    thread,
     time::Duration,
 };
 
 use serde_json::Value;
 
-use super::exit::{Exit, Stop};
+use super::{aside::Aside, trouble::Trouble};
 use crate::text::bounded;
 
 /// How to run kubectl.
@@ -23,72 +23,6 @@ pub struct Kubectl {
     pub flags: Vec<String>,
 }
 
-/// Why kubectl did not do what it was asked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Trouble {
-    /// There is no such object.
-    NotFound(String),
-    /// The caller may not.
-    Forbidden(String),
-    /// The cluster does not serve the kind.
-    NoKind(String),
-    /// Somebody else set what was to be set.
-    Conflict(String),
-    /// Anything else, in kubectl's words.
-    Other(String),
-    /// kubectl could not be run.
-    NotRun(String),
-}
-
-impl Trouble {
-    /// By what kubectl prints: a status of an API server has its reason in brackets.
-    pub fn of(printed: &str) -> Self {
-        let words = printed.trim();
-        let words = words.strip_prefix("error: ").unwrap_or(words).to_owned();
-        let has = |text: &str| words.contains(text);
-        if has("(NotFound)") {
-            Self::NotFound(words)
-        } else if has("(Forbidden)") {
-            Self::Forbidden(words)
-        } else if has("the server doesn't have a resource type") || has("no matches for kind") {
-            Self::NoKind(words)
-        } else if has("(Conflict)") || has("conflicts with") || has("Apply failed with ") {
-            Self::Conflict(words)
-        } else {
-            Self::Other(words)
-        }
-    }
-
-    /// What was printed.
-    pub fn words(&self) -> &str {
-        match self {
-            Self::NotFound(words)
-            | Self::Forbidden(words)
-            | Self::NoKind(words)
-            | Self::Conflict(words)
-            | Self::Other(words)
-            | Self::NotRun(words) => words,
-        }
-    }
-}
-
-impl From<Trouble> for Stop {
-    fn from(trouble: Trouble) -> Self {
-        let (exit, advice) = match &trouble {
-            Trouble::NotFound(_) => (Exit::NotFound, ""),
-            Trouble::Forbidden(_) => {
-                (Exit::Error, "You lack a right on this cluster: ask its administrators for it.")
-            }
-            Trouble::NoKind(_) => {
-                (Exit::Error, "This cluster does not serve that kind: is it the right --context?")
-            }
-            Trouble::Conflict(_) | Trouble::Other(_) => (Exit::Error, ""),
-            Trouble::NotRun(_) => (Exit::Error, "Set KUBECTL to the program to use, such as oc."),
-        };
-        Self::new(exit, trouble.words(), advice)
-    }
-}
-
 impl Kubectl {
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
@@ -96,11 +30,11 @@ impl Kubectl {
         command
     }
 
-    fn not_run(&self, error: &std::io::Error) -> Trouble {
+    fn not_run(&self, error: &io::Error) -> Trouble {
         Trouble::NotRun(format!("cannot run {}: {error}", self.program.display()))
     }
 
-    /// Runs it to its end, with a text for it to read if there is one. Returns what it printed; its warnings go on to stderr.
+    /// Runs it to its end, with a text for it to read if there is one. Returns what it printed; what it says beside that goes on to stderr.
     pub fn run(&self, arguments: &[&str], input: Option<&str>) -> Result<String, Trouble> {
         match self.ended(arguments, input)? {
             (printed, None) => Ok(printed),
@@ -123,18 +57,30 @@ impl Kubectl {
             command.stdin(Stdio::piped());
         }
         let mut child = command.spawn().map_err(|e| self.not_run(&e))?;
-        if let (Some(mut stdin), Some(input)) = (child.stdin.take(), input) {
+        // Beside what it says, as it may ask who somebody is before it reads or prints anything.
+        if let (Some(mut stdin), Some(input)) = (child.stdin.take(), input.map(str::to_owned)) {
             // One that does not read to the end says why.
-            let _ = stdin.write_all(input.as_bytes());
+            thread::spawn(move || stdin.write_all(input.as_bytes()));
         }
-        let output = child.wait_with_output().map_err(|e| self.not_run(&e))?;
-        let said = String::from_utf8_lossy(&output.stderr);
-        let printed = String::from_utf8_lossy(&output.stdout).into_owned();
-        if !output.status.success() {
-            let said = if said.trim().is_empty() { output.status.to_string() } else { said.into_owned() };
-            return Ok((printed, Some(Trouble::of(&said))));
+        let stdout = child.stdout.take();
+        let printed = thread::spawn(move || {
+            let mut printed = vec![];
+            if let Some(mut stdout) = stdout {
+                stdout.read_to_end(&mut printed)?;
+            }
+            Ok::<_, io::Error>(printed)
+        });
+        let mut aside = Aside::of(child.stderr.take());
+        let show = |said: &[u8]| _ = io::stderr().write_all(said);
+        aside.until_end(show);
+        let printed = printed.join().unwrap_or_else(|_| Ok(vec![])).map_err(|e| self.not_run(&e))?;
+        let status = child.wait().map_err(|e| self.not_run(&e))?;
+        let printed = String::from_utf8_lossy(&printed).into_owned();
+        if !status.success() {
+            let said = aside.why().unwrap_or_else(|| status.to_string());
+            return Ok((printed, Some(Trouble::of(&said, asked_about(arguments)))));
         }
-        let _ = std::io::stderr().write_all(said.as_bytes());
+        show(aside.held());
         Ok((printed, None))
     }
 
@@ -175,13 +121,16 @@ impl Kubectl {
                 }
             }
         });
-        let stderr = child.stderr.take();
-        let said = thread::spawn(move || {
-            let mut said = Vec::new();
-            let _ = stderr.map(|mut e: ChildStderr| e.read_to_end(&mut said));
-            String::from_utf8_lossy(&said).into_owned()
-        });
-        Ok(Watch { child, lines, said: Some(said), begun: String::new() })
+        let aside = Aside::of(child.stderr.take());
+        Ok(Watch { child, lines, aside, begun: String::new() })
+    }
+}
+
+/// The name of the object that a command line is about; none if it is about many, or about a file.
+fn asked_about<'a>(arguments: &[&'a str]) -> Option<&'a str> {
+    match arguments {
+        ["get" | "patch" | "delete", _, name, ..] if !name.starts_with('-') => Some(*name),
+        _ => None,
     }
 }
 
@@ -194,6 +143,8 @@ pub enum Told {
     Deleted,
     /// Nothing for now.
     Nothing,
+    /// kubectl, or what it runs to log somebody in, said something and goes on.
+    Said(String),
     /// It ended, with what it said.
     Ended(String),
 }
@@ -202,7 +153,7 @@ pub enum Told {
 pub struct Watch {
     child: Child,
     lines: Receiver<String>,
-    said: Option<JoinHandle<String>>,
+    aside: Aside,
     begun: String,
 }
 
@@ -211,11 +162,10 @@ impl Watch {
     pub fn next(&mut self, within: Duration) -> Told {
         match self.lines.recv_timeout(within) {
             Ok(line) => event(&mut self.begun, &line),
-            Err(RecvTimeoutError::Timeout) => Told::Nothing,
+            Err(RecvTimeoutError::Timeout) => self.aside.overdue().map_or(Told::Nothing, Told::Said),
             Err(RecvTimeoutError::Disconnected) => {
                 let _ = self.child.wait();
-                let said = self.said.take().and_then(|thread| thread.join().ok()).unwrap_or_default();
-                Told::Ended(bounded(said.trim(), 600))
+                Told::Ended(bounded(self.aside.last().trim(), 600))
             }
         }
     }
@@ -249,13 +199,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn troubles_are_told_apart() {
-        let of = |printed: &str| Trouble::of(printed);
-        assert!(matches!(of("Error from server (NotFound): x \"y\" not found\n"), Trouble::NotFound(_)));
-        assert!(matches!(of("Error from server (Forbidden): x is forbidden"), Trouble::Forbidden(_)));
-        assert!(matches!(of("error: the server doesn't have a resource type \"x\""), Trouble::NoKind(_)));
-        assert!(matches!(of("error: Apply failed with 1 conflict: …"), Trouble::Conflict(_)));
-        assert_eq!(of("error: no\n"), Trouble::Other("no".into()));
+    fn command_lines_are_about_one_object_or_about_none() {
+        assert_eq!(asked_about(&["get", "secret", "demo", "-ojson"]), Some("demo"));
+        assert_eq!(asked_about(&["delete", "testclusters", "demo", "--wait=true"]), Some("demo"));
+        for none in
+            [&["get", "events", "--watch"][..], &["apply", "--server-side", "-f-"], &["get", "secret"]]
+        {
+            assert_eq!(asked_about(none), None, "{none:?}");
+        }
     }
 
     #[test]

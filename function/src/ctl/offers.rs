@@ -20,6 +20,10 @@ use crate::{render::files, text::bounded};
 
 /// The most of a cell.
 const CELL: usize = 60;
+/// The most of an offer's name in that of a claim, so that there is room for what Crossplane appends.
+const ROOM: usize = 50;
+/// Of what Kubernetes makes the ends of names: no words come of that.
+const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
 
 /// The offers in the ConfigMap.
 pub fn read(config_map: &Value) -> Result<Vec<Value>, Stop> {
@@ -155,12 +159,22 @@ pub fn details(offer: &Value) -> Vec<String> {
     lines
 }
 
+/// A name for a claim that nobody else's has: the offer's, and an end by chance, as Kubernetes makes them. With `metadata.generateName` in its place
+/// kubectl would not apply the claim.
+pub fn fresh_name(offer: &Value, chance: u64) -> String {
+    let bytes = chance.to_le_bytes().into_iter().take(5);
+    let end: String = bytes.map(|byte| char::from(LETTERS[usize::from(byte) % LETTERS.len()])).collect();
+    format!("{}-{end}", own_name(offer, ROOM - end.len() - 1))
+}
+
+fn own_name(offer: &Value, most: usize) -> String {
+    let cut: String = text(offer, "/name").chars().take(most).collect();
+    cut.trim_end_matches(['.', '-']).to_owned()
+}
+
 /// A claim to begin with.
 pub fn claim(offer: &Value, flavour: Flavour, name: Option<&str>, namespace: Option<&str>) -> Value {
-    // Of an offer with a long name as much as leaves room for what Crossplane appends.
-    let own =
-        || text(offer, "/name").chars().take(50).collect::<String>().trim_end_matches(['.', '-']).to_owned();
-    let name = name.map_or_else(own, str::to_owned);
+    let name = name.map_or_else(|| own_name(offer, ROOM), str::to_owned);
     let mut spec = offer["starter"].as_object().cloned().unwrap_or_default();
     spec.insert("writeConnectionSecretToRef".into(), json!({ "name": default_secret(&name) }));
     let mut metadata = json!({ "name": name });

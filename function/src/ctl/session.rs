@@ -13,7 +13,8 @@ use super::{
     exit::{Exit, Stop},
     facts::{Facts, Look, composed, composite_name},
     held::{Held, KEYS},
-    kubectl::{Kubectl, Trouble},
+    kubectl::Kubectl,
+    trouble::Trouble,
     way::Way,
 };
 use crate::render::gone;
@@ -103,7 +104,7 @@ impl Session<'_> {
 
     /// Stays in the cluster that is the current one now, whatever somebody calls the current context while this command runs.
     pub fn stay(&mut self) {
-        if self.way.context.as_deref().is_some_and(|context| !context.is_empty()) {
+        if self.way.context.is_some() {
             return;
         }
         // From within a cluster there is none, and nothing that could change.
@@ -120,10 +121,29 @@ impl Session<'_> {
         }
     }
 
+    /// The claim of a name; none if there is none.
+    pub fn named(&self, flavour: Flavour, name: &str) -> Result<Option<Claim>, Trouble> {
+        self.named_with(flavour, name, &[])
+    }
+
+    /// The same, with who set what in it.
+    pub fn named_whole(&self, flavour: Flavour, name: &str) -> Result<Option<Claim>, Trouble> {
+        self.named_with(flavour, name, &["--show-managed-fields"])
+    }
+
+    fn named_with(&self, flavour: Flavour, name: &str, more: &[&str]) -> Result<Option<Claim>, Trouble> {
+        let get = ["get", flavour.resource(), name, "-ojson"];
+        // Without --ignore-not-found, which takes any 404 for that, those of a proxy and of a kind that is not served among them.
+        match self.kubectl.json(&[get.as_slice(), more].concat()) {
+            Ok(found) => Ok(found.and_then(Claim::read)),
+            Err(Trouble::NotFound(_)) => Ok(None),
+            Err(trouble) => Err(trouble),
+        }
+    }
+
     /// A claim as it is now. One that was made anew under its name is another.
     pub fn again(&self, claim: &Claim) -> Result<Claim, Trouble> {
-        let get = ["get", claim.flavour.resource(), claim.name(), "-ojson", "--ignore-not-found"];
-        let what = match self.kubectl.json(&get)?.and_then(Claim::read) {
+        let what = match self.named(claim.flavour, claim.name())? {
             Some(now) if now.uid() == claim.uid() => return Ok(now),
             Some(_) => ", and another has its name",
             None => "",
@@ -141,9 +161,9 @@ impl Session<'_> {
         let (mut found, mut missed) = (vec![], false);
         let mut refused = None;
         for flavour in self.served()?.into_iter().filter(|f| wanted.is_none_or(|w| w == *f)) {
-            match self.kubectl.json(&["get", flavour.resource(), name, "-ojson", "--ignore-not-found"]) {
+            match self.named(flavour, name) {
                 Ok(None) => missed = true,
-                Ok(Some(object)) => found.extend(Claim::read(object)),
+                Ok(Some(claim)) => found.push(claim),
                 Err(trouble @ Trouble::Forbidden(_)) => refused = Some((flavour, trouble)),
                 Err(trouble) => return Err(trouble.into()),
             }

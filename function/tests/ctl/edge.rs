@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::fake::{FORBIDDEN, Fake, NOT_FOUND, claim, ended, ready};
+use crate::fake::{FORBIDDEN, Fake, claim, ended, not_found, ready};
 
 /// Prints the claim that is in file `claim`, and the keys of its Secret.
 const READS: &str = r#"
@@ -158,10 +158,7 @@ fn why_goes_by_what_may_be_read() {
 
 #[test]
 fn down_asks_with_the_uid_and_tells_how_it_ended() {
-    let arms = format!(
-        "{READS}\n  patch*|delete*) ;;\n  *--watch*) cat \"$room/watch\" ;;",
-        READS = READS.replace("demo -ojson\"*)", "demo -ojson --ignore\"*)")
-    );
+    let arms = format!("{READS}\n  patch*|delete*) ;;\n  *--watch*) cat \"$room/watch\" ;;");
     let fake = Fake::new(&arms);
     fake.object("claim", &ready());
     fake.run("down demo").is(0, "testplatformcluster/demo is being torn down");
@@ -287,7 +284,8 @@ fn extend_looks_again_once_it_has_patched() {
 
 #[test]
 fn a_secret_that_is_not_there_is_waited_for() {
-    let arms = format!("  \"get secret\"*) echo '{NOT_FOUND}' >&2; exit 1 ;;\n{READS}");
+    let gone = not_found("secrets", "demo-kubeconfig");
+    let arms = format!("  \"get secret\"*) echo '{gone}' >&2; exit 1 ;;\n{READS}");
     let fake = Fake::new(&arms);
     fake.object("claim", &ready());
     fake.run("why demo").is(0, "… secret/demo-kubeconfig").is(0, "Crossplane to write the kubeconfig");

@@ -22,11 +22,14 @@ esac
 "#;
 
 /// What the API server's refusals look like.
-pub const NOT_FOUND: &str = "Error from server (NotFound): it is not found";
-/// The same.
 pub const FORBIDDEN: &str = "Error from server (Forbidden): it is forbidden";
 /// How kubectl prints that a Secret is that of [`claim`].
 pub const OWNER: &str = "\nconnection\nof-demo TestPlatformCluster demo";
+
+/// How kubectl says that there is no such object.
+pub fn not_found(resource: &str, name: &str) -> String {
+    format!("Error from server (NotFound): {resource} \"{name}\" not found")
+}
 
 /// A directory with that kubectl, and everything that the plugin may write.
 pub struct Fake {

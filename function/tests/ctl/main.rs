@@ -6,6 +6,7 @@
     reason = "the lints see helpers of an integration test as production code"
 )]
 
+mod aside;
 mod documented;
 mod edge;
 mod estimate;
@@ -13,9 +14,11 @@ mod examples;
 mod fake;
 mod files;
 mod follow;
+mod gone;
 mod model;
 mod offers;
 mod place;
 mod pty;
 mod taken;
 mod terminal;
+mod there;

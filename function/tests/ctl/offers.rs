@@ -2,10 +2,11 @@
 
 use std::{fs, path::Path, process::Stdio};
 
+use function_testplatform::ctl::offers::fresh_name;
 use serde_json::{Value, json};
 use testplatform_apis::offer::{CONFIG_MAP, KEY};
 
-use crate::fake::{FORBIDDEN, Fake, NOT_FOUND, ended};
+use crate::fake::{FORBIDDEN, Fake, ended, not_found};
 
 const READS: &str =
     r#"  "get configmap testplatform-offers --namespace crossplane-system -ojson"*) cat "$room/offers" ;;"#;
@@ -100,15 +101,16 @@ fn one_is_told_with_all_that_a_claim_may_say() {
 fn a_claim_is_written_that_up_takes() {
     let fake = published();
     let claim = printed(&fake, "offers hosted-kubevirt --claim");
+    let name = claim["metadata"]["name"].as_str().unwrap();
     assert_eq!(
         claim,
         json!({
             "apiVersion": "ci.openshift.org/v1alpha1", "kind": "TestPlatformCluster",
-            "metadata": { "name": "hosted-kubevirt" },
+            "metadata": { "name": name },
             "spec": {
                 "template": "hosted-kubevirt", "version": "4.20.3", "lifetime": "2h",
                 "nodeGroups": [{ "name": "workers", "class": "small", "count": 2 }],
-                "writeConnectionSecretToRef": { "name": "hosted-kubevirt-kubeconfig" },
+                "writeConnectionSecretToRef": { "name": format!("{name}-kubeconfig") },
             },
         })
     );
@@ -124,6 +126,31 @@ fn a_claim_is_written_that_up_takes() {
     for wrong in ["offers --claim", "offers x --name y", "offers x --claim -o json"] {
         assert_eq!(fake.run(wrong).code, 2, "{wrong}");
     }
+}
+
+/// Under one name for all, each would change the cluster of who came first.
+#[test]
+fn each_claim_has_a_name_of_its_own() {
+    let fake = published();
+    let name = || {
+        let claim = printed(&fake, "offers hosted-kubevirt --claim");
+        claim["metadata"]["name"].as_str().unwrap().to_owned()
+    };
+    let (one, other) = (name(), name());
+    assert_ne!(one, other);
+    for name in [one, other] {
+        let end = name.strip_prefix("hosted-kubevirt-").unwrap();
+        assert!(
+            end.len() == 5 && end.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit()),
+            "{name}"
+        );
+    }
+    let offer = |name: &str| json!({ "name": name });
+    assert_eq!(fresh_name(&offer("small"), 0), "small-bbbbb");
+    assert_eq!(fresh_name(&offer("small"), 0x7f_7f7f_0403_0201), "small-cdfgz");
+    // It has room for what Crossplane appends, and is one.
+    assert_eq!(fresh_name(&offer(&"x".repeat(80)), 0), "x".repeat(44) + "-bbbbb");
+    assert_eq!(fresh_name(&offer(&("x".repeat(42) + ".-y")), 0), "x".repeat(42) + "-bbbbb");
 }
 
 /// What `up` reads is what `offers` wrote, of every offer there is.
@@ -158,10 +185,9 @@ fn what_only_the_owner_knows_is_left_to_fill_in() {
     said.is(0, "# Fill in spec.parameters.owner kind: Pod.\n")
         .is(0, "note: spec.parameters.owner kind: Pod is left to you");
     let claim: Value = serde_saphyr::from_str(&said.out).unwrap();
-    assert_eq!(
-        (&claim["kind"], &claim["metadata"]["name"]),
-        (&"TestPlatformCluster".into(), &"x".repeat(48).into())
-    );
+    assert_eq!(claim["kind"], "TestPlatformCluster");
+    let name = claim["metadata"]["name"].as_str().unwrap();
+    assert!(name.len() == 50 && name.starts_with(&("x".repeat(44) + "-")), "{name}");
 }
 
 #[test]
@@ -211,7 +237,8 @@ fn what_is_odd_does_no_harm() {
 
 #[test]
 fn what_cannot_be_read_is_said_with_what_to_do() {
-    let fake = Fake::new(&format!("  \"get configmap\"*) echo '{NOT_FOUND}' >&2; exit 1 ;;"));
+    let gone = not_found("configmaps", CONFIG_MAP);
+    let fake = Fake::new(&format!("  \"get configmap\"*) echo '{gone}' >&2; exit 1 ;;"));
     fake.run("offers -n team-a")
         .is(5, "there is no ConfigMap testplatform-offers in namespace crossplane-system")
         .is(5, "--from");

@@ -1,8 +1,9 @@
 //! Where a command works: in the cluster, in the namespace and on the claim with which it began, whatever comes to have their names.
 
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde_json::Value;
 
-use crate::fake::{Fake, claim, event, ready};
+use crate::fake::{Fake, claim, ended, event, ready};
 
 /// Between two watches somebody calls another context and another namespace the current ones.
 const ARMS: &str = r#"
@@ -108,4 +109,32 @@ fn a_namesake_has_not_got_the_lifetime() {
     fake.object("claim", &claim("Provisioning", &[]));
     fake.object("later", &namesake());
     fake.run("extend demo --to 5h").is(5, "another has its name");
+}
+
+/// As a script has it whose variables nobody set. kubectl takes what is empty for not given.
+#[test]
+fn flags_of_kubectl_that_are_empty_are_not_given() {
+    let fake = fake(&[]);
+    let line = ["down", "demo", "-n", "", "--context", "", "--kubeconfig=", "--as="];
+    // It stays where it is, and what comes next is said without them.
+    ended(fake.command().args(line)).is(0, "Wait for it: kubectl testplatform down --wait demo\n");
+    let calls = fake.calls();
+    let patch = calls.lines().last().unwrap();
+    assert!(patch.ends_with("-oname --context=staging --namespace=team-a"), "{calls}");
+    for empty in ["--namespace= ", "--context= ", "--kubeconfig=", "--as="] {
+        assert!(!calls.contains(empty), "{calls}");
+    }
+}
+
+/// Nor is a file without a name the person's own.
+#[test]
+fn a_kubeconfig_that_is_not_named_is_the_one_at_home() {
+    let with = "  \"get secret demo-kubeconfig -o go-template={{with\"*) cat \"$room/kubeconfig\" \"$room/owner\" ;;";
+    let fake = Fake::new(&format!("{with}\n{ARMS}"));
+    fake.object("claim", &ready());
+    let own = "current-context: c\nclusters: [{ name: c, cluster: { server: 'https://api' } }]\nusers: [{ name: u, user: {} }]\ncontexts: [{ name: c, context: { cluster: c, user: u } }]\n";
+    fake.write("kubeconfig", &BASE64_STANDARD.encode(own));
+    let line = ["kubeconfig", "demo", "--merge", "--kubeconfig", ""];
+    ended(fake.command().args(line)).is(0, ".kube/config as context testplatform-team-a-demo");
+    assert!(fake.path(".kube/config").exists());
 }

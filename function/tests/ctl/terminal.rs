@@ -18,15 +18,15 @@ use crate::{
     pty::{Glass, Terminal},
 };
 
-/// A watch that tells one thing at once, and the next when file `go` is there; then it stays.
+/// A watch that tells one thing at once, and the next when file `go` is there; then it stays. The claim is there from when it is applied.
 const ARMS: &str = r#"
-  apply*) cat "$room/claim" ;;
+  apply*) : >"$room/made"; cat "$room/claim" ;;
   patch*) ;;
   *--watch*) echo $$ >"$room/pid"; cat "$room/watch"; until [ -e "$room/go" ]; do sleep 0.05; done; cat "$room/then"; exec sleep 300 ;;
-  "get testplatformclusters.ci.openshift.org demo -ojson"*) cat "$room/claim" ;;
+  "get testplatformclusters.ci.openshift.org demo -ojson"*) [ ! -e "$room/made" ] || cat "$room/claim" ;;
   "get secret"*) cat "$room/secret" ;;"#;
 /// SIGINT.
-const INTERRUPT: Option<i32> = Some(2);
+pub const INTERRUPT: Option<i32> = Some(2);
 
 /// A claim in a phase, with a message.
 fn says(phase: &str, message: &str) -> Value {
@@ -45,7 +45,8 @@ fn fake(first: &Value) -> Fake {
     fake
 }
 
-fn plugin(fake: &Fake, line: &str) -> Command {
+/// The plugin with a command line, to be run on a terminal.
+pub fn plugin(fake: &Fake, line: &str) -> Command {
     let mut command = fake.command();
     command.args(line.split_whitespace());
     command
@@ -57,7 +58,7 @@ fn shows(phase: &'static str) -> impl Fn(&Glass) -> bool {
 
 /// What everybody's shell goes on with.
 #[track_caller]
-fn left_sane(glass: &Glass) {
+pub fn left_sane(glass: &Glass) {
     assert!(glass.wraps && glass.cursor.1 == 0 && glass.progress().is_none(), "{glass:#?}");
     assert_eq!(glass.cursor.0, glass.lines().len(), "nothing but lines: {glass:#?}");
 }
@@ -185,17 +186,17 @@ fn a_signal_to_the_plugin_alone_ends_kubectl(#[case] redirect: &str, #[case] fil
     gone(&fake);
 }
 
-/// Before there is anything to wait for nothing is begun that could be told of.
+/// Before anything is asked for nothing is begun that could be told of.
 #[test]
-fn ctrl_c_before_it_waits_ends_it_at_once() {
-    let fake = Fake::new("  apply*) : >\"$room/go\"; exec sleep 300 ;;");
+fn ctrl_c_before_the_apply_ends_it_at_once() {
+    let fake = Fake::new("  get*demo*) : >\"$room/go\"; exec sleep 300 ;;");
     fake.object("claim.yaml", &claim("", &[]));
     let mut terminal = Terminal::run(&plugin(&fake, "up claim.yaml"), 80, "");
     terminal.until("nothing", |_| fake.path("go").exists());
     terminal.interrupt();
     let (status, glass) = terminal.end();
     assert_eq!(status.signal(), INTERRUPT, "{glass:#?}");
-    assert!(glass.wraps && glass.styled == 0, "{glass:#?}");
+    assert!(glass.wraps && glass.styled == 0 && !fake.calls().contains("apply"), "{glass:#?}");
 }
 
 /// What is piped has no line that is written over, and no sequence that a terminal would obey.
@@ -211,6 +212,7 @@ fn what_is_redirected_is_plain() {
     assert!(out.starts_with("testplatformcluster/demo is ready after 40m\n"), "{out}");
     assert!(!out.contains(['\u{1b}', '\r']), "{out:?}");
 
+    fs::remove_file(fake.path("made")).unwrap();
     let terminal = Terminal::run(&plugin(&fake, "up claim.yaml"), 80, "2>err");
     let (status, glass) = terminal.end();
     assert_eq!(status.code(), Some(0));

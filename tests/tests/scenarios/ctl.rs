@@ -176,10 +176,23 @@ pub async fn ctl_whole_life(tenant: &Tenant<'_>) -> anyhow::Result<()> {
         .output()?;
     ensure!(server.stdout == b"https://api.made.example:6443", "{server:?}");
 
+    // Nobody's cluster is ended by who asks for one of the same name.
+    manifest(tenant, &owner, &json!({ "lifetime": "1s" }))?;
+    let there = format!("note: testplatformcluster/{name} is there already since ");
+    let up = owner.run(&format!("up {file} --force-conflicts")).await?;
+    up.is(2, &there)?.is(2, "would end at once")?;
+    manifest(tenant, &owner, &json!({ "lifetime": "1h" }))?;
+
     owner.run(&format!("extend {name} --by 30m")).await?.is(0, "ends in 1h2")?;
     // What is set since is not set back by who applies the same again.
-    owner.run(&format!("up {file}")).await?.is(1, ".spec.lifetime")?.is(1, "--force-conflicts")?;
-    owner.run(&format!("up {file} --force-conflicts")).await?.is(0, "is ready after")?;
+    let up = owner.run(&format!("up {file}")).await?;
+    up.is(1, &there)?.is(1, ".spec.lifetime")?.is(1, "--force-conflicts")?;
+    // What is told is of after the change.
+    owner
+        .run(&format!("up {file} --force-conflicts"))
+        .await?
+        .is(0, "is ready after")?
+        .is(0, "it ends in 5")?;
 
     let down = owner.start(&format!("down {name} --wait --timeout 5m"));
     controller.until_told_to_end(testplatform_tests::cluster::SOON).await?;

@@ -79,7 +79,10 @@ pub fn command(called: &'static str) -> Command {
         .arg(Arg::new("offer").value_name("OFFER").help("Only this one, with its block before it or without"))
         .arg(value("output", "FORMAT", "wide, name, yaml or json").short('o').conflicts_with("claim"))
         .arg(switch("claim", "Print a claim to begin with").requires("offer"))
-        .arg(value("name", "NAME", "Name of that claim, instead of the offer's").requires("claim"))
+        .arg(
+            value("name", "NAME", "Name of that claim, instead of the offer's with an end of its own")
+                .requires("claim"),
+        )
         .arg(value("from", "NAMESPACE", "Where they are published").default_value(offer::NAMESPACE));
     let why = Command::new("why")
         .about("Show the chain from the claim to its kubeconfig, and the one thing that it waits for")

@@ -112,6 +112,7 @@ fn until_over(
         match follower.next(session.now()) {
             Ok(Seen::There(now)) => last = now,
             Ok(Seen::Same) => {}
+            Ok(Seen::Said(words)) => screen.note(session, &words),
             Ok(Seen::Lost(why)) => {
                 screen.note(session, &format!("it cannot be followed for now, trying again: {why}"));
             }

@@ -10,13 +10,13 @@ use super::super::{
     args::Span,
     claim::{Claim, Said, Stand, text},
     exit::{Exit, Stop},
-    kubectl::Trouble,
     session::Session,
     span::human,
+    trouble::Trouble,
 };
 
 /// How long the function may take to look at it.
-const SOON: SignedDuration = SignedDuration::from_secs(20);
+pub(super) const SOON: SignedDuration = SignedDuration::from_secs(20);
 const GLANCE: Duration = Duration::from_millis(500);
 /// What keeps a cluster that nobody needs.
 const KEPT: &str = "the runs that own it are over; a longer spec.cleanup.keepForDebug keeps it";

@@ -5,9 +5,9 @@ use testplatform_apis::gather;
 use super::super::{
     claim::{Claim, Flavour},
     exit::Stop,
-    kubectl::Trouble,
     session::Session,
     table::{Columns, table},
+    trouble::Trouble,
 };
 
 /// What was asked for.

@@ -18,8 +18,8 @@ use super::super::{
     exit::{Exit, Stop},
     facts::Look,
     held::{Held, KUBECONFIG, Owner, taken},
-    kubectl::Trouble,
     session::Session,
+    trouble::Trouble,
     way::{Way, word},
 };
 use crate::{render::files, text::bounded};

@@ -1,14 +1,16 @@
 //! `offers`: what may be asked for, and claims to begin with.
 
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+
 use serde_json::Value;
 use testplatform_apis::{offer::CONFIG_MAP, yaml::to_yaml};
 
 use super::super::{
     claim::Flavour,
     exit::{Exit, Stop},
-    kubectl::Trouble,
-    offers::{claim, details, fill_in, find, label, read, table},
+    offers::{claim, details, fill_in, find, fresh_name, label, read, table},
     session::Session,
+    trouble::Trouble,
 };
 
 /// What was asked for.
@@ -91,13 +93,20 @@ fn write(session: &mut Session<'_>, offer: &Value, name: Option<&str>) -> Result
         Some(Err(name)) => (session.served()?[0], Some(name)),
         None => (session.served()?[0], None),
     };
-    let claim = claim(offer, flavour, name, session.way.namespace.as_deref());
+    // By the same name `up` would change the claim that somebody else made of the offer.
+    let name = name.map_or_else(|| fresh_name(offer, chance()), str::to_owned);
+    let claim = claim(offer, flavour, Some(&name), session.way.namespace.as_deref());
     for path in fill_in(offer) {
         session.say(&format!("# Fill in {path}."))?;
         session.note(&format!("note: {path} is left to you"));
     }
     let text = yaml(&claim)?;
     session.print(&text)
+}
+
+/// What no two runs have in common: the seed that the system gives each for its tables.
+fn chance() -> u64 {
+    RandomState::new().build_hasher().finish()
 }
 
 fn yaml(value: &Value) -> Result<String, Stop> {

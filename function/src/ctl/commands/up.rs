@@ -1,17 +1,13 @@
 //! `up`: applies a claim, and waits until its cluster can be used.
 
-use std::{
-    fs, io,
-    io::Read as _,
-    path::{Path, PathBuf},
-    thread,
-    time::Duration,
-};
+mod manifest;
+
+use std::{fs, path::PathBuf, thread, time::Duration};
 
 use jiff::{SignedDuration, Timestamp};
-use serde_json::{Value, json};
 use testplatform_apis::condition::Credentials;
 
+use self::manifest::manifest;
 use super::super::{
     advice::{self, with_entry},
     claim::{Claim, Flavour, Stand, text},
@@ -20,12 +16,13 @@ use super::super::{
     facts::Look,
     follow::{Follower, Seen},
     held::taken,
-    kubectl::Trouble,
     screen::{Screen, remark},
     session::Session,
     span::human,
+    there::{MANAGER, is_of_now, note, refusal},
+    trouble::Trouble,
 };
-use crate::render::files;
+use super::extend::SOON;
 
 /// How long Crossplane may take to write the Secret of a cluster that is ready.
 const WRITTEN: SignedDuration = SignedDuration::from_mins(1);
@@ -39,19 +36,22 @@ pub fn run(
     timeout: Option<SignedDuration>,
     force: bool,
 ) -> Result<(), Stop> {
-    let manifest = manifest(&read(file)?, file, name)?;
+    let manifest = manifest(file, name)?;
     session.stay();
-    let claim = apply(session, &manifest, force)?;
-    // It may take over the cluster of a claim that has its name.
-    session.way.kind = claim.flavour == Flavour::Cluster;
-    session.stay_with(&claim);
     say_where(session, &manifest);
+    let before = before(session, &manifest)?;
+    let claim = apply(session, &manifest, force)?;
+    session.stay_with(&claim);
+    if (session.around.interrupted)() {
+        return Err(interrupted(session, &claim));
+    }
     let history = history(session);
     let past = history.as_ref().and_then(|path| fs::read_to_string(path).ok()).unwrap_or_default();
     let beside = session.kubectl.items(&["get", claim.flavour.resource(), "-ojson"]).unwrap_or_default();
     let begun = session.now();
     let mut screen = Screen::default();
-    let ended = until_ready(session, &mut screen, &claim, &beside, &past, timeout);
+    let estimate = |claim: &Claim| Estimate::of(claim, &beside, &past);
+    let ended = until_ready(session, &mut screen, &claim, before.as_ref(), estimate, timeout);
     screen.clear(session);
     let claim = ended?;
     if let (Some(path), Some(text)) = (history, remembered(&past, &claim)) {
@@ -63,64 +63,36 @@ pub fn run(
     ready(session, &claim, begun)
 }
 
-fn read(file: &str) -> Result<String, Stop> {
-    let mut text = String::new();
-    let read = if file == "-" {
-        io::stdin().read_to_string(&mut text).map(|_| text)
-    } else {
-        fs::read_to_string(file)
-    };
-    read.map_err(|error| Stop::new(Exit::Usage, format!("cannot read {file}: {error}"), ""))
+/// Where the manifest says it is, every command from here on has to say too.
+fn say_where(session: &mut Session<'_>, manifest: &Claim) {
+    // It may take over the cluster of a claim that has its name.
+    session.way.kind = manifest.flavour == Flavour::Cluster;
+    let namespace = manifest.namespace();
+    if session.way.namespace.is_none() && !namespace.is_empty() {
+        session.kubectl.flags.push(format!("--namespace={namespace}"));
+        session.way.namespace = Some(namespace.to_owned());
+    }
 }
 
-/// The one claim of a manifest, by the name that was asked for.
-pub fn manifest(read: &str, file: &str, name: Option<&str>) -> Result<Value, Stop> {
-    let wrong = |message: String| {
-        Stop::new(Exit::Usage, message, "It should hold one TestPlatformCluster or TestCluster.")
-    };
-    let mut documents = files::parse(Path::new(file), read).map_err(|e| wrong(e.to_string()))?;
-    documents.retain(|document| !document.is_null());
-    let found = documents.len();
-    let Some(mut object) = documents.pop().filter(|_| found == 1) else {
-        return Err(wrong(format!("{file} holds {found} objects")));
-    };
-    if Claim::read(object.clone()).is_none() {
-        let [version, kind] = [text_of(&object, "/apiVersion"), text_of(&object, "/kind")];
-        return Err(wrong(format!("{file} holds a {kind} of {version}")));
-    }
-    for at in ["/metadata", "/spec", "/spec/writeConnectionSecretToRef"] {
-        if object.pointer(at).is_some_and(|field| !field.is_object() && !field.is_null()) {
-            return Err(wrong(format!("{} of the claim in {file} is no object", at[1..].replace('/', "."))));
-        }
-    }
-    if let Some(name) = name {
-        object["metadata"]["name"] = name.into();
-        object["spec"]["writeConnectionSecretToRef"] = json!({ "name": format!("{name}-kubeconfig") });
-    }
-    let own = text_of(&object, "/metadata/name");
-    if own.is_empty() {
-        return Err(Stop::new(
-            Exit::Usage,
-            format!("the claim in {file} has no name"),
-            "Give it one with --name.",
-        ));
-    }
-    if text(&object, "/spec/writeConnectionSecretToRef/name").is_empty() {
-        object["spec"]["writeConnectionSecretToRef"]["name"] = format!("{own}-kubeconfig").into();
-    }
-    Ok(object)
+/// The claim that has the name already, once that is said. What would end its cluster is not applied.
+fn before(session: &mut Session<'_>, manifest: &Claim) -> Result<Option<Claim>, Stop> {
+    let Some(there) = session.named_whole(manifest.flavour, manifest.name())? else { return Ok(None) };
+    session.note(&note(&there));
+    refusal(&there, manifest, session.now()).map_or(Ok(Some(there)), Err)
 }
 
-fn text_of(object: &Value, pointer: &str) -> String {
-    crate::text::bounded(text(object, pointer), 253)
-}
-
-fn apply(session: &mut Session<'_>, manifest: &Value, force: bool) -> Result<Claim, Stop> {
-    let mut arguments =
-        vec!["apply", "--server-side", "--field-manager=kubectl-testplatform", "-f-", "-ojson"];
+fn apply(session: &Session<'_>, manifest: &Claim, force: bool) -> Result<Claim, Stop> {
+    let manager = format!("--field-manager={MANAGER}");
+    let mut arguments = vec!["apply", "--server-side", manager.as_str(), "-f-", "-ojson"];
     arguments.extend(force.then_some("--force-conflicts"));
-    let applied = match session.kubectl.run(&arguments, Some(&manifest.to_string())) {
+    // From here on Ctrl-C does not end the program before it has said what goes on.
+    let _ = (session.around.interrupted)();
+    let applied = match session.kubectl.run(&arguments, Some(&manifest.object.to_string())) {
         Ok(applied) => applied,
+        // It met kubectl too, and how far that had come nobody knows.
+        Err(_) if (session.around.interrupted)() => {
+            return Err(left(session, manifest, "may have been applied, and then goes on"));
+        }
         Err(trouble @ Trouble::Conflict(_)) => {
             let advice = "Somebody else, such as extend, set that since. Take it out of the manifest, or set it back with --force-conflicts.";
             return Err(Stop::new(Exit::Error, trouble.words(), advice));
@@ -131,36 +103,29 @@ fn apply(session: &mut Session<'_>, manifest: &Value, force: bool) -> Result<Cla
     claim.ok_or_else(|| Stop::error("kubectl applied the claim and did not print it"))
 }
 
-/// Where the manifest says it is, the next command has to say too.
-fn say_where(session: &mut Session<'_>, manifest: &Value) {
-    let namespace = text(manifest, "/metadata/namespace");
-    if session.way.namespace.is_none() && !namespace.is_empty() {
-        session.way.namespace = Some(namespace.to_owned());
-    }
-}
-
 fn until_ready(
     session: &mut Session<'_>,
     screen: &mut Screen,
     claim: &Claim,
-    beside: &[Value],
-    past: &str,
+    before: Option<&Claim>,
+    estimate: impl Fn(&Claim) -> Option<Estimate>,
     timeout: Option<SignedDuration>,
 ) -> Result<Claim, Stop> {
     let begun = session.now();
     let kubectl = session.kubectl.clone();
     let mut follower = Follower::new(&kubectl, session.around, claim, timeout);
     let mut last = claim.clone();
-    let mut noted = None;
+    let (mut noted, mut told) = (None, false);
     loop {
         match follower.next(session.now()) {
             Ok(Seen::There(now)) => last = now,
             Ok(Seen::Same) => {}
+            Ok(Seen::Said(words)) => screen.note(session, &words),
             Ok(Seen::Lost(why)) => {
                 screen.note(session, &format!("it cannot be followed for now, trying again: {why}"));
             }
             Err(stop) if stop.exit == Exit::NotYet => {
-                let stop = super::without_cluster(session, &last).unwrap_or(stop);
+                let stop = super::without_cluster(session, &last).unwrap_or_else(|| unseen(session, &last));
                 return Err(Stop { message: format!("not in time: {}", stop.message), ..stop });
             }
             Err(stop) if stop.exit == Exit::Interrupted => return Err(interrupted(session, &last)),
@@ -173,22 +138,38 @@ fn until_ready(
             }
             noted = note;
         }
+        let late = session.now().duration_since(begun) > SOON;
         match last.stand() {
-            Stand::Ready => return Ok(last),
+            Stand::Ready if is_of_now(&last, before, late) => return Ok(last),
+            Stand::Ready if late && !told => {
+                told = true;
+                let message = unseen(session, &last).message;
+                screen.note(session, &format!("note: {message}"));
+            }
             Stand::Failed | Stand::Over => {
                 screen.clear(session);
                 return super::without_cluster(session, &last).map_or(Ok(last), Err);
             }
-            Stand::Waiting => {}
+            Stand::Ready | Stand::Waiting => {}
         }
-        let estimate = Estimate::of(&last, beside, past);
+        let estimate = estimate(&last);
         screen.show(session, &last, last.started().unwrap_or(begun), estimate.as_ref());
     }
 }
 
+/// What it says was said of it before it was changed.
+fn unseen(session: &Session<'_>, claim: &Claim) -> Stop {
+    let message = format!("{} was changed, and nobody has looked at that yet", claim.label());
+    Stop::new(Exit::NotYet, message, format!("More: {}", session.next("why", claim)))
+}
+
 /// Who no longer waits may not want it any more either, and it costs money.
 fn interrupted(session: &Session<'_>, claim: &Claim) -> Stop {
-    let message = format!("interrupted; {} is {}, and goes on", claim.label(), claim.phase_word());
+    left(session, claim, &format!("is {}, and goes on", claim.phase_word()))
+}
+
+fn left(session: &Session<'_>, claim: &Claim, how: &str) -> Stop {
+    let message = format!("interrupted; {} {how}", claim.label());
     let down = session.next("down", claim);
     let why = session.next("why", claim);
     Stop::new(Exit::Interrupted, message, format!("Give it back: {down}\nMore:         {why}"))
