@@ -17,6 +17,9 @@ pub const API_VERSION: &str = "hypershift.openshift.io/v1beta1";
 pub const HOSTED_CLUSTER: &str = "HostedCluster";
 /// Kind of each group of its nodes.
 pub const NODE_POOL: &str = "NodePool";
+/// Annotation of a HostedCluster: `true`, if what the cluster made in the cloud goes with it: load balancers, DNS records, volumes and the
+/// registry's storage. Without it they stay, and are paid for.
+pub const CLEANUP_CLOUD_RESOURCES: &str = "hypershift.openshift.io/cleanup-cloud-resources";
 
 /// What is read of a HostedCluster.
 #[derive(Clone, Debug, Default, Deserialize)]

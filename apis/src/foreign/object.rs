@@ -105,10 +105,47 @@ pub struct ObjectSpec {
     pub provider_config_ref: NameRef,
     /// Whether a change of the remote object makes it look at once.
     pub watch: bool,
+    /// When it counts as ready.
+    pub readiness: Readiness,
     /// The Objects that it depends on.
     pub references: Value,
     /// The Secret into which connection details are written.
     pub write_connection_secret_to_ref: NameRef,
+}
+
+/// Parts of `spec.readiness`.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Readiness {
+    /// Whether its expression is [`NEVER`].
+    #[serde(rename = "celQuery", deserialize_with = "is_never")]
+    pub never: bool,
+}
+
+/// The expression of an Object that is never ready, by which provider-kubernetes looks at it every 30 s.
+pub const NEVER: &str = "false";
+
+fn is_never<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+    deserializer.deserialize_any(Never)
+}
+
+/// Whether it is [`NEVER`], without keeping it.
+struct Never;
+
+impl Visitor<'_> for Never {
+    type Value = bool;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an expression")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<bool, E> {
+        Ok(text == NEVER)
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<bool, E> {
+        Ok(false)
+    }
 }
 
 /// `spec.forProvider`.

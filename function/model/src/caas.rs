@@ -162,6 +162,10 @@ impl World {
         let Some(composed) = self.objects.get_mut("hosted") else { return };
         let object = &mut composed.object;
         assert_eq!(object["spec"]["managementPolicies"], json!(["Observe"]), "it only looks");
+        let answered = &object["status"]["conditions"][0]["observedGeneration"];
+        if self.rests && *answered == object["metadata"]["generation"] {
+            return;
+        }
         let wanted = &object["spec"]["forProvider"]["manifest"]["metadata"]["name"];
         if wanted.as_str().is_some_and(|name| self.node_pools.contains_key(name)) {
             return;

@@ -145,7 +145,7 @@ impl World {
 
     /// One round of provider-kubernetes over the Objects of NodePools, and over one that watches a HostedCluster.
     pub(super) fn provide_node_pools(&mut self) {
-        let part = |name: &&String| name.starts_with("pool-") || *name == "hosted";
+        let part = |name: &&String| name.starts_with("pool-") || (*name == "hosted" && !self.rests);
         let names: Vec<String> = self.objects.keys().filter(part).cloned().collect();
         for name in names {
             let Some(mut composed) = self.objects.remove(&name) else { continue };

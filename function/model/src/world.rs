@@ -91,6 +91,8 @@ pub struct World {
     pub remote: Option<Value>,
     /// The HostedCluster behind the remote object, where that has one.
     pub hosted: Option<Value>,
+    /// Whether provider-kubernetes rests between its looks at that: it looks only where it is asked for something else than before.
+    pub rests: bool,
     /// Where the remote object was first made: hub, namespace and name. It never moves.
     pub place: Option<(String, String, String)>,
     pub secrets: BTreeMap<String, (String, String)>,
@@ -146,6 +148,7 @@ impl Default for World {
             refs: BTreeSet::new(),
             remote: None,
             hosted: None,
+            rests: false,
             place: None,
             secrets: BTreeMap::new(),
             reachable: true,

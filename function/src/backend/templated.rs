@@ -7,7 +7,7 @@ mod sentence;
 mod sight;
 mod trouble;
 
-pub(super) use left::{hosted, left};
+pub(super) use left::{hosted, left, query};
 pub(super) use sentence::Sentence;
 pub(super) use sight::{Sight, unseen};
 pub(super) use trouble::{Trouble, of_the_network};

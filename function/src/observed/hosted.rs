@@ -62,14 +62,23 @@ impl Hosted {
 
     /// Whether there is none now: provider-kubernetes looked for it. What it saw before, it keeps.
     pub fn is_gone(&self) -> bool {
-        condition(&self.object.status.conditions, "Synced").is_some_and(found_none)
-            && is_current(&self.object)
+        self.found_none() && is_current(&self.object)
     }
 
-    /// Why it cannot be looked at.
+    fn found_none(&self) -> bool {
+        condition(&self.object.status.conditions, "Synced").is_some_and(found_none)
+    }
+
+    /// Whether it was asked to look once more ([`Observed::looks_once_more`](super::Observed::looks_once_more)). What it found before may be older
+    /// than what came to be in the last moment.
+    pub fn looks_once_more(&self) -> bool {
+        self.object.spec.readiness.never
+    }
+
+    /// Why it cannot be looked at. That there is none was seen.
     pub fn unreachable(&self) -> Option<&'static str> {
         match self.link {
-            Link::Unreachable(how) => Some(how),
+            Link::Unreachable(how) if !self.found_none() => Some(how),
             _ => None,
         }
     }

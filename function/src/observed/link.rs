@@ -30,6 +30,16 @@ pub enum Link {
     Paused,
 }
 
+impl Link {
+    /// Whether the hub answered: what was observed is of now, and not what it was before.
+    pub fn is_of_now(&self) -> bool {
+        match self {
+            Self::InSync | Self::Refused(_) | Self::UnknownField(_) => true,
+            Self::Unknown | Self::Deleted | Self::Replaced | Self::Unreachable(_) | Self::Paused => false,
+        }
+    }
+}
+
 /// The uid that the manifest carries.
 pub(super) fn pin<R>(object: &Object<R>) -> Option<Uid> {
     object.spec.for_provider.manifest["metadata"]["uid"].as_str().map(|u| Uid(u.to_owned()))

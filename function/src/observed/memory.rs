@@ -6,7 +6,7 @@ use testplatform_apis::{
     phase::Phase,
 };
 
-use super::{Handover, Observed, Part, Writer, look};
+use super::{Handover, Hosted, Link, Observed, Part, Writer, look};
 
 impl Observed {
     /// Whether the claim ever was ready. Three witnesses beside the status, because a restore drops status:
@@ -37,6 +37,17 @@ impl Observed {
     /// Whether there is what is asked for only once the object that stands for the cluster was seen.
     pub fn is_followed(&self) -> bool {
         !self.node_pools.0.is_empty() || self.hosted.is_some() || self.bundles.order.is_some()
+    }
+
+    /// Whether what it became is to be looked for once more: what stood for the cluster was seen to be gone. While that is not known it is as before.
+    pub fn looks_once_more(&self) -> bool {
+        let gone =
+            |writer: &Writer| writer.found_nothing() || matches!(writer.link, Link::Deleted | Link::Replaced);
+        let before = self.hosted.as_ref().is_some_and(Hosted::looks_once_more);
+        match &self.writer {
+            Some(writer) => gone(writer) || (before && writer.seeks()),
+            None => before,
+        }
     }
 
     /// Whether it waited when it was last told of, and no cluster was ever seen. Core applies the status, then writes the keys that an end

@@ -47,6 +47,71 @@ fn a_teardown_ends_with_the_hosted_cluster() {
     assert_eq!(world.made, 1);
 }
 
+/// provider-kubernetes rests up to a minute after it found nothing, and Argo CD makes the cluster meanwhile.
+#[test]
+fn a_hosted_cluster_that_came_after_it_was_last_looked_for_is_found() {
+    let mut world = World::chart_observed();
+    world.settle();
+    assert!(
+        world.objects["hosted"].object["status"]["conditions"][0]["message"]
+            .to_string()
+            .contains("does not exist")
+    );
+    world.rests = true;
+    world.argo_makes();
+    world.settle();
+    world.spec["tearDownCluster"] = json!(true);
+    world.settle();
+    world.hive_is_done();
+    world.settle();
+    assert!(world.remote.is_none(), "the ClusterTemplateInstance is gone");
+    assert_eq!(world.phase(), "Deprovisioning", "and its cluster is not");
+    assert_eq!(world.condition("TearDownComplete"), is("False", "InProgress"));
+    world.rests = false;
+    world.hosted = None;
+    world.settle();
+    assert_eq!(world.phase(), "Deprovisioned");
+    assert_eq!(world.condition("TearDownComplete"), is("True", "TornDown"));
+    assert_eq!(world.made, 1);
+}
+
+/// What is said of one that nobody made yet, while what stands for it goes.
+#[test]
+fn an_end_before_there_is_a_hosted_cluster_is_in_progress() {
+    let mut world = World::chart_observed();
+    world.settle();
+    world.spec["tearDownCluster"] = json!(true);
+    world.settle();
+    assert!(world.remote.is_some(), "its finalizer holds it");
+    assert_eq!(world.condition("TearDownComplete"), is("False", "InProgress"));
+    world.hive_is_done();
+    world.settle();
+    assert_eq!(world.condition("TearDownComplete"), is("True", "TornDown"));
+}
+
+/// The Object of what stands for it leaves the desired state before that is gone: that alone is no reason to look, and a look then proves nothing.
+#[test]
+fn it_is_looked_for_once_more_only_after_what_stands_for_it_is_gone() {
+    let mut world = World::chart_observed();
+    world.settle();
+    world.rests = true;
+    world.spec["tearDownCluster"] = json!(true);
+    for _ in 0..6 {
+        world.pass();
+        world.provider();
+    }
+    assert!(world.remote.is_some(), "its finalizer holds it");
+    world.argo_makes();
+    world.hive_is_done();
+    world.provider();
+    world.settle();
+    assert_eq!(world.phase(), "Deprovisioning", "its cluster is there");
+    world.rests = false;
+    world.hosted = None;
+    world.settle();
+    assert_eq!(world.phase(), "Deprovisioned");
+}
+
 /// One that is ready, and whose end may take an hour.
 fn patient_for_an_hour() -> World {
     let mut world = World::chart_observed();

@@ -1,6 +1,6 @@
 //! What each state of a ClusterTemplateInstance means, row by row.
 
-use function_model::world::World;
+use function_model::world::{World, synced};
 use jiff::SignedDuration;
 use rstest::rstest;
 use serde_json::json;
@@ -156,6 +156,10 @@ fn a_hosted_cluster_knows_better() {
     world.hosted_says("ValidConfiguration", "False", "Invalid", "the platform lacks a subnet");
     world.settle();
     world.later(minutes(4));
+    let hosted = world.objects.get_mut("hosted").unwrap();
+    synced(&mut hosted.object, Some("observe failed: cannot get object: dial tcp: i/o timeout"));
+    world.pass();
+    assert_eq!(world.phase(), "Provisioning", "nothing grows final while nobody sees it");
     world.settle();
     assert_eq!(world.phase(), "Failed");
     let message = world.status["message"].as_str().unwrap();

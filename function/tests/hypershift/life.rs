@@ -2,7 +2,7 @@
 
 use function_model::world::{NAME, World};
 use serde_json::json;
-use testplatform_apis::names::ours;
+use testplatform_apis::{foreign::hypershift::CLEANUP_CLOUD_RESOURCES, names::ours};
 
 use crate::{asked, group, is, level};
 
@@ -25,6 +25,8 @@ fn the_cluster_is_asked_for_first_and_its_nodes_once_it_was_seen() {
     );
     assert_eq!((&spec["fips"], &spec["channel"]), (&json!(false), &json!("stable")));
     assert_eq!(spec["services"].as_array().unwrap().len(), 4);
+    // What it makes in the cloud goes with it.
+    assert_eq!(manifest["metadata"]["annotations"][CLEANUP_CLOUD_RESOURCES], "true");
     assert!(!world.objects.contains_key("pool-workers"));
     assert_eq!(world.status["hub"], json!({ "name": "hub-1", "reason": "OnlyHub" }));
     assert_eq!(level(&world, "HubSelected"), is("True", "OnlyHub"));

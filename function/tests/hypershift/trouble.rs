@@ -1,6 +1,9 @@
 //! What is final, and what is not.
 
-use function_model::{hive::status_written, world::World};
+use function_model::{
+    hive::status_written,
+    world::{World, synced},
+};
 use rstest::rstest;
 use serde_json::json;
 
@@ -63,6 +66,84 @@ fn an_image_is_not_invalid_for_as_long_as_its_pull_secret_was_missing() {
     world.later(minutes(4));
     world.settle();
     assert_eq!(world.phase(), "Failed");
+}
+
+/// What was wrong when the hub was last seen may have passed.
+#[test]
+fn nothing_grows_final_while_nobody_sees_it() {
+    let mut world = World::hosted();
+    world.settle();
+    world.hypershift_says(&[("ValidConfiguration", "False", "InvalidConfiguration")]);
+    world.settle();
+    world.reachable = false;
+    world.settle();
+    world.later(minutes(30));
+    world.settle();
+    assert_eq!(world.phase(), "Provisioning");
+    world.reachable = true;
+    world.hypershift_says(&[("ValidConfiguration", "True", "AsExpected")]);
+    world.settle();
+    assert_eq!(world.phase(), "Provisioning");
+    world.hypershift_says(&[("ValidConfiguration", "False", "InvalidConfiguration")]);
+    world.settle();
+    world.later(minutes(4));
+    world.settle();
+    assert_eq!(world.phase(), "Failed");
+    // And what was final stays so.
+    world.reachable = false;
+    world.settle();
+    assert_eq!(world.phase(), "Failed");
+    let said = world.status["message"].as_str().unwrap();
+    assert!(said.contains("ValidConfiguration"), "{said}");
+}
+
+/// The same of a group of nodes, whose Object looks for itself.
+#[test]
+fn a_pool_that_is_not_seen_fails_nothing() {
+    for seen in [true, false] {
+        let mut world = World::hosted();
+        world.settle();
+        let now = world.now;
+        for pool in world.node_pools.values_mut() {
+            pool["metadata"]["managedFields"] = status_written(now);
+            pool["status"] = json!({ "conditions": [
+                { "type": "ValidPlatformConfig", "status": "False", "reason": "InvalidPlatform", "message": "no", "lastTransitionTime": now },
+            ] });
+        }
+        world.hypershift_says(&[("Available", "False", "Waiting")]);
+        world.settle();
+        world.later(minutes(4));
+        if !seen {
+            let pool = world.objects.get_mut("pool-workers").unwrap();
+            synced(&mut pool.object, Some("observe failed: cannot get object: dial tcp: i/o timeout"));
+        }
+        // In the first of them it is noted why.
+        world.pass();
+        world.pass();
+        assert_eq!(world.phase(), if seen { "Failed" } else { "Provisioning" });
+    }
+}
+
+/// NodePools say that their image cannot be used while the pull secret is awaited, in words that are final elsewhere.
+#[test]
+fn a_pull_secret_that_is_awaited_fails_no_pool() {
+    for (reason, phase) in [("SecretNotFound", "Provisioning"), ("InvalidImage", "Failed")] {
+        let mut world = World::hosted();
+        world.settle();
+        world.hypershift_says(&[("ValidReleaseImage", "False", reason)]);
+        let now = world.now;
+        for pool in world.node_pools.values_mut() {
+            pool["metadata"]["managedFields"] = status_written(now);
+            pool["status"] = json!({ "conditions": [
+                { "type": "ValidReleaseImage", "status": "False", "reason": "ValidationFailed", "lastTransitionTime": now,
+                  "message": "failed to get pull secret: not found" },
+            ] });
+        }
+        world.settle();
+        world.later(minutes(10));
+        world.settle();
+        assert_eq!(world.phase(), phase, "{reason}");
+    }
 }
 
 /// The check asks the registry; a registry that does not answer comes back.

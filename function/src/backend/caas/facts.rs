@@ -29,6 +29,8 @@ pub(super) struct Facts<'a> {
     pub status: &'a Status,
     /// The HostedCluster of its chart, where it is looked at and there.
     pub behind: Option<Behind<'a>>,
+    /// Whether what is known of that is of now.
+    pub seen: bool,
 }
 
 impl<'a> Facts<'a> {
@@ -36,8 +38,9 @@ impl<'a> Facts<'a> {
     pub fn of(observed: &'a Observed) -> Option<Self> {
         let remote = remote(observed)?;
         let hosted = observed.hosted.as_ref().filter(|hosted| hosted.uid() == remote.metadata.uid);
+        let seen = hosted.is_some_and(|hosted| hosted.current().is_some());
         let behind = hosted.and_then(Hosted::remote).map(Behind::of);
-        Some(Self { remote, status: &remote.status.value, behind })
+        Some(Self { remote, status: &remote.status.value, behind, seen })
     }
 
     pub fn condition(&self, type_: &str) -> Option<&'a ObservedCondition> {

@@ -11,7 +11,7 @@ use testplatform_apis::{
 
 use super::Wanted;
 use crate::{
-    backend::{Desired, hypershift::behind, object, templated},
+    backend::{Desired, object, templated},
     intent::Write,
     observed::{HOSTED, Observed},
     templates::Templated,
@@ -52,7 +52,7 @@ pub(super) fn reader(
         "managementPolicies": ["Observe"],
         "forProvider": {},
         "providerConfigRef": { "name": hub },
-        "readiness": { "policy": "DeriveFromCelQuery", "celQuery": behind::CEL },
+        "readiness": { "policy": "DeriveFromCelQuery", "celQuery": templated::query(observed) },
         "watch": true,
     });
     spec["forProvider"]["manifest"] =

@@ -57,7 +57,7 @@ fn left(health: &mut Health, templated: &Templated, observed: &Observed) {
         health.left = asked.then(|| "whether its HostedCluster is gone is not known yet".to_owned());
         return;
     };
-    if hosted.is_gone() {
+    if hosted.is_gone() && hosted.looks_once_more() {
         return;
     }
     let (namespace, name) = hosted.place();
@@ -73,7 +73,9 @@ fn left(health: &mut Health, templated: &Templated, observed: &Observed) {
     let looks = observed.writer.as_ref().filter(|writer| writer.seeks());
     let since = goes.or_else(|| looks?.object.metadata.creation_timestamp);
     let blocked_at = reader::patience(templated, since);
-    let lasts = blocked_at.filter(|at| *at <= observed.now).map(|_| format!("{which} is still there"));
+    let lasts = blocked_at
+        .filter(|at| *at <= observed.now && !hosted.is_gone())
+        .map(|_| format!("{which} is still there"));
     health.ending_fails = health.ending_fails.take().or(unseen).or(lasts);
     let later = blocked_at.filter(|at| *at > observed.now);
     health.changes_at = health.changes_at.into_iter().chain(later).min();

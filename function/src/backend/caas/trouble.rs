@@ -84,9 +84,10 @@ pub(super) fn words(facts: &Facts<'_>) -> String {
     bounded(&redacted(line, 768), 768)
 }
 
-/// What will not pass by itself. What a HostedCluster says comes first: it is the cause.
+/// What will not pass by itself. What a HostedCluster says comes first: it is the cause. While it is not seen nobody knows since when.
 pub(super) fn terminal(facts: &Facts<'_>) -> Vec<Trouble> {
-    let of_cluster = facts.behind.iter().flat_map(Behind::terminal);
+    let of_now = |wrong: Trouble| Trouble { since: wrong.since.filter(|_| facts.seen), ..wrong };
+    let of_cluster = facts.behind.iter().flat_map(Behind::terminal).map(of_now);
     of_cluster.chain(said(facts).filter(|wrong| wrong.terminal)).collect()
 }
 

@@ -55,9 +55,9 @@ impl<'a> Pool<'a> {
         condition(&self.status()?.conditions, type_)
     }
 
-    /// When its status was last changed.
+    /// When its status was last changed, if what is known of it is of now.
     pub fn said_at(&self) -> Option<Timestamp> {
-        self.part?.remote()?.metadata.said_at
+        self.part.filter(|part| part.link.is_of_now())?.remote()?.metadata.said_at
     }
 
     /// How many are available; none: it does not say.

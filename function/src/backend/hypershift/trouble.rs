@@ -18,8 +18,13 @@ pub(in crate::backend) fn terminal(facts: &Facts<'_>) -> Vec<Trouble> {
     let said_at = facts.remote.metadata.said_at;
     found.extend(invalid_image(facts.status).map(|c| Trouble::of(c, None, true).in_words(said_at)));
     found.extend(conflict.map(|c| Trouble::of(c, None, true)));
+    // What is waited for on the HostedCluster its pools call final.
+    let waits =
+        facts.lacks(conditions::VALID_RELEASE_IMAGE).is_some_and(|c| c.reason != conditions::INVALID_IMAGE);
     for pool in &facts.pools {
-        let own = conditions::POOL_TERMINAL.iter().filter_map(|type_| pool.condition(type_));
+        let awaited = |type_: &&&str| waits && **type_ == conditions::VALID_RELEASE_IMAGE;
+        let own = conditions::POOL_TERMINAL.iter().filter(|type_| !awaited(type_));
+        let own = own.filter_map(|type_| pool.condition(type_));
         let scaling = pool.condition(conditions::AUTOSCALING_ENABLED);
         let scaling = scaling.filter(|c| c.reason == conditions::VALIDATION_FAILED);
         let wrong = own.chain(scaling).filter(|c| c.is_false() && !of_the_network(&c.message));

@@ -1,7 +1,11 @@
 //! What there may be without a hub, or without anybody knowing what makes the clusters: nothing can be asked for, and what is there stays as it is.
 
 use serde_json::{Map, Value, json};
-use testplatform_apis::{foreign::object::Object, gather, names::ours};
+use testplatform_apis::{
+    foreign::object::{NEVER, Object},
+    gather,
+    names::ours,
+};
 
 use super::memory;
 use crate::{
@@ -35,7 +39,13 @@ pub(in crate::backend) fn left(request: &Validated, observed: &Observed, health:
 /// What looks at a HostedCluster, as it was.
 pub(in crate::backend) fn hosted(request: &Validated, observed: &Observed) -> Option<Desired> {
     let before = observed.hosted.as_ref()?;
-    Some(again(HOSTED, (&before.object, behind::CEL, HOSTED), request))
+    Some(again(HOSTED, (&before.object, query(observed), HOSTED), request))
+}
+
+/// When what looks at a HostedCluster is ready. Once what stood for that was seen to be gone it is asked to look once more: only a change of its spec
+/// makes it, and tells that it did. The HostedCluster may have come to be after it was last looked for.
+pub(in crate::backend) fn query(observed: &Observed) -> &'static str {
+    if observed.looks_once_more() { NEVER } else { behind::CEL }
 }
 
 /// The same Object once more: on the hub on which it is, with what it was allowed to do.

@@ -127,9 +127,9 @@ impl Sight<'_> {
     fn stage(&self, published: bool, applied: bool, request: &Validated, observed: &Observed) -> Stage {
         let refused = |wrong: &&Trouble| Stage::Refused { words: bounded(&wrong.said(), 512), costs: true };
         let grown = self.grown(observed.now);
+        // What it failed for stays told.
+        let failed = observed.note(ours::FAILED) == Some(Failure::HubRefused.as_str());
         if self.metadata.deletion_timestamp.is_some() {
-            // What it failed for stays told.
-            let failed = observed.note(ours::FAILED) == Some(Failure::HubRefused.as_str());
             let why = grown.first().filter(|_| failed).map(refused);
             return why
                 .unwrap_or_else(|| Stage::Failing(format!("the {} is being deleted on the hub", self.kind)));
@@ -138,7 +138,8 @@ impl Sight<'_> {
             || observed.ending()
             || observed.writer.as_ref().is_some_and(Writer::goes);
         match (observed.ever_ready(), grown.first()) {
-            (false, Some(wrong)) if !ends => refused(wrong),
+            // What nobody sees may have passed, however long ago it began.
+            (false, Some(wrong)) if !ends && (failed || is_seen(observed)) => refused(wrong),
             (false, _) if self.up && published && applied => Stage::Ready,
             (false, _) if !self.begun => Stage::Queued,
             (false, _) => Stage::Provisioning,
@@ -172,6 +173,11 @@ impl Sight<'_> {
             None => (None, Some((Credentials::SecretMissing, "the hub has not published them yet".into()))),
         }
     }
+}
+
+/// Whether what is known of the cluster is of now.
+fn is_seen(observed: &Observed) -> bool {
+    observed.writer.as_ref().is_some_and(|writer| writer.link.is_of_now())
 }
 
 /// Whether a part is there.
