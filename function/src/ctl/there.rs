@@ -100,9 +100,9 @@ fn unneeded(there: &Claim, manifest: &Claim, now: Timestamp) -> Option<Stop> {
     let due = |claim: &Claim| cleanup::due(&claim.object["spec"], noted).is_some_and(|at| at <= now);
     // One that says so is not ended by that, unless that goes with the apply.
     let says = |claim: &Claim| claim.object["spec"]["tearDownCluster"] == false;
-    let stays = says(manifest) || (says(there) && !is_ours(there, "f:tearDownCluster"));
+    let kept = says(manifest) || (says(there) && !is_ours(there, "f:tearDownCluster"));
     let todo = "The runs that own it are over: set a longer spec.cleanup.keepForDebug.";
-    (due(manifest) && (!due(there) || says(there)) && !stays).then(|| at_once(there, "spec.cleanup", todo))
+    (due(manifest) && (!due(there) || says(there)) && !kept).then(|| at_once(there, "spec.cleanup", todo))
 }
 
 /// Whether what a claim says of itself was said after it was changed. `before`: as it was until then, if it was there. `late`: whether the
