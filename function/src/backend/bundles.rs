@@ -50,7 +50,7 @@ pub(crate) fn resources(request: &Validated, observed: &Observed) -> Vec<Desired
     let undone = undone(request, observed).map(|manifest| {
         let mut spec = spec(request, observed, manifest);
         // Never ready, so that it looks every 30 s.
-        spec["readiness"] = json!({ "policy": "DeriveFromCelQuery", "celQuery": "false" });
+        spec["readiness"] = json!({ "policy": "DeriveFromCelQuery", "celQuery": foreign::NEVER });
         composing::bound(&mut spec, Policies::Observe);
         let mut made = composed(UNDONE, request, spec);
         if observed.bundles.was_there() {
