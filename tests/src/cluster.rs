@@ -15,7 +15,10 @@ use kube::{
 };
 use serde_json::{Value, json};
 
-use crate::kinds::{self, Kind};
+use crate::{
+    kinds::{self, Kind},
+    patience::longer,
+};
 
 /// How long something may take that takes a few seconds by itself, on a machine that has much else to do. It promises nothing: where
 /// a time is promised, the scenario says so. Longer than core leaves a composite alone, which is a minute and a tenth: what it was told too early
@@ -166,6 +169,7 @@ impl Cluster {
         what: &str,
         is: impl Fn(&Value) -> bool,
     ) -> anyhow::Result<Value> {
+        let within = longer(within);
         let wanted = async {
             let namespace = Some(namespace).filter(|namespace| !namespace.is_empty());
             let stream = watcher(self.api(&kind.into(), namespace), watcher::Config::default());
@@ -204,6 +208,7 @@ impl Cluster {
         what: &str,
         mut is: impl FnMut(Option<&Value>) -> bool,
     ) -> anyhow::Result<Option<Value>> {
+        let within = longer(within);
         let mut last = None;
         let wanted = async {
             let stream = self.states(at);

@@ -20,6 +20,7 @@ use crate::{
     binaries::Binaries,
     cluster::Cluster,
     nest::{Nest, Process},
+    patience::longer,
     pki::{Authority, Leaf},
     ports::free_ports,
 };
@@ -159,7 +160,8 @@ impl ControlPlane {
     /// Starts the API server, again if it was stopped, and waits until it answers.
     pub async fn start_api_server(&self) -> anyhow::Result<()> {
         self.spawn_api_server()?;
-        let until = Instant::now() + PATIENCE;
+        let patience = longer(PATIENCE);
+        let until = Instant::now() + patience;
         loop {
             if let Some(process) = lock(&self.etcd).as_mut() {
                 process.check()?;
@@ -172,7 +174,7 @@ impl ControlPlane {
             }
             if Instant::now() > until {
                 let words = lock(&self.api_server).as_ref().map(Process::tail).unwrap_or_default();
-                bail!("kube-apiserver does not answer after {PATIENCE:?}; its last words:\n{words}");
+                bail!("kube-apiserver does not answer after {patience:?}; its last words:\n{words}");
             }
             // Nothing can be watched before it answers.
             tokio::time::sleep(Duration::from_millis(50)).await;

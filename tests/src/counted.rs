@@ -4,6 +4,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::ensure;
 
+use crate::patience::longer;
+
 /// How often a page is read.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
@@ -13,7 +15,7 @@ pub async fn until_counted(
     lines: &[&str],
     within: Duration,
 ) -> anyhow::Result<String> {
-    let begun = Instant::now();
+    let (begun, within) = (Instant::now(), longer(within));
     loop {
         let text = page()?;
         let missing = lines.iter().find(|line| !text.lines().any(|l| l == **line));

@@ -20,7 +20,7 @@ use crate::{
     },
     hypershift, keystone,
     kinds::{CRD, EPHEMERAL_CLUSTER, SECRET},
-    manifests, osac, prow, space,
+    manifests, osac, patience, prow, space,
 };
 
 /// Namespace of every EphemeralCluster and of their credentials.
@@ -141,5 +141,5 @@ pub async fn until_refused(credential: &Credential) -> anyhow::Result<()> {
             tokio::time::sleep(Duration::from_millis(200)).await;
         }
     };
-    tokio::time::timeout(SOON, refused).await.context("the old token is still good")
+    patience::timeout(SOON, refused).await.context("the old token is still good")
 }

@@ -17,7 +17,7 @@ use std::{
 use anyhow::Context as _;
 use rustix::process::{Pid, Signal};
 
-use crate::{machine, settings};
+use crate::{machine, patience::longer, settings};
 
 /// What the watchdog does when its input ends. `rm` is repeated because a killed process may still be writing.
 /// `kill -s` is what every shell understands before a group. The lock, which is its output, is free when it ends.
@@ -212,7 +212,7 @@ impl Process {
 
     /// Waits until it has said this, and returns all that it has said. Fails if it ends before, or takes longer.
     pub async fn until_says(&mut self, words: &str, within: Duration) -> anyhow::Result<String> {
-        let begun = Instant::now();
+        let (begun, within) = (Instant::now(), longer(within));
         loop {
             let said = self.said()?;
             if said.contains(words) {

@@ -6,6 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use jiff::Timestamp;
+
 /// The value of an environment variable as a path, if it is set and not empty.
 pub fn path(variable: &str) -> Option<PathBuf> {
     env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
@@ -26,6 +28,29 @@ pub fn target() -> PathBuf {
         .map(Path::to_owned)
         .or_else(|| path("CARGO_TARGET_DIR"))
         .unwrap_or_else(|| repository().join("target"))
+}
+
+/// How many times as long as on a fast machine that does nothing else something may take, by `TESTPLATFORM_PATIENCE`. What is no whole
+/// number from 1 is told, and counts for 1.
+pub fn patience() -> u32 {
+    let Some(given) = path("TESTPLATFORM_PATIENCE") else { return 1 };
+    let times = given.to_str().and_then(|given| given.parse().ok()).filter(|times| *times > 0);
+    times.unwrap_or_else(|| {
+        let given = given.display();
+        let _ = writeln!(io::stderr(), "TESTPLATFORM_PATIENCE is {given}, and no whole number from 1");
+        1
+    })
+}
+
+/// Until when what others show nearly as well may begin, by `TESTPLATFORM_UNTIL`, in seconds since 1970. What is no such number is told, and
+/// ends nothing.
+pub fn until() -> Option<Timestamp> {
+    let given = path("TESTPLATFORM_UNTIL")?;
+    let seconds = given.to_str().and_then(|given| Timestamp::from_second(given.parse().ok()?).ok());
+    if seconds.is_none() {
+        let _ = writeln!(io::stderr(), "TESTPLATFORM_UNTIL is {}, and no number of seconds", given.display());
+    }
+    seconds
 }
 
 /// The directory of CRDs as their owners publish them, where somebody has put one.

@@ -16,6 +16,7 @@ use crate::{
     kinds::{CRD, NAMESPACE, OBJECT, SECRET, SPACE, SPACE_CLAIM, XRD},
     manifests,
     nest::Nest,
+    patience,
     tenant::{Tenant, decoded},
 };
 
@@ -231,7 +232,7 @@ impl<'t> Space<'t> {
                 tokio::time::sleep(Duration::from_millis(200)).await;
             }
         };
-        tokio::time::timeout(GONE, left).await.context("Objects are left")?
+        patience::timeout(GONE, left).await.context("Objects are left")?
     }
 
     async fn story(&self) -> String {

@@ -8,13 +8,12 @@ use std::{
 use anyhow::{Context as _, bail};
 use futures_util::{StreamExt as _, pin_mut};
 use serde_json::Value;
-use tokio::{
-    sync::watch,
-    task::JoinHandle,
-    time::{sleep, timeout},
-};
+use tokio::{sync::watch, task::JoinHandle, time::sleep};
 
-use crate::cluster::{At, Cluster, brief};
+use crate::{
+    cluster::{At, Cluster, brief},
+    patience,
+};
 
 /// How long a watch may lag behind what there is.
 const LAG: Duration = Duration::from_secs(30);
@@ -64,7 +63,7 @@ impl Witness {
 
     /// Fails if it ever was not as it has to be, up to now: what has happened and was not heard of yet is waited for.
     pub async fn verdict(&self) -> anyhow::Result<()> {
-        timeout(LAG, self.caught_up())
+        patience::timeout(LAG, self.caught_up())
             .await
             .with_context(|| format!("the watch of {} lags behind", self.at))??;
         match &*self.fault.lock().unwrap_or_else(PoisonError::into_inner) {

@@ -16,6 +16,7 @@ use testplatform_tests::{
     hub,
     kinds::{EPHEMERAL_CLUSTER, NAMESPACE, SECRET},
     manifests,
+    patience::longer,
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -102,7 +103,7 @@ fn nothing_is_left_of_a_process_that_was_killed() -> anyhow::Result<()> {
     let begun = Instant::now();
     while directory.exists() || !programs_in(&directory).is_empty() {
         ensure!(
-            begun.elapsed() < Duration::from_secs(20),
+            begun.elapsed() < longer(Duration::from_secs(20)),
             "left: {directory:?} {:?}",
             programs_in(&directory)
         );

@@ -15,7 +15,7 @@ use testplatform_tests::{
     cluster::{Cluster, SOON, at_root, has},
     definitions::Definitions,
     kinds::{CRD, Kind, XRD, resource},
-    manifests, settings,
+    manifests, patience, settings,
 };
 
 const POOL: Kind = Kind { api_version: "ci.openshift.org/v1alpha1", kind: "XTestPlatformClusterPool" };
@@ -119,7 +119,7 @@ async fn the_size_changes_hands(konflux: &Cluster) -> anyhow::Result<()> {
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
     };
-    tokio::time::timeout(SOON, served).await.context("it is never served")?;
+    patience::timeout(SOON, served).await.context("it is never served")?;
     let metadata = json!({ "name": "p", "namespace": "default" });
     let head = json!({ "apiVersion": "hive.openshift.io/v1", "kind": "ClusterPool", "metadata": metadata });
     let with = |spec: Value| {

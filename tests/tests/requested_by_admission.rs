@@ -15,7 +15,7 @@ use testplatform_tests::{
     control_plane::ControlPlane,
     hub::define,
     kinds::{CLAIM, Kind, TEST_CLUSTER},
-    manifests,
+    manifests, patience,
 };
 
 const NOTED: &str = "testplatform.ci.openshift.org/requested-by";
@@ -92,7 +92,7 @@ async fn who_asked_is_who_wrote() -> anyhow::Result<()> {
             tokio::time::sleep(Duration::from_millis(300)).await;
         }
     };
-    tokio::time::timeout(SOON, in_force).await.context("the policy never is in force")?;
+    patience::timeout(SOON, in_force).await.context("the policy never is in force")?;
 
     for kind in [CLAIM, TEST_CLUSTER] {
         let one = at(kind, NAMESPACE, "one");

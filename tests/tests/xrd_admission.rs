@@ -18,7 +18,9 @@ use testplatform_tests::{
     crossplane::{CLAIMS, composition, until_offered, xrd},
     definitions::Definitions,
     kinds::{CLAIM, COMPOSITE, COMPOSITION, CRD, SPACE_CLAIM, XRD},
-    manifests, settings,
+    manifests,
+    patience::longer,
+    settings,
 };
 use tokio::time::sleep;
 
@@ -135,7 +137,7 @@ async fn what_was_accepted_is_accepted(konflux: &Cluster) -> anyhow::Result<()> 
     // An API server shows a definition a moment before it goes by it.
     let since = Instant::now();
     while let Err(error) = created(konflux, &claim("served", &pooled)).await {
-        if since.elapsed() > SOON {
+        if since.elapsed() > longer(SOON) {
             return Err(error);
         }
         sleep(Duration::from_millis(200)).await;

@@ -66,6 +66,7 @@ impl Backend for Caas {
             let wanted = Wanted::of(templated);
             Composed {
                 api_version: API_VERSION,
+                annotations: Map::new(),
                 spec: instance::spec(observed, wanted),
                 notes: Map::new(),
                 parts: reader::reader(request, observed, wanted).into_iter().collect(),

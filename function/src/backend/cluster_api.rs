@@ -10,6 +10,7 @@ pub(super) mod rollout;
 mod trouble;
 mod workers;
 
+use serde_json::Map;
 use testplatform_apis::{
     foreign::cluster_api::{API_VERSION, KIND},
     template::kind,
@@ -66,6 +67,7 @@ impl Backend for ClusterApi {
             let plan = wanted.map(|wanted| rollout::plan(observed, wanted));
             Composed {
                 api_version: API_VERSION,
+                annotations: Map::new(),
                 spec: cluster::spec(observed, wanted.zip(plan.as_ref())),
                 notes: rollout::note(observed, plan),
                 parts: vec![],

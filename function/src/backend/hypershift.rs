@@ -21,6 +21,7 @@ pub(super) use behind::Behind;
 use serde_json::Map;
 use testplatform_apis::{
     foreign::hypershift::{API_VERSION, CLEANUP_CLOUD_RESOURCES, HOSTED_CLUSTER as KIND},
+    gather,
     template::kind,
 };
 
@@ -69,21 +70,17 @@ impl Backend for HyperShift {
     }
 
     fn resources(&self, request: &Validated, observed: &Observed, health: &Health) -> Vec<Desired> {
-        let mut all = templated::resources(self, CEL, (request, observed, health), |templated, site| {
+        templated::resources(self, CEL, (request, observed, health), |templated, site| {
             let wanted = Wanted::of(templated);
             Composed {
                 api_version: API_VERSION,
+                // HyperShift looks at it when the cluster is deleted, and copies it whenever it comes: clusters of before have it too.
+                annotations: gather::texts([(CLEANUP_CLOUD_RESOURCES, Some("true".to_owned()))]),
                 spec: cluster::spec(observed, wanted),
                 notes: Map::new(),
                 parts: pools::resources(request, observed, wanted, site),
             }
-        });
-        // HyperShift looks at it when the cluster is deleted, and copies it whenever it comes: clusters of before have it too.
-        if let Some(writer) = all.iter_mut().find(|d| d.name == HOSTED_CLUSTER) {
-            writer.object["spec"]["forProvider"]["manifest"]["metadata"]["annotations"]
-                [CLEANUP_CLOUD_RESOURCES] = "true".into();
-        }
-        all
+        })
     }
 
     fn health(&self, request: &Validated, observed: &Observed) -> Health {

@@ -12,9 +12,9 @@ mod readers;
 mod report;
 mod trouble;
 
-use serde_json::Value;
 use testplatform_apis::{
     foreign::osac::{API_VERSION, KIND, TENANT},
+    gather,
     template::kind,
 };
 
@@ -64,24 +64,19 @@ impl Backend for Osac {
     }
 
     fn resources(&self, request: &Validated, observed: &Observed, health: &Health) -> Vec<Desired> {
-        let mut all = templated::resources(self, CEL, (request, observed, health), |templated, site| {
+        templated::resources(self, CEL, (request, observed, health), |templated, site| {
             let wanted = Wanted::of(templated);
             let mut notes = order::notes(observed, wanted);
             notes.extend(trouble::note(observed));
             Composed {
                 api_version: API_VERSION,
+                // All orders of a hub are in one namespace: that tells them apart for OSAC.
+                annotations: gather::texts([(TENANT, request.tenant.clone())]),
                 spec: order::spec(observed, wanted),
                 notes,
                 parts: readers::resources(request, observed, wanted, site),
             }
-        });
-        // All orders of a hub are in one namespace: that tells them apart for OSAC.
-        if let Some((writer, tenant)) = all.iter_mut().find(|d| d.name == ORDER).zip(request.tenant.as_ref())
-        {
-            writer.object["spec"]["forProvider"]["manifest"]["metadata"]["annotations"][TENANT] =
-                Value::String(tenant.clone());
-        }
-        all
+        })
     }
 
     fn health(&self, request: &Validated, observed: &Observed) -> Health {

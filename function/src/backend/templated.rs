@@ -97,6 +97,8 @@ fn shared(asked: &Map<String, Value>, there: &Map<String, Value>) -> Map<String,
 pub(super) struct Composed {
     /// apiVersion of the object that stands for the cluster.
     pub api_version: &'static str,
+    /// Annotations of its own on that object.
+    pub annotations: Map<String, Value>,
     /// Its spec.
     pub spec: Map<String, Value>,
     /// What the backend notes on the writer.
@@ -114,7 +116,7 @@ pub(super) fn resources(
 ) -> Vec<Desired> {
     let Some(templated) = request.templated() else { return vec![] };
     let Some(site) = &templated.site else { return left(request, observed, health) };
-    let Composed { api_version, spec, notes: own, parts } = compose(templated, site);
+    let Composed { api_version, annotations, spec, notes: own, parts } = compose(templated, site);
     // What was lost, or is on its way out, says what it said before, and not what the catalogue says by now. It has to say it: an apply
     // without is refused, and provider-kubernetes neither sees nor deletes what it could not apply.
     let instead = taken_back(request, observed);
@@ -125,7 +127,7 @@ pub(super) fn resources(
         None => asked(observed).map_or(spec, Cow::into_owned),
     };
     let memory = memory(request, observed, remembers.then_some(&spec));
-    let manifest = manifest((api_version, backend.kind()), request, observed, site, spec);
+    let manifest = manifest((api_version, backend.kind()), request, observed, site, (annotations, spec));
     let mut notes = notes(request, templated);
     notes.extend(own);
     notes.extend(bundles::note(request, observed));
@@ -143,9 +145,10 @@ fn manifest(
     request: &Validated,
     observed: &Observed,
     site: &Site,
-    spec: Map<String, Value>,
+    (own, spec): (Map<String, Value>, Map<String, Value>),
 ) -> Value {
     let mut annotations = object::notes(request, observed);
+    annotations.extend(own);
     if !matches!(request.intent.write, Write::Look { .. }) {
         annotations.insert(ours::CREDENTIALS_NAMESPACE.into(), site.credentials_namespace.as_str().into());
     }

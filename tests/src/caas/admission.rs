@@ -10,6 +10,7 @@ use crate::{
     cluster::{Cluster, SOON, at_root},
     hypershift::CLUSTERS,
     kinds::{ADMISSION_POLICY, INSTANCE},
+    patience,
 };
 
 /// How soon it is looked again whether a policy is in force.
@@ -72,7 +73,7 @@ impl Quota {
                 tokio::time::sleep(AGAIN).await;
             }
         };
-        tokio::time::timeout(SOON, in_force).await.context("the quota never is in force")??;
+        patience::timeout(SOON, in_force).await.context("the quota never is in force")??;
         Ok(Self { hub: hub.clone(), name })
     }
 

@@ -9,6 +9,7 @@ use anyhow::{Context as _, bail};
 use serde_json::Value;
 
 use super::{ControlPlane, PATIENCE, connect};
+use crate::patience::longer;
 use crate::ports::free_ports;
 use crate::{cluster::Cluster, nest::Process};
 
@@ -48,11 +49,12 @@ impl ApiServer<'_> {
         let administrator = serde_saphyr::from_str(&std::fs::read_to_string(self.plane.kubeconfig())?)?;
         let client = connect(&self.kubeconfig(administrator).to_string()).await?;
         let cluster = Cluster::new(&self.name, client);
-        let until = Instant::now() + PATIENCE;
+        let patience = longer(PATIENCE);
+        let until = Instant::now() + patience;
         while !cluster.answers().await {
             self.check()?;
             if Instant::now() > until {
-                bail!("{} does not answer after {PATIENCE:?}", self.name);
+                bail!("{} does not answer after {patience:?}", self.name);
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }

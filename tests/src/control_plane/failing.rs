@@ -102,7 +102,7 @@ async fn ask(client: &Client, what: &str, body: &Value) -> anyhow::Result<Value>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{binaries::Binaries, cluster::SOON};
+    use crate::{binaries::Binaries, cluster::SOON, patience};
 
     /// Without that there would be nothing to survive.
     #[tokio::test(flavor = "multi_thread")]
@@ -112,7 +112,7 @@ mod tests {
         plane.start_etcd(Some(32 << 20))?;
         let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "made" } });
         plane.fill_etcd().await?;
-        let refused = tokio::time::timeout(SOON, plane.cluster().create(&namespace)).await?;
+        let refused = patience::timeout(SOON, plane.cluster().create(&namespace)).await?;
         let words = refused.err().map(|error| error.to_string()).unwrap_or_default();
         ensure!(words.contains("space exceeded"), "it takes something: {words}");
         plane.make_room_in_etcd().await?;

@@ -10,7 +10,7 @@ use kube::{
 use serde_json::Value;
 
 use super::Engine;
-use crate::{cluster::SOON, hub::Credential, kinds::COMPOSITION_REVISION, manifests};
+use crate::{cluster::SOON, hub::Credential, kinds::COMPOSITION_REVISION, manifests, patience};
 
 impl Engine {
     /// A Composition of a scenario's own whose only step is a function.
@@ -58,7 +58,7 @@ impl Engine {
             }
             anyhow::Ok(())
         };
-        tokio::time::timeout(SOON, made).await.context("core makes no CompositionRevision")?
+        patience::timeout(SOON, made).await.context("core makes no CompositionRevision")?
     }
 }
 

@@ -13,7 +13,7 @@ use testplatform_tests::{
     binaries::Binaries,
     cluster::{At, Cluster, SOON},
     control_plane::ControlPlane,
-    manifests,
+    manifests, patience,
 };
 
 use people::People;
@@ -63,7 +63,7 @@ async fn in_force(alice: &Cluster, of: &Written) -> anyhow::Result<()> {
             tokio::time::sleep(Duration::from_millis(300)).await;
         }
     };
-    tokio::time::timeout(SOON, heard).await.with_context(|| format!("{} never is in force", of.policy))
+    patience::timeout(SOON, heard).await.with_context(|| format!("{} never is in force", of.policy))
 }
 
 /// Whoever may set them, when there is nothing yet.

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use testplatform_tests::{
     cluster::{Cluster, SOON},
     control_plane::ControlPlane,
+    patience,
 };
 
 use crate::written::{CLAIMS, NAMESPACE, Written};
@@ -80,6 +81,6 @@ async fn person(
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     };
-    tokio::time::timeout(SOON, heard).await.with_context(|| format!("{user} never may read claims"))?;
+    patience::timeout(SOON, heard).await.with_context(|| format!("{user} never may read claims"))?;
     Ok(person)
 }

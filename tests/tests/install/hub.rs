@@ -10,7 +10,7 @@ use testplatform_package::check;
 use testplatform_tests::{
     cluster::{Cluster, SOON},
     control_plane::ControlPlane,
-    hub, manifests,
+    hub, manifests, patience,
 };
 
 /// What it says, and whether nothing is missing.
@@ -55,7 +55,7 @@ pub async fn what_a_hub_lacks_is_told(plane: &ControlPlane) -> anyhow::Result<()
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }
         };
-        tokio::time::timeout(SOON, heard).await.with_context(|| format!("{backend} never has all"))??;
+        patience::timeout(SOON, heard).await.with_context(|| format!("{backend} never has all"))??;
     }
 
     // Whoever may everything has what is needed, and more.

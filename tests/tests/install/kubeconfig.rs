@@ -9,6 +9,7 @@ use testplatform_tests::{
     control_plane::{ControlPlane, connect},
     hub,
     kinds::{EPHEMERAL_CLUSTER, SECRET},
+    patience,
 };
 
 pub async fn made(plane: &ControlPlane, more: &[&str]) -> anyhow::Result<String> {
@@ -57,5 +58,5 @@ pub async fn a_kubeconfig_for_the_hub(plane: &ControlPlane) -> anyhow::Result<()
             tokio::time::sleep(std::time::Duration::from_millis(200)).await;
         }
     };
-    tokio::time::timeout(SOON, ended).await.context("the token outlives the Secret to which it is bound")
+    patience::timeout(SOON, ended).await.context("the token outlives the Secret to which it is bound")
 }

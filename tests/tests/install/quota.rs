@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use testplatform_tests::{
     cluster::{Cluster, at},
     kinds::{CLAIM, RESOURCE_QUOTA},
-    manifests,
+    manifests, patience,
 };
 
 /// How long a quota may take that is of a kind that is known.
@@ -34,7 +34,7 @@ pub async fn no_more_claims_than_the_quota_allows(cluster: &Cluster) -> anyhow::
             cluster.delete(&there).await?;
         }
     };
-    tokio::time::timeout(KNOWN, known).await.context("the quota counts no claims")??;
+    patience::timeout(KNOWN, known).await.context("the quota counts no claims")??;
     let claim = |number: u32| {
         json!({
             "apiVersion": CLAIM.api_version, "kind": CLAIM.kind,

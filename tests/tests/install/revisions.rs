@@ -8,6 +8,7 @@ use testplatform_tests::{
     control_plane::ControlPlane,
     crossplane::{composition, until_offered, xrd},
     kinds::{CLAIM, COMPOSITE, COMPOSITION_REVISION},
+    patience,
 };
 
 const NAMESPACE: &str = "default";
@@ -129,5 +130,5 @@ async fn newest(plane: &ControlPlane) -> anyhow::Result<String> {
             tokio::time::sleep(std::time::Duration::from_millis(50)).await;
         }
     };
-    tokio::time::timeout(SOON, made).await.context("Crossplane makes no second revision")?
+    patience::timeout(SOON, made).await.context("Crossplane makes no second revision")?
 }

@@ -11,7 +11,7 @@ use testplatform_tests::{
     cluster::{Cluster, SOON, at_root},
     control_plane::ControlPlane,
     kinds::CLUSTER_ROLE,
-    manifests,
+    manifests, patience,
 };
 
 use crate::overlays::{apply, render};
@@ -168,7 +168,7 @@ pub async fn everybody_reads_what_is_offered(plane: &ControlPlane, kubectl: &Pat
         }
         anyhow::Ok(())
     };
-    tokio::time::timeout(SOON, heard).await.context("nobody may ever read what is offered")??;
+    patience::timeout(SOON, heard).await.context("nobody may ever read what is offered")??;
     for (group, verb, resource, name) in [
         ("system:unauthenticated", "get", "configmaps", own),
         ("system:authenticated", "get", "configmaps", Some("another")),
@@ -192,5 +192,5 @@ async fn settled(cluster: &Cluster, user: &str, namespace: &str, verb: &str) -> 
         }
         anyhow::Ok(())
     };
-    tokio::time::timeout(SOON, heard).await.with_context(|| format!("{user} may never {verb} claims"))?
+    patience::timeout(SOON, heard).await.with_context(|| format!("{user} may never {verb} claims"))?
 }

@@ -4,19 +4,17 @@
 use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
-use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use testplatform_tests::{
-    actors::now,
     cluster::{At, SOON, condition, has},
     hive::objects::text,
     hub::{self, own::OwnHubs},
-    kinds::EVENT,
+    patience,
     proxy::{Manner, Proxy},
     tenant::{Tenant, decoded},
     witness::Witness,
 };
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 
 use super::{hive::GONE, hubs::placed, hypershift::stays_ready};
 
@@ -26,52 +24,6 @@ pub const LASTS: Duration = Duration::from_mins(4);
 const BACK: Duration = Duration::from_secs(100);
 /// How long it is watched that nothing is made anew.
 const WATCHED: Duration = Duration::from_secs(5);
-
-/// How long an event may take to be there. Core writes its events down one after the other, those of all claims: with ten scenarios at a time
-/// those are nine a second, and on a slow machine they come minutes late.
-const RECORDED: Duration = Duration::from_mins(8);
-/// An event that says it is of so much later was told after all that was seen before.
-const LATER: SignedDuration = SignedDuration::from_secs(2);
-
-/// Waits until the claim has an event that core has told by now. None: core does not write it down, because it has told too many of this claim.
-pub async fn until_event(tenant: &Tenant<'_>, reason: &str) -> anyhow::Result<Option<Value>> {
-    let (kind, later) = (tenant.flavour.kind().kind, now() + LATER);
-    let is = |event: &Value| {
-        let about = &event["involvedObject"];
-        about["kind"] == kind
-            && about["namespace"] == tenant.namespace.as_str()
-            && about["name"] == tenant.name.as_str()
-            && event["reason"] == reason
-    };
-    // They are written in their order: once there is one of later, whatever is still missing was dropped.
-    let passed = |event: &Value| {
-        let core = ["defined/", "offered/"];
-        core.iter().any(|part| text(event, "/source/component").starts_with(part))
-            && text(event, "/lastTimestamp").parse::<Timestamp>().is_ok_and(|at| at > later)
-    };
-    let what = format!("for {reason}");
-    let found =
-        tenant.konflux().until_some(EVENT, "", RECORDED, &what, |event| is(event) || passed(event)).await?;
-    if is(&found) {
-        return Ok(Some(found));
-    }
-    // Both may have come at the same time.
-    let all = tenant.konflux().list(EVENT).await?;
-    let event = all.into_iter().find(|event| is(event));
-    ensure!(
-        event.is_some() || crowded(tenant).await?,
-        "core wrote no event {reason}, and has written later ones"
-    );
-    Ok(event)
-}
-
-/// Whether core told of the claim as often as it may at a time: of one object it records no more than 25 events, and one in five minutes after
-/// that. On a busy machine it has said as much of its own retries.
-async fn crowded(tenant: &Tenant<'_>) -> anyhow::Result<bool> {
-    let all = tenant.konflux().list(EVENT).await?;
-    let own = all.iter().filter(|event| event["involvedObject"]["name"] == tenant.name.as_str());
-    Ok(own.map(|event| event["count"].as_i64().unwrap_or(1)).sum::<i64>() >= 25)
-}
 
 /// Begins to watch whether the claim's Secret keeps its kubeconfig.
 async fn keeps(tenant: &Tenant<'_>, kubeconfig: &str) -> anyhow::Result<Witness> {
@@ -114,9 +66,6 @@ pub async fn degraded_and_recovered(
     ensure!(text(error, "/message").contains(words) && error["terminal"] == false, "{error}");
     ensure!(has(&claim, "CredentialsPublished", "True", ""), "{}", claim["status"]);
     ensure!(has(&claim, "ProwJobCompleted", "False", "Running"), "{}", claim["status"]);
-    if let Some(event) = until_event(tenant, "ClusterDegraded").await? {
-        ensure!(event["type"] == "Warning" && text(&event, "/message").contains(words), "{event}");
-    }
 
     degrade(false);
     let recovered = |claim: &Value| {
@@ -132,7 +81,7 @@ pub async fn degraded_and_recovered(
             sleep(Duration::from_millis(50)).await;
         }
     };
-    timeout(SOON, course).await.with_context(|| format!("{:?}", tenant.phases()))?;
+    patience::timeout(SOON, course).await.with_context(|| format!("{:?}", tenant.phases()))?;
     ensure!(tenant.remotes_made() == 1, "another one was asked for");
     Ok(())
 }
@@ -149,7 +98,6 @@ pub async fn deleted_behind_our_back(tenant: &Tenant<'_>, at: &At, published: &A
     tenant.until_condition("RemoteConsistent", "False", "RemoteDeleted").await?;
     tenant.until_condition("ClusterReady", "False", "Failed").await?;
     tenant.until_condition("ProwJobCompleted", "True", "RemoteDeleted").await?;
-    until_event(tenant, "ClusterLost").await?;
     let emptied = |secret: &Value| decoded(secret).get("kubeconfig").is_some_and(String::is_empty);
     tenant.konflux().until_is(&tenant.secret(), GONE, "emptied", emptied).await?;
     tenant.nudge("lost").await?;
@@ -206,7 +154,6 @@ impl<'t> Wired<'t> {
         let claim = tenant.until(BACK, "cut off", cut_off).await?;
         let words = said(&claim, "RemoteConsistent");
         ensure!(words.starts_with("the hub cannot be reached: "), "{words}");
-        until_event(tenant, "RemoteUnavailable").await?;
         tenant.nudge("away").await?;
         sleep(WATCHED).await;
         let claim = tenant.until(SOON, "still cut off", cut_off).await?;

@@ -22,7 +22,7 @@ use testplatform_tests::{
 };
 
 use super::{
-    by_template::{LASTS, Wired, degraded_and_recovered, said, until_event},
+    by_template::{LASTS, Wired, degraded_and_recovered, said},
     hive::GONE,
     hypershift::stays_ready,
 };
@@ -169,7 +169,6 @@ pub async fn caas_failed(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let claim = tenant.until(LASTS, "Failed", |claim| claim["status"]["phase"] == "Failed").await?;
     ensure!(!claim["status"].to_string().contains("hunter2"), "a secret is in {}", claim["status"]);
     ensure!(claim["status"]["lastError"]["terminal"] == true, "{}", claim["status"]["lastError"]);
-    until_event(tenant, "ProvisioningFailed").await?;
     tenant.until_condition("ClusterReady", "False", "Failed").await?;
     hub.until_gone(&instance(&name), GONE).await?;
     tenant.until(GONE, "over", |claim| has(claim, "ProwJobCompleted", "True", "")).await?;

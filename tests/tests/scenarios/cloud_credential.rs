@@ -14,6 +14,7 @@ use testplatform_tests::{
     hypershift::CLUSTERS,
     keystone::{CLOUD, ISSUERS, Keystone},
     kinds::{CONFIG_MAP, SECRET},
+    patience,
     search::{Marks, Place},
     tenant::{Tenant, decoded},
 };
@@ -51,7 +52,7 @@ async fn until_only(identities: &Keystone, user: &str, ids: &[String]) -> anyhow
             tokio::time::sleep(Duration::from_millis(200)).await;
         }
     };
-    let ended = tokio::time::timeout(GONE, only).await;
+    let ended = patience::timeout(GONE, only).await;
     ended.with_context(|| format!("wanted {ids:?}: {:?}", of_user(identities, user)))
 }
 

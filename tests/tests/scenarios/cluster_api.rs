@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 use testplatform_tests::{
     cluster::{At, SOON, at, has},
     cluster_api::{ENDING, LOST_QUORUM, topology},
-    flavour::Flavour,
     hive::{
         objects::{kubeconfig, text, token},
         offer::CREDENTIALS,
@@ -18,7 +17,7 @@ use testplatform_tests::{
 };
 
 use super::{
-    by_template::{LASTS, Wired, degraded_and_recovered, deleted_behind_our_back, until_event},
+    by_template::{LASTS, Wired, degraded_and_recovered, deleted_behind_our_back},
     hive::GONE,
     hypershift::stays_ready,
 };
@@ -108,20 +107,12 @@ pub async fn cluster_api_torn_down(tenant: &Tenant<'_>) -> anyhow::Result<()> {
         tenant.until(GONE, step, waits).await?;
         ensure!(hub.get(&topology(&name)).await?.is_some(), "it went before its parts");
     }
-    // The recorder that core has lets 25 events of an object through at once, and one in five minutes. All of a TestCluster's are of one.
-    let told = tenant.flavour == Flavour::Claim;
-    if told {
-        until_event(tenant, "TearingDown").await?;
-    }
     player.let_go(&name);
     tenant.until(GONE, "over", |claim| claim["status"]["phase"] == "Deprovisioned").await?;
     tenant.until_condition("TearDownComplete", "True", "TornDown").await?;
     tenant.until_condition("ProwJobCompleted", "True", "TornDown").await?;
     tenant.until_condition("ClusterReady", "False", "Deprovisioned").await?;
     tenant.until_secret(SOON, "").await?;
-    if told {
-        until_event(tenant, "TornDown").await?;
-    }
     nothing_left(tenant, &name).await?;
     ensure!(tenant.remotes_made() == 1, "a second Cluster was asked for");
     konflux.delete(&tenant.claim()).await?;
@@ -170,7 +161,6 @@ pub async fn cluster_api_refused(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     ensure!(error["reason"] == "CreateError" && error["terminal"] == true, "{error}");
     ensure!(text(&claim, "/status/message").contains("the project of the cloud is gone"), "{claim}");
     for claim in [tenant, &waits] {
-        until_event(claim, "ProvisioningFailed").await?;
         claim.until_condition("ClusterReady", "False", "Failed").await?;
         claim.until(GONE, "over", |claim| has(claim, "ProwJobCompleted", "True", "")).await?;
         nothing_left(claim, &claim.composite().await?).await?;

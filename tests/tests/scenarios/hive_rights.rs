@@ -8,7 +8,7 @@ use testplatform_tests::{
     hive::offer::{CREDENTIALS, POOLS},
     hub,
     kinds::{COMPOSITE, OBJECT, PROVIDER_CONFIG, SECRET},
-    manifests,
+    manifests, patience,
     tenant::{Tenant, decoded},
 };
 
@@ -111,7 +111,7 @@ async fn person(tenant: &Tenant<'_>) -> anyhow::Result<Cluster> {
             tokio::time::sleep(std::time::Duration::from_millis(50)).await;
         }
     };
-    tokio::time::timeout(SOON, heard).await.context("the tenant never may read its claim")?;
+    patience::timeout(SOON, heard).await.context("the tenant never may read its claim")?;
     Ok(person)
 }
 

@@ -9,6 +9,7 @@ use testplatform_tests::{
     cluster::{SOON, at, has},
     hub,
     kinds::Kind,
+    patience,
     pki::Authority,
     prow::{JOBS, Job},
     tenant::{KUBECONFIG, PASSWORD, Tenant},
@@ -50,7 +51,7 @@ pub async fn impostor_of_the_hub_to_the_provider(tenant: &Tenant<'_>) -> anyhow:
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
     };
-    let told = tokio::time::timeout(SOON, told).await;
+    let told = patience::timeout(SOON, told).await;
     ensure!(told.is_ok(), "it does not say why it cannot begin:\n{}", provider.tail());
     tokio::time::sleep(TRIED).await;
     let lease = engine.hub.cluster().get(&at(LEASE, hub::NAMESPACE, SITE)).await?;

@@ -55,13 +55,22 @@ mod versions;
 use std::{
     pin::Pin,
     process::ExitCode,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::{Duration, Instant},
 };
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use testplatform_tests::{
-    actors::Fulfilled, crossplane::Engine, flavour::Flavour, invariants, tenant::Tenant,
+    actors::Fulfilled,
+    crossplane::Engine,
+    flavour::Flavour,
+    invariants,
+    patience::{is_late, longer},
+    settings::not_run,
+    tenant::Tenant,
 };
 use tokio::{
     runtime::Runtime,
@@ -70,6 +79,8 @@ use tokio::{
 
 /// They mostly wait: with eight, half of two cores had nothing to do; with fourteen, nothing was left for what has to be in time.
 const AT_ONCE: usize = 10;
+/// After how many failures nothing is begun any more: what all have in common they have told by then, and each may take as long as it may.
+const ENOUGH: usize = 8;
 /// How long one may take before it counts as hung.
 const PATIENCE: Duration = Duration::from_mins(10);
 
@@ -91,6 +102,8 @@ struct Scenario {
     asking: &'static [Flavour],
     /// Whether in all ways but the first it runs only where that is asked for: it takes long, and others show how those ways differ.
     first_way: bool,
+    /// Whether it begins only while there is time, after all others: those show nearly as much.
+    last: bool,
 }
 
 macro_rules! scenario {
@@ -104,6 +117,7 @@ macro_rules! scenario {
             long: false,
             asking: &[Flavour::Claim],
             first_way: false,
+            last: false,
         }
     };
 }
@@ -157,11 +171,15 @@ const fn first_way(scenario: Scenario) -> Scenario {
     Scenario { first_way: true, ..scenario }
 }
 
+const fn last(scenario: Scenario) -> Scenario {
+    Scenario { last: true, ..scenario }
+}
+
 const fn long(scenario: Scenario) -> Scenario {
     Scenario { long: true, ..scenario }
 }
 
-/// First those that want to be alone, then those that wait longest, so that all end together.
+/// First those that want to be alone, then those that wait longest, so that all end together; those that are `last` after all others.
 const SCENARIOS: &[Scenario] = &[
     // First because nobody's time is taken in it: what has only just been started answers late.
     alone(everywhere(scenario!(environment::environment_config_deleted_while_live))),
@@ -184,19 +202,19 @@ const SCENARIOS: &[Scenario] = &[
     remotes(3, hosted(scenario!(hub_away::hub_away_when_ready))),
     remotes(4, hosted(scenario!(hubs::hub_tells_its_limits))),
     remotes(10, hosted(scenario!(hubs::hubs_chosen_by_capacity_and_labels))),
-    remotes(4, hosted(scenario!(hubs::hub_added_then_cordoned))),
+    last(remotes(4, hosted(scenario!(hubs::hub_added_then_cordoned)))),
     scenario!(canary::canary_planted),
     first_way(everywhere(scenario!(canary::canary_of_a_job))),
     first_way(everywhere(pooled(scenario!(canary::canary_of_a_pool)))),
     scenario!(service_account::service_account_mode),
-    pooled(scenario!(service_account::hive_service_account_mode)),
-    first_way(everywhere(hosted(scenario!(service_account::hypershift_service_account_mode)))),
+    last(pooled(scenario!(service_account::hive_service_account_mode))),
+    last(first_way(everywhere(hosted(scenario!(service_account::hypershift_service_account_mode))))),
     first_way(everywhere(hosted(scenario!(bundles::hypershift_bundles)))),
-    hosted(scenario!(bundles::hypershift_bundles_claim_deleted)),
+    last(hosted(scenario!(bundles::hypershift_bundles_claim_deleted))),
     first_way(everywhere(topology(scenario!(cloud_credential::cluster_api_cloud_credential)))),
     first_way(everywhere(topology(scenario!(prerequisites::prerequisites_before_cluster)))),
-    topology(scenario!(prerequisites::prerequisites_of_another)),
-    topology(scenario!(prerequisites::prerequisites_claim_deleted)),
+    last(topology(scenario!(prerequisites::prerequisites_of_another))),
+    last(topology(scenario!(prerequisites::prerequisites_claim_deleted))),
     scenario!(manners::build_cluster_away),
     scenario!(impostor::impostor_of_the_hub),
     scenario!(impostor::impostor_of_the_hub_to_the_provider),
@@ -208,87 +226,87 @@ const SCENARIOS: &[Scenario] = &[
     remotes(0, scenario!(space::space_token_replaced)),
     remotes(0, scenario!(space::space_deleted_in_order)),
     remotes(0, scenario!(space::space_happy_path)),
-    scenario!(unwatched::watches_refused),
+    last(scenario!(unwatched::watches_refused)),
     hosted(scenario!(hypershift::hypershift_refused)),
     remotes(2, pooled(scenario!(hive_queue::hive_quota_reached))),
-    remotes(3, pooled(scenario!(hive_queue::hive_full_hub_passed_over))),
-    pooled(scenario!(hive_queue::hive_two_tenants_of_one_pool)),
+    last(remotes(3, pooled(scenario!(hive_queue::hive_full_hub_passed_over)))),
+    last(pooled(scenario!(hive_queue::hive_two_tenants_of_one_pool))),
     topology(scenario!(cluster_api::cluster_api_refused)),
     charted(scenario!(caas::caas_failed)),
     topology(scenario!(cluster_api::cluster_api_degraded_and_recovered)),
-    charted(scenario!(caas::caas_degraded_and_recovered)),
-    order(scenario!(osac::osac_degraded_and_recovered)),
-    topology(scenario!(cluster_api::cluster_api_hub_away)),
+    last(charted(scenario!(caas::caas_degraded_and_recovered))),
+    last(order(scenario!(osac::osac_degraded_and_recovered))),
+    last(topology(scenario!(cluster_api::cluster_api_hub_away))),
     charted(scenario!(caas::caas_hub_away)),
-    order(scenario!(osac::osac_hub_away)),
+    last(order(scenario!(osac::osac_hub_away))),
     first_way(everywhere(topology(scenario!(cluster_api::cluster_api_happy_path)))),
     first_way(everywhere(topology(scenario!(cluster_api::cluster_api_torn_down)))),
     topology(scenario!(cluster_api::cluster_api_deleted_behind_our_back)),
-    topology(scenario!(cluster_api::cluster_api_resized)),
+    last(topology(scenario!(cluster_api::cluster_api_resized))),
     topology(scenario!(cluster_api::cluster_api_upgraded)),
     first_way(everywhere(order(scenario!(osac::osac_happy_path)))),
     order(scenario!(osac::osac_job_failed)),
-    order(scenario!(osac::osac_resized)),
-    order(scenario!(osac::osac_upgraded)),
-    order(scenario!(osac::osac_deleted_behind_our_back)),
+    last(order(scenario!(osac::osac_resized))),
+    last(order(scenario!(osac::osac_upgraded))),
+    last(order(scenario!(osac::osac_deleted_behind_our_back))),
     first_way(everywhere(charted(scenario!(caas::caas_happy_path)))),
-    charted(scenario!(caas::caas_neither_upgraded_nor_resized)),
+    last(charted(scenario!(caas::caas_neither_upgraded_nor_resized))),
     charted(scenario!(caas::caas_refused)),
-    charted(scenario!(caas::caas_torn_down)),
-    charted(scenario!(caas::caas_deleted_behind_our_back)),
+    last(charted(scenario!(caas::caas_torn_down))),
+    last(charted(scenario!(caas::caas_deleted_behind_our_back))),
     first_way(everywhere(hosted(scenario!(hypershift::hypershift_torn_down)))),
     first_way(everywhere(hosted(scenario!(hypershift::hypershift_claim_deleted)))),
     hosted(scenario!(hypershift::hypershift_deleted_behind_our_back)),
-    hosted(scenario!(hypershift::hypershift_degraded_and_recovered)),
+    last(hosted(scenario!(hypershift::hypershift_degraded_and_recovered))),
     hosted(scenario!(hypershift::hypershift_resized)),
     hosted(scenario!(hypershift::hypershift_upgraded)),
-    hosted(scenario!(hypershift::hypershift_kubeconfig_rotated)),
+    last(hosted(scenario!(hypershift::hypershift_kubeconfig_rotated))),
     remotes(2, hosted(scenario!(templates::hypershift_catalogue))),
     remotes(2, hosted(scenario!(templates::hypershift_quota_reached))),
-    hosted(scenario!(templates::hypershift_version_retired)),
-    remotes(0, hosted(scenario!(templates::hypershift_name_taken))),
-    topology(scenario!(templates::cluster_api_template_moved)),
+    last(hosted(scenario!(templates::hypershift_version_retired))),
+    last(remotes(0, hosted(scenario!(templates::hypershift_name_taken)))),
+    last(topology(scenario!(templates::cluster_api_template_moved))),
     first_way(everywhere(hosted(scenario!(lost::hypershift_writer_lost)))),
-    topology(scenario!(lost::cluster_api_writer_lost)),
-    charted(scenario!(lost::caas_writer_lost)),
-    order(scenario!(lost::osac_writer_lost)),
+    last(topology(scenario!(lost::cluster_api_writer_lost))),
+    last(charted(scenario!(lost::caas_writer_lost))),
+    last(order(scenario!(lost::osac_writer_lost))),
     first_way(everywhere(pooled(scenario!(hive::hive_torn_down)))),
-    pooled(scenario!(hive::hive_lifetime_ended_by_hive)),
-    pooled(scenario!(hive::hive_cluster_deleted_underneath)),
+    last(pooled(scenario!(hive::hive_lifetime_ended_by_hive))),
+    last(pooled(scenario!(hive::hive_cluster_deleted_underneath))),
     everywhere(pooled(scenario!(hive::hive_claim_deleted_when_ready))),
-    remotes(2, pooled(scenario!(hive::hive_beside_ci_operator))),
+    last(remotes(2, pooled(scenario!(hive::hive_beside_ci_operator)))),
     pooled(scenario!(hive_queue::hive_pool_deleted)),
-    scenario!(hive_pools::hive_pool_by_the_clock),
+    last(scenario!(hive_pools::hive_pool_by_the_clock)),
     scenario!(hive_pools::hive_pool_from_git),
-    scenario!(hive_pools::hive_pool_in_git_deleted),
-    pooled(scenario!(hive_trouble::hive_assignment_conflict)),
+    last(scenario!(hive_pools::hive_pool_in_git_deleted)),
+    last(pooled(scenario!(hive_trouble::hive_assignment_conflict))),
     pooled(scenario!(hive_trouble::hive_deprovision_fails)),
     remotes(2, pooled(scenario!(hive_trouble::hive_back_to_ci_operator))),
-    scenario!(hive_pools::hive_pool_scaled_by_others),
-    pooled(scenario!(hive_trouble::hive_broken_installs)),
-    remotes(2, pooled(scenario!(hive_queue::hive_claim_vanished_in_the_queue))),
-    pooled(scenario!(hive::hive_claim_deleted_on_the_hub)),
-    pooled(scenario!(hive_queue::hive_torn_down_in_the_queue)),
+    last(scenario!(hive_pools::hive_pool_scaled_by_others)),
+    last(pooled(scenario!(hive_trouble::hive_broken_installs))),
+    last(remotes(2, pooled(scenario!(hive_queue::hive_claim_vanished_in_the_queue)))),
+    last(pooled(scenario!(hive::hive_claim_deleted_on_the_hub))),
+    last(pooled(scenario!(hive_queue::hive_torn_down_in_the_queue))),
     first_way(everywhere(pooled(scenario!(byoc::byoc_happy_path)))),
-    pooled(scenario!(byoc::byoc_claim_deleted_in_order)),
+    last(pooled(scenario!(byoc::byoc_claim_deleted_in_order))),
     first_way(everywhere(hosted(scenario!(byoc::byoc_template_happy_path)))),
-    pooled(scenario!(hive::hive_hibernated_and_resumed)),
-    pooled(scenario!(hive::hive_kubeconfig_rotated)),
+    last(pooled(scenario!(hive::hive_hibernated_and_resumed))),
+    last(pooled(scenario!(hive::hive_kubeconfig_rotated))),
     pooled(scenario!(hive_rights::hive_secrets_out_of_reach)),
-    remotes(2, acted(scenario!(remote::deleted_twice_before_it_is_bound))),
+    last(remotes(2, acted(scenario!(remote::deleted_twice_before_it_is_bound)))),
     first_way(everywhere(both(scenario!(life::lifetime_reached)))),
     scenario!(cleanup::cleanup_after_owner_completes),
     scenario!(engine::hub_credential_rotated),
     scenario!(handover::handed_over),
     scenario!(versions::switch_over),
     acted(scenario!(credentials::secret_late)),
-    remotes(2, acted(scenario!(remote::deleted_before_it_is_bound))),
+    last(remotes(2, acted(scenario!(remote::deleted_before_it_is_bound)))),
     scenario!(remote::deleted_while_provisioning),
     first_way(everywhere(scenario!(remote::deleted_behind_our_back))),
     scenario!(remote::deleted_while_deprovisioning),
     scenario!(deletion::claim_deleted_when_deprovisioned),
     scenario!(deletion::claim_deleted_before_the_hub_is_asked),
-    acted(scenario!(deletion::claim_deleted_before_the_hub_takes_it_up)),
+    last(acted(scenario!(deletion::claim_deleted_before_the_hub_takes_it_up))),
     first_way(everywhere(both(scenario!(deletion::claim_deleted_while_provisioning)))),
     everywhere(both(scenario!(deletion::claim_deleted_when_ready))),
     first_way(both(scenario!(deletion::claim_deleted_while_deprovisioning))),
@@ -297,35 +315,35 @@ const SCENARIOS: &[Scenario] = &[
     scenario!(ctl::ctl_trouble),
     scenario!(teardown::teardown_before_anything_exists),
     scenario!(teardown::teardown_before_the_hub_is_asked),
-    acted(scenario!(teardown::teardown_before_the_hub_takes_it_up)),
+    last(acted(scenario!(teardown::teardown_before_the_hub_takes_it_up))),
     first_way(everywhere(both(scenario!(teardown::teardown_while_provisioning)))),
     everywhere(both(scenario!(teardown::teardown_when_ready))),
-    acted(scenario!(teardown::teardown_while_deprovisioning)),
+    last(acted(scenario!(teardown::teardown_while_deprovisioning))),
     first_way(both(scenario!(teardown::teardown_after_the_job_failed))),
     scenario!(teardown::teardown_after_the_provision_timeout),
-    acted(scenario!(remote::replaced_before_it_is_bound)),
-    acted(scenario!(remote::replaced_while_provisioning)),
+    last(acted(scenario!(remote::replaced_before_it_is_bound))),
+    last(acted(scenario!(remote::replaced_while_provisioning))),
     acted(scenario!(remote::replaced_behind_our_back)),
-    acted(scenario!(remote::replaced_while_deprovisioning)),
+    last(acted(scenario!(remote::replaced_while_deprovisioning))),
     first_way(both(scenario!(job::job_fails_before_ready))),
     first_way(everywhere(both(scenario!(job::job_fails_after_ready)))),
     scenario!(manners::signal_ignored),
-    scenario!(manners::job_scheduled_late),
-    scenario!(manners::namespace_late),
-    scenario!(manners::namespace_named_late),
-    scenario!(manners::credentials_filled_late),
-    scenario!(manners::password_late),
-    scenario!(manners::job_aborted_by_others),
+    last(scenario!(manners::job_scheduled_late)),
+    last(scenario!(manners::namespace_late)),
+    last(scenario!(manners::namespace_named_late)),
+    last(scenario!(manners::credentials_filled_late)),
+    last(scenario!(manners::password_late)),
+    last(scenario!(manners::job_aborted_by_others)),
     scenario!(manners::job_aborted_by_others_when_ready),
-    scenario!(manners::job_deleted_by_others),
+    last(scenario!(manners::job_deleted_by_others)),
     scenario!(manners::job_deleted_by_others_when_ready),
-    acted(scenario!(credentials::secret_half_filled)),
+    last(acted(scenario!(credentials::secret_half_filled))),
     first_way(everywhere(both(scenario!(credentials::secret_rotated)))),
     scenario!(life::lifetime_extended),
     first_way(everywhere(both(scenario!(life::status_dropped)))),
     first_way(everywhere(scenario!(life::writer_lost))),
     everywhere(both(scenario!(happy::consumer_contract))),
-    scenario!(happy::long_names),
+    last(scenario!(happy::long_names)),
     in_namespace(scenario!(namespaced::rules_hold)),
     in_namespace(scenario!(namespaced::secret_taken)),
     in_namespace(scenario!(namespaced::secret_deleted_by_the_tenant)),
@@ -336,6 +354,7 @@ struct Session {
     runtime: Runtime,
     engine: OnceCell<Result<Engine, String>>,
     quiet: RwLock<()>,
+    failures: AtomicUsize,
 }
 
 impl Session {
@@ -352,23 +371,38 @@ impl Session {
         } else {
             (None, Some(self.quiet.read().await))
         };
-        let begun = Instant::now();
         let name = trial(scenario, by, asking);
+        if scenario.last && is_late() {
+            not_run(&name, "for want of time; `--test scenarios` and its name run it");
+            return Ok(());
+        }
+        if self.failures.load(Ordering::Relaxed) >= ENOUGH {
+            return Err(format!("not begun, because {ENOUGH} others failed").into());
+        }
+        let begun = Instant::now();
         let tenant = Tenant::new(engine, &name.replace('_', "-"), by).await.map_err(|error| said(&error))?;
         let tenant = tenant.asking(asking);
-        let patience = if scenario.long { 4 * PATIENCE } else { PATIENCE };
+        let patience = longer(if scenario.long { 4 * PATIENCE } else { PATIENCE });
         let outcome = tokio::time::timeout(patience, (scenario.run)(&tenant)).await;
         let outcome = outcome.unwrap_or_else(|_| Err(anyhow::anyhow!("did not end within {patience:?}")));
         let outcome =
             outcome.and_then(|()| invariants::hold(&tenant, scenario.remotes)).and_then(|()| engine.check());
+        let outcome = match outcome {
+            Ok(()) => tenant.leave().await,
+            failed => failed,
+        };
         match outcome {
             Ok(()) => {
-                tenant.leave().await.map_err(|error| said(&error))?;
                 eprintln!("{name}: {:.1} s", begun.elapsed().as_secs_f32());
                 Ok(())
             }
-            // Last, where it is found also in an excerpt.
-            Err(error) => Err(format!("{}\n{}\n{error:#}", tenant.story().await, engine.words()).into()),
+            Err(error) => {
+                self.failures.fetch_add(1, Ordering::Relaxed);
+                // At once, because what is told at the end nobody hears of a run that is ended before it.
+                eprintln!("{name}: failed after {:.1} s: {error:#}", begun.elapsed().as_secs_f32());
+                // Last, where it is found also in an excerpt.
+                Err(format!("{}\n{}\n{error:#}", tenant.story().await, engine.words()).into())
+            }
         }
     }
 }
@@ -400,7 +434,12 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let session = Arc::new(Session { runtime, engine: OnceCell::new(), quiet: RwLock::new(()) });
+    let session = Arc::new(Session {
+        runtime,
+        engine: OnceCell::new(),
+        quiet: RwLock::new(()),
+        failures: AtomicUsize::new(0),
+    });
     let ways = |scenario: &'static Scenario| {
         let all = scenario.by.iter().flat_map(|by| scenario.asking.iter().map(move |asking| (*by, *asking)));
         let legal = |way: &(Fulfilled, Flavour)| {
@@ -408,13 +447,13 @@ fn main() -> ExitCode {
         };
         all.filter(legal).enumerate()
     };
-    let all = SCENARIOS.iter().flat_map(|scenario| ways(scenario).map(move |way| (scenario, way)));
+    let (last, first): (Vec<_>, Vec<_>) = SCENARIOS.iter().partition(|scenario| scenario.last);
+    let all = first.iter().chain(&last).flat_map(|&scenario| ways(scenario).map(move |way| (scenario, way)));
     let rarely = |scenario: &Scenario, nth| scenario.long || (scenario.first_way && nth > 0);
     let left = all.clone().filter(|(scenario, (nth, _))| rarely(scenario, *nth)).count();
     if !arguments.ignored && !arguments.include_ignored && arguments.filter.is_none() {
-        eprintln!(
-            "NOT RUN: {left} scenarios that are long or much like another; `--test scenarios -- --ignored` runs them"
-        );
+        let what = format!("{left} scenarios that are long or much like another");
+        not_run(&what, "`--test scenarios -- --ignored` runs them");
     }
     let trials = all.map(|(scenario, (nth, (by, asking)))| {
         let session = Arc::clone(&session);

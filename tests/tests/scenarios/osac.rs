@@ -17,7 +17,7 @@ use testplatform_tests::{
 };
 
 use super::{
-    by_template::{Wired, degraded_and_recovered, deleted_behind_our_back, said, until_event},
+    by_template::{Wired, degraded_and_recovered, deleted_behind_our_back, said},
     hive::GONE,
     hypershift::stays_ready,
     templates::Entry,
@@ -172,7 +172,6 @@ pub async fn osac_upgraded(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     };
     tenant.change(&json!({ "version": "4.20.3" })).await?;
     let refused = tenant.until(SOON, "fixed", fixed).await?;
-    until_event(tenant, "RequestAdjusted").await?;
     let after = hub.get(&order(&name)).await?.context("no order")?;
     ensure!(before["spec"] == after["spec"], "{} became {}", before["spec"], after["spec"]);
 

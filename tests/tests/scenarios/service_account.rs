@@ -12,6 +12,7 @@ use testplatform_tests::{
     control_plane::{ControlPlane, connect},
     hub::issue_in,
     kinds::{CONFIG_MAP, SECRET},
+    patience,
     search::{Place, unique},
     tenant::{Tenant, decoded},
 };
@@ -76,7 +77,7 @@ async fn until_refused(kubeconfig: &str) -> anyhow::Result<()> {
             tokio::time::sleep(Duration::from_millis(200)).await;
         }
     };
-    tokio::time::timeout(SOON, refused).await.context("the token still works")
+    patience::timeout(SOON, refused).await.context("the token still works")
 }
 
 /// Out of a pool. Until the cluster answers nothing is given, and the admin's credentials stay where Hive has them.

@@ -14,14 +14,14 @@ use testplatform_tests::{
         CONFIG_MAP, LIMIT_RANGE, NAMESPACE, NETWORK_POLICY, RESOURCE_QUOTA, ROLE_BINDING, SECRET,
         SERVICE_ACCOUNT,
     },
-    manifests, settings,
+    manifests, patience, settings,
     space::{GONE, Space, compose},
     tenant::{Tenant, decoded},
     witness::Witness,
 };
 
 /// Everything on the hub, one after the other; each step is a pass or two.
-const MADE: Duration = Duration::from_mins(1);
+const MADE: Duration = SOON;
 /// Core tells a claim that its composite has new credentials by the time at which they were published, in whole seconds: two of one second are
 /// one to it, until it looks at the claim for another reason.
 pub const APART: Duration = Duration::from_millis(1100);
@@ -110,7 +110,7 @@ async fn confined(inside: &Cluster, namespace: &str) -> anyhow::Result<()> {
             tokio::time::sleep(Duration::from_millis(300)).await;
         }
     };
-    tokio::time::timeout(SOON, made).await.context("its tenant can make nothing")?;
+    patience::timeout(SOON, made).await.context("its tenant can make nothing")?;
     inside.get(&at(CONFIG_MAP, namespace, "own")).await?.context("it is not there")?;
     let mut refused = vec![];
     refused.push(("elsewhere", inside.create(&config_map("default", "own")).await.map(|_| ())));

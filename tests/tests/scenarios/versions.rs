@@ -11,10 +11,11 @@ use testplatform_tests::{
     function,
     kinds::{COMPOSITE, CRD, OBJECT, XRD},
     others::next,
+    patience,
     tenant::{KUBECONFIG, PASSWORD, Tenant, decoded},
     witness::Witness,
 };
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 
 /// Core tries again what failed at growing distances, a minute at most.
 const BACK: Duration = Duration::from_secs(100);
@@ -305,7 +306,9 @@ async fn refused(claim: &Tenant<'_>) -> anyhow::Result<()> {
         }
         anyhow::Ok(())
     };
-    timeout(SOON, refused).await.context("a status with a field that is not declared was taken")??;
+    patience::timeout(SOON, refused)
+        .await
+        .context("a status with a field that is not declared was taken")??;
     let after = claim.konflux().get(&claim.claim()).await?.context("it is gone")?;
     ensure!(after["status"]["expiresAt"] == told["status"]["expiresAt"], "it was told: {after}");
     Ok(())

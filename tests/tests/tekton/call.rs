@@ -15,6 +15,7 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde_json::Value;
 use testplatform_tests::{
     nest::Process,
+    patience::longer,
     tenant::{KUBECONFIG, PASSWORD},
 };
 
@@ -294,7 +295,7 @@ impl Running<'_> {
         within: Duration,
         is: impl Fn(&Self) -> bool,
     ) -> anyhow::Result<()> {
-        let begun = std::time::Instant::now();
+        let (begun, within) = (std::time::Instant::now(), longer(within));
         while !is(self) {
             if let Some(status) = self.process.ended() {
                 // It may have done so with its last breath.
@@ -323,7 +324,7 @@ impl Running<'_> {
 
     /// Waits until it ends.
     pub async fn ended(mut self, within: Duration) -> anyhow::Result<Ended> {
-        let begun = std::time::Instant::now();
+        let (begun, within) = (std::time::Instant::now(), longer(within));
         let status = loop {
             if let Some(status) = self.process.ended() {
                 break status;

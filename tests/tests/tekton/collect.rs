@@ -8,6 +8,7 @@ use testplatform_tests::{
     actors::condition,
     cluster::SOON,
     kinds::EVENT,
+    patience,
     tenant::{KUBECONFIG, PASSWORD},
 };
 
@@ -85,7 +86,7 @@ async fn until_event(stage: &Stage<'_>, reason: &str) -> anyhow::Result<()> {
             tokio::time::sleep(Duration::from_millis(200)).await;
         }
     };
-    tokio::time::timeout(EVENTS, written).await.with_context(|| format!("core writes no event {reason}"))?
+    patience::timeout(EVENTS, written).await.with_context(|| format!("core writes no event {reason}"))?
 }
 
 pub async fn while_it_is_ready(stage: &Stage<'_>) -> anyhow::Result<()> {

@@ -8,6 +8,7 @@ use testplatform_tests::{
     actors::{Controller, condition},
     cluster::{SOON, at_root},
     kinds::ADMISSION_POLICY,
+    patience,
     tenant::PASSWORD,
 };
 
@@ -155,7 +156,7 @@ pub async fn refused_for_good(stage: &Stage<'_>) -> anyhow::Result<()> {
             tokio::time::sleep(Duration::from_millis(300)).await;
         }
     };
-    tokio::time::timeout(SOON, in_force).await.context("the policy never is in force")?;
+    patience::timeout(SOON, in_force).await.context("the policy never is in force")?;
     konflux.merge(&claim, &probe(Value::Null)).await?;
 
     let ended = stage.deprovision().run(LONG).await?.with(1)?;

@@ -13,6 +13,7 @@ use serde_json::Value;
 use testplatform_tests::{
     cluster::{SOON, at},
     kinds::CLAIM,
+    patience,
     tenant::{KUBECONFIG, PASSWORD},
 };
 
@@ -46,7 +47,7 @@ pub async fn watches_end(stage: &Stage<'_>) -> anyhow::Result<()> {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     };
-    let status = tokio::time::timeout(SOON, over).await?;
+    let status = patience::timeout(SOON, over).await?;
     ensure!(status.success(), "a watch that is closed ended with {status}, and this shows nothing");
 
     controller.provision().await?;

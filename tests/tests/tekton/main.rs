@@ -25,7 +25,7 @@ use std::{
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use stage::{Stage, Tools};
-use testplatform_tests::{binaries::Binaries, crossplane::Engine};
+use testplatform_tests::{binaries::Binaries, crossplane::Engine, patience::longer};
 use tokio::{runtime::Runtime, sync::OnceCell};
 
 /// They mostly wait.
@@ -120,8 +120,9 @@ impl Session {
         let begun = Instant::now();
         let stage = Stage::new(engine, tools, &scenario.name.replace('_', "-")).await;
         let stage = stage.map_err(|error| Failed::from(format!("{error:#}")))?;
-        let outcome = tokio::time::timeout(PATIENCE, (scenario.run)(&stage)).await;
-        let outcome = outcome.unwrap_or_else(|_| Err(anyhow::anyhow!("did not end within {PATIENCE:?}")));
+        let patience = longer(PATIENCE);
+        let outcome = tokio::time::timeout(patience, (scenario.run)(&stage)).await;
+        let outcome = outcome.unwrap_or_else(|_| Err(anyhow::anyhow!("did not end within {patience:?}")));
         match outcome.and_then(|()| engine.check()) {
             Ok(()) => {
                 eprintln!("{}: {:.1} s", scenario.name, begun.elapsed().as_secs_f32());
