@@ -31,12 +31,10 @@ const SERVICE_ACCOUNT: Kind = Kind { api_version: "v1", kind: "ServiceAccount" }
 const ONE: &str = "one";
 /// Nothing has happened by then that should not.
 const NOTICED: Duration = Duration::from_secs(5);
-/// As many clusters as would keep all workers for longer than [`PROMPTLY`], each waiting five seconds for each.
+/// As many clusters as would keep all workers for long, each waiting five seconds for each.
 const SILENT: usize = 80;
 /// Workers take whom they like: one may be lucky, so many are not.
 const QUICK: usize = 10;
-/// By then something is published for clusters of which nobody has to be asked.
-const PROMPTLY: Duration = Duration::from_secs(20);
 
 struct Bench {
     hub: ControlPlane,
@@ -264,13 +262,16 @@ impl Bench {
         }
         let quick = (0..QUICK).map(async |number| {
             let at = published(&format!("quick-{number}"));
-            hub.until_is(&at, PROMPTLY, "published beside them", |_| true).await
+            hub.until_is(&at, SOON, "published beside them", |_| true).await
         });
         try_join_all(quick).await?;
         let says = |object: &Value| {
             let words = &told(object)["blockingReason"]["message"];
             words.as_str().is_some_and(|words| words.contains("cannot be reached"))
         };
+        // Who waits for them would have been through with all of them first.
+        let through = hub.list(HOSTED).await?.iter().filter(|object| says(object)).count();
+        ensure!(through < SILENT / 2, "{through} of {SILENT} were waited for before");
         // Those who have to wait for leave get it in their turn.
         for number in 0..SILENT {
             let name = format!("silent-{number}");

@@ -23,6 +23,7 @@ use testplatform_tests::{
     kinds::{CRD, EVENT, Kind, SECRET},
     nest::{Nest, Process},
     ports::free_ports,
+    promise,
 };
 
 const HOSTED: Kind = Kind { api_version: "hypershift.openshift.io/v1beta1", kind: "HostedCluster" };
@@ -165,15 +166,18 @@ impl Bench {
         self.furnish(CLUSTERS).await?;
         self.ask(HOSTED, "elsewhere", "other").await?;
         let one = self.ask(HOSTED, CLUSTERS, "one").await?;
+        let asked = Instant::now();
         hub.merge_status(&one, &available("False")).await?;
         let waits = |object: &Value| told(object)["blockingReason"]["reason"] == "NotRunning";
         hub.until_is(&one, SOON, "told that it does not answer", waits).await?;
+        let there = asked.elapsed();
         ensure!(hub.get(&published("one")).await?.is_none(), "published before it answers");
         hub.merge_status(&one, &available("True")).await?;
         let ran = Instant::now();
         let made = hub.until_is(&published("one"), SOON, "published", |_| true).await?;
-        println!("from Available to the Secret on the hub: {:?}", ran.elapsed());
-        ensure!(ran.elapsed() < PROMISED, "within 3 s: {:?}", ran.elapsed());
+        let took = ran.elapsed();
+        println!("from Available to the Secret on the hub: {took:?}");
+        promise::kept(PROMISED, there, took)?;
         ensure!(made["data"]["kubeconfig"] == encoded(&kubeconfig("t0")).as_str());
         ensure!(made["data"]["kubeAdminPassword"] == encoded("p4ssw0rd").as_str());
         let announced = |object: &Value| {

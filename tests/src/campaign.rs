@@ -35,7 +35,9 @@ use futures_util::future::{LocalBoxFuture, try_join_all};
 use testplatform_process::panics;
 use tokio::time::{Instant, sleep, sleep_until};
 
-use crate::{cluster::at_root, function, invariants, kinds::COMPOSITE, provider, prow::playing::Prow};
+use crate::{
+    cluster::at_root, function, invariants, kinds::COMPOSITE, patience::longer, provider, prow::playing::Prow,
+};
 use checker::{Invariant, Violation, judge, orphans};
 use evidence::unused;
 use fault::Part;
@@ -226,7 +228,7 @@ async fn rest(
     let mut told = begun;
     loop {
         let violations = look(field, expected).await;
-        if violations.as_ref().is_ok_and(Vec::is_empty) || begun.elapsed() > REST {
+        if violations.as_ref().is_ok_and(Vec::is_empty) || begun.elapsed() > longer(REST) {
             return violations;
         }
         if told.elapsed() > TOLD {

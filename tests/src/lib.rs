@@ -60,5 +60,6 @@ pub mod settings;
 pub mod skew;
 pub mod space;
 pub mod tenant;
+pub mod trials;
 pub mod usage;
 pub mod witness;

@@ -136,14 +136,22 @@ pub fn walk_by_template_in_namespace<O: Own>(
     });
 }
 
-/// Takes 250 walks, of 1 to 39 things that happen. They are the same in every run; other seeds have others, side by side.
+/// How many walks are taken of each kind, unless `TESTPLATFORM_WALKS` says it.
+const WALKS: u32 = 250;
+
+fn walks() -> u32 {
+    std::env::var("TESTPLATFORM_WALKS").ok().and_then(|walks| walks.parse().ok()).unwrap_or(WALKS)
+}
+
+/// Takes 250 walks, or as many as are asked for, of 1 to 39 things that happen. They are the same in every run; other seeds have others, side by
+/// side.
 pub fn walk<H: Clone + Debug>(
     seed: u64,
     happens: impl Strategy<Value = H>,
     taken: impl Fn(Vec<H>) -> Result<(), TestCaseError>,
 ) {
     let config = ProptestConfig {
-        cases: 250,
+        cases: walks(),
         failure_persistence: None,
         rng_seed: proptest::test_runner::RngSeed::Fixed(seed),
         ..ProptestConfig::default()

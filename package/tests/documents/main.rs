@@ -7,6 +7,7 @@
 mod border;
 mod bump;
 mod conformance;
+mod costs;
 mod links;
 mod requirements;
 mod runbook;

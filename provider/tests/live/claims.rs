@@ -16,7 +16,7 @@ use testplatform_tests::{
     manifests,
     nest::{Nest, Process},
     ports::free_ports,
-    settings,
+    promise, settings,
 };
 
 use crate::{
@@ -156,9 +156,11 @@ impl Bench {
 
     async fn life(&self) -> anyhow::Result<()> {
         let hub = self.hub();
+        let asked = Instant::now();
         self.ask("one").await?;
         let lost = |claim: &Value| told(claim)["pool"]["found"] == false;
         hub.until_is(&claim("one"), SOON, "told that there is no pool", lost).await?;
+        let there = asked.elapsed();
         hub.apply(&objects::cluster_pool(POOLS, "pool", 1, 1, 3)).await?;
         let waits = |claim: &Value| told(claim)["queue"]["position"] == 1;
         hub.until_is(&claim("one"), SOON, "in the queue", waits).await?;
@@ -166,8 +168,9 @@ impl Bench {
         let assigned = hub.until_is(&claim("one"), SOON, "running", running).await?;
         let ran = Instant::now();
         let secret = hub.until_is(&published("one"), SOON, "published", |_| true).await?;
-        println!("from ClusterRunning to the Secret on the hub: {:?}", ran.elapsed());
-        ensure!(ran.elapsed() < PROMISED, "within 3 s: {:?}", ran.elapsed());
+        let took = ran.elapsed();
+        println!("from ClusterRunning to the Secret on the hub: {took:?}");
+        promise::kept(PROMISED, there, took)?;
         let cluster = objects::text(&assigned, "/spec/namespace").to_owned();
         ensure!(secret["data"]["kubeconfig"] == encoded(&claimed::kubeconfig(&cluster)).as_str());
         ensure!(secret["data"]["kubeAdminPassword"] == encoded(&objects::password(&cluster)).as_str());

@@ -21,7 +21,8 @@ use super::{
     plan::Plan,
 };
 use crate::{
-    cluster::condition, control_plane::plain, hive::objects::text, kinds::OBJECT, provider, proxy::Met,
+    cluster::condition, control_plane::plain, hive::objects::text, kinds::OBJECT, patience::longer, provider,
+    proxy::Met,
 };
 
 /// How much longer a fault lasts that nobody has met with.
@@ -124,7 +125,7 @@ impl Field {
                 }
             };
             let late = || format!("{wire} has carried {} bytes of more than {bytes}", carried());
-            timeout(LISTED, listed).await.with_context(late)
+            timeout(longer(LISTED), listed).await.with_context(late)
         })
         .await
     }

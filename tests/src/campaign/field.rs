@@ -26,6 +26,7 @@ use crate::{
     control_plane::ControlPlane,
     crossplane::{BEHIND, Engine},
     hub::{self, Credential},
+    patience::longer,
     pki::Authority,
     proxy::Proxy,
     skew,
@@ -293,15 +294,16 @@ impl Drop for Field {
 
 /// Tries something until it is done: what it needs may be down.
 pub async fn insist<T>(what: &str, attempt: impl AsyncFn() -> anyhow::Result<T>) -> anyhow::Result<T> {
-    let end = Instant::now() + TRIES;
+    let within = longer(TRIES);
+    let end = Instant::now() + within;
     loop {
-        let error = match timeout(TRY, attempt()).await {
+        let error = match timeout(longer(TRY), attempt()).await {
             Ok(Ok(done)) => return Ok(done),
             Ok(Err(error)) => error,
             Err(late) => late.into(),
         };
         if Instant::now() > end {
-            return Err(error).with_context(|| format!("not within {TRIES:?}: {what}"));
+            return Err(error).with_context(|| format!("not within {within:?}: {what}"));
         }
         sleep(Duration::from_millis(300)).await;
     }

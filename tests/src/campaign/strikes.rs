@@ -25,6 +25,7 @@ use crate::{
     function,
     hub::Credential,
     kinds::PROW_JOB,
+    patience::longer,
     pki::{Authority, Leaf},
     provider,
     prow::JOBS,
@@ -237,7 +238,7 @@ impl Field {
 /// Waits until so many have come.
 async fn gathered(all: usize, mut arrived: UnboundedReceiver<()>) -> anyhow::Result<()> {
     for come in 0..all {
-        let next = timeout(GATHERING, arrived.recv()).await;
+        let next = timeout(longer(GATHERING), arrived.recv()).await;
         next.ok().flatten().with_context(|| format!("no more than {come} of {all} clients can connect"))?;
     }
     Ok(())

@@ -15,6 +15,7 @@ use crate::{
     hypershift,
     kinds::{OBJECT, PROVIDER_CONFIG},
     manifests,
+    patience::longer,
     tenant::Tenant,
 };
 
@@ -104,7 +105,7 @@ impl<'t> OwnHubs<'t> {
 
     /// Core reads ProviderConfigs from its cache, which may be behind.
     pub async fn settled(&self) -> anyhow::Result<()> {
-        tokio::time::sleep(KNOWN).await;
+        tokio::time::sleep(longer(KNOWN)).await;
         Ok(())
     }
 

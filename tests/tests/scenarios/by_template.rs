@@ -9,7 +9,7 @@ use testplatform_tests::{
     cluster::{At, SOON, condition, has},
     hive::objects::text,
     hub::{self, own::OwnHubs},
-    patience,
+    patience::{self, longer},
     proxy::{Manner, Proxy},
     tenant::{Tenant, decoded},
     witness::Witness,
@@ -101,7 +101,7 @@ pub async fn deleted_behind_our_back(tenant: &Tenant<'_>, at: &At, published: &A
     let emptied = |secret: &Value| decoded(secret).get("kubeconfig").is_some_and(String::is_empty);
     tenant.konflux().until_is(&tenant.secret(), GONE, "emptied", emptied).await?;
     tenant.nudge("lost").await?;
-    sleep(WATCHED).await;
+    sleep(longer(WATCHED)).await;
     ensure!(hub.get(at).await?.is_none(), "it was made anew");
     ensure!(tenant.remotes_made() == 1, "a second one was made");
     hub.until_gone(published, SOON).await
@@ -155,7 +155,7 @@ impl<'t> Wired<'t> {
         let words = said(&claim, "RemoteConsistent");
         ensure!(words.starts_with("the hub cannot be reached: "), "{words}");
         tenant.nudge("away").await?;
-        sleep(WATCHED).await;
+        sleep(longer(WATCHED)).await;
         let claim = tenant.until(SOON, "still cut off", cut_off).await?;
         let (before, now) = (&live["status"], &claim["status"]);
         ensure!(now["hub"] == before["hub"], "it moved: {}", now["hub"]);

@@ -12,7 +12,10 @@ use testplatform_tests::{
     tenant::{KUBECONFIG, PASSWORD, Tenant},
 };
 
-use crate::guide::{self, Administrator};
+use crate::{
+    guide::{self, Administrator},
+    happy::told,
+};
 
 /// provider-kubernetes tries a hub that does not answer at most once a minute.
 const BACK: Duration = Duration::from_secs(100);
@@ -57,6 +60,7 @@ pub async fn hub_unreachable_then_back(tenant: &Tenant<'_>) -> anyhow::Result<()
     let claim = noticed?;
     ensure!(claim["status"]["phase"] == "Ready", "{claim}");
     tenant.until_condition("ClusterReady", "True", "").await?;
+    told(tenant, "Warning", "RemoteUnavailable").await?;
     tenant.until(BACK, "consistent again", |claim| has(claim, "RemoteConsistent", "True", "")).await?;
     let after = controller.until_asked(SOON).await?;
     ensure!(after["metadata"]["uid"] == before["metadata"]["uid"], "it was replaced");

@@ -37,7 +37,7 @@ pub async fn happy_path(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     promise::kept(PROMISED, there, took)?;
     tenant.until_phase("Ready").await?;
     tenant.until_condition("ClusterReady", "True", "Ready").await?;
-    told(tenant, "ClusterReady").await?;
+    told(tenant, "Normal", "ClusterReady").await?;
     let writes = tenant.engine.recorder.writes(&tenant.composite().await?);
     eprintln!("the two Objects were written {writes} times until Ready");
 
@@ -57,14 +57,17 @@ pub async fn happy_path(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     tenant.konflux().until_gone(&tenant.claim(), SOON).await
 }
 
-/// What the function tells becomes an event of what the tenant wrote. Here, where nobody else is: core writes events down one after the other,
-/// those of all claims, and with ten scenarios at a time they come minutes late, or were too many. Of which transitions there are any,
+/// What the function tells becomes an event of what the tenant wrote. Only in scenarios that are alone: core writes events down one after the
+/// other, those of all claims, and with ten scenarios at a time they come minutes late, or core drops them. Which transitions have events,
 /// the examples hold.
-async fn told(tenant: &Tenant<'_>, reason: &str) -> anyhow::Result<()> {
+pub async fn told(tenant: &Tenant<'_>, type_: &str, reason: &str) -> anyhow::Result<()> {
     let kind = tenant.flavour.kind().kind;
     let is = |event: &Value| {
         let about = &event["involvedObject"];
-        about["kind"] == kind && about["name"] == tenant.name.as_str() && event["reason"] == reason
+        about["kind"] == kind
+            && about["name"] == tenant.name.as_str()
+            && event["type"] == type_
+            && event["reason"] == reason
     };
     tenant.konflux().until_some(EVENT, &tenant.namespace, SOON, reason, is).await.map(|_| ())
 }

@@ -11,6 +11,7 @@ use testplatform_tests::{
         claimed::{Claimed, kubeconfig},
         deployment, objects,
     },
+    patience::longer,
     promise,
     tenant::{KUBECONFIG, Tenant, decoded},
     witness::Witness,
@@ -126,7 +127,8 @@ pub async fn hive_claim_deleted_when_ready(tenant: &Tenant<'_>) -> anyhow::Resul
 /// Hive counts for itself, and deletes the ClusterClaim.
 pub async fn hive_lifetime_ended_by_hive(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     // Long enough to be seen ready also where a dozen scenarios begin at once.
-    let brief = json!({ "claimLifetime": { "maximum": "45s" } });
+    let lifetime = format!("{}s", longer(Duration::from_secs(45)).as_secs());
+    let brief = json!({ "claimLifetime": { "maximum": lifetime } });
     tenant.engine.offer.change(tenant.pool(), &brief).await?;
     let (claimed, cluster) = got(tenant).await?;
     claimed.until_released(GONE).await?;

@@ -9,6 +9,7 @@ use testplatform_tests::{
     cluster::{At, Cluster, SOON, at, at_root, brief},
     hive::{claimed::kubeconfig, objects::text, offer::POOLS},
     kinds::{CLUSTER_POOL, OBJECT, POOL},
+    patience::longer,
     tenant::Tenant,
 };
 
@@ -164,7 +165,7 @@ pub async fn hive_pool_by_the_clock(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let text = |at: jiff::Timestamp, format: &str| at.strftime(format).to_string();
     let (begins, ends) = loop {
         let begins = now();
-        let ends = begins + jiff::SignedDuration::from_secs(100);
+        let ends = begins + longer(Duration::from_secs(100));
         if text(begins, "%a") == text(ends, "%a") {
             break (begins, ends);
         }

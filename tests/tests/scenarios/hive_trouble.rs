@@ -9,6 +9,7 @@ use testplatform_tests::{
     cluster::SOON,
     hive::{claimed::kubeconfig, objects::text},
     hub::own::KNOWN,
+    patience::longer,
     tenant::{KUBECONFIG, Tenant, decoded},
     witness::Witness,
 };
@@ -133,7 +134,7 @@ pub async fn hive_back_to_ci_operator(tenant: &Tenant<'_>) -> anyhow::Result<()>
     let claim = Witness::of(tenant.konflux(), &tenant.claim(), ready).await?;
     tenant.engine.offer.retire(tenant.pool()).await?;
     // Core reads the catalogue from its cache, which may be behind: who comes at once may be served by the old one.
-    tokio::time::sleep(KNOWN).await;
+    tokio::time::sleep(longer(KNOWN)).await;
     late.ask(&json!({})).await?;
     late.until_condition("RequestAccepted", "False", "PoolNotFound").await?;
     late.until_phase("Pending").await?;

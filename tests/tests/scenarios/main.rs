@@ -55,22 +55,14 @@ mod versions;
 use std::{
     pin::Pin,
     process::ExitCode,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::Arc,
     time::{Duration, Instant},
 };
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use testplatform_tests::{
-    actors::Fulfilled,
-    crossplane::Engine,
-    flavour::Flavour,
-    invariants,
-    patience::{is_late, longer},
-    settings::not_run,
-    tenant::Tenant,
+    actors::Fulfilled, crossplane::Engine, flavour::Flavour, invariants, patience::is_late,
+    settings::not_run, tenant::Tenant, trials::Trials,
 };
 use tokio::{
     runtime::Runtime,
@@ -79,10 +71,10 @@ use tokio::{
 
 /// They mostly wait: with eight, half of two cores had nothing to do; with fourteen, nothing was left for what has to be in time.
 const AT_ONCE: usize = 10;
-/// After how many failures nothing is begun any more: what all have in common they have told by then, and each may take as long as it may.
-const ENOUGH: usize = 8;
 /// How long one may take before it counts as hung.
 const PATIENCE: Duration = Duration::from_mins(10);
+
+const DAY: i64 = 24 * 60 * 60;
 
 type Outcome<'t> = Pin<Box<dyn Future<Output = anyhow::Result<()>> + Send + 't>>;
 
@@ -102,8 +94,8 @@ struct Scenario {
     asking: &'static [Flavour],
     /// Whether in all ways but the first it runs only where that is asked for: it takes long, and others show how those ways differ.
     first_way: bool,
-    /// Whether it begins only while there is time, after all others: those show nearly as much.
-    last: bool,
+    /// Whether it runs only [`When::IfTime`], as any does in all ways but the first, unless it is alone.
+    if_time: bool,
 }
 
 macro_rules! scenario {
@@ -117,7 +109,7 @@ macro_rules! scenario {
             long: false,
             asking: &[Flavour::Claim],
             first_way: false,
-            last: false,
+            if_time: false,
         }
     };
 }
@@ -171,15 +163,15 @@ const fn first_way(scenario: Scenario) -> Scenario {
     Scenario { first_way: true, ..scenario }
 }
 
-const fn last(scenario: Scenario) -> Scenario {
-    Scenario { last: true, ..scenario }
+const fn if_time(scenario: Scenario) -> Scenario {
+    Scenario { if_time: true, ..scenario }
 }
 
 const fn long(scenario: Scenario) -> Scenario {
     Scenario { long: true, ..scenario }
 }
 
-/// First those that want to be alone, then those that wait longest, so that all end together; those that are `last` after all others.
+/// First those that want to be alone, then those that wait longest, so that all end together. Those that are [`When::IfTime`] come after all others.
 const SCENARIOS: &[Scenario] = &[
     // First because nobody's time is taken in it: what has only just been started answers late.
     alone(everywhere(scenario!(environment::environment_config_deleted_while_live))),
@@ -202,23 +194,23 @@ const SCENARIOS: &[Scenario] = &[
     remotes(3, hosted(scenario!(hub_away::hub_away_when_ready))),
     remotes(4, hosted(scenario!(hubs::hub_tells_its_limits))),
     remotes(10, hosted(scenario!(hubs::hubs_chosen_by_capacity_and_labels))),
-    last(remotes(4, hosted(scenario!(hubs::hub_added_then_cordoned)))),
+    if_time(remotes(4, hosted(scenario!(hubs::hub_added_then_cordoned)))),
     scenario!(canary::canary_planted),
     first_way(everywhere(scenario!(canary::canary_of_a_job))),
     first_way(everywhere(pooled(scenario!(canary::canary_of_a_pool)))),
     scenario!(service_account::service_account_mode),
-    last(pooled(scenario!(service_account::hive_service_account_mode))),
-    last(first_way(everywhere(hosted(scenario!(service_account::hypershift_service_account_mode))))),
+    if_time(pooled(scenario!(service_account::hive_service_account_mode))),
+    if_time(first_way(everywhere(hosted(scenario!(service_account::hypershift_service_account_mode))))),
     first_way(everywhere(hosted(scenario!(bundles::hypershift_bundles)))),
-    last(hosted(scenario!(bundles::hypershift_bundles_claim_deleted))),
+    if_time(hosted(scenario!(bundles::hypershift_bundles_claim_deleted))),
     first_way(everywhere(topology(scenario!(cloud_credential::cluster_api_cloud_credential)))),
     first_way(everywhere(topology(scenario!(prerequisites::prerequisites_before_cluster)))),
-    last(topology(scenario!(prerequisites::prerequisites_of_another))),
-    last(topology(scenario!(prerequisites::prerequisites_claim_deleted))),
+    if_time(topology(scenario!(prerequisites::prerequisites_of_another))),
+    if_time(topology(scenario!(prerequisites::prerequisites_claim_deleted))),
     scenario!(manners::build_cluster_away),
     scenario!(impostor::impostor_of_the_hub),
     scenario!(impostor::impostor_of_the_hub_to_the_provider),
-    scenario!(impostor::impostor_of_a_build_cluster),
+    if_time(scenario!(impostor::impostor_of_a_build_cluster)),
     long(acted(scenario!(unwatched::watches_refused_and_the_hub_acts_alone))),
     scenario!(unwatched::watches_refused_and_lifetime_reached),
     scenario!(hub_facts::mirrored_facts_follow_the_hub),
@@ -226,87 +218,87 @@ const SCENARIOS: &[Scenario] = &[
     remotes(0, scenario!(space::space_token_replaced)),
     remotes(0, scenario!(space::space_deleted_in_order)),
     remotes(0, scenario!(space::space_happy_path)),
-    last(scenario!(unwatched::watches_refused)),
-    hosted(scenario!(hypershift::hypershift_refused)),
+    if_time(scenario!(unwatched::watches_refused)),
+    if_time(hosted(scenario!(hypershift::hypershift_refused))),
     remotes(2, pooled(scenario!(hive_queue::hive_quota_reached))),
-    last(remotes(3, pooled(scenario!(hive_queue::hive_full_hub_passed_over)))),
-    last(pooled(scenario!(hive_queue::hive_two_tenants_of_one_pool))),
+    if_time(remotes(3, pooled(scenario!(hive_queue::hive_full_hub_passed_over)))),
+    if_time(pooled(scenario!(hive_queue::hive_two_tenants_of_one_pool))),
     topology(scenario!(cluster_api::cluster_api_refused)),
     charted(scenario!(caas::caas_failed)),
     topology(scenario!(cluster_api::cluster_api_degraded_and_recovered)),
-    last(charted(scenario!(caas::caas_degraded_and_recovered))),
-    last(order(scenario!(osac::osac_degraded_and_recovered))),
-    last(topology(scenario!(cluster_api::cluster_api_hub_away))),
+    if_time(charted(scenario!(caas::caas_degraded_and_recovered))),
+    if_time(order(scenario!(osac::osac_degraded_and_recovered))),
+    if_time(topology(scenario!(cluster_api::cluster_api_hub_away))),
     charted(scenario!(caas::caas_hub_away)),
-    last(order(scenario!(osac::osac_hub_away))),
+    if_time(order(scenario!(osac::osac_hub_away))),
     first_way(everywhere(topology(scenario!(cluster_api::cluster_api_happy_path)))),
     first_way(everywhere(topology(scenario!(cluster_api::cluster_api_torn_down)))),
     topology(scenario!(cluster_api::cluster_api_deleted_behind_our_back)),
-    last(topology(scenario!(cluster_api::cluster_api_resized))),
-    topology(scenario!(cluster_api::cluster_api_upgraded)),
+    if_time(topology(scenario!(cluster_api::cluster_api_resized))),
+    if_time(topology(scenario!(cluster_api::cluster_api_upgraded))),
     first_way(everywhere(order(scenario!(osac::osac_happy_path)))),
-    order(scenario!(osac::osac_job_failed)),
-    last(order(scenario!(osac::osac_resized))),
-    last(order(scenario!(osac::osac_upgraded))),
-    last(order(scenario!(osac::osac_deleted_behind_our_back))),
+    if_time(order(scenario!(osac::osac_job_failed))),
+    if_time(order(scenario!(osac::osac_resized))),
+    if_time(order(scenario!(osac::osac_upgraded))),
+    order(scenario!(osac::osac_deleted_behind_our_back)),
     first_way(everywhere(charted(scenario!(caas::caas_happy_path)))),
-    last(charted(scenario!(caas::caas_neither_upgraded_nor_resized))),
-    charted(scenario!(caas::caas_refused)),
-    last(charted(scenario!(caas::caas_torn_down))),
-    last(charted(scenario!(caas::caas_deleted_behind_our_back))),
+    if_time(charted(scenario!(caas::caas_neither_upgraded_nor_resized))),
+    if_time(charted(scenario!(caas::caas_refused))),
+    if_time(charted(scenario!(caas::caas_torn_down))),
+    charted(scenario!(caas::caas_deleted_behind_our_back)),
     first_way(everywhere(hosted(scenario!(hypershift::hypershift_torn_down)))),
     first_way(everywhere(hosted(scenario!(hypershift::hypershift_claim_deleted)))),
     hosted(scenario!(hypershift::hypershift_deleted_behind_our_back)),
-    last(hosted(scenario!(hypershift::hypershift_degraded_and_recovered))),
-    hosted(scenario!(hypershift::hypershift_resized)),
+    if_time(hosted(scenario!(hypershift::hypershift_degraded_and_recovered))),
+    if_time(hosted(scenario!(hypershift::hypershift_resized))),
     hosted(scenario!(hypershift::hypershift_upgraded)),
-    last(hosted(scenario!(hypershift::hypershift_kubeconfig_rotated))),
-    remotes(2, hosted(scenario!(templates::hypershift_catalogue))),
+    if_time(hosted(scenario!(hypershift::hypershift_kubeconfig_rotated))),
+    if_time(remotes(2, hosted(scenario!(templates::hypershift_catalogue)))),
     remotes(2, hosted(scenario!(templates::hypershift_quota_reached))),
-    last(hosted(scenario!(templates::hypershift_version_retired))),
-    last(remotes(0, hosted(scenario!(templates::hypershift_name_taken)))),
-    last(topology(scenario!(templates::cluster_api_template_moved))),
+    hosted(scenario!(templates::hypershift_version_retired)),
+    remotes(0, hosted(scenario!(templates::hypershift_name_taken))),
+    topology(scenario!(templates::cluster_api_template_moved)),
     first_way(everywhere(hosted(scenario!(lost::hypershift_writer_lost)))),
-    last(topology(scenario!(lost::cluster_api_writer_lost))),
-    last(charted(scenario!(lost::caas_writer_lost))),
-    last(order(scenario!(lost::osac_writer_lost))),
+    if_time(topology(scenario!(lost::cluster_api_writer_lost))),
+    if_time(charted(scenario!(lost::caas_writer_lost))),
+    if_time(order(scenario!(lost::osac_writer_lost))),
     first_way(everywhere(pooled(scenario!(hive::hive_torn_down)))),
-    last(pooled(scenario!(hive::hive_lifetime_ended_by_hive))),
-    last(pooled(scenario!(hive::hive_cluster_deleted_underneath))),
+    if_time(pooled(scenario!(hive::hive_lifetime_ended_by_hive))),
+    if_time(pooled(scenario!(hive::hive_cluster_deleted_underneath))),
     everywhere(pooled(scenario!(hive::hive_claim_deleted_when_ready))),
-    last(remotes(2, pooled(scenario!(hive::hive_beside_ci_operator)))),
+    if_time(remotes(2, pooled(scenario!(hive::hive_beside_ci_operator)))),
     pooled(scenario!(hive_queue::hive_pool_deleted)),
-    last(scenario!(hive_pools::hive_pool_by_the_clock)),
+    if_time(scenario!(hive_pools::hive_pool_by_the_clock)),
     scenario!(hive_pools::hive_pool_from_git),
-    last(scenario!(hive_pools::hive_pool_in_git_deleted)),
-    last(pooled(scenario!(hive_trouble::hive_assignment_conflict))),
-    pooled(scenario!(hive_trouble::hive_deprovision_fails)),
-    remotes(2, pooled(scenario!(hive_trouble::hive_back_to_ci_operator))),
-    last(scenario!(hive_pools::hive_pool_scaled_by_others)),
-    last(pooled(scenario!(hive_trouble::hive_broken_installs))),
-    last(remotes(2, pooled(scenario!(hive_queue::hive_claim_vanished_in_the_queue)))),
-    last(pooled(scenario!(hive::hive_claim_deleted_on_the_hub))),
-    last(pooled(scenario!(hive_queue::hive_torn_down_in_the_queue))),
+    if_time(scenario!(hive_pools::hive_pool_in_git_deleted)),
+    if_time(pooled(scenario!(hive_trouble::hive_assignment_conflict))),
+    if_time(pooled(scenario!(hive_trouble::hive_deprovision_fails))),
+    if_time(remotes(2, pooled(scenario!(hive_trouble::hive_back_to_ci_operator)))),
+    scenario!(hive_pools::hive_pool_scaled_by_others),
+    if_time(pooled(scenario!(hive_trouble::hive_broken_installs))),
+    if_time(remotes(2, pooled(scenario!(hive_queue::hive_claim_vanished_in_the_queue)))),
+    if_time(pooled(scenario!(hive::hive_claim_deleted_on_the_hub))),
+    if_time(pooled(scenario!(hive_queue::hive_torn_down_in_the_queue))),
     first_way(everywhere(pooled(scenario!(byoc::byoc_happy_path)))),
-    last(pooled(scenario!(byoc::byoc_claim_deleted_in_order))),
+    if_time(pooled(scenario!(byoc::byoc_claim_deleted_in_order))),
     first_way(everywhere(hosted(scenario!(byoc::byoc_template_happy_path)))),
-    last(pooled(scenario!(hive::hive_hibernated_and_resumed))),
-    last(pooled(scenario!(hive::hive_kubeconfig_rotated))),
+    pooled(scenario!(hive::hive_hibernated_and_resumed)),
+    if_time(pooled(scenario!(hive::hive_kubeconfig_rotated))),
     pooled(scenario!(hive_rights::hive_secrets_out_of_reach)),
-    last(remotes(2, acted(scenario!(remote::deleted_twice_before_it_is_bound)))),
+    if_time(remotes(2, acted(scenario!(remote::deleted_twice_before_it_is_bound)))),
     first_way(everywhere(both(scenario!(life::lifetime_reached)))),
     scenario!(cleanup::cleanup_after_owner_completes),
     scenario!(engine::hub_credential_rotated),
     scenario!(handover::handed_over),
     scenario!(versions::switch_over),
     acted(scenario!(credentials::secret_late)),
-    last(remotes(2, acted(scenario!(remote::deleted_before_it_is_bound)))),
+    if_time(remotes(2, acted(scenario!(remote::deleted_before_it_is_bound)))),
     scenario!(remote::deleted_while_provisioning),
     first_way(everywhere(scenario!(remote::deleted_behind_our_back))),
-    scenario!(remote::deleted_while_deprovisioning),
-    scenario!(deletion::claim_deleted_when_deprovisioned),
+    if_time(scenario!(remote::deleted_while_deprovisioning)),
+    if_time(scenario!(deletion::claim_deleted_when_deprovisioned)),
     scenario!(deletion::claim_deleted_before_the_hub_is_asked),
-    last(acted(scenario!(deletion::claim_deleted_before_the_hub_takes_it_up))),
+    if_time(acted(scenario!(deletion::claim_deleted_before_the_hub_takes_it_up))),
     first_way(everywhere(both(scenario!(deletion::claim_deleted_while_provisioning)))),
     everywhere(both(scenario!(deletion::claim_deleted_when_ready))),
     first_way(both(scenario!(deletion::claim_deleted_while_deprovisioning))),
@@ -315,50 +307,105 @@ const SCENARIOS: &[Scenario] = &[
     scenario!(ctl::ctl_trouble),
     scenario!(teardown::teardown_before_anything_exists),
     scenario!(teardown::teardown_before_the_hub_is_asked),
-    last(acted(scenario!(teardown::teardown_before_the_hub_takes_it_up))),
+    if_time(acted(scenario!(teardown::teardown_before_the_hub_takes_it_up))),
     first_way(everywhere(both(scenario!(teardown::teardown_while_provisioning)))),
     everywhere(both(scenario!(teardown::teardown_when_ready))),
-    last(acted(scenario!(teardown::teardown_while_deprovisioning))),
+    if_time(acted(scenario!(teardown::teardown_while_deprovisioning))),
     first_way(both(scenario!(teardown::teardown_after_the_job_failed))),
     scenario!(teardown::teardown_after_the_provision_timeout),
-    last(acted(scenario!(remote::replaced_before_it_is_bound))),
-    last(acted(scenario!(remote::replaced_while_provisioning))),
+    if_time(acted(scenario!(remote::replaced_before_it_is_bound))),
+    if_time(acted(scenario!(remote::replaced_while_provisioning))),
     acted(scenario!(remote::replaced_behind_our_back)),
-    last(acted(scenario!(remote::replaced_while_deprovisioning))),
+    if_time(acted(scenario!(remote::replaced_while_deprovisioning))),
     first_way(both(scenario!(job::job_fails_before_ready))),
     first_way(everywhere(both(scenario!(job::job_fails_after_ready)))),
-    scenario!(manners::signal_ignored),
-    last(scenario!(manners::job_scheduled_late)),
-    last(scenario!(manners::namespace_late)),
-    last(scenario!(manners::namespace_named_late)),
-    last(scenario!(manners::credentials_filled_late)),
-    last(scenario!(manners::password_late)),
-    last(scenario!(manners::job_aborted_by_others)),
-    scenario!(manners::job_aborted_by_others_when_ready),
-    last(scenario!(manners::job_deleted_by_others)),
-    scenario!(manners::job_deleted_by_others_when_ready),
-    last(acted(scenario!(credentials::secret_half_filled))),
+    if_time(scenario!(manners::signal_ignored)),
+    if_time(scenario!(manners::job_scheduled_late)),
+    if_time(scenario!(manners::namespace_late)),
+    if_time(scenario!(manners::namespace_named_late)),
+    if_time(scenario!(manners::credentials_filled_late)),
+    if_time(scenario!(manners::password_late)),
+    if_time(scenario!(manners::job_aborted_by_others)),
+    if_time(scenario!(manners::job_aborted_by_others_when_ready)),
+    if_time(scenario!(manners::job_deleted_by_others)),
+    if_time(scenario!(manners::job_deleted_by_others_when_ready)),
+    if_time(acted(scenario!(credentials::secret_half_filled))),
     first_way(everywhere(both(scenario!(credentials::secret_rotated)))),
     scenario!(life::lifetime_extended),
     first_way(everywhere(both(scenario!(life::status_dropped)))),
     first_way(everywhere(scenario!(life::writer_lost))),
     everywhere(both(scenario!(happy::consumer_contract))),
-    last(scenario!(happy::long_names)),
+    scenario!(happy::long_names),
     in_namespace(scenario!(namespaced::rules_hold)),
     in_namespace(scenario!(namespaced::secret_taken)),
     in_namespace(scenario!(namespaced::secret_deleted_by_the_tenant)),
 ];
+
+/// When a way of a scenario runs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum When {
+    Always,
+    /// After all others, and only while there is time ([`is_late`]): those show nearly as much.
+    IfTime,
+    /// Where somebody asks for it.
+    Asked,
+}
+
+/// One of the ways in which a scenario runs.
+#[derive(Clone, Copy)]
+struct Way {
+    scenario: &'static Scenario,
+    by: Fulfilled,
+    asking: Flavour,
+    when: When,
+}
+
+impl Way {
+    fn name(self) -> String {
+        let name = self.scenario.name;
+        let acted = match self.by {
+            Fulfilled::ByProvider
+            | Fulfilled::ByHive
+            | Fulfilled::ByHyperShift
+            | Fulfilled::ByClusterApi
+            | Fulfilled::ByOsac
+            | Fulfilled::ByCaas => "",
+            Fulfilled::ByActor | Fulfilled::ByActorAlone => "_acted",
+        };
+        format!("{name}{acted}{}", self.asking.suffix())
+    }
+}
+
+/// All that there are of a scenario.
+fn ways(scenario: &'static Scenario) -> Vec<Way> {
+    let all = scenario.by.iter().flat_map(|by| scenario.asking.iter().map(move |asking| (*by, *asking)));
+    let legal = |way: &(Fulfilled, Flavour)| {
+        !matches!(way, (Fulfilled::ByActor | Fulfilled::ByActorAlone, Flavour::TestCluster))
+    };
+    let ways = all.filter(legal).enumerate().map(|(nth, (by, asking))| {
+        let when = if scenario.long || (scenario.first_way && nth > 0) {
+            When::Asked
+        } else if scenario.if_time || (nth > 0 && !scenario.alone) {
+            When::IfTime
+        } else {
+            When::Always
+        };
+        Way { scenario, by, asking, when }
+    });
+    ways.collect()
+}
 
 /// Started by the first scenario that runs. An error is kept as its text, for all that come after.
 struct Session {
     runtime: Runtime,
     engine: OnceCell<Result<Engine, String>>,
     quiet: RwLock<()>,
-    failures: AtomicUsize,
+    trials: Trials,
 }
 
 impl Session {
-    async fn run(&self, scenario: &Scenario, by: Fulfilled, asking: Flavour) -> Result<(), Failed> {
+    async fn run(&self, way: Way) -> Result<(), Failed> {
+        let Way { scenario, by, asking, when } = way;
         let start = async || {
             let begun = Instant::now();
             let engine = Engine::start().await.map_err(|error| format!("{error:#}"));
@@ -371,57 +418,29 @@ impl Session {
         } else {
             (None, Some(self.quiet.read().await))
         };
-        let name = trial(scenario, by, asking);
-        if scenario.last && is_late() {
-            not_run(&name, "for want of time; `--test scenarios` and its name run it");
+        let name = way.name();
+        if when == When::IfTime && is_late() {
+            not_run(&name, "for want of time; `--test scenarios NAME` runs it");
             return Ok(());
         }
-        if self.failures.load(Ordering::Relaxed) >= ENOUGH {
-            return Err(format!("not begun, because {ENOUGH} others failed").into());
-        }
-        let begun = Instant::now();
-        let tenant = Tenant::new(engine, &name.replace('_', "-"), by).await.map_err(|error| said(&error))?;
-        let tenant = tenant.asking(asking);
-        let patience = longer(if scenario.long { 4 * PATIENCE } else { PATIENCE });
-        let outcome = tokio::time::timeout(patience, (scenario.run)(&tenant)).await;
-        let outcome = outcome.unwrap_or_else(|_| Err(anyhow::anyhow!("did not end within {patience:?}")));
-        let outcome =
-            outcome.and_then(|()| invariants::hold(&tenant, scenario.remotes)).and_then(|()| engine.check());
-        let outcome = match outcome {
-            Ok(()) => tenant.leave().await,
-            failed => failed,
+        let tenant = OnceCell::new();
+        let tried = async {
+            let begun = async || Ok(Tenant::new(engine, &name.replace('_', "-"), by).await?.asking(asking));
+            let tenant: &Tenant<'_> = tenant.get_or_try_init(begun).await?;
+            (scenario.run)(tenant).await?;
+            invariants::hold(tenant, scenario.remotes)?;
+            engine.check()?;
+            tenant.leave().await
         };
-        match outcome {
-            Ok(()) => {
-                eprintln!("{name}: {:.1} s", begun.elapsed().as_secs_f32());
-                Ok(())
-            }
-            Err(error) => {
-                self.failures.fetch_add(1, Ordering::Relaxed);
-                // At once, because what is told at the end nobody hears of a run that is ended before it.
-                eprintln!("{name}: failed after {:.1} s: {error:#}", begun.elapsed().as_secs_f32());
-                // Last, where it is found also in an excerpt.
-                Err(format!("{}\n{}\n{error:#}", tenant.story().await, engine.words()).into())
-            }
-        }
+        let patience = if scenario.long { 4 * PATIENCE } else { PATIENCE };
+        let Err(error) = self.trials.run(&name, patience, tried).await else { return Ok(()) };
+        let story = match tenant.get() {
+            Some(tenant) => tenant.story().await,
+            None => String::new(),
+        };
+        // Last, where it is found also in an excerpt.
+        Err(format!("{story}\n{}\n{error:#}", engine.words()).into())
     }
-}
-
-fn trial(scenario: &Scenario, by: Fulfilled, asking: Flavour) -> String {
-    let name = match by {
-        Fulfilled::ByProvider
-        | Fulfilled::ByHive
-        | Fulfilled::ByHyperShift
-        | Fulfilled::ByClusterApi
-        | Fulfilled::ByOsac
-        | Fulfilled::ByCaas => scenario.name.to_owned(),
-        Fulfilled::ByActor | Fulfilled::ByActorAlone => format!("{}_acted", scenario.name),
-    };
-    name + asking.suffix()
-}
-
-fn said(error: &anyhow::Error) -> Failed {
-    format!("{error:#}").into()
 }
 
 fn main() -> ExitCode {
@@ -438,27 +457,24 @@ fn main() -> ExitCode {
         runtime,
         engine: OnceCell::new(),
         quiet: RwLock::new(()),
-        failures: AtomicUsize::new(0),
+        trials: Trials::default(),
     });
-    let ways = |scenario: &'static Scenario| {
-        let all = scenario.by.iter().flat_map(|by| scenario.asking.iter().map(move |asking| (*by, *asking)));
-        let legal = |way: &(Fulfilled, Flavour)| {
-            !matches!(way, (Fulfilled::ByActor | Fulfilled::ByActorAlone, Flavour::TestCluster))
-        };
-        all.filter(legal).enumerate()
-    };
-    let (last, first): (Vec<_>, Vec<_>) = SCENARIOS.iter().partition(|scenario| scenario.last);
-    let all = first.iter().chain(&last).flat_map(|&scenario| ways(scenario).map(move |way| (scenario, way)));
-    let rarely = |scenario: &Scenario, nth| scenario.long || (scenario.first_way && nth > 0);
-    let left = all.clone().filter(|(scenario, (nth, _))| rarely(scenario, *nth)).count();
+    let (mut more, first): (Vec<_>, Vec<_>) =
+        SCENARIOS.iter().flat_map(ways).partition(|way| way.when == When::IfTime);
+    // Where time is short, these are others every day.
+    let day = usize::try_from(now().as_second() / DAY).unwrap_or_default();
+    let turn = day % more.len().max(1);
+    more.rotate_left(turn);
+    let all = [first, more].concat();
     if !arguments.ignored && !arguments.include_ignored && arguments.filter.is_none() {
+        let left = all.iter().filter(|way| way.when == When::Asked).count();
         let what = format!("{left} scenarios that are long or much like another");
         not_run(&what, "`--test scenarios -- --ignored` runs them");
     }
-    let trials = all.map(|(scenario, (nth, (by, asking)))| {
+    let trials = all.into_iter().map(|way| {
         let session = Arc::clone(&session);
-        let run = move || session.runtime.block_on(session.run(scenario, by, asking));
-        Trial::test(trial(scenario, by, asking), run).with_ignored_flag(rarely(scenario, nth))
+        let run = move || session.runtime.block_on(session.run(way));
+        Trial::test(way.name(), run).with_ignored_flag(way.when == When::Asked)
     });
     let conclusion = libtest_mimic::run(&arguments, trials.collect());
     conclusion.exit_code()

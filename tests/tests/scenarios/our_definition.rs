@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use testplatform_tests::{
     cluster::{Cluster, SOON},
     hub, manifests,
+    patience::longer,
     tenant::{KUBECONFIG, Tenant},
 };
 
@@ -89,7 +90,7 @@ async fn rests(hub: &Cluster, at: &testplatform_tests::cluster::At) -> anyhow::R
         anyhow::Ok(object["metadata"]["resourceVersion"].clone())
     };
     // The last event has been looked at by then.
-    tokio::time::sleep(std::time::Duration::from_secs(2)).await;
+    tokio::time::sleep(longer(std::time::Duration::from_secs(2))).await;
     let before = version().await?;
     tokio::time::sleep(std::time::Duration::from_secs(4)).await;
     ensure!(before.is_string() && version().await? == before, "something was written at rest");

@@ -20,8 +20,6 @@ use testplatform_tests::{
     witness::Witness,
 };
 
-/// Everything on the hub, one after the other; each step is a pass or two.
-const MADE: Duration = SOON;
 /// Core tells a claim that its composite has new credentials by the time at which they were published, in whole seconds: two of one second are
 /// one to it, until it looks at the claim for another reason.
 pub const APART: Duration = Duration::from_millis(1100);
@@ -64,7 +62,7 @@ pub async fn space_happy_path(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let mut example = example()?;
     example["spec"]["compositionRef"] = json!({ "name": "eaas-namespace" });
     let space = Space::ask(tenant, example).await?;
-    let given = space.until_given(MADE).await?;
+    let given = space.until_given(SOON).await?;
     let hub = tenant.engine.hub.cluster();
     let remote = space.remote().await?;
     let namespace = remote.name();
@@ -142,7 +140,7 @@ fn tracing(error: &kube::Error) {
 /// deletes what is published.
 pub async fn space_token_replaced(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let space = Space::ask(tenant, claim("tokens")).await?;
-    let first = space.until_given(MADE).await?;
+    let first = space.until_given(SOON).await?;
     let hub = tenant.engine.hub.cluster();
     let published = space.published().await?;
     // As if it had been made three hours ago: nobody can have one that ends within this scenario.
@@ -180,7 +178,7 @@ async fn until_other(
         let given = decoded(secret);
         given.get(keys::TOKEN).is_some_and(|token| *token != before[keys::TOKEN] && !token.is_empty())
     };
-    let secret = tenant.konflux().until_is(secret, MADE, "with another token", other).await?;
+    let secret = tenant.konflux().until_is(secret, SOON, "with another token", other).await?;
     Ok(decoded(&secret))
 }
 
@@ -193,7 +191,7 @@ async fn usable(given: &BTreeMap<String, String>) -> anyhow::Result<()> {
 /// long that takes, and in it nothing more can be made.
 pub async fn space_deleted_in_order(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let space = Space::ask(tenant, claim("order")).await?;
-    let given = space.until_given(MADE).await?;
+    let given = space.until_given(SOON).await?;
     let (remote, published) = (space.remote().await?, space.published().await?);
     let namespace = remote.name().to_owned();
     let hub = tenant.engine.hub.cluster();
@@ -278,7 +276,7 @@ pub async fn space_switched_over(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     ensure!(hub.get(&old.published().await?).await?.is_none(), "it has a second token");
 
     let new = ask("new").await?;
-    let own = new.until_given(MADE).await?;
+    let own = new.until_given(SOON).await?;
     usable(&own).await?;
     ensure!(!new.objects().await?.contains_key("secret"), "a token that never ends");
     drop(secret);

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use testplatform_tests::{
     cluster::{SOON, has},
     hub,
+    patience::longer,
     tenant::Tenant,
 };
 
@@ -110,7 +111,8 @@ pub async fn teardown_after_the_provision_timeout(tenant: &Tenant<'_>) -> anyhow
     let engine = tenant.engine;
     let credential = hub::issue(&engine.hub, hub::IDENTITY, "timeout").await?;
     let name = "provision-timeout";
-    tenant.own(name, &credential, &json!({ "defaults": { "provisionTimeout": "45s" } })).await?;
+    let time = format!("{}s", longer(Duration::from_secs(45)).as_secs());
+    tenant.own(name, &credential, &json!({ "defaults": { "provisionTimeout": time } })).await?;
     let controller = tenant.ask_and_arrive(&json!({ "compositionRef": { "name": name } })).await?;
     controller.provision().await?;
     tenant.until_phase("Provisioning").await?;

@@ -12,6 +12,7 @@ use testplatform_tests::{
     hub::own::KNOWN,
     hypershift::{self, CLUSTERS, hosted::Hosted},
     kinds::{COMPOSITE, ENVIRONMENT_CONFIG, HOSTED_CLUSTER},
+    patience::longer,
     tenant::Tenant,
     witness::Witness,
 };
@@ -122,7 +123,7 @@ pub async fn hypershift_version_retired(tenant: &Tenant<'_>) -> anyhow::Result<(
     entry.offer(|data| data["releases"][1]["enabled"] = false.into()).await?;
     tenant.nudge("switched-off").await?;
     // Core reads the catalogue from its cache, which may be behind: who comes at once may be served by the old one.
-    tokio::time::sleep(KNOWN).await;
+    tokio::time::sleep(longer(KNOWN)).await;
     let late = tenant.also("late", Fulfilled::ByHyperShift).await?;
     late.ask(&json!({ "template": entry.name(), "version": "4.19" })).await?;
     let claim = late.until_condition("RequestAccepted", "False", "VersionUnsupported").await?;

@@ -71,7 +71,7 @@ pub async fn after_a_failure(stage: &Stage<'_>) -> anyhow::Result<()> {
 }
 
 /// Core writes events one after the other, and far behind when there is much to tell of many claims at once.
-const EVENTS: Duration = Duration::from_mins(8);
+const EVENTS: Duration = Duration::from_mins(4);
 
 async fn until_event(stage: &Stage<'_>, reason: &str) -> anyhow::Result<()> {
     let begun = std::time::Instant::now();

@@ -8,7 +8,7 @@ use testplatform_tests::{
     actors::{Controller, condition},
     cluster::{SOON, at_root},
     kinds::ADMISSION_POLICY,
-    patience,
+    patience::{self, longer},
     tenant::PASSWORD,
 };
 
@@ -91,11 +91,12 @@ pub async fn nothing_there(stage: &Stage<'_>) -> anyhow::Result<()> {
 
 pub async fn not_in_time_either(stage: &Stage<'_>) -> anyhow::Result<()> {
     let controller = ready(stage).await?;
-    let end = stage.deprovision().with("timeout", "15").start()?;
+    let time = longer(Duration::from_secs(15)).as_secs().to_string();
+    let end = stage.deprovision().with("timeout", &time).start()?;
     controller.until_told_to_end(SOON).await?;
     controller.deprovision().await?;
     let ended = end.ended(LONG).await?.with(1)?;
-    ended.saying("not torn down within 15, which goes on: Deprovisioning")?;
+    ended.saying(&format!("not torn down within {time}, which goes on: Deprovisioning"))?;
     // Cancelled is no failure of the teardown either.
     let mut end = stage.deprovision().start()?;
     end.until_says("Deprovisioning: ", SOON).await?;

@@ -25,7 +25,7 @@ use std::{
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use stage::{Stage, Tools};
-use testplatform_tests::{binaries::Binaries, crossplane::Engine, patience::longer};
+use testplatform_tests::{binaries::Binaries, crossplane::Engine, trials::Trials};
 use tokio::{runtime::Runtime, sync::OnceCell};
 
 /// They mostly wait.
@@ -102,6 +102,7 @@ const CHECKS: &[(&str, Check)] = &[
 struct Session {
     runtime: Runtime,
     engine: OnceCell<Result<(Engine, Tools), String>>,
+    trials: Trials,
 }
 
 async fn start() -> anyhow::Result<(Engine, Tools)> {
@@ -117,21 +118,19 @@ impl Session {
     async fn run(&self, scenario: &Scenario) -> Result<(), Failed> {
         let start = async || start().await.map_err(|error| format!("{error:#}"));
         let (engine, tools) = self.engine.get_or_init(start).await.as_ref().map_err(Failed::from)?;
-        let begun = Instant::now();
-        let stage = Stage::new(engine, tools, &scenario.name.replace('_', "-")).await;
-        let stage = stage.map_err(|error| Failed::from(format!("{error:#}")))?;
-        let patience = longer(PATIENCE);
-        let outcome = tokio::time::timeout(patience, (scenario.run)(&stage)).await;
-        let outcome = outcome.unwrap_or_else(|_| Err(anyhow::anyhow!("did not end within {patience:?}")));
-        match outcome.and_then(|()| engine.check()) {
-            Ok(()) => {
-                eprintln!("{}: {:.1} s", scenario.name, begun.elapsed().as_secs_f32());
-                Ok(())
-            }
-            Err(error) => {
-                Err(format!("{error:#}\n{}\n{}", stage.tenant.story().await, engine.words()).into())
-            }
-        }
+        let stage = OnceCell::new();
+        let tried = async {
+            let begun = || Stage::new(engine, tools, &scenario.name.replace('_', "-"));
+            (scenario.run)(stage.get_or_try_init(begun).await?).await?;
+            engine.check()
+        };
+        let Err(error) = self.trials.run(scenario.name, PATIENCE, tried).await else { return Ok(()) };
+        let story = match stage.get() {
+            Some(stage) => stage.tenant.story().await,
+            None => String::new(),
+        };
+        // Last, where it is found also in an excerpt.
+        Err(format!("{story}\n{}\n{error:#}", engine.words()).into())
     }
 }
 
@@ -145,7 +144,7 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let session = Arc::new(Session { runtime, engine: OnceCell::new() });
+    let session = Arc::new(Session { runtime, engine: OnceCell::new(), trials: Trials::default() });
     let checks = CHECKS.iter().map(|(name, check)| {
         Trial::test(*name, move || check().map_err(|error| Failed::from(format!("{error:#}"))))
     });

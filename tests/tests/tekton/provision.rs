@@ -8,6 +8,7 @@ use testplatform_tests::{
     actors::condition,
     cluster::{SOON, at},
     kinds::CLAIM,
+    patience::longer,
     tenant::{KUBECONFIG, PASSWORD, decoded},
 };
 
@@ -188,11 +189,12 @@ pub async fn refused_by_the_hub(stage: &Stage<'_>) -> anyhow::Result<()> {
 }
 
 pub async fn not_in_time(stage: &Stage<'_>) -> anyhow::Result<()> {
-    let mut run = stage.provision().with("timeout", "0.1m9s").start()?;
+    let time = format!("0.1m{}s", longer(Duration::from_secs(9)).as_secs());
+    let mut run = stage.provision().with("timeout", &time).start()?;
     run.until_gives("secretRef", &stage.secret_name(), SOON).await?;
     let ended = run.ended(LONG).await?.with(1)?;
-    let ended =
-        ended.saying("not ready within 0.1m9s")?.saying("How claim ")?.saying("ClusterReady=False")?;
+    let late = format!("not ready within {time}");
+    let ended = ended.saying(&late)?.saying("How claim ")?.saying("ClusterReady=False")?;
     ensure!(ended.results["secretRef"] == stage.secret_name(), "{:?}", ended.results);
     let ends = |claim: &Value| claim["spec"]["tearDownCluster"] == true;
     stage.tenant.until(SOON, "told to end", ends).await?;
@@ -260,7 +262,8 @@ pub async fn asked_again(stage: &Stage<'_>) -> anyhow::Result<()> {
                 json!({ "ephemeralcluster.ci.openshift.io/task-run-name": task_run });
         }
         tenant.konflux().create(&manifest).await?;
-        let other = || stage.provision().with("claimName", name).with("timeout", "20");
+        let time = longer(Duration::from_secs(20)).as_secs().to_string();
+        let other = || stage.provision().with("claimName", name).with("timeout", &time);
         let ended = other().run(LONG).await?.with(1)?.saying("AlreadyExists")?;
         ensure!(ended.results.is_empty(), "{name}: {:?}", ended.results);
         // Whose it is nobody has looked at when the API server does not even take what is asked for.
