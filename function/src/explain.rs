@@ -151,10 +151,9 @@ fn allowed(judged: &Judged, policies: Policies) -> &'static str {
     let course = &judged.plan.course;
     match policies {
         Policies::Full => match course.phase {
-            Phase::Failed | Phase::Deprovisioned => {
-                "full policies, because the hub does not show yet that it was told to end"
+            Phase::Deprovisioning | Phase::Deprovisioned | Phase::Failed => {
+                "full policies, because the cluster is still to be ended"
             }
-            Phase::Deprovisioning => "full policies, because the cluster is still to be ended",
             Phase::Pending | Phase::Provisioning | Phase::Ready | Phase::Degraded => {
                 "full policies, because the cluster is wanted"
             }

@@ -11,7 +11,7 @@ use super::Course;
 use crate::{
     backend::Health,
     intent::{Intent, Policies, Write},
-    observed::{Credentials, Link, Observed, Writer},
+    observed::{Credentials, Link, Observed, Writer, is_taken_away},
     validate::Validated,
 };
 
@@ -158,8 +158,9 @@ fn allowed(writer: &Writer, health: &Health, course: &Course) -> Policies {
         return Policies::ObserveDelete;
     }
     // As long as something may run that was not told to end, full policies carry the teardown there: also when it
-    // turned up after all where nothing seemed to exist.
-    let told = health.stage.is_terminal() || health.teardown_arrived;
+    // turned up after all where nothing seemed to exist. One that is told by its spec stays until it has ended, and only full
+    // policies show that somebody deleted it before: of one that is only watched, provider-kubernetes keeps what it saw last.
+    let told = health.stage.is_terminal() || (is_taken_away(writer.name) && health.teardown_arrived);
     let done = match course.phase {
         Phase::Deprovisioned | Phase::Failed => told || course.over.is_some(),
         Phase::Pending | Phase::Provisioning | Phase::Ready | Phase::Degraded | Phase::Deprovisioning => {

@@ -1,6 +1,7 @@
 //! How a cluster ends, and that it ends for good.
 
 use function_model::world::{NAME, World};
+use jiff::SignedDuration;
 use serde_json::json;
 
 use super::{is, pair};
@@ -123,6 +124,26 @@ fn a_deleted_remote_object_is_never_made_again() {
     world.settle();
     assert_eq!((world.phase().as_str(), world.made), ("Failed", 1), "also after a restore");
     assert_eq!(is(&world, "ProwJobCompleted"), pair("True", "RemoteDeleted"));
+}
+
+/// One that may only be watched says for ever what it said last.
+#[test]
+fn what_failed_and_is_deleted_while_it_is_torn_down_is_over() {
+    let mut world = World::default();
+    world.settle();
+    world.hub("Provisioning", &[]);
+    world.later(SignedDuration::from_hours(5));
+    world.settle();
+    assert_eq!(world.phase(), "Failed");
+    assert_eq!(world.remote.as_ref().unwrap()["spec"]["tearDownCluster"], true);
+    assert_eq!(is(&world, "ProwJobCompleted"), pair("False", "TearingDown"));
+    assert_eq!(world.policies(), json!(["*"]), "it may still vanish");
+    world.remote = None;
+    world.settle();
+    assert_eq!((world.phase().as_str(), world.made), ("Failed", 1));
+    assert_eq!(is(&world, "ProwJobCompleted"), pair("True", "RemoteDeleted"));
+    assert!(!world.objects.contains_key("credentials"), "there is nothing that they open");
+    assert_eq!(world.policies(), json!(["Observe", "Delete"]));
 }
 
 #[test]
