@@ -63,6 +63,9 @@ pub mod ours {
     /// On the `credentials` Object while its connection Secret is lost: a time that moves on, which makes provider-kubernetes write it
     /// again.
     pub const READ_AGAIN: &str = "testplatform.ci.openshift.org/read-again";
+    /// On the same while the kubeconfig may not be read, or not be written here: since when, RFC 3339. What Synced says in other words has
+    /// another time.
+    pub const WITHHELD_SINCE: &str = "testplatform.ci.openshift.org/withheld-since";
     /// On the remote object, copied onto the `credentials` Object: revision of the published Secret.
     pub const CREDENTIALS_REVISION: &str = "testplatform.ci.openshift.org/credentials-revision";
     /// On the remote object: that not the admin's credentials are to be published, but those of a ServiceAccount, JSON; see

@@ -62,6 +62,8 @@ pub struct Intent {
     pub ending: Option<String>,
     /// Since when the credentials have to be read again, because their connection Secret is lost, or when that was last asked for anew.
     pub read_again: Option<Timestamp>,
+    /// Since when the kubeconfig may not be read, or not be written here: noted on the credentials.
+    pub withheld_since: Option<Timestamp>,
     /// Whether the credentials are wanted.
     pub credentials: bool,
     /// Whether the writer counts as ready.

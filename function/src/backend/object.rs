@@ -140,9 +140,9 @@ pub(super) fn credentials(
     }
     annotations
         .extend(request.intent.handover.iter().map(|(key, value)| ((*key).into(), value.as_str().into())));
-    if let Some(asked) = request.intent.read_again {
-        annotations.insert(ours::READ_AGAIN.into(), asked.to_string().into());
-    }
+    let intent = &request.intent;
+    let times = [(ours::READ_AGAIN, intent.read_again), (ours::WITHHELD_SINCE, intent.withheld_since)];
+    annotations.extend(times.into_iter().filter_map(|(key, at)| Some((key.into(), at?.to_string().into()))));
     if let Some(revision) = &health.revision {
         // A change of an annotation makes provider-kubernetes read the Secret again at once.
         annotations.insert(ours::CREDENTIALS_REVISION.into(), bounded(revision, 256).into());

@@ -6,7 +6,7 @@ use testplatform_apis::{
         meta::{ObservedCondition, condition},
         object::{AnyRemote, Object},
     },
-    names::crossplane,
+    names::{crossplane, ours},
 };
 
 use super::Details;
@@ -61,10 +61,23 @@ impl Credentials {
     /// Since when the kubeconfig of the Secret `name` cannot get here because the hub does not let it be read, or a right, a quota or a webhook
     /// keeps it from being written. That passes once somebody mends it, or never.
     pub fn withheld_since(&self, name: &str) -> Option<Timestamp> {
-        let kept = self.secret_name() == name
-            && !self.details.has_kubeconfig()
-            && (self.unreadable() || self.unwritable());
-        condition(&self.object.status.conditions, "Synced")?.last_transition_time.filter(|_| kept)
+        self.withheld_first(name).filter(|_| self.is_withheld())
+    }
+
+    /// The same, also while something else is said, such as that the hub does not answer: whether it was mended nobody sees then. It is noted,
+    /// because Synced has another time with everything that it says in other words.
+    pub fn withheld_first(&self, name: &str) -> Option<Timestamp> {
+        let synced =
+            condition(&self.object.status.conditions, "Synced").filter(|synced| synced.is_false())?;
+        let now = synced.last_transition_time.filter(|_| self.is_withheld());
+        let noted = self.object.metadata.annotation(ours::WITHHELD_SINCE);
+        let noted = noted.and_then(|at| at.parse::<Timestamp>().ok());
+        let kept = self.secret_name() == name && !self.details.has_kubeconfig();
+        noted.into_iter().chain(now).min().filter(|_| kept)
+    }
+
+    fn is_withheld(&self) -> bool {
+        self.unreadable() || self.unwritable()
     }
 
     /// Since when the Secret is read and written here without a word of trouble.

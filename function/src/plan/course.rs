@@ -73,6 +73,11 @@ impl Course {
     pub fn settled(&self) -> bool {
         self.over.is_some()
     }
+
+    /// The Secret on the hub, and what reads it.
+    pub(super) fn read<'o>(&self, observed: &'o Observed) -> Option<(&str, &'o Credentials)> {
+        self.secret.as_deref().zip(observed.credentials.as_ref())
+    }
 }
 
 /// Why nothing is left that costs money.

@@ -59,6 +59,7 @@ pub(super) fn intent(
         // credentials, once all other witnesses are lost.
         ready_at: course.ready_at.filter(|_| removal || request.lifetime.effective.is_some()),
         read_again: observed.credentials.as_ref().and_then(|c| read_again(c, observed, now)),
+        withheld_since: course.read(observed).and_then(|(secret, c)| c.withheld_first(secret)),
         credentials: keeps_credentials(course),
         writer_ready: course.ever_ready || over.is_some(),
         credentials_ready: course.ever_ready && course.details.is_some(),

@@ -13,7 +13,11 @@ fn lose_secrets(world: &mut World) {
 }
 
 fn again(world: &World) -> Value {
-    world.objects["credentials"].object["metadata"]["annotations"][ours::READ_AGAIN].clone()
+    noted(world, ours::READ_AGAIN)
+}
+
+fn noted(world: &World, key: &str) -> Value {
+    world.objects["credentials"].object["metadata"]["annotations"][key].clone()
 }
 
 #[test]
@@ -97,19 +101,25 @@ fn unpublished(message: &str) -> World {
     world.secrets.clear();
     world.settle();
     world.later(SignedDuration::from_mins(210));
+    says(&mut world, message);
+    world
+}
+
+/// What provider-kubernetes says of the kubeconfig from now on: a condition that says something else has another time.
+fn says(world: &mut World, message: &str) {
     world.objects.get_mut("credentials").unwrap().object["status"] = json!({ "conditions": [{
         "type": "Synced", "status": "False", "reason": "ReconcileError", "lastTransitionTime": world.now,
         "message": message,
     }] });
-    world
 }
+
+const FORBIDDEN: &str =
+    "observe failed: cannot get object: secrets \"x\" is forbidden: User \"konflux\" cannot get";
 
 /// Whoever may read it has to be granted that by people; but a cluster that nobody can use is not paid for without end.
 #[test]
 fn a_secret_that_may_not_be_read_is_a_timeout_after_an_hour() {
-    let mut world = unpublished(
-        "observe failed: cannot get object: secrets \"x\" is forbidden: User \"konflux\" cannot get",
-    );
+    let mut world = unpublished(FORBIDDEN);
     world.pass();
     let said = world.conditions["CredentialsPublished"]["message"].as_str().unwrap();
     assert!(said.contains("may not be read: the hub does not let"), "{said}");
@@ -119,6 +129,45 @@ fn a_secret_that_may_not_be_read_is_a_timeout_after_an_hour() {
     world.later(SignedDuration::from_mins(30));
     world.pass();
     assert_eq!(world.phase(), "Failed");
+}
+
+/// It is tried every minute: one answer in other words, or none, is no other hour.
+#[test]
+fn a_secret_that_is_withheld_in_other_words_is_so_since_the_first() {
+    let away =
+        "observe failed: cannot get object: Get \"https://hub:6443/x\": net/http: TLS handshake timeout";
+    for flaps in [false, true] {
+        let mut world = unpublished(FORBIDDEN);
+        world.pass();
+        world.later(SignedDuration::from_mins(50));
+        if flaps {
+            says(&mut world, away);
+            world.pass();
+        }
+        says(&mut world, &FORBIDDEN.replace("konflux", "konflux-2"));
+        world.pass();
+        assert_eq!(world.phase(), "Provisioning", "ten minutes are left");
+        world.later(SignedDuration::from_mins(11));
+        if flaps {
+            says(&mut world, away);
+            world.pass();
+            assert_eq!(world.phase(), "Provisioning", "it may have been mended, and nobody sees it");
+            says(&mut world, FORBIDDEN);
+        }
+        world.pass();
+        assert_eq!(world.phase(), "Failed", "{flaps}");
+    }
+}
+
+#[test]
+fn a_secret_that_is_read_after_all_is_withheld_no_more() {
+    let mut world = unpublished(FORBIDDEN);
+    world.pass();
+    assert_eq!(noted(&world, ours::WITHHELD_SINCE), json!(world.now));
+    world.hub_ready();
+    world.settle();
+    is(&world, "ClusterReady", "True", "Ready");
+    assert!(noted(&world, ours::WITHHELD_SINCE).is_null());
 }
 
 /// Where its kubeconfig is to go is no matter of the hub's. Whoever looks at the wrong quota mends nothing.
