@@ -167,6 +167,30 @@ fn a_hosted_cluster_that_nobody_deletes_blocks_too() {
     assert_eq!(world.phase(), "Deprovisioned");
 }
 
+/// Where another one has the name of what stood for it nothing is taken away, and nothing made that looks for it.
+#[test]
+fn a_hosted_cluster_of_what_was_replaced_blocks_too() {
+    let mut world = patient_for_an_hour();
+    world.later(minutes(600));
+    world.remote.as_mut().unwrap()["metadata"]["uid"] = json!("somebody-elses");
+    world.settle();
+    assert_eq!(world.phase(), "Failed");
+    assert_eq!(world.condition("RemoteConsistent"), is("False", "RemoteReplaced"));
+    // The model's conditions of Objects have no time.
+    let now = world.now;
+    world.objects.get_mut("instance").unwrap().object["status"]["conditions"][0]["lastTransitionTime"] =
+        json!(now);
+    world.pass();
+    assert_eq!(world.condition("TearDownComplete"), is("False", "InProgress"));
+    world.later(minutes(61));
+    world.pass();
+    assert_eq!(world.condition("TearDownComplete"), is("False", "Blocked"));
+    assert!(world.said("TearDownComplete").contains("is still there"), "{}", world.said("TearDownComplete"));
+    world.hosted = None;
+    world.settle();
+    assert_eq!(world.condition("TearDownComplete"), is("True", "RemoteReplaced"));
+}
+
 /// Such as by a quota of CaaS' own, of whatever namespace.
 #[test]
 fn what_vanished_is_not_made_again_and_is_over_with_its_cluster() {

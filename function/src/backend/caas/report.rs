@@ -1,6 +1,10 @@
 //! What a ClusterTemplateInstance shows → [`Health`].
 
-use testplatform_apis::{foreign::caas::KIND, template::entry::Observes};
+use jiff::Timestamp;
+use testplatform_apis::{
+    foreign::{caas::KIND, meta::condition},
+    template::entry::Observes,
+};
 
 use super::{Wanted, facts::Facts, levels, reader, trouble};
 use crate::{
@@ -10,7 +14,7 @@ use crate::{
         levels::step,
         templated::{Sight, unseen},
     },
-    observed::Observed,
+    observed::{Link, Observed, Writer},
     templates::Templated,
     text::bounded,
     validate::Validated,
@@ -69,9 +73,7 @@ fn left(health: &mut Health, templated: &Templated, observed: &Observed) {
         None => format!("whether {which} is gone is not known yet"),
     });
     let unseen = hosted.unreachable().map(|how| format!("{which} cannot be looked at: {how}"));
-    // What nobody deletes is waited for since what stood for it was taken away: the Object that looks for that is made then.
-    let looks = observed.writer.as_ref().filter(|writer| writer.seeks());
-    let since = goes.or_else(|| looks?.object.metadata.creation_timestamp);
+    let since = goes.or_else(|| alone_since(observed.writer.as_ref()?));
     let blocked_at = reader::patience(templated, since);
     let lasts = blocked_at
         .filter(|at| *at <= observed.now && !hosted.is_gone())
@@ -79,4 +81,14 @@ fn left(health: &mut Health, templated: &Templated, observed: &Observed) {
     health.ending_fails = health.ending_fails.take().or(unseen).or(lasts);
     let later = blocked_at.filter(|at| *at > observed.now);
     health.changes_at = health.changes_at.into_iter().chain(later).min();
+}
+
+/// Since when nothing stands for the cluster any more, from when on it is waited for although nobody deletes it. What stood for it was taken away,
+/// and the Object that looks for that is made then; or another one has its name, nothing is taken away, and Synced tells since when.
+fn alone_since(writer: &Writer) -> Option<Timestamp> {
+    let object = &writer.object;
+    if writer.link == Link::Replaced {
+        return condition(&object.status.conditions, "Synced")?.last_transition_time;
+    }
+    object.metadata.creation_timestamp.filter(|_| writer.seeks())
 }
