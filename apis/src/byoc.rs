@@ -20,6 +20,9 @@ pub const BESIDE_OTHERS: &str =
 /// Refusal of a change.
 pub const BYOC_IMMUTABLE: &str =
     "byoc cannot be changed, since the cluster is made with it once; create a new claim for another cluster";
+/// Refusal of what no template can make a cluster with.
+pub const NO_PULL_SECRET: &str =
+    "is missing: beside template the Secret with the pull secret has to be named";
 /// Refusal of a key of SSH.
 pub const NO_SSH_KEY: &str =
     "sshKeySecretRef is not served beside clusterClaim: Hive's pools take no SSH key";
@@ -320,6 +323,9 @@ pub fn problems(block: &Value, beside: Beside) -> Vec<(String, String)> {
         if !reference.is_null() && !named {
             wrong(&format!("{field}.name"), SECRET_RULE);
         }
+    }
+    if beside == Beside::Template && block[PULL_SECRET].is_null() {
+        wrong(PULL_SECRET, NO_PULL_SECRET);
     }
     found
 }

@@ -3,9 +3,9 @@
 use rstest::rstest;
 use serde_json::{Value, json};
 use testplatform_apis::byoc::{
-    self, BESIDE_OTHERS, BYOC_IMMUTABLE, Beside, Byoc, DOMAIN_RULE, Fate, NO_INSTALL_CONFIG, NO_SSH_KEY,
-    ON_THE_HUB, ONE_PLATFORM, REGION_RULE, RESOURCE_GROUP_RULE, Report, SECRET_RULE, WHOLE_ACCOUNT, cloud,
-    on_the_hub, parcels,
+    self, BESIDE_OTHERS, BYOC_IMMUTABLE, Beside, Byoc, DOMAIN_RULE, Fate, NO_INSTALL_CONFIG, NO_PULL_SECRET,
+    NO_SSH_KEY, ON_THE_HUB, ONE_PLATFORM, REGION_RULE, RESOURCE_GROUP_RULE, Report, SECRET_RULE,
+    WHOLE_ACCOUNT, cloud, on_the_hub, parcels,
 };
 
 use crate::support::{create, pooled, templated, update};
@@ -81,9 +81,14 @@ fn beside_a_template_its_secrets_alone_are_judged() {
         create(&spec)
     };
     let own = json!({ "pullSecretRef": { "name": "my-pull" }, "sshKeySecretRef": { "name": "my-key" } });
-    for whole in [own.clone(), byoc(), json!({})] {
+    for whole in [own.clone(), byoc()] {
         assert_eq!(by_template(&whole), Ok(()));
         assert_eq!(byoc::problems(&whole, Beside::Template), []);
+    }
+    // A pull secret every template needs that takes any.
+    for less in [json!({}), json!({ "sshKeySecretRef": { "name": "my-key" } })] {
+        let missing = ("pullSecretRef".to_owned(), NO_PULL_SECRET.to_owned());
+        assert_eq!(byoc::problems(&less, Beside::Template), [missing]);
     }
     let names: Vec<(String, String)> = parcels(&own).into_iter().map(|p| (p.to, p.keys.join(","))).collect();
     let key = |to: &str, key: &str| (to.to_owned(), key.to_owned());

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use testplatform_apis::{
-    byoc::{OF_AN_ACCOUNT, PULL_SECRET, SSH_KEY},
+    byoc::{OF_AN_ACCOUNT, SSH_KEY},
     condition::Request,
     gather,
     template::{
@@ -114,9 +114,6 @@ fn brings(entry: &Entry, block: &Value, refusals: &mut Refusals) -> Option<Bring
     }
     if !terms.ssh_key && !block[SSH_KEY].is_null() {
         refuse(&format!(".{SSH_KEY}"), "takes no SSH key");
-    }
-    if block[PULL_SECRET].is_null() {
-        refuse(&format!(".{PULL_SECRET}"), "needs a pull secret");
     }
     Some(Brings { byoc: block.clone(), terms: terms.clone() })
 }

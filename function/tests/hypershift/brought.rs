@@ -210,7 +210,8 @@ fn what_a_template_does_not_take_is_refused_by_name() {
         w.entry("hosted")["bringYourOwn"]["sshKey"] = json!(false);
         w.spec["byoc"] = json!({
             "platform": { "aws": { "region": "us-east-1" } }, "baseDomain": "ci.example.com",
-            "credentialsSecretRef": { "name": "my-aws" }, "sshKeySecretRef": { "name": "my-key" },
+            "credentialsSecretRef": { "name": "my-aws" }, "pullSecretRef": { "name": "my-pull" },
+            "sshKeySecretRef": { "name": "my-key" },
         });
     });
     for part in [
@@ -218,7 +219,6 @@ fn what_a_template_does_not_take_is_refused_by_name() {
         "spec.byoc.baseDomain cannot",
         "spec.byoc.credentialsSecretRef cannot",
         "spec.byoc.sshKeySecretRef cannot be served: template hosted takes no SSH key",
-        "spec.byoc.pullSecretRef cannot be served: template hosted needs a pull secret",
     ] {
         assert!(words.contains(part), "{part} is not in: {words}");
     }
@@ -233,10 +233,35 @@ fn what_a_template_does_not_take_is_refused_by_name() {
     {
         assert!(world.refusal().contains(part), "{part} is not in: {}", world.refusal());
     }
+    // None makes a cluster without a pull secret, and what is brought along cannot be changed.
+    for byoc in [json!({}), json!({ "sshKeySecretRef": { "name": "my-key" } })] {
+        let mut world = World::brought_by_template();
+        world.spec["byoc"] = byoc;
+        world.settle();
+        assert_eq!((world.phase().as_str(), world.made), ("Failed", 0));
+        assert_eq!(world.condition("RequestAccepted"), is("False", "InvalidClaim"));
+        assert!(world.refusal().contains("spec.byoc.pullSecretRef: is missing"), "{}", world.refusal());
+        assert!(world.brought.is_empty());
+    }
     let mut world = World::brought_by_template();
     world.claim = false;
     world.settle();
     assert!(world.refusal().contains("spec.byoc: needs a claim"), "{}", world.refusal());
+}
+
+/// Whoever took it out of the claim, past the API server's rules: the cluster that is there has it.
+#[test]
+fn a_cluster_stays_whatever_its_claim_lacks_by_now() {
+    let mut world = ready();
+    let before = OF_TEMPLATE.map(|part| carried(&world, part));
+    let cluster = asked(&world).clone();
+    world.spec["byoc"].as_object_mut().unwrap().remove("pullSecretRef");
+    world.drop_status();
+    world.settle();
+    assert_eq!((world.phase().as_str(), world.made), ("Ready", 1));
+    assert_eq!(world.condition("SpecApplied"), is("False", "Rejected"));
+    assert!(world.said("SpecApplied").contains("spec.byoc.pullSecretRef"), "{}", world.said("SpecApplied"));
+    assert_eq!((OF_TEMPLATE.map(|part| carried(&world, part)), asked(&world)), (before, &cluster));
 }
 
 #[test]
