@@ -101,7 +101,7 @@ pub fn compare(source: &Source, published: &Published, now: Timestamp) -> Option
             Verdict::Leave(Blocked::KubeconfigRejected, REFUSED.to_owned())
         }
         (Source::Account(issue), Published::Ours { .. } | Published::Absent) => {
-            match due(published, issue.wish.generation, &issue.origin(), now) {
+            match renewal(issue, published, now) {
                 Due::Keep(_) => Verdict::InSync,
                 Due::Renew => Verdict::Issue(issue.clone()),
             }
@@ -110,9 +110,17 @@ pub fn compare(source: &Source, published: &Published, now: Timestamp) -> Option
     Some(verdict)
 }
 
+/// Whether a token is made in place of what is published, or until when that is kept.
+fn renewal(issue: &Issue, published: &Published, now: Timestamp) -> Due {
+    due(published, issue.wish.generation, &issue.origin(), now)
+}
+
 /// How soon is looked again for what nothing tells of: whether a cluster takes a kubeconfig that it has refused, what is not there yet at
 /// first, and what a cluster has become.
 pub const SOON: SignedDuration = SignedDuration::from_secs(30);
+
+/// How soon at most is looked at a token that is about to be due.
+const MOMENT: SignedDuration = SignedDuration::from_secs(1);
 
 /// When what a cluster has is looked at again although nothing happened, other than now and then. `since`: when the cluster last became
 /// another.
@@ -125,6 +133,11 @@ pub fn again(
     match (source, published) {
         // An API server may learn of its kubeconfig later than whoever made it.
         (Source::Refused(_), _) => Some(SOON),
+        // A token goes stale although nothing happens, and may be a much shorter one than was asked for.
+        (Source::Account(issue), _) => match renewal(issue, published, now) {
+            Due::Keep(until) => Some(until.duration_since(now).max(MOMENT)),
+            Due::Renew => None,
+        },
         // Whoever lets us in, or names the Secret, may be ahead of it by a moment. The longer that lasts, the less there is to wait for.
         (
             Source::Blocked(Blocked::SecretMissing | Blocked::KeyMissing, _),
@@ -142,8 +155,7 @@ pub fn again(
                 _,
             )
             | Source::Unread
-            | Source::Complete(_)
-            | Source::Account(_),
+            | Source::Complete(_),
             _,
         ) => None,
     }

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
+use jiff::SignedDuration;
 use provider_testplatform::{
+    account::{Issue, admin::AdminKubeconfig, stamp::Stamp},
     cluster_claim::{
         next,
         reason::Reason,
@@ -15,11 +17,12 @@ use provider_testplatform::{
 use rstest::rstest;
 use serde_json::{Value, json};
 use testplatform_apis::{
+    account::Wish,
     hive_status::{Blocked, Ownership},
     names::ours,
 };
 
-use crate::fixture::{CLUSTER, Case, NAME, cluster, credentials, minutes, published, running, waiting};
+use crate::fixture::{CLUSTER, Case, NAME, born, cluster, credentials, minutes, published, running, waiting};
 
 #[test]
 fn at_the_safe_moment_they_are_published() {
@@ -110,6 +113,32 @@ fn what_is_not_there_yet_is_looked_for_again_soon(
     assert_eq!(at(&blocked(published()), 1), Requeue::after(minutes(10)));
     let rejected = running().source(Source::Blocked(Blocked::KubeconfigRejected, "no".into()));
     assert_eq!(at(&rejected, 1), Requeue::after(minutes(10)));
+}
+
+/// An API server may give a shorter one than was asked for, and an administrator may have others looked at seldom.
+#[test]
+fn a_token_is_looked_at_when_it_is_due() {
+    let admin = AdminKubeconfig::new(b"apiVersion: v1".to_vec());
+    let wish = Wish { cluster_role: "view".into(), generation: 0 };
+    let issue = Issue { admin, wish, uid: "uid".into(), revision: "a-1".into() };
+    for (life, due) in [(60, minutes(40)), (12 * 60, minutes(8 * 60))] {
+        let (issued, expires) = (born(), born() + minutes(life));
+        let stamp = Stamp { issued, expires, generation: 0, origin: issue.origin(), digest: "d".into() };
+        let mut case = running().source(Source::Account(Box::new(issue.clone())));
+        case.published = Published::Ours { revision: "17".into(), source_revision: Some(stamp.to_string()) };
+        let step = |poll: SignedDuration, after: SignedDuration| {
+            let mut world = case.world();
+            world.settings.poll = poll;
+            next::next(&case.claim(), &world, born() + after)
+        };
+        let day = minutes(24 * 60);
+        assert_eq!(step(day, minutes(2)).requeue, Requeue::after(due - minutes(2)));
+        assert_eq!(step(minutes(10), minutes(2)).requeue, Requeue::after(minutes(10)));
+        let moment = due - SignedDuration::from_millis(1);
+        assert_eq!(step(day, moment).requeue, Requeue::after(SignedDuration::from_secs(1)));
+        let actions = step(day, due).actions;
+        assert!(matches!(actions.as_slice(), [Action::Issue(_)]), "{actions:?}");
+    }
 }
 
 /// Its Secrets are not even read.

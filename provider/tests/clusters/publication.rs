@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
+use jiff::SignedDuration;
 use provider_testplatform::{
+    account::{Issue, admin::AdminKubeconfig, stamp::Stamp},
     cluster_claim::reason::Reason,
     clusters::next::{self, Step, progress},
     ephemeral_cluster::credentials::{Credentials, Published},
@@ -12,12 +14,13 @@ use provider_testplatform::{
 use rstest::rstest;
 use serde_json::{Value, json};
 use testplatform_apis::{
+    account::Wish,
     hive_status::Blocked,
     names::ours,
     template::Backend::{self, Caas, ClusterApi, HyperShift, Osac},
 };
 
-use crate::fixture::{CREDENTIALS, Case, credentials, hosted, minutes, published, running};
+use crate::fixture::{CREDENTIALS, Case, born, credentials, hosted, minutes, published, running};
 
 const MARK: &str = "/metadata/annotations/testplatform.ci.openshift.org~1credentials-namespace";
 
@@ -288,4 +291,30 @@ fn what_is_not_there_yet_is_looked_for_again_soon(
     assert_eq!(at(&case, 5), Requeue::after(minutes(4)));
     assert_eq!(at(&case, 60), Requeue::after(minutes(10)));
     assert_eq!(at(&blocked(published(backend)), 1), Requeue::after(minutes(10)));
+}
+
+/// An API server may give a shorter one than was asked for, and an administrator may have others looked at seldom.
+#[rstest]
+fn a_token_is_looked_at_when_it_is_due(#[values(HyperShift, ClusterApi, Caas, Osac)] backend: Backend) {
+    let admin = AdminKubeconfig::new(b"apiVersion: v1".to_vec());
+    let wish = Wish { cluster_role: "view".into(), generation: 0 };
+    let issue = Issue { admin, wish, uid: "uid".into(), revision: "a-1".into() };
+    for (life, due) in [(60, minutes(40)), (12 * 60, minutes(8 * 60))] {
+        let (issued, expires) = (born(), born() + minutes(life));
+        let stamp = Stamp { issued, expires, generation: 0, origin: issue.origin(), digest: "d".into() };
+        let mut case = running(backend).source(Source::Account(Box::new(issue.clone())));
+        case.published = Published::Ours { revision: "17".into(), source_revision: Some(stamp.to_string()) };
+        let step = |poll: SignedDuration, after: SignedDuration| {
+            let mut world = case.world();
+            world.settings.poll = poll;
+            next::next(case.kind(), &case.object(), &world, born() + after)
+        };
+        let day = minutes(24 * 60);
+        assert_eq!(step(day, minutes(2)).requeue, Requeue::after(due - minutes(2)));
+        assert_eq!(step(minutes(10), minutes(2)).requeue, Requeue::after(minutes(10)));
+        let moment = due - SignedDuration::from_millis(1);
+        assert_eq!(step(day, moment).requeue, Requeue::after(SignedDuration::from_secs(1)));
+        let actions = step(day, due).actions;
+        assert!(matches!(actions.as_slice(), [Action::Issue(_)]), "{actions:?}");
+    }
 }
