@@ -114,7 +114,8 @@ pub struct RefreshReport {
     /// How many are still to be replaced.
     #[serde(deserialize_with = "lenient_integer", skip_serializing_if = "Option::is_none")]
     pub remaining: Option<i64>,
-    /// How many were when this wave began: a wave that lowers it by nothing is the last.
+    /// How many were when this wave began: a wave that lowers it by nothing is the last. Absent once claims that waited kept some of them: then it
+    /// says nothing.
     #[serde(deserialize_with = "lenient_integer", skip_serializing_if = "Option::is_none")]
     pub before: Option<i64>,
     /// Of one that nobody asked for by a nonce: the nonce that was there then. It is done with it.

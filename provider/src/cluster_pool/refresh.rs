@@ -12,6 +12,9 @@
 //! hibernate, all run and are of one sort anyway. Nothing waits where all may be missing at a time.
 //!
 //! A pool is full when it has what it can have: claimed clusters count against `maxSize` too, and use entries of the inventory.
+//!
+//! For each claim that waits there is a cluster more, whatever the size. What a wave left to those proves nothing: such a cluster is the claim's in a
+//! moment, or goes when the claim does, and whoever sees that in the middle sees a pool that is full of what is old.
 
 use jiff::Timestamp;
 use testplatform_apis::{
@@ -150,9 +153,16 @@ impl Wave<'_> {
                 report.before = Some(old);
                 (RefreshPhase::Down, Some(at_most(self.down, self.idle())))
             }
-            RefreshPhase::Down if self.is_down() => (RefreshPhase::Up, Some(full)),
+            RefreshPhase::Down if self.is_down() => {
+                // More than that are left to claims alone.
+                report.before = report.before.filter(|_| self.count() <= self.down);
+                (RefreshPhase::Up, Some(full))
+            }
             RefreshPhase::Down => (RefreshPhase::Down, Some(at_most(self.down, self.idle()))),
             RefreshPhase::Up if !self.is_full() => (RefreshPhase::Up, Some(full)),
+            RefreshPhase::Up if report.before.is_none() && self.world.waiting > 0 => {
+                (RefreshPhase::Up, Some(full))
+            }
             RefreshPhase::Up if report.before.is_some_and(|before| before <= old) => {
                 (RefreshPhase::Stalled, None)
             }

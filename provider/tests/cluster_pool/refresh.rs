@@ -146,6 +146,38 @@ fn a_refresh_that_does_not_remove_the_old_ones_says_so() {
     assert!(model.events.contains(&"RefreshStalled".to_owned()));
 }
 
+/// One that is installed for a claim is nobody's for a moment.
+#[test]
+fn a_claim_that_waits_stalls_no_refresh() {
+    for (size, most) in [(0, None), (1, Some(1))] {
+        let mut waits = Model::new(size, 0);
+        waits.pool.most = most;
+        waits.world.clusters.clear();
+        waits.world.waiting = 1;
+        waits.run(10);
+        waits.ask("1", None);
+        waits.run(20);
+        let what = format!("{size} {most:?}: {:?}", waits.known());
+        assert!(waits.world.clusters.iter().all(|c| c.installed), "{what}");
+        assert_eq!((waits.refresh_phase(), waits.free()), (RefreshPhase::Up, 1), "{what}");
+        // Hive writes it on the claim first, and then on the cluster.
+        let mut taken = waits.clone();
+        taken.world.waiting = 0;
+        taken.look();
+        taken.claim();
+        taken.tick();
+        assert_eq!((taken.refresh_phase(), taken.known().ceiling), (RefreshPhase::Done, None), "{what}");
+        assert_eq!(taken.events, ["Refreshing", "Refreshed"], "{what}");
+        // Or nobody wants it any more.
+        let before = waits.names();
+        waits.world.waiting = 0;
+        waits.run(60);
+        assert_eq!((waits.refresh_phase(), waits.free()), (RefreshPhase::Done, size), "{what}");
+        assert!(before.iter().all(|old| !waits.names().contains(old)), "{what}");
+        assert_eq!(waits.events, ["Refreshing", "Refreshed"], "{what}");
+    }
+}
+
 #[test]
 fn a_nonce_that_was_there_at_first_and_one_that_is_taken_back_ask_for_nothing() {
     let mut model = Model::new(2, 0);
