@@ -6,11 +6,12 @@
 pub(crate) mod lines;
 mod strict;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 use testplatform_apis::{
     catalogue::Catalogue,
+    input::Settings,
     names::ours,
     template::{
         Backend,
@@ -46,9 +47,10 @@ type Seen = BTreeMap<String, (String, Option<Backend>, Vec<String>)>;
 pub fn check(files: &[(String, String)]) -> Report {
     let mut report = Report::default();
     let mut seen = Seen::new();
+    let named = pools_named(files);
     for (file, text) in files {
         for (line, document) in split(text) {
-            one(file, line, document, &mut seen, &mut report);
+            one(file, line, document, &named, &mut seen, &mut report);
         }
     }
     for (name, (place, backend, from)) in &seen {
@@ -71,6 +73,13 @@ pub fn check(files: &[(String, String)]) -> Report {
     report
 }
 
+/// Names of catalogues of pools that inputs in the files say.
+fn pools_named(files: &[(String, String)]) -> BTreeSet<String> {
+    let documents = files.iter().flat_map(|(_, text)| split(text));
+    let values = documents.filter_map(|(_, document)| serde_saphyr::from_str::<Value>(document).ok());
+    values.flat_map(|value| strict::pools_named(&value)).collect()
+}
+
 /// Which part of the catalogue a document is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
@@ -83,13 +92,14 @@ pub(crate) enum Part {
 }
 
 impl Part {
-    /// None: it is no EnvironmentConfig.
+    /// None: it is no EnvironmentConfig. One of the usual name is the catalogue of pools whatever it has, since that is how the function finds it.
     pub fn of(document: &Value) -> Option<Self> {
         let text = |pointer: &str| document.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
         if text("/kind") != "EnvironmentConfig" || !text("/apiVersion").starts_with(CROSSPLANE) {
             return None;
         }
-        let is_pools = ["pools", "hubs", "quotas"].iter().any(|list| !document["data"][list].is_null());
+        let is_pools = text("/metadata/name") == Settings::default().pools
+            || ["pools", "hubs", "quotas"].iter().any(|list| !document["data"][list].is_null());
         Some(match document["metadata"]["labels"][ours::CATALOGUE].as_str() {
             Some("true") => Self::Template,
             _ if is_pools => Self::Pools,
@@ -98,7 +108,15 @@ impl Part {
     }
 }
 
-fn one(file: &str, line: usize, document: &str, seen: &mut Seen, report: &mut Report) {
+/// `named`: names of catalogues of pools beside the usual one.
+fn one(
+    file: &str,
+    line: usize,
+    document: &str,
+    named: &BTreeSet<String>,
+    seen: &mut Seen,
+    report: &mut Report,
+) {
     let value = match serde_saphyr::from_str::<Value>(document) {
         Ok(value) => value,
         Err(error) => {
@@ -111,7 +129,10 @@ fn one(file: &str, line: usize, document: &str, seen: &mut Seen, report: &mut Re
         }
     };
     let text = |pointer: &str| value.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-    let part = Part::of(&value);
+    let part = match Part::of(&value) {
+        Some(Part::Neither) if named.contains(text("/metadata/name")) => Some(Part::Pools),
+        part => part,
+    };
     let composed = text("/kind") == "Composition" && text("/apiVersion").starts_with(CROSSPLANE);
     if part.is_none() && !composed {
         return;

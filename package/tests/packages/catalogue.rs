@@ -71,6 +71,23 @@ fn what_would_be_passed_over_in_silence_is_a_problem() {
     assert!(said("")[0].starts_with("error: a.yaml: has no"));
 }
 
+/// By its name the function takes it for the catalogue of pools, whatever it has: without quotas tenants may have any number.
+#[test]
+fn a_catalogue_of_pools_whose_only_list_is_misspelt_is_a_problem() {
+    let pools = |name: &str| {
+        format!(
+            "{ENTRY}---\napiVersion: apiextensions.crossplane.io/v1beta1\nkind: EnvironmentConfig\nmetadata: {{ name: {name} }}\ndata: {{ quota: [{{ tenant: a }}] }}\n"
+        )
+    };
+    let unread = ["error: a.yaml:15: data.quota: is not a field of a catalogue of pools, so nobody reads it"];
+    assert_eq!(said(&pools("testplatform-pools")), unread);
+    // It has another name where an input in the files says so; else that is somebody else's.
+    assert_eq!(said(&pools("ours")), [""; 0]);
+    let composition = "---\napiVersion: apiextensions.crossplane.io/v1\nkind: Composition\nmetadata: { name: c }\nspec:\n  pipeline:\n\
+                       \x20 - step: s\n    input: { apiVersion: testplatform.fn.crossplane.io/v1beta1, kind: Input, pools: \"ours \" }\n";
+    assert_eq!(said(&format!("{}{composition}", pools("ours"))), unread);
+}
+
 #[test]
 fn clusters_move_between_templates_of_one_backend() {
     let other = ENTRY

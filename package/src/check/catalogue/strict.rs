@@ -12,17 +12,31 @@ use testplatform_apis::{
 
 type Found = Vec<(String, &'static str)>;
 
+/// The inputs of the function in a Composition, each with the number of its step.
+fn inputs(composition: &Value) -> impl Iterator<Item = (usize, &Value)> {
+    let steps = composition["spec"]["pipeline"].as_array().into_iter().flatten();
+    steps.map(|step| &step["input"]).enumerate().filter(|(_, input)| {
+        let version = input["apiVersion"].as_str().unwrap_or_default();
+        version.split('/').next() == Some(input::GROUP)
+    })
+}
+
+/// By which names the function gets the catalogue of pools in a Composition.
+pub(super) fn pools_named(composition: &Value) -> Vec<String> {
+    let named = |(_, input): (usize, &Value)| {
+        let pools = input["pools"].as_str().map(str::to_owned);
+        Input { pools, ..Input::default() }.settings().pools
+    };
+    inputs(composition).map(named).collect()
+}
+
 /// What is wrong with the input of the function in a Composition: path and sentence of each. None: the Composition gives it none.
 pub(super) fn of_composition(composition: &Value) -> Option<Vec<(String, String)>> {
     let schema = serde_json::to_value(input::schema()).unwrap_or_default();
     let mut found = None;
-    for (i, step) in composition["spec"]["pipeline"].as_array().into_iter().flatten().enumerate() {
-        let version = step["input"]["apiVersion"].as_str().unwrap_or_default();
-        if version.split('/').next() != Some(input::GROUP) {
-            continue;
-        }
+    for (i, input) in inputs(composition) {
         let path = format!("spec.pipeline[{i}].input");
-        let mut given = step["input"].clone();
+        let mut given = input.clone();
         for of_objects in ["apiVersion", "kind", "metadata"] {
             given.as_object_mut().map(|given| given.remove(of_objects));
         }
