@@ -15,7 +15,7 @@ use serde_json::Value;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Left {
-    /// Name of the composite.
+    /// Name of the composite, after its namespace if it has one.
     pub composite: String,
     /// Namespace and name of its claim; none for an administrator's.
     pub claim: Option<String>,
@@ -69,10 +69,7 @@ impl Report {
 pub fn report(composition: &str, composites: &[Value], revisions: &[Value]) -> Report {
     let by_name: BTreeMap<&str, &Value> =
         revisions.iter().map(|revision| (name(revision), revision)).collect();
-    let newest = revisions
-        .iter()
-        .filter(|revision| revision["metadata"]["labels"]["crossplane.io/composition-name"] == composition)
-        .max_by_key(|revision| revision["spec"]["revision"].as_i64().unwrap_or_default());
+    let newest = newest(composition, revisions);
     let mut left: Vec<Left> =
         composites.iter().filter_map(|composite| judge(composition, composite, newest, &by_name)).collect();
     left.sort();
@@ -86,6 +83,19 @@ pub fn report(composition: &str, composites: &[Value], revisions: &[Value]) -> R
         left,
         still_needed,
     }
+}
+
+/// What a Composition composes: apiVersion and kind of its composites, by its newest revision. None: it has no revision.
+pub fn kind<'a>(composition: &str, revisions: &'a [Value]) -> Option<(&'a str, &'a str)> {
+    let made = &newest(composition, revisions)?["spec"]["compositeTypeRef"];
+    made["apiVersion"].as_str().zip(made["kind"].as_str())
+}
+
+fn newest<'a>(composition: &str, revisions: &'a [Value]) -> Option<&'a Value> {
+    revisions
+        .iter()
+        .filter(|revision| revision["metadata"]["labels"]["crossplane.io/composition-name"] == composition)
+        .max_by_key(|revision| revision["spec"]["revision"].as_i64().unwrap_or_default())
 }
 
 fn judge(
@@ -113,8 +123,10 @@ fn judge(
     };
     let claim = &spec["claimRef"];
     let claim = claim["namespace"].as_str().zip(claim["name"].as_str());
+    let own = composite["metadata"]["namespace"].as_str();
+    let own = own.map(|namespace| format!("{namespace}/{}", name(composite)));
     Some(Left {
-        composite: name(composite).to_owned(),
+        composite: own.unwrap_or_else(|| name(composite).to_owned()),
         claim: claim.map(|(namespace, name)| format!("{namespace}/{name}")),
         revision: revision.map(str::to_owned),
         functions: revision.and_then(|name| revisions.get(name)).map(|r| functions(r)).unwrap_or_default(),

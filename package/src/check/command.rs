@@ -74,7 +74,7 @@ enum Subject {
     Cluster {
         #[command(flatten)]
         access: Access,
-        /// The Composition that all are to go by.
+        /// The Composition that all composites of its kind are to go by.
         #[arg(long, value_name = "NAME", default_value = "testplatform-ephemeral-cluster")]
         composition: String,
         /// List composites that the incumbent's Composition cannot have instead: under it they would lose their cluster, or get another.
@@ -145,14 +145,15 @@ fn printed(report: &(impl Serialize + Display), json: bool, out: &mut impl Write
     out.write_all(text.as_bytes()).context("cannot print")
 }
 
-/// All composites and revisions that there are, compared.
+/// All revisions that there are, and all composites of the kind that the Composition is for, compared.
 async fn report(access: &Access, composition: &str) -> anyhow::Result<cluster::Report> {
     let client = access.client(access.read()?).await?;
     let revisions = list(&client, "apiextensions.crossplane.io/v1", "CompositionRevision").await?;
-    let composites = list(&client, API_VERSION, COMPOSITE_KIND).await?;
-    let report = cluster::report(composition, &composites, &revisions);
-    anyhow::ensure!(report.newest.is_some(), "there is no revision of a Composition {composition}");
-    Ok(report)
+    let made = cluster::kind(composition, &revisions);
+    let (api_version, kind) =
+        made.with_context(|| format!("there is no revision of a Composition {composition}"))?;
+    let composites = list(&client, api_version, kind).await?;
+    Ok(cluster::report(composition, &composites, &revisions))
 }
 
 async fn list(client: &Client, api_version: &str, kind: &str) -> anyhow::Result<Vec<Value>> {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use testplatform_package::check::{
     back,
-    cluster::{Reason, report},
+    cluster::{Reason, kind, report},
 };
 
 const NAME: &str = "testplatform-ephemeral-cluster";
@@ -101,6 +101,32 @@ fn those_who_are_left_are_listed_with_the_reason() {
 fn without_a_revision_everybody_is_left() {
     let report = report("another", &[composite("a", &on("new"))], &revisions());
     assert_eq!((report.newest.as_deref(), report.is_clean()), (None, false));
+}
+
+/// Asked about spaces, a list of claims would be no answer, and an empty one a false all-clear.
+#[test]
+fn whose_composites_are_listed_is_for_the_composition_to_say() {
+    let mut revisions = revisions();
+    let made = |api_version: &str, kind: &str| json!({ "apiVersion": api_version, "kind": kind });
+    for revision in &mut revisions {
+        revision["spec"]["compositeTypeRef"] = match revision["metadata"]["name"].as_str() {
+            Some("other") => made("eaas.konflux-ci.dev/v1alpha1", "XNamespace"),
+            Some("new") => made("ci.openshift.org/v1alpha1", "XTestPlatformCluster"),
+            _ => made("ci.openshift.org/v1alpha0", "XTestPlatformCluster"),
+        };
+    }
+    assert_eq!(kind("namespaces", &revisions), Some(("eaas.konflux-ci.dev/v1alpha1", "XNamespace")));
+    assert_eq!(kind(NAME, &revisions), Some(("ci.openshift.org/v1alpha1", "XTestPlatformCluster")));
+    assert_eq!(kind("another", &revisions), None, "it has no revision");
+}
+
+/// Of TestClusters there may be two of one name.
+#[test]
+fn a_composite_in_a_namespace_is_listed_with_it() {
+    let mut composite = composite("demo", &json!({ "crossplane": on("old") }));
+    composite["metadata"]["namespace"] = "team-a".into();
+    let report = report(NAME, &[composite], &revisions());
+    assert_eq!(report.left[0].composite, "team-a/demo");
 }
 
 /// The incumbent makes an EphemeralCluster of every composite, and knows none of what keeps ours from that.

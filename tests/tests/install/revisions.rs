@@ -25,11 +25,9 @@ async fn checked(plane: &ControlPlane, more: &[&str]) -> anyhow::Result<(String,
 /// Two claims under an earlier pipeline, one of which follows and one of which does not until it is told to.
 pub async fn whoever_is_left_is_listed(plane: &ControlPlane) -> anyhow::Result<()> {
     let konflux = plane.cluster();
-    let before = checked(plane, &[]).await.err().context("without the definition it cannot be told")?;
-    ensure!(
-        format!("{before:#}").contains("cannot list xtestplatformclusters.ci.openshift.org"),
-        "{before:#}"
-    );
+    let before = checked(plane, &[]).await.err().context("without the Composition it cannot be told")?;
+    let unsaid = "there is no revision of a Composition testplatform-ephemeral-cluster";
+    ensure!(format!("{before:#}").contains(unsaid), "{before:#}");
     konflux.apply(&xrd()?).await?;
     let mut earlier = composition()?;
     let step = |name: &str| json!({ "step": name, "functionRef": { "name": name } });
@@ -88,7 +86,29 @@ pub async fn whoever_is_left_is_listed(plane: &ControlPlane) -> anyhow::Result<(
     );
     let unknown = checked(plane, &["--composition", "nothing"]).await.err().context("of no Composition")?;
     ensure!(format!("{unknown:#}").contains("no revision of a Composition nothing"), "{unknown:#}");
+    another_kind_is_another_list(plane).await?;
     nobody_draws(plane).await
+}
+
+/// Of a Composition of pools it is pools that are asked for, and where those are not defined it cannot be told, whatever claims there are.
+async fn another_kind_is_another_list(plane: &ControlPlane) -> anyhow::Result<()> {
+    let mut pools = composition()?;
+    pools["metadata"]["name"] = "of-pools".into();
+    pools["spec"]["compositeTypeRef"]["kind"] = "XTestPlatformClusterPool".into();
+    plane.cluster().apply(&pools).await?;
+    let told = async {
+        loop {
+            let checked = checked(plane, &["--composition", "of-pools"]).await;
+            let said = format!("{:#}", checked.err().context("it was told by what is there of claims")?);
+            if !said.contains("there is no revision") {
+                return anyhow::Ok(said);
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+    };
+    let said = patience::timeout(SOON, told).await.context("Crossplane makes no revision of it")??;
+    ensure!(said.contains("cannot list xtestplatformclusterpools.ci.openshift.org"), "{said}");
+    Ok(())
 }
 
 /// Beside another Composition of the kind claims that name none get the shipped one, and not by luck: of eight at random one in 256 would be right.
