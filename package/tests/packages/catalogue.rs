@@ -205,6 +205,21 @@ fn namespaces_are_names_of_namespaces() {
     assert!(unread[0].contains("data.pools[0].bringYourOwn.release: is not a field"), "{unread:?}");
     assert_eq!(said(&format!("{ENTRY}  namespace: cluster.pools\n")), [at(12, "namespace")]);
     assert_eq!(said(&format!("{ENTRY}  namespace: cluster-pools\n")), [""; 0]);
+    let chart = |namespace: &str| {
+        let own = format!("clusterTemplate: hypershift-aws\n    hostedClusterNamespace: {namespace}");
+        said(&ENTRY.replace("osac\n", "caas\n").replace("templateID: osac.templates.small", &own))
+    };
+    let class = |namespace: &str| {
+        let own = format!("classRef: {{ name: openstack-v3, namespace: {namespace} }}");
+        let entry =
+            ENTRY.replace("osac\n", "cluster-api\n").replace("templateID: osac.templates.small", &own);
+        said(&format!("{entry}  version: 1.31.2\n"))
+    };
+    assert_eq!((chart("clusters"), class("classes")), (vec![], vec![]));
+    for bad in ["a.b", &"a".repeat(64)] {
+        assert_eq!(chart(bad), [at(11, "backendRef.hostedClusterNamespace")]);
+        assert_eq!(class(bad), [at(10, "backendRef.classRef.namespace")]);
+    }
 }
 
 /// The function evaluates none, and the hub would say so only once a cluster was asked for.

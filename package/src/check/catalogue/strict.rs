@@ -81,6 +81,9 @@ pub(super) fn of_pools(data: &Value) -> Found {
 pub(super) fn of_template(data: &Value) -> Found {
     let mut found = Found::new();
     namespace(data, "namespace", "data", &mut found);
+    let backend = &data["backendRef"];
+    namespace(backend, "hostedClusterNamespace", "data.backendRef", &mut found);
+    namespace(&backend["classRef"], "namespace", "data.backendRef.classRef", &mut found);
     carrier(data, "data", "carrier", &mut found);
     carrier(data, "data", "provider", &mut found);
     found
