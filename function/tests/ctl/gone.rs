@@ -44,3 +44,49 @@ fn a_claim_is_gone_only_if_that_is_said_of_it() {
     once(&not_found("testplatformclusters.ci.openshift.org", "demo"))
         .is(5, "demo was deleted, and its cluster");
 }
+
+/// provider-kubernetes tries what was asked for last before it deletes, too. At an end that the claim asks for that is taken back first; of one that is
+/// deleted at once nobody is asked any more, and its cluster would stay.
+#[test]
+fn what_the_hub_refuses_is_torn_down_before_it_is_deleted() {
+    let run = |conditions: &[[&str; 4]], deleted: bool| {
+        let arms =
+            "  *--watch*) cat \"$room/watch\" ;;\n  get*demo*) cat \"$room/claim\" ;;\n  patch*|delete*) ;;";
+        let fake = Fake::new(arms);
+        let mut now = claim("Ready", conditions);
+        if deleted {
+            now["metadata"]["deletionTimestamp"] = "2026-03-02T11:00:00Z".into();
+        }
+        fake.object("claim", &now);
+        let over = claim("Deprovisioned", &[["ProwJobCompleted", "True", "TornDown", "it is torn down"]]);
+        fake.write("watch", &event("MODIFIED", &over));
+        (fake.run("down demo --delete"), fake.calls())
+    };
+    let spec = |reason: &'static str, message: &'static str| ["SpecApplied", "False", reason, message];
+    let refused = spec("Rejected", "the hub refuses it: spec.release.image: no");
+    let ignored = spec("Immutable", "spec.network cannot change");
+    let remote = |reason: &'static str| ["RemoteConsistent", "False", reason, "the hub says no"];
+    for (conditions, why) in [
+        (&[refused][..], "the hub refuses it: spec.release.image: no"),
+        (&[ignored, remote("HubRefused")][..], "the hub says no"),
+        (&[spec("Applying", "it has not answered"), remote("UnknownField")][..], "the hub says no"),
+    ] {
+        let (ended, calls) = run(conditions, false);
+        ended.is(0, "is gone (TornDown)").is(0, "testplatformcluster/demo is deleted\n");
+        assert!(ended.err.contains(why), "{}", ended.err);
+        let (asked, deleted) = (calls.find("tearDownCluster"), calls.find("\ndelete "));
+        assert!(asked.is_some() && asked < deleted, "{calls}");
+        assert!(calls.contains("demo --wait=false"), "{calls}");
+    }
+    // What the template alone refuses never got to the hub, which has what it took; and what is deleted already nobody takes back.
+    for (conditions, deleted) in [
+        (&[spec("Rejected", "spec.cost: no"), ["RemoteConsistent", "True", "InSync", ""]][..], false),
+        (&[spec("Applying", "the release is being rolled out"), remote("HubUnreachable")][..], false),
+        (&[remote("HubRefused")][..], false),
+        (&[refused][..], true),
+    ] {
+        let (ended, calls) = run(conditions, deleted);
+        ended.is(0, "is deleted, and its cluster goes with it");
+        assert!(!calls.contains("patch") && !calls.contains("--watch"), "{calls}");
+    }
+}

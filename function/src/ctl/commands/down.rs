@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
-use testplatform_apis::condition::ConditionType;
+use testplatform_apis::condition::{ConditionType, Remote, TemplateConditionType};
 
 use super::super::{
     claim::{Claim, Said},
@@ -28,8 +28,13 @@ pub fn run(
         only_deletion_is_left(session, &claim, said, delete)?;
         return deleted(session, &claim, wait, deadline, "; its cluster was handed over, and goes on");
     }
+    let stays = if delete && !wait { would_stay(&claim) } else { None };
+    if let Some(why) = &stays {
+        session.note(&format!("It is torn down first, as its cluster would stay: {why}"));
+    }
+    let ends = wait || stays.is_some();
     // Whoever deletes it at once asks for its end by that.
-    if wait || !delete {
+    if ends || !delete {
         // With its uid, so that a namesake that was made this very moment is not meant.
         let patch = json!({
             "metadata": { "uid": claim.uid() },
@@ -39,12 +44,12 @@ pub fn run(
         let arguments = ["patch", claim.flavour.resource(), claim.name(), "--type=merge", &patch, "-oname"];
         session.kubectl.run(&arguments, None)?;
     }
-    if wait {
+    if ends {
         let over = until_over(session, &claim, timeout)?;
         session.say(&over)?;
     }
     if delete {
-        let rest = if wait { "" } else { ", and its cluster goes with it" };
+        let rest = if ends { "" } else { ", and its cluster goes with it" };
         return deleted(session, &claim, wait, deadline, rest);
     }
     if !wait {
@@ -53,6 +58,23 @@ pub fn run(
         session.note(&format!("Wait for it: {next}"));
     }
     Ok(())
+}
+
+/// Why its cluster would stay if the claim was deleted now; none if it would go. Nothing is deleted of which the hub refuses what was asked for last, and
+/// only at an end that a claim with a template asks for is that taken back.
+fn would_stay(claim: &Claim) -> Option<String> {
+    let applied =
+        Said::of(&claim.object, TemplateConditionType::SpecApplied.as_str()).filter(|s| s.denied())?;
+    if claim.deleted() {
+        return None;
+    }
+    let refuses = |said: &Said<'_>| {
+        let reason = said.reason();
+        said.denied() && (reason == Remote::HubRefused.as_str() || reason == Remote::UnknownField.as_str())
+    };
+    let words = claim.said(ConditionType::RemoteConsistent).filter(refuses).map(Said::message);
+    // Of a node group it alone says so.
+    words.or_else(|| Some(applied.message()).filter(|words| words.starts_with("the hub refuses")))
 }
 
 /// The claim gave its cluster away: it can be deleted, and can end nothing.
