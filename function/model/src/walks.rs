@@ -139,6 +139,7 @@ pub fn walk_by_template_in_namespace<O: Own>(
 /// How many walks are taken of each kind, unless `TESTPLATFORM_WALKS` says it.
 const WALKS: u32 = 250;
 
+#[expect(clippy::disallowed_methods, reason = "tests have no command line of their own")]
 fn walks() -> u32 {
     std::env::var("TESTPLATFORM_WALKS").ok().and_then(|walks| walks.parse().ok()).unwrap_or(WALKS)
 }

@@ -61,8 +61,14 @@ use std::{
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use testplatform_tests::{
-    actors::Fulfilled, crossplane::Engine, flavour::Flavour, invariants, patience::is_late,
-    settings::not_run, tenant::Tenant, trials::Trials,
+    actors::{Fulfilled, now},
+    crossplane::Engine,
+    flavour::Flavour,
+    invariants,
+    patience::is_late,
+    settings::not_run,
+    tenant::Tenant,
+    trials::Trials,
 };
 use tokio::{
     runtime::Runtime,
@@ -425,7 +431,10 @@ impl Session {
         }
         let tenant = OnceCell::new();
         let tried = async {
-            let begun = async || Ok(Tenant::new(engine, &name.replace('_', "-"), by).await?.asking(asking));
+            let begun = async || {
+                let tenant = Tenant::new(engine, &name.replace('_', "-"), by).await?;
+                anyhow::Ok(tenant.asking(asking))
+            };
             let tenant: &Tenant<'_> = tenant.get_or_try_init(begun).await?;
             (scenario.run)(tenant).await?;
             invariants::hold(tenant, scenario.remotes)?;

@@ -120,7 +120,7 @@ impl Session {
         let (engine, tools) = self.engine.get_or_init(start).await.as_ref().map_err(Failed::from)?;
         let stage = OnceCell::new();
         let tried = async {
-            let begun = || Stage::new(engine, tools, &scenario.name.replace('_', "-"));
+            let begun = async || Stage::new(engine, tools, &scenario.name.replace('_', "-")).await;
             (scenario.run)(stage.get_or_try_init(begun).await?).await?;
             engine.check()
         };
