@@ -79,7 +79,7 @@ fn a_catalogue_of_pools_whose_only_list_is_misspelt_is_a_problem() {
             "{ENTRY}---\napiVersion: apiextensions.crossplane.io/v1beta1\nkind: EnvironmentConfig\nmetadata: {{ name: {name} }}\ndata: {{ quota: [{{ tenant: a }}] }}\n"
         )
     };
-    let unread = ["error: a.yaml:15: data.quota: is not a field of a catalogue of pools, so nobody reads it"];
+    let unread = ["error: a.yaml:16: data.quota: is not a field of a catalogue of pools, so nobody reads it"];
     assert_eq!(said(&pools("testplatform-pools")), unread);
     // It has another name where an input in the files says so; else that is somebody else's.
     assert_eq!(said(&pools("ours")), [""; 0]);
