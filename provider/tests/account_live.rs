@@ -32,7 +32,7 @@ const ONE: &str = "one";
 /// Nothing has happened by then that should not.
 const NOTICED: Duration = Duration::from_secs(5);
 /// As many clusters as would keep all workers for long, each waiting five seconds for each.
-const SILENT: usize = 80;
+const SILENT: usize = 40;
 /// Workers take whom they like: one may be lucky, so many are not.
 const QUICK: usize = 10;
 
