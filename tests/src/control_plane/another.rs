@@ -9,9 +9,7 @@ use anyhow::{Context as _, bail};
 use serde_json::Value;
 
 use super::{ControlPlane, PATIENCE, connect};
-use crate::patience::longer;
-use crate::ports::free_ports;
-use crate::{cluster::Cluster, nest::Process};
+use crate::{cluster::Cluster, nest::Process, patience::longer, ports::free_ports};
 
 /// An API server beside a control plane's own. It can be taken away and started again without anybody else noticing.
 pub struct ApiServer<'p> {

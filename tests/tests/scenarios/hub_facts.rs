@@ -18,12 +18,8 @@ use testplatform_tests::{
     tenant::Tenant,
 };
 
-/// What is promised: 30 s and a tenth more.
-const PERIOD: Duration = Duration::from_secs(33);
-/// The way from there on, which is long where much else is done.
-const WAY: Duration = Duration::from_secs(15);
-/// Both.
-const POLLED: Duration = PERIOD.saturating_add(WAY);
+use super::unwatched::{PERIOD, POLLED, WAY};
+
 /// One that found nothing tries again after a minute at the latest.
 const FOUND_AGAIN: Duration = Duration::from_secs(70);
 

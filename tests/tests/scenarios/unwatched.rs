@@ -15,11 +15,11 @@ use testplatform_tests::{
 };
 
 /// What is promised while something is expected to change: 30 s and a tenth more.
-const PERIOD: Duration = Duration::from_secs(33);
+pub const PERIOD: Duration = Duration::from_secs(33);
 /// The way from there on, which is long where much else is done.
-const WAY: Duration = Duration::from_secs(15);
+pub const WAY: Duration = Duration::from_secs(15);
 /// Both.
-const POLLED: Duration = PERIOD.saturating_add(WAY);
+pub const POLLED: Duration = PERIOD.saturating_add(WAY);
 /// What is promised where nothing is expected to: 10 minutes, a tenth more, and the way.
 const POLLED_WHEN_READY: Duration = Duration::from_secs(665);
 
