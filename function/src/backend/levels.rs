@@ -28,6 +28,16 @@ impl<R> Level<R> {
     }
 }
 
+/// How what says [`Level::refused`] begins. The kubectl plugin knows it by that.
+pub const REFUSED: &str = "the hub refuses";
+
+impl Level<SpecLevel> {
+    /// The hub refuses that for which `what` stands.
+    pub fn refused(what: &str, words: &str) -> Self {
+        Self::of(ConditionStatus::False, SpecLevel::Rejected, format!("{REFUSED} {what}: {words}"))
+    }
+}
+
 /// How far each part is. None: the hub does not say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Levels {

@@ -88,7 +88,7 @@ fn spec(facts: &Facts<'_>, observed: &Observed, grown: &[&Trouble]) -> Level<Spe
     use ConditionStatus::{False, True};
     let link = observed.writer.as_ref().map(|w| &w.link);
     if let Some(Link::Refused(words)) = link {
-        return Level::of(False, SpecLevel::Rejected, format!("the hub refuses it: {words}"));
+        return Level::refused("it", words);
     }
     if let Some(wrong) = grown.first() {
         return Level::of(False, SpecLevel::Rejected, wrong.said());

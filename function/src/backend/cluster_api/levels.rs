@@ -127,7 +127,7 @@ fn spec(
     let link = writer.map(|w| &w.link);
     let not = |reason, words: String| Level::of(False, reason, words);
     if let Some(Link::Refused(words)) = link {
-        return not(SpecLevel::Rejected, format!("the hub refuses it: {words}"));
+        return Level::refused("it", words);
     }
     let topology = facts.lacks(conditions::TOPOLOGY_RECONCILED);
     let failed = topology.filter(|c| c.reason == conditions::RECONCILE_FAILED && observed.ever_ready());

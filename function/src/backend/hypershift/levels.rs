@@ -111,14 +111,14 @@ fn spec(facts: &Facts<'_>, wanted: Wanted<'_>, observed: &Observed, grown: &[&Tr
     let link = observed.writer.as_ref().map(|w| &w.link);
     let parts = || facts.pools.iter().filter_map(|pool| Some((pool, pool.part?)));
     if let Some(Link::Refused(words)) = link {
-        return Level::of(False, SpecLevel::Rejected, format!("the hub refuses it: {words}"));
+        return Level::refused("it", words);
     }
     let refused = parts().find_map(|(pool, part)| match &part.link {
-        Link::Refused(words) => Some(format!("the hub refuses node group {}: {words}", pool.name)),
+        Link::Refused(words) => Some(Level::refused(&format!("node group {}", pool.name), words)),
         _ => None,
     });
-    if let Some(words) = refused {
-        return Level::of(False, SpecLevel::Rejected, words);
+    if let Some(refused) = refused {
+        return refused;
     }
     if let Some(wrong) = grown.first() {
         return Level::of(False, SpecLevel::Rejected, wrong.said());

@@ -99,7 +99,7 @@ fn spec(facts: &Facts<'_>, wanted: Wanted<'_>, observed: &Observed, grown: &[&Tr
     let writer = observed.writer.as_ref();
     let link = writer.map(|w| &w.link);
     if let Some(Link::Refused(words)) = link {
-        return not(SpecLevel::Rejected, format!("the hub refuses it: {words}"));
+        return Level::refused("it", words);
     }
     if let Some(wrong) = grown.first() {
         return not(SpecLevel::Rejected, wrong.said());

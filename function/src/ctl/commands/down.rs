@@ -12,6 +12,7 @@ use super::super::{
     session::Session,
     wait::left_behind,
 };
+use crate::backend::REFUSED;
 
 /// Runs it.
 pub fn run(
@@ -74,7 +75,7 @@ fn would_stay(claim: &Claim) -> Option<String> {
     };
     let words = claim.said(ConditionType::RemoteConsistent).filter(refuses).map(Said::message);
     // Of a node group it alone says so.
-    words.or_else(|| Some(applied.message()).filter(|words| words.starts_with("the hub refuses")))
+    words.or_else(|| Some(applied.message()).filter(|words| words.starts_with(REFUSED)))
 }
 
 /// The claim gave its cluster away: it can be deleted, and can end nothing.
