@@ -21,8 +21,9 @@ pub const BESIDE_OTHERS: &str =
 pub const BYOC_IMMUTABLE: &str =
     "byoc cannot be changed, since the cluster is made with it once; create a new claim for another cluster";
 /// Refusal of what no template can make a cluster with.
-pub const NO_PULL_SECRET: &str =
-    "is missing: beside template the Secret with the pull secret has to be named";
+pub const NO_PULL_SECRET: &str = "byoc beside template needs pullSecretRef";
+/// Refusal of an account where none is used.
+pub const NO_ACCOUNT: &str = "byoc beside template takes no platform, baseDomain or credentialsSecretRef: the template says itself where its clusters are made";
 /// Refusal of a key of SSH.
 pub const NO_SSH_KEY: &str =
     "sshKeySecretRef is not served beside clusterClaim: Hive's pools take no SSH key";
@@ -236,7 +237,7 @@ pub const SSH_KEY: &str = "sshKeySecretRef";
 /// The field that is never served.
 const INSTALL_CONFIG: &str = "installConfigSecretRef";
 /// What says where in a cloud a cluster is made, and with what.
-pub const OF_AN_ACCOUNT: [&str; 3] = ["platform", "baseDomain", CREDENTIALS];
+const OF_AN_ACCOUNT: [&str; 3] = ["platform", "baseDomain", CREDENTIALS];
 
 /// The names of the Secrets on the hub.
 pub const ON_THE_HUB: [&str; 3] = [SECRETS[0].1, SECRETS[1].1, SECRETS[2].1];
@@ -308,10 +309,20 @@ pub fn problems(block: &Value, beside: Beside) -> Vec<(String, String)> {
     for field in fields.keys().filter(|field| !known(field)) {
         wrong(field, "is not a field of byoc");
     }
-    if beside == Beside::ClusterClaim {
-        of_an_account(block, &mut wrong);
-        if !block[SSH_KEY].is_null() {
-            wrong(SSH_KEY, NO_SSH_KEY);
+    match beside {
+        Beside::ClusterClaim => {
+            of_an_account(block, &mut wrong);
+            if !block[SSH_KEY].is_null() {
+                wrong(SSH_KEY, NO_SSH_KEY);
+            }
+        }
+        Beside::Template => {
+            for field in OF_AN_ACCOUNT.into_iter().filter(|field| !block[*field].is_null()) {
+                wrong(field, NO_ACCOUNT);
+            }
+            if block[PULL_SECRET].is_null() {
+                wrong(PULL_SECRET, NO_PULL_SECRET);
+            }
         }
     }
     if !block[INSTALL_CONFIG].is_null() {
@@ -323,9 +334,6 @@ pub fn problems(block: &Value, beside: Beside) -> Vec<(String, String)> {
         if !reference.is_null() && !named {
             wrong(&format!("{field}.name"), SECRET_RULE);
         }
-    }
-    if beside == Beside::Template && block[PULL_SECRET].is_null() {
-        wrong(PULL_SECRET, NO_PULL_SECRET);
     }
     found
 }

@@ -12,7 +12,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::account::{Access, CREDENTIALS_IMMUTABLE, SAME_CREDENTIALS};
-use crate::byoc::{BESIDE_OTHERS, BYOC_IMMUTABLE, Byoc, NO_SSH_KEY, WHOLE_ACCOUNT};
+use crate::byoc::{
+    BESIDE_OTHERS, BYOC_IMMUTABLE, Byoc, NO_ACCOUNT, NO_PULL_SECRET, NO_SSH_KEY, WHOLE_ACCOUNT,
+};
 use crate::ci_operator::CiOperator;
 use crate::cleanup::Cleanup;
 use crate::duration::GoDuration;
@@ -86,6 +88,8 @@ pub(crate) const AT_LEAST_A_MINUTE: &str = "self.matches('^(([0-9]+([.][0-9]*)?|
     validation = Rule::new("!has(self.byoc) || !has(self.ciOperator)").message(BESIDE_OTHERS),
     validation = Rule::new("!has(self.byoc) || !has(self.clusterClaim) || (has(self.byoc.platform) && has(self.byoc.baseDomain) && has(self.byoc.credentialsSecretRef))").message(WHOLE_ACCOUNT),
     validation = Rule::new("!has(self.byoc) || !has(self.clusterClaim) || !has(self.byoc.sshKeySecretRef)").message(NO_SSH_KEY),
+    validation = Rule::new("!has(self.byoc) || !has(self.template) || has(self.byoc.pullSecretRef)").message(NO_PULL_SECRET),
+    validation = Rule::new("!has(self.byoc) || !has(self.template) || !(has(self.byoc.platform) || has(self.byoc.baseDomain) || has(self.byoc.credentialsSecretRef))").message(NO_ACCOUNT),
     validation = Rule::new("has(self.byoc) == has(oldSelf.byoc)").message(BYOC_IMMUTABLE),
     validation = Rule::new(SAME_CREDENTIALS).message(CREDENTIALS_IMMUTABLE)
 )]

@@ -4,7 +4,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
-use testplatform_apis::byoc::{BESIDE_OTHERS, NO_INSTALL_CONFIG, NO_SSH_KEY, ONE_PLATFORM, WHOLE_ACCOUNT};
+use testplatform_apis::byoc::{
+    BESIDE_OTHERS, NO_ACCOUNT, NO_INSTALL_CONFIG, NO_PULL_SECRET, NO_SSH_KEY, ONE_PLATFORM, WHOLE_ACCOUNT,
+};
 use testplatform_apis::claim::{
     BLOCK_IMMUTABLE, CI_OPERATOR_IMMUTABLE, CLUSTER_CLAIM_IMMUTABLE, COMPANIONS, EXACTLY_ONE_BLOCK,
     LIFETIME_RULE, VERSION_OR_IMAGE,
@@ -204,6 +206,11 @@ async fn what_cannot_be_is_refused(konflux: &Cluster) -> anyhow::Result<()> {
                 "byoc": brought(&json!({ "installConfigSecretRef": { "name": "k" } })),
             }),
             NO_INSTALL_CONFIG,
+        ),
+        (json!({ "template": "hosted", "byoc": { "sshKeySecretRef": { "name": "k" } } }), NO_PULL_SECRET),
+        (
+            json!({ "template": "hosted", "byoc": brought(&json!({ "pullSecretRef": { "name": "k" } })) }),
+            NO_ACCOUNT,
         ),
         (
             json!({ "clusterClaim": { "version": "4.20" }, "byoc": brought(&json!({ "platform": {} })) }),

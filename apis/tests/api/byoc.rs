@@ -3,9 +3,9 @@
 use rstest::rstest;
 use serde_json::{Value, json};
 use testplatform_apis::byoc::{
-    self, BESIDE_OTHERS, BYOC_IMMUTABLE, Beside, Byoc, DOMAIN_RULE, Fate, NO_INSTALL_CONFIG, NO_PULL_SECRET,
-    NO_SSH_KEY, ON_THE_HUB, ONE_PLATFORM, REGION_RULE, RESOURCE_GROUP_RULE, Report, SECRET_RULE,
-    WHOLE_ACCOUNT, cloud, on_the_hub, parcels,
+    self, BESIDE_OTHERS, BYOC_IMMUTABLE, Beside, Byoc, DOMAIN_RULE, Fate, NO_ACCOUNT, NO_INSTALL_CONFIG,
+    NO_PULL_SECRET, NO_SSH_KEY, ON_THE_HUB, ONE_PLATFORM, REGION_RULE, RESOURCE_GROUP_RULE, Report,
+    SECRET_RULE, WHOLE_ACCOUNT, cloud, on_the_hub, parcels,
 };
 
 use crate::support::{create, pooled, templated, update};
@@ -72,7 +72,8 @@ fn both_refuse_it(#[case] pointer: &str, #[case] value: Value, #[case] path: &st
     assert_eq!(problems(&wrong), [(path.to_owned(), words.to_owned())]);
 }
 
-/// Beside a template it says nothing of an account, and which Secrets are taken the template says: so the schema leaves that open.
+/// Beside a template it says nothing of an account, and has a pull secret, which every template needs that takes any. Whether it takes a key of SSH,
+/// the template says.
 #[test]
 fn beside_a_template_its_secrets_alone_are_judged() {
     let by_template = |byoc: &Value| {
@@ -81,26 +82,37 @@ fn beside_a_template_its_secrets_alone_are_judged() {
         create(&spec)
     };
     let own = json!({ "pullSecretRef": { "name": "my-pull" }, "sshKeySecretRef": { "name": "my-key" } });
-    for whole in [own.clone(), byoc()] {
+    for whole in [own.clone(), json!({ "pullSecretRef": { "name": "my-pull" } })] {
         assert_eq!(by_template(&whole), Ok(()));
         assert_eq!(byoc::problems(&whole, Beside::Template), []);
     }
-    // A pull secret every template needs that takes any.
+    for field in ["platform", "baseDomain", "credentialsSecretRef"] {
+        let mut more = own.clone();
+        more[field] = byoc()[field].clone();
+        says(by_template(&more), NO_ACCOUNT);
+        assert_eq!(byoc::problems(&more, Beside::Template), [(field.to_owned(), NO_ACCOUNT.to_owned())]);
+    }
     for less in [json!({}), json!({ "sshKeySecretRef": { "name": "my-key" } })] {
         let missing = ("pullSecretRef".to_owned(), NO_PULL_SECRET.to_owned());
+        says(by_template(&less), NO_PULL_SECRET);
         assert_eq!(byoc::problems(&less, Beside::Template), [missing]);
     }
     let names: Vec<(String, String)> = parcels(&own).into_iter().map(|p| (p.to, p.keys.join(","))).collect();
     let key = |to: &str, key: &str| (to.to_owned(), key.to_owned());
     assert_eq!(names, [key("byoc-pull-secret", ".dockerconfigjson"), key("byoc-ssh-key", "id_rsa.pub")]);
+    let wrong = |field: &str, value: Value| {
+        let mut byoc = own.clone();
+        byoc[field] = value;
+        byoc
+    };
     for (wrong, path) in [
-        (json!({ "installConfigSecretRef": { "name": "x" } }), "installConfigSecretRef"),
-        (json!({ "sshKeySecretRef": { "name": "" } }), "sshKeySecretRef.name"),
+        (wrong("installConfigSecretRef", json!({ "name": "x" })), "installConfigSecretRef"),
+        (wrong("sshKeySecretRef", json!({ "name": "" })), "sshKeySecretRef.name"),
     ] {
         assert!(by_template(&wrong).is_err(), "{wrong}");
         assert_eq!(byoc::problems(&wrong, Beside::Template)[0].0, path);
     }
-    assert_eq!(byoc::problems(&json!({ "bogus": 1 }), Beside::Template)[0].0, "bogus");
+    assert_eq!(byoc::problems(&wrong("bogus", json!(1)), Beside::Template)[0].0, "bogus");
     // And beside clusterClaim all of an account is needed.
     for field in ["platform", "baseDomain", "credentialsSecretRef"] {
         let mut less = byoc();

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use testplatform_apis::{
-    byoc::{OF_AN_ACCOUNT, SSH_KEY},
+    byoc::SSH_KEY,
     condition::Request,
     gather,
     template::{
@@ -109,9 +109,6 @@ fn brings(entry: &Entry, block: &Value, refusals: &mut Refusals) -> Option<Bring
         refuse("", "takes no credentials of its own");
         return None;
     };
-    for field in OF_AN_ACCOUNT.iter().filter(|field| !block[**field].is_null()) {
-        refuse(&format!(".{field}"), "says itself where its clusters are made");
-    }
     if !terms.ssh_key && !block[SSH_KEY].is_null() {
         refuse(&format!(".{SSH_KEY}"), "takes no SSH key");
     }
