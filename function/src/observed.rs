@@ -32,7 +32,7 @@ use testplatform_apis::{
         object::{AnyRemote, Object},
     },
     input::Settings,
-    names::ours,
+    names::{Uid, crossplane, ours},
 };
 
 pub use bundles::{BUNDLES, Bundles, UNDONE};
@@ -48,6 +48,7 @@ pub(crate) use link::{began_to_create, found_none, link};
 pub use node_pool::{NodePools, Part, is_part, part_name};
 pub use peers::{Peer, Standing, Wanted};
 pub use pools::Pools;
+use required::WRITER;
 pub(crate) use required::{Names, fetched, selector};
 pub use required::{Wants, requirements};
 pub use templates::{Listed, Templates};
@@ -134,6 +135,8 @@ pub struct Observed {
     pub details: Details,
     /// The Object that carries the remote object.
     pub writer: Option<Writer>,
+    /// Whether the composite does not refer to the writer.
+    pub unreferred: bool,
     /// The Object that observes the credentials.
     pub credentials: Option<Credentials>,
     /// What names this Konflux cluster.
@@ -182,6 +185,7 @@ impl Observed {
         let mut observed = Self {
             details: Details::new(&resource.connection_details),
             writer: None,
+            unreferred: false,
             credentials: None,
             environment: Environment::decode(request, &settings.environment_config)?,
             pools: Pools::decode(request, &settings.pools),
@@ -245,6 +249,9 @@ impl Observed {
                 _ => refuse_newer(name, bytes)?,
             }
         }
+        if observed.writer.is_none() {
+            observed.see_unreferred(request)?;
+        }
         match observed.composite.flavour {
             Flavour::Claimed | Flavour::Homeless => observed.distrust_pending(),
             Flavour::Namespaced(_) => observed.see_what_was_written(),
@@ -267,6 +274,36 @@ impl Observed {
                 ),
             }),
         }
+    }
+
+    /// The writer, where the composite does not refer to it: core reads composites from a cache, which may show the one of before its cluster was
+    /// asked for. That would be asked for anew then, of a hub that has more room by now perhaps, and the first cluster be left behind.
+    fn see_unreferred(&mut self, request: &RunFunctionRequest) -> Result<(), Unusable> {
+        let Some(found) = fetched(request, &WRITER).and_then(|found| found.items.first()) else {
+            return Ok(());
+        };
+        let object = wire::to_value(&found.resource).map_err(|e| unreadable(WRITER.dynamic(), e))?;
+        let metadata = &object["metadata"];
+        let own = self.composite.metadata.uid.as_ref().map(Uid::as_str);
+        let mut owners = metadata["ownerReferences"].as_array().into_iter().flatten();
+        if own.is_none() || !owners.any(|owner| owner["uid"].as_str() == own) {
+            return Ok(());
+        }
+        let writer = match metadata["labels"][ours::COMPONENT].as_str() {
+            Some(CLUSTER_CLAIM) => Writer::cluster_claim(&found.resource)?,
+            Some(name) if OF_TEMPLATES.contains(&name) => Writer::of_template(name, &found.resource)?,
+            Some(_) | None => return Ok(()),
+        };
+        // One whose hub was given up goes, or is gone and still in a cache. It made nothing.
+        let Metadata { finalizers, .. } = &writer.object.metadata;
+        let made_nothing = writer.goes() && !finalizers.iter().any(|f| f == crossplane::FINALIZER);
+        let hub = &writer.object.spec.provider_config_ref.name;
+        let given_up = self.composite.status.hub.as_ref().is_some_and(|told| told.excluded.contains(hub));
+        if made_nothing || given_up {
+            return Ok(());
+        }
+        self.unreferred = true;
+        self.take(writer)
     }
 
     /// Of a composite in a namespace, `credentials` itself writes the tenant's Secret: what it wrote is what the tenant has. That it

@@ -171,17 +171,22 @@ fn requirements(request: &RunFunctionRequest, judged: &Judged) -> Option<proto::
     let likes = composite.spec["hub"]["affinity"].is_string();
     // Beside what a choice of hub needs: the other side of a handover.
     let none = || handover::requirements(&judged.observed, settings);
+    let writer = || judged.plan.request.as_ref().ok().map(|r| format!("managed-{}", r.name));
     match judged.plan.request.as_ref().map(|r| &r.block) {
         Ok(Block::CiOperator(_)) => {
-            ask(Wants { pools: settings.quotas_for_ci_operator, templates: false, hubs: none() })
+            // Its hub does not depend on who else is there, and core is to be asked but once.
+            let pools = settings.quotas_for_ci_operator;
+            ask(Wants { pools, templates: false, hubs: none(), writer: None })
         }
-        Ok(Block::ClusterClaim(_)) => ask(Wants { pools: true, templates: false, hubs: none() }),
+        Ok(Block::ClusterClaim(_)) => {
+            ask(Wants { pools: true, templates: false, hubs: none(), writer: writer() })
+        }
         Ok(Block::Template(templated)) => {
             let wanted = templated.wants_hubs(&judged.observed);
             let mut hubs =
                 if wanted { hubs::requirements(composite, likes, settings) } else { BTreeMap::new() };
             hubs.extend(none());
-            ask(Wants { pools: true, templates: true, hubs })
+            ask(Wants { pools: true, templates: true, hubs, writer: writer() })
         }
         Err(_) => None,
     }

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use testplatform_apis::{claim::API_VERSION, gather, input::Settings, names::ours};
+use testplatform_apis::{claim::API_VERSION, foreign::object, gather, input::Settings, names::ours};
 
-use super::Observed;
+use super::{Flavour, Observed};
 use crate::proto::{
     MatchLabels, Requirements, ResourceSelector, Resources, RunFunctionRequest, resource_selector::Match,
 };
@@ -43,6 +43,8 @@ pub(super) const TEMPLATES: Names = Names { dynamic: "templates", bootstrap: Som
 pub(super) const PEERS: Names = Names { dynamic: "clusters", bootstrap: None };
 /// All composites of the other flavour, where both are served.
 pub(super) const PEERS_BESIDE: Names = Names { dynamic: "clusters-beside", bootstrap: None };
+/// The Object that carries what was asked for, by its name.
+pub(super) const WRITER: Names = Names { dynamic: "writer", bootstrap: None };
 
 /// What was fetched. None: it was not, and this answer is not the last one.
 pub(crate) fn fetched<'a>(request: &'a RunFunctionRequest, names: &Names) -> Option<&'a Resources> {
@@ -62,6 +64,8 @@ pub struct Wants {
     pub templates: bool,
     /// What a choice of hub needs, of a claim that has none.
     pub hubs: BTreeMap<String, ResourceSelector>,
+    /// The Object of this name, which carries what is asked for, while the composite does not refer to it.
+    pub writer: Option<String>,
 }
 
 /// What to ask core for. A function of the claim, the Composition and what is observed alone, never of what was already
@@ -69,6 +73,7 @@ pub struct Wants {
 ///
 /// The catalogue of pools, and the composites that quota and the load of hubs are counted
 /// by, are asked for only while that is open: a cluster that was asked for stays where it is, and one that is over asks for nothing.
+/// That one was asked for may be known by its Object alone, which was fetched; it goes on being asked for then, so that core settles.
 pub fn requirements(
     request: &RunFunctionRequest,
     observed: &Observed,
@@ -99,6 +104,9 @@ pub fn requirements(
             ask(&PEERS_BESIDE, selector(API_VERSION, other, all));
         }
     }
+    if let Some(name) = wants.writer.filter(|_| observed.unreferred || observed.pool_is_open()) {
+        ask(&WRITER, writer(&observed.composite.flavour, name));
+    }
     map.extend(wants.hubs);
     if map.is_empty() {
         return None;
@@ -116,6 +124,14 @@ impl Requirements {
             schemas: BTreeMap::new(),
         }
     }
+}
+
+fn writer(flavour: &Flavour, name: String) -> ResourceSelector {
+    let (api_version, namespace) = match flavour {
+        Flavour::Claimed | Flavour::Homeless => (object::API_VERSION, None),
+        Flavour::Namespaced(namespace) => (object::NAMESPACED_API_VERSION, Some(namespace.clone())),
+    };
+    ResourceSelector { namespace, ..selector(api_version, object::KIND, Match::MatchName(name)) }
 }
 
 fn environment_config(name: &str) -> ResourceSelector {

@@ -105,7 +105,8 @@ fn write(request: &Validated, observed: &Observed, health: &Health, course: &Cou
         return Write::Again { vanished };
     }
     let gives_up = request.templated().is_some_and(|t| t.gives_up) && !writer.may_exist();
-    if gives_up && course.phase == Phase::Pending && !course.teardown {
+    // What the composite does not refer to core does not delete.
+    if gives_up && course.phase == Phase::Pending && !course.teardown && !observed.unreferred {
         return Write::Elsewhere;
     }
     if course.over.is_none() && is_there(writer) {

@@ -176,7 +176,7 @@ fn what_is_asked_of_core_does_not_depend_on_what_was_fetched() {
     };
     let mut world = World::hive();
     for fetched in [false, true] {
-        assert_eq!(asked(&world, fetched), ["clusters", "envcfg", "pools"]);
+        assert_eq!(asked(&world, fetched), ["clusters", "envcfg", "pools", "writer"]);
     }
     world.settle();
     for fetched in [false, true] {

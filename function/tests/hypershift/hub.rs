@@ -1,6 +1,15 @@
 //! On which hub it is made.
 
-use function_model::{hypershift::hub, world::World};
+use function_model::{
+    hypershift::hub,
+    world::{NAME, World},
+};
+use function_testplatform::{
+    Options,
+    proto::{Resource, Resources, RunFunctionRequest, resource_selector::Match},
+    run, wire,
+};
+use prost::Message as _;
 use serde_json::{Value, json};
 
 use crate::{is, level, minutes};
@@ -48,6 +57,66 @@ fn a_hub_is_chosen_once() {
     let response = world.pass();
     let asked = response.requirements.unwrap().resources;
     assert!(!asked.contains_key("hubs") && !asked.contains_key("pools"), "{asked:?}");
+}
+
+/// What core would send next: it has read the composite from a cache that still shows the one of `before`, and by its name the Object of now.
+fn outdated(before: &World, now: &World) -> RunFunctionRequest {
+    let mut request = before.request();
+    let asked = run(&request, &Options::default(), now.now).requirements.unwrap().resources;
+    let name = Some(Match::MatchName(format!("managed-{NAME}")));
+    assert_eq!((asked["writer"].kind.as_str(), &asked["writer"].r#match), ("Object", &name));
+    let object = &now.objects["cluster"].object;
+    let item = Resource { resource: wire::to_struct(object).unwrap(), ..Resource::default() };
+    request.required_resources.insert("writer".into(), Resources { items: vec![item] });
+    request
+}
+
+/// Hub and uid of what is asked for; none, if nothing is.
+fn writes(request: &RunFunctionRequest, now: &World) -> Option<(Value, Value)> {
+    let response = run(request, &Options::default(), now.now);
+    assert!(response.requirements.unwrap().resources.contains_key("writer"), "or core would not settle");
+    let bytes = response.desired.unwrap().resources.remove("cluster")?;
+    let spec = wire::to_value(&Resource::decode(bytes).unwrap().resource).unwrap()["spec"].take();
+    let uid = &spec["forProvider"]["manifest"]["metadata"]["uid"];
+    Some((spec["providerConfigRef"]["name"].clone(), uid.clone()))
+}
+
+#[test]
+fn a_composite_from_before_its_cluster_was_asked_for_gets_no_other_hub() {
+    let mut before = World::hosted();
+    let mut world = before.clone();
+    world.settle();
+    let owner = json!([{ "uid": world.uid, "controller": true }]);
+    world.objects.get_mut("cluster").unwrap().object["metadata"]["ownerReferences"] = owner;
+    // By now it would be made on another one, or be held.
+    for hubs in [vec![hub("hub-2")], vec![]] {
+        before.hubs = Some(hubs);
+        let request = outdated(&before, &world);
+        assert_eq!(writes(&request, &world), Some((json!("hub-1"), json!("remote-1"))));
+    }
+    // It is nobody else's, and what was given up is not gone back to.
+    before.hubs = Some(vec![hub("hub-2")]);
+    let fresh = Some((json!("hub-2"), Value::Null));
+    before.status = json!({ "hub": { "excluded": ["hub-1"] } });
+    assert_eq!(writes(&outdated(&before, &world), &world), fresh);
+    before.status = json!({});
+    let metadata = &mut world.objects.get_mut("cluster").unwrap().object["metadata"];
+    metadata["ownerReferences"][0]["uid"] = json!("another");
+    assert_eq!(writes(&outdated(&before, &world), &world), fresh);
+}
+
+/// What core does not refer to it does not delete: the end begins with the next pass.
+#[test]
+fn a_composite_from_before_its_cluster_was_asked_for_does_not_end_it_unseen() {
+    let mut before = World::hosted();
+    let mut world = before.clone();
+    world.settle();
+    let owner = json!([{ "uid": world.uid, "controller": true }]);
+    world.objects.get_mut("cluster").unwrap().object["metadata"]["ownerReferences"] = owner;
+    before.spec["tearDownCluster"] = json!(true);
+    let response = run(&outdated(&before, &world), &Options::default(), world.now);
+    let status = response.desired.unwrap().composite.unwrap().resource;
+    assert_eq!(wire::to_value(&status).unwrap()["status"]["phase"], "Deprovisioning");
 }
 
 #[test]

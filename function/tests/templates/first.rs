@@ -157,11 +157,11 @@ fn the_catalogue_is_always_asked_for() {
         resources.into_keys().collect::<Vec<_>>()
     };
     let mut world = World::templated("hosted");
-    assert_eq!(asked(&world), ["clusters", "envcfg", "hub-facts", "hubs", "pools", "templates"]);
+    assert_eq!(asked(&world), ["clusters", "envcfg", "hub-facts", "hubs", "pools", "templates", "writer"]);
     // Whatever came of it.
     world.spec["version"] = json!("1");
     world.templates.clear();
-    assert_eq!(asked(&world), ["clusters", "envcfg", "hub-facts", "hubs", "pools", "templates"]);
+    assert_eq!(asked(&world), ["clusters", "envcfg", "hub-facts", "hubs", "pools", "templates", "writer"]);
     world.status["backend"] = json!({ "uid": "remote-1" });
     assert_eq!(asked(&world), ["envcfg", "templates"]);
 }
