@@ -1,6 +1,6 @@
 //! Using what was given.
 
-use std::{fs, os::unix::fs::PermissionsExt as _};
+use std::{fs, os::unix::fs::PermissionsExt as _, path::PathBuf};
 
 use anyhow::{Context as _, ensure};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
@@ -13,6 +13,7 @@ use testplatform_tests::{
 
 use crate::{
     call::{Call, LONG},
+    interrupted::with_kubectl,
     stage::Stage,
 };
 
@@ -135,6 +136,8 @@ pub async fn secrets_copied(stage: &Stage<'_>) -> anyhow::Result<()> {
     ensure!(hub.get(&at(SECRET, target, "unlabelled")).await?.is_none(), "too much was copied");
     ensure!(hub.get(&at(SECRET, target, &stage.secret_name())).await?.is_none(), "the kubeconfig was copied");
 
+    call().tools(&astray(stage)?).run(LONG).await?.with(0)?.saying("secret/pull")?;
+
     let cases = [
         ("labelSelector", " ", "would select every Secret"),
         ("labelSelector", "nobody=has-it", "no Secret of"),
@@ -145,4 +148,24 @@ pub async fn secrets_copied(stage: &Stage<'_>) -> anyhow::Result<()> {
         call().with(parameter, value).run(LONG).await?.with(1)?.saying(words)?;
     }
     Ok(())
+}
+
+/// A kubectl of which the first request of each kind is answered as where nobody knows what it asks for.
+fn astray(stage: &Stage<'_>) -> anyhow::Result<PathBuf> {
+    let script = r#"
+case " $* " in
+  *" get secret "*) asked=credentials ;;
+  *" get secrets "*) asked=secrets ;;
+  *" get namespace "*) asked=namespace ;;
+  *" apply "*) asked=applied ;;
+  *) exec "$REAL" "$@" ;;
+esac
+if [[ ! -e "$HOME/$asked" ]]; then
+  : >"$HOME/$asked"
+  echo "Error from server (NotFound): the server could not find the requested resource" >&2
+  exit 1
+fi
+exec "$REAL" "$@"
+"#;
+    with_kubectl(stage, script)
 }

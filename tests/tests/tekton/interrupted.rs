@@ -105,7 +105,7 @@ pub async fn server_away(stage: &Stage<'_>) -> anyhow::Result<()> {
 }
 
 /// A step's PATH with another kubectl: a script, which has the real one as `REAL`.
-fn with_kubectl(stage: &Stage<'_>, script: &str) -> anyhow::Result<PathBuf> {
+pub fn with_kubectl(stage: &Stage<'_>, script: &str) -> anyhow::Result<PathBuf> {
     let tools = stage.room()?;
     for tool in fs::read_dir(&stage.tools.kubectl)? {
         let tool = tool?;
