@@ -22,7 +22,7 @@ use crate::{
         self, Ready, Resource, ResponseMeta, RunFunctionRequest, RunFunctionResponse, Severity, State, Target,
     },
     status::status,
-    validate::Block,
+    validate::{Block, Validated},
     wire,
 };
 
@@ -171,7 +171,8 @@ fn requirements(request: &RunFunctionRequest, judged: &Judged) -> Option<proto::
     let likes = composite.spec["hub"]["affinity"].is_string();
     // Beside what a choice of hub needs: the other side of a handover.
     let none = || handover::requirements(&judged.observed, settings);
-    let writer = || judged.plan.request.as_ref().ok().map(|r| format!("managed-{}", r.name));
+    let sought = judged.plan.request.as_ref().ok().filter(|_| judged.observed.seeks_writer());
+    let writer = || sought.map(Validated::writer_name);
     match judged.plan.request.as_ref().map(|r| &r.block) {
         Ok(Block::CiOperator(_)) => {
             // Its hub does not depend on who else is there, and core is to be asked but once.

@@ -74,6 +74,11 @@ impl Validated {
         }
     }
 
+    /// Name of the Object that carries what is asked for.
+    pub(crate) fn writer_name(&self) -> String {
+        format!("managed-{}", self.name)
+    }
+
     /// Whether it comes from a pool, and from which is not known.
     pub(crate) fn is_placeless(&self) -> bool {
         matches!(&self.block, Block::ClusterClaim(claimed) if claimed.place.is_none())

@@ -80,7 +80,9 @@ fn is_whole(object: &Value) -> bool {
     let manifest = &object["spec"]["forProvider"]["manifest"];
     let remote = &manifest["metadata"];
     let placed = remote["namespace"].is_string() || manifest["kind"] == WITHOUT_NAMESPACE;
-    placed && object["metadata"]["name"].is_string() && remote["name"].is_string()
+    // The CRD gives an Object without one hub `default`.
+    let of_a_hub = object["spec"]["providerConfigRef"]["name"].is_string();
+    placed && of_a_hub && object["metadata"]["name"].is_string() && remote["name"].is_string()
 }
 
 /// What an answer that core applies does to what is there, and must not: it would be deleted, or not be told to end.

@@ -35,14 +35,16 @@ const SEEN: &str = "seen";
 pub(crate) fn resources(request: &Validated, observed: &Observed) -> Vec<Desired> {
     let order = order(request, observed).map(|(manifest, policies)| {
         let mut spec = spec(request, observed, manifest);
-        let state = |state: State| format!("object.metadata.annotations['{}'].contains('\"state\":\"{state:?}\"')", bundle::REPORT);
+        let state = |state: State| {
+            format!("object.metadata.annotations['{}'].contains('\"state\":\"{state:?}\"')", bundle::REPORT)
+        };
         // The answer is to be seen by the poll of those that are not ready: nobody may watch all ConfigMaps of a hub.
         spec["readiness"] = json!({ "policy": "DeriveFromCelQuery", "celQuery": format!(
             "has(object.metadata.annotations) && '{}' in object.metadata.annotations && {}",
             bundle::REPORT, state(State::Applied),
         ) });
         spec["references"] = json!([{ "dependsOn": {
-            "apiVersion": foreign::API_VERSION, "kind": foreign::KIND, "name": format!("managed-{}", request.name),
+            "apiVersion": foreign::API_VERSION, "kind": foreign::KIND, "name": request.writer_name(),
         } }]);
         composing::bound(&mut spec, policies);
         composed(BUNDLES, request, spec)

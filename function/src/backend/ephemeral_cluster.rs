@@ -194,7 +194,7 @@ pub(crate) fn watch(request: &Validated, observed: &Observed) -> Option<Desired>
     spec["forProvider"]["manifest"] = manifest;
     object::bound(&mut spec, Policies::Observe);
     let notes = gather::texts(request.intent.handover.iter().map(|(key, value)| (*key, Some(value.clone()))));
-    let object = object::object(&format!("managed-{}", request.name), notes, spec);
+    let object = object::object(&request.writer_name(), notes, spec);
     Some(Desired { name: EPHEMERAL_CLUSTER.into(), object, ready: false })
 }
 

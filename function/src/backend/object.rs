@@ -72,7 +72,7 @@ pub(super) fn writer(
         spec["watch"] = true.into();
     }
     bound(&mut spec, policies);
-    let mut object = object(&format!("managed-{}", request.name), annotations, spec);
+    let mut object = object(&request.writer_name(), annotations, spec);
     if name != EPHEMERAL_CLUSTER {
         object["metadata"]["labels"] = json!({ ours::COMPONENT: name });
     }

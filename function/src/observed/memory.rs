@@ -82,6 +82,12 @@ impl Observed {
         self.writer.is_none() && !self.made_before() && !over && !takes
     }
 
+    /// Whether the writer is asked for by its name. That a cluster was asked for may be known by it alone, which was fetched so: it goes on being
+    /// asked for then, or core would not settle.
+    pub(crate) fn seeks_writer(&self) -> bool {
+        self.unreferred || self.pool_is_open()
+    }
+
     /// The uid of the remote object, as status, the `credentials` Object or `hosted` remember it.
     pub fn remembered_uid(&self) -> Option<Uid> {
         let told = self.composite.status.backend.as_ref().and_then(|b| b.uid.clone());

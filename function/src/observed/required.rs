@@ -73,7 +73,6 @@ pub struct Wants {
 ///
 /// The catalogue of pools, and the composites that quota and the load of hubs are counted
 /// by, are asked for only while that is open: a cluster that was asked for stays where it is, and one that is over asks for nothing.
-/// That one was asked for may be known by its Object alone, which was fetched; it goes on being asked for then, so that core settles.
 pub fn requirements(
     request: &RunFunctionRequest,
     observed: &Observed,
@@ -104,7 +103,7 @@ pub fn requirements(
             ask(&PEERS_BESIDE, selector(API_VERSION, other, all));
         }
     }
-    if let Some(name) = wants.writer.filter(|_| observed.unreferred || observed.pool_is_open()) {
+    if let Some(name) = wants.writer {
         ask(&WRITER, writer(&observed.composite.flavour, name));
     }
     map.extend(wants.hubs);

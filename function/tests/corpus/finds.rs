@@ -392,7 +392,11 @@ fn only_what_is_ours_and_garbled_excuses_one() {
     let nameless = |object: &mut Value| {
         object["metadata"].as_object_mut().unwrap().remove("name");
     };
+    let of_no_hub = |object: &mut Value| {
+        object["spec"].as_object_mut().unwrap().remove("providerConfigRef");
+    };
     assert!(is_excused(&asked("hive-ready").seeing("claim", nowhere).request));
+    assert!(is_excused(&asked("hive-ready").seeing("credentials", of_no_hub).request));
     assert!(is_excused(&asked("ready").seeing("credentials", nameless).request));
     assert!(is_excused(&asked("space-ready").seeing("namespace", nameless).request));
     assert!(is_excused(&asked("space-ready").seeing("quota", nowhere).request));

@@ -81,13 +81,19 @@ fn writes(request: &RunFunctionRequest, now: &World) -> Option<(Value, Value)> {
     Some((spec["providerConfigRef"]["name"].clone(), uid.clone()))
 }
 
-#[test]
-fn a_composite_from_before_its_cluster_was_asked_for_gets_no_other_hub() {
-    let mut before = World::hosted();
+/// As it was before its cluster was asked for, and after.
+fn before_and_after() -> (World, World) {
+    let before = World::hosted();
     let mut world = before.clone();
     world.settle();
     let owner = json!([{ "uid": world.uid, "controller": true }]);
     world.objects.get_mut("cluster").unwrap().object["metadata"]["ownerReferences"] = owner;
+    (before, world)
+}
+
+#[test]
+fn a_composite_from_before_its_cluster_was_asked_for_gets_no_other_hub() {
+    let (mut before, mut world) = before_and_after();
     // By now it would be made on another one, or be held.
     for hubs in [vec![hub("hub-2")], vec![]] {
         before.hubs = Some(hubs);
@@ -108,11 +114,7 @@ fn a_composite_from_before_its_cluster_was_asked_for_gets_no_other_hub() {
 /// What core does not refer to it does not delete: the end begins with the next pass.
 #[test]
 fn a_composite_from_before_its_cluster_was_asked_for_does_not_end_it_unseen() {
-    let mut before = World::hosted();
-    let mut world = before.clone();
-    world.settle();
-    let owner = json!([{ "uid": world.uid, "controller": true }]);
-    world.objects.get_mut("cluster").unwrap().object["metadata"]["ownerReferences"] = owner;
+    let (mut before, world) = before_and_after();
     before.spec["tearDownCluster"] = json!(true);
     let response = run(&outdated(&before, &world), &Options::default(), world.now);
     let status = response.desired.unwrap().composite.unwrap().resource;

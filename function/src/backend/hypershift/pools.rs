@@ -127,7 +127,7 @@ fn composed(
         "providerConfigRef": { "name": composing::provider_config(request, observed) },
         "readiness": { "policy": "DeriveFromCelQuery", "celQuery": CEL },
         "references": [{ "dependsOn": {
-            "apiVersion": object::API_VERSION, "kind": object::KIND, "name": format!("managed-{}", request.name),
+            "apiVersion": object::API_VERSION, "kind": object::KIND, "name": request.writer_name(),
         } }],
         "watch": true,
     });
