@@ -95,6 +95,7 @@ impl Bench {
         let second = self.renewed(&first, 1).await.context("another generation")?;
         ensure!(works(&first).await?, "the token before does not work until it ends");
         self.repaired(&second).await.context("repaired")?;
+        self.account_goes(&uid).await.context("the account goes")?;
         self.bad_input().await.context("bad input")?;
         self.cluster_away().await.context("while the cluster is away")?;
         self.wish_taken_away().await.context("the wish is taken away")?;
@@ -155,6 +156,28 @@ impl Bench {
         hub.until_is(&published(ONE), SOON, "made anew", good).await.map(drop)
     }
 
+    /// For a moment the API server gives tokens of it, and takes them.
+    async fn account_goes(&self, uid: &str) -> anyhow::Result<()> {
+        let (hub, there) = (self.hub.cluster(), self.delivered.cluster());
+        let before = value(&hub.get(&published(ONE)).await?.context("it is there")?, "kubeconfig")?;
+        let account = at(SERVICE_ACCOUNT, NAMESPACE, &account_name(uid));
+        there.merge(&account, &json!({ "metadata": { "finalizers": ["example.org/waits"] } })).await?;
+        there.delete(&account).await?;
+        self.wish("looker", 2).await?;
+        let says = |object: &Value| {
+            let words = &told(object)["blockingReason"]["message"];
+            words.as_str().is_some_and(|words| words.contains("are being deleted"))
+        };
+        hub.until_is(&cluster(ONE), SOON, "told that it goes", says).await?;
+        let now = value(&hub.get(&published(ONE)).await?.context("it was taken away")?, "kubeconfig")?;
+        ensure!(now == before, "a token of what goes was published");
+        there.merge(&account, &json!({ "metadata": { "finalizers": null } })).await?;
+        let other = |secret: &Value| value(secret, "kubeconfig").is_ok_and(|now| now != before);
+        let secret = hub.until_is(&published(ONE), TRIED_AGAIN, "another token", other).await?;
+        ensure!(works(&value(&secret, "kubeconfig")?).await?, "the new token does not work");
+        Ok(())
+    }
+
     /// What does not parse, or is answered with 401, or trusts anybody, changes nothing of what is published.
     async fn bad_input(&self) -> anyhow::Result<()> {
         let hub = self.hub.cluster();
@@ -187,7 +210,7 @@ impl Bench {
         let hub = self.hub.cluster();
         let before = value(&hub.get(&published(ONE)).await?.context("it is there")?, "kubeconfig")?;
         self.delivered.stop_api_server();
-        self.wish("looker", 2).await?;
+        self.wish("looker", 3).await?;
         let says = |object: &Value| {
             let words = &told(object)["blockingReason"]["message"];
             words.as_str().is_some_and(|words| words.contains("cannot be reached"))
@@ -213,7 +236,7 @@ impl Bench {
             let now = hub.get(&published(ONE)).await?.context("it was taken away")?;
             ensure!(now["data"] == before["data"], "something else is published");
         }
-        self.wish("looker", 2).await?;
+        self.wish("looker", 3).await?;
         Ok(())
     }
 

@@ -106,10 +106,13 @@ impl Opened {
     async fn find(&self, client: &Client, thing: Thing) -> Result<Found, Trouble> {
         let (path, name, wanted) = self.thing(thing);
         let there = call(client, "GET", &format!("{path}/{name}"), &Value::Null).await?;
-        Ok(there.map_or(Found::Absent, |there| {
-            let goes = !there["metadata"]["deletionTimestamp"].is_null();
-            if !goes && has(&there, &wanted) { Found::Right } else { Found::Wrong }
-        }))
+        Ok(match there {
+            None => Found::Absent,
+            // For a moment an API server gives tokens of it, and takes them.
+            Some(there) if !there["metadata"]["deletionTimestamp"].is_null() => Found::Going,
+            Some(there) if has(&there, &wanted) => Found::Right,
+            Some(_) => Found::Wrong,
+        })
     }
 }
 
@@ -196,7 +199,7 @@ fn token(answer: &Value) -> Option<Token> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::account::reach::tests::answering;
+    use crate::account::{admin::Address, reach::tests::answering};
 
     /// What answers may be a tenant's, and several are asked at a time.
     #[tokio::test]
@@ -207,6 +210,22 @@ mod tests {
         assert_eq!(call(&client, "GET", "/", &Value::Null).await, Err(Trouble::Unreachable));
         let client = answering(StatusCode::NOT_FOUND, &long);
         assert_eq!(done(&client, "DELETE", "/", &Value::Null).await, Ok(false));
+    }
+
+    #[tokio::test]
+    async fn what_is_being_deleted_is_neither_right_nor_taken_away_again() {
+        let address = Address { server: "https://c".into(), authority: None, name: None };
+        let admin = AdminKubeconfig::new(kubeconfig(&address, "admin", "t").into_bytes());
+        let opened = open(&admin, "u", &Wish { cluster_role: "view".into(), generation: 0 }).unwrap();
+        for (metadata, found) in [
+            (json!({ "name": "tpc-u" }), Found::Right),
+            (json!({ "name": "tpc-u", "deletionTimestamp": "2026-03-02T12:00:00Z" }), Found::Going),
+        ] {
+            let client = answering(StatusCode::OK, &json!({ "metadata": metadata }).to_string());
+            for thing in [Thing::Namespace, Thing::Account] {
+                assert_eq!(opened.find(&client, thing).await, Ok(found), "{thing:?}: {metadata}");
+            }
+        }
     }
 
     #[test]

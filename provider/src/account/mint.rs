@@ -64,6 +64,9 @@ impl From<Trouble> for Cause {
             Trouble::Obstacle(Obstacle::NoRole) => {
                 "the cluster has no ClusterRole of the name that spec.credentials.clusterRole says".to_owned()
             }
+            Trouble::Obstacle(Obstacle::Going) => {
+                "the ServiceAccount or its rights are being deleted; a token is made after that".to_owned()
+            }
             Trouble::Obstacle(Obstacle::Unknown) => {
                 "the cluster does not take the token that it made".to_owned()
             }

@@ -51,6 +51,8 @@ pub enum Found {
     Right,
     /// It is another: it cannot be changed, only made anew.
     Wrong,
+    /// It is being deleted: what is made of it would end with it.
+    Going,
 }
 
 /// What was seen of a cluster.
@@ -89,6 +91,8 @@ pub struct Known {
 pub enum Obstacle {
     /// The cluster has no such ClusterRole.
     NoRole,
+    /// Something that it needs is being deleted, and has to be gone before it is made anew.
+    Going,
     /// It does not take its own token.
     Unknown,
     /// It takes it, and gives it no rights.
@@ -125,6 +129,7 @@ pub fn next(known: &Known) -> Step {
             Found::Right => {}
             Found::Absent => return Step::Make(thing),
             Found::Wrong => return Step::Remove(thing),
+            Found::Going => return Step::Stop(Obstacle::Going),
         }
     }
     match (known.token, known.answer) {

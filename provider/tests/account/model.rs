@@ -56,6 +56,8 @@ pub struct State {
     pub forgets: bool,
     /// Rights are late.
     pub late: bool,
+    /// Its ServiceAccount is being deleted, and not gone yet.
+    pub goes: bool,
     pub calls: usize,
 }
 
@@ -74,6 +76,13 @@ impl Model {
             made.known && made.expires > state.now && state.things.get(&1) == Some(&made.account)
         };
         state.tokens.get(token).is_some_and(alive) && (0..5).all(|thing| state.things.contains_key(&thing))
+    }
+
+    /// The ServiceAccount that is being deleted is gone.
+    pub fn lose_account(&self) {
+        let mut state = self.state();
+        state.goes = false;
+        state.things.remove(&1);
     }
 
     /// A call, which may fail.
@@ -112,14 +121,22 @@ fn place(thing: Thing) -> usize {
 impl Delivered for Model {
     async fn look(&self) -> Result<Seen, Trouble> {
         self.call(|state| {
-            let found = |thing| if state.things.contains_key(&thing) { Found::Right } else { Found::Absent };
+            let found = |thing: usize| match (state.things.contains_key(&thing), state.goes && thing == 1) {
+                (false, _) => Found::Absent,
+                (true, true) => Found::Going,
+                (true, false) => Found::Right,
+            };
             Seen { has_role: true, things: [0, 1, 2, 3, 4].map(found) }
         })
     }
 
     async fn remove(&self, thing: Thing) -> Result<(), Trouble> {
         self.call(|state| {
-            state.things.remove(&place(thing));
+            // What is being deleted already is gone no sooner.
+            let waits = state.goes && thing == Thing::Account;
+            if !waits {
+                state.things.remove(&place(thing));
+            }
         })
     }
 

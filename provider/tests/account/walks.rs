@@ -220,6 +220,22 @@ fn a_thousand_walks_without_a_moment_without_a_token() {
     assert!(renewed > 10_000 && failed > 1_000, "the walks went nowhere");
 }
 
+/// The cluster would take it, for a moment.
+#[test]
+fn of_an_account_that_goes_no_token_is_made_until_it_is_gone() {
+    let mut walk = Walk::new(SignedDuration::from_hours(12));
+    walk.look();
+    let before = walk.token.clone();
+    assert!(before.is_some());
+    walk.model.state().goes = true;
+    walk.wish.generation += 1;
+    walk.look();
+    assert_eq!(walk.token, before, "a token is published that ends in a moment");
+    walk.model.lose_account();
+    walk.look();
+    assert_ne!(walk.token, before, "nothing was made anew");
+}
+
 /// What the walks look for is there to be found.
 #[test]
 #[should_panic(expected = "does not work")]
