@@ -76,8 +76,9 @@ impl Issue {
     ///
     /// # Errors
     /// If the cluster does not answer, does not take the admin's kubeconfig or the token, or has no such ClusterRole; or if too many wait for clusters
-    /// already.
+    /// already, or what was published before is about to end with its ServiceAccount.
     pub(crate) async fn fulfil(&self, callers: &Callers, now: Timestamp) -> Result<Credentials, Cause> {
+        callers.stays(&account_name(&self.uid))?;
         let _leave = callers.leave()?;
         self.fulfil_by(&client::open(&self.admin, &self.uid, &self.wish)?, now).await
     }

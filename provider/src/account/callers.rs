@@ -1,6 +1,6 @@
-//! How many wait for clusters that were delivered.
+//! How many wait for clusters that were delivered, and which ServiceAccounts there are to end.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -18,12 +18,16 @@ const AT_A_TIME: usize = WORKERS as usize / 2;
 pub struct Callers {
     workers: Arc<Semaphore>,
     turns: Arc<Semaphore>,
+    ending: Arc<Accounts>,
 }
+
+/// Names of ServiceAccounts that are to end, each as often as it is to.
+type Accounts = Mutex<Vec<String>>;
 
 impl Default for Callers {
     fn default() -> Self {
         let places = || Arc::new(Semaphore::new(AT_A_TIME));
-        Self { workers: places(), turns: places() }
+        Self { workers: places(), turns: places(), ending: Arc::default() }
     }
 }
 
@@ -41,6 +45,42 @@ impl Callers {
     pub(super) fn turns(&self) -> Arc<Semaphore> {
         Arc::clone(&self.turns)
     }
+
+    /// From now on a ServiceAccount is to end, until what is returned is dropped.
+    pub(super) fn ends(&self, account: &str) -> Ends {
+        names(&self.ending).push(account.to_owned());
+        Ends { ending: Arc::clone(&self.ending), account: account.to_owned() }
+    }
+
+    /// Leave to make a token of a ServiceAccount.
+    ///
+    /// # Errors
+    /// If it is to end: the token would end with it. Soon it is over with.
+    pub(super) fn stays(&self, account: &str) -> Result<(), Cause> {
+        if names(&self.ending).iter().any(|other| other == account) {
+            return Err(Cause::new(Reason::NotYet, "what was withdrawn has to end first"));
+        }
+        Ok(())
+    }
+}
+
+/// A ServiceAccount that is to end.
+pub(super) struct Ends {
+    ending: Arc<Accounts>,
+    account: String,
+}
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        let mut names = names(&self.ending);
+        if let Some(place) = names.iter().position(|other| *other == self.account) {
+            names.swap_remove(place);
+        }
+    }
+}
+
+fn names(accounts: &Accounts) -> MutexGuard<'_, Vec<String>> {
+    accounts.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -55,5 +95,18 @@ mod tests {
         assert!(busy.reason.nothing_is_wrong(), "{busy:?}");
         taken.pop();
         assert!(callers.leave().is_ok());
+    }
+
+    #[test]
+    fn of_what_is_to_end_no_token_is_made() {
+        let callers = Callers::default();
+        let (once, again) = (callers.ends("tpc-u"), callers.clone().ends("tpc-u"));
+        for ends in [once, again] {
+            let waits = callers.stays("tpc-u").unwrap_err();
+            assert!(waits.reason.nothing_is_wrong(), "{waits:?}");
+            assert_eq!(callers.stays("tpc-v"), Ok(()));
+            drop(ends);
+        }
+        assert_eq!(callers.stays("tpc-u"), Ok(()));
     }
 }

@@ -1,7 +1,8 @@
 //! The end of a ServiceAccount whose token is published no longer: all tokens of it end with it.
 //!
 //! Best effort: a cluster that does not answer, or is gone, takes them along. Nothing waits for it, neither what is withdrawn nor a worker: what
-//! takes connections and never answers may be a tenant's, and he may have many. Each gets its turn, in the order in which they came.
+//! takes connections and never answers may be a tenant's, and he may have many. Each gets its turn, in the order in which they came; until it is
+//! over no token is made of it again, which would end with it.
 
 use std::time::Duration;
 
@@ -34,11 +35,12 @@ pub(crate) async fn revoke(
 ) {
     // Nothing is published, or it is the admin's.
     let Some(ending) = read(secrets, name, uid_of).await else { return };
-    let turns = callers.turns();
+    let (turns, ends) = (callers.turns(), callers.ends(&ending.account));
     tokio::spawn(async move {
         if let Ok(_turn) = turns.acquire_owned().await {
             ending.end().await;
         }
+        drop(ends);
     });
 }
 

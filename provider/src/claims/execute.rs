@@ -123,10 +123,9 @@ impl Executor {
         Ok(())
     }
 
-    /// Deletes a published Secret whose claim is gone. `claim` is what the API server says is there by its name.
-    pub async fn sweep(&self, name: &str, claim: Option<&ClusterClaim>) -> Result<(), Error> {
-        let removed =
-            sweep(self.hub.vault(), name, (GROUP, KIND), claim.map(ClusterClaim::uid), &self.callers);
+    /// Deletes a published Secret whose claim is gone. `gone` is the claim's uid.
+    pub async fn sweep(&self, name: &str, gone: &str) -> Result<(), Error> {
+        let removed = sweep(self.hub.vault(), name, (GROUP, KIND), gone, &self.callers);
         limited("sweep_credentials", self.patience, removed).await
     }
 }

@@ -88,7 +88,7 @@ impl Controller {
         let found = self.observer.call("get_cluster_claim", named::find(&api, claim)).await?;
         if owner.is_left_behind(found.as_ref().map(ClusterClaim::uid)) {
             tracing::warn!(secret = name, "withdrawing the credentials of a ClusterClaim that is gone");
-            self.executor.sweep(name, found.as_ref()).await?;
+            self.executor.sweep(name, owner.uid).await?;
         }
         Ok(Requeue::OnChange)
     }

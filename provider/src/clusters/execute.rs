@@ -101,11 +101,10 @@ impl Executor {
         Ok(())
     }
 
-    /// Deletes a published Secret whose cluster is gone. `object` is what the API server says is there by its name.
-    pub async fn sweep(&self, name: &str, object: Option<&Cluster>) -> Result<(), Error> {
+    /// Deletes a published Secret whose cluster is gone. `gone` is the uid of the cluster's object.
+    pub async fn sweep(&self, name: &str, gone: &str) -> Result<(), Error> {
         let kind = self.backend.cluster_kind();
-        let removed =
-            sweep(&self.vault, name, (kind.group, kind.kind), object.map(Cluster::uid), &self.callers);
+        let removed = sweep(&self.vault, name, (kind.group, kind.kind), gone, &self.callers);
         limited("sweep_credentials", self.patience, removed).await
     }
 

@@ -92,7 +92,7 @@ impl Controller {
         if owner.is_left_behind(found.as_ref().map(Cluster::uid)) {
             let kind = kind.kind;
             tracing::warn!(secret = name, kind, "withdrawing the credentials of a cluster that is gone");
-            self.executor.sweep(name, found.as_ref()).await?;
+            self.executor.sweep(name, owner.uid).await?;
         }
         Ok(Requeue::OnChange)
     }

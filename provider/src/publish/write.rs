@@ -58,16 +58,16 @@ pub(crate) async fn withdraw(vault: &Vault, owner: &Owner<'_>, callers: &Callers
     remove(&vault.secrets_metadata(), &owner.secret_name(), |secret| owner.owns(secret).is_ok()).await
 }
 
-/// Deletes a Secret of an object that is gone. `uid` is that of what the API server says is there by the object's name.
+/// Deletes a Secret of an object that is gone. `gone` is its uid: by its name another one may have been made, and published, since that was read.
 pub(crate) async fn sweep(
     vault: &Vault,
     name: &str,
     (group, kind): (&str, &str),
-    uid: Option<&str>,
+    gone: &str,
     callers: &Callers,
 ) -> Result<(), Cause> {
     let left = |secret: &ObjectMeta| {
-        let owner = Labelled::of(secret, group, kind).filter(|owner| owner.is_left_behind(uid))?;
+        let owner = Labelled::of(secret, group, kind).filter(|owner| owner.uid == gone)?;
         Some(owner.uid.to_owned())
     };
     revoke(callers, &vault.secrets(), name, left).await;

@@ -127,8 +127,9 @@ impl Controller {
         let space = namespace.as_ref().map(observe::space);
         let uid = space.as_ref().map(|space| space.uid.as_str());
         let labelled = secret.as_ref().and_then(|s| Labelled::of(&s.metadata, "", KIND));
-        if labelled.is_some_and(|owner| owner.is_left_behind(uid)) {
-            sweep(&self.vault, &owner(name, "").secret_name(), ("", KIND), uid, &self.callers).await?;
+        if let Some(gone) = labelled.filter(|owner| owner.is_left_behind(uid)) {
+            let secret = owner(name, "").secret_name();
+            sweep(&self.vault, &secret, ("", KIND), gone.uid, &self.callers).await?;
             tracing::info!(namespace = name, "removed the credentials of a space that is gone");
             return Ok(Some(CALM));
         }

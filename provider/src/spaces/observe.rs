@@ -30,12 +30,11 @@ pub(super) fn owner<'a>(name: &'a str, uid: &'a str) -> Owner<'a> {
 /// Metadata of a namespace and of the Secret of its name.
 pub(super) type Seen = (Option<PartialObjectMeta<Namespace>>, Option<PartialObjectMeta<Secret>>);
 
-/// Reads both.
+/// Reads both, what is published first: what came after its namespace was looked for would pass for left behind.
 pub(super) async fn read(vault: &Vault, name: &str) -> Result<Seen, Cause> {
     let namespaces: Api<Namespace> = Api::all(vault.client());
-    let secret = owner(name, "").secret_name();
-    let namespace = named::find_metadata(&namespaces, name).await?;
-    Ok((namespace, named::find_metadata(&vault.secrets(), &secret).await?))
+    let secret = named::find_metadata(&vault.secrets(), &owner(name, "").secret_name()).await?;
+    Ok((named::find_metadata(&namespaces, name).await?, secret))
 }
 
 /// What matters of a namespace.

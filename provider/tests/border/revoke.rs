@@ -5,12 +5,12 @@ use std::time::Duration;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use jiff::Timestamp;
 use provider_testplatform::{
-    account::{callers::Callers, stamp::Stamp},
+    account::{Issue, admin::AdminKubeconfig, callers::Callers, stamp::Stamp},
     claims::{execute, hub},
     step::Action,
 };
 use serde_json::{Value, json};
-use testplatform_apis::names::ours;
+use testplatform_apis::{account::Wish, names::ours};
 use tokio::{
     net::TcpListener,
     time::{sleep, timeout},
@@ -22,24 +22,47 @@ use super::{Bench, SECRET, memory::Memory, plain};
 const AT_ONCE: usize = 8;
 const ALL: usize = 2 * AT_ONCE + 4;
 
-/// What was published of a cluster at that address.
-fn published(address: &str, metadata: &Value) -> Value {
+/// Lets somebody into a cluster at that address.
+fn kubeconfig(address: &str) -> String {
     let authority = rcgen::generate_simple_self_signed(["a".to_owned()]).unwrap().cert.pem();
     let cluster = json!({
         "server": format!("https://{address}"),
         "certificate-authority-data": BASE64_STANDARD.encode(authority),
     });
-    let kubeconfig = json!({
+    let config = json!({
         "apiVersion": "v1", "kind": "Config", "current-context": "c",
         "clusters": [{ "name": "c", "cluster": cluster }],
         "contexts": [{ "name": "c", "context": { "cluster": "c", "user": "u" } }],
         "users": [{ "name": "u", "user": { "token": "t" } }],
     });
+    config.to_string()
+}
+
+/// What was published of a cluster at that address.
+fn published(address: &str, metadata: &Value) -> Value {
     let at = Timestamp::UNIX_EPOCH;
     let stamp = Stamp { issued: at, expires: at, generation: 0, origin: "o".into(), digest: "d".into() };
     let mut metadata = metadata.clone();
     metadata["annotations"] = json!({ ours::SOURCE_REVISION: stamp.to_string() });
-    json!({ "metadata": metadata, "data": { "kubeconfig": BASE64_STANDARD.encode(kubeconfig.to_string()) } })
+    json!({ "metadata": metadata, "data": { "kubeconfig": BASE64_STANDARD.encode(kubeconfig(address)) } })
+}
+
+/// Says that it was published for the claim of that uid.
+fn of_claim(uid: &str) -> Value {
+    json!({ "labels": {
+        ours::OWNER_GROUP: "hive.openshift.io", ours::OWNER_KIND: "ClusterClaim",
+        ours::OWNER_NAMESPACE: "cluster-pools", ours::OWNER_UID: uid,
+    } })
+}
+
+fn of_claims(hub: &Memory) -> execute::Executor {
+    execute::Executor {
+        hub: hub::Hub::new(hub.client(), "ephemeral-cluster"),
+        instance: "me".into(),
+        patience: Duration::from_millis(100),
+        callers: Callers::default(),
+        now: || Timestamp::UNIX_EPOCH,
+    }
 }
 
 /// Takes so many connections, and says nothing.
@@ -80,21 +103,58 @@ async fn nor_what_has_outlived_its_claim() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap().to_string();
     let hub = Memory::new();
-    let executor = execute::Executor {
-        hub: hub::Hub::new(hub.client(), "ephemeral-cluster"),
-        instance: "me".into(),
-        patience: Duration::from_millis(100),
-        callers: Callers::default(),
-        now: || Timestamp::UNIX_EPOCH,
-    };
-    let labels = json!({
-        ours::OWNER_GROUP: "hive.openshift.io", ours::OWNER_KIND: "ClusterClaim",
-        ours::OWNER_NAMESPACE: "cluster-pools", ours::OWNER_UID: "gone",
-    });
-    hub.put(SECRET, published(&address, &json!({ "labels": labels })));
-    executor.sweep("ec-credentials", None).await.unwrap();
+    hub.put(SECRET, published(&address, &of_claim("gone")));
+    of_claims(&hub).sweep("ec-credentials", "gone").await.unwrap();
     assert_eq!(hub.get(SECRET), None);
     drop(taken(&listener, 1).await);
+}
+
+/// A claim of the same name came, and had its credentials, after it was read that there is none.
+#[tokio::test]
+async fn what_is_of_another_claim_by_now_does_not_end() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let hub = Memory::new();
+    let stored = hub.put(SECRET, published(&address, &of_claim("next")));
+    of_claims(&hub).sweep("ec-credentials", "gone").await.unwrap();
+    assert_eq!(hub.get(SECRET), Some(stored));
+    assert!(timeout(Duration::from_millis(300), listener.accept()).await.is_err(), "it was called");
+}
+
+/// It would end with what was withdrawn, and until it is due nobody would know.
+#[tokio::test]
+async fn no_token_is_made_of_what_waits_for_its_end() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let (bench, object) = Bench::with(plain());
+    let owner = json!({ "apiVersion": "ci.openshift.io/v1", "kind": "EphemeralCluster", "name": "ec", "uid": "u",
+        "controller": true });
+    bench.hub.put(SECRET, published(&address, &json!({ "ownerReferences": [owner] })));
+    bench.act(&object, Action::WithdrawCredentials).await.unwrap();
+    let issue = Issue {
+        admin: AdminKubeconfig::new(kubeconfig(&address).into_bytes()),
+        wish: Wish { cluster_role: "view".into(), generation: 0 },
+        uid: "u".into(),
+        revision: "1".into(),
+    };
+    let make = async || {
+        let issue = Action::IssueCredentials(Box::new(issue.clone()));
+        bench.act(&object, issue).await.unwrap_err()
+    };
+    assert_eq!(make().await, "issue_credentials/not_yet");
+    // Nobody is there any more, so it is over with.
+    drop(listener);
+    let over = async {
+        loop {
+            let said = make().await;
+            if said != "issue_credentials/not_yet" {
+                return said;
+            }
+            sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let said = timeout(Duration::from_secs(30), over).await.unwrap();
+    assert_eq!(said, "issue_credentials/delivered", "the cluster was asked");
 }
 
 /// The admin's are not this provider's to end.

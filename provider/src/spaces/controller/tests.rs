@@ -96,3 +96,23 @@ async fn what_is_published_stays_where_nobody_says_that_its_namespace_is_gone() 
     let controller = controller(Client::new(service, "default"));
     assert_eq!(controller.look("one").await, Next::Failed);
 }
+
+/// Both came between the two reads of a look.
+#[tokio::test]
+async fn what_came_with_its_namespace_while_that_was_looked_for_stays() {
+    let asked = Arc::new(AtomicBool::new(false));
+    let service = tower::service_fn(move |request: Request<Body>| {
+        assert_eq!(request.method(), Method::GET, "{}", request.uri());
+        let is_secret = request.uri().path().ends_with("/secrets/one-credentials");
+        let (code, text) = match (asked.swap(true, Ordering::Relaxed), is_secret) {
+            (false, _) => (StatusCode::NOT_FOUND, gone(&request)),
+            (true, true) => (StatusCode::OK, published()),
+            (true, false) => (StatusCode::OK, NAMESPACE.to_owned()),
+        };
+        let mut answer = Response::new(Body::from(text.into_bytes()));
+        *answer.status_mut() = code;
+        async move { Ok::<_, Infallible>(answer) }
+    });
+    let controller = controller(Client::new(service, "default"));
+    assert_eq!(controller.look("one").await, Next::Rest);
+}
