@@ -23,10 +23,7 @@ use kube::{
     runtime::reflector::ObjectRef,
 };
 use serde::de::DeserializeOwned;
-use tokio::{
-    sync::mpsc::UnboundedReceiver,
-    time::{sleep, timeout},
-};
+use tokio::time::{sleep, timeout};
 
 use self::{
     caches::{Caches, SecretMeta, Writers},
@@ -39,7 +36,7 @@ use crate::{
     cluster_claim::{object::ClusterClaim, world::Settings},
     controller::{
         drive::{WORKERS, drive, said, work_until},
-        queue::{Queue, requests},
+        queue::{Queue, Receiver, requests},
     },
     execute::error::is_not_found,
     metrics::Metrics,
@@ -83,8 +80,8 @@ pub struct Controller {
 
 /// The ends that the loops read from.
 struct Inlets {
-    claims: UnboundedReceiver<String>,
-    orphans: UnboundedReceiver<String>,
+    claims: Receiver,
+    orphans: Receiver,
     writers: Writers,
 }
 

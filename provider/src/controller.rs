@@ -24,7 +24,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 
 use self::{
     drive::{WORKERS, drive, said, work_until},
-    queue::{Queue, requests},
+    queue::{Queue, Receiver, requests},
 };
 use crate::{
     account::callers::Callers,
@@ -102,8 +102,8 @@ pub struct Controller {
 
 /// The ends that the loops read from.
 struct Inlets {
-    ephemeral_clusters: UnboundedReceiver<String>,
-    prow_jobs: UnboundedReceiver<String>,
+    ephemeral_clusters: Receiver,
+    prow_jobs: Receiver,
     moved: UnboundedReceiver<Moved>,
     writers: feed::Writers,
 }

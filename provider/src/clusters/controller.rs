@@ -12,7 +12,7 @@ use kube::{
 };
 use testplatform_apis::template::Backend;
 use tokio::{
-    sync::{mpsc::UnboundedReceiver, watch},
+    sync::watch,
     time::{sleep, timeout},
 };
 
@@ -30,7 +30,7 @@ use crate::{
     config::{Clusters, ClustersOf},
     controller::{
         drive::{WORKERS, drive, said, work_until},
-        queue::{Queue, requests},
+        queue::{Queue, Receiver, requests},
     },
     execute::error::is_not_found,
     metrics::Metrics,
@@ -78,8 +78,8 @@ pub struct Controller {
 
 /// The ends that the loops read from.
 struct Inlets {
-    clusters: UnboundedReceiver<String>,
-    orphans: UnboundedReceiver<String>,
+    clusters: Receiver,
+    orphans: Receiver,
     writers: Writers,
 }
 

@@ -4,7 +4,7 @@ use std::{
     collections::{HashMap, HashSet},
     convert::Infallible,
     hash::{DefaultHasher, Hash as _, Hasher as _},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -23,8 +23,18 @@ const NET: (Duration, Duration) = (Duration::from_mins(25), Duration::from_mins(
 /// A queue of names of objects: in one namespace, or with the namespace before the name.
 pub struct Queue {
     sender: UnboundedSender<String>,
+    queued: Queued,
     state: Mutex<State>,
 }
+
+/// The other end of a queue.
+pub struct Receiver {
+    receiver: UnboundedReceiver<String>,
+    queued: Queued,
+}
+
+/// Names between the two ends: there is no more in a queue than there are objects, however often something happens to them.
+type Queued = Arc<Mutex<HashSet<String>>>;
 
 #[derive(Default)]
 struct State {
@@ -38,17 +48,21 @@ struct State {
 
 impl Queue {
     /// A queue and its other end.
-    pub fn new() -> (Self, UnboundedReceiver<String>) {
+    pub fn new() -> (Self, Receiver) {
         let (sender, receiver) = unbounded_channel();
-        (Self { sender, state: Mutex::default() }, receiver)
+        let queued = Queued::default();
+        let receiver = Receiver { receiver, queued: Arc::clone(&queued) };
+        (Self { sender, queued, state: Mutex::default() }, receiver)
     }
 
-    /// Something happened to an object.
+    /// Something happened to an object. If it has not been taken since the last time, one look is enough for both.
     pub fn push(&self, name: impl Into<String>) {
         let name = name.into();
         self.state().waiting.entry(name.clone()).or_insert_with(Instant::now);
-        // Nobody listens while the process ends.
-        let _ = self.sender.send(name);
+        if locked(&self.queued).insert(name.clone()) {
+            // Nobody listens while the process ends.
+            let _ = self.sender.send(name);
+        }
     }
 
     /// It is being looked at. Returns how long it waited, if something had happened, and whether to read anew.
@@ -96,8 +110,22 @@ impl Queue {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.state)
     }
+}
+
+impl Receiver {
+    /// Takes the next name, and waits for one if there is none. None: nothing more will happen.
+    pub async fn recv(&mut self) -> Option<String> {
+        let name = self.receiver.recv().await?;
+        // The look that it is taken for is still to come, and sees what happened until now. What happens from now on is queued again.
+        locked(&self.queued).remove(&name);
+        Some(name)
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// How long to wait after the n-th failure in a row: at first, and at most.
@@ -114,7 +142,7 @@ pub fn net(uid: &str) -> Duration {
 
 /// The names as references to objects; `of` knows where those are.
 pub fn requests<K>(
-    receiver: UnboundedReceiver<String>,
+    receiver: Receiver,
     of: impl Fn(&str) -> ObjectRef<K>,
 ) -> impl Stream<Item = Result<ObjectRef<K>, Infallible>>
 where
@@ -151,6 +179,27 @@ mod tests {
         assert_eq!(queue.begin("a"), (Some(Duration::from_secs(2)), true));
         assert_eq!(queue.begin("a"), (None, false));
         assert_eq!((receiver.recv().await.as_deref(), queue.age().1), (Some("a"), 0));
+    }
+
+    #[tokio::test]
+    async fn what_waits_is_not_queued_twice() {
+        let (queue, mut receiver) = Queue::new();
+        for name in ["a", "b", "a", "b", "a"] {
+            queue.push(name);
+        }
+        assert_eq!(receiver.recv().await.as_deref(), Some("a"));
+        // It was taken, so what happens now needs another look. The other one still waits, whatever came of it meanwhile.
+        queue.push("a");
+        queue.begin("b");
+        queue.forget("b");
+        queue.push("b");
+        queue.push("a");
+        drop(queue);
+        let mut left = vec![];
+        while let Some(name) = receiver.recv().await {
+            left.push(name);
+        }
+        assert_eq!(left, ["b", "a"]);
     }
 
     #[test]
