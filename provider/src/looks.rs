@@ -34,7 +34,7 @@ pub(crate) struct Pace {
 pub(crate) const CALM: Duration = Duration::from_millis(200);
 /// What took longer than that, and is to be looked at again, will take long again.
 const LONG: Duration = Duration::from_secs(5);
-/// When a look has failed, and at most, once it has failed often: whatever is the matter, those at which it is looked may be hundreds.
+/// When a look has failed or came too early, and at most, once it has often: whatever is the matter, those at which it is looked may be hundreds.
 const BACKOFF: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(30));
 /// When a look has panicked.
 const AFTER_A_BUG: Duration = Duration::from_secs(30);
@@ -46,6 +46,8 @@ pub(crate) enum Next {
     Rest,
     /// It is looked at again after that, at the latest.
     After(Duration),
+    /// What it needs is not there yet, and nobody tells when it is. It is looked at again, each time later.
+    NotYet,
     /// It could not be looked at. It is tried again, each time later.
     Failed,
 }
@@ -94,7 +96,7 @@ pub(crate) async fn looks<N: Clone + Ord + Debug, L: Future<Output = Next>>(
                 match next {
                     Next::Rest => continue,
                     Next::After(after) => (name, after),
-                    Next::Failed => {
+                    Next::NotYet | Next::Failed => {
                         let failed = failed.saturating_add(1);
                         failures.insert(name.clone(), failed);
                         (name, backoff(failed, BACKOFF))

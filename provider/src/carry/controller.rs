@@ -45,8 +45,6 @@ use crate::{
 const PACE: Pace = Pace { at_once: 32, calm: CALM };
 /// How long a look may take.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// When the hub is not ready for it.
-const RETRY: Duration = Duration::from_secs(5);
 /// However quiet it is: what somebody took away on the hub, where nothing is read, is written again within this time.
 const NET: Duration = Duration::from_mins(10);
 
@@ -156,9 +154,9 @@ impl Controller {
     async fn look(&self, key: &str) -> Next {
         let Some(order) = self.orders().get(key).cloned() else { return Next::Rest };
         let (standing, next) = match limited("carry_secrets", PATIENCE, self.pass(key, &order)).await {
-            Ok((standing, after)) => {
+            Ok((standing, next)) => {
                 self.metrics.carried(standing, (self.now)());
-                (standing, after.into())
+                (standing, next)
             }
             Err(Error { action, reason, message }) => {
                 self.metrics.failed(action, reason.as_str());
@@ -177,10 +175,12 @@ impl Controller {
     }
 
     /// How it stands then, and when to look again.
-    async fn pass(&self, key: &str, order: &Order) -> Result<(Standing, Option<Duration>), Cause> {
-        let unmade = if order.over { (Standing::Removed, None) } else { (Standing::Waiting, Some(RETRY)) };
+    async fn pass(&self, key: &str, order: &Order) -> Result<(Standing, Next), Cause> {
+        // Nothing is watched on the hub, and what is missing there may be missing for days.
+        let unmade =
+            if order.over { (Standing::Removed, Next::Rest) } else { (Standing::Waiting, Next::NotYet) };
         let (Some(hub), Some(namespace)) = (&order.hub, &order.namespace) else {
-            return Ok((unmade.0, None));
+            return Ok((unmade.0, Next::Rest));
         };
         let client = self.hubs.client(hub).await?;
         let maps: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
@@ -206,7 +206,7 @@ impl Controller {
             }
             tracing::info!(claim = key, "removed the Secrets of a cluster that is gone");
             self.written().remove(key);
-            return Ok((Standing::Removed, None));
+            return Ok((Standing::Removed, Next::Rest));
         }
         let note = map.metadata.annotations.as_ref().and_then(|notes| notes.get(ours::BYOC_REPORT));
         let before = note.and_then(|note| Report::read(note));
@@ -242,7 +242,7 @@ impl Controller {
         }
         self.written().insert(key.to_owned(), (at, written));
         tell(&maps, &map, key, &step.report).await?;
-        Ok((step.standing(), Some(self.poll)))
+        Ok((step.standing(), Next::After(self.poll)))
     }
 
     /// Says once per claim and change that a hub does not let us in: it passes by itself when its Objects are made, and else somebody has to look.
@@ -275,4 +275,81 @@ async fn tell(maps: &Api<ConfigMap>, map: &ConfigMap, key: &str, report: &Report
         tracing::info!(claim = key, carried = report.carried, secrets = ?report.secrets, refused = report.refused, "told");
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use http::{Request, Response, StatusCode};
+    use kube::client::Body;
+    use tokio::time::sleep;
+
+    use super::*;
+
+    const KEY: &str = "xtestplatformclusters//one";
+    const HUB: &str = "hive-1";
+
+    fn controller(client: Client, hub: Client) -> Controller {
+        let order = Order {
+            name: "one".into(),
+            tenant: "a".into(),
+            hub: Some(HUB.into()),
+            namespace: Some("byoc-one".into()),
+            brings: vec![],
+            over: false,
+        };
+        let controller = Controller {
+            client,
+            hubs: Hubs::one(HUB, hub),
+            now: || Timestamp::UNIX_EPOCH,
+            poll: NET,
+            metrics: Metrics::default(),
+            seen: Arc::new(seen(&[Carried::Claims])),
+            orders: Mutex::new(BTreeMap::from([(KEY.to_owned(), order)])),
+            written: Mutex::default(),
+            shut: Mutex::default(),
+        };
+        controller.metrics.attach_carries(&controller.seen);
+        controller
+    }
+
+    /// Its namespace is not made there, or does not let the carrier in.
+    #[tokio::test(start_paused = true)]
+    async fn a_hub_that_is_not_ready_is_asked_less_and_less_often() {
+        let absent = format!(
+            r#"{{ "kind": "Status", "status": "Failure", "code": 404, "reason": "NotFound",
+                "details": {{ "name": "{REQUEST}", "kind": "configmaps" }} }}"#
+        );
+        let shut = r#"{ "kind": "Status", "status": "Failure", "code": 403, "reason": "Forbidden" }"#;
+        for (code, text) in [(StatusCode::NOT_FOUND, &*absent), (StatusCode::FORBIDDEN, shut)] {
+            let (start, text) = (Instant::now(), text.to_owned());
+            let asked = Arc::new(Mutex::new(Vec::new()));
+            let log = Arc::clone(&asked);
+            let service = tower::service_fn(move |_: Request<Body>| {
+                log.lock().unwrap().push(start.elapsed().as_secs());
+                let mut answer = Response::new(Body::from(text.clone().into_bytes()));
+                *answer.status_mut() = code;
+                async move { Ok::<_, Infallible>(answer) }
+            });
+            let hub = Client::new(service, "default");
+            let controller = controller(hub.clone(), hub);
+            let (sender, happened) = unbounded_channel();
+            sender.send(KEY.to_owned()).unwrap();
+            let stop = sleep(Duration::from_secs(130));
+            looks(
+                happened,
+                PACE,
+                &controller.metrics,
+                async |name: String| controller.look(&name).await,
+                stop,
+            )
+            .await;
+            assert_eq!(*asked.lock().unwrap(), [0, 5, 15, 35, 65, 95, 125], "{code}");
+            let told = controller.metrics.encode().unwrap();
+            for line in [r#"carry_count{state="waiting"} 1"#, r#"carry_looks_total{outcome="failing"} 0"#] {
+                assert!(told.contains(line), "{line}: {told}");
+            }
+        }
+    }
 }

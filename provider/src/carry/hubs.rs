@@ -23,6 +23,16 @@ impl Hubs {
         Self { config, trust, clients: Mutex::default() }
     }
 
+    /// One hub, for which there is a client.
+    #[cfg(test)]
+    pub fn one(hub: &str, client: Client) -> Self {
+        // There is nothing in the file, and nothing was in it when the client was made.
+        let of = crate::config::CarryHub { kubeconfig: "/dev/null".into() };
+        let config = Carry { hubs: BTreeMap::from([(hub.to_owned(), of)]), ..Carry::default() };
+        let clients = BTreeMap::from([(hub.to_owned(), (String::new(), client))]);
+        Self { config, trust: Trust::Kubeconfig, clients: Mutex::new(clients) }
+    }
+
     /// A client for a hub.
     pub async fn client(&self, hub: &str) -> Result<Client, Cause> {
         let Some(of) = self.config.hubs.get(hub) else {
