@@ -171,9 +171,7 @@ impl Election {
 
     /// Takes it if it is free. `Renew` means that it is ours.
     async fn try_acquire(&self, seen: &mut Option<Seen>) -> Result<Decision, String> {
-        let Some(lease) = named::find(&self.api, &self.name).await.map_err(|error| plain(&error))? else {
-            return self.create().await;
-        };
+        let Some(lease) = self.find().await? else { return self.create().await };
         let spec = lease.spec.clone().unwrap_or_default();
         let look = Seen::look(seen.take(), &spec, Instant::now());
         let decision = decide(Instant::now(), Some(&look), &self.me);
@@ -198,6 +196,12 @@ impl Election {
         Ok(Decision::Renew)
     }
 
+    /// What there is of it.
+    async fn find(&self) -> Result<Option<Lease>, String> {
+        named::find(&self.api, &self.name).await.map_err(|error| plain(&error))
+    }
+
+    /// Makes it. `Renew` means that it is ours, `Acquire` that somebody else made it first.
     async fn create(&self) -> Result<Decision, String> {
         let now = Some(self.time());
         let lease = Lease {
@@ -218,9 +222,18 @@ impl Election {
         }
     }
 
-    /// Renews it once. Returns who else holds it, if so.
+    /// Renews it once; one that somebody has deleted is made anew. Returns who else holds it, if so.
     async fn renew(&self) -> Result<Option<String>, String> {
-        let lease = self.api.get(&self.name).await.map_err(|error| plain(&error))?;
+        let mut found = self.find().await?;
+        if found.is_none() {
+            if self.create().await? == Decision::Renew {
+                tracing::warn!("the lease was deleted, and is made anew");
+                return Ok(None);
+            }
+            // Whose it is by now decides.
+            found = self.find().await?;
+        }
+        let lease = found.ok_or("it is deleted again and again")?;
         let holder = holder(&lease);
         if holder != self.me {
             return Ok(Some(holder.to_owned()));

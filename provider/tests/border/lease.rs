@@ -90,6 +90,73 @@ async fn a_lease_that_was_taken_is_lost() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_lease_that_is_deleted_is_made_anew() {
+    let memory = Memory::new();
+    let first = election(&memory, "first");
+    let acquired = first.acquire().await;
+    let deleted = async {
+        for _ in 0..3 {
+            tokio::time::sleep(Duration::from_secs(21)).await;
+            memory.delete(LEASE);
+            tokio::time::sleep(Duration::from_secs(3)).await;
+            assert_eq!(holder(&memory), "first");
+        }
+    };
+    tokio::select! {
+        lost = first.keep(acquired) => panic!("{lost}"),
+        () = deleted => {}
+    }
+}
+
+/// Another one makes it after it was found to be gone.
+#[tokio::test(start_paused = true)]
+async fn whoever_makes_a_deleted_lease_first_has_it() {
+    let memory = Memory::new();
+    let first = election(&memory, "first");
+    let acquired = first.acquire().await;
+    let mut taken = memory.get(LEASE).unwrap();
+    taken["spec"]["holderIdentity"] = json!("second");
+    memory.delete(LEASE);
+    let other = memory.clone();
+    memory.judge(move |call| {
+        if call.method == "POST" {
+            other.put(LEASE, taken.clone());
+        }
+        None
+    });
+    let begun = Instant::now();
+    assert_eq!(first.keep(acquired).await, Lost::To("second".into()));
+    assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
+    assert_eq!(holder(&memory), "second");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deleted_lease_that_cannot_be_made_anew_is_lost_in_time() {
+    for fault in [Fault::Refused(403), Fault::Refused(500), Fault::Lost, Fault::AnswerLost] {
+        let memory = Memory::new();
+        let first = election(&memory, "first");
+        let acquired = first.acquire().await;
+        memory.delete(LEASE);
+        memory.judge(move |call| call.is_write().then_some(fault));
+        let begun = Instant::now();
+        assert!(matches!(first.keep(acquired).await, Lost::Late(..)), "{fault:?}");
+        assert!(begun.elapsed() <= Duration::from_secs(10), "{fault:?}: {:?}", begun.elapsed());
+    }
+}
+
+/// A 404 of something in between says nothing of the Lease.
+#[tokio::test(start_paused = true)]
+async fn a_lease_that_is_not_said_to_be_gone_is_not_made_anew() {
+    let memory = Memory::new();
+    let first = election(&memory, "first");
+    let acquired = first.acquire().await;
+    memory.writes();
+    memory.judge(|call| (!call.is_write()).then_some(Fault::Refused(404)));
+    assert!(matches!(first.keep(acquired).await, Lost::Late(..)));
+    assert_eq!(memory.writes(), []);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_stumble_is_no_loss() {
     let memory = Memory::new();
     let first = election(&memory, "first");
