@@ -171,7 +171,13 @@ impl Election {
 
     /// Takes it if it is free. `Renew` means that it is ours.
     async fn try_acquire(&self, seen: &mut Option<Seen>) -> Result<Decision, String> {
-        let Some(lease) = self.find().await? else { return self.create().await };
+        let Some(lease) = self.find().await? else {
+            // Whoever was seen to hold it does not know yet that it was deleted: makes it anew, or ends within its time.
+            return match decide(Instant::now(), seen.as_ref(), &self.me) {
+                wait @ Decision::Wait(_) => Ok(wait),
+                Decision::Acquire | Decision::Renew => self.create().await,
+            };
+        };
         let spec = lease.spec.clone().unwrap_or_default();
         let look = Seen::look(seen.take(), &spec, Instant::now());
         let decision = decide(Instant::now(), Some(&look), &self.me);

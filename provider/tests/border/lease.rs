@@ -144,6 +144,23 @@ async fn a_deleted_lease_that_cannot_be_made_anew_is_lost_in_time() {
     }
 }
 
+/// Who held it acts until it has to know.
+#[tokio::test(start_paused = true)]
+async fn who_was_seen_to_hold_a_deleted_lease_is_waited_for() {
+    let memory = Memory::new();
+    election(&memory, "first").acquire().await;
+    let second = election(&memory, "second");
+    let begun = Instant::now();
+    let deleted = async {
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        memory.delete(LEASE);
+    };
+    tokio::join!(second.acquire(), deleted);
+    let waited = begun.elapsed();
+    assert!(waited >= Duration::from_secs(15) && waited < Duration::from_secs(18), "{waited:?}");
+    assert_eq!(holder(&memory), "second");
+}
+
 /// A 404 of something in between says nothing of the Lease.
 #[tokio::test(start_paused = true)]
 async fn a_lease_that_is_not_said_to_be_gone_is_not_made_anew() {
