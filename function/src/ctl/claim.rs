@@ -3,8 +3,11 @@
 use std::borrow::Cow;
 
 use jiff::Timestamp;
+use serde::Deserialize as _;
 use serde_json::Value;
-use testplatform_apis::{cleanup, condition::ConditionType, names::ours, phase::Phase, test_cluster};
+use testplatform_apis::{
+    cleanup, condition::ConditionType, names::ours, phase::Phase, status::CredentialsState, test_cluster,
+};
 
 use crate::text::bounded;
 
@@ -214,11 +217,23 @@ impl Claim {
             Some(Phase::Failed) => Stand::Failed,
             Some(Phase::Deprovisioning | Phase::Deprovisioned) => Stand::Over,
             _ if self.deleted() => Stand::Over,
-            Some(Phase::Ready | Phase::Degraded) if self.holds(ConditionType::ClusterReady) => Stand::Ready,
+            Some(Phase::Ready | Phase::Degraded)
+                if self.holds(ConditionType::ClusterReady) || self.belied() =>
+            {
+                Stand::Ready
+            }
             Some(Phase::Ready | Phase::Degraded | Phase::Pending | Phase::Provisioning) | None => {
                 Stand::Waiting
             }
         }
+    }
+
+    /// Whether its conditions are older than its status, which says that the kubeconfig was given. Core v2.3 writes a composite's status
+    /// beside the conditions of its cache before it writes those of the pass, and a claim is a copy.
+    fn belied(&self) -> bool {
+        let state = CredentialsState::deserialize(&self.object["status"]["credentials"]["state"]);
+        state.is_ok_and(|s| s == CredentialsState::Published)
+            && self.said(ConditionType::ClusterReady).is_some_and(Said::denied)
     }
 
     /// Whether its kubeconfig was given. A pass that fails says nothing of that: core makes Unknown what was shown, and leaves the phase.

@@ -192,6 +192,36 @@ fn what_was_delivered_is_there_while_passes_fail() {
     assert!(!deleted.delivered());
 }
 
+/// Core shows conditions of before for a moment, beside the status of now.
+#[test]
+fn a_status_that_says_published_is_believed_before_older_conditions() {
+    let words = "Secret demo-credentials has no kubeconfig yet";
+    let old = json!([
+        condition("ClusterReady", "False", "WaitingForCredentials", words),
+        condition("CredentialsPublished", "False", "KeyMissing", words),
+    ]);
+    let of = |phase: &str, state: &str| {
+        let set = [
+            ("/status/phase", phase.into()),
+            ("/status/credentials", json!({ "state": state })),
+            ("/status/conditions", old.clone()),
+        ];
+        with(bound(), &set)
+    };
+    for phase in ["Ready", "Degraded"] {
+        let claim = of(phase, "Published").claim;
+        assert_eq!((claim.stand(), claim.delivered()), (Stand::Ready, true), "{phase}");
+        assert_eq!(of(phase, "Pending").claim.stand(), Stand::Waiting, "{phase}");
+    }
+    assert_eq!(of("Provisioning", "Published").claim.stand(), Stand::Waiting);
+    assert_eq!(of("Deprovisioning", "Published").claim.stand(), Stand::Over);
+    let mut facts = of("Ready", "Published");
+    facts.secret = Look::Missing;
+    says(&facts, "Crossplane to write the kubeconfig into Secret demo-kubeconfig");
+    facts.secret = Look::Found(Held::printed("kubeconfig=12 \nconnection\nof-demo Claim demo"));
+    says(&facts, "nothing, the cluster is ready");
+}
+
 #[test]
 fn the_table_has_both_flavours() {
     let mut other = bound();
