@@ -247,6 +247,43 @@ fn what_was_chosen_stays_whatever_the_catalogue_says() {
     assert!(PARTS.iter().all(|part| world.objects.contains_key(*part)), "{:?}", world.objects.keys());
 }
 
+/// Core could make `credentials` in the first pass and not the namespace; or somebody took away all that was there ahead.
+#[test]
+fn credentials_of_which_nothing_tells_where_they_belong_wait_with_the_claim() {
+    type Trouble = fn(&mut World);
+    let troubles: [(Trouble, &str); 3] = [
+        (|world| world.environment = None, "EnvironmentConfigMissing"),
+        (|world| world.catalogue = None, "PoolsMissing"),
+        (
+            |world| world.catalogue.as_mut().unwrap()["pools"].as_array_mut().unwrap().truncate(2),
+            "PoolNotFound",
+        ),
+    ];
+    for (trouble, reason) in troubles {
+        for forgets in [false, true] {
+            let mut world = World::brought();
+            world.pass();
+            let before = carried(&world, "credentials");
+            world.objects.remove("byoc-namespace");
+            if forgets {
+                world.drop_status();
+            }
+            let whole = (world.environment.clone(), world.catalogue.clone());
+            trouble(&mut world);
+            world.settle();
+            is(&world, "RequestAccepted", "False", reason);
+            assert_eq!((world.phase().as_str(), world.made), ("Pending", 0));
+            assert_eq!(carried(&world, "credentials"), before);
+            assert!(!world.objects.keys().any(|name| name.starts_with("byoc")), "{:?}", world.objects.keys());
+
+            (world.environment, world.catalogue) = whole;
+            world.settle();
+            is(&world, "RequestAccepted", "False", "SecretsNotCarried");
+            assert!(world.objects.contains_key("byoc-request"), "{:?}", world.objects.keys());
+        }
+    }
+}
+
 #[test]
 fn no_second_home_is_chosen_when_the_first_is_not_known_any_more() {
     for lost in [None, Some("nonsense"), Some("[]")] {
