@@ -274,10 +274,16 @@ fn told(observed: &Observed) -> Option<Backend> {
     by_name.or_else(|| observed.composite.status.template.as_ref()?.backend)
 }
 
-/// What was asked for, as the writer remembers it, else as status does.
+/// What was asked for, as the writer remembers it, else as `credentials` or status do. What has lost its groups is no memory: nodes of groups
+/// that the template does not give by itself would go.
 fn remembered(observed: &Observed) -> Option<Effective> {
-    let noted = observed.notes(ours::EFFECTIVE).find_map(Effective::read);
-    noted.or_else(|| observed.composite.status.effective.clone())
+    let told = told(observed);
+    let whole = |asked: &Effective| {
+        let grouped = told.or(asked.backend).is_some_and(|backend| backend.capabilities().node_groups);
+        asked.node_groups.is_some() || !grouped
+    };
+    let noted = observed.notes(ours::EFFECTIVE).filter_map(Effective::read).find(whole);
+    noted.or_else(|| observed.composite.status.effective.clone().filter(whole))
 }
 
 /// Whether a composite is one with a template: what was made of another block stays of that block.
