@@ -1,4 +1,4 @@
-//! How many wait for clusters that were delivered, and which ServiceAccounts there are to end.
+//! How many wait for clusters that were delivered, and whose ServiceAccount is to end.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -21,7 +21,7 @@ pub struct Callers {
     ending: Arc<Accounts>,
 }
 
-/// Names of ServiceAccounts that are to end, each as often as it is to.
+/// Names of accounts that are to end, each as often as it is to.
 type Accounts = Mutex<Vec<String>>;
 
 impl Default for Callers {
