@@ -52,8 +52,14 @@ impl Backend for ClusterClaims {
     }
 
     fn resources(&self, request: &Validated, observed: &Observed, health: &Health) -> Vec<Desired> {
-        let (Block::ClusterClaim(claimed), Some(place)) = (&request.block, request.place()) else {
-            return vec![];
+        let Block::ClusterClaim(claimed) = &request.block else { return vec![] };
+        let Some(place) = request.place() else {
+            // Nothing tells whose they are any more, and what is there stays, without a memory of nothing.
+            let left = observed.credentials.as_ref().map(|_| Map::new());
+            return left
+                .and_then(|none| object::credentials(request, observed, health, none))
+                .into_iter()
+                .collect();
         };
         let manifest = manifest(request, observed, claimed, place);
         let writer = object::writer(

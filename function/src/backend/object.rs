@@ -13,7 +13,7 @@ use crate::{
     intent::{Policies, Write},
     observed::{CREDENTIALS, EPHEMERAL_CLUSTER, Flavour, Link, Observed, PENDING, Writer},
     text::bounded,
-    validate::Validated,
+    validate::{Block, Validated},
 };
 
 /// The writer: the Object `managed-<composite>` around `manifest`, or nothing. `annotations` are the backend's own.
@@ -212,9 +212,10 @@ pub(crate) fn provider_config<'a>(request: &'a Validated, observed: &'a Observed
     // With the writer gone, status remembers where it was. Before anything was asked, it tells what the input was.
     let status = observed.composite.status.hub.as_ref().filter(|_| observed.made_before());
     let remembered = || status.and_then(|h| h.name.as_deref());
-    // Of a claim whose hub was given up, and that has no other yet: it stays where it is.
+    // Of a claim whose hub was given up, and that has no other yet, or whose pool nothing tells any more: it stays where it is.
     let of_credentials = || {
-        let credentials = observed.credentials.as_ref().filter(|_| request.templated().is_some())?;
+        let chosen = !matches!(request.block, Block::CiOperator(_));
+        let credentials = observed.credentials.as_ref().filter(|_| chosen)?;
         Some(credentials.object.spec.provider_config_ref.name.as_str()).filter(|name| !name.is_empty())
     };
     let known = of_writer

@@ -260,20 +260,25 @@ fn credentials_of_which_nothing_tells_where_they_belong_wait_with_the_claim() {
         ),
     ];
     for (trouble, reason) in troubles {
-        for forgets in [false, true] {
+        for (forgets, noteless) in [(false, false), (true, false), (true, true)] {
             let mut world = World::brought();
             world.pass();
-            let before = carried(&world, "credentials");
             world.objects.remove("byoc-namespace");
             if forgets {
                 world.drop_status();
             }
+            let credentials = &mut world.objects.get_mut("credentials").unwrap().object;
+            if noteless {
+                credentials["metadata"]["annotations"] = json!({});
+            }
+            let before = (credentials["spec"]["providerConfigRef"].clone(), carried(&world, "credentials"));
             let whole = (world.environment.clone(), world.catalogue.clone());
             trouble(&mut world);
             world.settle();
             is(&world, "RequestAccepted", "False", reason);
             assert_eq!((world.phase().as_str(), world.made), ("Pending", 0));
-            assert_eq!(carried(&world, "credentials"), before);
+            let hub = &world.objects["credentials"].object["spec"]["providerConfigRef"];
+            assert_eq!((hub.clone(), carried(&world, "credentials")), before);
             assert!(!world.objects.keys().any(|name| name.starts_with("byoc")), "{:?}", world.objects.keys());
 
             (world.environment, world.catalogue) = whole;
