@@ -54,12 +54,11 @@ impl Backend for ClusterClaims {
     fn resources(&self, request: &Validated, observed: &Observed, health: &Health) -> Vec<Desired> {
         let Block::ClusterClaim(claimed) = &request.block else { return vec![] };
         let Some(place) = request.place() else {
-            // Nothing tells whose they are any more, and what is there stays, without a memory of nothing.
-            let left = observed.credentials.as_ref().map(|_| Map::new());
-            return left
-                .and_then(|none| object::credentials(request, observed, health, none))
-                .into_iter()
-                .collect();
+            // Nothing tells any more whose they are. They stay where they are, with what they remember.
+            let left = observed.credentials.as_ref().and_then(|_| {
+                object::credentials(request, observed, health, memory(request, observed, None))
+            });
+            return left.into_iter().collect();
         };
         let manifest = manifest(request, observed, claimed, place);
         let writer = object::writer(
@@ -70,7 +69,7 @@ impl Backend for ClusterClaims {
             CEL,
             credentials_namespace(request, place),
         );
-        let memory = memory(request, observed, place);
+        let memory = memory(request, observed, Some(place));
         let credentials = object::credentials(request, observed, health, memory);
         writer.into_iter().chain(credentials).collect()
     }
@@ -167,11 +166,12 @@ fn credentials_namespace(request: &Validated, place: &Place) -> Map<String, Valu
 }
 
 /// What `credentials` remembers: where the cluster is, which one it is, and how it is ended.
-fn memory(request: &Validated, observed: &Observed, place: &Place) -> Map<String, Value> {
+fn memory(request: &Validated, observed: &Observed, place: Option<&Place>) -> Map<String, Value> {
+    let noted = || Some(observed.credentials.as_ref()?.object.metadata.annotation(ours::POOL)?.to_owned());
     let uid = observed.writer.as_ref().and_then(Writer::uid).or_else(|| observed.remembered_uid());
     let at = request.intent.ready_at.map(|at| at.to_string());
     gather::texts([
-        (ours::POOL, Some(format!("{}/{}", place.namespace, place.pool))),
+        (ours::POOL, place.map(|place| format!("{}/{}", place.namespace, place.pool)).or_else(noted)),
         (ours::REMOTE_UID, uid.map(|u| u.0)),
         (ours::ENDING, request.intent.ending.clone()),
         (ours::FAILED, request.intent.failed.map(|f| f.as_str().to_owned())),

@@ -147,10 +147,11 @@ pub(super) fn credentials(
         // A change of an annotation makes provider-kubernetes read the Secret again at once.
         annotations.insert(ours::CREDENTIALS_REVISION.into(), bounded(revision, 256).into());
     }
+    let hub_was_chosen = !matches!(request.block, Block::CiOperator(_));
     let before = observed
         .credentials
         .as_ref()
-        .filter(|c| !c.paused())
+        .filter(|c| hub_was_chosen || !c.paused())
         .and_then(|c| c.object.spec.for_provider.manifest["metadata"]["namespace"].as_str());
     let namespace = match request.credentials_namespace() {
         // A hub has a namespace of its own for them, and where that is was found out with the hub.
@@ -214,8 +215,8 @@ pub(crate) fn provider_config<'a>(request: &'a Validated, observed: &'a Observed
     let remembered = || status.and_then(|h| h.name.as_deref());
     // Of a claim whose hub was given up, and that has no other yet, or whose pool nothing tells any more: it stays where it is.
     let of_credentials = || {
-        let chosen = !matches!(request.block, Block::CiOperator(_));
-        let credentials = observed.credentials.as_ref().filter(|_| chosen)?;
+        let hub_was_chosen = !matches!(request.block, Block::CiOperator(_));
+        let credentials = observed.credentials.as_ref().filter(|_| hub_was_chosen)?;
         Some(credentials.object.spec.provider_config_ref.name.as_str()).filter(|name| !name.is_empty())
     };
     let known = of_writer

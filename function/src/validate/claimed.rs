@@ -190,10 +190,6 @@ impl Claimed {
             ..place
         };
         let Some(home) = brought::home(&observed.brought) else {
-            // What opens the cluster stays where it is, also while nothing tells any more where that was to be.
-            if observed.credentials.is_some() {
-                self.place = remembered(observed, settings);
-            }
             super::missing_environment(&observed.environment, settings).map_or(Ok(()), Err)?;
             let place = pools::choose(&self.wanted, true, tenant, observed, settings)?;
             let home = new_home(&place, brings, name, observed);

@@ -90,6 +90,39 @@ fn a_cluster_of_which_nobody_knows_where_it_is_needs_an_administrator() {
     assert_eq!(world.made, 1);
 }
 
+/// `credentials` have lost where the cluster is, and nothing else: what they remember beside that stays, or a second cluster would be made.
+#[test]
+fn credentials_that_lost_their_pool_keep_what_else_they_remember() {
+    let mut world = World::hive_ready();
+    world.objects.remove("claim");
+    world.drop_status();
+    let noted = |world: &World, key: &str| {
+        world.objects["credentials"].object["metadata"]["annotations"][key].clone()
+    };
+    let [uid, at, pool] = [ours::REMOTE_UID, ours::READY_AT, ours::POOL].map(|key| noted(&world, key));
+    assert!(uid.is_string() && at.is_string() && pool.is_string(), "{uid} {at} {pool}");
+    let mut lost = world.objects["credentials"].object["metadata"]["annotations"].clone();
+    lost.as_object_mut().unwrap().remove(ours::POOL);
+    world.objects.get_mut("credentials").unwrap().object["metadata"]["annotations"] = lost;
+    let hub = world.objects["credentials"].object["spec"].clone();
+    for _ in 0..3 {
+        world.settle();
+        world.drop_status();
+        assert_eq!(
+            (noted(&world, ours::REMOTE_UID), noted(&world, ours::READY_AT)),
+            (uid.clone(), at.clone())
+        );
+        assert_eq!(world.objects["credentials"].object["spec"], hub);
+    }
+    world.settle();
+    is(&world, "RemoteConsistent", "Unknown", "PlaceUnknown");
+    assert_eq!((world.phase().as_str(), world.made), ("Degraded", 1));
+
+    world.objects.get_mut("credentials").unwrap().object["metadata"]["annotations"][ours::POOL] = pool;
+    world.settle();
+    assert_eq!((world.phase().as_str(), world.made), ("Ready", 1), "restored, it is found again");
+}
+
 #[test]
 fn an_invalid_block_does_not_forget_the_cluster() {
     let mut world = World::hive_ready();

@@ -65,6 +65,13 @@ fn of_claims(hub: &Memory) -> execute::Executor {
     }
 }
 
+/// Where a cluster may be called.
+async fn listening() -> (TcpListener, String) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    (listener, address)
+}
+
 /// Takes so many connections, and says nothing.
 async fn taken(listener: &TcpListener, count: usize) -> Vec<tokio::net::TcpStream> {
     let mut taken = Vec::new();
@@ -78,8 +85,7 @@ async fn taken(listener: &TcpListener, count: usize) -> Vec<tokio::net::TcpStrea
 /// One tenant may have many that take connections and never answer.
 #[tokio::test]
 async fn clusters_that_do_not_answer_keep_no_withdrawal_waiting() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap().to_string();
+    let (listener, address) = listening().await;
     let (bench, object) = Bench::with(plain());
     let owner = json!({ "apiVersion": "ci.openshift.io/v1", "kind": "EphemeralCluster", "name": "ec", "uid": "u",
         "controller": true });
@@ -100,8 +106,7 @@ async fn clusters_that_do_not_answer_keep_no_withdrawal_waiting() {
 
 #[tokio::test]
 async fn nor_what_has_outlived_its_claim() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap().to_string();
+    let (listener, address) = listening().await;
     let hub = Memory::new();
     hub.put(SECRET, published(&address, &of_claim("gone")));
     of_claims(&hub).sweep("ec-credentials", "gone").await.unwrap();
@@ -112,8 +117,7 @@ async fn nor_what_has_outlived_its_claim() {
 /// A claim of the same name came, and had its credentials, after it was read that there is none.
 #[tokio::test]
 async fn what_is_of_another_claim_by_now_does_not_end() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap().to_string();
+    let (listener, address) = listening().await;
     let hub = Memory::new();
     let stored = hub.put(SECRET, published(&address, &of_claim("next")));
     of_claims(&hub).sweep("ec-credentials", "gone").await.unwrap();
@@ -124,8 +128,7 @@ async fn what_is_of_another_claim_by_now_does_not_end() {
 /// It would end with what was withdrawn, and until it is due nobody would know.
 #[tokio::test]
 async fn no_token_is_made_of_what_waits_for_its_end() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap().to_string();
+    let (listener, address) = listening().await;
     let (bench, object) = Bench::with(plain());
     let owner = json!({ "apiVersion": "ci.openshift.io/v1", "kind": "EphemeralCluster", "name": "ec", "uid": "u",
         "controller": true });
@@ -160,8 +163,7 @@ async fn no_token_is_made_of_what_waits_for_its_end() {
 /// The admin's are not this provider's to end.
 #[tokio::test]
 async fn a_cluster_whose_admin_was_published_is_not_called() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap().to_string();
+    let (listener, address) = listening().await;
     let (bench, object) = Bench::with(plain());
     let owner = json!({ "apiVersion": "ci.openshift.io/v1", "kind": "EphemeralCluster", "name": "ec", "uid": "u",
         "controller": true });
