@@ -31,7 +31,7 @@ struct Regression {
 
 const ALL: &[Regression] = &[
     // The function's certificate is replaced while the function starts and reads it: a certificate of one version and the key of
-    // the next ended it (ce36771). Which of the two comes first is a matter of a millisecond, so there are several tries;
+    // the next ended it. Which of the two comes first is a matter of a millisecond, so there are several tries;
     // function/tests/serve.rs has the same without chance.
     Regression {
         name: "rotated-at-start",

@@ -210,19 +210,19 @@ async fn test_clusters_end(people: &People, of: &Written, one: &At) -> anyhow::R
     core.until_gone(one, SOON).await
 }
 
-/// The finalizer of a deletion in the foreground is the API server's to set, whoever asks, and what it holds can be changed.
+/// The finalizer of a deletion in the foreground is the API server's to set, whoever asks, and what it holds can be changed. How long it holds is
+/// the garbage collector's to say, which takes it away at once where it knows the kind: what the deletion set stands in its answer alone.
 async fn foreground(people: &People, of: &Written) -> anyhow::Result<()> {
     let People { alice, core, .. } = people;
     let (another, asked) = (of.at("another"), of.asked("another", &json!({})));
-    alice.create(&with(asked, &held_by(&json!(["foregroundDeletion"])))).await.context("said before")?;
+    let said_before = held_by(&json!(["foregroundDeletion"]));
+    alice.create(&with(asked, &said_before)).await.context("said before")?;
     alice.merge(&another, &held_by(&Value::Null)).await?;
+    alice.merge(&another, &said_before).await.context("said later")?;
     core.merge(&another, &held_by(&json!(["composite.apiextensions.crossplane.io"]))).await?;
-    of.delete(alice, &another, DeleteParams::foreground()).await?;
-    let now = core.get(&another).await?.context("gone")?;
-    let finalizers = now["metadata"]["finalizers"].as_array().cloned().unwrap_or_default();
-    ensure!(finalizers.contains(&"foregroundDeletion".into()), "{now}");
+    let ends = of.delete(alice, &another, DeleteParams::foreground()).await?.context("gone at once")?;
+    ensure!(ends.metadata.finalizers.iter().flatten().any(|held| held == "foregroundDeletion"), "{ends:?}");
     alice.merge(&another, &annotated("a", &"b".into())).await?;
-    core.merge(&another, &held_by(&json!(["foregroundDeletion"]))).await?;
     core.merge(&another, &held_by(&Value::Null)).await?;
     core.until_gone(&another, SOON).await
 }

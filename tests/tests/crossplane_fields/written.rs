@@ -104,10 +104,15 @@ impl Written {
         })
     }
 
-    /// Deletes one in a way of one's own.
-    pub async fn delete(&self, who: &Cluster, at: &At, how: DeleteParams) -> kube::Result<()> {
+    /// Deletes one in a way of one's own. What is left of it for now, if anything is.
+    pub async fn delete(
+        &self,
+        who: &Cluster,
+        at: &At,
+        how: DeleteParams,
+    ) -> kube::Result<Option<DynamicObject>> {
         let api: Api<DynamicObject> = Api::namespaced_with(who.client(), NAMESPACE, &self.kind.into());
-        api.delete(at.name(), &how).await.map(|_| ())
+        Ok(api.delete(at.name(), &how).await?.left())
     }
 
     /// Defines the kind, with whatever in it, and the default that Crossplane gives to composites.
