@@ -31,9 +31,12 @@ pub struct Arguments {
     /// How long Crossplane takes an answer of the function for current while nothing happens, as in the Composition's input
     #[arg(long, value_name = "DURATION", default_value = "1m")]
     pub ttl: GoDuration,
-    /// Where the table and its plot are written, as scale.md and scale.svg; nowhere if it is not given
+    /// Where the table and its plot are written; nowhere if it is not given
     #[arg(long, value_name = "DIRECTORY")]
     pub results: Option<PathBuf>,
+    /// What they are called there: NAME.md and NAME.svg
+    #[arg(long, value_name = "NAME", default_value = "scale")]
+    pub name: String,
 }
 
 const EXAMPLES: &str = "\

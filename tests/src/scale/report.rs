@@ -63,11 +63,11 @@ pub fn print(reports: &[Report], arguments: &Arguments) -> anyhow::Result<bool> 
     print!("{text}");
     let Some(directory) = &arguments.results else { return Ok(linear) };
     fs::create_dir_all(directory).with_context(|| format!("cannot make {}", directory.display()))?;
-    let file = directory.join("scale.md");
+    let file = directory.join(format!("{}.md", arguments.name));
     fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))?;
     let axes = ("claims".to_owned(), "ms of CPU a claim".to_owned());
     let plot = plot::svg("CPU for the life of each claim", &[Chart::Lines { axes, lines: lines(reports) }])?;
-    let file = directory.join("scale.svg");
+    let file = directory.join(format!("{}.svg", arguments.name));
     fs::write(&file, plot).with_context(|| format!("cannot write {}", file.display()))?;
     Ok(linear)
 }
