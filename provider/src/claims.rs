@@ -186,6 +186,7 @@ impl Controller {
                 |gone| self.orphans.forget(&gone.name),
             );
             tokio::join!(looks, sweeps);
+            self.observer.callers.over().await;
         };
         work_until(stop, self.feed(writers), || self.has_begun(), work).await;
     }

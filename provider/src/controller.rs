@@ -235,6 +235,7 @@ impl Controller {
                 gone,
             );
             tokio::join!(clusters, orphans);
+            self.observer.callers.over().await;
         };
         work_until(stop, self.feed(writers, moved), || self.has_begun(), work).await;
     }

@@ -180,6 +180,8 @@ impl Election {
         };
         let spec = lease.spec.clone().unwrap_or_default();
         let look = Seen::look(seen.take(), &spec, Instant::now());
+        // Whoever holds it writes down how long it counts each time it renews it. Until then anybody may have changed that.
+        let look = Seen { counts: look.counts.max(self.times.lease), ..look };
         let decision = decide(Instant::now(), Some(&look), &self.me);
         *seen = Some(look);
         match decision {
@@ -241,10 +243,14 @@ impl Election {
         }
         let lease = found.ok_or("it is deleted again and again")?;
         let holder = holder(&lease);
-        if holder != self.me {
+        if holder != self.me && !holder.is_empty() {
             return Ok(Some(holder.to_owned()));
         }
-        self.write(&lease, json!({ "renewTime": self.time() })).await.map(|()| None)
+        // All that others go by, as client-go has it: somebody may have emptied it.
+        let spec = json!({
+            "holderIdentity": self.me, "leaseDurationSeconds": self.times.lease.as_secs(), "renewTime": self.time(),
+        });
+        self.write(&lease, spec).await.map(|()| None)
     }
 
     /// Fails if somebody else wrote meanwhile.

@@ -1,8 +1,8 @@
 //! How many wait for clusters that were delivered, and whose ServiceAccount is to end.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::{
     controller::drive::WORKERS,
@@ -22,7 +22,7 @@ pub struct Callers {
 }
 
 /// Names of accounts that are to end, each as often as it is to.
-type Accounts = Mutex<Vec<String>>;
+type Accounts = watch::Sender<Vec<String>>;
 
 impl Default for Callers {
     fn default() -> Self {
@@ -48,7 +48,7 @@ impl Callers {
 
     /// From now on a ServiceAccount is to end, until what is returned is dropped.
     pub(super) fn ends(&self, account: &str) -> Ends {
-        names(&self.ending).push(account.to_owned());
+        self.ending.send_modify(|names| names.push(account.to_owned()));
         Ends { ending: Arc::clone(&self.ending), account: account.to_owned() }
     }
 
@@ -57,10 +57,16 @@ impl Callers {
     /// # Errors
     /// If it is to end: the token would end with it. Soon it is over with.
     pub(super) fn stays(&self, account: &str) -> Result<(), Cause> {
-        if names(&self.ending).iter().any(|other| other == account) {
+        if self.ending.borrow().iter().any(|other| other == account) {
             return Err(Cause::new(Reason::NotYet, "what was withdrawn has to end first"));
         }
         Ok(())
+    }
+
+    /// Waits until none is to end any more: with the process it would be forgotten, and what was withdrawn would work on.
+    pub(crate) async fn over(&self) {
+        // The other end is here, so it says nothing else.
+        let _ = self.ending.subscribe().wait_for(Vec::is_empty).await;
     }
 }
 
@@ -72,19 +78,20 @@ pub(super) struct Ends {
 
 impl Drop for Ends {
     fn drop(&mut self) {
-        let mut names = names(&self.ending);
-        if let Some(place) = names.iter().position(|other| *other == self.account) {
-            names.swap_remove(place);
-        }
+        self.ending.send_modify(|names| {
+            if let Some(place) = names.iter().position(|other| *other == self.account) {
+                names.swap_remove(place);
+            }
+        });
     }
-}
-
-fn names(accounts: &Accounts) -> MutexGuard<'_, Vec<String>> {
-    accounts.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use tokio::time::timeout;
+
     use super::*;
 
     #[test]
@@ -108,5 +115,16 @@ mod tests {
             drop(ends);
         }
         assert_eq!(callers.stays("tpc-u"), Ok(()));
+    }
+    #[tokio::test(start_paused = true)]
+    async fn it_is_over_when_none_is_to_end() {
+        let callers = Callers::default();
+        callers.over().await;
+        let ends = ["tpc-u", "tpc-u", "tpc-v"].map(|account| callers.ends(account));
+        for ends in ends {
+            assert!(timeout(Duration::from_secs(1), callers.over()).await.is_err());
+            drop(ends);
+        }
+        callers.over().await;
     }
 }

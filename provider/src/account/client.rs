@@ -147,11 +147,11 @@ impl Delivered for Opened {
         done(&self.client().await?, "DELETE", &format!("{path}/{name}"), &Value::Null).await.map(drop)
     }
 
-    async fn make(&self, thing: Thing) -> Result<(), Trouble> {
+    async fn make(&self, thing: Thing) -> Result<bool, Trouble> {
         let (path, name, mut object) = self.thing(thing);
         object["metadata"] =
             json!({ "name": name, "labels": { "app.kubernetes.io/managed-by": "testplatform" } });
-        done(&self.client().await?, "POST", &path, &object).await.map(drop)
+        done(&self.client().await?, "POST", &path, &object).await
     }
 
     async fn ask(&self) -> Result<Token, Trouble> {

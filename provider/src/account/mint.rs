@@ -8,7 +8,7 @@ use crate::{
     redacted::Redacted,
 };
 
-/// More steps than it ever takes: everything is taken away, made, asked for and tried.
+/// More steps than it ever takes: everything that may be wrong is taken away, each time looked for again, made, asked for and tried.
 const STEPS: usize = 16;
 
 /// A token.
@@ -27,8 +27,8 @@ pub trait Delivered {
     fn look(&self) -> impl Future<Output = Result<Seen, Trouble>> + Send;
     /// Takes away what is there and wrong.
     fn remove(&self, thing: Thing) -> impl Future<Output = Result<(), Trouble>> + Send;
-    /// Makes what is not there.
-    fn make(&self, thing: Thing) -> impl Future<Output = Result<(), Trouble>> + Send;
+    /// Makes what is not there. Whether it did: if not, it was there after all, or that which it is in was not.
+    fn make(&self, thing: Thing) -> impl Future<Output = Result<bool, Trouble>> + Send;
     /// Asks for a token.
     fn ask(&self) -> impl Future<Output = Result<Token, Trouble>> + Send;
     /// Says how it takes a token.
@@ -90,14 +90,13 @@ pub async fn mint(cluster: &impl Delivered) -> Result<Token, Trouble> {
         let step = next(&known);
         match (step, &token) {
             (Step::Look, _) => known.seen = Some(cluster.look().await?),
+            // A finalizer may hold it, as it was: what is made beside it would not be made.
             (Step::Remove(thing), _) => {
                 cluster.remove(thing).await?;
-                found(&mut known, thing, Found::Absent);
+                known.seen = None;
             }
-            (Step::Make(thing), _) => {
-                cluster.make(thing).await?;
-                found(&mut known, thing, Found::Right);
-            }
+            (Step::Make(thing), _) if cluster.make(thing).await? => made(&mut known, thing),
+            (Step::Make(_), _) => known.seen = None,
             (Step::Ask, _) | (Step::Verify | Step::Take, None) => {
                 token = Some(cluster.ask().await?);
                 known.token = true;
@@ -110,9 +109,9 @@ pub async fn mint(cluster: &impl Delivered) -> Result<Token, Trouble> {
     Err(Trouble::Restless)
 }
 
-fn found(known: &mut Known, thing: Thing, how: Found) {
+fn made(known: &mut Known, thing: Thing) {
     let places = known.seen.iter_mut().flat_map(|seen| Thing::ALL.into_iter().zip(&mut seen.things));
     for (_, place) in places.filter(|(other, _)| *other == thing) {
-        *place = how;
+        *place = Found::Right;
     }
 }

@@ -1,16 +1,16 @@
-//! The end of a ServiceAccount whose token is published no longer: all tokens of it end with it.
+//! What is published is taken back: its Secret is removed, and the ServiceAccount whose token is in it ends, and with it all tokens of it.
 //!
-//! Best effort: a cluster that does not answer, or is gone, takes them along. Nothing waits for it, neither what is withdrawn nor a worker: what
-//! takes connections and never answers may be a tenant's, and he may have many. Each gets its turn, in the order in which they came; until it is
-//! over no token is made of it again, which would end with it.
+//! In that order: what stays published has to work. Of the two only the end is best effort: a cluster that does not answer, or is gone, takes its
+//! accounts along. Nothing waits for it, neither what is withdrawn nor a worker: what takes connections and never answers may be a tenant's, and he
+//! may have many. Each gets its turn, in the order in which they came; until it is over no token is made of it again, which would end with it.
 
 use std::time::Duration;
 
 use k8s_openapi::{api::core::v1::Secret, apimachinery::pkg::apis::meta::v1::ObjectMeta};
-use kube::Api;
+use kube::{Api, core::PartialObjectMeta};
 use serde_json::Value;
 use testplatform_apis::names::keys;
-use tokio::time::timeout;
+use tokio::{sync::oneshot, time::timeout};
 
 use super::{
     NAMESPACE, account_name,
@@ -20,50 +20,57 @@ use super::{
     mint::Trouble,
     stamp::Stamp,
 };
-use crate::{caches::source_revision, named};
+use crate::{
+    caches::source_revision,
+    execute::{Cause, secret::remove},
+    named,
+};
 
 /// How long it may take, once it has begun.
 const PATIENCE: Duration = Duration::from_secs(4);
 
-/// Has the ServiceAccount of what is published ended, with the token that is published; what is needed for that is read before this returns, so
-/// that the Secret may go. `uid_of`: uid of the object that the Secret was published for, if it may be used.
+/// Removes what is published, and has the ServiceAccount of the token in it end. `uid_of`: uid of the object that a Secret was published for, if it
+/// may be removed.
+///
+/// # Errors
+/// If the Secret cannot be read or removed. Then it may be called again, as what is needed for the end is in there.
 pub(crate) async fn revoke(
     callers: &Callers,
     secrets: &Api<Secret>,
+    metadata: &Api<PartialObjectMeta<Secret>>,
     name: &str,
     uid_of: impl Fn(&ObjectMeta) -> Option<String>,
-) {
-    // Nothing is published, or it is the admin's.
-    let Some(ending) = read(secrets, name, uid_of).await else { return };
-    let (turns, ends) = (callers.turns(), callers.ends(&ending.account));
-    tokio::spawn(async move {
-        if let Ok(_turn) = turns.acquire_owned().await {
-            ending.end().await;
-        }
-        drop(ends);
-    });
+) -> Result<(), Cause> {
+    let gone = read(secrets, name, &uid_of).await?.map(|ending| ending.begin(callers, metadata.clone()));
+    remove(metadata, name, |secret| uid_of(secret).is_some()).await?;
+    if let Some(gone) = gone {
+        let _ = gone.send(());
+    }
+    Ok(())
 }
 
 /// A ServiceAccount that is to end.
 struct Ending {
     secret: String,
+    uid: Option<String>,
     parts: Parts,
     account: String,
 }
 
+/// None: nothing is published, or it is the admin's.
 async fn read(
     secrets: &Api<Secret>,
     name: &str,
     uid_of: impl Fn(&ObjectMeta) -> Option<String>,
-) -> Option<Ending> {
+) -> Result<Option<Ending>, Cause> {
     // One with the admin's credentials is not read for this.
-    let metadata = named::find_metadata(secrets, name).await.ok().flatten()?.metadata;
-    source_revision(&metadata)?.parse::<Stamp>().ok()?;
-    let secret = named::find(secrets, name).await.ok().flatten()?;
-    let uid = uid_of(&secret.metadata).filter(|uid| is_uid(uid))?;
-    let config = secret.data?.remove(keys::KUBECONFIG)?;
-    let parts = Parts::of(&config.0).ok()?;
-    Some(Ending { secret: name.to_owned(), parts, account: account_name(&uid) })
+    let stored = named::find_metadata(secrets, name).await?;
+    let is_ours = |metadata: &ObjectMeta| source_revision(metadata)?.parse::<Stamp>().ok();
+    if stored.and_then(|stored| is_ours(&stored.metadata)).is_none() {
+        return Ok(None);
+    }
+    let stored = named::find(secrets, name).await.map_err(|error| Cause::about_secret(&error))?;
+    Ok(stored.and_then(|stored| Ending::of(name, stored, uid_of)))
 }
 
 /// It becomes a part of a path.
@@ -72,6 +79,37 @@ fn is_uid(uid: &str) -> bool {
 }
 
 impl Ending {
+    fn of(name: &str, stored: Secret, uid_of: impl Fn(&ObjectMeta) -> Option<String>) -> Option<Self> {
+        let owner = uid_of(&stored.metadata).filter(|uid| is_uid(uid))?;
+        let config = stored.data?.remove(keys::KUBECONFIG)?;
+        let parts = Parts::of(&config.0).ok()?;
+        let (secret, uid) = (name.to_owned(), stored.metadata.uid);
+        Some(Self { secret, uid, parts, account: account_name(&owner) })
+    }
+
+    /// From now on no token is made of it. It ends in its turn once it is said that the Secret is gone.
+    fn begin(self, callers: &Callers, secrets: Api<PartialObjectMeta<Secret>>) -> oneshot::Sender<()> {
+        let (turns, ends) = (callers.turns(), callers.ends(&self.account));
+        let (gone, told) = oneshot::channel();
+        tokio::spawn(async move {
+            if (told.await.is_ok() || self.is_removed(&secrets).await)
+                && let Ok(_turn) = turns.acquire_owned().await
+            {
+                self.end().await;
+            }
+            drop(ends);
+        });
+        gone
+    }
+
+    /// Whether the Secret is gone, where its removal failed or nobody waited for the answer: it may have been done all the same.
+    async fn is_removed(&self, secrets: &Api<PartialObjectMeta<Secret>>) -> bool {
+        let Ok(Ok(found)) = timeout(PATIENCE, named::find_metadata(secrets, &self.secret)).await else {
+            return false;
+        };
+        found.is_none_or(|found| found.metadata.uid != self.uid)
+    }
+
     async fn end(&self) {
         let secret = self.secret.as_str();
         if let Ok(Ok(())) = timeout(PATIENCE, self.call()).await {

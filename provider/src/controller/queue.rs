@@ -42,7 +42,7 @@ struct State {
     waiting: HashMap<String, Instant>,
     /// Consecutive failures.
     failures: HashMap<String, u32>,
-    /// Names whose next look must not rely on caches.
+    /// Names whose looks must not rely on caches until one has succeeded.
     anew: HashSet<String>,
 }
 
@@ -69,17 +69,19 @@ impl Queue {
     pub fn begin(&self, name: &str) -> (Option<Duration>, bool) {
         let mut state = self.state();
         let waited = state.waiting.remove(name).map(|since| since.elapsed());
-        (waited, state.anew.remove(name))
+        (waited, state.anew.contains(name))
     }
 
-    /// The next look must not rely on caches.
+    /// Looks must not rely on caches until one has succeeded: of what failed or had to wait, a cache would say again that it is not sure.
     pub fn anew(&self, name: &str) {
         self.state().anew.insert(name.to_owned());
     }
 
     /// The look succeeded.
     pub fn succeeded(&self, name: &str) {
-        self.state().failures.remove(name);
+        let mut state = self.state();
+        state.failures.remove(name);
+        state.anew.remove(name);
     }
 
     /// The look failed, or led nowhere: how long to wait for the next one. The first repetition may be at once.
@@ -177,6 +179,8 @@ mod tests {
         assert_eq!(queue.age(), (Duration::from_secs(2), 1));
         queue.anew("a");
         assert_eq!(queue.begin("a"), (Some(Duration::from_secs(2)), true));
+        assert_eq!(queue.begin("a"), (None, true), "the look did not succeed");
+        queue.succeeded("a");
         assert_eq!(queue.begin("a"), (None, false));
         assert_eq!((receiver.recv().await.as_deref(), queue.age().1), (Some("a"), 0));
     }

@@ -39,8 +39,7 @@ impl Executor {
     pub(super) async fn withdraw(&self, object: &EphemeralCluster) -> Result<(), Cause> {
         let name = object.secret_name();
         let uid = |secret: &ObjectMeta| ours(secret, object).is_ok().then(|| object.uid().to_owned());
-        revoke(&self.callers, &self.hub.secrets(), &name, uid).await;
-        remove(&self.hub.secrets_metadata(), &name, |secret| ours(secret, object).is_ok()).await
+        revoke(&self.callers, &self.hub.secrets(), &self.hub.secrets_metadata(), &name, uid).await
     }
 
     pub(super) async fn signal(&self, cluster: &str, namespace: &str) -> Result<(), Cause> {

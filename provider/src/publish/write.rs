@@ -15,7 +15,7 @@ use crate::{
     execute::{
         Cause,
         error::is_gone,
-        secret::{Content, remove, write},
+        secret::{Content, write},
     },
     hub::patching,
 };
@@ -54,8 +54,7 @@ pub(crate) async fn publish_content(
 /// Deletes the Secret of an object.
 pub(crate) async fn withdraw(vault: &Vault, owner: &Owner<'_>, callers: &Callers) -> Result<(), Cause> {
     let uid = |secret: &ObjectMeta| owner.owns(secret).is_ok().then(|| owner.uid.to_owned());
-    revoke(callers, &vault.secrets(), &owner.secret_name(), uid).await;
-    remove(&vault.secrets_metadata(), &owner.secret_name(), |secret| owner.owns(secret).is_ok()).await
+    revoke(callers, &vault.secrets(), &vault.secrets_metadata(), &owner.secret_name(), uid).await
 }
 
 /// Deletes a Secret of an object that is gone. `gone` is its uid: by its name another one may have been made, and published, since that was read.
@@ -70,9 +69,7 @@ pub(crate) async fn sweep(
         let owner = Labelled::of(secret, group, kind).filter(|owner| owner.uid == gone)?;
         Some(owner.uid.to_owned())
     };
-    revoke(callers, &vault.secrets(), name, left).await;
-    let is_left = |secret: &ObjectMeta| left(secret).is_some();
-    remove(&vault.secrets_metadata(), name, is_left).await
+    revoke(callers, &vault.secrets(), &vault.secrets_metadata(), name, left).await
 }
 
 /// Writes those annotations of an object that are not as they should be. Carries the version that was read, so that what was decided

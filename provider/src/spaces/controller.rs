@@ -128,6 +128,11 @@ impl Controller {
         let uid = space.as_ref().map(|space| space.uid.as_str());
         let labelled = secret.as_ref().and_then(|s| Labelled::of(&s.metadata, "", KIND));
         if let Some(gone) = labelled.filter(|owner| owner.is_left_behind(uid)) {
+            if secret.as_ref().is_some_and(|secret| secret.metadata.deletion_timestamp.is_some()) {
+                // Somebody's finalizer holds it. That it is gone, its own event tells.
+                self.seen.saw(name, None);
+                return Ok(Some(NET));
+            }
             let secret = owner(name, "").secret_name();
             sweep(&self.vault, &secret, ("", KIND), gone.uid, &self.callers).await?;
             tracing::info!(namespace = name, "removed the credentials of a space that is gone");

@@ -56,8 +56,12 @@ pub struct State {
     pub forgets: bool,
     /// Rights are late.
     pub late: bool,
-    /// Its ServiceAccount is being deleted, and not gone yet.
-    pub goes: bool,
+    /// What is being deleted, and not gone yet.
+    pub goes: Option<Thing>,
+    /// What is there, and wrong.
+    pub wrong: Option<Thing>,
+    /// A finalizer holds whatever is deleted.
+    pub holds: bool,
     pub calls: usize,
 }
 
@@ -78,11 +82,13 @@ impl Model {
         state.tokens.get(token).is_some_and(alive) && (0..5).all(|thing| state.things.contains_key(&thing))
     }
 
-    /// The ServiceAccount that is being deleted is gone.
-    pub fn lose_account(&self) {
+    /// What is being deleted is gone.
+    pub fn lose(&self) {
         let mut state = self.state();
-        state.goes = false;
-        state.things.remove(&1);
+        if let Some(thing) = state.goes.take() {
+            state.things.remove(&place(thing));
+            state.wrong = state.wrong.filter(|wrong| *wrong != thing);
+        }
     }
 
     /// A call, which may fail.
@@ -121,30 +127,33 @@ fn place(thing: Thing) -> usize {
 impl Delivered for Model {
     async fn look(&self) -> Result<Seen, Trouble> {
         self.call(|state| {
-            let found = |thing: usize| match (state.things.contains_key(&thing), state.goes && thing == 1) {
-                (false, _) => Found::Absent,
-                (true, true) => Found::Going,
-                (true, false) => Found::Right,
+            let found = |thing: Thing| match thing {
+                _ if !state.things.contains_key(&place(thing)) => Found::Absent,
+                _ if state.goes == Some(thing) => Found::Going,
+                _ if state.wrong == Some(thing) => Found::Wrong,
+                _ => Found::Right,
             };
-            Seen { has_role: true, things: [0, 1, 2, 3, 4].map(found) }
+            Seen { has_role: true, things: Thing::ALL.map(found) }
         })
     }
 
     async fn remove(&self, thing: Thing) -> Result<(), Trouble> {
         self.call(|state| {
-            // What is being deleted already is gone no sooner.
-            let waits = state.goes && thing == Thing::Account;
-            if !waits {
+            if state.holds {
+                state.goes = Some(thing);
+            } else if state.goes != Some(thing) {
+                // What is being deleted already is gone no sooner.
                 state.things.remove(&place(thing));
+                state.wrong = state.wrong.filter(|wrong| *wrong != thing);
             }
         })
     }
 
-    async fn make(&self, thing: Thing) -> Result<(), Trouble> {
+    async fn make(&self, thing: Thing) -> Result<bool, Trouble> {
         self.call(|state| {
             state.made += 1;
             let made = state.made;
-            state.things.entry(place(thing)).or_insert(made);
+            *state.things.entry(place(thing)).or_insert(made) == made
         })
     }
 

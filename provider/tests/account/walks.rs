@@ -6,7 +6,7 @@ use futures_util::FutureExt as _;
 use jiff::{SignedDuration, Timestamp};
 use proptest::{prelude::*, test_runner::RngSeed};
 use provider_testplatform::{
-    account::{Issue, admin::AdminKubeconfig},
+    account::{Issue, admin::AdminKubeconfig, next::Thing},
     ephemeral_cluster::credentials::{Credentials, Published},
     publish::{Source, Verdict, compare},
 };
@@ -227,11 +227,30 @@ fn of_an_account_that_goes_no_token_is_made_until_it_is_gone() {
     walk.look();
     let before = walk.token.clone();
     assert!(before.is_some());
-    walk.model.state().goes = true;
+    walk.model.state().goes = Some(Thing::Account);
     walk.wish.generation += 1;
     walk.look();
     assert_eq!(walk.token, before, "a token is published that ends in a moment");
-    walk.model.lose_account();
+    walk.model.lose();
+    walk.look();
+    assert_ne!(walk.token, before, "nothing was made anew");
+}
+
+/// What is published would have the rights of before under the name of those that are wished for.
+#[test]
+fn with_rights_that_cannot_be_replaced_yet_no_token_is_made() {
+    let mut walk = Walk::new(SignedDuration::from_hours(12));
+    walk.look();
+    let before = walk.token.clone();
+    walk.model.state().wrong = Some(Thing::Binding);
+    walk.model.state().holds = true;
+    walk.wish.generation += 1;
+    for _ in 0..3 {
+        walk.look();
+        assert_eq!(walk.token, before, "a token is published with the rights of before");
+    }
+    walk.model.state().holds = false;
+    walk.model.lose();
     walk.look();
     assert_ne!(walk.token, before, "nothing was made anew");
 }

@@ -108,6 +108,49 @@ async fn a_lease_that_is_deleted_is_made_anew() {
     }
 }
 
+/// Nobody else has it: whoever leads takes it again, unless another one was quicker.
+#[tokio::test(start_paused = true)]
+async fn a_lease_that_is_emptied_is_no_loss() {
+    let memory = Memory::new();
+    let first = election(&memory, "first");
+    let acquired = first.acquire().await;
+    let emptied = async {
+        for spec in [json!({ "holderIdentity": "" }), json!({ "holderIdentity": null })] {
+            tokio::time::sleep(Duration::from_secs(21)).await;
+            memory.merge(LEASE, &json!({ "spec": spec }));
+            tokio::time::sleep(Duration::from_secs(3)).await;
+            assert_eq!(holder(&memory), "first");
+        }
+    };
+    tokio::select! {
+        lost = first.keep(acquired) => panic!("{lost}"),
+        () = emptied => {}
+    }
+}
+
+/// Somebody took out, or changed, how long it counts. Whoever leads writes it down again.
+#[tokio::test(start_paused = true)]
+async fn how_long_a_lease_counts_is_not_for_others_to_say() {
+    for seconds in [json!(null), json!(0), json!(1)] {
+        let memory = Memory::new();
+        let (first, second) = (election(&memory, "first"), election(&memory, "second"));
+        let acquired = first.acquire().await;
+        let changed = async {
+            // The clock stands still, so that nothing else tells of a renewal: within the time for which the first one counts.
+            for _ in 0..2 {
+                memory.merge(LEASE, &json!({ "spec": { "leaseDurationSeconds": seconds } }));
+                tokio::time::sleep(Duration::from_secs(5)).await;
+                assert_eq!(memory.get(LEASE).unwrap()["spec"]["leaseDurationSeconds"], 15);
+            }
+        };
+        tokio::select! {
+            lost = first.keep(acquired) => panic!("{lost}"),
+            _ = second.acquire() => panic!("two act"),
+            () = changed => {}
+        }
+    }
+}
+
 /// Another one makes it after it was found to be gone.
 #[tokio::test(start_paused = true)]
 async fn whoever_makes_a_deleted_lease_first_has_it() {

@@ -16,7 +16,11 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use super::{Bench, SECRET, memory::Memory, plain};
+use super::{
+    Bench, SECRET,
+    memory::{Fault, Memory},
+    plain,
+};
 
 /// How many are called at once, as half of the workers is.
 const AT_ONCE: usize = 8;
@@ -55,6 +59,13 @@ fn of_claim(uid: &str) -> Value {
     } })
 }
 
+/// The same for the EphemeralCluster of the bench.
+fn of_object() -> Value {
+    let owner = json!({ "apiVersion": "ci.openshift.io/v1", "kind": "EphemeralCluster", "name": "ec", "uid": "u",
+        "controller": true });
+    json!({ "ownerReferences": [owner] })
+}
+
 fn of_claims(hub: &Memory) -> execute::Executor {
     execute::Executor {
         hub: hub::Hub::new(hub.client(), "ephemeral-cluster"),
@@ -87,9 +98,7 @@ async fn taken(listener: &TcpListener, count: usize) -> Vec<tokio::net::TcpStrea
 async fn clusters_that_do_not_answer_keep_no_withdrawal_waiting() {
     let (listener, address) = listening().await;
     let (bench, object) = Bench::with(plain());
-    let owner = json!({ "apiVersion": "ci.openshift.io/v1", "kind": "EphemeralCluster", "name": "ec", "uid": "u",
-        "controller": true });
-    let secret = published(&address, &json!({ "ownerReferences": [owner] }));
+    let secret = published(&address, &of_object());
     for _ in 0..ALL {
         bench.hub.put(SECRET, secret.clone());
         // The bench has no patience.
@@ -130,9 +139,7 @@ async fn what_is_of_another_claim_by_now_does_not_end() {
 async fn no_token_is_made_of_what_waits_for_its_end() {
     let (listener, address) = listening().await;
     let (bench, object) = Bench::with(plain());
-    let owner = json!({ "apiVersion": "ci.openshift.io/v1", "kind": "EphemeralCluster", "name": "ec", "uid": "u",
-        "controller": true });
-    bench.hub.put(SECRET, published(&address, &json!({ "ownerReferences": [owner] })));
+    bench.hub.put(SECRET, published(&address, &of_object()));
     bench.act(&object, Action::WithdrawCredentials).await.unwrap();
     let issue = Issue {
         admin: AdminKubeconfig::new(kubeconfig(&address).into_bytes()),
@@ -160,14 +167,63 @@ async fn no_token_is_made_of_what_waits_for_its_end() {
     assert_eq!(said, "issue_credentials/delivered", "the cluster was asked");
 }
 
+/// Until the next is due nobody would know that it works no longer.
+#[tokio::test]
+async fn what_stays_published_does_not_end() {
+    let (listener, address) = listening().await;
+    let (bench, object) = Bench::with(plain());
+    let stored = bench.hub.put(SECRET, published(&address, &of_object()));
+    for fault in [Fault::Refused(500), Fault::Refused(403), Fault::Lost] {
+        bench.hub.judge(move |call| (call.method == "DELETE").then_some(fault));
+        bench.act(&object, Action::WithdrawCredentials).await.unwrap_err();
+    }
+    assert_eq!(bench.hub.get(SECRET), Some(stored));
+    assert!(timeout(Duration::from_millis(300), listener.accept()).await.is_err(), "it was called");
+    bench.hub.judge(|_| None);
+    bench.act(&object, Action::WithdrawCredentials).await.unwrap();
+    assert_eq!(bench.hub.get(SECRET), None);
+    drop(taken(&listener, 1).await);
+}
+
+/// Nobody can take it up again once the Secret is gone.
+#[tokio::test]
+async fn what_was_removed_ends_though_nobody_heard_of_it() {
+    let (listener, address) = listening().await;
+    let (bench, object) = Bench::with(plain());
+    bench.hub.put(SECRET, published(&address, &of_object()));
+    bench.hub.judge(|call| (call.method == "DELETE").then_some(Fault::AnswerLost));
+    bench.act(&object, Action::WithdrawCredentials).await.unwrap_err();
+    assert_eq!(bench.hub.get(SECRET), None);
+    drop(taken(&listener, 1).await);
+}
+
+/// What is in it is needed for the end.
+#[tokio::test]
+async fn what_could_not_be_read_stays_published() {
+    let (listener, address) = listening().await;
+    for which in 1..=2 {
+        let (bench, object) = Bench::with(plain());
+        let stored = bench.hub.put(SECRET, published(&address, &of_object()));
+        let mut reads = 0;
+        bench.hub.judge(move |call| {
+            reads += usize::from(call.path == SECRET && call.method == "GET");
+            (reads == which && call.path == SECRET).then_some(Fault::Refused(500))
+        });
+        let said = bench.act(&object, Action::WithdrawCredentials).await.unwrap_err();
+        assert_eq!(said, "withdraw_credentials/server");
+        assert_eq!(bench.hub.get(SECRET), Some(stored));
+        bench.act(&object, Action::WithdrawCredentials).await.unwrap();
+        assert_eq!(bench.hub.get(SECRET), None);
+        drop(taken(&listener, 1).await);
+    }
+}
+
 /// The admin's are not this provider's to end.
 #[tokio::test]
 async fn a_cluster_whose_admin_was_published_is_not_called() {
     let (listener, address) = listening().await;
     let (bench, object) = Bench::with(plain());
-    let owner = json!({ "apiVersion": "ci.openshift.io/v1", "kind": "EphemeralCluster", "name": "ec", "uid": "u",
-        "controller": true });
-    let mut secret = published(&address, &json!({ "ownerReferences": [owner] }));
+    let mut secret = published(&address, &of_object());
     secret["metadata"]["annotations"] =
         json!({ ours::SOURCE_REVISION: "build01/ci-op-x:cluster-provisioning@5" });
     bench.hub.put(SECRET, secret);

@@ -78,6 +78,44 @@ async fn what_is_published_goes_with_its_namespace_though_nothing_tells_of_that(
     assert_eq!(controller.look("one").await, Next::Rest, "nothing is left to be looked at");
 }
 
+/// Whoever may patch Secrets may keep one from going.
+#[tokio::test(start_paused = true)]
+async fn what_a_finalizer_holds_is_not_taken_back_again_and_again() {
+    let removed = Arc::new(AtomicUsize::new(0));
+    let deletions = Arc::clone(&removed);
+    let service = tower::service_fn(move |request: Request<Body>| {
+        let is_secret = request.uri().path().ends_with("/secrets/one-credentials");
+        let (code, text) = match (request.method() == Method::DELETE, is_secret) {
+            (true, _) => {
+                deletions.fetch_add(1, Ordering::Relaxed);
+                (StatusCode::OK, r#"{ "kind": "Status", "status": "Success" }"#.to_owned())
+            }
+            (false, true) => {
+                let mut secret: serde_json::Value = serde_json::from_str(&published()).unwrap();
+                if deletions.load(Ordering::Relaxed) > 0 {
+                    secret["metadata"]["deletionTimestamp"] = "2026-03-02T12:00:00Z".into();
+                }
+                (StatusCode::OK, secret.to_string())
+            }
+            (false, false) => (StatusCode::NOT_FOUND, gone(&request)),
+        };
+        let mut answer = Response::new(Body::from(text.into_bytes()));
+        *answer.status_mut() = code;
+        async move { Ok::<_, Infallible>(answer) }
+    });
+    let controller = controller(Client::new(service, "default"));
+    let (sender, happened) = unbounded_channel();
+    sender.send("one".to_owned()).unwrap();
+    let looked = AtomicUsize::new(0);
+    let look = async |name: String| {
+        looked.fetch_add(1, Ordering::Relaxed);
+        controller.look(&name).await
+    };
+    looks(happened, PACE, &controller.metrics, look, sleep(Duration::from_mins(1))).await;
+    assert_eq!(removed.load(Ordering::Relaxed), 1);
+    assert_eq!(looked.load(Ordering::Relaxed), 2);
+}
+
 /// Something in between, or an API server that does not serve what it should.
 #[tokio::test]
 async fn what_is_published_stays_where_nobody_says_that_its_namespace_is_gone() {
