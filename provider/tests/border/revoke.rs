@@ -6,13 +6,16 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 use jiff::Timestamp;
 use provider_testplatform::{
     account::{Issue, admin::AdminKubeconfig, callers::Callers, stamp::Stamp},
-    claims::{execute, hub},
+    claims::{self, execute, hub},
+    cluster_claim::world::Settings,
+    metrics::Metrics,
     step::Action,
 };
 use serde_json::{Value, json};
 use testplatform_apis::{account::Wish, names::ours};
 use tokio::{
     net::TcpListener,
+    sync::oneshot,
     time::{sleep, timeout},
 };
 
@@ -121,6 +124,32 @@ async fn nor_what_has_outlived_its_claim() {
     of_claims(&hub).sweep("ec-credentials", "gone").await.unwrap();
     assert_eq!(hub.get(SECRET), None);
     drop(taken(&listener, 1).await);
+}
+
+/// With the process it would be forgotten, and the token work on.
+#[tokio::test]
+async fn a_shutdown_waits_for_what_is_to_end() {
+    let (listener, address) = listening().await;
+    let hub = Memory::new();
+    hub.put(SECRET, published(&address, &of_claim("gone")));
+    let options = claims::Options {
+        hub: hub::Hub::new(hub.client(), "ephemeral-cluster"),
+        settings: Settings::default(),
+        patience: Duration::from_secs(10),
+        instance: "me".into(),
+        now: || Timestamp::UNIX_EPOCH,
+    };
+    let (stop, stopped) = oneshot::channel::<()>();
+    let stopped = async {
+        let _ = stopped.await;
+    };
+    let mut running = tokio::spawn(claims::run(options, Metrics::default(), Box::pin(stopped)));
+    let called = taken(&listener, 1).await;
+    assert_eq!(hub.get(SECRET), None);
+    stop.send(()).unwrap();
+    assert!(timeout(Duration::from_millis(300), &mut running).await.is_err(), "it was not waited for");
+    drop(called);
+    timeout(Duration::from_secs(30), running).await.unwrap().unwrap();
 }
 
 /// A claim of the same name came, and had its credentials, after it was read that there is none.
