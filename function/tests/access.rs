@@ -119,6 +119,43 @@ fn only_the_generation_follows_the_claim() {
     assert_eq!(world.condition("RequestAccepted"), ("True".into(), "ChangeIgnored".into()));
 }
 
+/// The remote object has it as well, and status tells of one. Without it the hub would publish the admin's, and those be taken up.
+#[test]
+fn a_wish_that_the_writer_lost_is_kept() {
+    for mut world in [World::default(), World::hive(), World::hosted()] {
+        let asked = json!({ "mode": "ServiceAccount", "clusterRole": "view" });
+        world.spec["credentials"] = asked.clone();
+        world.settle();
+        let before = wish(&world);
+        assert!(before.is_string());
+        for (seen, claim, role) in [
+            (true, &asked, "view"),
+            (true, &json!(null), "view"),
+            (false, &asked, "view"),
+            (false, &json!(null), "cluster-admin"),
+        ] {
+            let mut world = world.clone();
+            let name = world.writer();
+            let writer = &mut world.objects.get_mut(name).unwrap().object;
+            let annotations = &mut writer["spec"]["forProvider"]["manifest"]["metadata"]["annotations"];
+            annotations.as_object_mut().unwrap().remove(ours::CREDENTIALS_WISH);
+            if !seen {
+                writer["status"] = json!({});
+            }
+            world.spec["credentials"] = claim.clone();
+            world.pass();
+            let kept = wish(&world);
+            assert_eq!(kept, before.as_str().unwrap().replace("view", role), "{name}, seen: {seen}, {claim}");
+            if name == "ec" {
+                world.hub_ready();
+                world.settle();
+                assert_eq!(world.condition("CredentialsPublished").1, "SecretMissing");
+                assert!(!is_taken_up(&world), "the admin's credentials were taken up");
+            }
+        }
+    }
+}
+
 #[test]
 fn what_cannot_be_fulfilled_is_refused_by_its_path() {
     for (credentials, path) in [

@@ -1,7 +1,7 @@
 //! What the cluster is reached with. It is settled with what is asked for first: what was handed out stays in use.
 
 use testplatform_apis::{
-    account::{DEFAULT_ROLE, Wish},
+    account::{DEFAULT_ROLE, Mode, Wish},
     condition::Request,
     names::ours,
 };
@@ -32,16 +32,22 @@ pub(super) fn access(
             None
         });
     };
-    let before = writer.manifest_annotation(ours::CREDENTIALS_WISH).map(Wish::read);
+    // A manifest that lost it is no wish for the admin's either: the remote object has what it was told, and status that there was one.
+    let of_remote = || writer.remote()?.metadata().annotation(ours::CREDENTIALS_WISH);
+    let told = writer.manifest_annotation(ours::CREDENTIALS_WISH).or_else(of_remote);
+    let shown = observed.composite.status.credentials.as_ref().and_then(|c| c.mode);
+    let before = told.or((shown == Some(Mode::ServiceAccount)).then_some("")).map(Wish::read);
     match (before, asked) {
         (None, Ok(None)) => None,
-        (Some(Ok(before)), Ok(Some(asked))) if before.cluster_role == asked.cluster_role => Some(asked),
-        (before, asked) => {
+        (Some(before), Ok(Some(asked)))
+            if before.as_ref().ok().is_none_or(|before| before.cluster_role == asked.cluster_role) =>
+        {
+            Some(asked)
+        }
+        (before, _) => {
             ignored();
-            let unread = || {
-                asked.ok().flatten().unwrap_or(Wish { cluster_role: DEFAULT_ROLE.to_owned(), generation: 0 })
-            };
-            before.map(|before| before.unwrap_or_else(|_| unread()))
+            let unread = |_| Wish { cluster_role: DEFAULT_ROLE.to_owned(), generation: 0 };
+            before.map(|before| before.unwrap_or_else(unread))
         }
     }
 }
