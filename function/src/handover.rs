@@ -121,8 +121,9 @@ fn missing(
     let Some(status) = status else {
         return no("the TestCluster was not made to take over this composite's cluster");
     };
-    let watches = status.stage == Some(TakeOverStage::Watching);
-    if watches && status.uid.as_deref() == Some(uid.as_str()) {
+    // One that took it did so when it was let go, of which nothing here tells any more.
+    let sees = matches!(status.stage, Some(TakeOverStage::Watching | TakeOverStage::Taken));
+    if sees && status.uid.as_deref() == Some(uid.as_str()) {
         Ok(to.clone())
     } else {
         no("the TestCluster does not see the cluster yet")
@@ -199,12 +200,11 @@ fn offer(taking: &Taking, observed: &Observed) -> Result<Place, String> {
         return Err("spec.credentials has to be that of the claim".into());
     }
     let ready = giver.status.phase == Some(Phase::Ready) && giver.metadata.deletion_timestamp.is_none();
-    let backend = giver.status.backend.clone().filter(|b| b.kind.as_deref() == Some(ephemeral_cluster::KIND));
-    let hub = giver.status.hub.as_ref().and_then(|hub| hub.name.clone());
-    let place = backend.zip(hub).and_then(|(backend, hub)| {
-        Some(Place { hub, namespace: backend.namespace?, name: backend.name?, uid: Uid(backend.uid?) })
-    });
-    place.filter(|_| ready).ok_or_else(|| format!("the cluster of composite {name} has to be Ready"))
+    let kind = giver.status.backend.as_ref().and_then(|b| b.kind.as_deref());
+    let fits = ready && kind == Some(ephemeral_cluster::KIND);
+    Place::told(&giver.status)
+        .filter(|_| fits)
+        .ok_or_else(|| format!("the cluster of composite {name} has to be Ready"))
 }
 
 fn unoffered(taking: &Taking, own: &Composite) -> String {

@@ -10,7 +10,7 @@ use testplatform_apis::{
     foreign::meta::condition,
     names::{ObjectName, Uid, ours},
     phase::Phase,
-    status::{HandedOverStatus, TakeOverStage},
+    status::{HandedOverStatus, TakeOverStage, TestPlatformClusterStatus},
 };
 
 use super::{
@@ -152,6 +152,12 @@ pub struct Place {
 }
 
 impl Place {
+    /// Where a cluster is, as status tells it.
+    pub fn told(status: &TestPlatformClusterStatus) -> Option<Self> {
+        let (backend, hub) = (status.backend.clone()?, status.hub.as_ref()?.name.clone()?);
+        Some(Self { hub, namespace: backend.namespace?, name: backend.name?, uid: Uid(backend.uid?) })
+    }
+
     fn parse(text: &str) -> Option<Self> {
         let parts = <[&str; 4]>::try_from(text.split('/').collect::<Vec<_>>()).ok()?;
         parts.iter().all(|part| !part.is_empty()).then(|| Self {
@@ -208,7 +214,8 @@ impl Observed {
     }
 
     fn gives(&mut self, request: &RunFunctionRequest) -> Handover {
-        let noted = self.note(ours::HANDED_OVER).map(str::to_owned);
+        let told = || Some(Receiver::told(self.composite.status.handed_over.as_ref()?)?.to_string());
+        let noted = self.note(ours::HANDED_OVER).map(str::to_owned).or_else(told);
         let asked = self.composite.metadata.annotation(ours::HAND_OVER).filter(|text| !text.is_empty());
         let let_go = noted.is_some();
         let Some(text) = noted.or_else(|| asked.map(str::to_owned)) else { return Handover::None };
@@ -245,6 +252,8 @@ impl Observed {
         let taken = self.note(ours::TAKEN_OVER).and_then(Place::parse);
         // Its policies tell too: what may write was taken.
         let taken = taken.or_else(|| Place::of(self.writer.as_ref().filter(|w| !writes_nothing(w))?));
+        let shown = || Some(&self.composite).filter(|c| stage(c, &from) == Some(TakeOverStage::Taken));
+        let taken = taken.or_else(|| Place::told(&shown()?.status));
         // What may write, and nobody can tell where, is no cluster of another composite.
         let quiet = |w: &Writer| w.name == EPHEMERAL_CLUSTER && writes_nothing(w);
         if taken.is_none() && !self.writer.as_ref().is_none_or(quiet) {

@@ -276,3 +276,60 @@ fn what_was_taken_stays_so_through_a_restore() {
     pair.settle();
     assert!(pair.remote().is_some());
 }
+
+/// Status tells it, or what the TestCluster says. Otherwise the end of this claim would be that of the other's cluster.
+#[rstest]
+#[case::objects(&|w: &mut World| w.objects.clear())]
+#[case::notes(&forget)]
+#[case::notes_and_status(&|w: &mut World| { forget(w); w.drop_status(); })]
+fn what_let_go_stays_so_whatever_it_forgot(#[case] lose: &dyn Fn(&mut World)) {
+    let mut pair = handed();
+    lose(&mut pair.giver);
+    pair.settle();
+    assert_eq!(pair.enders(), [Side::Taker]);
+    assert_eq!(pair.giver.condition("RequestAccepted"), ("True".into(), "HandedOver".into()));
+    let noted = &pair.giver.objects["credentials"].object["metadata"]["annotations"][ours::HANDED_OVER];
+    assert_eq!(noted, &format!("tenant-a/{NAME}/taker-0/taken"));
+    pair.delete(Side::Giver);
+    pair.settle();
+    assert!(pair.remote().is_some() && pair.taker.phase() == "Ready");
+}
+
+fn forget(world: &mut World) {
+    for composed in world.objects.values_mut() {
+        composed.object["metadata"]["annotations"].as_object_mut().unwrap().remove(ours::HANDED_OVER);
+    }
+}
+
+/// It has the name that the claim's composite gave it. Under another one nothing would be found, and the cluster run on with nobody told.
+#[test]
+fn what_was_taken_is_looked_for_under_its_name() {
+    for alive in [false, true] {
+        let mut pair = Pair::ready();
+        pair.with(Side::Giver, |w| {
+            w.place = None;
+            let ec = &mut w.objects.get_mut("ec").unwrap().object;
+            ec["spec"]["forProvider"]["manifest"]["metadata"]["name"] = json!("of-the-claim");
+            w.remote.as_mut().unwrap()["metadata"]["name"] = json!("of-the-claim");
+        });
+        pair.hand_over();
+        pair.settle();
+        if !alive {
+            pair.delete(Side::Giver);
+        }
+        pair.taker.objects.clear();
+        pair.taker.place = None;
+        pair.pass(Side::Taker);
+        let ec = &pair.taker.objects["ec"].object["spec"];
+        let sought = &ec["forProvider"]["manifest"]["metadata"];
+        assert_eq!(
+            (&sought["name"], &sought["uid"]),
+            (&json!("of-the-claim"), &json!("remote-1")),
+            "{alive}"
+        );
+        assert_eq!(ec["managementPolicies"], json!(["Observe", "Delete"]), "it looks, and can make nothing");
+        pair.settle();
+        assert_eq!((pair.enders(), pair.taker.phase().as_str()), (vec![Side::Taker], "Ready"));
+        assert_eq!(pair.taker.status["takeOver"]["stage"], "Taken");
+    }
+}
