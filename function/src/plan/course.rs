@@ -250,12 +250,12 @@ pub(super) fn chart(
 /// it, then the hub's own condition, then the time at which core first showed ours.
 fn ready_at(request: &Validated, observed: &Observed, health: &Health) -> Option<Timestamp> {
     let shown = observed.composite.shown(ConditionType::ClusterReady).filter(|c| c.is_true());
-    let noted = observed.note(ours::READY_AT);
+    let noted = || observed.notes(ours::READY_AT).find_map(|at| at.parse().ok());
     observed
         .composite
         .status
         .ready_at
-        .or_else(|| noted.and_then(|at| at.parse().ok()))
+        .or_else(noted)
         .or_else(|| usable_since(request, observed, health))
         .or_else(|| shown.and_then(|c| c.last_transition_time))
 }

@@ -192,7 +192,7 @@ fn told(observed: &Observed, key: &str) -> Option<GoDuration> {
 /// The default that was granted at birth, as it was noted. With all notes lost, what a claim that asks for nothing was told to have.
 fn granted_before(observed: &Observed, silent: bool, told: Option<GoDuration>) -> Option<GoDuration> {
     let found = silent && observed.writer.as_ref().is_some_and(Writer::looks);
-    observed.note(ours::DEFAULT_LIFETIME).and_then(|d| d.parse().ok()).or(told.filter(|_| found))
+    observed.notes(ours::DEFAULT_LIFETIME).find_map(|d| d.parse().ok()).or(told.filter(|_| found))
 }
 
 fn parse(asked: &Value) -> Result<Option<GoDuration>, ()> {

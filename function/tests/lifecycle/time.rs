@@ -3,6 +3,7 @@
 use function_model::world::World;
 use jiff::SignedDuration;
 use serde_json::json;
+use testplatform_apis::names::ours;
 
 use super::{is, pair};
 
@@ -141,6 +142,43 @@ fn lifetimes_are_clamped_and_defaults_come_only_at_birth() {
     world.hub_ready();
     world.settle();
     assert_eq!(world.status["expiresAt"], "2026-11-21T11:00:00Z");
+}
+
+/// `credentials` remember it too. A cluster that was promised an end would have none, or a later one.
+#[test]
+fn a_note_that_cannot_be_read_hides_no_good_one() {
+    for hive in [false, true] {
+        let mut world = if hive { World::hive() } else { World::default() };
+        world.input["defaults"] = json!({ "lifetime": "4h" });
+        world.settle();
+        if hive {
+            world.hive_publishes();
+        } else {
+            world.hub_ready();
+        }
+        world.settle();
+        let expires = world.status["expiresAt"].clone();
+        assert_eq!(expires, "2026-11-21T14:00:00Z");
+        // What the hub says of since when it is ready is of later by now.
+        world.later(SignedDuration::from_mins(30));
+        if hive {
+            world.hive_stops("Resuming");
+            world.settle();
+            world.hive_publishes();
+            world.settle();
+        }
+        for key in [ours::DEFAULT_LIFETIME, ours::READY_AT] {
+            for words in ["", "garbage"] {
+                let mut world = world.clone();
+                let name = world.writer();
+                let writer = &mut world.objects.get_mut(name).unwrap().object;
+                writer["metadata"]["annotations"][key] = json!(words);
+                world.drop_status();
+                world.settle();
+                assert_eq!(world.status["expiresAt"], expires, "{name}, {key}: {words:?}");
+            }
+        }
+    }
 }
 
 /// The hub set the time of its job at birth. The provider ends nothing before its lifetime, but the job may.
