@@ -163,9 +163,11 @@ pub(super) fn chart(
     });
     let by_owner = request.teardown == Some(true);
     let outlived = ending.map_or(expired && !by_owner, |why| why == JobCompleted::Expired.as_str());
-    // What is taken away leaves no manifest that remembers it.
+    // What is taken away leaves no manifest that remembers it, nor does a writer that is not seen. What was told to end is not told otherwise.
     let latched = observed.composite.status.phase == Some(Phase::Deprovisioning) || ending.is_some();
-    let asked = by_owner || writer.is_some_and(Writer::asks_for_teardown) || (removal && latched);
+    let told = !let_go && (health.teardown_arrived || (latched && writer.is_none()));
+    let latched = if removal { latched } else { told };
+    let asked = by_owner || writer.is_some_and(Writer::asks_for_teardown) || latched;
     let provision_deadline = started_at
         .filter(|_| !ever_ready)
         .and_then(|at| at.checked_add(request.lifetime.provision_timeout()?).ok());

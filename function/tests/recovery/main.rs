@@ -2,6 +2,7 @@
 //! nobody knows how it ended. No cluster may be lost by it, made twice, or left running with nobody told.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test that cannot go on says so")]
 
+mod forgotten;
 mod hub;
 mod secrets;
 mod writer;
