@@ -102,18 +102,22 @@ impl Observed {
         of_writer.or_else(|| self.remembered_uid().filter(|uid| self.vanished().as_ref() != Some(uid)))
     }
 
-    /// Which try at the remote object this is: as the writer has it, else as status or `credentials` remember it.
+    /// Which try at the remote object this is: the last that the writer, status or `credentials` know of.
     pub fn attempt(&self) -> i64 {
         let told = self.composite.status.backend.as_ref().and_then(|b| b.attempt);
         let noted = self.credentials_note(ours::ATTEMPT).and_then(|a| a.parse().ok());
-        let remembered = || told.max(noted).unwrap_or(1);
-        self.writer.as_ref().map_or_else(remembered, Writer::attempt)
+        told.max(noted).max(self.writer.as_ref().map(Writer::attempt)).unwrap_or(1)
     }
 
     /// Uid of the first try, which vanished, of a second one.
     pub fn vanished(&self) -> Option<Uid> {
-        let noted = || Some(Uid(self.credentials_note(ours::VANISHED_UID)?.to_owned()));
-        self.writer.as_ref().map_or_else(noted, Writer::vanished)
+        self.note(ours::VANISHED_UID).map(|uid| Uid(uid.to_owned()))
+    }
+
+    /// Whether what the writer carries is the first try. Caches lag: `credentials` may show the second one before the writer does, which then still
+    /// has the uid that vanished. Status, which shows it earlier still, is not asked.
+    pub fn is_first_try(&self, writer: &Writer) -> bool {
+        writer.attempt() < 2 && self.vanished().is_none_or(|uid| writer.uid() == Some(uid))
     }
 
     /// A note of ours, on the writer or, where the writer's removal is the end of the cluster, on `credentials`; after that end, on

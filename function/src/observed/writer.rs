@@ -214,11 +214,6 @@ impl Writer {
         self.object.metadata.annotation(ours::ATTEMPT).and_then(|a| a.parse().ok()).unwrap_or(1)
     }
 
-    /// Uid of the one that vanished before it was bound, of a second try.
-    pub fn vanished(&self) -> Option<Uid> {
-        self.object.metadata.annotation(ours::VANISHED_UID).map(|uid| Uid(uid.to_owned()))
-    }
-
     /// Whether the Object itself is being deleted: it goes once the remote object is gone.
     pub fn goes(&self) -> bool {
         self.object.metadata.deletion_timestamp.is_some()

@@ -82,7 +82,7 @@ impl Facts<'_> {
             Link::Deleted
                 if !self.health.bound
                     && !self.ever_ready
-                    && writer.attempt() < 2
+                    && self.observed.is_first_try(writer)
                     && !self.timed_out
                     // What was taken over was somebody's already.
                     && self.observed.handover.place().is_none() =>

@@ -3,6 +3,7 @@
 use function_model::world::World;
 use jiff::SignedDuration;
 use serde_json::json;
+use testplatform_apis::names::ours;
 
 use crate::told_to_end;
 
@@ -41,5 +42,57 @@ fn a_teardown_stays_asked_for_whatever_one_pass_did_not_see() {
             assert!(told_to_end(&world), "expired: {expired}");
             assert_eq!(world.phase(), "Deprovisioning");
         }
+    }
+}
+
+#[test]
+fn there_is_no_third_try_whatever_the_writer_forgot() {
+    let lost: [&[&str]; 3] = [&[ours::ATTEMPT], &[ours::VANISHED_UID], &[ours::ATTEMPT, ours::VANISHED_UID]];
+    for keys in lost {
+        for told in [false, true] {
+            let mut world = World::default();
+            world.settle();
+            world.remote = None;
+            world.settle();
+            assert_eq!((world.phase().as_str(), world.made), ("Provisioning", 2));
+            let annotations = &mut world.objects.get_mut("ec").unwrap().object["metadata"]["annotations"];
+            for key in keys {
+                annotations.as_object_mut().unwrap().remove(*key).unwrap();
+            }
+            if told {
+                world.settle();
+                let ec = &world.objects["ec"].object["metadata"]["annotations"];
+                assert_eq!(
+                    (&world.status["backend"]["attempt"], &ec[ours::ATTEMPT]),
+                    (&json!(2), &json!("2"))
+                );
+                assert_eq!(ec[ours::VANISHED_UID], "remote-1");
+            }
+            world.remote = None;
+            world.settle();
+            assert_eq!((world.phase().as_str(), world.made), ("Failed", 2), "{keys:?}");
+        }
+    }
+}
+
+/// Caches lag, each on its own: what status and `credentials` tell of the second try is no sign that it vanished too.
+#[test]
+fn a_second_try_survives_a_writer_of_before_it() {
+    for both in [false, true] {
+        let mut world = World::default();
+        world.settle();
+        world.remote = None;
+        world.provider();
+        let before = world.objects.clone();
+        world.pass();
+        let after = std::mem::replace(&mut world.objects, before);
+        assert_eq!(world.status["backend"]["attempt"], 2);
+        if !both {
+            world.objects.insert("credentials".into(), after["credentials"].clone());
+        }
+        world.pass();
+        assert_eq!(world.phase(), "Pending");
+        world.settle();
+        assert_eq!((world.phase().as_str(), world.made), ("Provisioning", 2));
     }
 }
