@@ -262,7 +262,7 @@ impl Observed {
 
     /// A composite has one cluster, and so one writer.
     fn take(&mut self, mut writer: Writer) -> Result<(), Unusable> {
-        if self.composite.metadata.creation_timestamp.is_some_and(|born| writer.found_older(born)) {
+        if writer.found_anothers(&self.composite) {
             writer.link = Link::Replaced;
         }
         match self.writer.replace(writer) {

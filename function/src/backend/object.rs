@@ -231,7 +231,8 @@ pub(crate) fn provider_config<'a>(request: &'a Validated, observed: &'a Observed
 /// The uid that pins the remote object.
 pub(super) fn pinned(request: &Validated, observed: &Observed) -> Option<Uid> {
     match &request.intent.write {
-        Write::Update(_) => observed.writer.as_ref().and_then(Writer::uid),
+        // Of one that has lost it, such as from a backup, the one that is remembered: it would make a second one.
+        Write::Update(_) => observed.sought_uid(),
         Write::Look { uid } => uid.clone(),
         Write::Nothing | Write::Create | Write::Remove | Write::Elsewhere | Write::Again { .. } => None,
     }

@@ -96,7 +96,7 @@ impl Observed {
         told.map(Uid).or_else(noted).or_else(of_hosted).or_else(|| Some(self.handover.place()?.uid.clone()))
     }
 
-    /// The uid to look for while its writer is gone. That of a first try which vanished is none.
+    /// The uid that pins the remote object, also where its writer is gone, or has lost it. That of a first try which vanished is none.
     pub fn sought_uid(&self) -> Option<Uid> {
         let of_writer = self.writer.as_ref().and_then(Writer::uid);
         of_writer.or_else(|| self.remembered_uid().filter(|uid| self.vanished().as_ref() != Some(uid)))

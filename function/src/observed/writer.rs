@@ -1,7 +1,7 @@
 //! The writer: the Object that carries the remote object. Its manifest is our memory, its Synced condition
 //! tells how the hub took it.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use testplatform_apis::{
@@ -19,7 +19,7 @@ use testplatform_apis::{
 };
 
 use super::{
-    Unusable,
+    Composite, Unusable,
     link::{Link, began_to_create, is_current, is_deletable, link, pin, whole},
     look,
 };
@@ -104,16 +104,12 @@ impl Writer {
 
     /// The Object that carries a cluster by template.
     pub(super) fn of_template(name: &str, bytes: &[u8]) -> Result<Self, Unusable> {
-        let mut writer = match name {
-            TOPOLOGY => Self::read(TOPOLOGY, bytes, |r| Remote::Topology(Box::new(r)))?,
-            ORDER => Self::read(ORDER, bytes, |r| Remote::Order(Box::new(r)))?,
-            INSTANCE => Self::read(INSTANCE, bytes, |r| Remote::Instance(Box::new(r)))?,
-            _ => Self::read(HOSTED_CLUSTER, bytes, |r| Remote::HostedCluster(Box::new(r)))?,
-        };
-        if writer.found_in_place() {
-            writer.link = Link::Replaced;
+        match name {
+            TOPOLOGY => Self::read(TOPOLOGY, bytes, |r| Remote::Topology(Box::new(r))),
+            ORDER => Self::read(ORDER, bytes, |r| Remote::Order(Box::new(r))),
+            INSTANCE => Self::read(INSTANCE, bytes, |r| Remote::Instance(Box::new(r))),
+            _ => Self::read(HOSTED_CLUSTER, bytes, |r| Remote::HostedCluster(Box::new(r))),
         }
-        Ok(writer)
     }
 
     fn read<R: Default + DeserializeOwned>(
@@ -134,12 +130,17 @@ impl Writer {
             && !self.only_watches()
     }
 
-    /// Whether what is there was there before its composite was: then it is another's, whoever chose the composite's name. One that is found in
-    /// place and is younger can be its own, made through an Object that was lost since. Two clusters' clocks need not agree to the minute.
-    pub(super) fn found_older(&self, composite: Timestamp) -> bool {
-        let made = self.remote().and_then(|remote| remote.metadata().creation_timestamp);
-        let skewed = made.and_then(|made| made.checked_add(SKEW).ok());
-        self.found_in_place() && skewed.is_some_and(|made| made < composite)
+    /// Whether what is found in place is another's: that of a cluster by template, and what was there before the composite was, whoever chose its
+    /// name. What is younger can be its own, made through an Object that was lost since; two clusters' clocks need not agree to the minute. What
+    /// status tells to be its own is.
+    pub(super) fn found_anothers(&self, composite: &Composite) -> bool {
+        let Some(found) = self.remote().map(Remote::metadata).filter(|_| self.found_in_place()) else {
+            return false;
+        };
+        let told = composite.status.backend.as_ref().and_then(|b| b.uid.as_deref());
+        let skewed = found.creation_timestamp.and_then(|made| made.checked_add(SKEW).ok());
+        let older = skewed.zip(composite.metadata.creation_timestamp).is_some_and(|(made, born)| made < born);
+        (self.is_of_template() || older) && (told.is_none() || told != found.uid.as_ref().map(Uid::as_str))
     }
 
     fn new(name: &'static str, mut object: Object<Remote>) -> Self {

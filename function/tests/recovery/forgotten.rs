@@ -96,3 +96,44 @@ fn a_second_try_survives_a_writer_of_before_it() {
         assert_eq!((world.phase().as_str(), world.made), ("Provisioning", 2));
     }
 }
+
+/// Such as one that was restored, as an administrator may be told to do, from a backup of before its remote object was first seen.
+#[test]
+fn a_writer_that_forgot_which_one_is_its_own_makes_no_second_one() {
+    for world in [World::ready(), World::hive_ready(), World::hosted_ready()] {
+        for (gone, looked, restored) in [
+            (true, false, false),
+            (true, false, true),
+            (false, false, false),
+            (false, false, true),
+            (false, true, false),
+        ] {
+            let mut world = world.clone();
+            let name = world.writer();
+            // An EphemeralCluster's uid is remembered by status alone.
+            if restored && name == "ec" {
+                continue;
+            }
+            let writer = &mut world.objects.get_mut(name).unwrap().object;
+            writer["status"] = json!({});
+            writer["metadata"]["annotations"]
+                .as_object_mut()
+                .unwrap()
+                .retain(|key, _| !key.contains("external-create"));
+            writer["spec"]["forProvider"]["manifest"]["metadata"].as_object_mut().unwrap().remove("uid");
+            if gone {
+                world.remote = None;
+            }
+            if looked {
+                // provider-kubernetes looks before the next pass.
+                world.provider();
+            }
+            if restored {
+                world.drop_status();
+            }
+            world.settle();
+            let phase = if gone { "Failed" } else { "Ready" };
+            assert_eq!((world.phase().as_str(), world.made), (phase, 1), "{name}, looked: {looked}");
+        }
+    }
+}
