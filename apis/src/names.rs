@@ -32,15 +32,15 @@ pub mod ours {
     pub const TAKEN: &str = "testplatform.ci.openshift.org/taken";
     /// On the Object of what comes ahead of a cluster by template: the template by which it was asked for.
     pub const TEMPLATE: &str = "testplatform.ci.openshift.org/template";
-    /// On a writer Object whose cluster goes to another release: template and version from which it goes, with `/` between.
+    /// On writer Object and `credentials` of a cluster that goes to another release: template and version from which it goes, with `/` between.
     pub const ROLLS_FROM: &str = "testplatform.ci.openshift.org/rolls-from";
     /// On the Object of a group of nodes, or on the group where it is a part of the cluster: the class that its machines were made by.
     pub const NODE_CLASS: &str = "testplatform.ci.openshift.org/node-class";
     /// On the Object of a NodePool: the labels and taints that it has of the catalogue, JSON; none where there are none. A catalogue that
     /// changes changes no nodes.
     pub const NODE_BASE: &str = "testplatform.ci.openshift.org/node-base";
-    /// On the writer Object of a ClusterOrder: what each class of nodes was when it was asked for, JSON, by class. A catalogue that changes
-    /// changes no nodes.
+    /// On writer Object and `credentials` of a ClusterOrder: what each class of nodes was when it was asked for, JSON, by class. A catalogue
+    /// that changes changes no nodes.
     pub const NODE_CLASSES: &str = "testplatform.ci.openshift.org/node-classes";
     /// On the same: which spec was to be brought about, and the jobs that failed at it, JSON. OSAC forgets them after a while.
     pub const FAILED_JOBS: &str = "testplatform.ci.openshift.org/failed-jobs";

@@ -101,7 +101,7 @@ pub(super) struct Composed {
     pub annotations: Map<String, Value>,
     /// Its spec.
     pub spec: Map<String, Value>,
-    /// What the backend notes on the writer.
+    /// What the backend notes on the writer and, should that be lost, on `credentials`.
     pub notes: Map<String, Value>,
     /// What there is beside the writer.
     pub parts: Vec<Desired>,
@@ -126,7 +126,7 @@ pub(super) fn resources(
         None if writes(request) => spec,
         None => asked(observed).map_or(spec, Cow::into_owned),
     };
-    let memory = memory(request, observed, remembers.then_some(&spec));
+    let memory = memory(request, observed, remembers.then_some(&spec), &own);
     let manifest = manifest((api_version, backend.kind()), request, observed, site, (annotations, spec));
     let mut notes = notes(request, templated);
     notes.extend(own);
@@ -238,8 +238,14 @@ fn notes(request: &Validated, templated: &Templated) -> Map<String, Value> {
     gather::texts(all.map(|(key, text)| (key, Some(text))))
 }
 
-/// What `credentials` remembers: where the cluster is, which one it is, how it is ended, and which hubs were given up.
-fn memory(request: &Validated, observed: &Observed, spec: Option<&Map<String, Value>>) -> Map<String, Value> {
+/// What `credentials` remembers: where the cluster is, which one it is, how it is ended, and which hubs were given up. `own`: what the backend
+/// notes.
+fn memory(
+    request: &Validated,
+    observed: &Observed,
+    spec: Option<&Map<String, Value>>,
+    own: &Map<String, Value>,
+) -> Map<String, Value> {
     let Some(templated) = request.templated() else { return Map::new() };
     let leaves = request.intent.write == Write::Elsewhere;
     let excluded = templated.given_up(leaves);
@@ -260,5 +266,8 @@ fn memory(request: &Validated, observed: &Observed, spec: Option<&Map<String, Va
         (hub::EXCLUDED, hubs::note(&excluded)),
     ]);
     notes.extend(asks);
+    if asked && !leaves {
+        notes.extend(own.clone());
+    }
     notes
 }

@@ -282,6 +282,35 @@ fn a_move_waits_for_what_is_under_way() {
     assert_eq!(topology(&world), &before);
 }
 
+/// From which template it moves is remembered where the writer is not.
+#[test]
+fn a_move_that_waits_outlives_its_writer() {
+    let mut world = World::topology_ready();
+    world.capi_says(&[("RollingOut", "True", "RollingOut", "")]);
+    world.settle();
+    world.spec.as_object_mut().unwrap().remove("version");
+    world.spec["template"] = json!("topology-next");
+    world.settle();
+    world.drop_status();
+    world.objects.remove("topology");
+    world.refs.remove("topology");
+    world.settle();
+    assert_eq!(topology(&world)["classRef"]["name"], "openstack-v3");
+    assert_eq!(release(&world).0, "v1.29.4");
+    world.capi_installs();
+    world.settle();
+    assert_eq!(topology(&world)["classRef"]["name"], "openstack-v4");
+    assert_eq!(release(&world), of("v1.30.9", "b19"));
+    world.capi_installs();
+    world.settle();
+    assert_eq!(world.condition("SpecApplied"), is("True", "UpToDate"));
+    for name in ["topology", "credentials"] {
+        let notes = &world.objects[name].object["metadata"]["annotations"];
+        assert!(notes[ours::ROLLS_FROM].is_null(), "{name}: {notes}");
+    }
+    assert_eq!((world.phase().as_str(), world.made), ("Ready", 1));
+}
+
 #[test]
 fn groups_come_and_go_and_change() {
     let mut world = World::topology_ready();

@@ -157,6 +157,70 @@ fn a_catalogue_that_changes_changes_no_cluster() {
     assert_eq!(world.condition("SpecApplied"), is("True", "UpToDate"));
 }
 
+/// What the classes of nodes stood for when they were asked for is remembered where the writer is not, also once one is not offered any more.
+#[test]
+fn nodes_of_an_order_stay_what_they_were_asked_for_as() {
+    let losses: [fn(&mut World); 3] = [
+        |world| {
+            world.objects.remove("order");
+            world.refs.remove("order");
+        },
+        |world| {
+            world.objects.get_mut("order").unwrap().object["metadata"]["annotations"][ours::NODE_CLASSES] =
+                json!("{");
+        },
+        |world| {
+            for name in ["order", "credentials"] {
+                let notes = &mut world.objects.get_mut(name).unwrap().object["metadata"]["annotations"];
+                notes.as_object_mut().unwrap().remove(ours::NODE_CLASSES);
+            }
+        },
+    ];
+    for (at, loss) in losses.into_iter().enumerate() {
+        // Of what nobody remembers, what the catalogue says by now is all there is.
+        for offered in [true, false].into_iter().filter(|offered| at < 2 || !offered) {
+            let at = format!("loss {at}, offered: {offered}");
+            let mut world = World::order_ready();
+            let of = |world: &World| {
+                let pool = &world.objects["pool-workers"].object["spec"]["forProvider"]["manifest"];
+                (asked(world)["spec"].clone(), pool.clone())
+            };
+            let before = of(&world);
+            world.drop_status();
+            let classes = &mut world.entry("order-tuned")["allowedNodeClasses"];
+            if offered {
+                classes["metal"]["machine"]["resourceClass"] = json!("fc999");
+            } else {
+                classes.as_object_mut().unwrap().remove("metal");
+            }
+            loss(&mut world);
+            world.settle();
+            assert_eq!(of(&world), before, "{at}");
+            assert_eq!((world.phase().as_str(), world.made), ("Ready", 1), "{at}");
+        }
+    }
+}
+
+/// Also while nobody knows where the order is.
+#[test]
+fn what_classes_of_nodes_are_is_remembered_without_a_place() {
+    let mut world = World::order_ready();
+    let before = asked(&world)["spec"].clone();
+    world.drop_status();
+    world.objects.remove("order");
+    world.refs.remove("order");
+    let object = &mut world.objects.get_mut("credentials").unwrap().object;
+    let place = object["metadata"]["annotations"].as_object_mut().unwrap().remove(ours::REMOTE).unwrap();
+    world.entry("order-tuned")["allowedNodeClasses"]["metal"]["machine"]["resourceClass"] = json!("fc999");
+    world.settle();
+    assert!(!world.objects.contains_key("order"));
+    let object = &mut world.objects.get_mut("credentials").unwrap().object;
+    object["metadata"]["annotations"][ours::REMOTE] = place;
+    world.settle();
+    assert_eq!(asked(&world)["spec"], before);
+    assert_eq!((world.phase().as_str(), world.made), ("Ready", 1), "restored, it is found again");
+}
+
 #[test]
 fn what_the_hub_refuses_is_told_and_nothing_is_lost() {
     let mut world = World::order_ready();

@@ -45,6 +45,12 @@ fn catalogue_moves_on(world: &mut World) {
                 *part = json!("other");
             }
         }
+        let classes = entry["data"]["allowedNodeClasses"].as_object_mut();
+        for class in classes.into_iter().flatten().map(|(_, class)| &mut class["machine"]) {
+            if let Some(of_osac) = class.get_mut("resourceClass") {
+                *of_osac = json!("fc999");
+            }
+        }
     }
 }
 

@@ -46,9 +46,10 @@ pub(super) struct Plan {
 /// From what is observed to what is wanted.
 pub(super) fn plan(observed: &Observed, wanted: Wanted<'_>) -> Plan {
     let release = &wanted.whole.release;
-    let there = Plan { turn: Turn::There, as_is: None, from: None, step: None };
-    let (Some(target), Some(topology)) = (&release.version, current(observed)) else { return there };
-    let Some(at) = version_of(&topology) else { return there };
+    // Of what is not seen it stays noted from where it goes.
+    let there = || Plan { turn: Turn::There, as_is: None, from: noted(observed), step: None };
+    let (Some(target), Some(topology)) = (&release.version, current(observed)) else { return there() };
+    let Some(at) = version_of(&topology) else { return there() };
     let releases = &wanted.whole.releases;
     let own = wanted.whole.template.as_str();
     let noted = noted(observed);
@@ -146,7 +147,7 @@ fn noted(observed: &Observed) -> Option<(String, Version)> {
     Some((template.to_owned(), Version::try_from(version.to_owned()).ok()?))
 }
 
-/// Noted on the writer: from where the cluster goes.
+/// What is noted: from where the cluster goes.
 pub(super) fn note(observed: &Observed, plan: Option<Plan>) -> Map<String, Value> {
     let from = match plan {
         Some(plan) => plan.from,

@@ -143,10 +143,10 @@ pub(super) fn classes(observed: &Observed, wanted: Wanted<'_>) -> BTreeMap<Strin
 }
 
 fn noted(observed: &Observed) -> BTreeMap<String, String> {
-    observed.note(ours::NODE_CLASSES).and_then(|note| json::read_text(note).ok()).unwrap_or_default()
+    observed.notes(ours::NODE_CLASSES).find_map(|note| json::read_text(note).ok()).unwrap_or_default()
 }
 
-/// Noted on the writer: what the classes are.
+/// What is noted: what the classes are.
 pub(super) fn notes(observed: &Observed, wanted: Option<Wanted<'_>>) -> Map<String, Value> {
     let classes = wanted.map_or_else(|| noted(observed), |wanted| classes(observed, wanted));
     let note =

@@ -53,7 +53,8 @@ pub(super) fn resources(
     let mut groups: Vec<_> = wanted.order.groups.iter().collect();
     gather::sort_few(&mut groups, |a, b| a.name.cmp(&b.name));
     let of_groups = groups.into_iter().filter_map(|group| {
-        let name = node_pool(&site.name, classes.get(&group.class)?);
+        // What it stands for may be forgotten, and the class not offered any more.
+        let name = classes.get(&group.class).and_then(|class| node_pool(&site.name, class));
         let seen = reference.zip(name).map(|(of, name)| manifest(NODE_POOL, &of.namespace, &name));
         let before = || Some(observed.node_pools.of(&group.name)?.manifest().clone());
         let manifest = seen.or_else(before)?;

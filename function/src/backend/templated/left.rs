@@ -24,10 +24,11 @@ const NOTES: [&str; 3] = [ours::NODE_BASE, ours::NODE_CLASS, ours::REMOTE_UID];
 /// `credentials`, which remembers what was given up; and what is beside a writer that is lost. With what it looks at or carries a cluster goes on,
 /// until somebody who knows where that is helps, or nothing is left of it.
 pub(in crate::backend) fn left(request: &Validated, observed: &Observed, health: &Health) -> Vec<Desired> {
-    let credentials = observed
-        .credentials
-        .as_ref()
-        .and_then(|_| composing::credentials(request, observed, health, memory(request, observed, None)));
+    let own = [ours::NODE_CLASSES, ours::ROLLS_FROM];
+    let own = gather::texts(own.map(|key| (key, observed.note(key).map(str::to_owned))));
+    let credentials = observed.credentials.as_ref().and_then(|_| {
+        composing::credentials(request, observed, health, memory(request, observed, None, &own))
+    });
     if request.intent.over.is_some() {
         return credentials.into_iter().collect();
     }
