@@ -128,7 +128,7 @@ impl Templated {
             Value::String(name) => name.clone(),
             _ => memory.as_ref().and_then(|m| m.template.clone()).unwrap_or_default(),
         };
-        let told = told(observed);
+        let told = made_by(observed, None);
         let kept = |reason, message: &str, memory: Option<Effective>, terms| Self {
             backend: memory.as_ref().and_then(|m| m.backend).or(told),
             taken: memory.as_ref().and_then(|asked| taken::taken(observed, asked, asked)),
@@ -268,22 +268,22 @@ fn terms(entry: &Entry, words: &Words) -> Terms {
     }
 }
 
-/// What makes the cluster: the writer's own name tells it, whatever was lost beside it; else status.
-fn told(observed: &Observed) -> Option<Backend> {
+/// What makes the cluster: the writer's own name tells it, whatever was lost or altered beside it; else what is `noted`, else status.
+fn made_by(observed: &Observed, noted: Option<Backend>) -> Option<Backend> {
     let by_name = observed.writer.as_ref().and_then(backend::of_writer);
-    by_name.or_else(|| observed.composite.status.template.as_ref()?.backend)
+    by_name.or(noted).or_else(|| observed.composite.status.template.as_ref()?.backend)
 }
 
 /// What was asked for, as the writer remembers it, else as `credentials` or status do. What has lost its groups is no memory: nodes of groups
 /// that the template does not give by itself would go.
 fn remembered(observed: &Observed) -> Option<Effective> {
-    let told = told(observed);
-    let whole = |asked: &Effective| {
-        let grouped = told.or(asked.backend).is_some_and(|backend| backend.capabilities().node_groups);
-        asked.node_groups.is_some() || !grouped
+    let whole = |noted: Effective| {
+        let asked = Effective { backend: made_by(observed, noted.backend), ..noted };
+        let grouped = asked.backend.is_some_and(|backend| backend.capabilities().node_groups);
+        (asked.node_groups.is_some() || !grouped).then_some(asked)
     };
-    let noted = observed.notes(ours::EFFECTIVE).filter_map(Effective::read).find(whole);
-    noted.or_else(|| observed.composite.status.effective.clone().filter(whole))
+    let noted = observed.notes(ours::EFFECTIVE).filter_map(Effective::read).find_map(whole);
+    noted.or_else(|| whole(observed.composite.status.effective.clone()?))
 }
 
 /// Whether a composite is one with a template: what was made of another block stays of that block.

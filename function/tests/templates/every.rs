@@ -8,18 +8,19 @@ use testplatform_apis::names::ours;
 use crate::is;
 
 /// A backend, as the tests know it.
-struct Made {
+#[derive(Clone, Copy)]
+pub(crate) struct Made {
     /// Its name in the catalogue.
-    backend: &'static str,
+    pub(crate) backend: &'static str,
     /// The composed resource that writes its remote object.
-    writer: &'static str,
+    pub(crate) writer: &'static str,
     /// A claim for one of its clusters.
-    asked: fn() -> World,
+    pub(crate) asked: fn() -> World,
     /// The same, ready.
-    ready: fn() -> World,
+    pub(crate) ready: fn() -> World,
 }
 
-const BACKENDS: [Made; 4] = [
+pub(crate) const BACKENDS: [Made; 4] = [
     Made { backend: "hypershift", writer: "cluster", asked: World::hosted, ready: World::hosted_ready },
     Made { backend: "cluster-api", writer: "topology", asked: World::topology, ready: World::topology_ready },
     Made {
@@ -203,48 +204,6 @@ fn a_cluster_outlives_all_that_was_noted_of_it() {
             world.remote.as_ref().is_none_or(|r| r["metadata"]["deletionTimestamp"].is_string()),
             "{backend}"
         );
-    }
-}
-
-/// Nodes are kept by the name of their group, and the template gives others by now.
-#[test]
-fn nodes_stay_whatever_was_lost_of_what_is_noted_of_their_groups() {
-    type Loss = fn(&mut Value);
-    let losses: [Loss; 3] = [
-        |note| drop(note.as_object_mut().unwrap().remove("nodeGroups")),
-        |note| note["nodeGroups"] = json!("workers"),
-        |note| drop(note["nodeGroups"][0].as_object_mut().unwrap().remove("class")),
-    ];
-    // CaaS has no groups.
-    for Made { backend, writer, ready, .. } in BACKENDS.into_iter().filter(|made| made.backend != "caas") {
-        let of = |world: &World| {
-            let pools = world.objects.keys().filter(|name| name.starts_with("pool-"));
-            let asked = &world.objects[writer].object["spec"]["forProvider"]["manifest"]["spec"];
-            (asked.clone(), pools.cloned().collect::<Vec<_>>())
-        };
-        for (at, loss) in losses.into_iter().enumerate() {
-            for lost in [&[writer] as &[&str], &[writer, "credentials"]] {
-                let mut world = ready();
-                let before = of(&world);
-                world.drop_status();
-                for entry in &mut world.templates {
-                    if let Some(name) = entry.pointer_mut("/data/defaultNodeGroups/0/name") {
-                        *name = json!("others");
-                    }
-                }
-                for name in lost {
-                    let annotations =
-                        &mut world.objects.get_mut(*name).unwrap().object["metadata"]["annotations"];
-                    let mut note =
-                        serde_json::from_str(annotations[ours::EFFECTIVE].as_str().unwrap()).unwrap();
-                    loss(&mut note);
-                    annotations[ours::EFFECTIVE] = note.to_string().into();
-                }
-                world.settle();
-                assert_eq!(of(&world), before, "{backend}: loss {at} on {lost:?}");
-                assert_eq!(world.phase(), "Ready", "{backend}: loss {at} on {lost:?}");
-            }
-        }
     }
 }
 

@@ -6,6 +6,7 @@ mod changes;
 mod every;
 mod first;
 mod hostile;
+mod lost;
 mod quota;
 
 use function_model::world::{Composed, World};
