@@ -33,7 +33,7 @@ use testplatform_apis::{
     duration::GoDuration,
     input::Settings,
     names::ours,
-    template::{Backend, effective::Effective, entry::Entry},
+    template::{Backend, effective::Effective, entry::Entry, version::Version},
 };
 
 pub use order::{Asked, Brings, Bundles, Chosen, Group, Order, Setting, Size, Whole};
@@ -274,16 +274,33 @@ fn made_by(observed: &Observed, noted: Option<Backend>) -> Option<Backend> {
     by_name.or(noted).or_else(|| observed.composite.status.template.as_ref()?.backend)
 }
 
-/// What was asked for, as the writer remembers it, else as `credentials` or status do. What has lost its groups is no memory: nodes of groups
-/// that the template does not give by itself would go.
+/// What was asked for, as the writer remembers it, else as `credentials` or status do.
 fn remembered(observed: &Observed) -> Option<Effective> {
     let whole = |noted: Effective| {
         let asked = Effective { backend: made_by(observed, noted.backend), ..noted };
-        let grouped = asked.backend.is_some_and(|backend| backend.capabilities().node_groups);
-        (asked.node_groups.is_some() || !grouped).then_some(asked)
+        is_whole(&asked).then_some(asked)
     };
     let noted = observed.notes(ours::EFFECTIVE).filter_map(Effective::read).find_map(whole);
     noted.or_else(|| whole(observed.composite.status.effective.clone()?))
+}
+
+/// Whether a memory has all without which a cluster that is there would change by itself, or could not change any more. Without the groups, nodes
+/// of those would go that the template does not give by itself.
+pub(crate) fn is_whole(asked: &Effective) -> bool {
+    let (image, version) = (asked.release_image.as_deref(), asked.version.as_deref());
+    let dated = version.is_some_and(|version| Version::parse(version).is_ok());
+    // An image that tells its version has that noted beside it. What else a claim brings along may have none.
+    let told = |image| dated || Version::of_tag(image).is_none();
+    let runs = match asked.backend {
+        Some(Backend::HyperShift) => image.is_some_and(told),
+        Some(Backend::ClusterApi) => dated,
+        // There need be no release.
+        Some(Backend::Osac) => image.map_or(version.is_none(), told),
+        Some(Backend::Caas) => true,
+        None => false,
+    };
+    let grouped = asked.backend.is_some_and(|backend| backend.capabilities().node_groups);
+    runs && asked.template.is_some() && (asked.node_groups.is_some() || !grouped)
 }
 
 /// Whether a composite is one with a template: what was made of another block stays of that block.

@@ -16,6 +16,15 @@ pub struct Version(semver::Version);
 pub struct NoVersion;
 
 impl Version {
+    /// Reads one.
+    ///
+    /// # Errors
+    /// The text is no whole version.
+    pub fn parse(text: &str) -> Result<Self, NoVersion> {
+        let plain = text.strip_prefix('v').unwrap_or(text);
+        semver::Version::parse(plain).map(Self).map_err(|_| NoVersion)
+    }
+
     /// Major and minor.
     pub const fn minor(&self) -> (u64, u64) {
         (self.0.major, self.0.minor)
@@ -48,8 +57,7 @@ impl TryFrom<String> for Version {
     type Error = NoVersion;
 
     fn try_from(text: String) -> Result<Self, NoVersion> {
-        let plain = text.strip_prefix('v').unwrap_or(&text);
-        semver::Version::parse(plain).map(Self).map_err(|_| NoVersion)
+        Self::parse(&text)
     }
 }
 

@@ -9,7 +9,10 @@ use testplatform_apis::{
 };
 
 use super::{cluster_api, hypershift, of_writer, osac};
-use crate::observed::{Observed, Writer};
+use crate::{
+    observed::{Observed, Writer},
+    templates::is_whole,
+};
 
 /// From where a claim goes on whose last change is refused.
 pub(crate) struct Back {
@@ -54,7 +57,7 @@ pub(crate) fn taken(observed: &Observed, asked: &Effective, next: &Effective) ->
 }
 
 fn noted(writer: &Writer) -> Option<Effective> {
-    writer.object.metadata.annotation(ours::TAKEN).and_then(Effective::read)
+    writer.object.metadata.annotation(ours::TAKEN).and_then(Effective::read).filter(is_whole)
 }
 
 /// Whether the release that is there is the one of what was asked for.

@@ -124,7 +124,7 @@ fn release(
     refusals: &mut Refusals,
 ) -> Chosen {
     let own = memory.filter(|m| m.template.as_ref() == Some(&entry.name));
-    let held = own.and_then(|m| Version::try_from(m.version.clone()?).ok());
+    let held = own.and_then(|m| Version::parse(m.version.as_deref()?).ok());
     let listed = held.as_ref().and_then(|held| entry.releases.iter().find(|r| r.version == *held));
     let refused = left_at.is_some_and(|left_at| held.as_ref() != Some(left_at));
     let repaired = || listed.filter(|_| refused)?.image.clone();

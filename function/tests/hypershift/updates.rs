@@ -128,6 +128,25 @@ fn a_release_that_is_refused_can_be_taken_back_or_followed_by_another() {
     }
 }
 
+/// What the hub last took is no way back where its groups are not to be read any more: nodes would go, which the template does not give by now.
+#[test]
+fn a_release_that_is_refused_is_taken_back_without_a_node_gone() {
+    let mut world = World::hosted_ready();
+    world.fixed.insert("/release".into());
+    world.spec["version"] = json!("4.20.9");
+    world.settle();
+    let notes = &mut world.objects.get_mut("cluster").unwrap().object["metadata"]["annotations"];
+    let mut taken: Value = serde_json::from_str(notes[ours::TAKEN].as_str().unwrap()).unwrap();
+    taken["nodeGroups"] = json!("workers");
+    notes[ours::TAKEN] = taken.to_string().into();
+    world.entry("hosted")["defaultNodeGroups"][0]["name"] = json!("others");
+    world.spec["version"] = json!("4.20.3");
+    world.fixed.clear();
+    world.settle();
+    assert_eq!(images(&world, &["workers"]), ["4.20.3", "4.20.3"]);
+    assert!(!world.objects.contains_key("pool-others"));
+}
+
 /// Whether the hub refuses the release of the other template, or HyperShift its image.
 #[test]
 fn a_move_that_is_refused_can_be_taken_back_or_repaired() {

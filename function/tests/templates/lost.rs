@@ -59,6 +59,82 @@ fn nodes_stay_whatever_was_lost_of_what_is_noted_of_their_groups() {
     }
 }
 
+/// What it is to run is told by version and image together, and the catalogue has newer ones that the claim means too. Nor does the claim mean
+/// another template because it is forgotten which it was.
+#[test]
+fn what_a_cluster_runs_stays_whatever_was_lost_of_what_is_noted_of_it() {
+    let losses: [(&[&str], Loss); 5] = [
+        (&["hypershift", "osac"], |note| drop(note.as_object_mut().unwrap().remove("releaseImage"))),
+        (&["hypershift", "osac"], |note| note["releaseImage"] = json!(7)),
+        (&["hypershift", "osac"], |note| drop(note.as_object_mut().unwrap().remove("version"))),
+        (&["hypershift", "osac", "cluster-api"], |note| note["version"] = json!("no version")),
+        (&["hypershift", "osac", "cluster-api", "caas"], |note| {
+            drop(note.as_object_mut().unwrap().remove("template"));
+        }),
+    ];
+    for Made { backend, writer, ready, .. } in BACKENDS {
+        let of_backend = losses.iter().enumerate().filter(|(_, (of, _))| of.contains(&backend));
+        for (at, (_, loss)) in of_backend {
+            for lost in [&[writer] as &[&str], &[writer, "credentials"], &["credentials"]] {
+                let at = format!("{backend}: loss {at} on {lost:?}");
+                let mut world = ready();
+                if ["hypershift", "osac"].contains(&backend) {
+                    world.spec["version"] = json!("4.20");
+                }
+                world.settle();
+                let noted = |world: &World| {
+                    world.objects[writer].object["metadata"]["annotations"][ours::EFFECTIVE].clone()
+                };
+                let before = (asked_for(&world, writer).clone(), noted(&world));
+                world.drop_status();
+                for name in lost {
+                    alter(&mut world, name, loss);
+                }
+                if !lost.contains(&writer) {
+                    world.objects.remove(writer);
+                    world.refs.remove(writer);
+                }
+                world.settle();
+                assert_eq!(asked_for(&world, writer), &before.0, "{at}");
+                assert_eq!((world.phase().as_str(), world.made), ("Ready", 1), "{at}");
+                if lost == [writer] {
+                    assert_eq!(noted(&world), before.1, "{at}");
+                    assert_eq!(world.condition("SpecApplied"), is("True", "UpToDate"), "{at}");
+                } else {
+                    assert_eq!(world.condition("SpecApplied"), is("Unknown", "NotObserved"), "{at}");
+                }
+            }
+        }
+    }
+}
+
+/// The writer was deleted, and of what `credentials` note of it neither its groups nor what makes it can be read.
+#[test]
+fn nodes_stay_where_it_is_forgotten_that_there_are_groups() {
+    for Made { backend, writer, ready, .. } in BACKENDS {
+        let mut world = ready();
+        let of = |world: &World| {
+            let pools = world.objects.keys().filter(|name| name.starts_with("pool-"));
+            (asked_for(world, writer).clone(), pools.cloned().collect::<Vec<_>>())
+        };
+        let before = of(&world);
+        world.drop_status();
+        for entry in &mut world.templates {
+            if let Some(name) = entry.pointer_mut("/data/defaultNodeGroups/0/name") {
+                *name = json!("others");
+            }
+        }
+        alter(&mut world, "credentials", |note| {
+            note.as_object_mut().unwrap().retain(|member, _| member == "template");
+        });
+        world.objects.remove(writer);
+        world.refs.remove(writer);
+        world.settle();
+        assert_eq!(of(&world), before, "{backend}");
+        assert_eq!((world.phase().as_str(), world.made), ("Ready", 1), "{backend}");
+    }
+}
+
 /// What carries the cluster tells what makes it, whatever is noted, and whatever the entry of that name is by now.
 #[test]
 fn what_makes_a_cluster_is_told_by_what_carries_it() {
