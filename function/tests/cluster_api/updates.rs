@@ -382,6 +382,24 @@ fn what_cannot_change_is_named_and_nothing_changes() {
     }
 }
 
+/// Of what class its nodes were is not to be read any more, and the catalogue describes that otherwise by now.
+#[test]
+fn nodes_of_a_class_that_is_forgotten_stay_as_they_are() {
+    let mut world = World::topology_ready();
+    let before = topology(&world).clone();
+    world.entry("topology")["allowedNodeClasses"]["default"]["machine"]["variables"] =
+        json!({ "flavor": "x" });
+    let asked = &mut world.objects.get_mut("topology").unwrap().object["spec"]["forProvider"]["manifest"];
+    let workers = &mut asked["spec"]["topology"]["workers"]["machineDeployments"][0];
+    workers["metadata"]["annotations"].as_object_mut().unwrap().remove(ours::NODE_CLASS).unwrap();
+    world.settle();
+    assert_eq!(topology(&world), &before);
+    // What is asked for anew is what the catalogue says.
+    world.spec["nodeGroups"] = json!([{ "name": "workers", "class": "bigger", "count": 2 }]);
+    world.settle();
+    assert_eq!(variable(&group(&world, "workers")["variables"]["overrides"], "flavor"), "m1.large");
+}
+
 /// What is not said keeps its value, and what the catalogue says otherwise by now is for new clusters.
 #[test]
 fn a_catalogue_that_changes_changes_no_cluster() {

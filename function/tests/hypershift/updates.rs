@@ -343,3 +343,30 @@ fn labels_and_taints_of_a_group_change_beside_those_of_the_catalogue() {
         assert_eq!(pool(&world), (labels, json!([of_entry])));
     }
 }
+
+/// What is noted of a group is not to be read any more: of what class it is, while the catalogue describes that otherwise by now, or what it has
+/// of the catalogue.
+#[test]
+fn nodes_of_which_what_is_noted_is_lost_stay_as_they_are() {
+    for (lost, damaged) in [(ours::NODE_CLASS, None), (ours::NODE_BASE, Some("{"))] {
+        let mut world = World::hosted();
+        world.entry("hosted")["backendRef"]["nodePool"] = json!({
+            "nodeLabels": { "of": "one" }, "taints": [{ "key": "of", "value": "one", "effect": "NoSchedule" }],
+        });
+        world.hypershift_makes_it();
+        let notes = |world: &World| world.objects["pool-workers"].object["metadata"]["annotations"].clone();
+        let before = (world.asked_pool("workers").clone(), notes(&world));
+        world.entry("hosted")["allowedNodeClasses"]["small"]["machine"]["kubevirt"]["cores"] = json!(9);
+        let object = &mut world.objects.get_mut("pool-workers").unwrap().object;
+        let annotations = object["metadata"]["annotations"].as_object_mut().unwrap();
+        annotations.remove(lost).unwrap();
+        annotations.extend(damaged.map(|text| (lost.to_owned(), json!(text))));
+        world.settle();
+        assert_eq!(world.asked_pool("workers"), &before.0, "{lost} {damaged:?}");
+        assert_eq!(notes(&world), before.1, "{lost} {damaged:?}");
+        world.spec["nodeGroups"] = json!([{ "name": "workers", "class": "large", "count": 2 }]);
+        world.settle();
+        let cores = &world.asked_pool("workers")["spec"]["platform"]["kubevirt"]["compute"]["cores"];
+        assert_eq!(cores, 16, "{lost} {damaged:?}: what is asked for anew");
+    }
+}

@@ -34,11 +34,11 @@ pub(super) fn deployments(workers: &Value) -> impl Iterator<Item = &Value> {
 
 /// None: it is lost, and of a class that is not offered any more nobody knows what its nodes would be.
 fn deployment(group: &Group<ClusterApi>, before: Option<&Map<String, Value>>, rebase: bool) -> Option<Value> {
-    // Of a class that the catalogue describes otherwise by now, nodes stay as they are.
-    let of_class = |d: &&Map<String, Value>| {
-        !rebase && d.get("metadata").is_some_and(|m| m["annotations"][ours::NODE_CLASS] == *group.class)
+    // Of a class that the catalogue describes otherwise by now, nodes stay as they are, and of one that is forgotten.
+    let noted = |d: &Map<String, Value>| {
+        Some(d.get("metadata")?["annotations"][ours::NODE_CLASS].as_str()? == group.class)
     };
-    let kept = before.filter(of_class);
+    let kept = before.filter(|d| !rebase && noted(d).unwrap_or(true));
     let mut item = match before {
         Some(before) => before.clone(),
         None => begun(group, group.machine.as_ref()?),

@@ -30,8 +30,9 @@ pub(super) fn spec(
     });
     let begins = part.is_none();
     let class = part.and_then(|part| part.object.metadata.annotation(ours::NODE_CLASS));
-    // Of a class that the catalogue describes otherwise by now, nodes stay as they are.
-    if let Some(machine) = group.machine.as_ref().filter(|_| class != Some(group.class.as_str())) {
+    // Of a class that the catalogue describes otherwise by now, nodes stay as they are, and of one that is forgotten.
+    let other = before.is_none() || class.is_some_and(|class| class != group.class);
+    if let Some(machine) = group.machine.as_ref().filter(|_| other) {
         document::machine(&mut spec, machine);
     }
     if begins {
@@ -70,11 +71,11 @@ pub(super) fn share(wanted: Wanted<'_>, part: Option<&Part>) -> Map<String, Valu
         filled.retain(|member, _| ["nodeLabels", "taints"].contains(&member.as_str()));
         return filled;
     };
-    if let Some(noted) = part.object.metadata.annotation(ours::NODE_BASE) {
-        return json::read_text(noted).unwrap_or_default();
+    if let Some(Ok(noted)) = part.object.metadata.annotation(ours::NODE_BASE).map(json::read_text) {
+        return noted;
     }
-    // Either it had none, or it was made before that was noted, when the catalogue's were set in every pass: what it says now and the
-    // NodePool has was asked for.
+    // It had none, or that is lost, or it was made before it was noted, when the catalogue's were set in every pass: what it says now and
+    // the NodePool has was asked for.
     let before = &part.manifest()["spec"];
     let has = |label: &(&String, &Value)| before["nodeLabels"][label.0] == *label.1;
     let labels = base.get("nodeLabels").and_then(Value::as_object).into_iter().flatten().filter(has);
