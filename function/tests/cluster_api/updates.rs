@@ -256,15 +256,21 @@ fn a_cluster_moves_to_a_newer_template_in_one_change() {
     assert_eq!(world.phase(), "Ready");
 }
 
-/// Which template it moves to is not forgotten while it waits.
-#[test]
-fn a_move_waits_for_what_is_under_way() {
+/// One that is to move to another template, and waits for what is under way.
+fn waiting() -> World {
     let mut world = World::topology_ready();
     world.capi_says(&[("RollingOut", "True", "RollingOut", "")]);
     world.settle();
     world.spec.as_object_mut().unwrap().remove("version");
     world.spec["template"] = json!("topology-next");
     world.settle();
+    world
+}
+
+/// Which template it moves to is not forgotten while it waits.
+#[test]
+fn a_move_waits_for_what_is_under_way() {
+    let mut world = waiting();
     assert_eq!(topology(&world)["classRef"]["name"], "openstack-v3");
     assert_eq!(release(&world).0, "v1.29.4");
     world.drop_status();
@@ -285,12 +291,7 @@ fn a_move_waits_for_what_is_under_way() {
 /// From which template it moves is remembered where the writer is not.
 #[test]
 fn a_move_that_waits_outlives_its_writer() {
-    let mut world = World::topology_ready();
-    world.capi_says(&[("RollingOut", "True", "RollingOut", "")]);
-    world.settle();
-    world.spec.as_object_mut().unwrap().remove("version");
-    world.spec["template"] = json!("topology-next");
-    world.settle();
+    let mut world = waiting();
     world.drop_status();
     world.objects.remove("topology");
     world.refs.remove("topology");
@@ -309,6 +310,27 @@ fn a_move_that_waits_outlives_its_writer() {
         assert!(notes[ours::ROLLS_FROM].is_null(), "{name}: {notes}");
     }
     assert_eq!((world.phase().as_str(), world.made), ("Ready", 1));
+}
+
+/// Objects arrive one after the other, and a cache may show the one without the other.
+#[test]
+fn a_move_that_is_over_does_not_begin_again() {
+    let mut world = waiting();
+    let stale = world.objects["credentials"].object["metadata"]["annotations"][ours::ROLLS_FROM].clone();
+    assert!(stale.is_string());
+    world.capi_installs();
+    world.settle();
+    world.capi_installs();
+    world.settle();
+    assert_eq!(world.condition("SpecApplied"), is("True", "UpToDate"));
+    world.capi_says(&[("RollingOut", "True", "RollingOut", "")]);
+    world.settle();
+    world.objects.get_mut("credentials").unwrap().object["metadata"]["annotations"][ours::ROLLS_FROM] = stale;
+    world.pass();
+    for name in ["topology", "credentials"] {
+        let notes = &world.objects[name].object["metadata"]["annotations"];
+        assert!(notes[ours::ROLLS_FROM].is_null(), "{name}: {notes}");
+    }
 }
 
 #[test]

@@ -116,6 +116,7 @@ mod tests {
         }
         assert_eq!(callers.stays("tpc-u"), Ok(()));
     }
+
     #[tokio::test(start_paused = true)]
     async fn it_is_over_when_none_is_to_end() {
         let callers = Callers::default();

@@ -95,8 +95,13 @@ pub async fn mint(cluster: &impl Delivered) -> Result<Token, Trouble> {
                 cluster.remove(thing).await?;
                 known.seen = None;
             }
-            (Step::Make(thing), _) if cluster.make(thing).await? => made(&mut known, thing),
-            (Step::Make(_), _) => known.seen = None,
+            (Step::Make(thing), _) => {
+                if cluster.make(thing).await? {
+                    made(&mut known, thing);
+                } else {
+                    known.seen = None;
+                }
+            }
             (Step::Ask, _) | (Step::Verify | Step::Take, None) => {
                 token = Some(cluster.ask().await?);
                 known.token = true;

@@ -142,8 +142,13 @@ fn version_of(topology: &Map<String, Value>) -> Option<Version> {
     Version::try_from(topology.get("version")?.as_str()?.to_owned()).ok()
 }
 
+/// `credentials` are asked only where there is no writer: beside one that has arrived they may be of before that, in a cache.
 fn noted(observed: &Observed) -> Option<(String, Version)> {
-    let (template, version) = observed.note(ours::ROLLS_FROM)?.rsplit_once('/')?;
+    let note = match &observed.writer {
+        Some(writer) => writer.object.metadata.annotation(ours::ROLLS_FROM),
+        None => observed.credentials_note(ours::ROLLS_FROM),
+    };
+    let (template, version) = note?.rsplit_once('/')?;
     Some((template.to_owned(), Version::try_from(version.to_owned()).ok()?))
 }
 

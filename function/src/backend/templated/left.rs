@@ -21,11 +21,13 @@ use crate::{
 /// Notes of what is beside a writer, whatever made it.
 const NOTES: [&str; 3] = [ours::NODE_BASE, ours::NODE_CLASS, ours::REMOTE_UID];
 
+/// What backends note on their writers.
+const OWN: [&str; 3] = [ours::NODE_CLASSES, ours::FAILED_JOBS, ours::ROLLS_FROM];
+
 /// `credentials`, which remembers what was given up; and what is beside a writer that is lost. With what it looks at or carries a cluster goes on,
 /// until somebody who knows where that is helps, or nothing is left of it.
 pub(in crate::backend) fn left(request: &Validated, observed: &Observed, health: &Health) -> Vec<Desired> {
-    let own = [ours::NODE_CLASSES, ours::ROLLS_FROM];
-    let own = gather::texts(own.map(|key| (key, observed.note(key).map(str::to_owned))));
+    let own = gather::texts(OWN.map(|key| (key, observed.note(key).map(str::to_owned))));
     let credentials = observed.credentials.as_ref().and_then(|_| {
         composing::credentials(request, observed, health, memory(request, observed, None, &own))
     });
