@@ -11,7 +11,7 @@ use prost::{Message as _, bytes::Bytes};
 use serde_json::{Value, json};
 use testplatform_apis::names::ephemeral_cluster::{KONFLUX_CLUSTER, KONFLUX_TENANT};
 
-use crate::request::{answered, now};
+use super::request::{answered, now};
 
 /// An EnvironmentConfig with the name of the Konflux cluster, and one with a catalogue of pools.
 const ENVIRONMENT: &str = include_str!("../../examples/hive-by-version/environment.yaml");

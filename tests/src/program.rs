@@ -11,10 +11,6 @@ use anyhow::{Context as _, bail};
 
 use crate::{function, provider, settings};
 
-/// Any test of this workspace. One that is asked for beside a program makes cargo count dev-dependencies in, whose
-/// features are otherwise not the same: without it all that `cargo test --workspace` has built is built once more.
-const ANY_TEST: &str = "binary";
-
 /// A program: its name, the environment variable that gives another in its place, and where it was found.
 struct Program(&'static str, &'static str, OnceLock<PathBuf>);
 
@@ -54,8 +50,8 @@ impl Program {
     }
 }
 
-/// As this workspace has it now. While tests run cargo holds no lock, and with the whole workspace selected, and a test by a test, the
-/// features are those with which what runs now was built, by `cargo test --workspace` or `cargo run`: so usually there is little to build.
+/// As this workspace has it now. While tests run cargo holds no lock, and with the whole workspace selected it shares what `cargo test` and
+/// `cargo run` have compiled: so usually there is little to build.
 fn build(name: &str) -> anyhow::Result<PathBuf> {
     let target = settings::target();
     // Where this program lies below the target directory tells its profile: `debug/deps`, where tests are, and `debug`.
@@ -65,9 +61,6 @@ fn build(name: &str) -> anyhow::Result<PathBuf> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["build", "--workspace", "--bin", name, "--quiet", "--profile"]);
     cargo.arg(if profile == "debug" { "dev".into() } else { profile.clone() });
-    if running.parent().is_some_and(|directory| directory.ends_with("deps")) {
-        cargo.args(["--test", ANY_TEST]);
-    }
     cargo.arg("--target-dir").arg(&target).current_dir(settings::repository());
     // What cargo tells us about ourselves would look to build scripts like a reason to run again.
     for (variable, _) in env::vars_os() {

@@ -32,25 +32,49 @@ impl Trials {
         patience: Duration,
         tried: impl Future<Output = anyhow::Result<()>>,
     ) -> anyhow::Result<()> {
-        ensure!(
-            self.failures.load(Ordering::Relaxed) < ENOUGH,
-            "it was not begun, because {ENOUGH} others failed"
-        );
+        self.check()?;
         let begun = Instant::now();
         let patience = longer(patience);
         // One that panics is dropped.
         let mut failed = Failed { failures: &self.failures, counts: true };
         let outcome = tokio::time::timeout(patience, tried).await;
         let outcome = outcome.unwrap_or_else(|_| Err(anyhow!("it did not end within {patience:?}")));
-        let took = begun.elapsed().as_secs_f32();
-        match &outcome {
-            Ok(()) => {
-                failed.counts = false;
-                eprintln!("{name}: {took:.1} s");
-            }
-            Err(error) => eprintln!("{name}: failed after {took:.1} s: {error:#}"),
-        }
+        failed.counts = outcome.is_err();
+        report(name, begun.elapsed(), &outcome);
         outcome
+    }
+}
+
+impl Trials {
+    /// As [`Self::run`], for a function that blocks. Nothing ends it if it hangs.
+    ///
+    /// # Errors
+    ///
+    /// If it fails, or is not begun because too many have failed.
+    pub fn run_blocking(&self, name: &str, run: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<()> {
+        self.check()?;
+        let mut failed = Failed { failures: &self.failures, counts: true };
+        let begun = Instant::now();
+        let outcome = run();
+        failed.counts = outcome.is_err();
+        report(name, begun.elapsed(), &outcome);
+        outcome
+    }
+
+    fn check(&self) -> anyhow::Result<()> {
+        ensure!(
+            self.failures.load(Ordering::Relaxed) < ENOUGH,
+            "it was not begun, because {ENOUGH} others failed"
+        );
+        Ok(())
+    }
+}
+
+fn report(name: &str, took: Duration, outcome: &anyhow::Result<()>) {
+    let took = took.as_secs_f32();
+    match outcome {
+        Ok(()) => eprintln!("{name}: {took:.1} s"),
+        Err(error) => eprintln!("{name}: failed after {took:.1} s: {error:#}"),
     }
 }
 

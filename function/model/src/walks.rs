@@ -136,16 +136,24 @@ pub fn walk_by_template_in_namespace<O: Own>(
     });
 }
 
-/// How many walks are taken of each kind, unless `TESTPLATFORM_WALKS` says it.
-const WALKS: u32 = 250;
+/// Walks of each kind in the quick tier.
+const QUICK: u32 = 8;
+/// Walks of each kind in the whole tier, which sets `TESTPLATFORM_WALKS`.
+const FULL: u32 = 250;
 
 #[expect(clippy::disallowed_methods, reason = "tests have no command line of their own")]
 fn walks() -> u32 {
-    std::env::var("TESTPLATFORM_WALKS").ok().and_then(|walks| walks.parse().ok()).unwrap_or(WALKS)
+    std::env::var("TESTPLATFORM_WALKS").ok().and_then(|walks| walks.parse().ok()).unwrap_or(QUICK)
 }
 
-/// Takes 250 walks, or as many as are asked for, of 1 to 39 things that happen. They are the same in every run; other seeds have others, side by
-/// side.
+/// Number of cases of another property test: a fifth of those of the whole tier in the quick tier.
+#[must_use]
+pub fn bounded(whole: u32) -> u32 {
+    if walks() < FULL { whole.div_ceil(5) } else { whole }
+}
+
+/// Takes as many walks as the tier has, or `TESTPLATFORM_WALKS`, of 1 to 39 things that happen. They are the same in every run; other seeds have
+/// others, side by side.
 pub fn walk<H: Clone + Debug>(
     seed: u64,
     happens: impl Strategy<Value = H>,

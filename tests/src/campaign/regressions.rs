@@ -32,7 +32,7 @@ struct Regression {
 const ALL: &[Regression] = &[
     // The function's certificate is replaced while the function starts and reads it: a certificate of one version and the key of
     // the next ended it. Which of the two comes first is a matter of a millisecond, so there are several tries;
-    // function/tests/serve.rs has the same without chance.
+    // function/tests/it/serve.rs has the same without chance.
     Regression {
         name: "rotated-at-start",
         claims: &[claim(0, ByProvider, Stays, 0), claim(0, ByHive, Stays, 0)],

@@ -1,0 +1,255 @@
+//! Teardown, and what is lost. A ClusterTemplateInstance goes before its cluster does.
+
+use function_model::{bundles::bundle, world::World};
+use serde_json::json;
+
+use crate::caas::{is, minutes};
+
+#[test]
+fn a_teardown_without_anything_to_look_at_ends_with_its_object() {
+    let mut world = World::chart_ready();
+    world.spec["tearDownCluster"] = json!(true);
+    world.settle();
+    assert_eq!(world.phase(), "Deprovisioning");
+    assert!(!world.remote.as_ref().unwrap()["metadata"]["deletionTimestamp"].is_null());
+    world.hive_is_done();
+    world.settle();
+    assert_eq!(world.phase(), "Deprovisioned");
+    assert_eq!(world.condition("TearDownComplete"), is("True", "TornDown"));
+    assert_eq!(world.made, 1);
+}
+
+#[test]
+fn a_teardown_ends_with_the_hosted_cluster() {
+    let mut world = World::chart_observed_ready();
+    world.spec["tearDownCluster"] = json!(true);
+    world.settle();
+    world.hive_is_done();
+    world.settle();
+    assert!(world.remote.is_none(), "the ClusterTemplateInstance is gone");
+    assert_eq!(world.phase(), "Deprovisioning", "and its cluster is not");
+    assert_eq!(world.condition("TearDownComplete"), is("False", "InProgress"));
+    let said = world.status["progress"]["message"].as_str().unwrap();
+    assert!(said.contains("clusters/remote-1 is still there, and nothing has deleted it yet"), "{said}");
+    let now = world.now;
+    world.hosted.as_mut().unwrap()["metadata"]["deletionTimestamp"] = json!(now);
+    world.settle();
+    let said = world.status["progress"]["message"].as_str().unwrap();
+    assert!(said.contains("clusters/remote-1 is being destroyed"), "{said}");
+    world.later(minutes(90));
+    world.settle();
+    assert_eq!(world.condition("ProwJobCompleted").0, "False", "however long it takes");
+    world.hosted = None;
+    world.settle();
+    assert_eq!(world.phase(), "Deprovisioned");
+    assert_eq!(world.condition("TearDownComplete"), is("True", "TornDown"));
+    assert!(!world.objects.contains_key("hosted"), "nothing is left to be looked at");
+    assert_eq!(world.made, 1);
+}
+
+/// provider-kubernetes rests up to a minute after it found nothing, and Argo CD makes the cluster meanwhile.
+#[test]
+fn a_hosted_cluster_that_came_after_it_was_last_looked_for_is_found() {
+    let mut world = World::chart_observed();
+    world.settle();
+    assert!(
+        world.objects["hosted"].object["status"]["conditions"][0]["message"]
+            .to_string()
+            .contains("does not exist")
+    );
+    world.rests = true;
+    world.argo_makes();
+    world.settle();
+    world.spec["tearDownCluster"] = json!(true);
+    world.settle();
+    world.hive_is_done();
+    world.settle();
+    assert!(world.remote.is_none(), "the ClusterTemplateInstance is gone");
+    assert_eq!(world.phase(), "Deprovisioning", "and its cluster is not");
+    assert_eq!(world.condition("TearDownComplete"), is("False", "InProgress"));
+    world.rests = false;
+    world.hosted = None;
+    world.settle();
+    assert_eq!(world.phase(), "Deprovisioned");
+    assert_eq!(world.condition("TearDownComplete"), is("True", "TornDown"));
+    assert_eq!(world.made, 1);
+}
+
+/// What is said of one that nobody made yet, while what stands for it goes.
+#[test]
+fn an_end_before_there_is_a_hosted_cluster_is_in_progress() {
+    let mut world = World::chart_observed();
+    world.settle();
+    world.spec["tearDownCluster"] = json!(true);
+    world.settle();
+    assert!(world.remote.is_some(), "its finalizer holds it");
+    assert_eq!(world.condition("TearDownComplete"), is("False", "InProgress"));
+    world.hive_is_done();
+    world.settle();
+    assert_eq!(world.condition("TearDownComplete"), is("True", "TornDown"));
+}
+
+/// The Object of what stands for it leaves the desired state before that is gone: that alone is no reason to look, and a look then proves nothing.
+#[test]
+fn it_is_looked_for_once_more_only_after_what_stands_for_it_is_gone() {
+    let mut world = World::chart_observed();
+    world.settle();
+    world.rests = true;
+    world.spec["tearDownCluster"] = json!(true);
+    for _ in 0..6 {
+        world.pass();
+        world.provider();
+    }
+    assert!(world.remote.is_some(), "its finalizer holds it");
+    world.argo_makes();
+    world.hive_is_done();
+    world.provider();
+    world.settle();
+    assert_eq!(world.phase(), "Deprovisioning", "its cluster is there");
+    world.rests = false;
+    world.hosted = None;
+    world.settle();
+    assert_eq!(world.phase(), "Deprovisioned");
+}
+
+/// One that is ready, and whose end may take an hour.
+fn patient_for_an_hour() -> World {
+    let mut world = World::chart_observed();
+    world.spec["timeouts"] = json!({ "teardown": "1h" });
+    world.settle();
+    world.caas_installs();
+    world.caas_publishes();
+    world.settle();
+    world
+}
+
+/// What cannot be looked at is not gone, and who keeps it from being known is told.
+#[test]
+fn a_hosted_cluster_that_does_not_go_blocks() {
+    let mut world = patient_for_an_hour();
+    world.spec["tearDownCluster"] = json!(true);
+    world.settle();
+    world.hive_is_done();
+    let now = world.now;
+    world.hosted.as_mut().unwrap()["metadata"]["deletionTimestamp"] = json!(now);
+    world.settle();
+    assert_eq!(world.condition("TearDownComplete"), is("False", "InProgress"));
+    world.later(minutes(61));
+    world.settle();
+    assert_eq!(world.condition("TearDownComplete"), is("False", "Blocked"));
+    assert!(world.said("TearDownComplete").contains("is still there"), "{}", world.said("TearDownComplete"));
+    world.hosted = None;
+    world.reachable = false;
+    world.settle();
+    assert_eq!(world.condition("TearDownComplete"), is("False", "Blocked"));
+    assert!(world.said("TearDownComplete").contains("cannot be looked at"));
+    world.reachable = true;
+    world.settle();
+    assert_eq!(world.phase(), "Deprovisioned");
+}
+
+/// CaaS does not wait for Argo CD, which may leave it.
+#[test]
+fn a_hosted_cluster_that_nobody_deletes_blocks_too() {
+    let mut world = patient_for_an_hour();
+    world.later(minutes(600));
+    world.spec["tearDownCluster"] = json!(true);
+    world.settle();
+    world.hive_is_done();
+    world.settle();
+    assert_eq!(world.condition("TearDownComplete"), is("False", "InProgress"));
+    world.later(minutes(61));
+    world.settle();
+    assert_eq!(world.condition("TearDownComplete"), is("False", "Blocked"));
+    assert!(world.said("TearDownComplete").contains("is still there"), "{}", world.said("TearDownComplete"));
+    world.hosted = None;
+    world.settle();
+    assert_eq!(world.phase(), "Deprovisioned");
+}
+
+/// Where another one has the name of what stood for it nothing is taken away, and nothing made that looks for it.
+#[test]
+fn a_hosted_cluster_of_what_was_replaced_blocks_too() {
+    let mut world = patient_for_an_hour();
+    world.later(minutes(600));
+    world.remote.as_mut().unwrap()["metadata"]["uid"] = json!("somebody-elses");
+    world.settle();
+    assert_eq!(world.phase(), "Failed");
+    assert_eq!(world.condition("RemoteConsistent"), is("False", "RemoteReplaced"));
+    // The model's conditions of Objects have no time.
+    let now = world.now;
+    world.objects.get_mut("instance").unwrap().object["status"]["conditions"][0]["lastTransitionTime"] =
+        json!(now);
+    world.pass();
+    assert_eq!(world.condition("TearDownComplete"), is("False", "InProgress"));
+    world.later(minutes(61));
+    world.pass();
+    assert_eq!(world.condition("TearDownComplete"), is("False", "Blocked"));
+    assert!(world.said("TearDownComplete").contains("is still there"), "{}", world.said("TearDownComplete"));
+    world.hosted = None;
+    world.settle();
+    assert_eq!(world.condition("TearDownComplete"), is("True", "RemoteReplaced"));
+}
+
+/// Such as by a quota of CaaS' own, of whatever namespace.
+#[test]
+fn what_vanished_is_not_made_again_and_is_over_with_its_cluster() {
+    let mut world = World::chart_observed_ready();
+    world.remote = None;
+    world.settle();
+    assert_eq!((world.phase().as_str(), world.made), ("Failed", 1));
+    assert_eq!(world.condition("RemoteConsistent"), is("False", "RemoteDeleted"));
+    assert_eq!(world.condition("ProwJobCompleted").0, "False", "its cluster costs money still");
+    world.hosted = None;
+    world.settle();
+    assert_eq!(world.condition("ProwJobCompleted"), is("True", "RemoteDeleted"));
+    assert_eq!((world.phase().as_str(), world.made), ("Failed", 1));
+    assert!(!world.objects.contains_key("hosted"));
+}
+
+/// What looks on while something is undone inside the cluster does so until that is gone, also where what stands for it goes before.
+#[test]
+fn what_looks_on_stays_until_the_cluster_is_gone() {
+    for replaced in [false, true] {
+        let mut world = World::chart_observed();
+        world.entry("chart")["preDelete"] = json!([bundle("drain", &json!({}))]);
+        world.settle();
+        world.caas_installs();
+        world.caas_publishes();
+        world.settle();
+        assert_eq!(world.phase(), "Ready", "{:#?}", world.conditions);
+        world.undone = true;
+        world.spec["tearDownCluster"] = json!(true);
+        world.settle();
+        assert!(world.refs.contains("bundles-undone") && !world.refs.contains("bundles"));
+        if replaced {
+            world.remote.as_mut().unwrap()["metadata"]["uid"] = json!("somebody-elses");
+        } else {
+            world.remote = None;
+        }
+        world.settle();
+        assert_eq!(world.phase(), "Deprovisioning", "its cluster is there, replaced: {replaced}");
+        assert!(world.refs.contains("bundles-undone"));
+        world.hosted = None;
+        world.settle();
+        assert_eq!((world.phase().as_str(), world.made), ("Deprovisioned", 1), "replaced: {replaced}");
+        assert_eq!(world.condition("TearDownComplete"), is("True", "TornDown"));
+        assert!(!world.refs.contains("bundles-undone"));
+    }
+}
+
+#[test]
+fn with_the_credentials_lost_too_nothing_is_made_and_who_can_help_is_told() {
+    let mut world = World::chart_observed_ready();
+    world.drop_status();
+    for name in ["instance", "credentials"] {
+        world.objects.remove(name);
+        world.refs.remove(name);
+    }
+    // What is looked at remembers that there is one, and nothing else does: nothing is made, and who can help is told how.
+    world.settle();
+    assert_eq!(world.made, 1);
+    assert!(world.objects.contains_key("hosted"));
+    let said = world.status["message"].as_str().unwrap();
+    assert!(said.contains("nothing is left that tells on which hub the cluster is"), "{said}");
+}

@@ -1,0 +1,222 @@
+//! From the claim to Ready, and what of it can change: nothing.
+
+use function_model::{
+    bundles::bundle,
+    world::{NAME, World},
+};
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use crate::caas::{asked, is, minutes};
+
+#[test]
+fn an_instance_is_asked_for_with_all_that_the_catalogue_says() {
+    let mut world = World::chart();
+    world.entry("chart")["parameters"]["fips"] = json!({ "type": "boolean", "default": true });
+    world.entry("chart")["parameters"]["replicas"] =
+        json!({ "type": "integer", "target": "monitoring/replicas" });
+    world.entry("chart")["parameters"]["note"] = json!({});
+    world.spec["parameters"]["replicas"] = json!(2);
+    world.spec["parameters"]["note"] = json!("a,region={{ url }}");
+    world.pass();
+    let manifest = asked(&world);
+    assert_eq!(
+        (&manifest["apiVersion"], &manifest["kind"]),
+        (&json!("clustertemplate.openshift.io/v1alpha1"), &json!("ClusterTemplateInstance"))
+    );
+    assert_eq!(
+        (&manifest["metadata"]["namespace"], &manifest["metadata"]["name"]),
+        (&json!("clusters"), &json!(NAME))
+    );
+    assert!(manifest["metadata"]["annotations"]["clustertemplates.openshift.io/requester"].is_null());
+    assert_eq!(
+        manifest["spec"],
+        json!({ "clusterTemplateRef": "hypershift-aws", "parameters": [
+            { "name": "fips", "value": "true" },
+            { "name": "instanceType", "value": "m5.large" },
+            { "name": "note", "value": "a\\,region=\\{\\{ url }}" },
+            { "name": "version", "value": "4.20.3" },
+            { "name": "replicas", "value": "2", "clusterSetup": "monitoring" },
+        ] })
+    );
+    let object = &world.objects["instance"].object;
+    assert_eq!(object["metadata"]["name"], format!("managed-{NAME}"));
+    assert_eq!(object["metadata"]["labels"]["testplatform.ci.openshift.org/component"], "instance");
+    let cel = object["spec"]["readiness"]["celQuery"].as_str().unwrap();
+    assert!(cel.contains("credentials-revision") && cel.contains("ClusterInstallSucceeded"), "{cel}");
+    assert!(!world.objects.contains_key("hosted"), "nobody said that there is one");
+}
+
+#[test]
+fn without_anything_to_say_there_are_no_parameters() {
+    let mut world = World::chart();
+    world.entry("chart")["backendRef"] = json!({ "clusterTemplate": "plain" });
+    for member in ["parameters", "version"] {
+        world.entry("chart").as_object_mut().unwrap().remove(member);
+    }
+    world.spec = json!({ "template": "chart" });
+    world.settle();
+    assert_eq!(asked(&world)["spec"], json!({ "clusterTemplateRef": "plain" }));
+}
+
+#[test]
+fn ready_is_ready_with_its_credentials() {
+    let mut world = World::chart();
+    world.settle();
+    assert_eq!(world.phase(), "Pending", "nobody looked at it");
+    world.caas_installs();
+    world.settle();
+    assert_eq!(world.phase(), "Provisioning", "nothing is Ready without credentials");
+    world.caas_publishes();
+    world.settle();
+    assert_eq!(world.phase(), "Ready");
+    for (type_, reason) in [
+        ("ClusterReady", "Ready"),
+        ("InfrastructureReady", "Available"),
+        ("ControlPlaneAvailable", "Available"),
+        ("TemplateApplied", "NothingToApply"),
+        ("SpecApplied", "UpToDate"),
+    ] {
+        assert_eq!(world.condition(type_), is("True", reason), "{type_}");
+    }
+    assert_eq!(world.condition("NodesReady"), is("Unknown", "NotReported"));
+    assert_eq!(world.status["apiServerURL"], "https://api.demo.example:6443");
+    assert!(world.status["nodes"].is_null() && world.status["version"].is_null(), "nobody tells");
+    assert_eq!(world.status["versionDesired"], "4.20.3");
+    assert_eq!(world.status["appliedGeneration"], json!(null), "the model counts none");
+}
+
+/// What a chart makes is looked at where the entry says what that is, by the uid that it is called by.
+#[test]
+fn a_hosted_cluster_tells_what_caas_does_not() {
+    let mut world = World::chart_observed();
+    world.entry("chart")["backendRef"]["hostedClusterNamespace"] = json!("hosted");
+    world.pass();
+    assert!(!world.objects.contains_key("hosted"), "it has no name yet");
+    world.settle();
+    let object = &world.objects["hosted"].object;
+    assert_eq!(
+        object["spec"]["forProvider"]["manifest"],
+        json!({
+            "apiVersion": "hypershift.openshift.io/v1beta1", "kind": "HostedCluster",
+            "metadata": { "name": "remote-1", "namespace": "hosted" },
+        })
+    );
+    assert_eq!(object["spec"]["managementPolicies"], json!(["Observe"]));
+    assert_eq!(object["spec"]["providerConfigRef"]["name"], "hub-1");
+
+    world.caas_says("ClusterInstalling", "Cluster is installing", &[]);
+    world.argo_makes();
+    world.hosted_says("Available", "False", "Waiting", "");
+    world.hosted_says("InfrastructureReady", "False", "Waiting", "waiting for the load balancer");
+    world.settle();
+    assert_eq!(world.status["progress"]["step"], "Infrastructure");
+    assert!(world.status["progress"]["message"].as_str().unwrap().contains("load balancer"));
+    world.caas_installs();
+    world.caas_publishes();
+    world.settle();
+    assert_eq!(world.phase(), "Ready");
+    assert_eq!(world.status["version"], "4.20.3");
+    assert_eq!(world.status["consoleURL"], "https://console-openshift-console.apps.remote-1.hub.example");
+}
+
+/// CaaS says Ready as soon as its provider object did; the truth is that one.
+#[test]
+fn ready_waits_for_the_hosted_cluster() {
+    let mut world = World::chart_observed();
+    world.settle();
+    world.caas_installs();
+    world.caas_publishes();
+    world.hosted_says("Available", "False", "Waiting", "etcd");
+    world.settle();
+    assert_eq!(world.phase(), "Provisioning");
+    assert_eq!(world.condition("ControlPlaneAvailable"), is("False", "Creating"));
+    world.hosted_says("Available", "True", "AsExpected", "");
+    world.settle();
+    assert_eq!(world.phase(), "Ready");
+}
+
+#[rstest]
+#[case("parameters", json!({ "instanceType": "m5.xlarge" }), "spec.parameters.instanceType")]
+#[case("version", json!("4.21"), "spec.version")]
+#[case("template", json!("chart-next"), "spec.template")]
+fn nothing_can_change(#[case] field: &str, #[case] value: Value, #[case] path: &str) {
+    let mut world = World::chart_ready();
+    let releases = json!([{ "version": "4.20.3" }, { "version": "4.21.0" }]);
+    world.entry("chart").as_object_mut().unwrap().remove("version");
+    world.entry("chart")["releases"] = releases;
+    let mut next = world.templates.iter().find(|e| e["metadata"]["name"] == "chart").unwrap().clone();
+    next["metadata"]["name"] = json!("chart-next");
+    world.templates.push(next);
+    let before = asked(&world)["spec"].clone();
+    world.spec[field] = value;
+    world.settle();
+    assert_eq!(asked(&world)["spec"], before);
+    assert_eq!(world.condition("SpecApplied"), is("False", "Immutable"));
+    assert!(world.said("SpecApplied").contains(path), "{}", world.said("SpecApplied"));
+    assert_eq!((world.phase().as_str(), world.made), ("Ready", 1));
+}
+
+/// What is not said keeps its value, and what the catalogue says otherwise by now is for new clusters.
+#[test]
+fn a_catalogue_that_changes_changes_no_cluster() {
+    for change in [
+        |w: &mut World| w.templates.clear(),
+        |w: &mut World| w.entry("chart")["backendRef"]["clusterTemplate"] = json!("other"),
+        |w: &mut World| w.entry("chart")["backendRef"]["versionParameter"] = json!("release"),
+        |w: &mut World| w.entry("chart")["parameters"]["more"] = json!({ "default": "x" }),
+        |w: &mut World| w.entry("chart")["observes"] = json!(null),
+        |w: &mut World| w.environment = None,
+        |w: &mut World| w.hubs = None,
+    ] {
+        let mut world = World::chart_observed_ready();
+        let before = asked(&world)["spec"].clone();
+        change(&mut world);
+        world.settle();
+        assert_eq!(asked(&world)["spec"], before);
+        assert!(world.objects.contains_key("hosted"), "what is looked at stays looked at");
+        assert_eq!(world.phase(), "Ready");
+    }
+}
+
+/// By a quota that an administrator can lift, or by a template that is missing: it is asked for again and again, until its time is over.
+#[rstest]
+#[case(
+    "admission webhook \"v.kb.io\" denied the request: failed quota: maximum cluster instances reached",
+    "failed quota"
+)]
+#[case("admission webhook \"m.kb.io\" denied the request: cluster template 'x' not found", "not found")]
+fn what_the_webhook_refuses_waits(#[case] words: &str, #[case] part: &str) {
+    let mut world = World::chart();
+    world.refuses = Some(words.to_owned());
+    world.settle();
+    assert_eq!(world.phase(), "Pending");
+    assert!(world.status["message"].as_str().unwrap().contains(part), "{}", world.status["message"]);
+    world.refuses = None;
+    world.settle();
+    assert_eq!((world.phase().as_str(), world.made), ("Pending", 1));
+    let mut world = World::chart();
+    world.refuses = Some(words.to_owned());
+    world.settle();
+    world.later(minutes(300));
+    world.settle();
+    assert_eq!((world.phase().as_str(), world.made), ("Failed", 0));
+}
+
+/// What the chart sets up comes first, and what the entry does after it.
+#[test]
+fn bundles_come_after_what_the_chart_sets_up() {
+    let mut world = World::chart();
+    world.entry("chart")["postInstall"] = json!([bundle("base", &json!({}))]);
+    world.settle();
+    assert_eq!(world.bundles_told().cluster.kind, "ClusterTemplateInstance");
+    world.caas_installs();
+    world.caas_publishes();
+    world.settle();
+    assert_eq!(world.condition("TemplateApplied"), ("False".into(), "Running".into()));
+    assert_eq!(world.condition("ClusterReady"), ("False".into(), "SettingUp".into()));
+    world.bundles_applied();
+    world.settle();
+    assert_eq!(world.condition("TemplateApplied"), ("True".into(), "Applied".into()));
+    assert_eq!(world.phase(), "Ready");
+}

@@ -1,0 +1,87 @@
+//! Teardown, and what is lost.
+
+use function_model::world::World;
+use rstest::rstest;
+use serde_json::json;
+
+use crate::cluster_api::{is, minutes};
+
+#[test]
+fn a_teardown_says_what_it_waits_for_and_nothing_is_left() {
+    let mut world = World::topology_ready();
+    world.spec["tearDownCluster"] = json!(true);
+    world.settle();
+    assert_eq!(world.phase(), "Deprovisioning");
+    assert!(!world.remote.as_ref().unwrap()["metadata"]["deletionTimestamp"].is_null());
+    for reason in [
+        "WaitingForBeforeDeleteHook",
+        "WaitingForWorkersDeletion",
+        "WaitingForControlPlaneDeletion",
+        "WaitingForInfrastructureDeletion",
+    ] {
+        world.capi_says(&[("Deleting", "True", reason, "")]);
+        world.settle();
+        assert_eq!(world.status["progress"]["step"], reason);
+        assert_eq!(world.condition("TearDownComplete"), is("False", "InProgress"));
+    }
+    world.hive_is_done();
+    world.settle();
+    assert_eq!(world.phase(), "Deprovisioned");
+    assert_eq!(world.condition("TearDownComplete"), is("True", "TornDown"));
+    assert_eq!(world.made, 1);
+}
+
+/// Who keeps a teardown from coming about is told: by the cloud, or by the clock.
+#[rstest]
+#[case("WaitingForInfrastructureDeletion", "Authentication failed", 0, "Authentication failed")]
+#[case("WaitingForWorkersDeletion", "2 machines are left", 61, "2 machines are left")]
+fn a_teardown_that_does_not_come_about_is_blocked(
+    #[case] reason: &str,
+    #[case] message: &str,
+    #[case] later: i64,
+    #[case] part: &str,
+) {
+    let mut world = World::topology();
+    world.spec["timeouts"] = json!({ "teardown": "1h" });
+    world.settle();
+    world.capi_installs();
+    world.hypershift_publishes();
+    world.settle();
+    world.spec["tearDownCluster"] = json!(true);
+    world.settle();
+    world.capi_says(&[("Deleting", "True", reason, "")]);
+    world.settle();
+    assert_eq!(world.condition("TearDownComplete"), is("False", "InProgress"));
+    world.capi_says(&[("Deleting", "True", reason, message)]);
+    world.later(minutes(later));
+    world.settle();
+    assert_eq!(world.condition("TearDownComplete"), is("False", "Blocked"));
+    assert!(world.said("TearDownComplete").contains(part), "{}", world.said("TearDownComplete"));
+    assert_eq!(world.phase(), "Deprovisioning", "it goes on all the same");
+}
+
+/// provider-kubernetes tries the manifest before it deletes, and deletes nothing that it could not apply.
+#[rstest]
+#[case::by_its_owner(true, |w: &mut World| w.spec["tearDownCluster"] = json!(true), "Deprovisioned")]
+#[case::by_its_lifetime(true, |w: &mut World| { w.spec["lifetime"] = json!("1h"); w.later(minutes(61)); }, "Deprovisioned")]
+#[case::not_ready_in_time(false, |w: &mut World| w.later(minutes(241)), "Failed")]
+fn what_the_hub_refused_last_keeps_no_cluster_from_its_end(
+    #[case] ready: bool,
+    #[case] end: fn(&mut World),
+    #[case] phase: &str,
+) {
+    let mut world = if ready { World::topology_ready() } else { World::topology() };
+    world.settle();
+    world.fixed.insert("/topology/variables".into());
+    world.spec["parameters"] = json!({ "sshKeyName": "team" });
+    world.settle();
+    assert_eq!(world.condition("SpecApplied"), is("False", "Rejected"));
+    end(&mut world);
+    world.settle();
+    let remote = world.remote.as_ref().unwrap();
+    assert!(!remote["metadata"]["deletionTimestamp"].is_null(), "{:#?}", world.conditions);
+    world.hive_is_done();
+    world.settle();
+    assert_eq!((world.phase().as_str(), world.made), (phase, 1));
+    assert_eq!(world.condition("ProwJobCompleted").0, "True");
+}

@@ -1,0 +1,228 @@
+//! What each state of a Cluster means, row by row.
+
+use function_model::world::World;
+use rstest::rstest;
+use serde_json::json;
+
+use crate::cluster_api::{is, minutes};
+
+type Said<'a> = &'a [(&'a str, &'a str, &'a str, &'a str)];
+
+const UP_TO_CONTROL_PLANE: [(&str, &str, &str, &str); 2] =
+    [("InfrastructureReady", "True", "Ready", ""), ("ControlPlaneInitialized", "True", "Initialized", "")];
+
+/// Before it was ever ready. Credentials are there in every row: none is Ready for them alone.
+#[rstest]
+#[case::nobody_looked(&[], "Pending", ("InfrastructureReady", "Unknown", "NotObserved"), "Requested")]
+#[case::infrastructure(&[("InfrastructureReady", "False", "NotReady", "* a\n* b: waiting for x")],
+    "Provisioning", ("InfrastructureReady", "False", "Provisioning"), "Infrastructure")]
+#[case::infrastructure_unknown(&[("InfrastructureReady", "Unknown", "X", "")],
+    "Provisioning", ("InfrastructureReady", "False", "Provisioning"), "Infrastructure")]
+#[case::quota(&[("InfrastructureReady", "False", "NotReady", "Quota exceeded for instances")],
+    "Provisioning", ("InfrastructureReady", "False", "QuotaExceeded"), "Infrastructure")]
+#[case::credentials(&[("InfrastructureReady", "False", "NotReady", "got 401 instead")],
+    "Provisioning", ("InfrastructureReady", "False", "CredentialsInvalid"), "Infrastructure")]
+#[case::no_control_plane(&[("InfrastructureReady", "True", "Ready", ""), ("ControlPlaneInitialized", "False", "NotInitialized", "")],
+    "Provisioning", ("ControlPlaneAvailable", "False", "Creating"), "ControlPlane")]
+#[case::control_plane_down(&[UP_TO_CONTROL_PLANE[0], UP_TO_CONTROL_PLANE[1], ("ControlPlaneAvailable", "False", "NotAvailable", "")],
+    "Provisioning", ("ControlPlaneAvailable", "False", "Creating"), "ControlPlane")]
+#[case::no_workers(&[UP_TO_CONTROL_PLANE[0], UP_TO_CONTROL_PLANE[1], ("ControlPlaneAvailable", "True", "Available", ""),
+    ("TopologyReconciled", "True", "Succeeded", ""), ("WorkersAvailable", "False", "NotAvailable", "")],
+    "Provisioning", ("NodesReady", "False", "Waiting"), "Nodes")]
+#[case::topology(&[UP_TO_CONTROL_PLANE[0], UP_TO_CONTROL_PLANE[1], ("ControlPlaneAvailable", "True", "Available", ""),
+    ("TopologyReconciled", "False", "ClusterCreating", "not there"), ("WorkersAvailable", "True", "Available", ""), ("Available", "True", "Available", "")],
+    "Provisioning", ("SpecApplied", "False", "Applying"), "Topology")]
+fn before_it_is_ready(
+    #[case] said: Said<'_>,
+    #[case] phase: &str,
+    #[case] (type_, status, reason): (&str, &str, &str),
+    #[case] step: &str,
+) {
+    let mut world = World::topology();
+    world.settle();
+    world.remote.as_mut().unwrap()["status"] = json!({ "phase": "Provisioned" });
+    if !said.is_empty() {
+        world.capi_says(said);
+    }
+    world.hypershift_publishes();
+    world.settle();
+    assert_eq!(world.phase(), phase);
+    assert_eq!(world.condition(type_), is(status, reason));
+    assert_eq!(world.status["progress"]["step"], step);
+}
+
+/// What was said of the spec before says nothing of that as it is.
+#[test]
+fn what_was_said_of_another_generation_does_not_count() {
+    let mut world = World::topology();
+    world.settle();
+    world.capi_installs();
+    world.hypershift_publishes();
+    world.remote.as_mut().unwrap()["status"]["observedGeneration"] = json!(0);
+    world.settle();
+    assert_eq!(world.phase(), "Provisioning");
+    world.capi_says(&[]);
+    world.settle();
+    assert_eq!(world.phase(), "Ready");
+}
+
+#[rstest]
+#[case("InfrastructureReady", "NotReady", "Quota exceeded for cores", None)]
+#[case("InfrastructureReady", "NotReady", "Expected 201, but got 503 instead", None)]
+#[case("InfrastructureReady", "NotReady", "Waiting for the load balancer", None)]
+#[case("InfrastructureReady", "NotReady", "the cloud says: got 401 instead", Some(3))]
+#[case("ControlPlaneMachinesReady", "NotReady", "* Machine a: no suitable image", Some(3))]
+#[case("WorkerMachinesReady", "NotReady", "flavor m1.huge could not be found", Some(3))]
+#[case("TopologyReconciled", "ReconcileFailed", "variable \"cni\" is invalid", Some(5))]
+#[case("TopologyReconciled", "ReconcileFailed", "ClusterClass clusters/openstack-v3 not found", Some(5))]
+#[case("TopologyReconciled", "ReconcileFailed", "the server is currently unable: timeout", None)]
+#[case("TopologyReconciled", "ClusterClassNotReconciled", "ClusterClass not reconciled", None)]
+#[case("WorkerMachinesReady", "NotReady", "* Machine pr-404-x: Ready not yet reported", None)]
+#[case("WorkerMachinesReady", "NotReady", "* Machine pr-401-x: Ready not yet reported", None)]
+#[case("WorkerMachinesReady", "NotReady", "* Machine pr-503-x-workers-a: no suitable image", Some(3))]
+fn only_what_does_not_pass_is_final_and_only_once_it_lasted(
+    #[case] type_: &str,
+    #[case] reason: &str,
+    #[case] message: &str,
+    #[case] grace: Option<i64>,
+) {
+    let mut world = World::topology();
+    world.settle();
+    world.capi_says(&[(type_, "False", reason, message), ("InfrastructureReady", "Unknown", "X", "")]);
+    world.capi_says(&[(type_, "False", reason, message)]);
+    world.settle();
+    let early = grace.unwrap_or(30) - 1;
+    world.later(minutes(early));
+    world.settle();
+    assert!(matches!(world.phase().as_str(), "Provisioning" | "Pending"), "{}", world.phase());
+    assert_eq!(world.status["lastError"]["terminal"].as_bool().unwrap_or(false), grace.is_some());
+    world.later(minutes(2));
+    world.settle();
+    assert_eq!(world.phase() == "Failed", grace.is_some(), "{}", world.phase());
+    if grace.is_some() {
+        let shown = world.status["message"].as_str().unwrap();
+        assert!(shown.contains(message.trim_start_matches("* ")), "{shown}");
+        // Nothing is left that costs money.
+        world.hive_is_done();
+        world.settle();
+        assert!(world.remote.is_none());
+        assert_eq!(world.condition("ProwJobCompleted").0, "True");
+    }
+}
+
+/// A replica of the cloud's that does not know yet, or not any more, what the others do says so for one look.
+#[rstest]
+#[case("Resource not found: [GET https://cloud.example/v2.1/servers/x], got 404 instead")]
+#[case("got 401 instead")]
+fn a_line_that_passes_is_not_final_however_long_the_condition_was_false(#[case] line: &str) {
+    let mut world = World::topology();
+    world.settle();
+    let says = |world: &mut World, line: &str| {
+        world.capi_says(&[
+            ("InfrastructureReady", "True", "Ready", ""),
+            ("WorkerMachinesReady", "False", "NotReady", line),
+        ]);
+        world.settle();
+    };
+    says(&mut world, "Waiting for the machines");
+    world.later(minutes(10));
+    for _ in 0..3 {
+        says(&mut world, line);
+        assert_eq!(world.phase(), "Provisioning");
+        assert_eq!(world.status["lastError"]["terminal"], true);
+        world.later(minutes(2));
+        says(&mut world, "Waiting for the machines");
+        world.later(minutes(2));
+        world.settle();
+        assert_eq!(world.phase(), "Provisioning");
+    }
+    // Where nobody notes when it was said, it may have been said just now.
+    says(&mut world, line);
+    let noted = world.remote.as_mut().unwrap()["metadata"].as_object_mut().unwrap().remove("managedFields");
+    world.provider();
+    world.later(minutes(4));
+    world.settle();
+    assert_eq!(world.phase(), "Provisioning");
+    world.remote.as_mut().unwrap()["metadata"]["managedFields"] = noted.unwrap();
+    world.settle();
+    assert_eq!(world.phase(), "Failed");
+}
+
+#[test]
+fn quota_is_told_by_its_name() {
+    let mut world = World::topology();
+    world.settle();
+    world.capi_says(&[("WorkerMachinesReady", "False", "NotReady", "* Machine a: Quota exceeded for cores")]);
+    world.settle();
+    assert_eq!(world.status["lastError"]["reason"], "QuotaExceeded");
+    assert_eq!(world.status["lastError"]["message"], "Machine a: Quota exceeded for cores");
+}
+
+#[test]
+fn what_the_old_api_calls_final_is_so_at_once_and_degrades_what_was_ready() {
+    let failed = json!({ "v1beta1": { "failureReason": "CreateError", "failureMessage": "it broke" } });
+    let mut world = World::topology();
+    world.settle();
+    world.capi_says(&[("InfrastructureReady", "False", "NotReady", "")]);
+    world.remote.as_mut().unwrap()["status"]["deprecated"] = failed.clone();
+    world.settle();
+    assert_eq!(world.phase(), "Failed");
+    let mut world = World::topology_ready();
+    world.remote.as_mut().unwrap()["status"]["deprecated"] = failed;
+    world.settle();
+    assert_eq!(world.phase(), "Degraded");
+    assert_eq!(world.status["lastError"]["reason"], "CreateError");
+}
+
+/// After it was ready: how soon the phase is Degraded, if ever, and what is shown at once.
+#[rstest]
+#[case::control_plane(&[("ControlPlaneAvailable", "False", "NotAvailable", "etcd")], Some(2), ("ControlPlaneAvailable", "False", "Unavailable"))]
+#[case::workers(&[("WorkersAvailable", "False", "NotAvailable", "")], Some(2), ("NodesReady", "False", "NotEnough"))]
+#[case::machines(&[("WorkersAvailable", "False", "X", ""), ("WorkerMachinesReady", "False", "X", "a is gone")], Some(2), ("NodesReady", "False", "Unhealthy"))]
+#[case::probe(&[("RemoteConnectionProbe", "False", "Failed", "")], Some(5), ("ControlPlaneAvailable", "False", "Degraded"))]
+#[case::gate(&[("Available", "False", "NotAvailable", "gate")], Some(2), ("SpecApplied", "True", "UpToDate"))]
+#[case::upgrading(&[("TopologyReconciled", "False", "ClusterUpgrading", "")], None, ("SpecApplied", "False", "Applying"))]
+#[case::hook(&[("TopologyReconciled", "False", "LifecycleHookBlocking", "")], None, ("SpecApplied", "False", "Applying"))]
+#[case::failed(&[("TopologyReconciled", "False", "ReconcileFailed", "no"), ("Available", "False", "X", "")], None, ("SpecApplied", "False", "Rejected"))]
+#[case::rolling(&[("RollingOut", "True", "RollingOut", "")], None, ("SpecApplied", "False", "Applying"))]
+#[case::growing(&[("ScalingUp", "True", "ScalingUp", "")], None, ("SpecApplied", "False", "Applying"))]
+#[case::shrinking(&[("ScalingDown", "True", "ScalingDown", "")], None, ("SpecApplied", "False", "Applying"))]
+#[case::healing(&[("Remediating", "True", "Remediating", "")], None, ("SpecApplied", "True", "UpToDate"))]
+#[case::paused(&[("Paused", "True", "Paused", "")], None, ("SpecApplied", "False", "Queued"))]
+fn once_it_was_ready(
+    #[case] said: Said<'_>,
+    #[case] degrades: Option<i64>,
+    #[case] (type_, status, reason): (&str, &str, &str),
+) {
+    let mut world = World::topology_ready();
+    world.later(minutes(10));
+    world.capi_says(said);
+    world.settle();
+    assert_eq!(world.phase(), "Ready", "a flap is waited out");
+    assert_eq!(world.condition(type_), is(status, reason));
+    world.later(minutes(degrades.unwrap_or(60)) - jiff::SignedDuration::from_secs(1));
+    world.settle();
+    assert_eq!(world.phase(), "Ready");
+    world.later(minutes(1));
+    world.settle();
+    assert_eq!(world.phase(), if degrades.is_some() { "Degraded" } else { "Ready" });
+    assert_eq!(world.condition("ClusterReady").0, "True", "it latches");
+    world.capi_installs();
+    world.capi_says(&[("RemoteConnectionProbe", "True", "X", ""), ("Paused", "False", "X", "")]);
+    world.settle();
+    assert_eq!(world.phase(), "Ready");
+    assert_eq!(world.condition("SpecApplied"), is("True", "UpToDate"));
+}
+
+#[test]
+fn nonsense_in_a_status_costs_nobody_a_cluster() {
+    for status in
+        [json!(7), json!({ "conditions": 7 }), json!({ "workers": [], "controlPlane": 1, "conditions": [] })]
+    {
+        let mut world = World::topology_ready();
+        world.remote.as_mut().unwrap()["status"] = status;
+        world.settle();
+        assert!(matches!(world.phase().as_str(), "Ready" | "Degraded"), "{}", world.phase());
+        assert_eq!(world.made, 1);
+    }
+}

@@ -1,0 +1,259 @@
+//! Draining, deletion, and trouble.
+
+use function_model::pool::PoolWorld;
+use function_testplatform::proto::Severity;
+use function_testplatform::{Options, run};
+use serde_json::{Value, json};
+use testplatform_apis::names::ours;
+
+use crate::cluster_pool::{is, made};
+
+#[test]
+fn a_pool_that_is_drained_is_held_by_its_claims_and_says_by_which() {
+    let mut world = made(&json!({ "admins": [{ "kind": "Group", "name": "team" }] }));
+    world.change(&json!({ "drain": true }));
+    world.pass();
+    assert!(world.objects["pool"]["metadata"]["deletionTimestamp"].is_string());
+    assert!(
+        world.objects["admins"]["metadata"].get("deletionTimestamp").is_none(),
+        "who debugs is needed now"
+    );
+    assert_eq!(world.phase(), "Draining");
+    is(&world, "Drained", "False", "Draining");
+    assert!(!world.refs.contains("pool"), "core does not show it any more");
+    for _ in 0..3 {
+        world.pass();
+        assert!(world.refs.contains("pool"), "it is desired again, so that it is seen");
+        let policies = &world.objects["pool"]["spec"]["managementPolicies"];
+        assert_eq!(*policies, json!(["Observe", "Delete"]), "and can make nothing");
+        assert_eq!(world.phase(), "Draining", "what is not shown is not gone");
+        is(&world, "RemoteConsistent", "True", "InSync");
+    }
+    world.on_the_hub(&json!({ "metadata": { "deletionTimestamp": world.now } }));
+    let words = "The following ClusterDeployments are pending cleanup: aws-420-abcde, aws-420-fghij";
+    world.hive_says("DeletionPossible", "False", "ClusterDeploymentsPendingCleanup", words);
+    world.settle();
+    is(&world, "Drained", "False", "ClaimsHoldIt");
+    assert_eq!(world.status["claimedClusters"], json!(["aws-420-abcde", "aws-420-fghij"]));
+    assert_eq!(
+        world.status["message"],
+        "the pool is going, as asked; 2 clusters hold it until they are given back: aws-420-abcde, aws-420-fghij"
+    );
+    world.objects.remove("pool");
+    world.settle();
+    assert_eq!(world.phase(), "Drained");
+    is(&world, "Drained", "True", "Gone");
+    assert!(world.objects["admins"]["metadata"]["deletionTimestamp"].is_string());
+    assert!(!world.objects.contains_key("pool"), "the last look is over too");
+    world.objects.clear();
+    world.change(&json!({ "drain": false }));
+    world.settle();
+    assert_eq!(world.phase(), "Ready", "and back");
+}
+
+/// provider-kubernetes tries what an Object says before it deletes: what the hub refuses would never go.
+#[test]
+fn a_pool_whose_last_change_is_refused_drains_as_the_hub_has_it() {
+    let invalid = "observe failed: cannot get desired state: cannot dry run SSA: admission webhook \"pools\" denied the request: no such region";
+    let unknown = "observe failed: cannot get desired state: cannot dry run SSA: failed: .spec.platform.aws.foo: field not declared in schema";
+    for (words, part) in [(invalid, "no such region"), (unknown, "spec.platform.aws.foo")] {
+        let mut world = made(&json!({}));
+        let on_the_hub = world.remote()["spec"].clone();
+        world.change(&json!({ "platform": { "aws": { "region": "nowhere" } } }));
+        world.pass();
+        let says = |world: &mut PoolWorld, message: &str| {
+            let status = if message.is_empty() { "True" } else { "False" };
+            let object = world.objects.get_mut("pool").unwrap();
+            object["status"]["conditions"] = json!([{
+                "type": "Synced", "status": status, "reason": "X", "message": message,
+                "observedGeneration": object["metadata"]["generation"],
+            }]);
+        };
+        says(&mut world, words);
+        world.pass();
+        is(&world, "RemoteConsistent", "False", if words == invalid { "HubRefused" } else { "UnknownField" });
+        world.change(&json!({ "drain": true }));
+        world.pass();
+        assert!(world.objects["pool"]["metadata"]["deletionTimestamp"].is_string());
+        let message = world.status["message"].as_str().unwrap();
+        assert!(message.contains(part) && message.contains("as asked"), "{message}");
+        world.pass();
+        says(&mut world, words);
+        world.pass();
+        assert_eq!(world.manifest()["spec"], on_the_hub);
+        // Which it takes, so that it stays.
+        says(&mut world, "");
+        for _ in 0..3 {
+            world.pass();
+            assert_eq!(world.manifest()["spec"], on_the_hub);
+            assert_eq!(world.objects["pool"]["spec"]["managementPolicies"], json!(["Observe", "Delete"]));
+            assert_eq!(
+                world.status["message"],
+                "the pool is going, as asked; its clusters are being destroyed"
+            );
+        }
+        world.objects.remove("pool");
+        world.settle();
+        assert_eq!(world.phase(), "Drained");
+    }
+}
+
+/// Core reads the composite from a cache, in which the status may be that of before the pool was taken away, or the pass broke off before
+/// it wrote one.
+#[test]
+fn a_pool_that_is_taken_away_is_looked_for_also_if_nobody_noted_it() {
+    let mut world = made(&json!({ "admins": [{ "kind": "Group", "name": "team" }] }));
+    let before = (world.status.clone(), world.conditions.clone());
+    world.change(&json!({ "drain": true }));
+    world.pass();
+    (world.status, world.conditions) = before;
+    for _ in 0..3 {
+        world.pass();
+        assert_eq!(world.phase(), "Draining");
+        assert!(world.objects["admins"]["metadata"].get("deletionTimestamp").is_none());
+    }
+    world.objects.remove("pool");
+    world.settle();
+    assert_eq!(world.phase(), "Drained");
+}
+
+/// Under its name there may be somebody else's.
+#[test]
+fn a_pool_that_was_never_made_is_not_looked_for() {
+    let mut world = PoolWorld::with(&json!({ "drain": true }));
+    world.settle();
+    assert_eq!(world.phase(), "Drained");
+    assert!(world.objects.is_empty());
+}
+
+#[test]
+fn a_pool_that_is_wanted_again_before_it_is_gone_is_made_anew() {
+    let mut world = made(&json!({}));
+    world.change(&json!({ "drain": true }));
+    world.pass();
+    world.pass();
+    world.change(&json!({ "drain": false }));
+    world.pass();
+    assert!(world.objects["pool"]["spec"].get("managementPolicies").is_none());
+    assert!(
+        world.objects["pool"]["metadata"]["deletionTimestamp"].is_string(),
+        "there is no way back for this one"
+    );
+    assert_eq!(world.phase(), "Draining");
+    world.objects.remove("pool");
+    world.settle();
+    assert_eq!(world.phase(), "Ready");
+}
+
+#[test]
+fn a_pool_that_somebody_deletes_on_the_hub_is_made_anew() {
+    let mut world = made(&json!({}));
+    assert!(world.manifest()["metadata"].get("uid").is_none(), "nothing is pinned");
+    world.on_the_hub(&json!({ "metadata": { "deletionTimestamp": world.now } }));
+    world.pass();
+    assert_eq!(world.phase(), "Draining");
+    is(&world, "Drained", "False", "DeletedOnTheHub");
+    assert!(world.objects["pool"]["metadata"].get("deletionTimestamp").is_none(), "Git wants it");
+}
+
+#[test]
+fn trouble_is_told_with_the_last_failure_that_hive_has_forgotten() {
+    let mut world = made(&json!({}));
+    let failure = json!({
+        "clusterDeployment": "aws-420-abcde", "reason": "InsufficientInstances", "message": "quota exceeded",
+        "time": "2026-11-23T09:59:00Z", "attempt": 1,
+    });
+    world.counts(3, 0, 0);
+    world.reports(&json!({ "lastProvisionFailure": failure }));
+    world.settle();
+    assert_eq!(world.phase(), "Degraded");
+    is(&world, "PoolHealthy", "False", "InstallationsFail");
+    assert_eq!(world.status["lastProvisionFailure"], failure);
+    // With a cluster there it is news of yesterday.
+    world.counts(3, 0, 1);
+    world.settle();
+    assert_eq!(world.phase(), "Ready");
+    assert_eq!(world.status["lastProvisionFailure"], failure);
+    // Nor with one that a claim took since; whoever watches the hub says whether there was one.
+    world.counts(1, 0, 0);
+    world.settle();
+    assert_eq!(world.phase(), "Degraded");
+    world.reports(&json!({ "lastProvisionFailure": failure, "provisionFailureOvercome": true }));
+    world.settle();
+    assert_eq!(world.phase(), "Ready");
+    is(&world, "PoolHealthy", "True", "Healthy");
+    assert_eq!(world.status["lastProvisionFailure"], failure);
+    world.hive_says("MissingDependencies", "True", "Missing", "cluster image set: not found");
+    world.settle();
+    is(&world, "PoolHealthy", "False", "MissingDependencies");
+    world.hive_says("MissingDependencies", "False", "Verified", "");
+    world.hive_says("InventoryValid", "False", "Invalid", "{\"Missing\":[\"a\"]}");
+    world.settle();
+    is(&world, "PoolHealthy", "False", "InventoryInvalid");
+}
+
+#[test]
+fn what_is_invalid_keeps_what_runs() {
+    let mut world = made(&json!({ "admins": [{ "kind": "Group", "name": "team" }] }));
+    let before = world.objects.clone();
+    for broken in [json!({ "platform": {} }), json!({ "size": "many" }), json!({ "baseDomain": null })] {
+        let mut world = world.clone();
+        world.change(&broken);
+        world.settle();
+        is(&world, "RequestAccepted", "False", "InvalidPool");
+        assert_eq!(world.phase(), "Ready");
+        let spec = |objects: &std::collections::BTreeMap<String, Value>| -> Vec<Value> {
+            objects.values().map(|o| o["spec"].clone()).collect()
+        };
+        assert_eq!(spec(&world.objects), spec(&before), "{broken}");
+    }
+    // Nor does it move, where nothing checks that but we.
+    world.change(&json!({ "namespace": "elsewhere", "providerConfig": "hive-2", "name": "other" }));
+    world.settle();
+    is(&world, "RequestAccepted", "True", "ChangeIgnored");
+    assert_eq!(world.manifest()["metadata"]["namespace"], "cluster-pools");
+    assert_eq!(world.objects["pool"]["spec"]["providerConfigRef"]["name"], "hive-1");
+}
+
+#[test]
+fn what_the_hub_says_is_passed_on() {
+    let says = |world: &mut PoolWorld, message: &str| {
+        let synced =
+            json!([{ "type": "Synced", "status": "False", "reason": "ReconcileError", "message": message }]);
+        world.objects.get_mut("pool").unwrap()["status"]["conditions"] = synced;
+        world.pass();
+    };
+    let mut world = made(&json!({}));
+    says(&mut world, "observe failed: cannot get object: Unauthorized");
+    is(&world, "RemoteConsistent", "False", "HubUnreachable");
+    assert_eq!(world.phase(), "Ready", "what is known of it still holds");
+    says(
+        &mut world,
+        "observe failed: cannot get desired state: cannot dry run SSA: failed: .spec.platform.aws.foo: field not declared in schema",
+    );
+    is(&world, "RequestAccepted", "False", "UnknownField");
+    assert!(world.said("RequestAccepted").ends_with("spec.platform.aws.foo"));
+    world.reports(&json!("no object"));
+    world.pass();
+    is(&world, "RemoteConsistent", "False", "Unreadable");
+}
+
+/// One of ours that this version does not know would be destroyed.
+#[test]
+fn a_newer_versions_resource_is_fatal() {
+    let mut world = made(&json!({}));
+    let newer = json!({ "metadata": { "name": "x", "labels": { ours::COMPONENT: "quota" } } });
+    world.objects.insert("quota".into(), newer);
+    world.refs.insert("quota".into());
+    let response = run(&world.request(), &Options::default(), world.now);
+    assert_eq!(response.results[0].severity(), Severity::Fatal);
+    assert_eq!(response.results[0].reason.as_deref(), Some("NewerVersion"));
+    assert_eq!(response.conditions.len(), 10, "what is shown is said again");
+    // A resource of another step is not ours.
+    world.objects.remove("quota");
+    let foreign = json!({ "metadata": { "name": "x" } });
+    world.objects.insert("foreign".into(), foreign);
+    world.refs.insert("foreign".into());
+    let response = run(&world.request(), &Options::default(), world.now);
+    assert!(response.results.iter().all(|r| r.severity() != Severity::Fatal));
+}

@@ -1,0 +1,18 @@
+//! The kubectl plugin: what it says of each state, and how it ends.
+
+mod aside;
+mod documented;
+mod edge;
+mod estimate;
+mod examples;
+mod fake;
+mod files;
+mod follow;
+mod gone;
+mod model;
+mod offers;
+mod place;
+mod pty;
+mod taken;
+mod terminal;
+mod there;

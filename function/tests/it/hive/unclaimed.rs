@@ -1,0 +1,130 @@
+//! A claim that brings its own credentials ends while its cluster is being installed. Hive assigns only clusters that run, and lets go of a
+//! ClusterClaim that has none at once: what costs money is the pool's alone then.
+
+use function_model::world::World;
+use jiff::SignedDuration;
+use serde_json::json;
+
+use crate::hive::{is, tear_down};
+
+const POOL: &str = "byoc-pool";
+
+/// Asked for, and being installed.
+fn installing() -> World {
+    let mut world = World::awaited();
+    world.answers(true, "Carried", "Carried");
+    world.settle();
+    world.hive_installs();
+    world.settle();
+    assert!(world.installs && world.made == 1, "{:#?}", world.conditions);
+    world
+}
+
+/// Nothing is left on the hub once Hive has destroyed the cluster.
+fn goes(mut world: World, phase: &str) {
+    world.hive_is_done();
+    world.settle();
+    assert_eq!(world.phase(), phase);
+    is(&world, "ProwJobCompleted", "True", "TornDown");
+    world.provider();
+    world.provider();
+    assert!(world.brought.is_empty(), "{:?}", world.brought.keys());
+    assert!(!world.objects.keys().any(|name| name.starts_with("byoc")), "{:?}", world.objects.keys());
+}
+
+#[test]
+fn what_is_being_installed_is_destroyed_before_the_end_is_told() {
+    let mut world = installing();
+    tear_down(&mut world);
+    assert!(world.remote.is_none(), "Hive keeps no claim without a cluster");
+    assert_eq!(world.phase(), "Deprovisioning");
+    is(&world, "ProwJobCompleted", "False", "TearingDown");
+    let said = world.status["message"].as_str().unwrap();
+    assert!(said.contains("waits until ClusterPool byoc-xr-uid/demo-x7k2p"), "{said}");
+    // The Secrets stay as long as it needs them.
+    assert!(world.has("byoc-namespace") && world.has("byoc-request"));
+    assert!(world.brought[POOL]["metadata"]["deletionTimestamp"].is_string());
+    assert_eq!(world.objects[POOL].object["spec"]["managementPolicies"], json!(["Observe", "Delete"]));
+    goes(world, "Deprovisioned");
+}
+
+#[test]
+fn so_it_is_at_the_provision_timeout() {
+    let mut world = installing();
+    world.later(SignedDuration::from_hours(5));
+    world.settle();
+    is(&world, "ClusterReady", "False", "Failed");
+    is(&world, "ProwJobCompleted", "False", "TearingDown");
+    assert!(world.brought[POOL]["metadata"]["deletionTimestamp"].is_string());
+    goes(world, "Failed");
+}
+
+#[test]
+fn a_hub_that_is_away_is_waited_for() {
+    let mut world = installing();
+    tear_down(&mut world);
+    world.reachable = false;
+    world.hive_is_done();
+    world.settle();
+    assert_eq!(world.phase(), "Deprovisioning");
+    let said = world.status["message"].as_str().unwrap();
+    assert!(said.contains("cannot be looked at: the connection is refused"), "{said}");
+    world.reachable = true;
+    goes(world, "Deprovisioned");
+}
+
+#[test]
+fn neither_a_pass_that_breaks_off_nor_a_restore_lets_it_be_forgotten() {
+    let breaks: [fn(&mut World); 5] = [
+        |world| world.breaks_off(POOL),
+        World::applies_nothing,
+        World::drop_status,
+        |world| world.catalogue = None,
+        // Somebody deletes its Object by hand, and the finalizer too.
+        |world| {
+            world.objects.remove(POOL);
+            world.refs.remove(POOL);
+        },
+    ];
+    for (which, breaks) in breaks.into_iter().enumerate() {
+        // Each of them at every moment of the end.
+        for passes in 0..8 {
+            let mut world = installing();
+            world.spec["tearDownCluster"] = json!(true);
+            for _ in 0..passes {
+                world.pass();
+                world.provider();
+            }
+            breaks(&mut world);
+            world.settle();
+            assert_eq!(world.phase(), "Deprovisioning", "{which} {passes}");
+            assert!(world.brought[POOL]["metadata"]["deletionTimestamp"].is_string(), "{which} {passes}");
+            goes(world, "Deprovisioned");
+        }
+    }
+}
+
+#[test]
+fn a_cluster_that_was_bound_goes_with_its_claim_and_the_pool_after_it() {
+    let mut world = installing();
+    world.hive_publishes();
+    world.settle();
+    assert_eq!(world.phase(), "Ready");
+    tear_down(&mut world);
+    assert!(world.brought[POOL]["metadata"]["deletionTimestamp"].is_null(), "the claim goes first");
+    goes(world, "Deprovisioned");
+}
+
+#[test]
+fn what_was_over_before_stays_over() {
+    let mut world = installing();
+    tear_down(&mut world);
+    world.hive_is_done();
+    world.settle();
+    let before = world.status.clone();
+    world.drop_status();
+    world.settle();
+    assert_eq!(world.phase(), "Deprovisioned");
+    is(&world, "ProwJobCompleted", "True", "TornDown");
+    assert_eq!(before["phase"], world.status["phase"]);
+}

@@ -1,0 +1,384 @@
+//! Claims by template that bring their own pull secret and SSH key: in which order everything is made and goes, and what is refused.
+
+use function_model::{
+    brought::{OF_TEMPLATE, catalogue_that_takes},
+    world::{KUBECONFIG, NAME, World},
+};
+use function_testplatform::{proto::Resource, wire};
+use prost::Message as _;
+use serde_json::{Value, json};
+use testplatform_apis::names::ours;
+
+use crate::hypershift::{asked, is};
+
+fn carried(world: &World, part: &str) -> Value {
+    world.objects[part].object["spec"]["forProvider"]["manifest"].clone()
+}
+
+fn awaited() -> World {
+    let mut world = World::brought_by_template();
+    world.settle();
+    world
+}
+
+fn ready() -> World {
+    let mut world = awaited();
+    world.answers(true, "Carried", "Carried");
+    world.hypershift_makes_it();
+    world
+}
+
+fn made(world: &World) -> Vec<&str> {
+    world.objects.keys().map(String::as_str).collect()
+}
+
+#[test]
+fn the_cluster_is_made_in_a_namespace_of_its_own_once_the_secrets_are_there() {
+    let mut world = World::brought_by_template();
+    world.pass();
+    assert_eq!(made(&world), ["byoc-namespace", "credentials"], "nothing half known");
+    assert_eq!(world.condition("RequestAccepted"), is("False", "SecretsNotCarried"));
+    assert_eq!(
+        (&world.status["hub"]["name"], world.condition("HubSelected").0.as_str()),
+        (&json!("hub-1"), "True")
+    );
+    world.settle();
+    assert_eq!(
+        made(&world),
+        ["byoc-access", "byoc-namespace", "byoc-provider", "byoc-request", "credentials"]
+    );
+    assert_eq!((world.phase().as_str(), world.made), ("Pending", 0));
+    // By these the carrier finds its way.
+    assert_eq!(
+        (&world.status["hub"]["name"], &world.status["backend"]["namespace"]),
+        (&json!("hub-1"), &json!("byoc-xr-uid"))
+    );
+    let binds = |part: &str| {
+        let binding = carried(&world, part);
+        assert_eq!(binding["metadata"]["namespace"], "byoc-xr-uid");
+        (binding["roleRef"]["name"].clone(), binding["subjects"][0]["name"].clone())
+    };
+    assert_eq!(binds("byoc-access"), (json!("testplatform-byoc-carrier"), json!("carrier")));
+    assert_eq!(binds("byoc-provider"), (json!("testplatform-byoc-publisher"), json!("provider")));
+    let parcels: Value =
+        serde_json::from_str(carried(&world, "byoc-request")["data"]["parcels"].as_str().unwrap()).unwrap();
+    assert_eq!(
+        parcels,
+        json!([
+            { "field": "pullSecretRef", "from": "my-pull", "to": "byoc-pull-secret", "keys": [".dockerconfigjson"] },
+            { "field": "sshKeySecretRef", "from": "my-key", "to": "byoc-ssh-key", "keys": ["id_rsa.pub"] },
+        ])
+    );
+
+    world.answers(true, "Carried", "Carried");
+    world.settle();
+    let cluster = asked(&world);
+    assert_eq!(cluster["metadata"]["namespace"], "byoc-xr-uid");
+    let spec = &cluster["spec"];
+    assert_eq!(
+        (&spec["pullSecret"], &spec["sshKey"]),
+        (&json!({ "name": "byoc-pull-secret" }), &json!({ "name": "byoc-ssh-key" }))
+    );
+    assert_eq!(world.asked_pool("workers")["metadata"]["namespace"], "byoc-xr-uid");
+    assert_eq!(world.condition("RequestAccepted"), is("True", "Accepted"));
+    // Where HyperShift has the control plane: `<namespace>-<name>`.
+    let name = cluster["metadata"]["name"].as_str().unwrap();
+    assert!("byoc-".len() + 36 + 1 + name.len() <= 63, "{name}");
+    let writer = &world.objects["cluster"].object["spec"];
+    assert_eq!(writer["references"][0]["dependsOn"]["name"], format!("byoc-namespace.{NAME}"));
+    world.hypershift_installs();
+    world.settle();
+    world.hypershift_publishes();
+    world.settle();
+    assert_eq!((world.phase().as_str(), world.tenant["kubeconfig"].as_str()), ("Ready", KUBECONFIG));
+}
+
+#[test]
+fn a_key_that_is_not_brought_is_none_of_the_templates() {
+    let mut world = World::brought_by_template();
+    world.entry("hosted")["backendRef"]["hostedCluster"]["sshKey"] = json!({ "name": "admins" });
+    world.spec["byoc"].as_object_mut().unwrap().remove("sshKeySecretRef");
+    world.settle();
+    world.answers(true, "Carried", "Carried");
+    world.settle();
+    assert_eq!(world.made, 1, "{:#?}", world.conditions);
+    assert!(asked(&world)["spec"].get("sshKey").is_none(), "{}", asked(&world));
+    // Without anything brought along it is as ever.
+    let mut world = World::hosted();
+    world.templates = catalogue_that_takes();
+    world.entry("hosted")["backendRef"]["hostedCluster"]["sshKey"] = json!({ "name": "admins" });
+    world.settle();
+    let cluster = asked(&world);
+    assert_eq!(
+        (&cluster["metadata"]["namespace"], &cluster["spec"]["sshKey"]["name"]),
+        (&json!("clusters"), &json!("admins"))
+    );
+    assert_eq!(cluster["spec"]["pullSecret"]["name"], "pull");
+    assert!(world.brought.is_empty() && world.objects["cluster"].object["spec"]["references"].is_null());
+}
+
+#[test]
+fn the_secrets_outlive_the_cluster_and_go_after_it() {
+    let mut world = ready();
+    world.spec["tearDownCluster"] = json!(true);
+    world.settle();
+    assert_eq!(world.phase(), "Deprovisioning");
+    assert!(world.node_pools.is_empty(), "nodes go first");
+    assert!(OF_TEMPLATE.iter().all(|part| world.has(part)), "{:?}", world.brought.keys());
+    world.hive_is_done();
+    world.settle();
+    assert_eq!(world.phase(), "Deprovisioned", "{:#?}", world.conditions);
+    world.provider();
+    // The namespace is on its way out, and goes with the Object that still tells that the cluster is gone.
+    let left: Vec<&str> = made(&world).into_iter().filter(|name| name.starts_with("byoc")).collect();
+    assert_eq!(left, ["byoc-namespace"]);
+    assert!(world.objects["byoc-namespace"].object["metadata"]["deletionTimestamp"].is_string());
+    world.objects.remove("cluster");
+    world.provider();
+    assert!(world.brought.is_empty() && made(&world).is_empty(), "{:?}", world.brought.keys());
+}
+
+#[test]
+fn only_the_namespace_is_deleted_of_what_is_brought_along() {
+    let mut world = ready();
+    for part in OF_TEMPLATE {
+        let object = &world.objects[part].object;
+        assert_eq!(object["spec"]["managementPolicies"] == json!(["*"]), part == "byoc-namespace", "{part}");
+        assert_eq!(object["metadata"]["labels"][ours::COMPONENT], part);
+    }
+    // provider-kubernetes may miss its finalizer, and then nothing would hold the namespace.
+    world.objects.get_mut("cluster").unwrap().object["metadata"]["uid"] = json!("writer-uid");
+    let response = world.pass();
+    let namespace = &response.desired.as_ref().unwrap().resources["byoc-namespace"];
+    let namespace = wire::to_value(&Resource::decode(namespace.clone()).unwrap().resource).unwrap();
+    assert_eq!(
+        namespace["metadata"]["finalizers"],
+        json!(["kubernetes.crossplane.io/referred-by-object-writer-uid"])
+    );
+}
+
+#[test]
+fn what_the_carrier_cannot_bring_is_said_and_passes() {
+    let mut world = awaited();
+    for (fate, reason, words) in [
+        ("Forbidden", "SecretForbidden", "the carrier may not get Secret my-key (spec.byoc.sshKeySecretRef)"),
+        ("NotFound", "SecretNotFound", "there is no Secret my-key (spec.byoc.sshKeySecretRef)"),
+        (
+            "KeyMissing",
+            "SecretIncomplete",
+            "Secret my-key (spec.byoc.sshKeySecretRef) needs the keys id_rsa.pub",
+        ),
+    ] {
+        world.answers(false, "Carried", fate);
+        world.settle();
+        assert_eq!(world.condition("RequestAccepted"), is("False", reason));
+        assert!(world.refusal().contains(words), "{}", world.refusal());
+        assert_eq!((world.phase().as_str(), world.made), ("Pending", 0));
+    }
+    world.answers(true, "Carried", "Carried");
+    world.settle();
+    assert_eq!(world.made, 1);
+    world.answers(true, "NotFound", "Carried");
+    world.settle();
+    assert_eq!(world.condition("RequestAccepted"), is("True", "SecretsOutdated"));
+}
+
+#[test]
+fn what_a_template_does_not_take_is_refused_by_name() {
+    let refused = |change: fn(&mut World)| {
+        let mut world = World::brought_by_template();
+        change(&mut world);
+        world.settle();
+        assert_eq!((world.phase().as_str(), world.made), ("Pending", 0));
+        assert_eq!(world.condition("RequestAccepted"), is("False", "FieldRefused"));
+        assert!(world.brought.is_empty());
+        world.refusal().to_owned()
+    };
+    for template in ["hosted-next", "topology", "order"] {
+        let mut world = World::brought_by_template();
+        world.spec["template"] = json!(template);
+        if template != "hosted-next" {
+            world.spec["nodeGroups"] = json!([]);
+        }
+        world.settle();
+        let words =
+            format!("spec.byoc cannot be served: template {template} takes no credentials of its own");
+        assert!(world.refusal().contains(&words), "{}", world.refusal());
+        assert!(world.made == 0 && world.brought.is_empty());
+    }
+    let words = refused(|w| {
+        w.entry("hosted")["bringYourOwn"]["sshKey"] = json!(false);
+        w.spec["byoc"]["sshKeySecretRef"] = json!({ "name": "my-key" });
+    });
+    let part = "spec.byoc.sshKeySecretRef cannot be served: template hosted takes no SSH key";
+    assert!(words.contains(part), "{part} is not in: {words}");
+    // What no template could take is wrong with the claim itself.
+    let mut world = World::brought_by_template();
+    world.spec["byoc"] =
+        json!({ "pullSecretRef": { "name": "My_Pull" }, "installConfigSecretRef": { "name": "x" }, "x": 1 });
+    world.settle();
+    assert_eq!(world.phase(), "Failed");
+    for part in
+        ["spec.byoc.pullSecretRef.name", "spec.byoc.installConfigSecretRef", "spec.byoc.x: is not a field"]
+    {
+        assert!(world.refusal().contains(part), "{part} is not in: {}", world.refusal());
+    }
+    // None makes a cluster without a pull secret, or in an account of the tenant's, and what is brought along cannot be changed.
+    let pull = json!({ "name": "my-pull" });
+    for (byoc, words) in [
+        (json!({}), "spec.byoc.pullSecretRef: byoc beside template needs"),
+        (json!({ "sshKeySecretRef": pull }), "spec.byoc.pullSecretRef: byoc beside template needs"),
+        (
+            json!({ "pullSecretRef": pull, "baseDomain": "x.example" }),
+            "spec.byoc.baseDomain: byoc beside template takes no",
+        ),
+        (
+            json!({ "pullSecretRef": pull, "credentialsSecretRef": pull }),
+            "spec.byoc.credentialsSecretRef: byoc beside template takes no",
+        ),
+        (
+            json!({ "pullSecretRef": pull, "platform": { "aws": { "region": "us-east-1" } } }),
+            "spec.byoc.platform: byoc beside template takes no",
+        ),
+    ] {
+        let mut world = World::brought_by_template();
+        world.spec["byoc"] = byoc;
+        world.settle();
+        assert_eq!((world.phase().as_str(), world.made), ("Failed", 0));
+        assert_eq!(world.condition("RequestAccepted"), is("False", "InvalidClaim"));
+        assert!(world.refusal().contains(words), "{words} is not in: {}", world.refusal());
+        assert!(world.brought.is_empty());
+    }
+    let mut world = World::brought_by_template();
+    world.claim = false;
+    world.settle();
+    assert!(world.refusal().contains("spec.byoc: needs a claim"), "{}", world.refusal());
+}
+
+/// Whoever took it out of the claim, past the API server's rules: the cluster that is there has it.
+#[test]
+fn a_cluster_stays_whatever_its_claim_lacks_by_now() {
+    let mut world = ready();
+    let before = OF_TEMPLATE.map(|part| carried(&world, part));
+    let cluster = asked(&world).clone();
+    world.spec["byoc"].as_object_mut().unwrap().remove("pullSecretRef");
+    world.drop_status();
+    world.settle();
+    assert_eq!((world.phase().as_str(), world.made), ("Ready", 1));
+    assert_eq!(world.condition("SpecApplied"), is("False", "Rejected"));
+    assert!(world.said("SpecApplied").contains("spec.byoc.pullSecretRef"), "{}", world.said("SpecApplied"));
+    assert_eq!((OF_TEMPLATE.map(|part| carried(&world, part)), asked(&world)), (before, &cluster));
+}
+
+#[test]
+fn a_catalogue_that_changes_moves_nothing() {
+    let mut world = awaited();
+    let before = OF_TEMPLATE.map(|part| carried(&world, part));
+    world.hubs = Some(vec![]);
+    world.entry("hosted")["bringYourOwn"]["carrier"]["name"] = json!("other");
+    world.drop_status();
+    world.settle();
+    assert_eq!(OF_TEMPLATE.map(|part| carried(&world, part)), before);
+    assert_eq!(
+        (&world.status["hub"]["name"], &world.status["backend"]["namespace"]),
+        (&json!("hub-1"), &json!("byoc-xr-uid"))
+    );
+    // Nobody knows what it asks for: what is there stays, and nothing is made.
+    world.templates.clear();
+    world.settle();
+    world.answers(true, "Carried", "Carried");
+    world.settle();
+    assert_eq!(world.condition("RequestAccepted"), is("False", "TemplateNotFound"));
+    assert!(world.made == 0 && OF_TEMPLATE.iter().all(|part| world.has(part)));
+    world.templates = catalogue_that_takes();
+    world.settle();
+    assert_eq!(asked(&world)["metadata"]["namespace"], "byoc-xr-uid");
+
+    let mut world = ready();
+    let before = OF_TEMPLATE.map(|part| carried(&world, part));
+    let cluster = asked(&world).clone();
+    world.entry("hosted").as_object_mut().unwrap().remove("bringYourOwn");
+    world.drop_status();
+    world.environment = None;
+    world.settle();
+    assert_eq!((OF_TEMPLATE.map(|part| carried(&world, part)), asked(&world)), (before, &cluster));
+    assert_eq!((world.phase().as_str(), world.made), ("Ready", 1));
+    assert_eq!(world.condition("SpecApplied"), is("False", "Rejected"));
+    world.spec["byoc"]["pullSecretRef"]["name"] = json!("another");
+    world.settle();
+    assert!(world.refusal().contains("spec.byoc cannot change"), "{}", world.refusal());
+}
+
+#[test]
+fn an_end_before_the_cluster_leaves_nothing() {
+    for answered in [false, true] {
+        let mut world = awaited();
+        if answered {
+            world.answers(false, "Carried", "Forbidden");
+            world.settle();
+        }
+        world.spec["tearDownCluster"] = json!(true);
+        world.settle();
+        assert_eq!(world.phase(), "Deprovisioned");
+        world.provider();
+        world.provider();
+        assert!(world.brought.is_empty() && world.made == 0, "{:?}", world.brought.keys());
+    }
+}
+
+#[test]
+fn a_hub_with_a_namespace_of_the_claim_is_not_given_up() {
+    let mut world = awaited();
+    world.answers(true, "Carried", "Carried");
+    world.reachable = true;
+    world.provider();
+    world.pass();
+    world.reachable = false;
+    world.hubs = Some(vec![function_model::hypershift::hub("hub-2")]);
+    for _ in 0..4 {
+        world.later(crate::hypershift::minutes(10));
+        world.settle();
+    }
+    assert_eq!(world.status["hub"]["name"], "hub-1");
+    assert!(world.status["hub"]["excluded"].as_array().is_none_or(Vec::is_empty), "{}", world.status);
+}
+
+#[test]
+fn the_namespace_of_a_cluster_that_is_somebody_elses_by_now_is_let_go_of() {
+    let mut world = ready();
+    world.remote.as_mut().unwrap()["metadata"]["uid"] = json!("somebody-elses");
+    world.settle();
+    assert_eq!(world.condition("ClusterReady"), is("False", "Failed"));
+    assert_eq!(world.condition("ProwJobCompleted").1, "RemoteReplaced");
+    for part in OF_TEMPLATE {
+        assert_eq!(world.objects[part].object["spec"]["managementPolicies"], json!(["Observe"]), "{part}");
+    }
+    assert!(world.has("byoc-namespace") && world.remote.is_some());
+}
+
+/// The end was asked for before anybody saw that the cluster is another one's.
+#[test]
+fn what_is_somebody_elses_at_the_end_is_let_go_of_too() {
+    let mut world = ready();
+    world.remote.as_mut().unwrap()["metadata"]["uid"] = json!("somebody-elses");
+    world.spec["tearDownCluster"] = json!(true);
+    world.pass();
+    world.settle();
+    assert_eq!(world.phase(), "Deprovisioned", "{:#?}", world.conditions);
+    // Its Object went without deleting it: the model asserts that nothing in it went before.
+    assert!(!world.objects.contains_key("byoc-namespace") && world.remote.is_some(), "{:?}", made(&world));
+}
+
+#[test]
+fn a_test_cluster_brings_them_too() {
+    let mut world = World::brought_by_template().in_namespace();
+    world.settle();
+    world.answers(true, "Carried", "Carried");
+    world.settle();
+    assert_eq!(world.made, 1, "{:#?}", world.conditions);
+    let depends = &world.objects["cluster"].object["spec"]["references"][0]["dependsOn"];
+    assert_eq!(
+        (&depends["apiVersion"], &depends["namespace"]),
+        (&json!("kubernetes.m.crossplane.io/v1alpha1"), &json!("tenant-a"))
+    );
+}

@@ -1,0 +1,428 @@
+//! What a template does inside its clusters: told to the hub once, waited for before Ready, and done before the nodes go.
+
+use function_model::{
+    bundles::bundle,
+    world::{NAME, World},
+};
+use serde_json::{Value, json};
+use testplatform_apis::{bundle, names::ours};
+
+use crate::hypershift::{is, level, minutes};
+
+fn told(world: &World) -> &Value {
+    &world.objects["bundles"].object
+}
+
+/// One with bundles, all of which are there.
+fn applied() -> World {
+    let mut world = World::bundled_and_there();
+    world.bundles_applied();
+    world.settle();
+    world
+}
+
+/// Nothing holds it any more: it ends, and there was never another one.
+#[track_caller]
+fn is_ended_once(world: &mut World) {
+    world.hive_is_done();
+    world.settle();
+    assert_eq!((world.phase().as_str(), world.made), ("Deprovisioned", 1));
+}
+
+#[test]
+fn the_hub_is_told_once_the_cluster_was_seen() {
+    let mut world = World::bundled();
+    world.pass();
+    assert!(!world.objects.contains_key("bundles"), "nobody knows yet whose the HostedCluster is");
+    assert_eq!(world.objects["cluster"].object["metadata"]["annotations"][ours::BUNDLES_ASKED], "true");
+    assert_eq!(level(&world, "TemplateApplied"), is("Unknown", "NotReported"));
+    world.settle();
+    let object = told(&world);
+    assert_eq!(object["metadata"]["name"], format!("bundles.{NAME}"));
+    assert_eq!(object["metadata"]["labels"][ours::COMPONENT], "bundles");
+    assert_eq!(
+        object["spec"]["references"],
+        json!([{ "dependsOn": {
+            "apiVersion": "kubernetes.crossplane.io/v1alpha2", "kind": "Object", "name": format!("managed-{NAME}"),
+        } }])
+    );
+    let manifest = &object["spec"]["forProvider"]["manifest"];
+    assert_eq!(manifest["kind"], "ConfigMap");
+    assert_eq!(
+        manifest["metadata"],
+        json!({ "name": format!("{NAME}-bundles"), "namespace": "clusters", "labels": { bundle::LABEL: "true" } })
+    );
+    let order = world.bundles_told();
+    assert_eq!(
+        (order.cluster.group.as_str(), order.cluster.kind.as_str()),
+        ("hypershift.openshift.io", "HostedCluster")
+    );
+    assert_eq!(order.cluster.name.as_str(), NAME);
+    let names = |all: &[bundle::Bundle]| all.iter().map(|b| b.name.clone()).collect::<Vec<_>>();
+    assert_eq!(
+        (names(&order.post_install), names(&order.pre_delete)),
+        (vec!["base".into()], vec!["drain".into()])
+    );
+    assert_eq!(order.post_install[0].timeout, bundle::TIMEOUT);
+    assert_eq!(order.pre_delete[0].timeout.to_string(), "5m0s");
+    assert_eq!(
+        order.post_install[0].manifests[0].object["data"]["cluster"],
+        format!("clusters/{NAME} of tenant-a")
+    );
+    assert_eq!(level(&world, "TemplateApplied"), is("False", "Running"));
+}
+
+#[test]
+fn an_add_on_is_chosen_by_a_parameter_and_stays_chosen() {
+    let mut world = World::bundled();
+    world.spec["parameters"] = json!({ "monitoring": true });
+    world.settle();
+    assert_eq!(world.bundles_told().post_install[1].name, "monitoring");
+    assert_eq!(world.status["effective"]["parameters"]["monitoring"], true);
+    let before = told(&world)["spec"].clone();
+    world.spec["parameters"]["monitoring"] = json!(false);
+    world.settle();
+    assert_eq!(level(&world, "SpecApplied"), is("False", "Immutable"));
+    assert!(
+        world.said("SpecApplied").contains("spec.parameters.monitoring"),
+        "{}",
+        world.said("SpecApplied")
+    );
+    assert_eq!(told(&world)["spec"], before);
+}
+
+#[test]
+fn ready_waits_for_what_is_set_up() {
+    let mut world = World::bundled_and_there();
+    assert_eq!(
+        (world.phase().as_str(), level(&world, "TemplateApplied")),
+        ("Provisioning", is("False", "Running"))
+    );
+    assert_eq!(level(&world, "ClusterReady"), is("False", "SettingUp"));
+    world.bundles_say(&json!({
+        "state": "Running", "bundle": "postInstall/base", "object": "ConfigMap default/base", "reason": "NotReady",
+    }));
+    world.settle();
+    let said = world.said("ClusterReady");
+    assert!(said.contains("postInstall/base") && said.contains("ConfigMap default/base: NotReady"), "{said}");
+    assert!(world.tenant.is_empty());
+    world.later(minutes(7));
+    let applied_at = world.now;
+    world.bundles_applied();
+    world.settle();
+    assert_eq!((world.phase().as_str(), level(&world, "TemplateApplied")), ("Ready", is("True", "Applied")));
+    assert_eq!(world.status["readyAt"], json!(applied_at), "its lifetime counts from then");
+}
+
+#[test]
+fn what_is_not_ready_in_time_is_named_and_may_yet_come_to_be() {
+    let mut world = World::bundled_and_there();
+    let failed = json!({
+        "state": "SetupFailed", "bundle": "postInstall/base", "object": "Deployment cni/agent", "reason": "NotReady",
+        "message": "its expression was false for 10m",
+    });
+    world.bundles_say(&failed);
+    world.settle();
+    assert_eq!(level(&world, "TemplateApplied"), is("False", "SetupFailed"));
+    assert_eq!(
+        (world.phase().as_str(), level(&world, "ClusterReady")),
+        ("Provisioning", is("False", "SetupFailed"))
+    );
+    let said = world.said("TemplateApplied");
+    for what in ["postInstall/base", "Deployment cni/agent: NotReady: its expression was false for 10m"] {
+        assert!(said.contains(what), "{said}");
+    }
+    assert!(world.remote.as_ref().unwrap()["metadata"]["deletionTimestamp"].is_null(), "the cluster stays");
+    let mut recovers = world.clone();
+    recovers.bundles_applied();
+    recovers.settle();
+    assert_eq!(recovers.phase(), "Ready");
+    // As anything else that does not come about.
+    world.later(minutes(91));
+    world.settle();
+    assert_eq!(world.phase(), "Failed");
+    assert_eq!(level(&world, "TemplateApplied"), is("False", "SetupFailed"));
+    assert!(
+        world.status["message"].as_str().unwrap().contains("Deployment cni/agent"),
+        "{}",
+        world.status["message"]
+    );
+}
+
+#[test]
+fn after_ready_only_the_condition_shows_it() {
+    let mut world = applied();
+    world.bundles_say(
+        &json!({ "state": "SetupFailed", "bundle": "postInstall/base", "object": "ConfigMap default/base" }),
+    );
+    world.settle();
+    assert_eq!(
+        (world.phase().as_str(), level(&world, "TemplateApplied")),
+        ("Ready", is("False", "SetupFailed"))
+    );
+    assert_eq!(level(&world, "ClusterReady"), is("True", "Ready"));
+}
+
+#[test]
+fn a_catalogue_that_changes_changes_no_cluster() {
+    let mut plain = World::hosted_ready();
+    plain.entry("hosted")["postInstall"] = json!([bundle("late", &json!({}))]);
+    plain.settle();
+    assert!(!plain.objects.contains_key("bundles"));
+    assert_eq!(
+        (plain.phase().as_str(), level(&plain, "TemplateApplied")),
+        ("Ready", is("True", "NothingToApply"))
+    );
+
+    let mut world = applied();
+    let before = told(&world)["spec"].clone();
+    let entry = world.entry("hosted");
+    entry["postInstall"][0]["manifests"][0]["object"]["data"] = json!({ "other": "data" });
+    entry["preDelete"] = json!([]);
+    world.settle();
+    assert_eq!(told(&world)["spec"], before);
+    world.templates.clear();
+    world.settle();
+    assert_eq!((world.phase().as_str(), &told(&world)["spec"]), ("Ready", &before));
+    assert_eq!(level(&world, "TemplateApplied"), is("True", "Applied"));
+}
+
+#[test]
+fn nodes_stay_until_what_comes_before_the_end_is_done() {
+    let mut world = applied();
+    world.undone = true;
+    world.spec["tearDownCluster"] = json!(true);
+    world.pass();
+    assert!(!world.refs.contains("bundles") && world.refs.contains("bundles-undone"));
+    assert!(world.refs.contains("pool-workers"), "it needs its nodes");
+    world.settle();
+    assert!(!world.node_pools.is_empty());
+    assert!(world.remote.as_ref().unwrap()["metadata"]["deletionTimestamp"].is_null());
+    let said = world.status["message"].as_str().unwrap();
+    assert!(said.contains("waits for preDelete/drain: Job ops/drain: NotReady"), "{said}");
+    assert!(world.said("TearDownComplete").contains("preDelete/drain"), "{}", world.said("TearDownComplete"));
+    assert_eq!(level(&world, "TemplateApplied"), is("False", "Running"));
+    // Whatever is forgotten meanwhile.
+    world.drop_status();
+    world.settle();
+    assert!(world.refs.contains("pool-workers"));
+    world.undone = false;
+    world.settle();
+    assert!(world.bundles.is_none() && world.node_pools.is_empty());
+    is_ended_once(&mut world);
+    assert!(!world.refs.contains("bundles-undone"));
+}
+
+/// Core takes away what tells the hub before it notes, or makes, anything else; and what looks on can be lost.
+#[test]
+fn an_end_that_broke_off_still_waits_for_what_comes_before_it() {
+    for lost in [false, true] {
+        let mut world = applied();
+        world.undone = true;
+        world.spec["tearDownCluster"] = json!(true);
+        if lost {
+            world.pass();
+            world.objects.remove("bundles-undone");
+        } else {
+            world.applies_nothing();
+        }
+        world.settle();
+        assert!(world.bundles.is_some() && !world.node_pools.is_empty(), "lost: {lost}");
+        assert!(world.remote.as_ref().unwrap()["metadata"]["deletionTimestamp"].is_null(), "lost: {lost}");
+        world.undone = false;
+        world.settle();
+        assert!(world.bundles.is_none() && world.node_pools.is_empty());
+        is_ended_once(&mut world);
+    }
+}
+
+/// What asks for an end, and takes that back.
+type Asked = (fn(&mut World), fn(&mut World));
+
+/// A pass that breaks off may leave nothing of an end but what looks on: nobody has noted that one was asked for.
+#[test]
+fn an_end_that_is_taken_back_before_it_is_noted_leaves_the_cluster() {
+    let asked: [Asked; 2] = [
+        (|w| w.spec["tearDownCluster"] = json!(true), |w| w.spec["tearDownCluster"] = json!(false)),
+        (|w| w.later(minutes(121)), |w| w.spec["lifetime"] = json!("8h")),
+    ];
+    for (asks, takes_back) in asked {
+        let mut world = applied();
+        asks(&mut world);
+        world.applies_only("bundles-undone");
+        assert!(world.refs.contains("bundles-undone") && !world.refs.contains("bundles"));
+        takes_back(&mut world);
+        world.settle();
+        assert_eq!(world.phase(), "Ready");
+        assert!(world.refs.contains("bundles") && !world.refs.contains("bundles-undone"));
+        world.spec["tearDownCluster"] = json!(true);
+        world.settle();
+        is_ended_once(&mut world);
+        assert!(world.bundles.is_none());
+    }
+}
+
+/// Without its Object nobody deletes the ConfigMap, and an end would wait for that for ever.
+#[test]
+fn an_order_whose_object_is_lost_is_taken_away_all_the_same() {
+    for without_entry in [false, true] {
+        let mut world = applied();
+        world.objects.remove("bundles");
+        world.refs.remove("bundles");
+        if without_entry {
+            world.templates.clear();
+            world.settle();
+            assert!(!world.objects.contains_key("bundles"), "nobody knows what it is to say");
+        }
+        world.undone = true;
+        world.spec["tearDownCluster"] = json!(true);
+        world.pass();
+        assert!(!world.refs.contains("bundles"), "it has to be seen first");
+        world.provider();
+        world.pass();
+        let object = told(&world);
+        assert_eq!(object["spec"]["managementPolicies"], json!(["Observe", "Delete"]));
+        assert_eq!(object["spec"]["forProvider"]["manifest"]["metadata"]["uid"], "of-the-bundles");
+        let said = world.status["message"].as_str().unwrap();
+        assert!(said.contains("it waits until ConfigMap clusters/demo-x7k2p-bundles is gone"), "{said}");
+        world.settle();
+        assert!(!world.refs.contains("bundles") && world.refs.contains("bundles-undone"));
+        assert!(world.bundles.is_some() && !world.node_pools.is_empty());
+        assert!(world.remote.as_ref().unwrap()["metadata"]["deletionTimestamp"].is_null());
+        let said = world.status["message"].as_str().unwrap();
+        assert!(said.contains("waits for preDelete/drain"), "{said}");
+        world.undone = false;
+        world.settle();
+        assert!(world.bundles.is_none() && world.node_pools.is_empty());
+        is_ended_once(&mut world);
+    }
+}
+
+/// What stands there under the name and does not say that it is ours is left alone, and told of.
+#[test]
+fn a_config_map_that_is_not_ours_is_not_taken_away() {
+    let mut world = applied();
+    world.objects.remove("bundles");
+    world.refs.remove("bundles");
+    world.bundles.as_mut().unwrap()["metadata"]["labels"] = json!({});
+    world.spec["tearDownCluster"] = json!(true);
+    world.settle();
+    assert!(world.bundles.is_some() && !world.objects.contains_key("bundles"));
+    let said = world.said("TearDownComplete");
+    assert!(said.contains("waits until ConfigMap clusters/demo-x7k2p-bundles is gone"), "{said}");
+}
+
+/// provider-kubernetes sets its finalizer on what an Object depends on once, and where that write fails never again. What core then wrote in its
+/// place it takes back as soon as the writer is desired in other words.
+#[test]
+fn the_cluster_waits_for_that_whoever_wrote_what_holds_it() {
+    let mut world = World { unreferred: true, ..World::bundled_and_there() };
+    for (name, composed) in &mut world.objects {
+        composed.object["metadata"]["uid"] = json!(format!("uid-{name}"));
+    }
+    world.bundles_applied();
+    world.settle();
+    let finalizers = world.objects["cluster"].object["metadata"]["finalizers"].to_string();
+    assert!(finalizers.contains("referred-by-object-uid-bundles"), "{finalizers}");
+    world.undone = true;
+    world.spec["tearDownCluster"] = json!(true);
+    world.settle();
+    assert!(
+        world.remote.as_ref().unwrap()["metadata"]["deletionTimestamp"].is_null(),
+        "gone before its backup"
+    );
+    assert!(world.bundles.is_some() && !world.node_pools.is_empty());
+    // An end that has begun is not taken back, and its reason is not forgotten.
+    world.spec["tearDownCluster"] = json!(false);
+    world.later(minutes(3));
+    world.settle();
+    assert_eq!(world.phase(), "Deprovisioning");
+    world.undone = false;
+    world.settle();
+    assert!(world.bundles.is_none() && world.node_pools.is_empty());
+    world.hive_is_done();
+    world.settle();
+    assert_eq!(
+        (world.phase().as_str(), level(&world, "ProwJobCompleted").1.as_str()),
+        ("Deprovisioned", "TornDown")
+    );
+}
+
+#[test]
+fn an_end_before_the_hub_was_told_waits_for_nothing() {
+    let mut world = World::bundled();
+    world.pass();
+    world.provider();
+    world.spec["tearDownCluster"] = json!(true);
+    world.settle();
+    world.hive_is_done();
+    world.settle();
+    assert_eq!(world.phase(), "Deprovisioned");
+}
+
+/// Without the rights nothing is done inside the cluster, and nothing keeps its nodes.
+#[test]
+fn a_hub_that_takes_no_config_map_is_told_of_and_keeps_no_nodes() {
+    let mut world = World::bundled();
+    world.untold = true;
+    world.settle();
+    world.hypershift_installs();
+    world.hypershift_publishes();
+    world.settle();
+    assert_eq!(level(&world, "TemplateApplied"), is("False", "SetupFailed"));
+    assert!(
+        world.said("TemplateApplied").contains("clusters/demo-x7k2p-bundles"),
+        "{}",
+        world.said("TemplateApplied")
+    );
+    assert_eq!(
+        (world.phase().as_str(), level(&world, "ClusterReady")),
+        ("Provisioning", is("False", "SetupFailed"))
+    );
+    world.spec["tearDownCluster"] = json!(true);
+    world.settle();
+    assert!(world.node_pools.is_empty());
+    world.hive_is_done();
+    world.settle();
+    assert_eq!(world.phase(), "Deprovisioned");
+}
+
+#[test]
+fn an_overlay_is_merged_at_birth_alone() {
+    let mut world = World::hosted();
+    world.entry("hosted")["overlay"] = json!({
+        "hostedCluster": { "services": [], "etcd": null, "platform": { "kubevirt": { "storageDriver": { "type": "Manual" } } } },
+        "nodePool": { "nodeVolumeDetachTimeout": null, "platform": { "kubevirt": { "compute": { "cores": 5 } } } },
+    });
+    world.settle();
+    let spec = &crate::hypershift::asked(&world)["spec"];
+    assert_eq!((&spec["services"], &spec["etcd"]), (&json!([]), &Value::Null));
+    assert_eq!(
+        spec["platform"]["kubevirt"],
+        json!({ "baseDomainPassthrough": true, "storageDriver": { "type": "Manual" } })
+    );
+    assert_eq!(spec["release"]["image"], "quay.io/x:4.20.3-x86_64");
+    let pool = &world.asked_pool("workers")["spec"];
+    assert_eq!(pool["platform"]["kubevirt"]["compute"], json!({ "cores": 5, "memory": "16Gi" }));
+    assert!(pool["nodeVolumeDetachTimeout"].is_null());
+    let before = (crate::hypershift::asked(&world)["spec"].clone(), pool.clone());
+    world.entry("hosted")["overlay"] =
+        json!({ "hostedCluster": { "services": [1] }, "nodePool": { "x": 1 } });
+    world.settle();
+    assert_eq!(
+        (&crate::hypershift::asked(&world)["spec"], &world.asked_pool("workers")["spec"]),
+        (&before.0, &before.1)
+    );
+}
+
+#[test]
+fn the_order_outlives_a_lost_writer_and_a_lost_status() {
+    let mut world = applied();
+    let before = told(&world)["spec"].clone();
+    world.objects.remove("cluster");
+    world.refs.remove("cluster");
+    world.drop_status();
+    world.settle();
+    assert_eq!(told(&world)["spec"], before);
+    assert_eq!(world.phase(), "Ready");
+}

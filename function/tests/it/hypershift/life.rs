@@ -1,0 +1,153 @@
+//! From the claim to Ready.
+
+use function_model::world::{NAME, World};
+use serde_json::json;
+use testplatform_apis::{foreign::hypershift::CLEANUP_CLOUD_RESOURCES, names::ours};
+
+use crate::hypershift::{asked, group, is, level};
+
+#[test]
+fn the_cluster_is_asked_for_first_and_its_nodes_once_it_was_seen() {
+    let mut world = World::hosted();
+    world.pass();
+    let manifest = asked(&world);
+    assert_eq!(manifest["kind"], "HostedCluster");
+    assert_eq!(
+        (&manifest["metadata"]["namespace"], &manifest["metadata"]["name"]),
+        (&json!("clusters"), &json!(NAME))
+    );
+    let spec = &manifest["spec"];
+    assert_eq!(spec["release"]["image"], "quay.io/x:4.20.3-x86_64");
+    assert_eq!(spec["pullSecret"]["name"], "pull");
+    assert_eq!(
+        spec["platform"],
+        json!({ "type": "KubeVirt", "kubevirt": { "baseDomainPassthrough": true } })
+    );
+    assert_eq!((&spec["fips"], &spec["channel"]), (&json!(false), &json!("stable")));
+    assert_eq!(spec["services"].as_array().unwrap().len(), 4);
+    // What it makes in the cloud goes with it.
+    assert_eq!(manifest["metadata"]["annotations"][CLEANUP_CLOUD_RESOURCES], "true");
+    assert!(!world.objects.contains_key("pool-workers"));
+    assert_eq!(world.status["hub"], json!({ "name": "hub-1", "reason": "OnlyHub" }));
+    assert_eq!(level(&world, "HubSelected"), is("True", "OnlyHub"));
+    world.settle();
+    let pool = world.asked_pool("workers");
+    assert_eq!(pool["metadata"]["name"], format!("{NAME}-workers"));
+    assert_eq!(pool["spec"]["clusterName"], NAME);
+    assert_eq!(pool["spec"]["replicas"], 2);
+    assert_eq!(pool["spec"]["nodeDrainTimeout"], "10m");
+    assert_eq!(pool["spec"]["platform"]["kubevirt"]["compute"], json!({ "cores": 4, "memory": "16Gi" }));
+    let object = &world.objects["pool-workers"].object;
+    assert_eq!(
+        object["spec"]["references"],
+        json!([{ "dependsOn": {
+            "apiVersion": "kubernetes.crossplane.io/v1alpha2", "kind": "Object", "name": format!("managed-{NAME}"),
+        } }])
+    );
+    assert_eq!(object["metadata"]["name"], format!("pool-workers.{NAME}"));
+    assert!(object["metadata"]["labels"][ours::COMPONENT].is_string());
+    assert_eq!(world.phase(), "Provisioning");
+    assert_eq!(world.word(), "Provisioning");
+}
+
+#[test]
+fn ready_is_ready_with_its_credentials() {
+    let mut world = World::hosted();
+    world.settle();
+    world.hypershift_says(&[
+        ("Available", "False", "Waiting"),
+        ("EtcdAvailable", "False", "QuorumLost"),
+        ("InfrastructureReady", "True", "AsExpected"),
+    ]);
+    world.settle();
+    assert_eq!(level(&world, "InfrastructureReady"), is("True", "Available"));
+    assert_eq!(level(&world, "ControlPlaneAvailable"), is("False", "Creating"));
+    assert_eq!(
+        world.status["progress"]["message"],
+        "the control plane is being made, waiting for etcd: QuorumLost"
+    );
+    world.hypershift_installs();
+    world.settle();
+    assert_eq!(world.phase(), "Provisioning", "nothing is Ready without credentials");
+    assert_eq!(level(&world, "CredentialsPublished"), is("False", "SecretMissing"));
+    world.hypershift_publishes();
+    world.settle();
+    assert_eq!(world.phase(), "Ready");
+    assert_eq!(level(&world, "ClusterReady"), is("True", "Ready"));
+    for (type_, reason) in [
+        ("InfrastructureReady", "Available"),
+        ("ControlPlaneAvailable", "Available"),
+        ("NodesReady", "AllReady"),
+        ("TemplateApplied", "NothingToApply"),
+        ("SpecApplied", "UpToDate"),
+    ] {
+        assert_eq!(level(&world, type_), is("True", reason), "{type_}");
+    }
+    assert_eq!(world.status["apiServerURL"], "https://api.demo.example:6443");
+    assert_eq!(
+        world.status["consoleURL"],
+        format!("https://console-openshift-console.apps.{NAME}.hub.example")
+    );
+    assert_eq!(
+        (&world.status["version"], &world.status["versionDesired"]),
+        (&json!("4.20.3"), &json!("4.20.3"))
+    );
+    assert_eq!(
+        world.status["nodes"],
+        json!({ "desired": 2, "ready": 2, "pools": [
+            { "name": "workers", "class": "small", "desired": 2, "ready": 2, "version": "4.20.3" },
+        ] })
+    );
+    let credentials = &world.objects["credentials"].object["spec"];
+    assert_eq!(credentials["providerConfigRef"]["name"], "hub-1");
+    assert_eq!(credentials["forProvider"]["manifest"]["metadata"]["namespace"], "published");
+}
+
+/// Who can write on the HostedCluster could else have another claim's Secret read.
+#[test]
+fn a_secret_of_another_name_is_not_read() {
+    let mut world = World::hosted();
+    world.settle();
+    world.hypershift_installs();
+    world.reports(
+        &json!({ "credentials": { "secretName": "theirs-credentials", "passwordAvailable": true } }),
+    );
+    world.settle();
+    assert_eq!(world.phase(), "Provisioning");
+    assert_eq!(level(&world, "CredentialsPublished"), is("False", "SecretMissing"));
+}
+
+#[test]
+fn without_nodes_only_the_control_plane_counts() {
+    let mut world = World::hosted();
+    world.entry("hosted")["limits"] = json!({});
+    world.spec["nodeGroups"] = json!([group("none", &json!({ "count": 0 }))]);
+    world.settle();
+    world.hypershift_says(&[("Available", "True", "AsExpected")]);
+    world.hypershift_publishes();
+    world.settle();
+    assert_eq!(world.phase(), "Ready");
+    assert_eq!(level(&world, "NodesReady"), is("True", "NoNodesRequested"));
+}
+
+#[test]
+fn sizes_and_networks_of_the_claim_are_asked_for() {
+    let mut world = World::hosted();
+    world.spec["controlPlane"] = json!({ "replicas": 1 });
+    world.spec["network"] = json!({ "podCIDR": "10.8.0.0/14" });
+    world.spec["nodeGroups"] = json!([
+        { "name": "big", "class": "large", "autoscale": { "min": 0, "max": 3 }, "arch": "arm64",
+          "labels": { "a": "b" }, "taints": [{ "key": "k", "effect": "NoSchedule" }] },
+        group("a", &json!({ "count": 1 })),
+    ]);
+    world.settle();
+    let spec = &asked(&world)["spec"];
+    assert_eq!(spec["controllerAvailabilityPolicy"], "SingleReplica");
+    assert_eq!(spec["networking"]["clusterNetwork"], json!([{ "cidr": "10.8.0.0/14" }]));
+    let pool = &world.asked_pool("big")["spec"];
+    assert_eq!(pool["autoScaling"], json!({ "min": 0, "max": 3 }));
+    assert!(pool["replicas"].is_null());
+    assert_eq!(pool["arch"], "arm64");
+    assert_eq!(pool["nodeLabels"], json!({ "a": "b" }));
+    assert_eq!(pool["taints"], json!([{ "key": "k", "effect": "NoSchedule" }]));
+}

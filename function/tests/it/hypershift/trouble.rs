@@ -1,0 +1,237 @@
+//! What is final, and what is not.
+
+use function_model::{
+    hive::status_written,
+    world::{World, synced},
+};
+use rstest::rstest;
+use serde_json::json;
+
+use crate::hypershift::{is, level, minutes};
+
+#[rstest]
+#[case("ValidConfiguration", "False", "InvalidConfiguration", true)]
+#[case("ValidReleaseImage", "False", "InvalidImage", true)]
+#[case("ValidReleaseImage", "False", "SecretNotFound", false)]
+#[case("ValidReleaseImage", "False", "PayloadArchNotFound", false)]
+#[case("ClusterNetworkCIDRConflict", "True", "NetworkConflict", true)]
+#[case("ClusterNetworkCIDRConflict", "False", "AsExpected", false)]
+#[case("SupportedVersionSkew", "False", "Unsupported", false)]
+#[case("InfrastructureReady", "False", "Waiting", false)]
+#[case("Degraded", "True", "Unavailable", false)]
+fn only_what_does_not_pass_by_itself_is_final_and_only_once_it_lasted(
+    #[case] type_: &str,
+    #[case] status: &str,
+    #[case] reason: &str,
+    #[case] terminal: bool,
+) {
+    let mut world = World::hosted();
+    world.settle();
+    world.hypershift_says(&[(type_, status, reason)]);
+    world.provider();
+    let response = world.pass();
+    assert_eq!(world.phase(), "Provisioning");
+    if terminal {
+        assert!(response.meta.unwrap().ttl.unwrap().seconds <= 162, "looks again when it counts");
+    }
+    world.later(minutes(4));
+    world.settle();
+    assert_eq!(world.phase(), if terminal { "Failed" } else { "Provisioning" });
+    if terminal {
+        assert_eq!(world.status["lastError"]["terminal"], true);
+        // Nothing is left that costs money.
+        world.hive_is_done();
+        world.settle();
+        assert!(world.remote.is_none());
+        assert_eq!(level(&world, "ProwJobCompleted").0, "True");
+    }
+}
+
+/// The time of a condition moves with its status alone.
+#[test]
+fn an_image_is_not_invalid_for_as_long_as_its_pull_secret_was_missing() {
+    let mut world = World::hosted();
+    world.settle();
+    world.hypershift_says(&[("ValidReleaseImage", "False", "SecretNotFound")]);
+    world.settle();
+    world.later(minutes(10));
+    world.hypershift_rejects_the_image();
+    world.settle();
+    assert_eq!(world.phase(), "Provisioning");
+    world.later(minutes(2));
+    world.hypershift_says(&[("ValidReleaseImage", "True", "AsExpected")]);
+    world.settle();
+    world.hypershift_rejects_the_image();
+    world.settle();
+    world.later(minutes(4));
+    world.settle();
+    assert_eq!(world.phase(), "Failed");
+}
+
+/// What was wrong when the hub was last seen may have passed.
+#[test]
+fn nothing_grows_final_while_nobody_sees_it() {
+    let mut world = World::hosted();
+    world.settle();
+    world.hypershift_says(&[("ValidConfiguration", "False", "InvalidConfiguration")]);
+    world.settle();
+    world.reachable = false;
+    world.settle();
+    world.later(minutes(30));
+    world.settle();
+    assert_eq!(world.phase(), "Provisioning");
+    world.reachable = true;
+    world.hypershift_says(&[("ValidConfiguration", "True", "AsExpected")]);
+    world.settle();
+    assert_eq!(world.phase(), "Provisioning");
+    world.hypershift_says(&[("ValidConfiguration", "False", "InvalidConfiguration")]);
+    world.settle();
+    world.later(minutes(4));
+    world.settle();
+    assert_eq!(world.phase(), "Failed");
+    // And what was final stays so.
+    world.reachable = false;
+    world.settle();
+    assert_eq!(world.phase(), "Failed");
+    let said = world.status["message"].as_str().unwrap();
+    assert!(said.contains("ValidConfiguration"), "{said}");
+}
+
+/// The same of a group of nodes, whose Object looks for itself.
+#[test]
+fn a_pool_that_is_not_seen_fails_nothing() {
+    for seen in [true, false] {
+        let mut world = World::hosted();
+        world.settle();
+        let now = world.now;
+        for pool in world.node_pools.values_mut() {
+            pool["metadata"]["managedFields"] = status_written(now);
+            pool["status"] = json!({ "conditions": [
+                { "type": "ValidPlatformConfig", "status": "False", "reason": "InvalidPlatform", "message": "no", "lastTransitionTime": now },
+            ] });
+        }
+        world.hypershift_says(&[("Available", "False", "Waiting")]);
+        world.settle();
+        world.later(minutes(4));
+        if !seen {
+            let pool = world.objects.get_mut("pool-workers").unwrap();
+            synced(&mut pool.object, Some("observe failed: cannot get object: dial tcp: i/o timeout"));
+        }
+        // In the first of them it is noted why.
+        world.pass();
+        world.pass();
+        assert_eq!(world.phase(), if seen { "Failed" } else { "Provisioning" });
+    }
+}
+
+/// NodePools say that their image cannot be used while the pull secret is awaited, in words that are final elsewhere.
+#[test]
+fn a_pull_secret_that_is_awaited_fails_no_pool() {
+    for (reason, phase) in [("SecretNotFound", "Provisioning"), ("InvalidImage", "Failed")] {
+        let mut world = World::hosted();
+        world.settle();
+        world.hypershift_says(&[("ValidReleaseImage", "False", reason)]);
+        let now = world.now;
+        for pool in world.node_pools.values_mut() {
+            pool["metadata"]["managedFields"] = status_written(now);
+            pool["status"] = json!({ "conditions": [
+                { "type": "ValidReleaseImage", "status": "False", "reason": "ValidationFailed", "lastTransitionTime": now,
+                  "message": "failed to get pull secret: not found" },
+            ] });
+        }
+        world.settle();
+        world.later(minutes(10));
+        world.settle();
+        assert_eq!(world.phase(), phase, "{reason}");
+    }
+}
+
+/// The check asks the registry; a registry that does not answer comes back.
+#[test]
+fn an_image_that_could_not_be_fetched_is_not_invalid() {
+    let mut world = World::hosted();
+    world.settle();
+    world.hypershift_says(&[("ValidReleaseImage", "False", "InvalidImage")]);
+    world.remote.as_mut().unwrap()["status"]["conditions"][0]["message"] =
+        json!("Get https://quay.io/v2/: TLS handshake timeout");
+    world.settle();
+    world.later(minutes(10));
+    world.settle();
+    assert_eq!(world.phase(), "Provisioning");
+    assert_eq!(world.status["lastError"]["reason"], "ValidReleaseImage");
+    assert_eq!(world.status["lastError"]["terminal"], false);
+}
+
+#[test]
+fn a_group_that_cannot_be_fails_the_claim_and_one_that_merely_does_not_scale_does_not() {
+    for (reason, phase) in [("ValidationFailed", "Failed"), ("AsExpected", "Provisioning")] {
+        let mut world = World::hosted();
+        world.settle();
+        let born = world.now;
+        // False from birth on, because nobody asked for it.
+        world.later(minutes(10));
+        let now = world.now;
+        for pool in world.node_pools.values_mut() {
+            pool["metadata"]["managedFields"] = status_written(now);
+            pool["status"] = json!({ "conditions": [
+                { "type": "AutoscalingEnabled", "status": "False", "reason": reason, "message": "", "lastTransitionTime": born },
+            ] });
+        }
+        world.hypershift_says(&[("Available", "False", "Waiting")]);
+        world.settle();
+        assert_eq!(world.phase(), "Provisioning", "{reason}");
+        world.later(minutes(4));
+        world.settle();
+        assert_eq!(world.phase(), phase, "{reason}");
+    }
+}
+
+#[test]
+fn what_was_ready_is_degraded_once_it_lasts_and_never_failed() {
+    let mut world = World::hosted_ready();
+    world.later(minutes(10));
+    world.hypershift_says(&[("Available", "False", "Down"), ("ValidConfiguration", "False", "Bad")]);
+    world.settle();
+    assert_eq!(world.phase(), "Ready", "a flap is waited out");
+    assert_eq!(level(&world, "ControlPlaneAvailable"), is("False", "Unavailable"));
+    world.later(minutes(5));
+    world.settle();
+    assert_eq!(world.phase(), "Degraded");
+    assert_eq!(level(&world, "SpecApplied"), is("False", "Rejected"));
+    assert_eq!(level(&world, "ClusterReady"), is("True", "Degraded"));
+    world.hypershift_says(&[
+        ("Available", "True", "AsExpected"),
+        ("ValidConfiguration", "True", "AsExpected"),
+    ]);
+    world.settle();
+    assert_eq!(world.phase(), "Ready");
+}
+
+#[test]
+fn nonsense_in_a_status_costs_nobody_a_cluster() {
+    for status in [json!(7), json!({ "conditions": 7 }), json!({ "version": [], "conditions": [] })] {
+        let mut world = World::hosted_ready();
+        world.remote.as_mut().unwrap()["status"] = status;
+        world.settle();
+        assert!(matches!(world.phase().as_str(), "Ready" | "Degraded"), "{}", world.phase());
+        assert_eq!(world.node_pools.len(), 1);
+    }
+}
+
+/// What a cloud answers may quote what it was asked with.
+#[test]
+fn what_the_hub_says_is_told_without_what_may_be_a_secret() {
+    let mut world = World::hosted();
+    world.settle();
+    world
+        .hypershift_says(&[("InfrastructureReady", "False", "Failed"), ("EtcdAvailable", "False", "Failed")]);
+    for condition in world.remote.as_mut().unwrap()["status"]["conditions"].as_array_mut().unwrap() {
+        condition["message"] =
+            json!("cloud refused: aws_secret_access_key=hunter2 token: hunter2 (key AKIAIOSFODNN7EXAMPLE)");
+    }
+    world.settle();
+    assert_eq!(world.status["lastError"]["reason"], "InfrastructureReady");
+    let told = world.status.to_string() + &level(&world, "InfrastructureReady").1;
+    assert!(told.contains("cloud refused"), "{told}");
+    assert!(!told.contains("hunter2") && !told.contains("AKIA"), "{told}");
+}

@@ -1,0 +1,127 @@
+//! What the HostedCluster behind an order tells: the order itself takes nothing back.
+
+use function_model::world::{NAME, World};
+use rstest::rstest;
+use serde_json::json;
+
+use crate::osac::{is, minutes};
+
+/// How soon the phase is Degraded, and what is shown at once.
+#[rstest]
+#[case::down("Available", "False", ("ControlPlaneAvailable", "False", "Unavailable"))]
+#[case::degraded("Degraded", "True", ("ControlPlaneAvailable", "False", "Degraded"))]
+#[case::operators("ClusterVersionSucceeding", "False", ("ControlPlaneAvailable", "True", "Available"))]
+fn what_was_ready_is_degraded_once_it_lasts_and_never_failed(
+    #[case] type_: &str,
+    #[case] status: &str,
+    #[case] (shown, expected, reason): (&str, &str, &str),
+) {
+    let mut world = World::order_ready();
+    world.later(minutes(10));
+    world.behind(type_, status, "etcd has lost its quorum");
+    world.settle();
+    assert_eq!(world.phase(), "Ready", "a flap is waited out");
+    assert_eq!(world.condition(shown), is(expected, reason));
+    world.later(minutes(2));
+    world.settle();
+    assert_eq!(world.phase(), "Degraded");
+    assert!(world.status["message"].as_str().unwrap().contains("lost its quorum"));
+    assert_eq!(world.condition("ClusterReady").0, "True", "it latches");
+    world.osac_serves();
+    world.settle();
+    assert_eq!(world.phase(), "Ready");
+    world.later(minutes(600));
+    world.settle();
+    assert_ne!(world.phase(), "Failed");
+}
+
+#[test]
+fn before_it_is_ready_the_live_word_counts() {
+    let mut world = World::order();
+    world.settle();
+    world.osac_makes();
+    world.behind("Available", "False", "");
+    world.behind("EtcdAvailable", "False", "one member is missing");
+    world.publishes();
+    world.settle();
+    assert_eq!(world.phase(), "Provisioning", "the order only says that it was there once");
+    assert_eq!(world.condition("ControlPlaneAvailable"), is("False", "Creating"));
+    assert!(world.status["message"].as_str().unwrap().contains("etcd: one member is missing"));
+    world.osac_serves();
+    let pool = format!("nodepool-{NAME}-fc430");
+    world.node_pools.get_mut(&pool).unwrap()["status"]["replicas"] = json!(1);
+    world.settle();
+    assert_eq!(world.phase(), "Provisioning", "a node is missing");
+    assert_eq!(world.condition("NodesReady"), is("False", "Waiting"));
+    assert_eq!(world.status["nodes"]["ready"], 1);
+    world.osac_serves();
+    world.settle();
+    assert_eq!(world.phase(), "Ready");
+}
+
+/// What HyperShift calls final is OSAC's to put right, and its job is tried again.
+#[test]
+fn what_is_final_for_hypershift_is_told_and_waited_for() {
+    let mut world = World::order();
+    world.settle();
+    world.osac_makes();
+    world.behind("Available", "False", "");
+    world.behind("ValidConfiguration", "False", "no such ingress");
+    world.settle();
+    world.later(minutes(30));
+    world.settle();
+    assert_eq!(world.phase(), "Provisioning");
+    assert_eq!(
+        (&world.status["lastError"]["reason"], &world.status["lastError"]["terminal"]),
+        (&json!("ValidConfiguration"), &json!(false))
+    );
+}
+
+/// Whether the rights to watch are missing, or what was watched is gone: nothing old is taken for new, and nothing is lost.
+#[rstest]
+#[case::gone(true)]
+#[case::forbidden(false)]
+fn what_cannot_be_watched_any_more_tells_nothing(#[case] gone: bool) {
+    let mut world = World::order_ready();
+    if gone {
+        world.node_pools.clear();
+        world.settle();
+    } else {
+        let words = "observe failed: cannot get object: hostedclusters \"x\" is forbidden: no";
+        for name in ["hosted", "pool-workers"] {
+            let object = &mut world.objects.get_mut(name).unwrap().object;
+            function_model::world::synced(object, Some(words));
+        }
+        world.pass();
+    }
+    assert_eq!(world.phase(), "Ready", "the order says no other");
+    assert_eq!(world.condition("NodesReady"), is("Unknown", "NotReported"));
+    assert!(world.objects.contains_key("hosted") && world.objects.contains_key("pool-workers"));
+    assert_eq!(world.status["nodes"], json!({ "desired": 2 }));
+}
+
+/// Groups of one class share a NodePool; each is asked for, and they are shown as what they are.
+#[test]
+fn groups_of_one_class_are_one() {
+    let mut world = World::order();
+    world.spec["nodeGroups"] = json!([
+        { "name": "a", "class": "metal", "count": 1 }, { "name": "b", "class": "bare", "count": 2 },
+        { "name": "c", "class": "large", "count": 1 },
+    ]);
+    world.settle();
+    world.osac_makes();
+    world.publishes();
+    world.settle();
+    let pools = world.status["nodes"]["pools"].as_array().unwrap().clone();
+    let shown: Vec<_> = pools.iter().map(|pool| (&pool["name"], &pool["desired"], &pool["ready"])).collect();
+    assert_eq!(shown, [(&json!("a, b"), &json!(3), &json!(3)), (&json!("c"), &json!(1), &json!(1))]);
+    assert_eq!((&world.status["nodes"]["desired"], &world.status["nodes"]["ready"]), (&json!(4), &json!(4)));
+    // The first of them goes, and what the others are told by stays.
+    world.spec["nodeGroups"] = json!([{ "name": "b", "class": "bare", "count": 2 }]);
+    world.settle();
+    assert!(!world.objects.contains_key("pool-a") && world.objects.contains_key("pool-b"));
+    world.osac_makes();
+    world.settle();
+    assert_eq!(world.status["nodes"]["ready"], 2);
+    assert_eq!(world.phase(), "Ready");
+}

@@ -1,0 +1,197 @@
+//! What each state of an order means, row by row.
+
+use function_model::world::World;
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use crate::osac::{is, minutes, noted};
+
+const MADE: [&str; 3] = ["NamespaceCreated", "ControlPlaneCreated", "ControlPlaneAvailable"];
+
+/// Before it was ever ready, and before anything is seen behind it. Credentials are there in every row: none is Ready for them alone.
+#[rstest]
+#[case::job_waits("Progressing", &["Accepted"], "Pending", ("InfrastructureReady", "False", "Provisioning"), "Job")]
+#[case::job_runs("Progressing", &["Accepted"], "Running", ("TemplateApplied", "False", "Running"), "Job")]
+#[case::no_job("Progressing", &["Accepted"], "", ("TemplateApplied", "False", "Running"), "Job")]
+#[case::namespace("Progressing", &MADE[..1], "Running", ("ControlPlaneAvailable", "False", "Creating"), "Namespace")]
+#[case::control_plane("Progressing", &MADE[..2], "Running", ("ControlPlaneAvailable", "False", "Creating"), "ControlPlane")]
+#[case::answers("Progressing", &MADE, "Running", ("ControlPlaneAvailable", "True", "Available"), "Job")]
+#[case::infrastructure("Progressing", &MADE, "Running", ("InfrastructureReady", "True", "Available"), "Job")]
+#[case::nodes_are_not_told("Progressing", &MADE, "Running", ("NodesReady", "Unknown", "NotReported"), "Job")]
+#[case::waits_for_the_cluster("Ready", &MADE, "Succeeded", ("TemplateApplied", "True", "Applied"), "Cluster")]
+#[case::failed("Failed", &["Accepted"], "Failed", ("TemplateApplied", "False", "JobFailed"), "JobFailed")]
+#[case::canceled("Failed", &["Accepted"], "Canceled", ("SpecApplied", "False", "JobFailed"), "JobFailed")]
+#[case::nonsense("Splendid", &["Accepted"], "Dancing", ("SpecApplied", "False", "Applying"), "Job")]
+fn before_it_is_ready(
+    #[case] phase: &str,
+    #[case] conditions: &[&str],
+    #[case] job: &str,
+    #[case] (type_, status, reason): (&str, &str, &str),
+    #[case] step: &str,
+) {
+    let mut world = World::order();
+    world.settle();
+    world.osac_says(phase, conditions);
+    if !job.is_empty() {
+        world.osac_job("job-1", "provision", job, "words of the job");
+    }
+    world.publishes();
+    world.settle();
+    assert_eq!(world.phase(), "Provisioning");
+    assert_eq!(world.condition(type_), is(status, reason));
+    assert_eq!(world.status["progress"]["step"], step);
+}
+
+/// An order that is done by hand has no jobs, and what is of no use behind it is not waited for.
+#[test]
+fn ready_by_hand_is_ready_also_where_nothing_may_be_watched() {
+    let mut world = World::order();
+    world.settle();
+    world.osac_says("Ready", &MADE);
+    world.osac_says("Ready", &["ClusterAvailable"]);
+    world.publishes();
+    world.settle();
+    assert_eq!(world.phase(), "Ready");
+    assert!(world.status["apiServerURL"].is_null() && world.status["version"].is_null(), "nobody tells");
+    assert_eq!(world.status["nodes"], json!({ "desired": 2 }));
+    assert_eq!(world.condition("NodesReady"), is("Unknown", "NotReported"));
+}
+
+#[rstest]
+#[case::another_spec("Succeeded", "other", "Provisioning")]
+#[case::running("Running", "", "Provisioning")]
+#[case::done("Succeeded", "", "Ready")]
+fn the_job_counts_that_is_for_the_spec_as_it_is(
+    #[case] state: &str,
+    #[case] config: &str,
+    #[case] phase: &str,
+) {
+    let mut world = World::order();
+    world.settle();
+    world.osac_makes();
+    world.osac_job("job-9", "provision", state, "");
+    if !config.is_empty() {
+        let jobs = &mut world.remote.as_mut().unwrap()["status"]["provisioningJobs"];
+        jobs.as_array_mut().unwrap().last_mut().unwrap()["configVersion"] = json!(config);
+    }
+    world.publishes();
+    world.settle();
+    assert_eq!(world.phase(), phase);
+}
+
+/// OSAC tries again by itself, later each time. What failed three times at the same spec is not waited for.
+#[test]
+fn a_job_that_fails_is_waited_for_and_the_third_failure_is_final() {
+    let mut world = World::order();
+    world.settle();
+    for id in ["job-1", "job-2"] {
+        world.osac_says("Failed", &["Accepted"]);
+        world.osac_job(id, "provision", "Failed", "");
+        world.settle();
+        assert_eq!(world.phase(), "Provisioning", "{id}");
+        assert_eq!(world.status["lastError"]["reason"], "ProvisioningJobFailed");
+        assert_eq!(world.status["lastError"]["terminal"], false);
+    }
+    // A history of two: the first is forgotten by the order.
+    world.remote.as_mut().unwrap()["status"]["provisioningJobs"] = json!([]);
+    world.settle();
+    world.osac_runs("job-3");
+    world.settle();
+    assert_eq!(world.phase(), "Provisioning");
+    world.osac_says("Failed", &[]);
+    let trace = "Traceback (most recent call last):\n  File \"x.py\"\nValueError: password: hunter22222\n\n";
+    world.osac_job("job-3", "provision", "Failed", trace);
+    world.settle();
+    assert_eq!(world.phase(), "Failed");
+    let message = world.status["message"].as_str().unwrap();
+    assert!(message.contains("ValueError") && !message.contains("Traceback"), "{message}");
+    assert!(!message.contains("hunter22222"), "{message}");
+    world.osac_says("Deleting", &[]);
+    world.osac_job("job-4", "deprovision", "Running", "");
+    world.settle();
+    let message = world.status["message"].as_str().unwrap();
+    assert!(message.contains("ValueError"), "what it was given up for stays told: {message}");
+    world.hive_is_done();
+    world.settle();
+    assert!(world.remote.is_none());
+    assert_eq!(world.condition("ProwJobCompleted").0, "True");
+}
+
+#[test]
+fn failures_at_another_spec_are_others() {
+    let mut world = World::order();
+    world.settle();
+    for (id, count) in [("job-1", 2), ("job-2", 2), ("job-3", 3), ("job-4", 3)] {
+        world.spec["nodeGroups"] = json!([{ "name": "workers", "class": "metal", "count": count }]);
+        world.settle();
+        world.osac_says("Failed", &["Accepted"]);
+        world.osac_job(id, "provision", "Failed", "no host is free");
+        world.settle();
+        assert_eq!(world.phase(), "Provisioning", "{id}");
+    }
+    let noted: Vec<Value> = serde_json::from_str(noted(&world, "failed-jobs").as_str().unwrap()).unwrap();
+    assert_eq!(noted[1..], [json!("job-3"), json!("job-4")]);
+    world.osac_makes();
+    world.publishes();
+    world.settle();
+    assert_eq!(world.phase(), "Ready", "what was made in the end is there");
+}
+
+#[test]
+fn storage_is_shown_and_waited_for_by_nobody() {
+    let mut world = World::order_ready();
+    assert!(!world.conditions.contains_key("StorageReady"));
+    world.osac_says("Ready", &["ClusterStorageReady"]);
+    world.settle();
+    assert_eq!(world.condition("StorageReady"), is("True", "Done"));
+    let conditions = &mut world.remote.as_mut().unwrap()["status"]["conditions"];
+    conditions.as_array_mut().unwrap().retain(|c| c["type"] != "ClusterStorageReady");
+    world.settle();
+    assert_eq!(world.condition("StorageReady"), is("Unknown", "NotReported"));
+    assert_eq!(world.phase(), "Ready");
+    // Nor of one that is gone.
+    world.osac_says("Ready", &["ClusterStorageReady"]);
+    world.settle();
+    assert_eq!(world.condition("StorageReady"), is("True", "Done"));
+    world.spec["tearDownCluster"] = json!(true);
+    world.settle();
+    world.hive_is_done();
+    world.settle();
+    assert_eq!(world.phase(), "Deprovisioned");
+    assert_eq!(world.condition("StorageReady"), is("Unknown", "NotReported"));
+}
+
+#[rstest]
+#[case("unmanaged", "Unmanaged")]
+#[case("manual", "Manual")]
+fn who_keeps_osac_from_it_is_told(#[case] state: &str, #[case] step: &str) {
+    let mut world = World::order();
+    world.settle();
+    world.osac_says("Progressing", &["Accepted"]);
+    // What others write on it provider-kubernetes leaves alone.
+    world.settle();
+    let seen = world.objects.get_mut("order").unwrap();
+    seen.object["status"]["atProvider"]["manifest"]["metadata"]["annotations"]["osac.openshift.io/management-state"] =
+        json!(state);
+    world.pass();
+    assert_eq!(world.status["progress"]["step"], step);
+}
+
+#[test]
+fn nonsense_in_a_status_costs_nobody_a_cluster() {
+    for status in [
+        json!(7),
+        json!({ "conditions": 7 }),
+        json!({ "phase": "Ready", "provisioningJobs": 1, "clusterReference": [] }),
+        json!({ "clusterReference": { "namespace": "../x", "hostedClusterName": "Y" } }),
+    ] {
+        let mut world = World::order_ready();
+        world.remote.as_mut().unwrap()["status"] = status;
+        world.settle();
+        world.later(minutes(30));
+        world.settle();
+        assert!(matches!(world.phase().as_str(), "Ready" | "Degraded"), "{}", world.phase());
+        assert_eq!(world.made, 1);
+        assert!(world.objects.contains_key("hosted"), "what is watched stays so");
+    }
+}

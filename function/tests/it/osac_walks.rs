@@ -1,0 +1,124 @@
+//! Walks of a claim for a cluster of OSAC's: whatever happens, in whatever order, nothing that exists is dropped, no second order is made,
+//! nothing behind it is ever written, and an end that is asked for is reached. The walks are the same in every run.
+
+use function_model::{
+    osac,
+    walks::{Own, ends, walk_by_template, walk_by_template_in_namespace},
+    world::World,
+};
+use proptest::{prelude::*, strategy::BoxedStrategy};
+use serde_json::{Value, json};
+
+/// What happens around such a claim alone.
+#[derive(Clone, Copy, Debug)]
+enum Happens {
+    Runs,
+    Named,
+    Made,
+    Published,
+    JobFails(u8),
+    FailsForNow(u8),
+    Down,
+    GoneBehind,
+    Groups,
+    Scaled,
+    Upgraded,
+    Moved,
+    CatalogueChanged,
+}
+
+impl Own for Happens {
+    const WRITER: &'static str = "order";
+
+    fn world() -> World {
+        World::order()
+    }
+
+    fn catalogue() -> Vec<Value> {
+        osac::catalogue()
+    }
+
+    fn hub(name: &str) -> Value {
+        osac::hub(name)
+    }
+
+    fn nonsense() -> Value {
+        json!({ "conditions": [{ "type": 1 }], "provisioningJobs": "x" })
+    }
+
+    fn usual() -> BoxedStrategy<Self> {
+        prop_oneof![
+            2 => Just(Self::Runs), 2 => Just(Self::Named), 4 => Just(Self::Made),
+            4 => Just(Self::Published), 2 => Just(Self::Groups), 2 => Just(Self::Upgraded),
+            2 => (0u8..5).prop_map(Self::FailsForNow), 1 => (0u8..5).prop_map(Self::JobFails),
+        ]
+        .boxed()
+    }
+
+    fn rare() -> Vec<Self> {
+        vec![Self::Down, Self::GoneBehind, Self::Scaled, Self::Moved, Self::CatalogueChanged]
+    }
+
+    fn happen(self, world: &mut World) {
+        match self {
+            Self::Runs => world.osac_runs("job-1"),
+            Self::Named => world.osac_names(),
+            Self::Made => world.osac_makes(),
+            Self::Published => {
+                world.osac_makes();
+                world.publishes();
+            }
+            Self::JobFails(id) => {
+                world.osac_says("Failed", &["Accepted"]);
+                world.osac_job(&format!("failed-{id}"), "provision", "Failed", "no host is free");
+            }
+            Self::FailsForNow(id) => {
+                world.osac_job(&format!("failed-{id}"), "provision", "Failed", "no host is free");
+            }
+            Self::Down => world.behind("Available", "False", "down"),
+            Self::GoneBehind => world.node_pools.clear(),
+            Self::Groups => {
+                world.spec["nodeGroups"] = json!([
+                    { "name": "a", "class": "bare", "count": 1 }, { "name": "workers", "class": "metal", "count": 3 },
+                ]);
+            }
+            Self::Scaled => {
+                world.spec["nodeGroups"] = json!([{ "name": "workers", "class": "large", "count": 4 }]);
+            }
+            Self::Upgraded => world.spec["version"] = json!("4.20.9"),
+            Self::Moved => {
+                world.spec.as_object_mut().unwrap().remove("version");
+                world.spec["template"] = json!("order-fixed");
+            }
+            Self::CatalogueChanged => {
+                world.templates = Self::catalogue();
+                let entry = world.entry("order-tuned");
+                entry["backendRef"]["templateID"] = json!("osac.templates.other");
+                entry["allowedNodeClasses"]["metal"]["machine"]["resourceClass"] = json!("fc999");
+            }
+        }
+    }
+}
+
+/// And nothing is watched any more.
+fn ends_unwatched(world: &mut World) -> Result<(), TestCaseError> {
+    ends(world)?;
+    let watched = |name: &&String| *name == "hosted" || name.starts_with("pool-");
+    prop_assert!(world.objects.keys().find(watched).is_none(), "still watched: {world:#?}");
+    Ok(())
+}
+
+#[test]
+fn any_walk_makes_one_cluster_at_most_and_ends_1() {
+    walk_by_template::<Happens>(1, ends_unwatched);
+}
+
+#[test]
+fn any_walk_makes_one_cluster_at_most_and_ends_2() {
+    walk_by_template::<Happens>(2, ends_unwatched);
+}
+
+#[test]
+fn any_walk_in_a_namespace_makes_one_cluster_at_most_and_ends() {
+    walk_by_template_in_namespace::<Happens>(3, ends_unwatched);
+}

@@ -1,0 +1,26 @@
+//! What went wrong elsewhere and comes right again: lost writers, lost Secrets, a hub that forgets, a create of which
+//! nobody knows how it ended. No cluster may be lost by it, made twice, or left running with nobody told.
+
+mod forgotten;
+mod hub;
+mod secrets;
+mod writer;
+
+use function_model::world::World;
+use serde_json::json;
+
+fn is(world: &World, type_: &str, status: &str, reason: &str) {
+    assert_eq!(world.condition(type_), (status.to_owned(), reason.to_owned()), "{type_}");
+}
+
+fn told_to_end(world: &World) -> bool {
+    world.remote.as_ref().unwrap()["spec"]["tearDownCluster"] == json!(true)
+}
+
+fn provisioning() -> World {
+    let mut world = World::default();
+    world.settle();
+    world.hub("Provisioning", &[]);
+    world.settle();
+    world
+}

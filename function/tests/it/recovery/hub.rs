@@ -1,0 +1,200 @@
+//! A hub that refuses, forgets, or was not heard.
+
+use function_model::world::World;
+use jiff::SignedDuration;
+use serde_json::json;
+use testplatform_apis::names::ours;
+
+use crate::recovery::{is, provisioning, told_to_end};
+
+#[test]
+fn a_refused_request_that_runs_after_all_is_told_to_end() {
+    let mut world = World::default();
+    world.settle();
+    let refused = ("ProwJobCreating", "False", "EphemeralClusterValidationFailure", "no such profile");
+    world.hub("Failed", &[refused]);
+    world.settle();
+    is(&world, "ProwJobCompleted", "True", "NothingToTearDown");
+    // The controller restarts after the ownership was corrected.
+    world.hub("Provisioning", &[("ProwJobCreating", "False", "ProwJob has been properly created", "")]);
+    world.settle();
+    assert_eq!(world.phase(), "Failed");
+    assert!(told_to_end(&world));
+    is(&world, "ProwJobCompleted", "False", "TearingDown");
+}
+
+#[test]
+fn jobs_behind_a_refusal_are_told_to_end() {
+    let mut world = World::default();
+    world.settle();
+    world.hub("Failed", &[("ProwJobCreating", "False", "TooManyProwJobsBound", "a bug")]);
+    world.settle();
+    assert_eq!(world.phase(), "Failed");
+    assert!(told_to_end(&world));
+}
+
+/// The hub quotes what the tenant wrote.
+#[test]
+fn a_tenants_words_are_no_loss() {
+    for quoted in [
+        "uid mismatch: the provided object specified uid a, and no existing object was found",
+        "metadata.uid: Invalid value: \"a\": field is immutable",
+    ] {
+        let layers = "observe failed: cannot get desired state: cannot dry run SSA: ";
+        for words in [
+            format!("admission webhook \"w\" denied the request: env X: {quoted}"),
+            format!(
+                "EphemeralCluster.ci.openshift.io \"x\" is invalid: spec.ciOperator.test.env.X: Invalid value: {quoted:?}"
+            ),
+        ] {
+            let mut world = World::ready();
+            let status = &mut world.objects.get_mut("ec").unwrap().object["status"]["conditions"][0];
+            status["status"] = json!("False");
+            status["message"] = json!(format!("{layers}{words}"));
+            world.pass();
+            assert_eq!(world.phase(), "Ready", "{words}");
+            is(&world, "RemoteConsistent", "False", "HubRefused");
+            assert_eq!(world.policies(), json!(["*"]));
+        }
+    }
+}
+
+#[test]
+fn what_an_ambiguous_create_made_is_told_to_end_and_nothing_is_made_later() {
+    for late in [false, true] {
+        for made in [false, true] {
+            let mut world = World {
+                refuses: Some("Patch \"https://hub\": context deadline exceeded".into()),
+                ..World::default()
+            };
+            world.settle();
+            is(&world, "RemoteConsistent", "False", "HubUnreachable");
+            if late {
+                world.later(SignedDuration::from_hours(5));
+            } else {
+                world.spec["tearDownCluster"] = json!(true);
+            }
+            world.pass();
+            is(&world, "ProwJobCompleted", "False", "TearingDown");
+            world.refuses = None;
+            if made {
+                world.make();
+            }
+            world.settle();
+            assert_eq!(world.made, usize::from(made));
+            if made {
+                assert!(told_to_end(&world));
+            } else {
+                is(&world, "ProwJobCompleted", "True", "NothingToTearDown");
+            }
+        }
+    }
+}
+
+#[test]
+fn ready_in_time_is_ready_however_late_it_is_seen() {
+    let mut world = provisioning();
+    world.later(SignedDuration::from_mins(210));
+    world.hub_ready();
+    world.provider();
+    world.later(SignedDuration::from_mins(90));
+    world.settle();
+    assert_eq!(world.phase(), "Ready");
+}
+
+#[test]
+fn a_hub_that_forgot_does_not_take_a_running_cluster_away() {
+    let mut world = World::ready();
+    let refused = json!({ "type": "ProwJobCreating", "status": "False", "reason": "EphemeralClusterValidationFailure", "message": "m" });
+    world.remote.as_mut().unwrap()["status"] = json!({ "phase": "Failed", "conditions": [refused] });
+    world.settle();
+    assert_eq!(world.phase(), "Degraded");
+    is(&world, "ClusterReady", "True", "Degraded");
+}
+
+#[test]
+fn what_cannot_be_read_counts_as_bound() {
+    let mut world = World::default();
+    world.settle();
+    world.hub("Provisioning", &[]);
+    world.remote.as_mut().unwrap()["status"]["conditions"] = json!([{ "type": "A", "status": 5 }]);
+    world.settle();
+    is(&world, "RemoteConsistent", "False", "Unreadable");
+    world.remote = None;
+    world.settle();
+    assert_eq!((world.phase().as_str(), world.made), ("Failed", 1));
+}
+
+#[test]
+fn words_of_the_hub_about_a_field_named_timeout_are_a_refusal() {
+    let words = "EphemeralCluster.ci.openshift.io \"x\" is invalid: spec.ciOperator.test.clusterClaim.timeout: Invalid value";
+    let mut world = World { refuses: Some(words.into()), ..World::default() };
+    world.settle();
+    is(&world, "RemoteConsistent", "False", "HubRefused");
+    world.spec["tearDownCluster"] = json!(true);
+    world.settle();
+    is(&world, "ProwJobCompleted", "True", "NothingToTearDown");
+}
+
+#[test]
+fn the_settled_say_nothing_more() {
+    let mut world = World { environment: None, ..World::default() };
+    world.settle();
+    world.environment = Some(json!({ "clusterName": "c" }));
+    world.spec["tearDownCluster"] = json!(true);
+    world.settle();
+    world.events.clear();
+    for environment in [None, Some(json!({ "clusterName": "c" }))] {
+        world.environment = environment;
+        world.settle();
+    }
+    assert_eq!(world.events, Vec::<String>::new());
+
+    let mut world = World::ready();
+    world.spec["tearDownCluster"] = json!(true);
+    world.settle();
+    world.events.clear();
+    world.remote = None;
+    world.settle();
+    assert_eq!(world.events, ["TornDown"]);
+}
+
+#[test]
+fn a_flapping_hub_repeats_no_advice() {
+    let mut world = World::default();
+    world.spec["lifetime"] = json!("4h");
+    world.settle();
+    world.hub_ready();
+    world.settle();
+    world.events.clear();
+    for _ in 0..2 {
+        world.hub("Provisioning", &[("ClusterReady", "False", "SecretsFetchFailure", "t")]);
+        world.settle();
+        world.hub_ready();
+        world.settle();
+    }
+    assert!(!world.events.contains(&"RequestAdjusted".to_owned()), "{:?}", world.events);
+}
+
+#[test]
+fn mirrored_conditions_of_a_replaced_object_are_unknown() {
+    let mut world = World::ready();
+    world.hub("Ready", &[("ClusterReady", "True", "", ""), ("TestCompleted", "True", "", "")]);
+    world.settle();
+    world.remote.as_mut().unwrap()["metadata"]["uid"] = json!("other");
+    world.settle();
+    is(&world, "TestCompleted", "Unknown", "NotReported");
+}
+
+#[test]
+fn what_the_hub_noted_outlives_its_object() {
+    let mut world = World::ready();
+    let noted = json!({ "reason": "ProwJobFailure" }).to_string();
+    world.remote.as_mut().unwrap()["metadata"]["annotations"][ours::DIAGNOSTICS] = noted.as_str().into();
+    world.settle();
+    assert_eq!(world.status["diagnostics"], noted);
+    world.remote = None;
+    world.settle();
+    assert_eq!(world.phase(), "Failed");
+    assert_eq!(world.status["diagnostics"], noted);
+}

@@ -1,0 +1,69 @@
+//! Claims with a template: what is asked for with every default filled in, what may change afterwards, who counts for quotas, and
+//! what happens when the catalogue is broken or gone.
+
+mod changes;
+mod every;
+mod first;
+mod hostile;
+mod lost;
+mod quota;
+
+use function_model::world::{Composed, World};
+use function_testplatform::{
+    Judged, judge,
+    templates::{Stand, Templated},
+};
+use serde_json::{Value, json};
+use testplatform_apis::{ci_operator, names::ours};
+
+/// Something that happens to a world.
+type Change = fn(&mut World);
+
+fn is(status: &str, reason: &str) -> (String, String) {
+    (status.to_owned(), reason.to_owned())
+}
+
+fn judged(world: &World) -> Judged {
+    judge(&world.request(), world.now, ci_operator::schema()).unwrap()
+}
+
+fn templated(world: &World) -> Templated {
+    judged(world).plan.request.unwrap().templated().unwrap().clone()
+}
+
+/// What is shown in `status.effective`.
+fn effective(world: &World) -> Value {
+    serde_json::to_value(templated(world).effective).unwrap()
+}
+
+/// A world in which a cluster was asked for, and only status remembers what.
+fn made(template: &str, spec: &Value) -> World {
+    let mut world = World::templated(template);
+    world.spec.as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
+    world.settle();
+    assert!(matches!(templated(&world).stand, Stand::Whole(_)), "{}", world.refusal());
+    world.status["backend"] = json!({ "kind": "X", "uid": "remote-1", "name": "x", "namespace": "x" });
+    world
+}
+
+/// The same, and only the `credentials` Object remembers it.
+fn noted(mut world: World) -> World {
+    let effective = world.status["effective"].to_string();
+    world.drop_status();
+    let object = json!({ "metadata": {
+        "name": "credentials-x", "generation": 1,
+        "annotations": { ours::REMOTE_UID: "remote-1", ours::EFFECTIVE: effective },
+    }, "spec": {}, "status": {} });
+    world.objects.insert("credentials".into(), Composed { object, ..Composed::default() });
+    world.refs.insert("credentials".into());
+    world
+}
+
+/// Reason of `SpecApplied` and its message, where the cluster stays as it was asked for.
+fn kept(world: &World) -> Option<(String, String)> {
+    let request = judged(world).plan.request.ok()?;
+    match &request.templated()?.stand {
+        Stand::Kept { reason, message } => Some((reason.as_str().to_owned(), message.clone())),
+        Stand::Whole(_) | Stand::Held => None,
+    }
+}

@@ -1,0 +1,248 @@
+//! What holds for a cluster by template whichever backend makes it.
+
+use function_model::{hypershift::hub_for, world::World};
+use jiff::SignedDuration;
+use serde_json::{Value, json};
+use testplatform_apis::names::ours;
+
+use crate::templates::is;
+
+/// A backend, as the tests know it.
+#[derive(Clone, Copy)]
+pub(crate) struct Made {
+    /// Its name in the catalogue.
+    pub(crate) backend: &'static str,
+    /// The composed resource that writes its remote object.
+    pub(crate) writer: &'static str,
+    /// A claim for one of its clusters.
+    pub(crate) asked: fn() -> World,
+    /// The same, ready.
+    pub(crate) ready: fn() -> World,
+}
+
+pub(crate) const BACKENDS: [Made; 4] = [
+    Made { backend: "hypershift", writer: "cluster", asked: World::hosted, ready: World::hosted_ready },
+    Made { backend: "cluster-api", writer: "topology", asked: World::topology, ready: World::topology_ready },
+    Made {
+        backend: "caas",
+        writer: "instance",
+        asked: World::chart_observed,
+        ready: World::chart_observed_ready,
+    },
+    Made { backend: "osac", writer: "order", asked: World::order, ready: World::order_ready },
+];
+
+/// Everything in the catalogue is another one by now.
+fn catalogue_moves_on(world: &mut World) {
+    for entry in &mut world.templates {
+        let base = &mut entry["data"]["backendRef"];
+        for (member, pointer) in [
+            ("clusterTemplate", ""),
+            ("templateID", ""),
+            ("classRef", "/name"),
+            ("hostedCluster", "/pullSecret/name"),
+        ] {
+            if let Some(part) = base.get_mut(member).and_then(|part| part.pointer_mut(pointer)) {
+                *part = json!("other");
+            }
+        }
+        let classes = entry["data"]["allowedNodeClasses"].as_object_mut();
+        for class in classes.into_iter().flatten().map(|(_, class)| &mut class["machine"]) {
+            if let Some(of_osac) = class.get_mut("resourceClass") {
+                *of_osac = json!("fc999");
+            }
+        }
+    }
+}
+
+/// Nothing but the credentials remembers where it is, and the catalogue has moved on: the cluster is found as it is, nothing of it
+/// changes, and it ends when that is asked for.
+#[test]
+fn a_writer_that_is_lost_is_made_anew_to_look_and_finds_the_cluster() {
+    for Made { backend, writer, ready, .. } in BACKENDS {
+        let mut world = ready();
+        let spec = |world: &World| world.remote.as_ref().unwrap()["spec"].clone();
+        let asked =
+            |world: &World| world.objects[writer].object["spec"]["forProvider"]["manifest"]["spec"].clone();
+        let (before, asked_before) = (spec(&world), asked(&world));
+        world.drop_status();
+        world.objects.remove(writer);
+        world.refs.remove(writer);
+        world.hubs = Some(vec![hub_for(backend, "hub-0")]);
+        catalogue_moves_on(&mut world);
+        world.remote.as_mut().unwrap()["spec"]["others"] = json!("theirs");
+        world.settle();
+        assert_eq!((world.phase().as_str(), world.made), ("Ready", 1), "{backend}");
+        assert_eq!(world.status["hub"]["name"], "hub-1", "{backend}");
+        let mut after = spec(&world);
+        after.as_object_mut().unwrap().remove("others");
+        assert_eq!(after, before, "{backend}");
+        if backend == "cluster-api" || backend == "osac" {
+            assert_eq!(asked(&world), asked_before, "{backend}: what others wrote stays theirs");
+        }
+        world.spec["tearDownCluster"] = json!(true);
+        world.settle();
+        world.hive_is_done();
+        world.hosted = None;
+        world.settle();
+        assert_eq!(world.phase(), "Deprovisioned", "{backend}");
+    }
+}
+
+/// Somebody deleted both Objects that tell where it is, and a restore dropped status: what is beside them stays as it is, on its hub, whether or
+/// not the catalogue tells what makes such clusters.
+#[test]
+fn with_the_credentials_lost_too_what_is_left_stays_as_it_is() {
+    for Made { backend, writer, ready, .. } in BACKENDS {
+        for (known, served) in [(true, true), (true, false), (false, true), (false, false)] {
+            let at = format!("{backend}, catalogue: {known}, served: {served}");
+            let mut world = ready();
+            let beside = |world: &World| -> Vec<(String, Value)> {
+                let objects = world.objects.iter();
+                let beside = objects.filter(|(name, _)| *name == "hosted" || name.starts_with("pool-"));
+                beside
+                    .map(|(name, o)| (name.clone(), json!([o.object["metadata"]["name"], o.object["spec"]])))
+                    .collect()
+            };
+            let before = beside(&world);
+            if before.is_empty() && !served {
+                // Nothing at all would remember it.
+                continue;
+            }
+            world.drop_status();
+            for lost in [writer, "credentials"] {
+                world.objects.remove(lost);
+                world.refs.remove(lost);
+            }
+            if !known {
+                world.templates = vec![];
+            }
+            if !served {
+                // It was being made.
+                world.details.clear();
+            }
+            world.hubs = Some(vec![hub_for(backend, "hub-0")]);
+            for torn_down in [false, true] {
+                world.spec["tearDownCluster"] = json!(torn_down);
+                world.settle();
+                assert_eq!(beside(&world), before, "{at}, torn down: {torn_down}");
+                assert_eq!(world.made, 1, "{at}, torn down: {torn_down}");
+                if known {
+                    let said = world.status["message"].as_str().unwrap_or_default();
+                    assert!(
+                        said.contains("nothing is left that tells on which hub the cluster is"),
+                        "{at}: {said}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_vanished_is_not_made_again() {
+    for Made { backend, ready, .. } in BACKENDS {
+        let mut world = ready();
+        world.remote = None;
+        world.settle();
+        assert_eq!((world.phase().as_str(), world.made), ("Failed", 1), "{backend}");
+        assert_eq!(world.condition("RemoteConsistent"), is("False", "RemoteDeleted"), "{backend}");
+        assert!(world.node_pools.is_empty() || backend == "osac", "{backend}: nodes of nothing");
+    }
+}
+
+#[test]
+fn what_another_made_is_not_taken_over() {
+    for Made { backend, writer, asked, .. } in BACKENDS {
+        let mut world = asked();
+        world.pass();
+        assert_eq!(
+            world.policies(),
+            json!(["Observe", "Create", "Delete"]),
+            "{backend}: Update writes over what is there"
+        );
+        let mut theirs = world.objects[writer].object["spec"]["forProvider"]["manifest"].clone();
+        theirs["metadata"]["uid"] = json!("somebody-elses");
+        theirs["metadata"]["annotations"] = json!({});
+        theirs["spec"] = json!({ "of": "theirs" });
+        theirs["status"] = json!({ "phase": "Ready" });
+        world.remote = Some(theirs.clone());
+        world.settle();
+        assert_eq!(world.remote, Some(theirs), "{backend}");
+        assert_eq!(world.phase(), "Failed", "{backend}");
+        assert_eq!(world.condition("RemoteConsistent"), is("False", "RemoteReplaced"), "{backend}");
+        assert_eq!(world.policies(), json!(["Observe"]), "{backend}");
+        assert!(world.status["backend"]["uid"].is_null(), "{backend}");
+        let behind = |name: &&String| *name == "hosted" || name.starts_with("pool-");
+        assert!(world.objects.keys().find(behind).is_none(), "{backend}: what is theirs is not looked at");
+    }
+}
+
+/// A note that nobody can read is none. What makes the cluster is told by what carries it.
+#[test]
+fn a_cluster_outlives_all_that_was_noted_of_it() {
+    for Made { backend, writer, ready, .. } in BACKENDS {
+        let mut world = ready();
+        let before = world.objects[writer].object["spec"]["forProvider"]["manifest"]["spec"].clone();
+        world.templates.clear();
+        world.drop_status();
+        for name in [writer, "credentials"] {
+            let annotations = &mut world.objects.get_mut(name).unwrap().object["metadata"]["annotations"];
+            annotations[ours::EFFECTIVE] = json!("{\"timeouts\":{\"provision\":\"1h0m\\u0000s\"}}");
+        }
+        world.pass();
+        assert_eq!(world.phase(), "Ready", "{backend}");
+        assert_eq!(
+            world.objects[writer].object["spec"]["forProvider"]["manifest"]["spec"], before,
+            "{backend}"
+        );
+        world.settle();
+        assert_eq!((world.phase().as_str(), world.made), ("Ready", 1), "{backend}");
+        world.spec["tearDownCluster"] = json!(true);
+        world.settle();
+        assert!(
+            world.remote.as_ref().is_none_or(|r| r["metadata"]["deletionTimestamp"].is_string()),
+            "{backend}"
+        );
+    }
+}
+
+#[test]
+fn a_hub_that_makes_no_such_clusters_is_not_chosen() {
+    for Made { backend, asked, .. } in BACKENDS {
+        let mut world = asked();
+        let other = if backend == "hypershift" { "osac" } else { "hypershift" };
+        world.hubs = Some(vec![hub_for(other, "hub-1")]);
+        world.settle();
+        assert_eq!(world.phase(), "Pending", "{backend}");
+        let why = format!("it makes no clusters with {backend}");
+        assert!(world.refusal().contains(&why), "{}", world.refusal());
+    }
+}
+
+/// The hub was given up, the entry is gone, and then status too: nobody knows what makes the cluster. What there is stays as it is, and
+/// with the entry all goes on.
+#[test]
+fn credentials_outlive_all_knowledge_of_the_backend() {
+    for Made { backend, writer, asked, .. } in BACKENDS {
+        let mut world = asked();
+        let templates = world.templates.clone();
+        world.reachable = false;
+        world.pass();
+        world.provider();
+        world.templates.clear();
+        world.later(SignedDuration::from_mins(6));
+        world.provider();
+        world.pass();
+        assert!(!world.objects.contains_key(writer), "{backend}: the hub is given up");
+        world.drop_status();
+        world.pass();
+        assert!(world.objects.contains_key("credentials"), "{backend}");
+        assert_eq!(world.phase(), "Pending", "{backend}");
+        world.templates = templates;
+        world.hubs = Some(vec![hub_for(backend, "hub-2")]);
+        world.reachable = true;
+        world.settle();
+        assert_eq!(world.made, 1, "{backend}: all goes on");
+    }
+}

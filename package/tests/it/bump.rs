@@ -1,0 +1,13 @@
+//! Tests of `cargo xpkg bump`: on a small repository of our own always, on upstream's files and clones where they are present.
+
+mod add;
+mod checks;
+mod command;
+mod components;
+mod deployed;
+mod plan;
+mod properties;
+mod pull_requests;
+mod range;
+mod schema;
+mod support;

@@ -1,0 +1,102 @@
+//! Pure core, thin edge: only the border names files, clocks, sockets, variables and programs. What decides is given what it needs.
+
+use crate::documents::text::sources;
+
+/// The border of the function, below `function/src`: files, and folders with a slash behind them.
+const BORDER: [&str; 9] =
+    ["cli.rs", "ctl.rs", "ctl/", "edge.rs", "edge/", "main.rs", "render/files.rs", "serve.rs", "serve/"];
+/// How sources name the world.
+const WORLD: [&str; 11] = [
+    "std::fs",
+    "fs::",
+    "env::var",
+    "Command::new",
+    "Instant::now",
+    "SystemTime::now",
+    "Timestamp::now",
+    "TcpListener",
+    "TcpStream",
+    "UdpSocket",
+    "tokio::",
+];
+/// How they name an API server, beside that.
+const API_SERVER: [&str; 4] = ["kube::", "Api<", "Client", ".await"];
+/// How the first line of a source ends that says so of itself.
+const PURE: &str = "Pure.";
+
+/// A source: its path, and what it says.
+type Source = (String, String);
+
+/// What of the world each source names, outside comments.
+fn named(sources: &[Source], world: &[&str]) -> Vec<String> {
+    let all = sources.iter().flat_map(|(path, code)| {
+        let of_it = world.iter().filter(move |what| names(code, what));
+        of_it.map(move |what| format!("{path} names {what}"))
+    });
+    all.collect()
+}
+
+fn names(code: &str, what: &str) -> bool {
+    let word = |c: char| c.is_alphanumeric() || c == '_';
+    // What begins with a dot stands behind a word.
+    let alone = |before: &str| what.starts_with('.') || !before.ends_with(word);
+    let mut lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
+    lines.any(|line| line.match_indices(what).any(|(at, _)| alone(&line[..at])))
+}
+
+fn is_border(path: &str) -> bool {
+    let below = path.strip_prefix("function/src/").unwrap_or(path);
+    BORDER.iter().any(|border| below == *border || border.ends_with('/') && below.starts_with(border))
+}
+
+/// Whether a source of the provider decides: it is called so, or says so.
+fn decides((path, code): &Source) -> bool {
+    let header = code.lines().take_while(|line| line.starts_with("//!")).any(|line| line.ends_with(PURE));
+    header || path.ends_with("/next.rs") || path.contains("/next/")
+}
+
+#[test]
+fn only_the_border_touches_the_world() {
+    let (border, core): (Vec<_>, Vec<_>) =
+        sources("function/src").into_iter().partition(|(path, _)| is_border(path));
+    assert!(core.len() > 100 && border.len() > 30, "{} and {} sources", core.len(), border.len());
+    assert_eq!(named(&core, &WORLD), Vec::<String>::new());
+    // Else it would not be seen in the core either.
+    let seen = named(&border, &WORLD);
+    for (path, what) in [
+        ("serve.rs", "tokio::"),
+        ("render/files.rs", "fs::"),
+        ("ctl/kubectl.rs", "Command::new"),
+        ("edge.rs", "Instant::now"),
+    ] {
+        let found = format!("function/src/{path} names {what}");
+        assert!(seen.contains(&found), "it is not seen that {found}: {seen:#?}");
+    }
+    let shared = sources("apis/src");
+    assert!(shared.len() > 20, "{} sources of apis", shared.len());
+    assert_eq!(named(&shared, &WORLD), Vec::<String>::new());
+}
+
+#[test]
+fn what_the_provider_decides_by_is_pure() {
+    let world: Vec<&str> = WORLD.into_iter().chain(API_SERVER).collect();
+    let (core, border): (Vec<_>, Vec<_>) = sources("provider/src").into_iter().partition(decides);
+    assert!(core.len() > 20, "{} sources decide", core.len());
+    assert_eq!(named(&core, &world), Vec::<String>::new());
+    let seen = named(&border, &API_SERVER);
+    for what in API_SERVER {
+        assert!(seen.iter().any(|line| line.ends_with(what)), "{what} is seen nowhere");
+    }
+}
+
+#[test]
+fn what_is_said_of_the_world_is_not_naming_it() {
+    for code in ["// tokio::spawn", "    //! of fs::read", "refs::read(x)", "MyCommand::new()", "AnyClient"] {
+        for what in WORLD.into_iter().chain(API_SERVER) {
+            assert!(!names(code, what), "{code}: {what}");
+        }
+    }
+    for (code, what) in [("std::fs::read(x)", "fs::"), ("x.y().await", ".await"), ("of: Api<X>", "Api<")] {
+        assert!(names(code, what), "{code}: {what}");
+    }
+}

@@ -1,0 +1,28 @@
+//! What is installed, as far as it can be judged without an API server: what Argo CD makes of objects, and that rules and panels
+//! name what is there. That everything renders and is admitted is tried on real API servers, in the testbed.
+
+// Clippy knows test functions, but not their helpers.
+
+mod cluster;
+mod ends;
+mod health;
+mod hub;
+mod hub_needs;
+mod monitoring;
+mod policies;
+mod texts;
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+/// Every document of a YAML file; none if there is no such file.
+fn documents(path: &Path) -> Vec<Value> {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let all: Vec<Value> = serde_saphyr::from_multiple(&text).unwrap();
+    all.into_iter().filter(|document| !document.is_null()).collect()
+}

@@ -1,0 +1,307 @@
+//! Rules and panels name metrics that are exported, and parse; what kube-state-metrics reads is declared.
+
+use std::{collections::BTreeSet, fs, path::Path};
+
+use promql_parser::{
+    label::MatchOp,
+    parser::{self, Expr, VectorSelector},
+};
+use provider_testplatform::{bundles, carry::seen::Standing, execute::Reason, prerequisites};
+use serde_json::Value;
+use testplatform_apis::condition::{ClusterReady, ConditionType, Remote, Request};
+use testplatform_package::install::{
+    alerts::{CLAIMS, FUNCTION, HUB},
+    dashboard::PANELS,
+    metrics,
+};
+
+use crate::install::{documents, repository};
+
+fn selectors(expr: &Expr, found: &mut Vec<VectorSelector>) {
+    match expr {
+        Expr::Aggregate(e) => {
+            selectors(&e.expr, found);
+            e.param.iter().for_each(|param| selectors(param, found));
+        }
+        Expr::Unary(e) => selectors(&e.expr, found),
+        Expr::Binary(e) => {
+            selectors(&e.lhs, found);
+            selectors(&e.rhs, found);
+        }
+        Expr::Paren(e) => selectors(&e.expr, found),
+        Expr::Subquery(e) => selectors(&e.expr, found),
+        Expr::VectorSelector(selector) => found.push(selector.clone()),
+        Expr::MatrixSelector(matrix) => found.push(matrix.vs.clone()),
+        Expr::Call(call) => call.args.args.iter().for_each(|argument| selectors(argument, found)),
+        Expr::NumberLiteral(_) | Expr::StringLiteral(_) => {}
+        Expr::Extension(_) => panic!("{expr}"),
+    }
+}
+
+pub(crate) fn used(expression: &str) -> Vec<VectorSelector> {
+    let parsed = parser::parse(expression).unwrap_or_else(|error| panic!("{expression}: {error}"));
+    let mut found = Vec::new();
+    selectors(&parsed, &mut found);
+    assert!(!found.is_empty(), "{expression} reads nothing");
+    found
+}
+
+fn expressions() -> Vec<&'static str> {
+    let alerts = FUNCTION.iter().chain(CLAIMS).chain(HUB).map(|alert| alert.expression);
+    alerts.chain(PANELS.iter().flat_map(|panel| panel.queries).map(|(expression, _)| *expression)).collect()
+}
+
+#[test]
+fn every_metric_is_exported_by_somebody() {
+    let mut exported: BTreeSet<&str> = metrics::ALL.into();
+    exported.extend(function_testplatform::edge::metrics::EXPORTED);
+    exported.extend(provider_testplatform::metrics::EXPORTED);
+    for expression in expressions() {
+        for selector in used(expression) {
+            let name = selector.name.unwrap();
+            let plain = name.strip_suffix("_bucket").unwrap_or(&name);
+            assert!(exported.contains(plain), "{name} in {expression} is exported by nobody");
+        }
+    }
+    // And what claims are measured by is looked at.
+    let all: String = expressions().concat();
+    for name in metrics::ALL {
+        assert!(all.contains(name), "{name} is in no rule and no panel");
+    }
+}
+
+/// What roles beside the claims export is in the guide, with the words that it has for them.
+#[test]
+fn the_guide_has_the_metrics_beside_the_claims() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("install/README.md");
+    let guide = fs::read_to_string(&path).unwrap();
+    let rows: Vec<&str> = guide.lines().filter(|line| line.starts_with("| `c")).collect();
+    let exported = provider_testplatform::metrics::EXPORTED;
+    for name in exported.iter().filter(|name| name.starts_with("carry_") || name.starts_with("cleanup_")) {
+        assert!(rows.iter().any(|row| row.starts_with(&format!("| `{name}"))), "{name} has no row");
+    }
+    let of_bundles: Vec<&str> = guide.lines().filter(|line| line.starts_with("| `bundle")).collect();
+    for name in exported.iter().filter(|name| name.starts_with("bundle")) {
+        assert!(of_bundles.iter().any(|row| row.starts_with(&format!("| `{name}"))), "{name} has no row");
+    }
+    let count = of_bundles.iter().find(|row| row.starts_with("| `bundles_count{")).unwrap();
+    for standing in bundles::seen::Standing::ALL {
+        assert!(count.contains(&format!("`{}`", standing.as_str())), "{standing:?} is not in: {count}");
+    }
+    for name in exported.iter().filter(|name| name.starts_with("cloud_")) {
+        assert!(rows.iter().any(|row| row.starts_with(&format!("| `{name}"))), "{name} has no row");
+    }
+    let count = rows.iter().find(|row| row.starts_with("| `cloud_credentials_count{")).unwrap();
+    for word in provider_testplatform::metrics::cloud::STATES {
+        assert!(count.contains(&format!("`{word}`")), "{word} is not in: {count}");
+    }
+    let made = |name: &str| guide.lines().find(|line| line.starts_with(&format!("| `{name}")));
+    for name in exported.iter().filter(|name| name.starts_with("prerequisites_")) {
+        assert!(made(name).is_some(), "{name} has no row");
+    }
+    let count = made("prerequisites_count{").unwrap();
+    for standing in prerequisites::seen::Standing::ALL {
+        assert!(count.contains(&format!("`{}`", standing.as_str())), "{standing:?} is not in: {count}");
+    }
+    let count = rows.iter().find(|row| row.starts_with("| `carry_count{")).unwrap();
+    for standing in Standing::ALL {
+        assert!(count.contains(&format!("`{}`", standing.as_str())), "{standing:?} is not in: {count}");
+    }
+}
+
+/// A reason that nobody gives would never ring.
+#[test]
+fn conditions_and_reasons_are_ones_that_are_given() {
+    let mut reasons = 0;
+    for expression in expressions() {
+        for selector in used(expression) {
+            let values = |label: &str| -> Vec<String> {
+                let all = &selector.matchers.matchers;
+                let named = all.iter().filter(|matcher| matcher.name == label);
+                named.flat_map(|matcher| matcher.value.split('|')).map(str::to_owned).collect()
+            };
+            let types: Vec<ConditionType> =
+                values("type").iter().map(|word| ConditionType::parse(word).expect(word)).collect();
+            for reason in values("reason") {
+                reasons += 1;
+                if selector.name.as_deref() == Some("provider_action_errors_total") {
+                    let lasting =
+                        [Reason::Forbidden, Reason::NotFound, Reason::Refused, Reason::Foreign, Reason::Bug];
+                    assert!(lasting.iter().any(|given| given.as_str() == reason), "{reason}");
+                    continue;
+                }
+                let given = types.iter().any(|type_| match type_ {
+                    // After a pass that failed Crossplane says of it that it is Unknown.
+                    ConditionType::ClusterReady if reason == "FatalError" => values("status") == ["Unknown"],
+                    ConditionType::ClusterReady => ClusterReady::parse(&reason).is_some(),
+                    ConditionType::RequestAccepted => Request::parse(&reason).is_some(),
+                    ConditionType::RemoteConsistent => Remote::parse(&reason).is_some(),
+                    other => panic!("{other}: say here which reasons it has"),
+                });
+                assert!(given, "reason {reason} of {types:?}");
+            }
+            for matcher in &selector.matchers.matchers {
+                assert!(
+                    matches!(matcher.op, MatchOp::Equal | MatchOp::NotEqual | MatchOp::Re(_)),
+                    "{matcher}"
+                );
+                for value in matcher.value.split('|') {
+                    let phases = testplatform_apis::phase::Phase::ALL;
+                    let known = matcher.name != "phase" || phases.iter().any(|phase| phase.as_str() == value);
+                    assert!(known, "phase {value}");
+                }
+            }
+        }
+    }
+    assert!(reasons >= 5, "{reasons}");
+}
+
+/// What is read of a claim is in its definition, or it would be pruned and never seen.
+#[test]
+fn what_kube_state_metrics_reads_is_declared() {
+    let xrd = testplatform_apis::xrd::test_platform_cluster().unwrap();
+    let schema = &xrd["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
+    let config = metrics::custom_resource_state();
+    let resources = config["spec"]["resources"].as_array().unwrap();
+    assert_eq!(resources[0]["groupVersionKind"]["kind"], xrd["spec"]["claimNames"]["kind"]);
+    assert_eq!(resources[0]["groupVersionKind"]["group"], xrd["spec"]["group"]);
+    let mut names = BTreeSet::new();
+    let mut times = 0;
+    for resource in resources {
+        let prefix = resource["metricNamePrefix"].as_str().unwrap();
+        for metric in resource["metrics"].as_array().unwrap() {
+            names.insert(format!("{prefix}_{}", metric["name"].as_str().unwrap()));
+            let each = &metric["each"];
+            let set = &each["stateSet"];
+            if set.is_object() {
+                let phase = declared(schema, &set["path"]);
+                let listed: Vec<&Value> = phase["enum"].as_array().unwrap().iter().collect();
+                assert_eq!(listed, set["list"].as_array().unwrap().iter().collect::<Vec<_>>());
+                continue;
+            }
+            let path = &each["gauge"]["path"];
+            // Conditions are Crossplane's to declare, annotations are free.
+            if path[0] == "status" && path[1] != "conditions" {
+                assert_eq!(declared(schema, path)["type"], "string", "{path}");
+                times += 1;
+            }
+        }
+    }
+    assert_eq!(times, 3);
+    assert_eq!(names, metrics::ALL.iter().map(|name| (*name).to_owned()).collect());
+}
+
+fn declared<'s>(schema: &'s Value, path: &Value) -> &'s Value {
+    path.as_array().unwrap().iter().fold(schema, |at, key| {
+        let found = &at["properties"][key.as_str().unwrap()];
+        assert!(found.is_object(), "{path} is not declared");
+        found
+    })
+}
+
+/// What may not be listed is not measured, and nobody would notice.
+#[test]
+fn what_is_measured_may_be_listed_and_watched() {
+    let role =
+        documents(&repository().join("package/install/components/kube-state-metrics/rbac.yaml")).remove(0);
+    let config = metrics::custom_resource_state();
+    for resource in config["spec"]["resources"].as_array().unwrap() {
+        let kind = &resource["groupVersionKind"];
+        let group = kind["group"].as_str().unwrap();
+        let plural = format!("{}s", kind["kind"].as_str().unwrap().to_lowercase());
+        let wanted =
+            [("apiGroups", group), ("resources", plural.as_str()), ("verbs", "list"), ("verbs", "watch")];
+        let granted = role["rules"].as_array().unwrap().iter().any(|rule| {
+            wanted.iter().all(|(field, word)| rule[*field].as_array().unwrap().contains(&(*word).into()))
+        });
+        assert!(granted, "{plural}.{group}");
+    }
+}
+
+/// Every object with rules that a component has.
+fn rule_objects() -> Vec<Value> {
+    let components = fs::read_dir(repository().join("package/install/components")).unwrap();
+    let files = components.flat_map(|component| fs::read_dir(component.unwrap().path()).unwrap());
+    let all =
+        files.map(|file| file.unwrap().path()).filter(|path| path.extension().is_some_and(|e| e == "yaml"));
+    all.flat_map(|path| documents(&path)).filter(|object| object["kind"] == "PrometheusRule").collect()
+}
+
+fn rules(object: &Value) -> impl Iterator<Item = &Value> {
+    let groups = object["spec"]["groups"].as_array().unwrap().iter();
+    groups.flat_map(|group| group["rules"].as_array().unwrap())
+}
+
+/// OpenShift's monitoring for users lets a rule see the metrics of its own namespace alone. Those of the function, of the provider and of
+/// kube-state-metrics are in three.
+#[test]
+fn no_object_has_rules_on_metrics_of_two_namespaces() {
+    let objects = rule_objects();
+    for object in &objects {
+        let mut from = BTreeSet::new();
+        for rule in rules(object) {
+            for selector in used(rule["expr"].as_str().unwrap()) {
+                let name = selector.name.unwrap();
+                from.insert(if metrics::ALL.contains(&name.as_str()) {
+                    "kube-state-metrics"
+                } else if function_testplatform::edge::metrics::EXPORTED.contains(&name.as_str()) {
+                    "function"
+                } else {
+                    "provider"
+                });
+            }
+        }
+        assert_eq!(from.len(), 1, "{}: {from:?}", object["metadata"]);
+    }
+    assert_eq!(objects.len(), 3);
+}
+
+fn expression(alert: &str) -> String {
+    let objects = rule_objects();
+    let found = objects.iter().flat_map(rules).find(|rule| rule["alert"] == alert);
+    found.unwrap_or_else(|| panic!("no alert {alert}"))["expr"].as_str().unwrap().to_owned()
+}
+
+/// A function that does not run has no metrics, and no rate of them is above anything. What rings is the absence of one that it has from its
+/// first moment on.
+#[test]
+fn a_function_that_is_not_there_is_missed() {
+    let expression = expression("FunctionDown");
+    let Expr::Call(call) = parser::parse(&expression).unwrap() else { panic!("{expression}") };
+    assert_eq!(call.func.name, "absent");
+    let fresh = function_testplatform::edge::metrics::Metrics::default().encode().unwrap();
+    for selector in used(&expression) {
+        let name = selector.name.unwrap();
+        assert!(fresh.lines().any(|line| line.starts_with(&format!("{name}{{"))), "{name}: {fresh}");
+        assert!(selector.matchers.matchers.is_empty(), "no label is that of every function");
+    }
+}
+
+/// One that runs and cannot be reached has metrics. Crossplane then says of the conditions of every claim that they are Unknown.
+#[test]
+fn a_function_that_cannot_be_reached_is_told_by_claims() {
+    let told = |label: &str, value: &str| {
+        used(&expression("PassesFail")).iter().all(|selector| {
+            let mut of = selector.matchers.matchers.iter().filter(|matcher| matcher.name == label);
+            selector.name.as_deref() == Some(metrics::CONDITION) && of.any(|matcher| matcher.is_match(value))
+        })
+    };
+    assert!(told("type", "ClusterReady") && told("status", "Unknown") && told("reason", "FatalError"));
+}
+
+/// Carrier and cleaner are the provider's program, and have its metrics: one that leads says nothing of the provider.
+#[test]
+fn other_roles_are_not_taken_for_the_provider() {
+    let install = repository().join("package/install");
+    let namespace = |file: &str| documents(&install.join(file)).remove(0)["metadata"]["namespace"].clone();
+    for selector in used(&expression("ProviderNotLeading")) {
+        let seen = |namespace: Value| {
+            let mut of = selector.matchers.matchers.iter().filter(|matcher| matcher.name == "namespace");
+            of.all(|matcher| matcher.is_match(namespace.as_str().unwrap()))
+        };
+        assert!(seen(namespace("hub/deployment.yaml")), "{selector:?}");
+        for role in ["carrier", "cleanup"] {
+            assert!(!seen(namespace(&format!("components/{role}/deployment.yaml"))), "{role}: {selector:?}");
+        }
+    }
+}

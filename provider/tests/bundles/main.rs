@@ -1,7 +1,0 @@
-//! Bundles: what is decided about an order, what one look does in a cluster, and that both together keep what they promise whatever happens.
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "a test says what it tests in its name")]
-
-mod looks;
-mod model;
-mod steps;
-mod walks;

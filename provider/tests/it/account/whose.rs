@@ -1,0 +1,72 @@
+//! Whose credentials are published: the admin's only where nobody ever wished for others.
+
+use jiff::{SignedDuration, Timestamp};
+use provider_testplatform::{
+    account::{Issue, Whose, admin::AdminKubeconfig, stamp::Stamp, whose},
+    ephemeral_cluster::credentials::Published,
+    publish::{Action, Source, compare, follow},
+};
+use testplatform_apis::{
+    account::{Mode, Wish},
+    hive_status::HiveStatus,
+};
+
+use crate::account::model::{ADMIN, KEY};
+
+fn now() -> Timestamp {
+    "2026-03-02T12:00:00Z".parse().unwrap()
+}
+
+fn issue() -> Issue {
+    Issue {
+        admin: AdminKubeconfig::new(ADMIN.into()),
+        wish: Wish { cluster_role: "view".into(), generation: 0 },
+        uid: "u".into(),
+        revision: "c:admin@1".into(),
+    }
+}
+
+fn published(origin: &str) -> Published {
+    let expires = now() + SignedDuration::from_hours(12);
+    let stamp = Stamp { issued: now(), expires, generation: 0, origin: origin.into(), digest: "d".into() };
+    Published::Ours { revision: "7".into(), source_revision: Some(stamp.to_string()) }
+}
+
+#[test]
+fn a_wish_that_is_taken_away_or_spoilt_is_no_wish_for_the_admins() {
+    let admins = Published::Ours { revision: "7".into(), source_revision: Some("c:admin@1,pw@2".into()) };
+    let wish = Wish { cluster_role: "view".into(), generation: 3 };
+    assert_eq!(whose(None, &Published::Absent), Whose::Admin);
+    assert_eq!(whose(None, &admins), Whose::Admin);
+    assert_eq!(whose(Some(&wish.to_string()), &admins), Whose::Account(wish.clone()));
+    assert_eq!(whose(Some(&wish.to_string()), &published("o")), Whose::Account(wish));
+    for text in ["", "{}", "Admin", r#"{"mode":"Admin"}"#, r#"{"mode":"Token"}"#] {
+        assert!(matches!(whose(Some(text), &Published::Absent), Whose::Nobody(_)), "{text}");
+    }
+    assert!(matches!(whose(None, &published("o")), Whose::Nobody(_)));
+}
+
+/// What goes through decisions, and what is told of them.
+#[test]
+fn nothing_of_the_admin_is_in_what_is_decided_or_told() {
+    let source = Source::Account(Box::new(issue()));
+    let verdict = compare(&source, &Published::Absent, now()).unwrap();
+    let followed = follow("demo", verdict, &source, &Published::Absent, &HiveStatus::default());
+    assert_eq!(followed.actions, [Action::Issue(Box::new(issue()))]);
+    assert_eq!(followed.told, None, "told once it is there");
+    let said = format!("{source:?} {followed:?}");
+    assert!(!said.contains(KEY) && !said.contains("apiVersion"), "{said}");
+
+    let good = published(&issue().origin());
+    let followed =
+        follow("demo", compare(&source, &good, now()).unwrap(), &source, &good, &HiveStatus::default());
+    let report = followed.told.unwrap().report.unwrap();
+    assert_eq!((report.mode, report.password_available), (Some(Mode::ServiceAccount), false));
+
+    // The same published, of another role: it is made anew, and what was there stays told meanwhile.
+    let other = published("another");
+    let followed =
+        follow("demo", compare(&source, &other, now()).unwrap(), &source, &other, &HiveStatus::default());
+    assert!(matches!(followed.actions.as_slice(), [Action::Issue(_)]));
+    assert!(followed.told.unwrap().report.is_some());
+}

@@ -1,0 +1,225 @@
+//! ClusterClaims on an API server in memory: each action is one call or a few, and lives in which anything happens at any time.
+
+mod life;
+mod walk;
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use provider_testplatform::{
+    account::callers::Callers,
+    claims::{
+        execute::{Executor, Failure},
+        hub::Hub,
+    },
+    cluster_claim::{
+        object::ClusterClaim,
+        step::{Action, Notes, Step},
+    },
+    step::Event,
+};
+use serde_json::{Value, json};
+use testplatform_apis::hive_status::HiveStatus;
+
+use crate::border::{
+    CONFIDENTIAL, credentials,
+    memory::{Fault, Memory},
+    tells,
+};
+
+const CLAIM: &str = "/apis/hive.openshift.io/v1/namespaces/cluster-pools/clusterclaims/demo";
+const CLUSTER: &str = "/apis/hive.openshift.io/v1/namespaces/c-1/clusterdeployments/c-1";
+const SECRET: &str = "/api/v1/namespaces/credentials/secrets/demo-credentials";
+
+struct Bench {
+    hub: Memory,
+    executor: Executor,
+}
+
+impl Bench {
+    fn with_claim() -> (Self, ClusterClaim) {
+        let hub = Memory::new();
+        let executor = Executor {
+            hub: Hub::new(hub.client(), "credentials"),
+            instance: "me".into(),
+            patience: Duration::from_millis(100),
+            callers: Callers::default(),
+            now: || "2026-01-01T02:00:00Z".parse::<Timestamp>().unwrap(),
+        };
+        let claim = json!({ "apiVersion": "hive.openshift.io/v1", "kind": "ClusterClaim", "metadata": { "uid": "u" },
+            "spec": { "clusterPoolName": "pool" } });
+        let claim = decode(hub.put(CLAIM, claim));
+        (Self { hub, executor }, claim)
+    }
+
+    async fn act(&self, claim: &ClusterClaim, action: Action) -> Result<usize, String> {
+        let step = Step { actions: vec![action], ..Step::default() };
+        let done = self.executor.run(claim, &step).await;
+        done.map(|forgone| forgone.len())
+            .map_err(|Failure { error, .. }| format!("{}/{}", error.action, error.reason.as_str()))
+    }
+}
+
+fn decode(object: Value) -> ClusterClaim {
+    serde_json::from_value(object).unwrap()
+}
+
+#[tokio::test]
+async fn a_published_secret_says_whose_it_is() {
+    let (bench, claim) = Bench::with_claim();
+    bench.act(&claim, Action::Publish(credentials("x"))).await.unwrap();
+    let lines: Vec<String> = bench.hub.calls().iter().map(crate::border::memory::Call::line).collect();
+    assert_eq!(lines, [format!("GET {SECRET}"), "POST /api/v1/namespaces/credentials/secrets".to_owned()]);
+    let made = bench.hub.get(SECRET).unwrap();
+    let labels = json!({
+        "testplatform.ci.openshift.org/owner-group": "hive.openshift.io",
+        "testplatform.ci.openshift.org/owner-kind": "ClusterClaim",
+        "testplatform.ci.openshift.org/owner-namespace": "cluster-pools",
+        "testplatform.ci.openshift.org/owner-name": "demo",
+        "testplatform.ci.openshift.org/owner-uid": "u",
+    });
+    assert_eq!(made["metadata"]["labels"], labels);
+    assert_eq!(made["metadata"]["ownerReferences"], Value::Null, "the claim is in another namespace");
+    let keys: Vec<&String> = made["data"].as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["kubeAdminPassword", "kubeconfig"]);
+    // Done again: nothing. Another kubeconfig: one patch.
+    bench.act(&claim, Action::Publish(credentials("x"))).await.unwrap();
+    assert_eq!(bench.hub.writes(), []);
+    bench.act(&claim, Action::Publish(credentials("longer"))).await.unwrap();
+    assert_eq!(bench.hub.writes().len(), 1);
+}
+
+#[tokio::test]
+async fn a_secret_of_another_is_neither_overwritten_nor_deleted() {
+    let owned = |uid: &str| {
+        json!({
+            "testplatform.ci.openshift.org/owner-group": "hive.openshift.io",
+            "testplatform.ci.openshift.org/owner-kind": "ClusterClaim",
+            "testplatform.ci.openshift.org/owner-namespace": "cluster-pools",
+            "testplatform.ci.openshift.org/owner-uid": uid,
+        })
+    };
+    let mut elsewhere = owned("u");
+    elsewhere["testplatform.ci.openshift.org/owner-namespace"] = json!("other-pools");
+    for labels in [json!({}), owned("another"), elsewhere] {
+        let (bench, claim) = Bench::with_claim();
+        let before = bench
+            .hub
+            .put(SECRET, json!({ "metadata": { "labels": labels }, "data": { "kubeconfig": "eA==" } }));
+        let refused = bench.act(&claim, Action::Publish(credentials("x"))).await.unwrap_err();
+        assert_eq!(refused, "publish_credentials/foreign");
+        bench.act(&claim, Action::Withdraw).await.unwrap();
+        assert_eq!(bench.hub.get(SECRET), Some(before));
+    }
+    let (bench, claim) = Bench::with_claim();
+    bench.hub.put(SECRET, json!({ "metadata": { "labels": owned("u") } }));
+    bench.act(&claim, Action::Withdraw).await.unwrap();
+    assert_eq!(bench.hub.get(SECRET), None);
+    bench.act(&claim, Action::Withdraw).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_name_too_long_for_a_label_is_left_out_of_the_labels() {
+    let (bench, mut claim) = Bench::with_claim();
+    let name = "x".repeat(100);
+    claim.metadata.name = Some(name.clone());
+    bench.act(&claim, Action::Publish(credentials("x"))).await.unwrap();
+    let made = bench.hub.get(&format!("/api/v1/namespaces/credentials/secrets/{name}-credentials")).unwrap();
+    let labels = made["metadata"]["labels"].as_object().unwrap();
+    assert!(labels.values().all(|v| v.as_str().unwrap().len() <= 63) && labels.len() == 4, "{labels:?}");
+}
+
+#[tokio::test]
+async fn notes_are_one_patch_of_what_differs() {
+    let (bench, claim) = Bench::with_claim();
+    let version = claim.metadata.resource_version.clone();
+    let status = HiveStatus { version: Some("4.20.3".into()), ..HiveStatus::default() };
+    let notes = Notes { status, credentials_revision: Some("7".into()), diagnostics: None };
+    let step = Step { status: Some(notes), ..Step::default() };
+    bench.executor.run(&claim, &step).await.unwrap();
+    let [call] = bench.hub.calls().try_into().unwrap();
+    assert_eq!(
+        (call.line(), call.content_type.as_str()),
+        (format!("PATCH {CLAIM}"), "application/merge-patch+json")
+    );
+    let annotations = json!({
+        "testplatform.ci.openshift.org/status": r#"{"version":"4.20.3"}"#,
+        "testplatform.ci.openshift.org/credentials-revision": "7",
+    });
+    assert_eq!(call.body, json!({ "metadata": { "annotations": annotations, "resourceVersion": version } }));
+    let written = decode(bench.hub.get(CLAIM).unwrap());
+    bench.executor.run(&written, &step).await.unwrap();
+    assert_eq!(bench.hub.calls(), [], "nothing differs");
+    let stale = bench.executor.run(&claim, &step).await.unwrap_err().error;
+    assert_eq!(stale.reason.as_str(), "conflict");
+}
+
+#[tokio::test]
+async fn a_cluster_is_started_by_what_was_read_and_failing_at_it_keeps_nothing_back() {
+    let (bench, claim) = Bench::with_claim();
+    let cluster = bench.hub.put(CLUSTER, json!({ "spec": { "powerState": "Hibernating" } }));
+    let version = cluster["metadata"]["resourceVersion"].as_str().unwrap().to_owned();
+    let resume = |version: &str| Action::Resume { cluster_deployment: "c-1".into(), version: version.into() };
+    assert_eq!(bench.act(&claim, resume("1")).await.unwrap_err(), "resume/conflict");
+    bench.act(&claim, resume(&version)).await.unwrap();
+    assert_eq!(bench.hub.get(CLUSTER).unwrap()["spec"]["powerState"], "Running");
+
+    bench.hub.judge(|call| call.path.contains("clusterdeployments").then_some(Fault::Refused(403)));
+    let event = Action::Emit(Event { warning: false, reason: "ClusterResumed".into(), note: "x".into() });
+    let step =
+        Step { actions: vec![resume(&version), event], status: Some(Notes::default()), ..Step::default() };
+    bench.hub.calls();
+    let failed = bench.executor.run(&claim, &step).await.unwrap_err();
+    assert_eq!((failed.error.action, failed.error.reason.as_str()), ("resume", "forbidden"));
+    let lines: Vec<String> = bench.hub.writes().iter().map(crate::border::memory::Call::line).collect();
+    assert_eq!(
+        lines,
+        [format!("PATCH {CLUSTER}"), format!("PATCH {CLAIM}")],
+        "told all the same, without the event"
+    );
+}
+
+#[tokio::test]
+async fn an_event_is_about_the_claim_in_its_namespace() {
+    let (bench, claim) = Bench::with_claim();
+    let event =
+        || Action::Emit(Event { warning: true, reason: "OwnershipMismatch".into(), note: "x".into() });
+    bench.act(&claim, event()).await.unwrap();
+    let [made] = bench.hub.list("/apis/events.k8s.io/v1/namespaces/cluster-pools/events").try_into().unwrap();
+    assert_eq!((&made["type"], &made["reason"]), (&json!("Warning"), &json!("OwnershipMismatch")));
+    assert_eq!(
+        (&made["regarding"]["kind"], &made["regarding"]["uid"]),
+        (&json!("ClusterClaim"), &json!("u"))
+    );
+    bench.hub.judge(|_| Some(Fault::Refused(403)));
+    assert_eq!(bench.act(&claim, event()).await, Ok(1), "it is left out");
+}
+
+#[tokio::test]
+async fn every_answer_has_its_kind_and_repeats_no_secret() {
+    for (fault, kind) in [
+        (Fault::Refused(403), "forbidden"),
+        (Fault::Refused(409), "conflict"),
+        (Fault::Refused(422), "refused"),
+        (Fault::Refused(429), "server"),
+        (Fault::Refused(500), "server"),
+        (Fault::Lost, "timeout"),
+        (Fault::AnswerLost, "timeout"),
+    ] {
+        for method in ["GET", "POST", "PATCH"] {
+            let (bench, claim) = Bench::with_claim();
+            if method == "PATCH" {
+                bench.act(&claim, Action::Publish(credentials("x"))).await.unwrap();
+            }
+            bench.hub.judge(move |call| (call.method == method).then_some(fault));
+            let step = Step { actions: vec![Action::Publish(credentials(CONFIDENTIAL))], ..Step::default() };
+            bench.hub.calls();
+            let failure = bench.executor.run(&claim, &step).await.unwrap_err();
+            let error = &failure.error;
+            assert_eq!((error.action, error.reason.as_str()), ("publish_credentials", kind), "{fault:?}");
+            let last = bench.hub.calls().pop().unwrap();
+            assert!(last.method == method && (method == "GET" || tells(&last.body.to_string())), "{last:?}");
+            assert!(!tells(&format!("{error} {:?} {failure:?}", error.said())), "{fault:?}: {failure:?}");
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Clusters of claims with `template` on an API server in memory: what is called, and lives in which anything happens at any time.
+
+mod life;
+mod walk;
+
+use serde_json::{Value, json};
+use testplatform_apis::template::Backend::{Caas, ClusterApi, HyperShift, Osac};
+
+use self::{
+    life::{Event, Life, SECRET, namespace},
+    walk::in_time,
+};
+use crate::border::memory::{Call, Fault};
+
+fn lines(calls: &[Call]) -> Vec<String> {
+    calls.iter().map(Call::line).collect()
+}
+
+/// What is read and what is written, call by call.
+#[test]
+fn a_published_secret_says_whose_it_is() {
+    in_time(async {
+        let mut life = Life::begin(HyperShift, 0).await;
+        life.happen(Event::Run(false)).await;
+        life.hub.calls();
+        life.happen(Event::Run(true)).await;
+        life.until("published", |life| life.told()["credentials"].is_object()).await;
+        let calls = life.hub.calls();
+        let object = life.object();
+        let own = |call: &&Call| !call.query.contains("watch=");
+        let calls: Vec<Call> = calls.iter().filter(own).cloned().collect();
+        let of = |name: &str| format!("GET /api/v1/namespaces/clusters/secrets/{name}");
+        assert_eq!(
+            lines(&calls)[..5],
+            [
+                format!("GET {object}"),
+                of("k"),
+                of("p"),
+                format!("GET {SECRET}"),
+                "POST /api/v1/namespaces/credentials/secrets".to_owned()
+            ]
+        );
+        assert!(!calls.iter().any(|call| call.path.ends_with("/clusters/secrets")), "no list of Secrets");
+        let made = life.hub.get(SECRET).unwrap();
+        let labels = json!({
+            "testplatform.ci.openshift.org/owner-group": "hypershift.openshift.io",
+            "testplatform.ci.openshift.org/owner-kind": "HostedCluster",
+            "testplatform.ci.openshift.org/owner-namespace": "clusters",
+            "testplatform.ci.openshift.org/owner-name": "demo",
+            "testplatform.ci.openshift.org/owner-uid": life.whole().unwrap()["metadata"]["uid"],
+        });
+        assert_eq!(made["metadata"]["labels"], labels);
+        let keys: Vec<&String> = made["data"].as_object().unwrap().keys().collect();
+        assert_eq!(keys, ["kubeAdminPassword", "kubeconfig"]);
+        let events = life.hub.list("/apis/events.k8s.io/v1/namespaces/clusters/events");
+        let [event] = events.as_slice() else { panic!("{events:?}") };
+        assert_eq!((&event["type"], &event["reason"]), (&json!("Normal"), &json!("CredentialsPublished")));
+        assert_eq!(event["regarding"]["kind"], "HostedCluster");
+        assert_eq!(event["regarding"]["apiVersion"], "hypershift.openshift.io/v1beta1");
+        let writes = |call: &&Call| call.is_write() && call.path == object;
+        let patches: Vec<&Call> = calls.iter().filter(writes).collect();
+        assert!(
+            patches.iter().all(|c| c.body["spec"].is_null() && c.body["status"].is_null()),
+            "{patches:?}"
+        );
+    });
+}
+
+#[test]
+fn a_secret_of_another_is_neither_overwritten_nor_deleted() {
+    let owned = |kind: &str, namespace: &str, uid: &str| {
+        json!({
+            "testplatform.ci.openshift.org/owner-group": "hypershift.openshift.io",
+            "testplatform.ci.openshift.org/owner-kind": kind,
+            "testplatform.ci.openshift.org/owner-namespace": namespace,
+            "testplatform.ci.openshift.org/owner-uid": uid,
+        })
+    };
+    for labels in
+        [json!({}), owned("NodePool", "clusters", "uid-101"), owned("HostedCluster", "elsewhere", "uid-101")]
+    {
+        in_time(async {
+            let mut life = Life::begin(HyperShift, 0).await;
+            let secret = json!({ "metadata": { "labels": labels }, "data": { "kubeconfig": "ZXZpbA==" } });
+            let before = life.hub.put(SECRET, secret);
+            life.happen(Event::Run(true)).await;
+            life.wait(600).await;
+            assert_eq!(life.told()["blockingReason"]["reason"], "OwnershipMismatch");
+            assert_eq!(life.told()["credentials"], Value::Null);
+            life.happen(Event::Delete).await;
+            life.wait(600).await;
+            assert_eq!(life.hub.get(SECRET), Some(before));
+        });
+    }
+}
+
+/// What was not made for a claim, or in another namespace, or is published elsewhere.
+#[test]
+fn a_cluster_of_others_is_left_alone() {
+    for backend in [HyperShift, ClusterApi, Caas, Osac] {
+        in_time(async {
+            let mut life = Life::begin(backend, 0).await;
+            life.hub.merge(&life.object(), &json!({ "metadata": { "annotations": null } }));
+            life.happen(Event::Run(true)).await;
+            life.hub.calls();
+            life.happen(Event::Restart).await;
+            life.wait(3600).await;
+            let calls = life.hub.calls();
+            let read = |call: &Call| call.path.contains("/secrets/");
+            assert!(!calls.iter().any(|call| call.is_write() || read(call)), "{:?}", lines(&calls));
+        });
+    }
+    in_time(async {
+        let mut life = Life::begin(HyperShift, 0).await;
+        let elsewhere = life.object().replace(namespace(HyperShift), "kube-system");
+        let object = life.whole().unwrap();
+        life.hub.put(&elsewhere, object);
+        life.hub.delete(&life.object());
+        life.happen(Event::Restart).await;
+        life.hub.calls();
+        life.wait(600).await;
+        assert_eq!(life.hub.writes(), []);
+        assert_eq!(life.published(), None);
+    });
+}
+
+/// Whoever may not read says so, and looks again.
+#[test]
+fn what_may_not_be_read_is_told() {
+    in_time(async {
+        let mut life = Life::begin(Osac, 0).await;
+        let secrets = "/api/v1/namespaces/osac-orders-demo/secrets/";
+        life.hub.judge(move |call| call.path.starts_with(secrets).then_some(Fault::Refused(403)));
+        life.happen(Event::Run(true)).await;
+        life.wait(60).await;
+        let told = life.told();
+        assert_eq!(told["blockingReason"]["reason"], "SecretMissing");
+        assert!(told["blockingReason"]["message"].as_str().unwrap().contains("not let in"), "{told}");
+        life.hub.judge(|_| None);
+        life.rest().await;
+        assert!(life.published().is_some());
+    });
+}

@@ -1,0 +1,275 @@
+//! Orders that go, and what was made for them: who is asked about it, how much of it goes at once, and when it counts as gone.
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use provider_testplatform::cloud::{
+    next::{BATCH, CROWD, GIVE_UP, GO_ON, Known, Scene, Stage, Step, Stored, next},
+    record::{MOST, Old, One, Record},
+};
+use testplatform_apis::cloud::State;
+
+use super::{ARRIVES, ends, gone, left, owner, published, scene};
+use crate::cloud::model::{ADMIN, Credential, GRACE, Model, UID};
+
+#[test]
+fn nothing_is_made_for_an_order_that_vanishes() {
+    let model = Model::new(&["alice"]);
+    model.world().vanished = true;
+    assert_eq!(model.look(), None);
+    let world = model.world();
+    assert!(world.made == 0 && world.secret.is_none() && world.asked == 0, "{:?}", world.credentials);
+}
+
+#[test]
+fn who_never_made_anything_is_not_asked_at_the_end() {
+    let mut model = Model::new(&["alice", ADMIN]);
+    model.look();
+    model.world().silent.insert(ADMIN.into());
+    ends(&mut model);
+    assert_eq!(model.look(), None);
+    assert!(model.world().released && model.remaining().is_empty());
+    assert_eq!((gone(&model), left(&model)), (1, 0));
+}
+
+/// One of two is gone, and of the other nobody can say so.
+#[test]
+fn what_came_of_it_is_told_once() {
+    let mut model = Model::new(&["alice", "bob"]);
+    model.look();
+    model.order.requested_by = Some("bob".into());
+    model.look();
+    model.world().silent.insert("alice".into());
+    ends(&mut model);
+    for _ in 0..3 {
+        assert_eq!(model.look(), Some(State::Leaving));
+        assert_eq!((gone(&model), left(&model)), (1, 0), "{:?}", model.world().happened);
+        model.world().now += SignedDuration::from_mins(1);
+    }
+    assert_eq!(model.world().written, 0, "there was nothing new");
+    model.world().now += GIVE_UP;
+    assert_eq!(model.look(), None);
+    assert_eq!((gone(&model), left(&model)), (1, 1), "{:?}", model.world().happened);
+}
+
+/// What a lost record named may be anybody's who issues for the order.
+#[test]
+fn whoever_issues_is_asked_where_the_record_was_lost() {
+    let mut model = Model::new(&["alice", ADMIN]);
+    model.look();
+    model.world().secret = None;
+    // What was published before is alice's, and only the administrator can make another.
+    model.world().silent.insert("alice".into());
+    assert_eq!(model.look(), Some(State::Valid));
+    assert_eq!((owner(&model).as_str(), model.remaining().len()), (ADMIN, 2));
+    ends(&mut model);
+    assert_eq!(model.look(), Some(State::Leaving), "alice has one that nothing is known of");
+    model.world().silent.clear();
+    assert_eq!(model.look(), None);
+    assert!(model.world().released && model.remaining().is_empty());
+    // The same where the end comes first.
+    let mut model = Model::new(&["alice", ADMIN]);
+    model.look();
+    model.world().secret = None;
+    model.world().silent.insert("alice".into());
+    ends(&mut model);
+    assert_eq!(model.look(), Some(State::Leaving));
+    model.world().silent.clear();
+    assert_eq!(model.look(), None);
+    assert!(model.world().released && model.remaining().is_empty());
+}
+
+/// So many, all of which wait to be deleted.
+fn crowd(model: &Model, count: usize) {
+    let mut world = model.world();
+    let ids: Vec<String> = (0..count).map(|number| format!("old-{number}")).collect();
+    for id in &ids {
+        let name = format!("tpc-{UID}-9{}", &id[4..]);
+        world.credentials.insert(id.clone(), Credential { user: "alice".into(), name, expires: None });
+    }
+    let old = ids.into_iter().map(|id| {
+        let name = world.credentials[&id].name.clone();
+        Old { one: One { id, user: "alice".into(), name, issuer: "alice".into() }, since: None }
+    });
+    let old: Vec<Old> = old.collect();
+    world.secret.as_mut().unwrap().0.old = old;
+}
+
+#[test]
+fn more_than_a_pass_deletes_goes_on_in_the_next_one() {
+    let mut model = Model::new(&["alice"]);
+    model.look();
+    crowd(&model, 3 * BATCH);
+    assert_eq!(model.look(), Some(State::Valid));
+    assert_eq!(model.remaining().len(), 2 * BATCH + 1);
+    assert_eq!(model.world().told.as_ref().unwrap().1, GO_ON, "there is no haste");
+    ends(&mut model);
+    assert_eq!(model.look(), Some(State::Leaving));
+    assert_eq!((model.remaining().len(), model.world().told.as_ref().unwrap().1), (BATCH + 1, GO_ON));
+    for _ in 0..2 {
+        model.look();
+    }
+    assert!(model.world().released && model.remaining().is_empty());
+    assert_eq!((gone(&model), left(&model)), (3 * BATCH + 1, 0));
+}
+
+#[test]
+fn of_many_that_cannot_be_deleted_it_is_asked_for_no_longer_than_of_one() {
+    for forbidden in [true, false] {
+        let mut model = Model::new(&["alice"]);
+        model.look();
+        crowd(&model, 3 * BATCH);
+        model.world().users.get_mut("alice").unwrap().may_delete = !forbidden;
+        ends(&mut model);
+        if !forbidden {
+            model.world().down = true;
+            assert_eq!(model.look(), Some(State::Leaving));
+            assert!(
+                model.world().asked < 8,
+                "a service that is silent is asked {} times",
+                model.world().asked
+            );
+            model.world().now += GIVE_UP;
+        }
+        assert_eq!(model.look(), None);
+        assert!(model.world().released);
+        assert_eq!((gone(&model), left(&model)), (0, 3 * BATCH + 1));
+    }
+}
+
+/// Each request may leave one behind.
+#[test]
+fn no_more_are_made_on_request_than_can_be_deleted() {
+    let mut model = Model::new(&["alice", "bob"]);
+    model.look();
+    for _ in 0..CROWD {
+        model.order.generation += 1;
+        assert_eq!(model.look(), Some(State::Valid));
+    }
+    let before = published(&model);
+    model.order.requested_by = Some("bob".into());
+    for _ in 0..3 {
+        assert_eq!(model.look(), Some(State::RotationFailed));
+        let told = model.world().told.clone().unwrap().0;
+        assert!(told.contains("16 before it are not deleted yet"), "{told}");
+        assert!(model.works() && published(&model) == before && model.remaining().len() == CROWD + 1);
+    }
+    // What does not work any more is replaced all the same.
+    model.world().credentials.remove(&before);
+    assert_eq!(model.look(), Some(State::Valid));
+    assert!(model.works() && owner(&model) == "bob");
+    model.order.requested_by = Some("alice".into());
+    assert_eq!(model.look(), Some(State::RotationFailed));
+    model.world().now += GRACE;
+    for _ in 0..2 {
+        model.look();
+    }
+    assert_eq!((owner(&model).as_str(), model.look()), ("alice", Some(State::Valid)));
+}
+
+#[test]
+fn a_record_does_not_grow_for_ever() {
+    let mut record = Record::of(UID);
+    let one = |number: usize| One {
+        id: number.to_string(),
+        user: "u".into(),
+        name: format!("tpc-{UID}-{number}"),
+        issuer: if number == 0 { "first" } else { "alice" }.into(),
+    };
+    let now = "2026-03-02T00:00:00Z".parse().unwrap();
+    for number in 0..MOST {
+        record.retire(one(number), now);
+    }
+    assert!(record.open.is_empty() && record.add_strays([&one(1)], None), "it is known");
+    assert!(!record.add_strays([&one(MOST)], None), "there is no place");
+    record.retire(one(MOST), now);
+    assert_eq!((record.old.len(), record.open.first().map(String::as_str)), (MOST, Some("first")));
+    assert!(!record.knows("0") && record.knows(&MOST.to_string()));
+}
+
+#[test]
+fn what_has_ended_by_itself_is_kept_for_nobody() {
+    let mut model = Model::new(&["alice"]);
+    model.order.lifetime = Some(testplatform_apis::duration::GoDuration::from_mins(10));
+    for _ in 0..30 {
+        assert_eq!(model.look(), Some(State::Valid));
+        model.world().now += SignedDuration::from_mins(5);
+    }
+    assert!(model.remaining().len() <= 4, "{:?}", model.remaining());
+}
+
+#[test]
+fn a_cluster_may_be_on_its_way_for_a_while() {
+    let mut model = Model::new(&["alice"]);
+    model.look();
+    ends(&mut model);
+    model.world().now -= SignedDuration::from_secs(1);
+    assert_eq!(model.look(), None);
+    assert!(!model.world().released && model.works());
+    model.cluster = true;
+    model.world().over = false;
+    model.world().now += SignedDuration::from_hours(1);
+    assert_eq!(model.look(), Some(State::Valid));
+}
+
+#[test]
+fn a_cluster_that_comes_back_has_all_the_time_again() {
+    let mut model = Model::new(&["alice"]);
+    model.look();
+    ends(&mut model);
+    model.world().down = true;
+    assert_eq!(model.look(), Some(State::Leaving));
+    assert!(model.world().removing.is_some());
+    model.cluster = true;
+    model.world().over = false;
+    model.look();
+    assert_eq!(model.world().removing, None);
+}
+
+/// The API server's clock is ahead of ours, by how much nobody knows.
+#[test]
+fn a_clock_that_is_behind_holds_up_nothing() {
+    let now: Timestamp = "2026-03-02T00:00:00Z".parse().unwrap();
+    let hour = SignedDuration::from_hours(1);
+    let gone =
+        Scene { stage: Stage::Gone(now + hour), deleted: true, issuers: vec![], ..scene(Stored::Absent) };
+    let known = Known::default();
+    assert_eq!(next(&gone, &known, now), Step::Mark(Some(now)));
+    let marked = Scene { removing: Some(now), ..gone };
+    assert_eq!(next(&marked, &known, now), Step::Later(Duration::from_secs(30)));
+    assert_eq!(next(&marked, &known, now + ARRIVES), Step::Release);
+}
+
+/// The right to do so was taken away, perhaps for ever: it is not known that nobody is there.
+#[test]
+fn issuers_that_cannot_be_listed_hold_up_an_end_for_a_day_at_most() {
+    let mut model = Model::new(&["alice"]);
+    assert_eq!(model.look(), Some(State::Valid));
+    model.unread = true;
+    assert_eq!(model.look(), Some(State::Valid), "what is published is asked for as before");
+    model.order.generation += 1;
+    assert_eq!(model.look(), Some(State::RotationFailed));
+    let told = model.world().told.clone().unwrap().0;
+    assert!(told.starts_with("the provider is not let in to list"), "{told}");
+    ends(&mut model);
+    assert_eq!(model.look(), Some(State::Leaving));
+    let told = model.world().told.clone().unwrap().0;
+    assert!(told.contains("not let in to list") && told.contains("after 24 h"), "{told}");
+    model.world().now += GIVE_UP;
+    model.look();
+    assert!(model.world().released && model.world().secret.is_none());
+    assert_eq!(left(&model), 1);
+}
+
+#[test]
+fn issuers_that_can_be_listed_again_are_asked() {
+    let mut model = Model::new(&["alice"]);
+    model.look();
+    model.world().secret = None;
+    model.unread = true;
+    ends(&mut model);
+    assert_eq!(model.look(), Some(State::Leaving), "anybody may have made one");
+    model.unread = false;
+    model.look();
+    assert!(model.world().released && model.remaining().is_empty());
+}

@@ -1,0 +1,6 @@
+//! What is done about one cluster of a claim with `template`: the table of each kind, and `next`.
+
+mod fixture;
+mod hostile;
+mod kinds;
+mod publication;

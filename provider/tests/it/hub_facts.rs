@@ -1,0 +1,163 @@
+//! What a hub tells of itself: what is written and when, and how clusters are counted.
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use proptest::{prelude::*, test_runner::RngSeed};
+use provider_testplatform::hub_facts::{
+    AGE, SOONEST, Step, in_the_making, next,
+    world::{Found, World},
+};
+use rstest::rstest;
+use serde_json::{Value, json};
+use testplatform_apis::{
+    hub::{BackendFacts, ClassFacts, Facts, Health},
+    template::Backend,
+};
+
+const PERIOD: Duration = Duration::from_mins(1);
+
+fn noon() -> Timestamp {
+    "2026-01-01T12:00:00Z".parse().unwrap()
+}
+
+fn after(seconds: i64) -> Timestamp {
+    noon() + SignedDuration::from_secs(seconds)
+}
+
+fn counted(clusters: i64) -> Found {
+    Found::Counted { clusters, provisioning: 1, versions: vec!["4.20".into()] }
+}
+
+fn world(clusters: i64) -> World {
+    World {
+        trouble: None,
+        backends: [(Backend::HyperShift, counted(clusters))].into(),
+        classes: [("metal".to_owned(), Some(2)), ("vm".to_owned(), None)].into(),
+        capi_version: None,
+    }
+}
+
+fn told(world: &World) -> Facts {
+    next(None, world, PERIOD, noon()).write.unwrap()
+}
+
+#[test]
+fn everything_that_is_known_is_told_at_once() {
+    let backend = BackendFacts {
+        clusters: Some(3),
+        provisioning: Some(1),
+        versions: vec!["4.20".into()],
+        problem: None,
+    };
+    let expected = Facts {
+        written_at: Some(noon()),
+        health: Some(Health { ready: true, since: Some(noon()), message: None }),
+        backends: [("hypershift".to_owned(), backend)].into(),
+        classes: [
+            ("metal".to_owned(), ClassFacts { free: Some(2) }),
+            ("vm".to_owned(), ClassFacts { free: None }),
+        ]
+        .into(),
+        capi_version: None,
+    };
+    assert_eq!(next(None, &world(3), PERIOD, noon()), Step { write: Some(expected), requeue: PERIOD });
+}
+
+#[test]
+fn what_was_not_counted_is_left_out_and_what_is_not_served_is_a_problem() {
+    let mut world = world(3);
+    world.backends.insert(Backend::ClusterApi, Found::NotServed("it serves no clusters".into()));
+    let facts = told(&world);
+    let capi = facts.backend(Backend::ClusterApi).unwrap();
+    assert_eq!((capi.clusters, capi.problem.as_deref()), (Some(0), Some("it serves no clusters")));
+    // What is not there does not hide how many there are of the rest.
+    assert_eq!(facts.load(), Some(3));
+    world.backends.insert(Backend::Osac, Found::Unknown);
+    let facts = told(&world);
+    assert_eq!(facts.backend(Backend::Osac), Some(&BackendFacts::default()));
+    assert_eq!(facts.load(), None);
+}
+
+#[rstest]
+#[case::at_rest(3, 60, false, 60)]
+#[case::old(3, 180, true, 60)]
+#[case::changed(4, 60, true, 60)]
+#[case::changed_too_soon(4, 3, false, 7)]
+#[case::changed_just_then(4, 10, true, 60)]
+#[case::written_by_another_clock(3, -600, true, 60)]
+fn it_is_told_when_it_changes_and_now_and_then(
+    #[case] clusters: i64,
+    #[case] seconds: i64,
+    #[case] write: bool,
+    #[case] requeue: u64,
+) {
+    let step = next(Some(&told(&world(3))), &world(clusters), PERIOD, after(seconds));
+    assert_eq!((step.write.is_some(), step.requeue), (write, Duration::from_secs(requeue)));
+    assert!(step.write.is_none_or(|facts| facts.written_at == Some(after(seconds))));
+}
+
+#[test]
+fn since_when_it_is_well_or_not_is_kept() {
+    let well = told(&world(3));
+    let ill = World { trouble: Some("its API server says that it is not ready".into()), ..world(3) };
+    let health =
+        |known: &Facts, world: &World, at: i64| next(Some(known), world, PERIOD, after(at)).write.unwrap();
+    let first = health(&well, &ill, 60);
+    assert_eq!(
+        first.health,
+        Some(Health { ready: false, since: Some(after(60)), message: ill.trouble.clone() })
+    );
+    let second = health(&first, &World { backends: [].into(), ..ill.clone() }, 120);
+    assert_eq!(second.health.unwrap().since, Some(after(60)));
+    assert_eq!(health(&first, &world(3), 120).health.unwrap().since, Some(after(120)));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, rng_seed: RngSeed::Fixed(1), ..ProptestConfig::default() })]
+
+    /// Whatever changes, and whenever: never more often than every ten seconds, never older than five minutes, and what is there
+    /// is at most a look behind.
+    #[test]
+    fn it_is_told_neither_too_often_nor_too_late(counts in proptest::collection::vec(0_i64..3, 1..120), period in 10_u64..=120) {
+        let period = Duration::from_secs(period);
+        let (mut known, mut at, mut last): (Option<Facts>, Timestamp, Option<Timestamp>) = (None, noon(), None);
+        for count in counts {
+            let step = next(known.as_ref(), &world(count), period, at);
+            if let Some(facts) = step.write {
+                prop_assert!(last.is_none_or(|last| at.duration_since(last) >= SOONEST));
+                // Nothing is written that says nothing new, but for its age.
+                let same = known.as_ref().is_some_and(|k| k.backends == facts.backends);
+                prop_assert!(!same || last.is_none_or(|last| at.duration_since(last) >= AGE));
+                (known, last) = (Some(facts), Some(at));
+            }
+            let known = known.as_ref().unwrap();
+            prop_assert!(at.duration_since(last.unwrap()) <= SignedDuration::from_mins(5));
+            let behind = known.load() != Some(count);
+            prop_assert!(!behind || at.duration_since(last.unwrap()) < SOONEST);
+            prop_assert!(step.requeue <= period && step.requeue > Duration::ZERO);
+            at += step.requeue;
+        }
+    }
+}
+
+#[rstest]
+#[case(Backend::HyperShift, json!({}), true)]
+#[case(Backend::HyperShift, json!({ "conditions": [{ "type": "Available", "status": "False" }], "version": { "history": [{ "state": "Partial" }] } }), true)]
+#[case(Backend::HyperShift, json!({ "conditions": [{ "type": "Available", "status": "False" }], "version": { "history": [{ "state": "Partial" }, { "state": "Completed" }] } }), false)]
+#[case(Backend::HyperShift, json!({ "conditions": [{ "type": "Available", "status": "True" }] }), false)]
+#[case(Backend::ClusterApi, json!({ "phase": "Provisioned", "conditions": [{ "type": "ControlPlaneInitialized", "status": "False" }] }), true)]
+#[case(Backend::ClusterApi, json!({ "conditions": [{ "type": "ControlPlaneInitialized", "status": "True" }, { "type": "Available", "status": "False" }] }), false)]
+#[case(Backend::Caas, json!({ "phase": "ClusterInstalling" }), true)]
+#[case(Backend::Caas, json!({ "phase": "Ready" }), false)]
+#[case(Backend::Osac, json!({ "phase": "Failed" }), true)]
+#[case(Backend::Osac, json!({ "phase": "Ready" }), false)]
+#[case(Backend::Osac, json!({ "phase": 5 }), true)]
+#[case(Backend::Caas, Value::Null, true)]
+fn a_cluster_is_in_the_making_until_it_was_ready(
+    #[case] backend: Backend,
+    #[case] status: Value,
+    #[case] expected: bool,
+) {
+    assert_eq!(in_the_making(backend, &status), expected);
+}

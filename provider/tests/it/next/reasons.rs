@@ -1,0 +1,157 @@
+//! One case per reason.
+
+use std::collections::BTreeSet;
+
+use provider_testplatform::{
+    ephemeral_cluster::{
+        conditions::Reason,
+        credentials::{Published, Source},
+        next,
+        prow_job::State,
+        status::{Phase, Status},
+        world::{Draft, Site},
+    },
+    step::Action,
+};
+use testplatform_apis::{
+    foreign::ephemeral_cluster::TROUBLES,
+    names::{ephemeral_cluster as theirs, ours},
+};
+
+use crate::next::fixture::{
+    Case, complete, credentials, namespace, newborn, no_namespace, pending, ready, refusal, served, unknown,
+    unreachable,
+};
+
+const CREATING: &str = "ProwJobCreating";
+const READY: &str = "ClusterReady";
+const IN_SYNC: &str = "CredentialsInSync";
+const TOLD: &str = "TestCompleted";
+const COMPLETED: &str = "ProwJobCompleted";
+
+fn foreign(mut case: Case) -> Case {
+    case.world.published = Published::Foreign("Secret demo-x7k2p-credentials belongs to nobody".into());
+    case
+}
+
+fn unreadable_spec() -> Case {
+    let mut case = newborn();
+    case.object.spec.error = Some("invalid type".into());
+    case
+}
+
+fn unreadable_source() -> Case {
+    served(State::Pending, namespace(Source::Unreadable("forbidden".into())))
+}
+
+fn failed(case: &Case, action: &Action) -> Status {
+    next::failed(&case.object, &case.step(), action, "no", case.now).unwrap()
+}
+
+/// The status, and the condition that has the reason.
+fn case(reason: Reason) -> (Status, &'static str, &'static str) {
+    let settled = |case: Case| case.settled().object.status.value;
+    let running = |site: Site| served(State::Pending, site);
+    let told = || ready().torn_down().settled();
+    match reason {
+        Reason::Creating => (newborn().step().status.unwrap(), CREATING, "True"),
+        Reason::ProwJobCreated => (settled(ready()), CREATING, "False"),
+        Reason::ProwJobCreateFailed => {
+            let create = Action::CreateProwJob(Box::default());
+            (failed(&newborn(), &create), CREATING, "False")
+        }
+        Reason::HeldByOtherController => {
+            (settled(newborn().written_by_another(0).at(2)), CREATING, "Unknown")
+        }
+        Reason::EphemeralClusterValidationFailure => (settled(unreadable_spec()), CREATING, "False"),
+        Reason::CredentialsPublished => (settled(ready()), READY, "True"),
+        Reason::CredentialsPending => (settled(running(pending())), READY, "False"),
+        Reason::CredentialsUnreadable => (settled(unreadable_source()), READY, "False"),
+        Reason::KubeconfigRejected => (settled(ready().on(namespace(Source::Refused))), IN_SYNC, "False"),
+        Reason::CredentialsNotOwned => {
+            let case = foreign(running(pending())).on(complete());
+            (settled(case), READY, "False")
+        }
+        Reason::PublishFailed => {
+            let publish = Action::PublishCredentials(credentials("a-1"));
+            (failed(&running(pending()), &publish), READY, "False")
+        }
+        Reason::ProwJobScheduling => (settled(served(State::Scheduling, Site::Unscheduled)), READY, "False"),
+        Reason::NamespacePending => (settled(running(no_namespace())), READY, "False"),
+        Reason::BuildClusterUnreachable => (settled(ready().on(unreachable())), IN_SYNC, "False"),
+        Reason::BuildClusterUnknown => (settled(running(unknown()).torn_down()), TOLD, "False"),
+        Reason::OwnershipMismatch => {
+            (settled(ready().annotated(theirs::KONFLUX_TENANT, "tenant-b")), READY, "False")
+        }
+        Reason::Signalled => (settled(told()), TOLD, "True"),
+        Reason::SignalFailed => (ready().torn_down().untold().object.status.value, TOLD, "False"),
+        Reason::Deprovisioned => (settled(told().in_state(State::Success)), READY, "False"),
+        Reason::ProwJobCompleted => (settled(told().in_state(State::Success)), COMPLETED, "True"),
+        Reason::ProwJobFailure => (settled(running(pending()).in_state(State::Error)), COMPLETED, "True"),
+        Reason::ProwJobAborted => {
+            (settled(running(no_namespace()).torn_down().settled().at(20)), COMPLETED, "True")
+        }
+        Reason::EndedWithoutSignal => (settled(ready().in_state(State::Success)), COMPLETED, "True"),
+        Reason::DeprovisionFailed => (settled(told().in_state(State::Failure)), COMPLETED, "True"),
+        Reason::DeprovisionTimeout => (settled(told().at(300)), COMPLETED, "False"),
+        Reason::ProwJobGone => (settled(ready().gone()), COMPLETED, "True"),
+        Reason::NothingToTearDown => (settled(newborn().torn_down()), COMPLETED, "True"),
+        Reason::NeverScheduled => {
+            (settled(served(State::Scheduling, Site::Unscheduled).at(61)), COMPLETED, "True")
+        }
+        Reason::ProvisionTimeout => (settled(running(pending()).at(255)), READY, "False"),
+    }
+}
+
+#[test]
+fn every_reason_has_a_case_in_which_it_is_said() {
+    for reason in Reason::ALL {
+        let (status, type_, is) = case(reason);
+        let condition = status.conditions.iter().find(|c| c.type_ == type_).unwrap();
+        assert_eq!(
+            (condition.status.as_str(), condition.reason.as_str()),
+            (is, reason.as_str()),
+            "{status:#?}"
+        );
+        assert!(!condition.message.is_empty(), "{reason:?} has no sentence");
+        assert!(status.phase.is_some(), "{reason:?} leaves no phase");
+    }
+    let words: BTreeSet<_> = Reason::ALL.iter().map(|r| r.as_str()).collect();
+    assert_eq!(words.len(), Reason::ALL.len());
+    for trouble in TROUBLES {
+        assert!(words.contains(trouble), "the function knows {trouble}, and nobody says it");
+    }
+}
+
+#[test]
+fn a_refusal_is_final_even_when_its_cause_is_gone() {
+    let refused = newborn().drafted(Draft::Refused(refusal("EphemeralClusterValidationFailure"))).settled();
+    assert_eq!(refused.object.status.value.phase, Some(Phase::Failed));
+    assert_eq!(refused.said(CREATING), ("False", "EphemeralClusterValidationFailure"));
+    // The function reads a completed job as one that there was.
+    assert_eq!(refused.said(COMPLETED), ("", ""));
+    let mut again = refused.drafted(newborn().world.draft.unwrap());
+    again.object.metadata.generation = Some(2);
+    let again = again.settled();
+    assert_eq!(again.object.status.value.phase, Some(Phase::Failed));
+    assert!(again.world.jobs.is_empty());
+}
+
+#[test]
+fn what_cannot_be_served_now_is_served_later_but_not_for_ever() {
+    let later = newborn().drafted(Draft::Later(refusal("ClusterProfilesUnavailable"))).settled();
+    assert_eq!(later.object.status.value.phase, Some(Phase::Provisioning));
+    assert_eq!(later.said(CREATING), ("False", "ClusterProfilesUnavailable"));
+    let served = later.clone().drafted(newborn().world.draft.unwrap()).settled();
+    assert_eq!(served.world.jobs.len(), 1);
+    let late = later.at(255).settled();
+    assert_eq!(late.object.status.value.phase, Some(Phase::Failed));
+    assert_eq!(late.said(COMPLETED), ("True", "ProvisionTimeout"));
+}
+
+#[test]
+fn a_long_timeout_does_not_outlive_the_memory_of_prow() {
+    let case = newborn().annotated(ours::PROVISION_TIMEOUT, "72h");
+    assert_eq!(case.clone().at(60 * 24 - 1).settled().world.jobs.len(), 1);
+    assert!(case.at(60 * 24).settled().world.jobs.is_empty());
+}

@@ -1,0 +1,248 @@
+//! A build cluster that does not take the signal: that is said, it is tried again, and nothing waits for it for ever.
+
+use provider_testplatform::{
+    ephemeral_cluster::{
+        conditions::{CLUSTER_READY, PROW_JOB_COMPLETED, TEST_COMPLETED},
+        credentials::Source,
+        prow_job::State,
+        status::{self, Phase, Status},
+        world::Site,
+    },
+    step::{Action, Requeue, Step},
+};
+use rstest::rstest;
+use testplatform_apis::names::{
+    ephemeral_cluster::{self as theirs, FINALIZER},
+    ours,
+};
+
+use crate::next::fixture::{
+    Case, complete, credentials, minutes, namespace, newborn, pending, ready, served, unreachable,
+    upstream_job,
+};
+
+fn signals(actions: &[Action]) -> usize {
+    actions.iter().filter(|action| matches!(action, Action::Signal { .. })).count()
+}
+
+/// How many signals are for the last time.
+fn last_signals(actions: &[Action]) -> usize {
+    actions.iter().filter(|action| matches!(action, Action::SignalOrAbort { .. })).count()
+}
+
+/// Deleted ten minutes after it was made: its job is told again and again for four hours, and then for the last time.
+fn is_abandoned_in_time(case: &Case) {
+    let in_time = case.clone().at(10 + 239).step();
+    assert_eq!((signals(&in_time.afterwards), last_signals(&in_time.afterwards)), (1, 0));
+    assert!(!aborts(&in_time));
+    assert_eq!(in_time.requeue, Requeue::after(minutes(1)), "it is not forgotten");
+    let late = case.clone().at(10 + 240);
+    assert_eq!(late.clone().cached().step().requeue, Requeue::Anew);
+    let step = late.step();
+    assert_eq!((signals(&step.afterwards), last_signals(&step.afterwards)), (0, 1));
+    assert!(!aborts(&step), "it may never have been tried");
+    assert!(!late.settled().object.has_finalizer(FINALIZER));
+}
+
+fn aborts(step: &Step) -> bool {
+    step.actions.iter().any(|action| matches!(action, Action::AbortProwJob { .. }))
+}
+
+fn phase(case: &Case) -> Option<Phase> {
+    case.object.status.value.phase
+}
+
+#[test]
+fn it_is_said_and_tried_again() {
+    let case = ready().torn_down().untold();
+    assert_eq!(phase(&case), Some(Phase::Deprovisioning));
+    assert_eq!(case.said(TEST_COMPLETED), ("False", "SignalFailed"));
+    assert_eq!(case.condition(TEST_COMPLETED).unwrap().message, "quota");
+    let step = case.step();
+    // The status does not wait for it any more, and says no more than is so.
+    assert_eq!((signals(&step.actions), signals(&step.afterwards)), (0, 1));
+    assert!(!status::differs(&case.object.status.value, &step.status.unwrap()));
+    assert_eq!(case.settled().said(TEST_COMPLETED), ("True", "Signalled"));
+}
+
+#[test]
+fn it_becomes_overdue_and_is_not_cut_short() {
+    let case = ready().torn_down().untold();
+    assert_eq!(case.said(PROW_JOB_COMPLETED), ("", ""));
+    let late = case.at(10 + 240).step();
+    assert!(!aborts(&late) && signals(&late.afterwards) == 1);
+    let conditions = late.status.unwrap().conditions;
+    let completed = conditions.iter().find(|c| c.type_ == PROW_JOB_COMPLETED).unwrap();
+    assert_eq!((&*completed.status, &*completed.reason), ("False", "DeprovisionTimeout"));
+}
+
+#[test]
+fn a_deletion_does_not_wait_for_it_for_ever() {
+    is_abandoned_in_time(&ready().deleted().untold());
+}
+
+/// Nobody could try before: it is told, and from then on there is as much time as there always is.
+#[test]
+fn what_was_deleted_long_ago_is_told_first() {
+    let case = ready().deleted().at(10 + 300);
+    assert_eq!(signals(&case.step().actions), 1);
+    let refused = case.untold().at(10 + 300 + 239).step();
+    assert_eq!((signals(&refused.afterwards), last_signals(&refused.afterwards)), (1, 0));
+}
+
+#[test]
+fn why_it_ends_is_not_forgotten() {
+    let case = served(State::Pending, pending()).at(255).untold();
+    assert_eq!(phase(&case), Some(Phase::Deprovisioning), "nobody waits for what has failed");
+    assert_eq!(case.said(CLUSTER_READY), ("False", "ProvisionTimeout"));
+    let told = case.settled();
+    assert_eq!(phase(&told), Some(Phase::Failed));
+    assert_eq!(told.said(TEST_COMPLETED), ("True", "Signalled"));
+}
+
+/// Since when it ends, whatever kept it from being told.
+#[test]
+fn a_build_cluster_that_comes_back_and_refuses_it_does_not_begin_the_time_anew() {
+    let away = served(State::Pending, unreachable()).torn_down().settled();
+    let since = away.condition(TEST_COMPLETED).unwrap().last_transition_time;
+    let refused = away.at(60).on(complete()).untold();
+    assert_eq!(refused.said(TEST_COMPLETED), ("False", "SignalFailed"));
+    assert_eq!(refused.condition(TEST_COMPLETED).unwrap().last_transition_time, since);
+    let away = refused.on(unreachable()).settled();
+    assert_eq!(away.said(TEST_COMPLETED), ("False", "BuildClusterUnreachable"));
+}
+
+#[test]
+fn what_a_job_left_behind_is_given_up_as_what_is_out_of_reach_is() {
+    let mut case = ready().gone();
+    case.world.left_behind = Some(pending());
+    let case = case.untold();
+    assert_eq!(phase(&case), Some(Phase::Deprovisioning));
+    assert_eq!(case.said(CLUSTER_READY), ("False", "ProwJobGone"));
+    assert_eq!(case.said(PROW_JOB_COMPLETED), ("", ""), "nothing is over yet");
+    let step = case.step();
+    assert_eq!((signals(&step.actions), signals(&step.afterwards)), (0, 1));
+    assert_eq!(step.status.unwrap().phase, Some(Phase::Deprovisioning));
+    let told = case.clone().settled();
+    assert_eq!((phase(&told), told.said(TEST_COMPLETED)), (Some(Phase::Failed), ("True", "Signalled")));
+    assert_eq!(case.at(10 + 240).step().status.unwrap().phase, Some(Phase::Failed));
+}
+
+#[test]
+fn a_job_that_is_one_too_many_keeps_nothing_waiting() {
+    let mut case = ready();
+    case.world.jobs.push(upstream_job("6f1f", State::Pending, complete()));
+    let step = case.step();
+    assert_eq!(step.actions, []);
+    assert!(matches!(&step.afterwards[..], [Action::Signal { .. }, Action::Emit(_)]));
+    let torn_down = case.torn_down().step();
+    assert_eq!((signals(&torn_down.actions), signals(&torn_down.afterwards)), (1, 1));
+    assert_eq!(torn_down.status.unwrap().phase, Some(Phase::Deprovisioning));
+}
+
+#[test]
+fn a_deletion_does_not_wait_for_ever_for_a_job_that_is_one_too_many() {
+    let mut case = ready();
+    case.world.jobs.push(upstream_job("6f1f", State::Pending, complete()));
+    is_abandoned_in_time(&case.clone().deleted().in_state(State::Success));
+    let torn_down = case.torn_down().in_state(State::Success).at(24 * 60).step();
+    assert_eq!((signals(&torn_down.afterwards), last_signals(&torn_down.afterwards)), (1, 0));
+}
+
+#[test]
+fn a_deletion_does_not_wait_for_ever_where_the_status_cannot_be_read() {
+    let mut case = ready().deleted();
+    case.object.status.error = Some("conditions: invalid type".into());
+    case.object.status.value = Status::default();
+    is_abandoned_in_time(&case);
+}
+
+/// The finalizer goes when what was said of the signal is stored, not with the signal.
+#[test]
+fn a_deletion_waits_for_what_a_job_left_behind() {
+    let mut case = ready().deleted().gone();
+    case.world.left_behind = Some(pending());
+    let step = case.step();
+    assert_eq!(signals(&step.actions), 1);
+    assert!(!step.actions.contains(&Action::RemoveFinalizer));
+    assert!(!case.clone().settled().object.has_finalizer(FINALIZER));
+    let refused = case.untold();
+    assert_eq!(refused.said(TEST_COMPLETED), ("False", "SignalFailed"));
+    let in_time = refused.clone().at(10 + 239).step();
+    assert_eq!((in_time.actions, signals(&in_time.afterwards)), (vec![], 1));
+    assert!(!refused.clone().settled().object.has_finalizer(FINALIZER), "it is taken in time");
+    let late = refused.at(10 + 240);
+    assert_eq!(late.clone().cached().step().requeue, Requeue::Anew);
+    assert!(late.step().actions.contains(&Action::RemoveFinalizer));
+}
+
+#[test]
+fn what_was_told_once_stays_told() {
+    let mut case = ready().torn_down().settled();
+    let Site::Namespace { signalled, .. } = &mut case.job().site else { panic!("no namespace") };
+    *signalled = false;
+    let step = case.step();
+    assert_eq!((signals(&step.actions), signals(&step.afterwards)), (0, 1));
+    assert!(!status::differs(&case.object.status.value, &step.status.unwrap()));
+    // A namespace that is newer than the one that took it may refuse it.
+    is_abandoned_in_time(&case.deleted());
+}
+
+/// What comes before the end in a step is done before it, and what fails there fails again at every try.
+fn keeps_the_end_waiting(action: &Action) -> bool {
+    matches!(
+        action,
+        Action::PublishCredentials(_) | Action::ClaimProwJob { .. } | Action::WithdrawCredentials
+    )
+}
+
+/// By a quota, a webhook, or for being too large.
+#[rstest]
+#[case::lifetime(ready().annotated(ours::LIFETIME, "1h").on(rotated()), 8 * 60)]
+#[case::provision_timeout(served(State::Pending, pending()).on(complete()), 8 * 60)]
+fn a_publication_that_is_refused_keeps_no_end_from_being_begun(#[case] case: Case, #[case] late: i64) {
+    let publishes = |step: &Step| step.actions.iter().any(|a| matches!(a, Action::PublishCredentials(_)));
+    assert!(publishes(&case.step()));
+    let step = case.at(late).step();
+    assert!(!publishes(&step) && !step.afterwards.iter().any(keeps_the_end_waiting), "{step:?}");
+    assert_eq!(signals(&step.actions), 1);
+}
+
+fn rotated() -> Site {
+    namespace(Source::Complete(credentials("a-2")))
+}
+
+#[test]
+fn a_claim_on_a_job_that_is_refused_keeps_no_end_from_being_begun() {
+    let mut case = newborn();
+    case.world.jobs = vec![upstream_job("6f1f", State::Pending, pending())];
+    let claimed = |actions: &[Action]| actions.iter().position(|a| matches!(a, Action::ClaimProwJob { .. }));
+    let case = case.at(5);
+    assert!(claimed(&case.step().actions).is_some(), "before anything is published");
+    let step = case.torn_down().step();
+    assert!(!step.actions.iter().any(keeps_the_end_waiting), "{step:?}");
+    assert_eq!(signals(&step.actions), 1);
+    // Told of only if it was done.
+    let at = claimed(&step.afterwards).unwrap();
+    assert!(matches!(&step.afterwards[at + 1], Action::Emit(event) if event.reason == "ProwJobAdopted"));
+    assert!(
+        !step.actions.iter().any(|a| matches!(a, Action::Emit(event) if event.reason == "ProwJobAdopted"))
+    );
+}
+
+/// What is another's is taken back none the less, and tried until it is.
+#[test]
+fn a_withdrawal_that_is_refused_keeps_no_end_from_being_begun() {
+    let mut case = ready().annotated(ours::LIFETIME, "1h").settled();
+    case = case.annotated(theirs::KONFLUX_TENANT, "another");
+    let withdraws = |actions: &[Action]| actions.contains(&Action::WithdrawCredentials);
+    assert!(withdraws(&case.step().actions));
+    case = case.at(8 * 60);
+    let step = case.step();
+    assert_eq!((withdraws(&step.actions), withdraws(&step.afterwards)), (false, true));
+    assert_eq!(signals(&step.actions), 1);
+    // The end has begun, and it was not done.
+    case.object.status.value = step.status.unwrap();
+    let again = case.step();
+    assert_eq!((withdraws(&again.actions), withdraws(&again.afterwards)), (false, true));
+}

@@ -1,0 +1,302 @@
+//! Jobs, Secrets and statuses of others; the other two entries, `proxy` and `orphan`.
+
+use provider_testplatform::{
+    ephemeral_cluster::{
+        conditions::{CLUSTER_READY, PROW_JOB_COMPLETED, PROW_JOB_CREATING, TEST_COMPLETED},
+        credentials::Published,
+        next,
+        object::EphemeralCluster,
+        orphan,
+        prow_job::{State, name_for},
+        proxy,
+        settings::Settings,
+        status::{Condition, Phase, Status},
+        world::Site,
+    },
+    step::{Action, Requeue, Step},
+};
+use rstest::rstest;
+use testplatform_apis::names::{ephemeral_cluster as theirs, ours};
+
+use crate::next::fixture::{
+    Case, UID, born, complete, job, minutes, newborn, no_namespace, pending, ready, served, unreachable,
+    upstream_job,
+};
+
+fn labelled(case: &mut Case, key: &str, value: &str) {
+    case.job().prow_job.metadata.labels.get_or_insert_default().insert(key.into(), value.into());
+}
+
+#[test]
+fn a_job_of_the_upstream_controller_is_taken_over() {
+    let mut case = newborn().cached();
+    case.world.jobs = vec![upstream_job("6f1f", State::Pending, complete())];
+    // An old copy could be of an object that is gone, and the job of the one that has its name now.
+    assert_eq!(case.step().requeue, Requeue::Anew);
+    let case = case.at(5).settled();
+    assert_eq!(case.object.status.value.prow_job_id, "6f1f");
+    assert_eq!(case.object.status.value.phase, Some(Phase::Ready));
+    assert!(case.object.has_finalizer(theirs::FINALIZER));
+    let claimed = &case.world.jobs[0].prow_job;
+    assert_eq!(claimed.label(ours::EPHEMERAL_CLUSTER_UID), Some(UID));
+    assert_eq!(claimed.annotation(theirs::KONFLUX_TENANT), Some("tenant-a"));
+}
+
+#[rstest]
+#[case::of_another_uid(Some("another"), 1)]
+#[case::older_than_the_object(None, -1)]
+fn a_job_of_an_earlier_object_of_that_name_is_left_alone(#[case] uid: Option<&str>, #[case] made: i64) {
+    let mut case = newborn();
+    case.world.jobs = vec![upstream_job("6f1f", State::Pending, complete())];
+    let since = born() + minutes(made);
+    case.job().prow_job.metadata.creation_timestamp.as_mut().unwrap().0 = since;
+    if let Some(uid) = uid {
+        labelled(&mut case, ours::EPHEMERAL_CLUSTER_UID, uid);
+    }
+    let case = case.settled();
+    assert_eq!(case.object.status.value.prow_job_id, name_for(UID));
+    assert_eq!(case.world.published, Published::Absent);
+    assert_eq!(case.world.jobs[0].prow_job.state(), State::Pending);
+}
+
+/// The upstream controller serves one namespace only.
+#[test]
+fn a_job_of_the_upstream_controllers_is_not_that_of_another_namespace() {
+    let mut case = newborn();
+    case.object.metadata.namespace = Some("canaries".into());
+    case.world.jobs = vec![upstream_job("6f1f", State::Pending, complete())];
+    let case = case.settled();
+    assert_eq!(case.object.status.value.prow_job_id, name_for(UID));
+    assert_eq!(case.world.jobs[0].prow_job.state(), State::Pending);
+}
+
+#[test]
+fn credentials_that_are_held_back_do_not_stop_the_lifetime() {
+    let mut case = ready().annotated(ours::LIFETIME, "1h").settled();
+    let expires = case.object.status.value.expires_at;
+    assert!(expires.is_some());
+    case.object
+        .metadata
+        .annotations
+        .as_mut()
+        .unwrap()
+        .insert(theirs::KONFLUX_TENANT.into(), "another".into());
+    let case = case.at(40).settled();
+    assert_eq!(case.said(CLUSTER_READY), ("False", "OwnershipMismatch"));
+    assert_eq!(case.object.status.value.expires_at, expires);
+    let case = case.at(180).settled();
+    assert_eq!(case.object.status.value.phase, Some(Phase::Deprovisioning));
+}
+
+#[test]
+fn what_an_api_server_refuses_is_said_once() {
+    let case = newborn();
+    let action = Action::CreateProwJob(Box::default());
+    let failed = |object: &EphemeralCluster, said: &str| {
+        next::failed(object, &Step::default(), &action, said, case.now)
+    };
+    let said = failed(&case.object, &format!("request 1 {}", "ä".repeat(4000))).unwrap();
+    assert!(said.conditions.iter().all(|c| c.message.len() <= 1024));
+    let mut object = case.object.clone();
+    object.status.value = said;
+    assert_eq!(failed(&object, "request 2"), None, "or each try would make the next one");
+}
+
+#[test]
+fn a_status_that_names_the_job_of_another_object_fails() {
+    let mut case = ready();
+    labelled(&mut case, ours::EPHEMERAL_CLUSTER_UID, "another");
+    let case = case.settled();
+    assert_eq!(case.object.status.value.phase, Some(Phase::Failed));
+    assert_eq!(case.said(CLUSTER_READY), ("False", "OwnershipMismatch"));
+    assert_eq!(case.world.published, Published::Absent);
+    assert_eq!(case.world.jobs[0].prow_job.state(), State::Pending);
+}
+
+#[test]
+fn of_two_jobs_one_is_served_and_the_other_ended() {
+    let mut case = newborn();
+    case.world.jobs =
+        vec![upstream_job("6f1f", State::Pending, complete()), job(State::Pending, no_namespace())];
+    let case = case.at(20).settled();
+    assert_eq!(case.object.status.value.prow_job_id, name_for(UID));
+    assert_eq!(case.world.published, Published::Absent);
+    assert!(matches!(case.world.jobs[0].site, Site::Namespace { signalled: true, .. }));
+    // Nothing is over while the other costs money.
+    let ended = case.torn_down().settled().at(40).settled();
+    assert_eq!(ended.world.jobs[1].prow_job.state(), State::Aborted);
+    assert_eq!(ended.said(PROW_JOB_COMPLETED), ("", ""));
+    assert_eq!(ended.object.status.value.phase, Some(Phase::Deprovisioning));
+    assert!(ended.object.has_finalizer(theirs::FINALIZER));
+    let over = ended.in_state(State::Success).settled();
+    assert_eq!(over.object.status.value.phase, Some(Phase::Deprovisioned));
+    assert!(!over.object.has_finalizer(theirs::FINALIZER));
+}
+
+#[test]
+fn jobs_that_upstream_gave_up_on_are_ended() {
+    let mut case = newborn();
+    case.object.status.value = Status {
+        phase: Some(Phase::Failed),
+        conditions: vec![Condition {
+            type_: PROW_JOB_CREATING.into(),
+            status: "False".into(),
+            reason: "TooManyProwJobsBound".into(),
+            message: "Too many ProwJobs bound, this is a bug".into(),
+            last_transition_time: Some(born()),
+        }],
+        ..Status::default()
+    };
+    case.world.jobs =
+        ["a", "b"].map(|name| upstream_job(name, State::Pending, no_namespace())).into_iter().collect();
+    let case = case.at(5).settled().at(20).settled();
+    assert!(case.world.jobs.iter().all(|job| job.prow_job.state() == State::Aborted));
+    assert_eq!(case.object.status.value.phase, Some(Phase::Failed));
+    assert_eq!(case.said(PROW_JOB_CREATING), ("False", "TooManyProwJobsBound"));
+    assert_eq!(case.said(PROW_JOB_COMPLETED).0, "True");
+}
+
+#[test]
+fn a_failure_that_upstream_said_is_not_taken_back_but_ended() {
+    let mut case = ready();
+    case.object.status.value.phase = Some(Phase::Failed);
+    let case = case.settled();
+    assert_eq!(case.object.status.value.phase, Some(Phase::Failed));
+    assert_eq!(case.said(TEST_COMPLETED), ("True", "Signalled"));
+}
+
+#[test]
+fn an_annotation_that_names_another_tenant_gets_no_credentials() {
+    let case = ready().annotated(theirs::KONFLUX_TENANT, "tenant-b").settled();
+    assert_eq!(case.said(CLUSTER_READY), ("False", "OwnershipMismatch"));
+    assert_eq!(case.object.status.value.phase, Some(Phase::Provisioning));
+    assert_eq!(case.world.published, Published::Absent);
+    let back = case.clone().annotated(theirs::KONFLUX_TENANT, "tenant-a").settled();
+    assert_eq!(back.object.status.value.phase, Some(Phase::Ready));
+    assert_eq!(case.torn_down().settled().said(TEST_COMPLETED), ("True", "Signalled"));
+}
+
+#[test]
+fn nothing_is_created_while_another_controller_writes() {
+    let case = newborn().written_by_another(0);
+    // Not at once: a write between two of the other's would make its next one fail.
+    assert_eq!(case.step(), Step { requeue: Requeue::after(minutes(1)), ..Step::default() });
+    let held = case.at(2).settled();
+    assert_eq!(held.said(PROW_JOB_CREATING), ("Unknown", "HeldByOtherController"));
+    assert_eq!(held.step().requeue, Requeue::after(minutes(8)));
+    // Our write can push the other's out of the managed fields.
+    let mut alone = held.clone();
+    alone.object.other_writer = None;
+    assert!(alone.at(9).settled().world.jobs.is_empty());
+    assert_eq!(held.at(10).settled().world.jobs.len(), 1);
+}
+
+#[test]
+fn what_cannot_be_read_is_left_as_it_is() {
+    let mut case = ready();
+    case.object.status.error = Some("conditions: invalid type".into());
+    case.object.status.value = Status::default();
+    let untouched = case.clone().settled();
+    assert_eq!(untouched.object.status.value, Status::default());
+    assert!(untouched.object.annotation(ours::DIAGNOSTICS).is_some());
+    assert_eq!(untouched.world.jobs.len(), 1);
+    let deleted = case.deleted().settled();
+    assert!(matches!(deleted.world.jobs[0].site, Site::Namespace { signalled: true, .. }));
+    assert!(deleted.object.has_finalizer(theirs::FINALIZER));
+    assert!(!deleted.in_state(State::Success).settled().object.has_finalizer(theirs::FINALIZER));
+}
+
+#[test]
+fn a_status_that_lost_the_name_of_its_job_does_not_get_a_second() {
+    let mut case = ready();
+    case.object.status.value.prow_job_id = String::new();
+    case.world.jobs.clear();
+    let case = case.settled();
+    assert!(case.world.jobs.is_empty());
+    assert_eq!(case.object.status.value.phase, Some(Phase::Failed));
+}
+
+/// As the upstream controller has it.
+fn proxied() -> Case {
+    let mut case = ready();
+    case.world.jobs = vec![upstream_job("6f1f", State::Pending, complete())];
+    case.object.status.value.prow_job_id = "6f1f".into();
+    case.world.published = Published::Ours { revision: "17".into(), source_revision: None };
+    case
+}
+
+fn proxy(case: &Case) -> Step {
+    proxy::next(&case.object, &case.world, case.now)
+}
+
+#[test]
+fn a_proxy_keeps_the_credentials_in_step_and_nothing_else() {
+    let mut case = proxied();
+    assert!(
+        matches!(&proxy(&case).actions[..], [Action::PublishCredentials(c)] if c.source_revision == "a-1")
+    );
+    case.world.published = Published::Ours { revision: "18".into(), source_revision: Some("a-1".into()) };
+    assert!(matches!(&proxy(&case).actions[..], [Action::Annotate(_)]));
+    let case = case.annotated(ours::CREDENTIALS_REVISION, "18");
+    assert_eq!(proxy(&case), Step::default());
+    assert_eq!(proxy(&case.clone().on(unreachable())).requeue, Requeue::after(minutes(1)));
+    assert_eq!(proxy(&case.clone().deleted()), Step::default());
+    let withdrawn = Step { actions: vec![Action::WithdrawCredentials], ..Step::default() };
+    assert_eq!(proxy(&case.clone().gone()), withdrawn);
+    let mut over = case.clone();
+    over.object.status.value.phase = Some(Phase::Deprovisioned);
+    assert_eq!(proxy(&over), withdrawn);
+    let mut unnamed = case;
+    unnamed.object.status.value.secret_ref = String::new();
+    assert_eq!(proxy(&unnamed), Step::default());
+}
+
+#[rstest]
+#[case::ended(State::Success, pending(), 60, "")]
+#[case::namespace(State::Pending, pending(), 60, "Signal")]
+#[case::no_namespace_yet(State::Pending, no_namespace(), 6, "")]
+#[case::no_namespace(State::Pending, no_namespace(), 7, "AbortProwJob")]
+#[case::unscheduled(State::Scheduling, Site::Unscheduled, 6, "AbortProwJob")]
+#[case::unreachable(State::Pending, unreachable(), 6000, "")]
+fn an_orphan_is_ended(#[case] state: State, #[case] site: Site, #[case] now: i64, #[case] expected: &str) {
+    let step = orphan::next(&job(state, site), &Settings::default(), born() + minutes(now));
+    let action = match &step.actions[..] {
+        [] => "",
+        [Action::Signal { .. }] => "Signal",
+        [Action::AbortProwJob { .. }] => "AbortProwJob",
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(action, expected);
+    assert_eq!(step.status, None);
+}
+
+#[test]
+fn events_are_for_transitions() {
+    let said = |step: &Step| {
+        let reason = |action: &Action| match action {
+            Action::Emit(event) => Some(event.reason.clone()),
+            Action::AddFinalizer
+            | Action::RemoveFinalizer
+            | Action::Annotate(_)
+            | Action::CreateProwJob(_)
+            | Action::ClaimProwJob { .. }
+            | Action::AbortProwJob { .. }
+            | Action::Signal { .. }
+            | Action::SignalOrAbort { .. }
+            | Action::PublishCredentials(_)
+            | Action::IssueCredentials(_)
+            | Action::WithdrawCredentials => None,
+        };
+        step.actions.iter().filter_map(reason).collect::<Vec<_>>()
+    };
+    assert_eq!(said(&newborn().step()), ["ProwJobCreated"]);
+    let case = served(State::Pending, pending());
+    let mut published = case.clone().on(complete());
+    assert_eq!(said(&published.step()), [""; 0], "it is said of a Secret that was seen");
+    published.world.published =
+        Published::Ours { revision: "17".into(), source_revision: Some("a-1".into()) };
+    assert_eq!(said(&published.step()), ["ClusterReady"]);
+    assert_eq!(said(&case.in_state(State::Failure).step()), ["ProwJobFailure"]);
+    assert_eq!(said(&ready().on(unreachable()).step()), ["BuildClusterUnreachable"]);
+    assert_eq!(said(&ready().torn_down().step()), ["Deprovisioning"]);
+}

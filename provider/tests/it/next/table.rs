@@ -1,0 +1,105 @@
+//! Upstream's "Resulting phase, all combinations" (spec 4.4), with what ours comes to.
+
+use provider_testplatform::ephemeral_cluster::{
+    conditions::{CLUSTER_READY, PROW_JOB_COMPLETED, TEST_COMPLETED},
+    prow_job::State,
+    status::Phase,
+    world::Site,
+};
+use rstest::rstest;
+
+use crate::next::fixture::{Case, complete, no_namespace, pending, ready, served};
+
+type Said = (&'static str, &'static str);
+
+const NOT_SAID: Said = ("", "");
+const NO_NAMESPACE: Said = ("False", "NamespacePending");
+const PENDING: Said = ("False", "CredentialsPending");
+const PUBLISHED: Said = ("True", "CredentialsPublished");
+const GONE: Said = ("False", "Deprovisioned");
+const FAILED: Said = ("False", "ProwJobFailure");
+const TOLD: Said = ("True", "Signalled");
+
+fn comes_to(case: Case, phase: Phase, cluster_ready: Said, test_completed: Said, prow_job_completed: Said) {
+    let case = case.settled();
+    assert_eq!(case.object.status.value.phase, Some(phase));
+    assert_eq!(case.said(CLUSTER_READY), cluster_ready);
+    assert_eq!(case.said(TEST_COMPLETED), test_completed);
+    assert_eq!(case.said(PROW_JOB_COMPLETED), prow_job_completed);
+}
+
+/// A job that was left alone until something changes.
+fn running(site: Site) -> Case {
+    served(State::Pending, site)
+}
+
+#[rstest]
+#[case::no_namespace(running(no_namespace()), Phase::Provisioning, NO_NAMESPACE, NOT_SAID)]
+// Upstream: Failed.
+#[case::no_namespace_torn_down(running(no_namespace()).torn_down(), Phase::Deprovisioning, NO_NAMESPACE, NO_NAMESPACE)]
+#[case::no_kubeconfig(running(pending()), Phase::Provisioning, PENDING, NOT_SAID)]
+#[case::no_kubeconfig_torn_down(running(pending()).torn_down(), Phase::Deprovisioning, PENDING, TOLD)]
+#[case::kubeconfig(running(complete()), Phase::Ready, PUBLISHED, NOT_SAID)]
+#[case::kubeconfig_torn_down(running(complete()).torn_down(), Phase::Deprovisioning, PUBLISHED, TOLD)]
+fn of_a_running_job(
+    #[case] case: Case,
+    #[case] phase: Phase,
+    #[case] cluster_ready: Said,
+    #[case] test_completed: Said,
+) {
+    comes_to(case, phase, cluster_ready, test_completed, NOT_SAID);
+}
+
+#[rstest]
+#[case::unseen(running(no_namespace()), NOT_SAID, ("True", "EndedWithoutSignal"))]
+#[case::ready(ready(), NOT_SAID, ("True", "EndedWithoutSignal"))]
+// Upstream: the signal that was sent is forgotten.
+#[case::torn_down(ready().torn_down().settled().on(no_namespace()), TOLD, ("True", "ProwJobCompleted"))]
+#[case::torn_down_in_its_namespace(ready().torn_down().settled(), TOLD, ("True", "ProwJobCompleted"))]
+#[case::torn_down_at_the_end(running(no_namespace()).torn_down().settled(), NO_NAMESPACE, ("True", "ProwJobCompleted"))]
+fn of_a_job_that_ended_well(#[case] case: Case, #[case] test_completed: Said, #[case] completed: Said) {
+    let case = case.in_state(State::Success);
+    comes_to(case, Phase::Deprovisioned, GONE, test_completed, completed);
+}
+
+#[rstest]
+#[case::before_a_namespace(running(no_namespace()), NOT_SAID, ("True", "ProwJobFailure"))]
+#[case::before_a_kubeconfig(running(pending()), NOT_SAID, ("True", "ProwJobFailure"))]
+#[case::ready(ready(), NOT_SAID, ("True", "EndedWithoutSignal"))]
+#[case::torn_down(ready().torn_down().settled(), TOLD, ("True", "DeprovisionFailed"))]
+#[case::torn_down_early(running(no_namespace()).torn_down().settled(), NO_NAMESPACE, ("True", "ProwJobFailure"))]
+fn of_a_job_that_ended_badly(
+    #[case] case: Case,
+    #[case] test_completed: Said,
+    #[case] completed: Said,
+    #[values(State::Failure, State::Aborted, State::Error)] state: State,
+) {
+    comes_to(case.in_state(state), Phase::Failed, FAILED, test_completed, completed);
+}
+
+#[rstest]
+// Upstream: all unchanged.
+#[case::while_provisioning(running(pending()), Phase::Failed, ("False", "ProwJobGone"), NOT_SAID)]
+#[case::while_ready(ready(), Phase::Failed, ("False", "ProwJobGone"), NOT_SAID)]
+#[case::while_torn_down(ready().torn_down().settled(), Phase::Deprovisioned, GONE, TOLD)]
+fn of_a_job_that_is_gone(
+    #[case] case: Case,
+    #[case] phase: Phase,
+    #[case] cluster_ready: Said,
+    #[case] test_completed: Said,
+) {
+    comes_to(case.gone(), phase, cluster_ready, test_completed, ("True", "ProwJobGone"));
+}
+
+#[rstest]
+fn of_what_is_over_nothing_changes_when_its_job_is_swept(
+    #[values(State::Success, State::Failure)] state: State,
+    #[values(true, false)] looked: bool,
+) {
+    let case = ready().in_state(state).settled();
+    let mut swept = case.clone().gone();
+    swept.world.job_is_gone = looked;
+    let swept = swept.cached().settled();
+    assert_eq!(swept.object.status.value, case.object.status.value);
+    assert_eq!(swept.object.metadata.finalizers, None);
+}

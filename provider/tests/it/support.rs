@@ -1,0 +1,94 @@
+//! What the tests of drafts share.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use provider_testplatform::{
+    config::Config,
+    ephemeral_cluster::{draft::draft, profiles::Profiles, world::Draft},
+};
+use serde_json::Value;
+
+pub const IPI: &str = include_str!("../draft/ipi.yaml");
+pub const HIVE: &str = include_str!("../draft/hive.yaml");
+
+const PROFILES: &str = "
+cluster_profiles:
+- name: aws
+  owners:
+  - org: openshift
+  - konflux: { tenant: acme-tenant, clusters: [stone-stg], cluster_groups: [production] }
+  cluster_type: aws
+  lease_type: aws-quota-slice
+  secret: cluster-secrets-aws
+- name: gcp
+  owners:
+  - konflux: { tenant: other-tenant, clusters: [stone-prd-rh01] }
+  cluster_type: gcp
+- name: bare
+konflux:
+  cluster_groups:
+    production: [stone-prd-rh01, stone-prd-rh02]
+";
+
+/// Cases of a property test: a fifth of those of the whole tier, which sets `TESTPLATFORM_WALKS`, in the quick tier.
+#[expect(clippy::disallowed_methods, reason = "tests have no command line of their own")]
+pub fn bounded(whole: u32) -> u32 {
+    if std::env::var("TESTPLATFORM_WALKS").is_ok() { whole } else { whole.div_ceil(5) }
+}
+
+pub fn yaml(text: &str) -> Value {
+    serde_saphyr::from_str(text).unwrap()
+}
+
+pub fn profiles() -> Profiles {
+    Profiles::parse(PROFILES).unwrap()
+}
+
+pub fn now() -> Timestamp {
+    "2026-03-02T12:00:00.75Z".parse().unwrap()
+}
+
+/// A configuration in which only these fields of `ephemeralCluster` are said.
+pub fn config(section: &str) -> Config {
+    Config::parse("test", &format!("ephemeralCluster: {section}")).unwrap()
+}
+
+pub fn drafted(object: &Value, config: &Config) -> Draft {
+    draft(object, config, &profiles(), now())
+}
+
+/// The manifest that is made.
+pub fn job(object: &Value, config: &Config) -> Value {
+    match drafted(object, config) {
+        Draft::Job(manifest) => *manifest,
+        other => panic!("no job: {other:?}"),
+    }
+}
+
+/// The object with a value at a JSON pointer; with null, without what is there.
+pub fn with(object: &str, pointer: &str, value: Value) -> Value {
+    let mut object = yaml(object);
+    let (parent, key) = pointer.rsplit_once('/').unwrap();
+    let key = key.replace("~1", "/");
+    let parent = object.pointer_mut(parent).and_then(Value::as_object_mut).unwrap();
+    if value.is_null() {
+        parent.remove(&key);
+    } else {
+        parent.insert(key, value);
+    }
+    object
+}
+
+/// Upstream's files: `UPSTREAM_DIR`, or beside the repository. Says so where there are none.
+pub fn upstream(what: &str) -> Option<PathBuf> {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/upstream");
+    let directory = std::env::var_os("UPSTREAM_DIR").map_or(beside, PathBuf::from);
+    if directory.is_dir() {
+        return Some(directory);
+    }
+    // Not eprintln!, which the test harness keeps to itself where a test passes.
+    let _ = writeln!(std::io::stderr(), "NOT RUN: {what}: upstream's files are not here (set UPSTREAM_DIR)");
+    None
+}

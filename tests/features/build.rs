@@ -1,0 +1,3 @@
+//! Only crates with a build script can have build dependencies.
+
+fn main() {}

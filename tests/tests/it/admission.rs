@@ -1,0 +1,7 @@
+//! Definitions, policies and examples on real API servers.
+
+pub mod claims;
+pub mod crossplane_fields;
+pub mod pools;
+pub mod requested_by;
+pub mod templates;

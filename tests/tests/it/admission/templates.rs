@@ -1,0 +1,84 @@
+//! What is asked for by templates, as the examples show it, is what the kinds' own definitions take on a real API server: every field is
+//! one that they know, and every rule of theirs holds. Where the definitions are not there, nothing is looked at.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Context as _, ensure};
+use serde_json::{Value, json};
+use testplatform_tests::{
+    binaries::Binaries,
+    cluster::{SOON, at_root, has},
+    control_plane::ControlPlane,
+    kinds::CRD,
+    manifests, settings,
+};
+
+const EXAMPLES: [&str; 10] = [
+    "cluster-api-asked",
+    "cluster-api-ready",
+    "hypershift-agent",
+    "hypershift-asked",
+    "hypershift-aws",
+    "hypershift-ready",
+    "caas-asked",
+    "caas-ready",
+    "osac-asked",
+    "osac-ready",
+];
+const DEFINITIONS: [&str; 5] = [
+    "clusterorders.osac.openshift.io",
+    "clusters.cluster.x-k8s.io",
+    "clustertemplateinstances.clustertemplate.openshift.io",
+    "hostedclusters.hypershift.openshift.io",
+    "nodepools.hypershift.openshift.io",
+];
+
+/// What the Objects of an example carry, but for the pin: nothing is there yet.
+fn carried(example: &str) -> anyhow::Result<Vec<Value>> {
+    let path = settings::repository().join("examples").join(example).join("desired.yaml");
+    let objects = manifests::read(&path)?.into_iter().filter(|object| object["kind"] == "Object");
+    let carried = objects.filter(|object| object["spec"]["managementPolicies"] != json!(["Observe"]));
+    let mut found: Vec<Value> = carried.map(|mut o| o["spec"]["forProvider"]["manifest"].take()).collect();
+    for manifest in &mut found {
+        // All are called alike, and what they are of cannot change.
+        let name = format!("{}-{example}", manifest["metadata"]["name"].as_str().unwrap_or_default());
+        if let Some(metadata) = manifest["metadata"].as_object_mut() {
+            metadata.remove("uid");
+            metadata.insert("name".into(), name.into());
+        }
+    }
+    Ok(found)
+}
+
+pub async fn what_examples_ask_for_is_admitted() -> anyhow::Result<()> {
+    let what = "what examples ask for, on the kinds' own definitions";
+    let Some(definitions) = settings::recorded(what, "UPSTREAM_CRDS", "crds") else { return Ok(()) };
+    let plane = ControlPlane::start("hub", &Binaries::ensure()?).await?;
+    let hub = plane.cluster();
+    for name in DEFINITIONS {
+        let mut crd =
+            manifests::read(&definitions.join(format!("{name}.yaml")))?.pop().context("an empty CRD")?;
+        // Nobody is there who would convert.
+        crd["spec"]["conversion"] = json!({ "strategy": "None" });
+        hub.apply(&crd).await?;
+        hub.until_is(&at_root(CRD, name), SOON, "established", |c| has(c, "Established", "True", "")).await?;
+    }
+    for name in ["clusters", "osac-orders"] {
+        let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
+        hub.apply(&namespace).await?;
+    }
+    let mut kinds = BTreeSet::new();
+    for example in EXAMPLES {
+        for manifest in carried(example)? {
+            hub.apply(&manifest).await.with_context(|| format!("{example}: {manifest}"))?;
+            kinds.extend(manifest["kind"].as_str().map(str::to_owned));
+        }
+    }
+    ensure!(kinds.len() == DEFINITIONS.len(), "not of all kinds: {kinds:?}");
+    // It sees what it is there for.
+    let mut wrong = carried(EXAMPLES[0])?.pop().context("an example of nothing")?;
+    wrong["spec"]["topology"]["colour"] = json!("blue");
+    let said = hub.apply(&wrong).await.err().context("a field that nobody knows was taken")?;
+    ensure!(format!("{said:#}").contains("topology.colour"), "{said:#}");
+    Ok(())
+}

@@ -1,0 +1,60 @@
+//! A fault campaign of fixed seeds that meet with every fault, and of what campaigns have found; for more, `cargo run --release -p testplatform-tests --bin campaign`.
+
+use anyhow::ensure;
+use serde_json::json;
+use testplatform_tests::{
+    campaign::{
+        Campaign, SEEDS,
+        checker::{Invariant, judge},
+        look,
+        plan::Plan,
+        regressions,
+        world::World,
+    },
+    cluster::at,
+    hub,
+    kinds::EPHEMERAL_CLUSTER,
+    patience::is_late,
+    settings::not_run,
+};
+
+pub async fn no_fault_breaks_an_invariant() -> anyhow::Result<()> {
+    let mut campaign = Campaign::start().await?;
+    let found = regressions::all();
+    for (nth, plan) in SEEDS.map(Plan::of).iter().chain(&found).enumerate() {
+        // The seeds have every fault.
+        if nth >= SEEDS.len() && is_late() {
+            let left = SEEDS.len() + found.len() - nth;
+            not_run(
+                &format!("{left} regressions of campaigns"),
+                "for want of time; `--test campaign` runs them",
+            );
+            break;
+        }
+        let outcome = campaign.run(plan).await;
+        if outcome.is_err() {
+            eprintln!("{}", campaign.counts);
+        }
+        outcome?;
+    }
+    eprintln!("{}", campaign.counts);
+    ensure!(campaign.counts.violations() == 0, "{}", campaign.counts);
+    a_broken_world_is_noticed(&campaign).await
+}
+
+/// One that is really there: somebody on the hub has asked for a cluster that no claim is for.
+async fn a_broken_world_is_noticed(campaign: &Campaign) -> anyhow::Result<()> {
+    let engine = &campaign.field.engine;
+    let sound = look(&campaign.field, &[]).await?;
+    ensure!(sound.is_empty(), "it is broken before: {sound:?}");
+    let leaked = json!({
+        "apiVersion": "ci.openshift.io/v1", "kind": "EphemeralCluster",
+        "metadata": { "name": "leaked", "namespace": hub::NAMESPACE },
+        "spec": { "ciOperator": {} },
+    });
+    engine.hub.cluster().apply(&leaked).await?;
+    let noticed = judge(&World::look(engine).await?, &[]);
+    engine.hub.cluster().delete(&at(EPHEMERAL_CLUSTER, hub::NAMESPACE, "leaked")).await?;
+    ensure!(noticed.iter().any(|v| v.of == Invariant::NoLeak && v.words.contains("leaked")), "{noticed:?}");
+    Ok(())
+}

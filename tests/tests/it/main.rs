@@ -1,0 +1,116 @@
+//! Tests with control planes, engines and whole programs, in one program.
+//!
+//! `cargo test -p testplatform-tests --test it` runs the quick tier, `cargo whole` everything, and a name behind it those cases whose
+//! name contains it:
+//!
+//! - `scenarios::` have one engine in common: two control planes, Crossplane, provider-kubernetes, the function and the provider;
+//! - `tekton::` have another, for the scripts of the Tekton Tasks;
+//! - `provider::` have the provider on control planes of their own, `admission::` and `install::` definitions, policies and overlays;
+//! - the rest is about the testbed and its programs.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(clippy::unnecessary_wraps, reason = "all cases have one signature")]
+
+mod admission;
+mod campaign;
+mod control_plane;
+mod demo;
+mod harness;
+mod install;
+mod load;
+mod provider;
+mod refusals;
+mod scenarios;
+mod table;
+mod tekton;
+
+use std::{process::ExitCode, time::Duration};
+
+use harness::{Case, Selection, blocking, case, run_alone, trials_of};
+use libtest_mimic::{Arguments, Trial};
+use testplatform_tests::settings;
+
+/// Cases that run at the same time. Most of them wait: with eight, half of two cores had nothing to do; with fourteen, those that
+/// have a deadline missed it.
+const AT_ONCE: usize = 12;
+
+/// Those with control planes of their own, the longest first.
+const STANDALONE: &[Case] = &[
+    case!(provider::cloud::clusters_get_credentials_of_their_own_that_work_until_they_are_gone).whole(),
+    case!(provider::kills::killed_at_every_write).whole(),
+    case!(provider::replicas::one_replica_acts).whole(),
+    case!(provider::account::a_token_in_place_of_the_admin).whole(),
+    case!(provider::prerequisites::what_comes_before_a_cluster_is_made_on_the_hub_and_goes_after_it).whole(),
+    case!(provider::bundles::bundles_are_set_up_in_a_cluster_and_taken_down_before_it_goes).whole(),
+    case!(provider::cleanup::clusters_that_nobody_needs_are_torn_down),
+    case!(provider::life::a_life),
+    case!(provider::claims::claims),
+    case!(provider::claims::claims_on_real_definitions).whole(),
+    case!(provider::clusters::clusters_of_every_kind),
+    case!(provider::hub_facts::a_hub_tells_of_itself_in_one_config_map_alone),
+    case!(provider::carry::secrets_are_carried),
+    case!(provider::pool::a_pool_is_looked_after_by_one_annotation_alone),
+    case!(provider::spaces::credentials_of_spaces),
+    case!(provider::identity::one_is_made_taken_listed_and_deleted),
+    case!(provider::identity::refusals_are_told_apart),
+    case!(provider::identity::silence_is_no_refusal),
+    case!(provider::identity::a_stranger_is_told_nothing),
+    case!(admission::claims::definitions_and_claims),
+    case!(admission::claims::the_definition_of_spaces),
+    case!(admission::pools::definitions_and_pools),
+    case!(admission::templates::what_examples_ask_for_is_admitted),
+    case!(admission::requested_by::who_asked_is_who_wrote),
+    case!(admission::crossplane_fields::what_is_crossplanes_is_nobody_elses_to_set),
+    case!(install::what_is_installed),
+    case!(install::packages::packages_are_pulled_installed_and_healthy).whole(),
+    blocking!(install::rendered::overlays_are_in_order),
+    blocking!(install::rendered::the_kubeconfig_of_the_hub_belongs_to_nobody),
+    blocking!(install::rendered::a_hub_has_rights_of_its_own),
+    blocking!(install::rendered::what_is_added_on_a_konflux_cluster_goes_beside_the_rest),
+    case!(control_plane::it_is_real_and_the_konflux_identity_may_do_little),
+    blocking!(control_plane::nothing_is_left_of_a_process_that_was_killed),
+    blocking!(control_plane::the_real_definitions_are_used_where_they_are),
+    blocking!(load::function_and_no_op_are_measured_side_by_side).whole(),
+    blocking!(load::what_cannot_be_measured_is_an_error_of_its_own),
+    blocking!(refusals::without_go_and_programs_it_says_what_to_install),
+    blocking!(table::scenarios_are_listed),
+    blocking!(demo::a_file_without_a_claim_is_refused_at_once),
+];
+
+/// Those with an engine of their own, of which a machine has one at a time.
+const WITH_ENGINE: &[Case] = &[
+    blocking!(demo::it_exits_zero_and_says_what_it_saw),
+    blocking!(refusals::a_taken_port_is_said),
+    case!(campaign::no_fault_breaks_an_invariant).whole().within(Duration::from_mins(30)),
+    case!(provider::load::five_thousand_at_rest).measurement(),
+    case!(provider::load::ten_thousand_and_ten_events_a_second).measurement(),
+];
+
+/// Programs that a case starts to see how they end. They are this program, with this variable set.
+pub const VICTIM: &str = "TESTPLATFORM_VICTIM";
+const VICTIMS: &[Case] =
+    &[case!(control_plane::victim), blocking!(refusals::victims::programs), case!(refusals::victims::engine)];
+
+fn main() -> ExitCode {
+    let mut arguments = Arguments::from_args();
+    arguments.test_threads.get_or_insert(AT_ONCE);
+    let outcome = match settings::text(VICTIM) {
+        Some(victim) => run_alone(VICTIMS, &victim).map(|()| ExitCode::SUCCESS),
+        None => trials(&arguments).map(|trials| libtest_mimic::run(&arguments, trials).exit_code()),
+    };
+    match outcome {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn trials(arguments: &Arguments) -> anyhow::Result<Vec<Trial>> {
+    let selection = Selection::new(arguments)?;
+    let mut trials = trials_of(STANDALONE, &selection);
+    trials.extend(scenarios::trials(&selection)?);
+    trials.extend(tekton::trials(&selection)?);
+    trials.extend(trials_of(WITH_ENGINE, &selection));
+    Ok(trials)
+}

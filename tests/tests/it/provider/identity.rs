@@ -1,0 +1,101 @@
+//! The client of the identity service, against the one that is played over HTTPS.
+
+use provider_testplatform::{
+    cloud::{
+        clouds::Cloud,
+        identity::{self, Session},
+        next::{Fault, Removal, Verdict},
+    },
+    redacted::Redacted,
+};
+use testplatform_tests::keystone::{ADMIN, Keystone, Trouble};
+
+async fn started() -> Keystone {
+    let keystone = Keystone::start().await.unwrap();
+    keystone.enter("alice", &["member", "reader"]);
+    keystone.enter("bob", &["member", ADMIN]);
+    keystone
+}
+
+fn cloud(keystone: &Keystone, user: &str) -> Cloud {
+    let (file, certificates) = keystone.issuer(user);
+    Cloud::read(file.as_bytes(), Some(certificates.as_bytes())).unwrap()
+}
+
+async fn enter(cloud: &Cloud) -> Result<Session, Fault> {
+    identity::sign_in(cloud).await
+}
+
+pub async fn one_is_made_taken_listed_and_deleted() -> anyhow::Result<()> {
+    let keystone = started().await;
+    let alice = cloud(&keystone, "alice");
+    let session = enter(&alice).await.unwrap();
+    assert_eq!(session.user, "alice");
+    let made = session.create("one", &["member".into()], None).await.unwrap();
+    assert_eq!(keystone.roles(&made.id), ["member".to_owned()].into());
+    let own = alice.with(made.id.clone(), made.secret.clone());
+    assert_eq!(identity::probe(&own).await, Verdict::Works);
+    assert!(!format!("{made:?}{own:?}").contains(&made.secret.0), "a secret is in Debug");
+    let listed = session.list().await.unwrap();
+    assert_eq!(listed.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(), ["one"]);
+    let wrong = alice.with(made.id.clone(), Redacted("wrong".into()));
+    assert_eq!(identity::probe(&wrong).await, Verdict::Invalid);
+    assert_eq!(session.delete("alice", &made.id).await, Removal::Gone);
+    assert_eq!(session.delete("alice", &made.id).await, Removal::Gone, "404");
+    assert_eq!(identity::probe(&own).await, Verdict::Invalid, "404");
+    Ok(())
+}
+
+pub async fn refusals_are_told_apart() -> anyhow::Result<()> {
+    let keystone = started().await;
+    let alice = cloud(&keystone, "alice");
+    let session = enter(&alice).await.unwrap();
+    let made = session.create("one", &[], None).await.unwrap();
+    assert_eq!(session.create("one", &[], None).await.unwrap_err(), Fault::Taken);
+    let Fault::Refused(why) = session.create("two", &["owner".into()], None).await.unwrap_err() else {
+        panic!()
+    };
+    assert!(why.contains("404"), "{why}");
+    let restricted = enter(&alice.with(made.id.clone(), made.secret.clone())).await.unwrap();
+    assert_eq!(restricted.create("three", &[], None).await.unwrap_err(), Fault::Forbidden);
+    keystone.enter("carol", &["member"]);
+    let carol = enter(&cloud(&keystone, "carol")).await.unwrap();
+    assert_eq!(
+        carol.delete("alice", &made.id).await,
+        Removal::Left,
+        "only its owner or an administrator may"
+    );
+    let bob = enter(&cloud(&keystone, "bob")).await.unwrap();
+    assert_eq!(bob.delete("alice", &made.id).await, Removal::Gone);
+    assert_eq!(bob.delete("../alice", &made.id).await, Removal::Left, "it leads elsewhere");
+    keystone.leave("alice");
+    assert_eq!(enter(&alice).await.err(), Some(Fault::Unknown));
+    assert_eq!(session.list().await.unwrap_err(), Fault::Unknown, "its token has ended");
+    Ok(())
+}
+
+pub async fn silence_is_no_refusal() -> anyhow::Result<()> {
+    let keystone = started().await;
+    let alice = cloud(&keystone, "alice");
+    let session = enter(&alice).await.unwrap();
+    keystone.fail_next_creation(Trouble::Unanswered);
+    assert_eq!(session.create("lost", &[], None).await.unwrap_err(), Fault::Unreachable);
+    assert_eq!(session.list().await.unwrap().len(), 1, "it was made");
+    keystone.set_down(true);
+    assert_eq!(identity::probe(&alice).await, Verdict::Unknown);
+    assert_eq!(session.delete("alice", "any").await, Removal::Unreachable);
+    drop(keystone);
+    assert_eq!(enter(&alice).await.err(), Some(Fault::Unreachable));
+    Ok(())
+}
+
+/// By certificates of another, nobody gets a password.
+pub async fn a_stranger_is_told_nothing() -> anyhow::Result<()> {
+    let (keystone, other) = (started().await, started().await);
+    let (file, _) = keystone.issuer("alice");
+    let (_, certificates) = other.issuer("alice");
+    let stranger = Cloud::read(file.as_bytes(), Some(certificates.as_bytes())).unwrap();
+    assert_eq!(enter(&stranger).await.err(), Some(Fault::Unreachable));
+    assert!(keystone.calls().is_empty(), "{:?}", keystone.calls());
+    Ok(())
+}

@@ -1,0 +1,520 @@
+//! Every scenario, on one engine: real control planes, real Crossplane, real provider-kubernetes, the real function.
+//!
+//! Each has a tenant of its own, so they run side by side. On the hub the real
+//! provider fulfils what is asked for; in those whose name ends in `_acted` an actor does, as the upstream controller
+//! would, and by halves where that is the point. Where it begins with `hive_`, Hive gives clusters out of a pool; where it
+//! begins with `hypershift_`, `cluster_api_`, `osac_` or `caas_`, HyperShift, Cluster API, OSAC or CaaS make them by a template, and
+//! Cluster API does where it begins with `prerequisites_`. Those of several hubs share one more, which the first of them starts. In those
+//! whose name ends in `_in_namespace` the tenant asks by a TestCluster in place of a claim.
+//!
+//! The quick tier has those scenarios that show something that only a real engine can; [`quick`] says what. `tests/SCENARIOS.md` lists them all.
+
+mod bundles;
+mod by_template;
+mod byoc;
+mod caas;
+mod canary;
+mod cleanup;
+mod cloud_credential;
+mod cluster_api;
+mod credentials;
+mod ctl;
+mod cut_off;
+mod deletion;
+mod engine;
+mod environment;
+mod guide;
+mod handover;
+mod happy;
+mod hive;
+mod hive_pools;
+mod hive_queue;
+mod hive_rights;
+mod hive_trouble;
+mod hub_away;
+mod hub_facts;
+mod hubs;
+mod hypershift;
+mod impostor;
+mod job;
+mod life;
+mod lost;
+mod manners;
+mod namespaced;
+mod osac;
+mod our_definition;
+mod prerequisites;
+mod remote;
+mod service_account;
+mod space;
+mod teardown;
+mod templates;
+mod unwatched;
+mod versions;
+
+use std::{sync::Arc, time::Duration};
+
+use libtest_mimic::{Failed, Trial};
+use testplatform_tests::{
+    actors::Fulfilled, crossplane::Engine, flavour::Flavour, invariants, tenant::Tenant,
+};
+use tokio::sync::OnceCell;
+
+use crate::{
+    harness::{Outcome, Selection, Shared, Tier, repeat},
+    table::Row,
+};
+
+/// Limit for one of them before it counts as hung.
+const TIMEOUT: Duration = Duration::from_mins(10);
+
+#[derive(Clone, Copy)]
+struct Scenario {
+    name: &'static str,
+    run: for<'t> fn(&'t Tenant<'t>) -> Outcome<'t>,
+    /// How many remote objects there may be in its course.
+    remotes: usize,
+    /// Whether it does something that others would notice.
+    alone: bool,
+    /// Who fulfils what it asks for. It runs once with each.
+    by: &'static [Fulfilled],
+    /// How its tenant asks. It runs once with each.
+    asking: &'static [Flavour],
+    /// Time limit.
+    timeout: Duration,
+    /// Why its first way is in the quick tier: what only a real engine shows.
+    shows: Option<&'static str>,
+}
+
+macro_rules! scenario {
+    ($module:ident::$name:ident) => {
+        Scenario {
+            name: stringify!($name),
+            run: |tenant| Box::pin($module::$name(tenant)),
+            remotes: 1,
+            alone: false,
+            by: &[Fulfilled::ByProvider],
+            asking: &[Flavour::Claim],
+            timeout: TIMEOUT,
+            shows: None,
+        }
+    };
+}
+
+const fn remotes(remotes: usize, scenario: Scenario) -> Scenario {
+    Scenario { remotes, ..scenario }
+}
+
+const fn acted(scenario: Scenario) -> Scenario {
+    Scenario { by: &[Fulfilled::ByActor], ..scenario }
+}
+
+const fn both(scenario: Scenario) -> Scenario {
+    Scenario { by: &[Fulfilled::ByProvider, Fulfilled::ByActor], ..scenario }
+}
+
+const fn pooled(scenario: Scenario) -> Scenario {
+    Scenario { by: &[Fulfilled::ByHive], ..scenario }
+}
+
+const fn hosted(scenario: Scenario) -> Scenario {
+    Scenario { by: &[Fulfilled::ByHyperShift], ..scenario }
+}
+
+const fn topology(scenario: Scenario) -> Scenario {
+    Scenario { by: &[Fulfilled::ByClusterApi], ..scenario }
+}
+
+const fn order(scenario: Scenario) -> Scenario {
+    Scenario { by: &[Fulfilled::ByOsac], ..scenario }
+}
+
+const fn charted(scenario: Scenario) -> Scenario {
+    Scenario { by: &[Fulfilled::ByCaas], ..scenario }
+}
+
+const fn alone(scenario: Scenario) -> Scenario {
+    Scenario { alone: true, ..scenario }
+}
+
+/// Where an actor fulfils it, only a claim asks: the Composition for actors is one of claims.
+const fn everywhere(scenario: Scenario) -> Scenario {
+    Scenario { asking: &[Flavour::Claim, Flavour::TestCluster], ..scenario }
+}
+
+const fn in_namespace(scenario: Scenario) -> Scenario {
+    Scenario { asking: &[Flavour::TestCluster], ..scenario }
+}
+
+/// Waits for a poll that comes every ten minutes.
+const fn long(scenario: Scenario) -> Scenario {
+    Scenario { timeout: TIMEOUT.saturating_mul(4), ..scenario }
+}
+
+/// A scenario of the quick tier, in its first way.
+const fn quick(shows: &'static str, scenario: Scenario) -> Scenario {
+    Scenario { shows: Some(shows), ..scenario }
+}
+
+/// First those that want to be alone, then those that wait longest, so that all end together.
+const SCENARIOS: &[Scenario] = &[
+    // First because nobody's time is taken in it: what has only just been started answers late.
+    quick(
+        "core calls the function without the EnvironmentConfig, and garbage collection deletes nothing",
+        alone(everywhere(scenario!(environment::environment_config_deleted_while_live))),
+    ),
+    // Alone because its time is taken.
+    quick(
+        "claim, composite, Objects, hub and connection Secret by server-side apply, with every controller in between",
+        alone(everywhere(both(scenario!(happy::happy_path)))),
+    ),
+    quick(
+        "Hive objects pass the hub's schemas, and the Secret of the hub reaches the tenant",
+        alone(everywhere(pooled(scenario!(hive::hive_happy_path)))),
+    ),
+    quick(
+        "HostedCluster and NodePools pass the schemas and CEL rules of HyperShift",
+        alone(everywhere(hosted(scenario!(hypershift::hypershift_happy_path)))),
+    ),
+    quick(
+        "core hands the changed EnvironmentConfig to passes of live claims, and nothing on the hub moves",
+        alone(scenario!(environment::environment_config_changed_while_live)),
+    ),
+    quick(
+        "core keeps every composed resource while the function is away",
+        alone(scenario!(engine::function_down_for_a_while)),
+    ),
+    quick(
+        "errors of provider-kubernetes become conditions, and end when the hub is back",
+        alone(scenario!(engine::hub_unreachable_then_back)),
+    ),
+    // Alone because the hub's definition is another one meanwhile.
+    quick(
+        "an API server with our EphemeralCluster definition keeps our additive fields",
+        alone(scenario!(our_definition::happy_path_on_our_definition)),
+    ),
+    alone(scenario!(our_definition::teardown_on_our_definition)),
+    quick(
+        "the same for the fields of a failure",
+        alone(scenario!(our_definition::failure_on_our_definition)),
+    ),
+    // Alone because the definition of claims is another one meanwhile, and core is started anew.
+    alone(scenario!(versions::rolled_back_and_forward)),
+    // Short, because it may begin before those do, which wait until it has ended.
+    quick(
+        "names that core generates keep claims of two namespaces apart",
+        everywhere(scenario!(happy::two_claims_of_one_name)),
+    ),
+    remotes(2, hosted(scenario!(hub_away::hub_away_before_first_try))),
+    remotes(3, hosted(scenario!(hub_away::hub_away_when_ready))),
+    remotes(4, hosted(scenario!(hubs::hub_tells_its_limits))),
+    remotes(10, hosted(scenario!(hubs::hubs_chosen_by_capacity_and_labels))),
+    remotes(4, hosted(scenario!(hubs::hub_added_then_cordoned))),
+    quick(
+        "the search for secrets reads etcd, logs and audit, and finds what is planted in each",
+        scenario!(canary::canary_planted),
+    ),
+    everywhere(scenario!(canary::canary_of_a_job)),
+    everywhere(pooled(scenario!(canary::canary_of_a_pool))),
+    scenario!(service_account::service_account_mode),
+    pooled(scenario!(service_account::hive_service_account_mode)),
+    everywhere(hosted(scenario!(service_account::hypershift_service_account_mode))),
+    everywhere(hosted(scenario!(bundles::hypershift_bundles))),
+    hosted(scenario!(bundles::hypershift_bundles_claim_deleted)),
+    everywhere(topology(scenario!(cloud_credential::cluster_api_cloud_credential))),
+    everywhere(topology(scenario!(prerequisites::prerequisites_before_cluster))),
+    topology(scenario!(prerequisites::prerequisites_of_another)),
+    topology(scenario!(prerequisites::prerequisites_claim_deleted)),
+    scenario!(manners::build_cluster_away),
+    quick(
+        "provider-kubernetes sends nothing to a server with another certificate",
+        scenario!(impostor::impostor_of_the_hub),
+    ),
+    scenario!(impostor::impostor_of_the_hub_to_the_provider),
+    scenario!(impostor::impostor_of_a_build_cluster),
+    long(acted(scenario!(unwatched::watches_refused_and_the_hub_acts_alone))),
+    scenario!(unwatched::watches_refused_and_lifetime_reached),
+    scenario!(hub_facts::mirrored_facts_follow_the_hub),
+    remotes(0, scenario!(space::space_switched_over)),
+    remotes(0, scenario!(space::space_token_replaced)),
+    remotes(0, scenario!(space::space_deleted_in_order)),
+    quick(
+        "quotas, network policies and RBAC of a namespace on the hub hold for its tenant",
+        remotes(0, scenario!(space::space_happy_path)),
+    ),
+    scenario!(unwatched::watches_refused),
+    hosted(scenario!(hypershift::hypershift_refused)),
+    remotes(2, pooled(scenario!(hive_queue::hive_quota_reached))),
+    remotes(3, pooled(scenario!(hive_queue::hive_full_hub_passed_over))),
+    pooled(scenario!(hive_queue::hive_two_tenants_of_one_pool)),
+    topology(scenario!(cluster_api::cluster_api_refused)),
+    charted(scenario!(caas::caas_failed)),
+    topology(scenario!(cluster_api::cluster_api_degraded_and_recovered)),
+    charted(scenario!(caas::caas_degraded_and_recovered)),
+    order(scenario!(osac::osac_degraded_and_recovered)),
+    topology(scenario!(cluster_api::cluster_api_hub_away)),
+    charted(scenario!(caas::caas_hub_away)),
+    order(scenario!(osac::osac_hub_away)),
+    quick(
+        "Cluster and its topology pass the schemas of Cluster API",
+        everywhere(topology(scenario!(cluster_api::cluster_api_happy_path))),
+    ),
+    everywhere(topology(scenario!(cluster_api::cluster_api_torn_down))),
+    topology(scenario!(cluster_api::cluster_api_deleted_behind_our_back)),
+    topology(scenario!(cluster_api::cluster_api_resized)),
+    quick(
+        "provider-kubernetes applies one change of the topology after the other",
+        topology(scenario!(cluster_api::cluster_api_upgraded)),
+    ),
+    everywhere(order(scenario!(osac::osac_happy_path))),
+    order(scenario!(osac::osac_job_failed)),
+    order(scenario!(osac::osac_resized)),
+    order(scenario!(osac::osac_upgraded)),
+    order(scenario!(osac::osac_deleted_behind_our_back)),
+    quick(
+        "ClusterTemplateInstance passes its schema, and its Secret reaches the tenant",
+        everywhere(charted(scenario!(caas::caas_happy_path))),
+    ),
+    charted(scenario!(caas::caas_neither_upgraded_nor_resized)),
+    charted(scenario!(caas::caas_refused)),
+    charted(scenario!(caas::caas_torn_down)),
+    charted(scenario!(caas::caas_deleted_behind_our_back)),
+    everywhere(hosted(scenario!(hypershift::hypershift_torn_down))),
+    everywhere(hosted(scenario!(hypershift::hypershift_claim_deleted))),
+    hosted(scenario!(hypershift::hypershift_deleted_behind_our_back)),
+    hosted(scenario!(hypershift::hypershift_degraded_and_recovered)),
+    hosted(scenario!(hypershift::hypershift_resized)),
+    hosted(scenario!(hypershift::hypershift_upgraded)),
+    hosted(scenario!(hypershift::hypershift_kubeconfig_rotated)),
+    remotes(2, hosted(scenario!(templates::hypershift_catalogue))),
+    remotes(2, hosted(scenario!(templates::hypershift_quota_reached))),
+    hosted(scenario!(templates::hypershift_version_retired)),
+    quick(
+        "field managers of the API server protect an object of somebody else",
+        remotes(0, hosted(scenario!(templates::hypershift_name_taken))),
+    ),
+    topology(scenario!(templates::cluster_api_template_moved)),
+    everywhere(hosted(scenario!(lost::hypershift_writer_lost))),
+    topology(scenario!(lost::cluster_api_writer_lost)),
+    charted(scenario!(lost::caas_writer_lost)),
+    order(scenario!(lost::osac_writer_lost)),
+    everywhere(pooled(scenario!(hive::hive_torn_down))),
+    pooled(scenario!(hive::hive_lifetime_ended_by_hive)),
+    pooled(scenario!(hive::hive_cluster_deleted_underneath)),
+    everywhere(pooled(scenario!(hive::hive_claim_deleted_when_ready))),
+    remotes(2, pooled(scenario!(hive::hive_beside_ci_operator))),
+    pooled(scenario!(hive_queue::hive_pool_deleted)),
+    scenario!(hive_pools::hive_pool_by_the_clock),
+    scenario!(hive_pools::hive_pool_from_git),
+    scenario!(hive_pools::hive_pool_in_git_deleted),
+    pooled(scenario!(hive_trouble::hive_assignment_conflict)),
+    pooled(scenario!(hive_trouble::hive_deprovision_fails)),
+    remotes(2, pooled(scenario!(hive_trouble::hive_back_to_ci_operator))),
+    scenario!(hive_pools::hive_pool_scaled_by_others),
+    pooled(scenario!(hive_trouble::hive_broken_installs)),
+    remotes(2, pooled(scenario!(hive_queue::hive_claim_vanished_in_the_queue))),
+    pooled(scenario!(hive::hive_claim_deleted_on_the_hub)),
+    pooled(scenario!(hive_queue::hive_torn_down_in_the_queue)),
+    everywhere(pooled(scenario!(byoc::byoc_happy_path))),
+    pooled(scenario!(byoc::byoc_claim_deleted_in_order)),
+    everywhere(hosted(scenario!(byoc::byoc_template_happy_path))),
+    pooled(scenario!(hive::hive_hibernated_and_resumed)),
+    pooled(scenario!(hive::hive_kubeconfig_rotated)),
+    quick(
+        "RBAC of the hub and of the tenant's namespace refuses every other Secret",
+        pooled(scenario!(hive_rights::hive_secrets_out_of_reach)),
+    ),
+    remotes(2, acted(scenario!(remote::deleted_twice_before_it_is_bound))),
+    everywhere(both(scenario!(life::lifetime_reached))),
+    quick(
+        "the owner's completion travels through claim and composite, as core copies annotations",
+        scenario!(cleanup::cleanup_after_owner_completes),
+    ),
+    quick(
+        "provider-kubernetes takes up a replaced credential while claims live",
+        scenario!(engine::hub_credential_rotated),
+    ),
+    quick(
+        "a TestCluster adopts the objects of a claim, and core's garbage collection leaves them alone",
+        scenario!(handover::handed_over),
+    ),
+    quick(
+        "claims of the incumbent's making live on under core with our Composition, and back",
+        scenario!(versions::switch_over),
+    ),
+    acted(scenario!(credentials::secret_late)),
+    remotes(2, acted(scenario!(remote::deleted_before_it_is_bound))),
+    scenario!(remote::deleted_while_provisioning),
+    quick(
+        "provider-kubernetes sees that its remote object is gone, and a watch tells core",
+        everywhere(scenario!(remote::deleted_behind_our_back)),
+    ),
+    scenario!(remote::deleted_while_deprovisioning),
+    scenario!(deletion::claim_deleted_when_deprovisioned),
+    scenario!(deletion::claim_deleted_before_the_hub_is_asked),
+    acted(scenario!(deletion::claim_deleted_before_the_hub_takes_it_up)),
+    everywhere(both(scenario!(deletion::claim_deleted_while_provisioning))),
+    quick(
+        "core deletes in the order that finalizers ask for, and the hub ends first",
+        everywhere(both(scenario!(deletion::claim_deleted_when_ready))),
+    ),
+    both(scenario!(deletion::claim_deleted_while_deprovisioning)),
+    scenario!(deletion::claim_deleted_when_failed),
+    quick("the plugin runs kubectl against a real API server", scenario!(ctl::ctl_whole_life)),
+    scenario!(ctl::ctl_trouble),
+    quick(
+        "core applies nothing that was never asked for",
+        scenario!(teardown::teardown_before_anything_exists),
+    ),
+    scenario!(teardown::teardown_before_the_hub_is_asked),
+    acted(scenario!(teardown::teardown_before_the_hub_takes_it_up)),
+    everywhere(both(scenario!(teardown::teardown_while_provisioning))),
+    quick(
+        "the annotation reaches the hub before the Object goes, and the Secret is emptied by core",
+        everywhere(both(scenario!(teardown::teardown_when_ready))),
+    ),
+    acted(scenario!(teardown::teardown_while_deprovisioning)),
+    both(scenario!(teardown::teardown_after_the_job_failed)),
+    scenario!(teardown::teardown_after_the_provision_timeout),
+    acted(scenario!(remote::replaced_before_it_is_bound)),
+    acted(scenario!(remote::replaced_while_provisioning)),
+    quick(
+        "an object of another uid under the same name is noticed by what provider-kubernetes reports",
+        acted(scenario!(remote::replaced_behind_our_back)),
+    ),
+    acted(scenario!(remote::replaced_while_deprovisioning)),
+    quick(
+        "a failure travels from the ProwJob to events and conditions of the claim",
+        both(scenario!(job::job_fails_before_ready)),
+    ),
+    everywhere(both(scenario!(job::job_fails_after_ready))),
+    scenario!(manners::signal_ignored),
+    scenario!(manners::job_scheduled_late),
+    scenario!(manners::namespace_late),
+    scenario!(manners::namespace_named_late),
+    scenario!(manners::credentials_filled_late),
+    scenario!(manners::password_late),
+    scenario!(manners::job_aborted_by_others),
+    scenario!(manners::job_aborted_by_others_when_ready),
+    scenario!(manners::job_deleted_by_others),
+    scenario!(manners::job_deleted_by_others_when_ready),
+    acted(scenario!(credentials::secret_half_filled)),
+    quick(
+        "core publishes connection details that change while the claim is ready",
+        everywhere(both(scenario!(credentials::secret_rotated))),
+    ),
+    quick("core calls again when the TTL of the answer is over", scenario!(life::lifetime_extended)),
+    quick(
+        "the status subresource of an API server is written anew after a restore",
+        everywhere(both(scenario!(life::status_dropped))),
+    ),
+    everywhere(scenario!(life::writer_lost)),
+    quick(
+        "a client's watch sees four conditions in an order that Konflux tasks can use",
+        everywhere(both(scenario!(happy::consumer_contract))),
+    ),
+    quick(
+        "names at the limits of the API server are accepted everywhere on the way",
+        scenario!(happy::long_names),
+    ),
+    quick(
+        "CEL rules in the definition that core derives from ours",
+        in_namespace(scenario!(namespaced::rules_hold)),
+    ),
+    quick(
+        "an API server's conflict keeps the Secret of somebody else",
+        in_namespace(scenario!(namespaced::secret_taken)),
+    ),
+    in_namespace(scenario!(namespaced::secret_deleted_by_the_tenant)),
+];
+
+/// One of the ways in which a scenario runs.
+#[derive(Clone, Copy)]
+struct Way {
+    scenario: &'static Scenario,
+    by: Fulfilled,
+    asking: Flavour,
+    tier: Tier,
+}
+
+impl Way {
+    fn name(self) -> String {
+        let name = self.scenario.name;
+        let acted = match self.by {
+            Fulfilled::ByProvider
+            | Fulfilled::ByHive
+            | Fulfilled::ByHyperShift
+            | Fulfilled::ByClusterApi
+            | Fulfilled::ByOsac
+            | Fulfilled::ByCaas => "",
+            Fulfilled::ByActor | Fulfilled::ByActorAlone => "_acted",
+        };
+        format!("{name}{acted}{}", self.asking.suffix())
+    }
+
+    fn title(self) -> String {
+        format!("scenarios::{}", self.name())
+    }
+}
+
+/// All that there are of a scenario. Where an actor fulfils it, only a claim asks: the Composition for actors is one of claims.
+fn ways(scenario: &'static Scenario) -> Vec<Way> {
+    let all = scenario.by.iter().flat_map(|by| scenario.asking.iter().map(move |asking| (*by, *asking)));
+    let legal = |way: &(Fulfilled, Flavour)| {
+        !matches!(way, (Fulfilled::ByActor | Fulfilled::ByActorAlone, Flavour::TestCluster))
+    };
+    let ways = all.filter(legal).enumerate().map(|(nth, (by, asking))| {
+        let tier = if nth == 0 && scenario.shows.is_some() { Tier::Quick } else { Tier::Whole };
+        Way { scenario, by, asking, tier }
+    });
+    ways.collect()
+}
+
+async fn run(shared: &Shared<Engine>, way: Way) -> Result<(), Failed> {
+    let Way { scenario, by, asking, .. } = way;
+    let engine = shared.engine(async || Box::pin(Engine::start()).await).await?;
+    let (_alone, _beside) = if scenario.alone {
+        (Some(shared.quiet.write().await), None)
+    } else {
+        (None, Some(shared.quiet.read().await))
+    };
+    let name = way.name();
+    let tenant = OnceCell::new();
+    let tried = async {
+        let begun = async || {
+            let tenant = Tenant::new(engine, &name.replace('_', "-"), by).await?;
+            anyhow::Ok(tenant.asking(asking))
+        };
+        let tenant: &Tenant<'_> = tenant.get_or_try_init(begun).await?;
+        (scenario.run)(tenant).await?;
+        invariants::hold(tenant, scenario.remotes)?;
+        engine.check()?;
+        tenant.leave().await
+    };
+    let Err(error) = shared.trials.run(&name, scenario.timeout, tried).await else { return Ok(()) };
+    let story = match tenant.get() {
+        Some(tenant) => tenant.story().await,
+        None => String::new(),
+    };
+    let again = repeat(&way.title());
+    // The error is last, where it is found also in an excerpt.
+    Err(format!("{story}\n{}\n{again}\n{error:#}", engine.words()).into())
+}
+
+/// Trials of every way of every scenario.
+pub fn trials(selection: &Selection) -> anyhow::Result<Vec<Trial>> {
+    let shared = Shared::new()?;
+    let trial = |way: Way| {
+        let shared = Arc::clone(&shared);
+        let trial = move || shared.runtime.block_on(run(&shared, way));
+        selection.trial(way.title(), way.tier, trial)
+    };
+    Ok(SCENARIOS.iter().flat_map(ways).filter_map(trial).collect())
+}
+
+/// Every way of every scenario, for the table of them.
+pub fn rows() -> Vec<Row> {
+    let row =
+        |way: Way| Row { name: way.title(), shows: way.scenario.shows.filter(|_| way.tier == Tier::Quick) };
+    SCENARIOS.iter().flat_map(ways).map(row).collect()
+}
