@@ -170,6 +170,7 @@ pub async fn hypershift_name_taken(tenant: &Tenant<'_>) -> anyhow::Result<()> {
         "metadata": { "name": hosted.name(), "namespace": CLUSTERS, "labels": { "of": "somebody-else" } },
         "spec": {
             "platform": { "type": "None" }, "pullSecret": { "name": "theirs" },
+            "networking": { "clusterNetwork": [{ "cidr": "10.132.0.0/14" }] },
             "release": { "image": "quay.io/theirs:4.18.1" },
             "etcd": { "managementType": "Unmanaged", "unmanaged": {
                 "endpoint": "https://theirs:2379", "tls": { "clientSecret": { "name": "theirs" } },
