@@ -38,6 +38,7 @@ const WHOLE: &str = "
 `cargo whole` runs these too. Where a name ends in `_in_namespace` the tenant asks by a TestCluster; where it ends in `_acted`
 the upstream controller is played on the hub in place of our provider.
 
+```text
 ";
 
 fn table() -> String {
@@ -45,14 +46,14 @@ fn table() -> String {
     let mut text = HEAD.to_owned();
     for row in &rows {
         if let Some(shows) = row.shows {
-            let _ = writeln!(text, "| `{}` | {shows} |", row.name);
+            let _ = writeln!(text, "| `{}` | {shows}. |", row.name);
         }
     }
     text += WHOLE;
     for row in rows.iter().filter(|row| row.shows.is_none()) {
-        let _ = writeln!(text, "- `{}`", row.name);
+        let _ = writeln!(text, "{}", row.name);
     }
-    text
+    text + "```\n"
 }
 
 /// The file and the code say the same.
