@@ -27,7 +27,7 @@ pub async fn no_fault_breaks_an_invariant() -> anyhow::Result<()> {
             let left = SEEDS.len() + found.len() - nth;
             not_run(
                 &format!("{left} regressions of campaigns"),
-                "for want of time; `--test campaign` runs them",
+                "for want of time; `cargo whole campaign` runs them",
             );
             break;
         }
