@@ -26,8 +26,8 @@ use crate::{
     wire,
 };
 
-/// The longest that a missing EnvironmentConfig goes unnoticed: core ≤ 2.3 does not watch it.
-pub(crate) const UNSETTLED_TTL: SignedDuration = SignedDuration::from_secs(60);
+/// How soon a claim that waits for configuration or a hub's place is looked at again: core ≤ 2.3 watches neither.
+pub(crate) const UNSETTLED_TTL: SignedDuration = SignedDuration::from_secs(15);
 
 /// How soon a connection Secret that is gone is looked for again.
 const MISSED_TTL: SignedDuration = SignedDuration::from_secs(15);

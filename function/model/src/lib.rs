@@ -110,7 +110,7 @@ fn note_places(value: &Value, at: &str, all: &mut Vec<String>) {
 }
 
 pub fn structure(value: &Value) -> Bytes {
-    wire::to_struct(value).unwrap()
+    wire::json_to_struct(value).unwrap()
 }
 
 /// What says nothing of its kind is an Object of provider-kubernetes.

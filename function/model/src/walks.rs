@@ -137,7 +137,7 @@ pub fn walk_by_template_in_namespace<O: Own>(
 }
 
 /// Walks of each kind in the quick tier.
-const QUICK: u32 = 8;
+const QUICK: u32 = 5;
 /// Walks of each kind in the whole tier, which sets `TESTPLATFORM_WALKS`.
 const FULL: u32 = 250;
 

@@ -109,6 +109,8 @@ pub struct World {
     pub taken: BTreeSet<String>,
     /// Reasons of the events so far.
     pub events: Vec<String>,
+    /// Fingerprint of the last request.
+    pub fingerprint: Option<u64>,
 }
 
 impl Default for World {
@@ -158,6 +160,7 @@ impl Default for World {
             made: 0,
             taken: BTreeSet::new(),
             events: vec![],
+            fingerprint: None,
         }
     }
 }

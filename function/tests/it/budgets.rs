@@ -38,7 +38,7 @@ fn every_example_stays_within_its_budget() {
 }
 
 /// Instructions of the function itself, as `valgrind --tool=callgrind` counts them in the program that is tested. That is
-/// compiled at level 1; at level 2 it makes two fifths of them.
+/// compiled at level 1, so they are more than in a release.
 #[test]
 fn the_function_stays_within_its_instructions() {
     let Some(rows) = callgrind::instructions(&["minimal", "ready", "hive-ready"]) else { return };

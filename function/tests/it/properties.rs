@@ -442,11 +442,11 @@ fn requirements_do_not_depend_on_what_was_fetched() {
 
 /// Core ≤ 2.3 watches nothing of what such a request waits for.
 #[test]
-fn a_request_that_is_held_is_looked_at_every_minute_however_long_answers_count() {
+fn a_request_that_is_held_is_looked_at_every_fifteen_seconds_however_long_answers_count() {
     let mut world = World { environment: None, ..World::default() };
     world.input["ttl"] = json!("1h");
     let ttl = |world: &mut World| world.pass().meta.unwrap().ttl.unwrap().seconds;
-    assert_eq!(ttl(&mut world), 60);
+    assert_eq!(ttl(&mut world), 15);
     world.environment = World::default().environment;
     assert_eq!(ttl(&mut world), 3600);
 }

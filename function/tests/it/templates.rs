@@ -14,7 +14,7 @@ use function_testplatform::{
     templates::{Stand, Templated},
 };
 use serde_json::{Value, json};
-use testplatform_apis::{ci_operator, names::ours};
+use testplatform_apis::{ci_operator, foreign::object, names::ours};
 
 /// Something that happens to a world.
 type Change = fn(&mut World);
@@ -50,11 +50,11 @@ fn made(template: &str, spec: &Value) -> World {
 fn noted(mut world: World) -> World {
     let effective = world.status["effective"].to_string();
     world.drop_status();
-    let object = json!({ "metadata": {
+    let credentials = json!({ "apiVersion": object::API_VERSION, "kind": object::KIND, "metadata": {
         "name": "credentials-x", "generation": 1,
         "annotations": { ours::REMOTE_UID: "remote-1", ours::EFFECTIVE: effective },
     }, "spec": {}, "status": {} });
-    world.objects.insert("credentials".into(), Composed { object, ..Composed::default() });
+    world.objects.insert("credentials".into(), Composed { object: credentials, ..Composed::default() });
     world.refs.insert("credentials".into());
     world
 }

@@ -1,17 +1,24 @@
 //! What core does around a pass: the request, the response applied, conditions, connection Secrets, garbage collection.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+};
 
 use function_testplatform::{
     Options,
-    proto::{Ready, Resource, RunFunctionRequest, RunFunctionResponse, Severity, Status, Target},
+    proto::{
+        Ready, RequestMeta, Resource, Resources, RunFunctionRequest, RunFunctionResponse, Severity, State,
+        Status, Target, resource::ConnectionDetailsEntry,
+    },
     run, wire,
 };
+use jiff::Timestamp;
 use prost::Message as _;
 use serde_json::{Value, json};
 
 use super::{Composed, KUBECONFIG, NAME, REFERRED, World};
-use crate::{encode64, request};
+use crate::structure;
 
 impl World {
     /// The composite as the API server has it.
@@ -38,55 +45,53 @@ impl World {
 
     /// The request that core would send.
     pub fn request(&self) -> RunFunctionRequest {
-        let resources: serde_json::Map<_, _> = self
-            .objects
-            .iter()
-            .filter(|(name, _)| self.refs.contains(*name))
-            .map(|(name, c)| {
-                (name.clone(), json!({ "resource": c.object, "connectionDetails": encoded(&c.details) }))
-            })
-            .collect();
-        let config = |data: &Option<Value>| -> Vec<Value> {
-            data.iter().map(|data| json!({ "resource": { "data": data } })).collect()
+        let composed = self.objects.iter().filter(|(name, _)| self.refs.contains(*name));
+        let observed = State {
+            composite: Some(resource(&self.composite(), &self.details)),
+            resources: composed
+                .map(|(name, c)| (name.clone(), resource(&c.object, &c.details).encode_to_vec().into()))
+                .collect(),
         };
-        let peers: Vec<_> = self.peers.iter().map(|peer| json!({ "resource": peer })).collect();
-        let mut required = json!({ "envcfg": { "items": config(&self.environment) } });
+        RunFunctionRequest {
+            meta: Some(RequestMeta { tag: "t".into(), capabilities: vec![] }),
+            observed: Some(observed),
+            desired: Some(State::default()),
+            input: Some(structure(&self.input)),
+            required_resources: self.required(),
+            ..RunFunctionRequest::default()
+        }
+    }
+
+    /// Resources that answer the requirements of the function.
+    fn required(&self) -> BTreeMap<String, Resources> {
+        let config = |data: &Option<Value>| -> Vec<Value> {
+            data.iter().map(|data| json!({ "data": data })).collect()
+        };
+        let mut required = BTreeMap::new();
+        let mut add = |name: &str, objects: &[Value]| {
+            let items = objects.iter().map(|object| resource(object, &BTreeMap::new())).collect();
+            required.insert(name.to_owned(), Resources { items });
+        };
+        add("envcfg", &config(&self.environment));
         if let Some(other) = &self.other_side {
-            let items: Vec<_> = other.iter().map(|other| json!({ "resource": other })).collect();
-            required["handover"] = json!({ "items": items });
+            add("handover", other);
+        }
+        if !self.spec["template"].is_null() {
+            add("templates", &self.templates);
+            if let Some(hubs) = &self.hubs {
+                add("hubs", hubs);
+                add("hub-facts", &[]);
+            }
         }
         let governed = self.input["quotasForCiOperator"] == true;
-        if !self.spec["template"].is_null() {
-            let items: Vec<_> = self.templates.iter().map(|t| json!({ "resource": t })).collect();
-            required["templates"] = json!({ "items": items });
-            if let Some(hubs) = &self.hubs {
-                let items: Vec<_> = hubs.iter().map(|hub| json!({ "resource": hub })).collect();
-                required["hubs"] = json!({ "items": items });
-                required["hub-facts"] = json!({ "items": [] });
-            }
-        }
         if !self.spec["clusterClaim"].is_null() || !self.spec["template"].is_null() || governed {
-            required["pools"] = json!({ "items": config(&self.catalogue) });
-            required["clusters"] = json!({ "items": peers });
+            add("pools", &config(&self.catalogue));
+            add("clusters", &self.peers);
             if self.input["bothFlavours"] == true {
-                let items: Vec<_> =
-                    self.peers_beside.iter().map(|peer| json!({ "resource": peer })).collect();
-                required["clusters-beside"] = json!({ "items": items });
+                add("clusters-beside", &self.peers_beside);
             }
         }
-        request(&json!({
-            "meta": { "tag": "t" },
-            "input": self.input,
-            "observed": {
-                "composite": {
-                    "resource": self.composite(),
-                    "connectionDetails": encoded(&self.details),
-                },
-                "resources": resources,
-            },
-            "desired": {},
-            "requiredResources": required,
-        }))
+        required
     }
 
     /// One pass of core: calls the function, applies what it says, and checks the invariants. The function itself holds its answer
@@ -97,7 +102,10 @@ impl World {
         let fatal: Vec<_> =
             response.results.iter().filter(|r| r.severity == i32::from(Severity::Fatal)).collect();
         assert!(fatal.is_empty(), "{fatal:?}");
-        self.settles(request, &response);
+        let fingerprint = fingerprint(&request, self.now);
+        if self.fingerprint.replace(fingerprint) != Some(fingerprint) {
+            self.settles(request, &response);
+        }
         let was = self.phase();
         let given = self.condition("ClusterReady").0 == "True" && self.has_a_copy();
         self.apply(&response);
@@ -323,12 +331,19 @@ impl World {
     }
 }
 
-fn encoded(details: &BTreeMap<String, String>) -> Value {
-    details
+/// Identifies a request. The same request has the same requirements.
+fn fingerprint(request: &RunFunctionRequest, now: Timestamp) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (request.encode_to_vec(), now).hash(&mut hasher);
+    hasher.finish()
+}
+
+fn resource(object: &Value, details: &BTreeMap<String, String>) -> Resource {
+    let details = details
         .iter()
-        .map(|(k, v)| (k.clone(), encode64(v.as_bytes()).into()))
-        .collect::<serde_json::Map<_, _>>()
-        .into()
+        .map(|(k, v)| ConnectionDetailsEntry { key: k.clone(), value: Some(v.clone().into_bytes().into()) })
+        .collect();
+    Resource { resource: structure(object), connection_details: details, ready: 0 }
 }
 
 /// Server-side apply takes back what it alone has said of finalizers, and adds none to what is on its way out.

@@ -136,7 +136,7 @@ fn administrators_are_let_in_by_a_role_binding_in_the_pools_namespace() {
 
 /// Core ≤ 2.3 does not watch the other pools.
 #[test]
-fn a_pool_that_is_held_is_looked_at_every_minute_however_long_answers_count() {
+fn a_pool_that_is_held_is_looked_at_every_fifteen_seconds_however_long_answers_count() {
     let options = Options { ttl: SignedDuration::from_hours(1) };
     let ttl = |world: &PoolWorld| {
         let answer = run(&world.request(), &options, world.now);
@@ -145,7 +145,7 @@ fn a_pool_that_is_held_is_looked_at_every_minute_however_long_answers_count() {
     let mut world = PoolWorld::with(&json!({}));
     assert_eq!(ttl(&world), 3600);
     world.peers = vec![peer("other", "2026-11-23T08:00:00Z", &json!({ "name": "aws-420" }))];
-    assert_eq!(ttl(&world), 60);
+    assert_eq!(ttl(&world), 15);
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn pool_names_are_unique_across_the_namespaces_of_a_hub() {
         "{said}"
     );
     assert_eq!((world.phase().as_str(), world.objects.len()), ("Pending", 0));
-    assert_eq!(world.ttl, 60);
+    assert_eq!(world.ttl, 15);
     // Of two the older has the name; on another hub it is free.
     for free in [
         peer("other", "2026-11-23T09:30:00Z", &json!({ "name": "aws-420", "namespace": "elsewhere" })),

@@ -32,7 +32,7 @@ fn without_a_hub_a_claim_waits_and_says_why() {
     let response = world.pass();
     assert_eq!(level(&world, "RequestAccepted"), is("False", "NoCapacity"));
     assert!(world.refusal().contains("hub-1: it has 0 of at most 0 clusters"), "{}", world.refusal());
-    assert_eq!(response.meta.unwrap().ttl.unwrap().seconds, 60);
+    assert_eq!(response.meta.unwrap().ttl.unwrap().seconds, 15);
     world.later(minutes(100));
     world.settle();
     assert_eq!(world.phase(), "Failed", "after the provision timeout");
