@@ -359,14 +359,24 @@ fn pool(namespace: &str) -> &str {
     scenario.split_once("--").map_or(scenario, |(scenario, _)| scenario)
 }
 
-/// What actors publish.
+/// What actors publish, in the form in which the provider writes it.
 pub const KUBECONFIG: &str = "\
 apiVersion: v1
-kind: Config
-clusters: [{ name: made, cluster: { server: 'https://api.made.example:6443' } }]
-users: [{ name: admin, user: { token: of-a-cluster-that-an-actor-made } }]
-contexts: [{ name: admin, context: { cluster: made, user: admin } }]
+clusters:
+- cluster:
+    server: https://api.made.example:6443
+  name: made
+contexts:
+- context:
+    cluster: made
+    user: admin
+  name: admin
 current-context: admin
+kind: Config
+users:
+- name: admin
+  user:
+    token: of-a-cluster-that-an-actor-made
 ";
 /// What actors publish.
 pub const PASSWORD: &str = "abcde-fghij-klmno-pqrst";

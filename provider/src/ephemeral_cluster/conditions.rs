@@ -206,9 +206,10 @@ pub fn set(
     let condition = Condition {
         type_: type_.into(),
         status: status.into(),
-        reason: reason.into(),
+        reason: word(type_, reason),
         message,
         last_transition_time: Some(since.unwrap_or_else(|| whole_seconds(now))),
+        observed_generation: None,
     };
     match conditions.iter_mut().find(|c| c.type_ == type_) {
         Some(place) => *place = condition,
@@ -216,18 +217,110 @@ pub fn set(
     }
 }
 
-/// What next passes start from: one condition per type.
-pub fn carried(stored: &[Condition]) -> Vec<Condition> {
-    let mut kept: Vec<Condition> = Vec::new();
+/// The conditions with which a pass starts: one of each type, in the form that every CRD of upstream admits. Newer ones have the conditions of
+/// Kubernetes, with reasons that are words, and refuse the whole status for one that is not.
+pub fn carried(stored: &[Condition], now: Timestamp) -> Vec<Condition> {
+    let mut carried: Vec<Condition> = Vec::new();
     for condition in stored {
-        if find(&kept, &condition.type_).is_none() {
-            kept.push(condition.clone());
+        if find(&carried, &condition.type_).is_none() {
+            let known = [Is::True, Is::False].map(Is::as_str).contains(&condition.status.as_str());
+            let mut condition = condition.clone();
+            condition.reason = word(&condition.type_, &condition.reason);
+            condition.last_transition_time.get_or_insert_with(|| whole_seconds(now));
+            if !known {
+                condition.status = Is::Unknown.as_str().into();
+            }
+            carried.push(condition);
         }
     }
-    kept
+    carried
+}
+
+/// The sentence that older upstream controllers wrote as a reason.
+const CREATED: &str = "ProwJob has been properly created";
+
+/// A reason as Kubernetes admits it. Source: apimachinery, `pkg/apis/meta/v1/types.go`, `Condition`.
+fn word(type_: &str, reason: &str) -> String {
+    let inner = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | ',' | ':');
+    let is_word = reason.len() <= 1024
+        && reason.starts_with(|c: char| c.is_ascii_alphabetic())
+        && reason.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
+        && reason.chars().all(inner);
+    if is_word {
+        return reason.to_owned();
+    }
+    if reason == CREATED {
+        return "ProwJobProperlyCreated".into();
+    }
+    let joined: String = reason.chars().filter(char::is_ascii_alphanumeric).take(64).collect();
+    if joined.starts_with(|c: char| c.is_ascii_alphabetic()) { joined } else { type_.to_owned() }
 }
 
 /// The second that a moment lies in.
 pub fn whole_seconds(at: Timestamp) -> Timestamp {
     Timestamp::from_second(at.as_second()).unwrap_or(at)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::ephemeral_cluster::status::{Status, patch};
+
+    fn now() -> Timestamp {
+        "2026-11-21T10:00:00Z".parse().unwrap()
+    }
+
+    /// What the schema of `metav1.Condition` requires.
+    fn is_admitted(condition: &Value) -> bool {
+        let text = |field: &str| condition[field].as_str();
+        let word = |text: &str| {
+            text.starts_with(|c: char| c.is_ascii_alphabetic())
+                && text.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
+                && text.chars().all(|c| c.is_ascii_alphanumeric() || "_,:".contains(c))
+        };
+        text("message").is_some()
+            && text("reason").is_some_and(|reason| word(reason) && reason.len() <= 1024)
+            && text("status").is_some_and(|status| ["True", "False", "Unknown"].contains(&status))
+            && text("lastTransitionTime").is_some_and(|time| time.parse::<Timestamp>().is_ok())
+    }
+
+    #[test]
+    fn conditions_of_other_controllers_are_carried_as_every_crd_admits_them() {
+        let at = "2026-11-21T09:00:00Z";
+        let stored: Status = serde_json::from_value(json!({
+            "phase": "Deprovisioning", "prowJobId": "j",
+            "conditions": [
+                { "type": "ProwJobCreating", "status": "False", "reason": CREATED, "message": "", "lastTransitionTime": at },
+                { "type": "ClusterReady", "status": "True" },
+                { "type": "ClusterReady", "status": "False" },
+                { "type": "TestCompleted", "status": "true", "reason": "(none)", "observedGeneration": 3, "lastTransitionTime": at },
+                { "type": "Other", "status": "Unknown", "reason": "Fine", "message": "kept", "lastTransitionTime": at },
+            ],
+        }))
+        .unwrap();
+        let carried = Status { conditions: carried(&stored.conditions, now()), ..stored.clone() };
+        let written = patch(&stored, &carried).unwrap();
+        let written = written["status"]["conditions"].as_array().unwrap();
+        assert!(written.iter().all(is_admitted), "{written:#?}");
+        let shown = |i: usize| json!([written[i]["type"], written[i]["status"], written[i]["reason"]]);
+        assert_eq!(shown(0), json!(["ProwJobCreating", "False", "ProwJobProperlyCreated"]));
+        assert_eq!(shown(1), json!(["ClusterReady", "True", "ClusterReady"]));
+        assert_eq!(shown(2), json!(["TestCompleted", "Unknown", "none"]));
+        assert_eq!(written[2]["observedGeneration"], 3);
+        assert_eq!((written.len(), &written[3]["message"]), (4, &json!("kept")));
+        // Once it is written so, there is no reason to write it again.
+        let again = Status { conditions: super::carried(&carried.conditions, now()), ..carried.clone() };
+        assert_eq!(patch(&carried, &again), None);
+    }
+
+    #[test]
+    fn own_conditions_are_admitted_too() {
+        let mut conditions = vec![];
+        for reason in ["", "CredentialsReady", "no word"] {
+            set(&mut conditions, "ClusterReady", Is::True, reason, String::new(), now());
+            assert!(is_admitted(&json!(conditions[0])), "{conditions:?}");
+        }
+    }
 }

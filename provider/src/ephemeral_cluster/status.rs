@@ -54,11 +54,11 @@ pub struct Condition {
     pub type_: String,
     /// `True`, `False` or `Unknown`.
     pub status: String,
-    /// A CamelCase word; upstream sometimes has a sentence or nothing.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    /// A CamelCase word. Older upstream controllers wrote a sentence or nothing.
+    #[serde(default)]
     pub reason: String,
-    /// A sentence.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    /// A sentence, or nothing. Required by newer CRDs of upstream.
+    #[serde(default)]
     pub message: String,
     /// When the status last changed.
     #[serde(
@@ -67,6 +67,9 @@ pub struct Condition {
         deserialize_with = "testplatform_apis::foreign::meta::lenient_time"
     )]
     pub last_transition_time: Option<Timestamp>,
+    /// The generation that another controller judged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
 }
 
 /// Whether `desired` has to be written over `stored`.

@@ -64,16 +64,16 @@ pub(crate) struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// A kubeconfig that may be handed on.
+    /// A kubeconfig, written anew.
     pub async fn kubeconfig(&self, namespace: &str, at: &Key<'_>) -> Result<Value, Error> {
         let found = self.value(namespace, at).await?;
-        if let Ok((config, _)) = &found
-            && let Err(why) = kubeconfig::judge(config)
-        {
-            let message = format!("what Secret {} has as {} {why}", at.secret, at.key);
-            return Ok(Err((Blocked::KubeconfigRejected, message)));
-        }
-        Ok(found)
+        Ok(found.and_then(|(config, version)| match kubeconfig::rewritten(&config) {
+            Ok(config) => Ok((config, version)),
+            Err(why) => {
+                let message = format!("key {} of Secret {} {why}", at.key, at.secret);
+                Err((Blocked::KubeconfigRejected, message))
+            }
+        }))
     }
 
     /// The kubeconfig of a cluster's admin, and which state of which Secret it is from. Whether it can be used is seen when it is.

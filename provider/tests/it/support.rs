@@ -38,6 +38,15 @@ pub fn bounded(whole: u32) -> u32 {
     if std::env::var("TESTPLATFORM_WALKS").is_ok() { whole } else { whole.div_ceil(5) }
 }
 
+/// A kubeconfig in the form in which it is published.
+pub fn kubeconfig(server: &str, token: &str) -> String {
+    format!(
+        "apiVersion: v1\nclusters:\n- cluster:\n    server: {server}\n  name: a\n\
+         contexts:\n- context:\n    cluster: a\n    user: a\n  name: a\n\
+         current-context: a\nkind: Config\nusers:\n- name: a\n  user:\n    token: {token}\n"
+    )
+}
+
 pub fn yaml(text: &str) -> Value {
     serde_saphyr::from_str(text).unwrap()
 }

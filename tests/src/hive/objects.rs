@@ -4,6 +4,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde_json::{Value, json};
+use testplatform_apis::yaml::to_yaml;
 
 use super::FINALIZERS;
 use crate::actors::now;
@@ -28,14 +29,15 @@ pub fn cluster_claim(namespace: &str, name: &str, pool: &str) -> Value {
     })
 }
 
-/// A kubeconfig of a cluster.
+/// A kubeconfig of a cluster, in the form in which the provider writes it.
 pub fn kubeconfig(cluster: &str, token: &str) -> String {
-    format!(
-        "apiVersion: v1\nkind: Config\ncurrent-context: admin\n\
-         clusters:\n- name: {cluster}\n  cluster: {{server: 'https://api.{cluster}.example.com:6443'}}\n\
-         contexts:\n- name: admin\n  context: {{cluster: {cluster}, user: admin}}\n\
-         users:\n- name: admin\n  user: {{token: {token}}}\n"
-    )
+    let config = json!({
+        "apiVersion": "v1", "kind": "Config", "current-context": "admin",
+        "clusters": [{ "name": cluster, "cluster": { "server": format!("https://api.{cluster}.example.com:6443") } }],
+        "contexts": [{ "name": "admin", "context": { "cluster": cluster, "user": "admin" } }],
+        "users": [{ "name": "admin", "user": { "token": token } }],
+    });
+    to_yaml(&config).unwrap_or_default()
 }
 
 /// The token in the kubeconfig that a cluster is installed with. Nothing else in the world looks like it.

@@ -49,7 +49,7 @@ impl<'a> Pass<'a> {
     pub fn new(object: &'a EphemeralCluster, world: &'a World, now: Timestamp) -> Self {
         let stored = &object.status.value;
         let status = Status {
-            conditions: conditions::carried(&stored.conditions),
+            conditions: conditions::carried(&stored.conditions, now),
             observed_generation: object.metadata.generation,
             ..stored.clone()
         };

@@ -81,7 +81,7 @@ fn a_token_that_is_published_is_not_made_anew() {
         let annotations = json!({ ours::CREDENTIALS_WISH: wish.to_string() });
         life.hub.merge(OBJECT, &json!({ "metadata": { "annotations": annotations } }));
         let uid = life.beside("ec")["metadata"]["uid"].as_str().unwrap().to_owned();
-        let kubeconfig = BASE64_STANDARD.encode("apiVersion: v1\nkind: Config\nclusters: [{name: a}]\n");
+        let kubeconfig = BASE64_STANDARD.encode(crate::support::kubeconfig("https://c", "t"));
         let source = life.build_cluster.put(SOURCE, json!({ "data": { "kubeconfig": kubeconfig } }));
         let version = source["metadata"]["resourceVersion"].as_str().unwrap();
         let issued: Timestamp = now();

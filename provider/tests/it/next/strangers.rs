@@ -144,6 +144,7 @@ fn jobs_that_upstream_gave_up_on_are_ended() {
             reason: "TooManyProwJobsBound".into(),
             message: "Too many ProwJobs bound, this is a bug".into(),
             last_transition_time: Some(born()),
+            observed_generation: None,
         }],
         ..Status::default()
     };

@@ -19,6 +19,7 @@ use testplatform_tests::{
     binaries::Binaries,
     cluster::{At, Cluster, SOON, at, at_root, has},
     control_plane::{ControlPlane, connect},
+    hive::objects,
     hub::issue_in,
     kinds::{CRD, EVENT, Kind, SECRET},
     nest::{Nest, Process},
@@ -107,10 +108,7 @@ fn encoded(text: &str) -> String {
 }
 
 fn kubeconfig(token: &str) -> String {
-    format!(
-        "apiVersion: v1\nkind: Config\nclusters: [{{name: a, cluster: {{server: 'https://c'}}}}]\n\
-         users: [{{name: a, user: {{token: {token}}}}}]\n"
-    )
+    objects::kubeconfig("c", token)
 }
 
 fn secret(namespace: &str, name: &str, key: &str, value: &str) -> Value {

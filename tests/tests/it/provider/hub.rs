@@ -33,8 +33,25 @@ pub const CLUSTERS: &str = "ephemeral-cluster";
 pub const JOBS: &str = "ci";
 pub const ACCOUNT: &str = "provider-testplatform";
 pub const LABEL: &str = "ci.openshift.io/ephemeral-cluster";
-pub const KUBECONFIG: &str =
-    "apiVersion: v1\nkind: Config\nclusters:\n- name: a\n  cluster: {server: 'https://a'}\n";
+/// In the form in which the provider writes it.
+pub const KUBECONFIG: &str = "\
+apiVersion: v1
+clusters:
+- cluster:
+    server: https://a
+  name: a
+contexts:
+- context:
+    cluster: a
+    user: admin
+  name: admin
+current-context: admin
+kind: Config
+users:
+- name: admin
+  user:
+    token: of-one
+";
 
 /// Everything that a scenario needs.
 pub struct Hub {

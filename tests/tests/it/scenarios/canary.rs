@@ -62,9 +62,10 @@ impl Canary {
 
     /// One that ends too early, right behind what is secret in it: whoever cannot read it has to say so without it.
     fn unfinished(&self) -> String {
-        let whole = self.kubeconfig();
-        let end = whole.find(&self.token).map_or(whole.len(), |begin| begin + self.token.len());
-        whole[..end].to_owned()
+        format!(
+            r#"{{"apiVersion": "v1", "kind": "Config", "users": [{{"name": "admin", "user": {{"token": "{}"#,
+            self.token
+        )
     }
 
     /// Looks for both, see [`lies_in`].

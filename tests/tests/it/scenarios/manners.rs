@@ -77,7 +77,7 @@ pub async fn credentials_filled_late(tenant: &Tenant<'_>) -> anyhow::Result<()> 
         (
             Leave(Left::Unfinished),
             CREDENTIALS,
-            "what Secret cluster-provisioning has as kubeconfig is no kubeconfig",
+            "key kubeconfig of Secret cluster-provisioning has no current context with a cluster and a user",
         ),
         (Leave(Left::Empty), CREDENTIALS, "Secret cluster-provisioning has no kubeconfig yet"),
         (Nothing, CREDENTIALS, "Secret cluster-provisioning has no kubeconfig yet"),

@@ -65,10 +65,7 @@ fn secret(n: usize, name: &str) -> String {
 
 /// What a cluster's kubeconfig looks like; each has its own.
 fn kubeconfig(n: usize, generation: u64) -> String {
-    format!(
-        "apiVersion: v1\nkind: Config\nclusters: [{{name: a, cluster: {{server: 'https://c-{n}'}}}}]\n\
-         users: [{{name: a, user: {{token: t{generation}}}}}]\n"
-    )
+    crate::support::kubeconfig(&format!("https://c-{n}"), &format!("t{generation}"))
 }
 
 impl Life {
@@ -241,7 +238,7 @@ impl Life {
                 continue;
             }
             assert!(!text.contains("exec"), "a plugin was published");
-            let n = (0..3).find(|n| text.contains(&format!("https://c-{n}'"))).unwrap();
+            let n = (0..3).find(|n| text.contains(&format!("https://c-{n}\n"))).unwrap();
             let mut whose =
                 history.iter().rev().filter(|c| c.version < change.version && c.path == cluster(n));
             let whose = whose.find_map(|c| c.after.as_ref()).unwrap();

@@ -63,10 +63,7 @@ pub const fn namespace(backend: Backend) -> &'static str {
 }
 
 fn kubeconfig(generation: usize) -> String {
-    format!(
-        "apiVersion: v1\nkind: Config\nclusters: [{{name: a, cluster: {{server: 'https://c'}}}}]\n\
-         users: [{{name: a, user: {{token: t{generation}}}}}]\n"
-    )
+    crate::support::kubeconfig("https://c", &format!("t{generation}"))
 }
 
 impl Life {

@@ -422,7 +422,7 @@ pub(crate) fn trouble(mut seed: u64) -> impl FnMut(&Call) -> Option<Fault> {
 
 fn installed(password: &str) -> Value {
     use base64::{Engine as _, prelude::BASE64_STANDARD};
-    let kubeconfig = "apiVersion: v1\nkind: Config\nclusters: [{name: a}]\n";
+    let kubeconfig = crate::support::kubeconfig("https://c", "t");
     json!({ "data": {
         "kubeconfig": BASE64_STANDARD.encode(kubeconfig), "kubeadmin-password": BASE64_STANDARD.encode(password),
     } })
