@@ -86,8 +86,14 @@ impl Flavour {
 
 /// Serves TestClusters, with what is installed for that.
 pub(crate) async fn serve(konflux: &Cluster) -> anyhow::Result<()> {
-    for file in ["cluster-provider-config", "definition", "composition", "roles", "crossplane-fields-policy"]
-    {
+    for file in [
+        "cluster-provider-config",
+        "definition",
+        "composition",
+        "roles",
+        "crossplane-fields-policy",
+        "usages-policy",
+    ] {
         konflux.apply_all(&manifests::package(&format!("{COMPONENT}/{file}.yaml"))?).await?;
     }
     let established = |it: &Value| has(it, "Established", "True", "");

@@ -40,6 +40,7 @@ mod job;
 mod life;
 mod lost;
 mod manners;
+mod namespace_deletion;
 mod namespaced;
 mod osac;
 mod our_definition;
@@ -360,6 +361,12 @@ const SCENARIOS: &[Scenario] = &[
     ),
     both(scenario!(deletion::claim_deleted_while_deprovisioning)),
     scenario!(deletion::claim_deleted_when_failed),
+    quick(
+        "a namespace ends with the objects that controllers made in it, and the hub ends first",
+        everywhere(scenario!(namespace_deletion::namespace_deleted_while_provisioning)),
+    ),
+    everywhere(scenario!(namespace_deletion::namespace_deleted_when_ready)),
+    everywhere(scenario!(namespace_deletion::namespace_deleted_while_the_hub_is_away)),
     quick("the plugin runs kubectl against a real API server", scenario!(ctl::ctl_whole_life)),
     scenario!(ctl::ctl_trouble),
     quick(
