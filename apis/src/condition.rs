@@ -265,6 +265,10 @@ words! {
         HubRefused,
         /// The hub cannot be reached, or does not let us in.
         HubUnreachable,
+        /// The hub's API server answers with an error of its own.
+        HubFailing,
+        /// The hub serves no objects of the kind.
+        KindNotServed,
         /// The Object is paused by an administrator.
         Paused,
         /// What the hub reports cannot be read.

@@ -110,8 +110,12 @@ fn job_completed(judged: &Judged) -> Condition {
             (JobCompleted::Running, "the cluster is paid for".to_owned())
         }
         Phase::Deprovisioning | Phase::Deprovisioned | Phase::Failed => {
-            let vain = crate::status::vain(judged);
-            let message = format!("the hub was told to tear the cluster down and is not done{vain}");
+            let message = if let Some(why) = crate::status::unheard(judged) {
+                format!("the cluster is paid for: the hub was not told to tear it down: {why}")
+            } else {
+                let vain = crate::status::vain(judged);
+                format!("the hub was told to tear the cluster down and is not done{vain}")
+            };
             (JobCompleted::TearingDown, message)
         }
     };
@@ -189,9 +193,22 @@ fn credentials_published(judged: &Judged) -> Condition {
     let named = judged.observed.credentials.as_ref().filter(|c| c.secret_name() == secret);
     let (reason, what) = match named {
         None => (R::SecretMissing, "was just named and is not read yet"),
+        Some(credentials) if fresh(credentials, secret) => {
+            let awaited = if judged.plan.health.set_up.is_some() {
+                "is read; its kubeconfig is published once the cluster is set up"
+            } else {
+                "is read; its kubeconfig is published once the cluster is ready"
+            };
+            (R::NotRunning, awaited)
+        }
         Some(credentials) => unpublished(credentials),
     };
     Condition::new(type_, False, reason.as_str(), format!("Secret {secret} {what}"))
+}
+
+/// Whether the kubeconfig of Secret `name` was read.
+fn fresh(credentials: &crate::observed::Credentials, name: &str) -> bool {
+    credentials.of(name).is_some()
 }
 
 /// Why the Secret on the hub gives no kubeconfig, as far as its Object tells.
@@ -263,7 +280,7 @@ fn remote_consistent(judged: &Judged) -> Condition {
             made(False, R::UnknownField, format!("the hub does not know the field {path}"))
         }
         Link::Refused(words) => made(False, R::HubRefused, format!("the hub refuses: {words}")),
-        Link::Unreachable(how) => made(False, R::HubUnreachable, format!("the hub cannot be reached: {how}")),
+        Link::Unavailable(outage) => made(False, outage.reason(), outage.to_string()),
         Link::Paused => {
             made(False, R::Paused, "an administrator paused the Object; nothing reaches the hub".into())
         }

@@ -15,6 +15,7 @@ mod link;
 pub(crate) mod look;
 mod memory;
 mod node_pool;
+mod outage;
 mod peers;
 mod pools;
 mod required;
@@ -36,7 +37,7 @@ use testplatform_apis::{
 };
 
 pub use bundles::{BUNDLES, Bundles, UNDONE};
-pub use composite::{ClaimRef, Composite, Flavour};
+pub use composite::{ClaimRef, Composite, Flavour, UNREADABLE};
 pub use credentials::Credentials;
 pub use details::Details;
 pub use environment::{Environment, EnvironmentConfig};
@@ -46,6 +47,7 @@ pub use hosted::{HOSTED, Hosted};
 pub use link::Link;
 pub(crate) use link::{began_to_create, found_none, link};
 pub use node_pool::{NodePools, Part, is_part, part_name};
+pub use outage::Outage;
 pub use peers::{Peer, Standing, Wanted};
 pub use pools::Pools;
 use required::WRITER;

@@ -20,6 +20,7 @@ mod output;
 mod pipeline;
 mod pool;
 mod schema;
+mod strict;
 
 use std::io::{self, Write};
 
@@ -29,6 +30,7 @@ pub use args::RenderArgs;
 pub use error::Error;
 pub use input::Input;
 pub use pipeline::{Pass, Rendered, run};
+pub use strict::unknown_fields;
 
 /// Renders what the arguments name onto `out`; what the user should know beside it goes to `notes`.
 ///

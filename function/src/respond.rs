@@ -150,8 +150,10 @@ fn overlay(before: &mut Value, ours: Value) {
 fn ready(judged: &Judged) -> bool {
     use testplatform_apis::phase::Phase;
     let course = &judged.plan.course;
-    // With every other witness lost: what the hub once called ready may have been given, and emptied keys hurt nobody.
-    let given = course.ever_ready || judged.plan.health.ready_since.is_some();
+    let composite = &judged.observed.composite;
+    // After a restore nothing but the hub may know that credentials were published. A status that remembers a phase would know it too.
+    let unknown = composite.status.phase.is_none() || composite.is_ready();
+    let given = course.ever_ready || (unknown && judged.plan.health.ready_since.is_some());
     match course.phase {
         Phase::Pending | Phase::Provisioning => false,
         // A ready composite makes core replace the tenant's Secret as a whole: never by nothing.

@@ -213,7 +213,7 @@ pub fn sentence(judged: &Judged) -> String {
                 (_, None) => "asking the hub for a cluster".into(),
                 (_, Some(writer)) => match &writer.link {
                     Link::Refused(words) => format!("the hub refuses the request for now: {words}"),
-                    Link::Unreachable(how) => format!("the hub cannot be reached: {how}"),
+                    Link::Unavailable(outage) => outage.to_string(),
                     _ if plan.course.again => "the request vanished on the hub and is made once more".into(),
                     _ if !health.waiting.is_empty() => health.waiting.clone(),
                     _ => "waiting for the hub to take up the request".into(),
@@ -241,10 +241,7 @@ pub fn sentence(judged: &Judged) -> String {
             }
             _ => "the cluster was ready; the hub does not report it ready now".into(),
         },
-        Phase::Deprovisioning if plan.course.outlived => {
-            format!("its lifetime is over, the cluster is being torn down{}{}", before(judged), vain(judged))
-        }
-        Phase::Deprovisioning => format!("the cluster is being torn down{}{}", before(judged), vain(judged)),
+        Phase::Deprovisioning => tearing_down(judged),
         Phase::Deprovisioned => match plan.course.over.as_ref().map(|o| o.reason.as_str()) {
             Some("NothingToTearDown") => "there was nothing to tear down".into(),
             _ if plan.course.outlived => "its lifetime was over, the cluster is gone".into(),
@@ -260,6 +257,26 @@ pub fn sentence(judged: &Judged) -> String {
         None => text,
     };
     bounded(&text, 1024)
+}
+
+fn tearing_down(judged: &Judged) -> String {
+    let over = if judged.plan.course.outlived { "its lifetime is over, " } else { "" };
+    match unheard(judged) {
+        Some(why) => format!("{over}the cluster runs on: the hub was not told to tear it down: {why}"),
+        None => format!("{over}the cluster is being torn down{}{}", before(judged), vain(judged)),
+    }
+}
+
+/// Why the hub was not told that the cluster is to be torn down. The cluster is paid for until then.
+pub(crate) fn unheard(judged: &Judged) -> Option<String> {
+    let writer = judged.observed.writer.as_ref().filter(|_| !judged.plan.health.teardown_arrived)?;
+    match &writer.link {
+        Link::Unavailable(outage) => Some(outage.to_string()),
+        Link::Paused => Some("an administrator paused the Object".into()),
+        Link::Refused(words) => Some(format!("the hub refuses: {words}")),
+        Link::UnknownField(path) => Some(format!("the hub does not know the field {path}")),
+        Link::Unknown | Link::InSync | Link::Deleted | Link::Replaced => None,
+    }
 }
 
 /// What is done inside the cluster before it goes.
@@ -290,7 +307,10 @@ fn failed(judged: &Judged, url: &str) -> String {
     };
     let rest = match judged.plan.course.over {
         Some(_) => String::new(),
-        None => format!("; what is left is being torn down{}{}", before(judged), vain(judged)),
+        None => match unheard(judged) {
+            Some(why) => format!("; the hub was not told to tear down what is left: {why}"),
+            None => format!("; what is left is being torn down{}{}", before(judged), vain(judged)),
+        },
     };
     let why = match judged.plan.course.failure.unwrap_or(Failure::Earlier) {
         // In full, because it is all that many ever see.

@@ -280,6 +280,19 @@ fn paths(unknown: &[String]) -> String {
     unknown.iter().map(path).collect::<Vec<_>>().join(", ")
 }
 
+/// The depth that `ciOperator` may have. Within what carries it to the hub it is deeper still.
+const MAX_DEPTH: usize = 64;
+
+/// Whether objects and lists are nested within a depth.
+pub(crate) fn is_within(value: &Value, depth: usize) -> bool {
+    match (value, depth.checked_sub(1)) {
+        (Value::Array(items), Some(depth)) => items.iter().all(|item| is_within(item, depth)),
+        (Value::Object(fields), Some(depth)) => fields.values().all(|field| is_within(field, depth)),
+        (Value::Array(_) | Value::Object(_), None) => false,
+        (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_), _) => true,
+    }
+}
+
 /// The block of a claim for which nothing was made yet.
 fn asked(spec: &Value, schema: &Value, problems: &mut Vec<Problem>) -> Option<Block> {
     let mut problem = |field: &str, sentence: String| {
@@ -304,6 +317,10 @@ fn asked(spec: &Value, schema: &Value, problems: &mut Vec<Problem>) -> Option<Bl
         }
         (Value::Null, _) => problem("spec.clusterClaim", "is not an object".into()),
         (Value::Object(block), Value::Null) => {
+            if !is_within(built, MAX_DEPTH) {
+                let sentence = format!("is nested deeper than {MAX_DEPTH} levels");
+                return problem("spec.ciOperator", sentence);
+            }
             let forwarded = CiOperator(block.clone()).forwarded();
             for (path, sentence) in ci_operator::problems(schema, &forwarded) {
                 let field = if path.is_empty() {

@@ -113,6 +113,8 @@ fn stage(status: &Status, ready: bool, taken: bool) -> Stage {
         "Failed" => failing(status, taken),
         "Deprovisioning" => Stage::TearingDown,
         "Ready" if ready => Stage::Ready,
+        // The upstream controller writes a phase once there is a ProwJob.
+        "" if !taken && status.prow_job_id.is_empty() => Stage::Queued,
         _ => Stage::Provisioning,
     }
 }
@@ -136,7 +138,12 @@ fn failing(status: &Status, taken: bool) -> Stage {
 fn trouble(status: &Status) -> String {
     let kept = condition(&status.conditions, conditions::CLUSTER_READY)
         .filter(|c| c.is_false() && TROUBLES.contains(&c.reason.as_str()));
-    kept.map(|c| bounded(&c.message, 512)).unwrap_or_default()
+    // Without a phase the hub tries to create the ProwJob again and again.
+    let creating = || {
+        condition(&status.conditions, conditions::PROW_JOB_CREATING)
+            .filter(|c| c.is_false() && status.phase.is_empty() && status.prow_job_id.is_empty())
+    };
+    kept.or_else(creating).map(|c| bounded(&c.message, 512)).unwrap_or_default()
 }
 
 fn said(condition: &ObservedCondition) -> String {

@@ -124,9 +124,7 @@ fn consistent(judged: &Judged) -> Condition {
             make(False, Remote::UnknownField, &format!("the hub does not know the field {path}"))
         }
         Link::Refused(words) => make(False, Remote::HubRefused, &format!("the hub refuses: {words}")),
-        Link::Unreachable(how) => {
-            make(False, Remote::HubUnreachable, &format!("the hub cannot be reached: {how}"))
-        }
+        Link::Unavailable(outage) => make(False, outage.reason(), &outage.to_string()),
         Link::Paused => {
             make(False, Remote::Paused, "an administrator paused the Object; nothing reaches the hub")
         }

@@ -69,7 +69,10 @@ pub fn remote(reason: Remote) -> &'static str {
         }
         R::UnknownField => "take the field out, or ask the administrators why the hub does not know it",
         R::HubRefused => "do what the hub says, or ask the administrators of the hub",
-        R::HubUnreachable => "ask the administrators; a cluster that runs goes on running meanwhile",
+        R::HubUnreachable | R::HubFailing => {
+            "ask the administrators; a cluster that runs goes on running meanwhile"
+        }
+        R::KindNotServed => "ask the administrators to install the kind's definition on the hub",
         R::Paused => "ask who paused it; taking annotation crossplane.io/paused away lets it go on",
         R::Unreadable => "ask the administrators",
     }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize as _;
 use serde_json::Value;
 use testplatform_apis::{
@@ -13,6 +13,9 @@ use crate::text::bounded;
 
 /// The API group of both flavours.
 pub const GROUP: &str = testplatform_apis::claim::GROUP;
+
+/// The longest that Crossplane usually takes until it has processed a claim for the first time.
+pub const FIRST_PASS: SignedDuration = SignedDuration::from_secs(30);
 
 /// The two kinds with which a tenant asks for a cluster. Spec and status are the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -198,6 +201,13 @@ impl Claim {
     /// The phase for people. Before there is one, the cluster is as pending as can be.
     pub fn phase_word(&self) -> &'static str {
         self.phase().unwrap_or(Phase::Pending).as_str()
+    }
+
+    /// How long Crossplane has not processed it, once that is longer than usual.
+    pub fn unprocessed_for(&self, now: Timestamp) -> Option<SignedDuration> {
+        let created = time(&self.object, "/metadata/creationTimestamp").filter(|_| self.phase().is_none())?;
+        let age = now.duration_since(created);
+        (age >= FIRST_PASS && !self.deleted()).then_some(age)
     }
 
     /// What it says of itself, on one line.

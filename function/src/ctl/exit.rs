@@ -21,13 +21,15 @@ pub enum Exit {
     LeftBehind,
     /// The cluster is gone or on its way out.
     Over,
+    /// The lifetime was set, and the cluster may end before it is over.
+    Shorter,
     /// Somebody pressed Ctrl-C. The number is what a shell makes of SIGINT, by which `main` ends the program then.
     Interrupted,
 }
 
 impl Exit {
     /// Every code, in the order of the numbers.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Done,
         Self::Error,
         Self::Usage,
@@ -36,6 +38,7 @@ impl Exit {
         Self::NotFound,
         Self::LeftBehind,
         Self::Over,
+        Self::Shorter,
         Self::Interrupted,
     ];
 
@@ -50,6 +53,7 @@ impl Exit {
             Self::NotFound => 5,
             Self::LeftBehind => 6,
             Self::Over => 7,
+            Self::Shorter => 8,
             Self::Interrupted => 130,
         }
     }
@@ -65,6 +69,7 @@ impl Exit {
             Self::NotFound => "there is no such claim or offer, or it was deleted meanwhile",
             Self::LeftBehind => "torn down, but the job ended badly: look for what it left behind",
             Self::Over => "the cluster is gone, or is being torn down",
+            Self::Shorter => "the lifetime was set, and the cluster may end before it is over",
             Self::Interrupted => "interrupted by Ctrl-C; everything goes on",
         }
     }

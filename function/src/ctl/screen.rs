@@ -7,6 +7,7 @@ use testplatform_apis::condition::ConditionType;
 
 use super::{claim::Claim, estimate::Estimate, session::Session, span::human};
 
+const UNPROCESSED: &str = "Crossplane has not processed it yet";
 const WHEEL: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 
 /// The screen of one command.
@@ -27,7 +28,10 @@ impl Screen {
         estimate: Option<&Estimate>,
     ) {
         let now = session.now();
-        let message = claim.message();
+        let message = match claim.message() {
+            empty if empty.is_empty() && claim.phase().is_none() => UNPROCESSED.to_owned(),
+            message => message,
+        };
         let state = format!("{} {message}", claim.phase_word());
         let line = line(claim, &message, now, since, estimate);
         if session.around.terminal {

@@ -46,7 +46,7 @@ pub fn wait(facts: &Facts, way: &Way, now: Timestamp) -> Wait {
         }
         (Stand::Over, _) => ending(facts),
         (Stand::Ready, _) => taken(facts).unwrap_or_else(|| ready(facts, way, now)),
-        (Stand::Waiting, _) => linked(facts, way).unwrap_or_else(|| waiting(facts)),
+        (Stand::Waiting, _) => linked(facts, way, now).unwrap_or_else(|| waiting(facts)),
     }
 }
 
@@ -156,7 +156,7 @@ fn ready(facts: &Facts, way: &Way, now: Timestamp) -> Wait {
 }
 
 /// What breaks the chain between the claim and what was asked of the hub.
-fn linked(facts: &Facts, way: &Way) -> Option<Wait> {
+fn linked(facts: &Facts, way: &Way, now: Timestamp) -> Option<Wait> {
     let claim = &facts.claim;
     let admin = "ask the administrators";
     if paused(&claim.object) {
@@ -190,10 +190,6 @@ fn linked(facts: &Facts, way: &Way) -> Option<Wait> {
             let what = format!("Crossplane to get through a pass over the composite: {words}");
             return Some(Wait::new(what, with_entry(admin, "FunctionErrors")));
         }
-        if claim.phase().is_none() {
-            let todo = "wait a few seconds; if it stays, ask the administrators whether the function runs";
-            return Some(Wait::new("Crossplane to look at the composite for the first time", todo));
-        }
     }
     let fatal = claim.said(ConditionType::ClusterReady).filter(|c| c.reason() == "FatalError");
     if let Some(said) = fatal.or(own) {
@@ -205,7 +201,20 @@ fn linked(facts: &Facts, way: &Way) -> Option<Wait> {
         let todo = with_entry(advice::request(reason), reason.as_str());
         return Some(Wait::new(format!("{}: {}", reason.as_str(), said.message()), todo));
     }
-    unreached(facts)
+    unprocessed(claim, now).or_else(|| unreached(facts))
+}
+
+/// Without a phase nothing was asked of the hub.
+fn unprocessed(claim: &Claim, now: Timestamp) -> Option<Wait> {
+    if let Some(age) = claim.unprocessed_for(now) {
+        let what = format!("Crossplane, which has not processed it for {}", human(age));
+        let todo = "ask the administrators whether Crossplane and the function run";
+        return Some(Wait::new(what, with_entry(todo, "FunctionDown")));
+    }
+    claim.phase().is_none().then(|| {
+        let todo = "wait; it usually takes a few seconds";
+        Wait::new("Crossplane to process it for the first time", todo)
+    })
 }
 
 /// What keeps what was asked for from the hub.
@@ -267,7 +276,10 @@ fn waiting(facts: &Facts) -> Wait {
             Wait::new(format!("its turn: {}", claim.message()), "wait; or end clusters that nobody needs")
         }
         (Some(Phase::Pending) | None, None) => {
-            Wait::new(format!("the hub to take up the request: {}", claim.message()), patience("Pending"))
+            let todo =
+                "wait; after some minutes, ask the administrators whether the provider on the hub runs";
+            let what = format!("the hub to take up the request: {}", claim.message());
+            Wait::new(what, with_entry(todo, "Pending"))
         }
         _ if word == ClusterReady::Late.as_str() => {
             let todo = with_entry("look at the job; it may still become ready", word);

@@ -32,7 +32,7 @@ fn event(judged: &Judged, course: &Course) -> String {
             }
             (Some(Link::Paused), _) => "nothing, until the Object is no longer paused".into(),
             (Some(Link::Refused(_)), _) => "Provisioning, once the hub no longer refuses".into(),
-            (Some(Link::Unreachable(_)), _) => "Provisioning, once the hub can be reached".into(),
+            (Some(Link::Unavailable(_)), _) => "Provisioning, once the hub answers".into(),
             _ if judged.plan.health.stage == Stage::Queued => match judged.plan.writer {
                 Some(CLUSTER_CLAIM) => "Provisioning, once the pool gives a cluster".into(),
                 _ => "Provisioning, once the hub begins to make it".into(),

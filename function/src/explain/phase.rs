@@ -33,7 +33,7 @@ fn pending(judged: &Judged) -> String {
         }
         (Some(writer), _) => match &writer.link {
             Link::Refused(words) => format!("the hub refuses: {words}"),
-            Link::Unreachable(how) => format!("the hub cannot be reached: {how}"),
+            Link::Unavailable(outage) => outage.to_string(),
             Link::Paused => "the Object is paused, so nothing reaches the hub".into(),
             Link::InSync if !judged.plan.health.waiting.is_empty() => judged.plan.health.waiting.clone(),
             Link::Unknown | Link::InSync | Link::Deleted | Link::Replaced | Link::UnknownField(_) => {

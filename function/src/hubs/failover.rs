@@ -53,7 +53,7 @@ pub fn failover<R>(
         return Failover::Never("as many hubs as may be were given up already");
     }
     let unreachable = match link {
-        Link::Unreachable(_) => true,
+        Link::Unavailable(_) => true,
         Link::Unknown
         | Link::InSync
         | Link::Deleted

@@ -1,7 +1,12 @@
 //! The composite as it is observed: identity, spec, and the status that we wrote in an earlier pass.
 
-use serde::Deserialize;
-use serde_json::Value;
+use std::fmt;
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{MapAccess, Visitor},
+};
+use serde_json::{Map, Value};
 use testplatform_apis::{
     claim::{COMPOSITE_KIND, TestPlatformClusterStatus},
     condition::{ConditionType, TemplateConditionType},
@@ -62,25 +67,63 @@ struct Raw {
     api_version: String,
     kind: String,
     metadata: Metadata,
-    spec: Value,
-    status: Value,
+    spec: Readable,
+    status: Readable,
+}
+
+/// Stands in the spec for a field that cannot be read. No field but a text can be one, so it is judged as every other wrong value is: it
+/// changes nothing of a cluster that is there, and makes none.
+pub const UNREADABLE: &str = "(cannot be read)";
+
+/// An object of which the fields are read one by one: those that decide about a cluster's end are not lost with another one. What cannot
+/// be read is nested deeper than [`wire::MAX_DEPTH`] allows.
+#[derive(Default)]
+struct Readable(Map<String, Value>);
+
+impl<'de> Deserialize<'de> for Readable {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(FieldByField)
+    }
+}
+
+struct FieldByField;
+
+impl<'de> Visitor<'de> for FieldByField {
+    type Value = Readable;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_unit<E>(self) -> Result<Readable, E> {
+        Ok(Readable::default())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Readable, A::Error> {
+        let mut read = Map::new();
+        while let Some(name) = fields.next_key::<String>()? {
+            read.insert(name, fields.next_value().unwrap_or_else(|_| UNREADABLE.into()));
+        }
+        Ok(Readable(read))
+    }
 }
 
 impl Composite {
     pub(crate) fn decode(bytes: &[u8]) -> Result<Self, Unusable> {
-        let mut raw: Raw = wire::from_struct(bytes).map_err(|e| Unusable::Unreadable {
+        let raw: Raw = wire::from_struct(bytes).map_err(|e| Unusable::Unreadable {
             part: "the observed composite".into(),
             why: e.to_string(),
         })?;
         if raw.metadata.name.is_empty() {
             return Err(Unusable::NoComposite);
         }
-        let conditions = raw.status.get_mut("conditions").map(Value::take).unwrap_or_default();
+        let (spec, mut status) = (Value::Object(raw.spec.0), raw.status.0);
+        let conditions = status.get_mut("conditions").map(Value::take).unwrap_or_default();
         // Status is a copy: what cannot be read of it is as good as dropped.
         let conditions: Lenient<Vec<ObservedCondition>> = Lenient::read(conditions);
-        let claim: Lenient<Option<ClaimRef>> = Lenient::read(raw.spec["claimRef"].clone());
+        let claim: Lenient<Option<ClaimRef>> = Lenient::read(spec["claimRef"].clone());
         // Core writes spec.crossplane of composites that are not legacy before it first calls us.
-        let flavour = match (raw.metadata.namespace.as_str(), raw.spec["crossplane"].is_null()) {
+        let flavour = match (raw.metadata.namespace.as_str(), spec["crossplane"].is_null()) {
             ("", true) => Flavour::Claimed,
             ("", false) => Flavour::Homeless,
             (namespace, _) => Flavour::Namespaced(namespace.to_owned()),
@@ -91,8 +134,8 @@ impl Composite {
             metadata: raw.metadata,
             claim: claim.value.filter(|c| !c.namespace.is_empty() && flavour == Flavour::Claimed),
             flavour,
-            spec: raw.spec,
-            status: TestPlatformClusterStatus::read(raw.status),
+            spec,
+            status: TestPlatformClusterStatus::read(Value::Object(status)),
             conditions: conditions.value,
         })
     }

@@ -76,9 +76,9 @@ impl Hosted {
     }
 
     /// Why it cannot be looked at. That there is none was seen.
-    pub fn unreachable(&self) -> Option<&'static str> {
+    pub fn unreachable(&self) -> Option<super::Outage> {
         match self.link {
-            Link::Unreachable(how) if !self.found_none() => Some(how),
+            Link::Unavailable(outage) if !self.found_none() => Some(outage),
             _ => None,
         }
     }

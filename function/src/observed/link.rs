@@ -9,6 +9,8 @@ use testplatform_apis::{
     names::{Uid, crossplane},
 };
 
+use super::outage::Outage;
+
 /// How the remote object stands to what we ask for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Link {
@@ -24,8 +26,8 @@ pub enum Link {
     UnknownField(String),
     /// The hub refuses: its words.
     Refused(String),
-    /// The hub cannot be reached: in what way.
-    Unreachable(&'static str),
+    /// The hub does nothing for now.
+    Unavailable(Outage),
     /// An administrator paused the Object.
     Paused,
 }
@@ -35,7 +37,7 @@ impl Link {
     pub fn is_of_now(&self) -> bool {
         match self {
             Self::InSync | Self::Refused(_) | Self::UnknownField(_) => true,
-            Self::Unknown | Self::Deleted | Self::Replaced | Self::Unreachable(_) | Self::Paused => false,
+            Self::Unknown | Self::Deleted | Self::Replaced | Self::Unavailable(_) | Self::Paused => false,
         }
     }
 }
@@ -117,55 +119,18 @@ fn judge(synced: &ObservedCondition, pinned: bool) -> Link {
         return Link::UnknownField(path);
     }
     if text.starts_with("observe failed: cannot get object") && has(&["is forbidden"]) {
-        return Link::Unreachable("it does not let us in");
+        return Link::Unavailable(Outage::Unreachable("it does not let us in"));
     }
     if has(&[" is invalid: ", "denied the request", " is forbidden: ", "exceeded quota"]) {
         return Link::Refused(hub_words(text));
     }
-    let ways: [(&str, &[&str]); 7] = [
-        (
-            "it does not accept our credentials",
-            &["Unauthorized", "asked for the client to provide credentials"],
-        ),
-        ("its certificate is not trusted", &["x509:", "certificate signed by", "remote error: tls:"]),
-        ("the connection is refused", &["connection refused"]),
-        ("its host name is unknown", &["no such host"]),
-        ("its ProviderConfig or the Secret behind it cannot be used", &["connect failed: "]),
-        (
-            "it does not answer",
-            &[
-                "i/o timeout",
-                "Client.Timeout",
-                "TLS handshake timeout",
-                "deadline exceeded",
-                "unexpected EOF",
-                ": EOF",
-                "connection reset",
-                "connection lost",
-                "dial tcp",
-                "no route to host",
-            ],
-        ),
-        (
-            "it is not able to answer",
-            &[
-                "currently unable to handle the request",
-                "in the time allotted",
-                "etcdserver:",
-                "oo many requests",
-                "Internal error occurred",
-                "failed to get API group",
-                "no matches for kind",
-            ],
-        ),
-    ];
-    if let Some((way, _)) = ways.into_iter().find(|(_, words)| has(words)) {
-        return Link::Unreachable(way);
+    if let Some(outage) = Outage::of(text) {
+        return Link::Unavailable(outage);
     }
     if has(&["create failed", "update failed", "cannot get desired state"]) {
         return Link::Refused(hub_words(text));
     }
-    Link::Unreachable("it cannot be observed")
+    Link::Unavailable(Outage::Unreachable("it cannot be observed"))
 }
 
 /// Whether the uid is what the API server finds wrong, before all else: it names the fields of metadata first.
@@ -215,18 +180,30 @@ mod tests {
     #[case("observe failed: cannot get desired state: cannot dry run SSA: failed to create typed patch object (ns/x; ci.openshift.io/v1, Kind=EphemeralCluster): .spec.ciOperator.foo: field not declared in schema", Link::UnknownField("spec.ciOperator.foo".into()))]
     #[case(
         "observe failed: cannot get object: Unauthorized",
-        Link::Unreachable("it does not accept our credentials")
+        Link::Unavailable(Outage::Unreachable("it does not accept our credentials"))
     )]
     #[case(
         "observe failed: cannot get object: Get \"https://10.0.0.1:6443/x\": dial tcp 10.0.0.1:6443: connect: connection refused",
-        Link::Unreachable("the connection is refused")
+        Link::Unavailable(Outage::Unreachable("the connection is refused"))
     )]
     #[case(
         "connect failed: cannot get provider config: ProviderConfig \"p\" not found",
-        Link::Unreachable("its ProviderConfig or the Secret behind it cannot be used")
+        Link::Unavailable(Outage::Unreachable("its ProviderConfig or the Secret behind it cannot be used"))
     )]
     #[case("create failed: cannot create object: cannot create object: ephemeralclusters.ci.openshift.io \"x\" is forbidden: no", Link::Refused("ephemeralclusters.ci.openshift.io \"x\" is forbidden: no".into()))]
-    #[case("", Link::Unreachable("it cannot be observed"))]
+    #[case(
+        "observe failed: cannot get object: no matches for kind \"EphemeralCluster\" in version \"ci.openshift.io/v1\"",
+        Link::Unavailable(Outage::KindNotServed)
+    )]
+    #[case(
+        "update failed: cannot apply object: etcdserver: mvcc: database space exceeded",
+        Link::Unavailable(Outage::Failing("its database is full"))
+    )]
+    #[case(
+        "create failed: cannot create object: Internal error occurred: failed calling webhook \"w\": failed to call webhook: Post \"https://w.x.svc:443/v\": dial tcp 10.0.0.9:443: connect: connection refused",
+        Link::Unavailable(Outage::Failing("one of its admission webhooks does not answer"))
+    )]
+    #[case("", Link::Unavailable(Outage::Unreachable("it cannot be observed")))]
     fn synced_texts_are_told_apart(#[case] message: &str, #[case] expected: Link) {
         let synced =
             ObservedCondition { message: message.into(), status: "False".into(), ..Default::default() };
@@ -237,6 +214,6 @@ mod tests {
     fn without_a_pin_nothing_was_lost() {
         let message = "x: uid mismatch: the provided object specified uid a".into();
         let synced = ObservedCondition { message, ..Default::default() };
-        assert_eq!(judge(&synced, false), Link::Unreachable("it cannot be observed"));
+        assert_eq!(judge(&synced, false), Link::Unavailable(Outage::Unreachable("it cannot be observed")));
     }
 }

@@ -279,7 +279,7 @@ impl Writer {
         }
         match self.link {
             Link::Deleted | Link::Replaced | Link::Refused(_) | Link::UnknownField(_) => false,
-            Link::Unknown | Link::Unreachable(_) | Link::Paused | Link::InSync => {
+            Link::Unknown | Link::Unavailable(_) | Link::Paused | Link::InSync => {
                 noted(crossplane::EXTERNAL_CREATE_PENDING) || self.only_watches()
             }
         }

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     backend::{Health, Stage, known_secret},
     observed::{Credentials, Details, Flavour, Observed, Writer},
-    validate::{Block, Validated},
+    validate::Validated,
 };
 
 /// How long before its end a cluster is called Expiring, at most; a tenth of its lifetime if that is less.
@@ -146,7 +146,7 @@ pub(super) fn chart(
     let ever_ready = was_ready || (!final_before && health.stage == Stage::Ready && fresh.is_some());
 
     let started_at = observed.composite.metadata.creation_timestamp;
-    let ready_at = ever_ready.then(|| ready_at(request, observed, health)).flatten();
+    let ready_at = ever_ready.then(|| ready_at(observed, health)).flatten();
     let life = request.lifetime.effective;
     let passed = |deadline: Option<Timestamp>| deadline.is_some_and(|d| d <= now);
     let ours = ready_at.zip(life).and_then(|(at, life)| at.checked_add(life.get()).ok());
@@ -250,7 +250,7 @@ pub(super) fn chart(
 
 /// Once said, it stays: the upstream controller moves transition times. Without a status, the note on the writer tells
 /// it, then the hub's own condition, then the time at which core first showed ours.
-fn ready_at(request: &Validated, observed: &Observed, health: &Health) -> Option<Timestamp> {
+fn ready_at(observed: &Observed, health: &Health) -> Option<Timestamp> {
     let shown = observed.composite.shown(ConditionType::ClusterReady).filter(|c| c.is_true());
     let noted = || observed.notes(ours::READY_AT).find_map(|at| at.parse().ok());
     observed
@@ -258,19 +258,19 @@ fn ready_at(request: &Validated, observed: &Observed, health: &Health) -> Option
         .status
         .ready_at
         .or_else(noted)
-        .or_else(|| usable_since(request, observed, health))
+        .or_else(|| usable_since(observed, health))
         .or_else(|| shown.and_then(|c| c.last_transition_time))
 }
 
-/// Since when it can be used: it is up, and its credentials are here. An EphemeralCluster says both in one.
-fn usable_since(request: &Validated, observed: &Observed, health: &Health) -> Option<Timestamp> {
-    let here = match request.block {
-        Block::CiOperator(_) => None,
-        Block::ClusterClaim(_) | Block::Template(_) => {
-            observed.credentials.as_ref().and_then(Credentials::read_since)
-        }
-    };
-    health.ready_since.map(|up| here.map_or(up, |here| up.max(here)))
+/// Since when it can be used: it is up, and its credentials are here. Nobody could use it before it was requested, whatever clocks and scripts
+/// on the hub say.
+fn usable_since(observed: &Observed, health: &Health) -> Option<Timestamp> {
+    let up = health.ready_since?;
+    let here = observed.credentials.as_ref().and_then(Credentials::read_since);
+    // A cluster that was taken over is older than the composite.
+    let requested = observed.composite.metadata.creation_timestamp;
+    let requested = requested.filter(|_| observed.handover.place().is_none());
+    [here, requested].into_iter().flatten().max().map_or(Some(up), |at| Some(up.max(at)))
 }
 
 fn details(

@@ -100,7 +100,7 @@ impl Facts<'_> {
             | Link::InSync
             | Link::UnknownField(_)
             | Link::Refused(_)
-            | Link::Unreachable(_)
+            | Link::Unavailable(_)
             | Link::Paused => {}
         }
         match &self.health.stage {

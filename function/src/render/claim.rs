@@ -15,6 +15,9 @@ pub const CLAIM_NAMESPACE: &str = "crossplane.io/claim-namespace";
 const CLAIM_ONLY: [&str; 4] =
     ["compositeDeletePolicy", "publishConnectionDetailsTo", "resourceRef", "writeConnectionSecretToRef"];
 
+/// How much of a name precedes its random characters.
+const LONGEST_BASE: usize = 58;
+
 /// Letters of the random names that Kubernetes makes.
 const LETTERS: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
 
@@ -29,7 +32,7 @@ pub fn composite(claim: &Document, api_version: &str, kind: &str, observed: &[Do
     let composite = composite
         .into_iter()
         .find(|n| !n.is_empty())
-        .map_or_else(|| format!("{name}-{}", suffix(&format!("{namespace}/{name}"))), str::to_owned);
+        .map_or_else(|| generated(name, &suffix(&format!("{namespace}/{name}"))), str::to_owned);
 
     let mut metadata = json!({ "name": composite });
     for field in ["creationTimestamp", "generation"] {
@@ -69,6 +72,13 @@ pub fn composite(claim: &Document, api_version: &str, kind: &str, observed: &[Do
         }
     }
     object
+}
+
+/// The name that Crossplane generates from that of a claim: Kubernetes cuts the name before it adds the random characters. Source: apiserver,
+/// `pkg/storage/names/generate.go`.
+fn generated(claim: &str, suffix: &str) -> String {
+    let base: String = format!("{claim}-").chars().take(LONGEST_BASE).collect();
+    base + suffix
 }
 
 /// The composite that the observed resources are labelled with.
@@ -152,6 +162,12 @@ mod tests {
             })
         );
         assert_eq!(composite["status"], json!({ "phase": "Ready", "conditions": [{ "type": "Ready" }] }));
+    }
+
+    #[test]
+    fn a_long_name_is_cut_as_kubernetes_does() {
+        assert_eq!(generated(&"a".repeat(57), "bcdfg"), format!("{}-bcdfg", "a".repeat(57)));
+        assert_eq!(generated(&"a".repeat(63), "bcdfg"), format!("{}bcdfg", "a".repeat(58)));
     }
 
     #[test]

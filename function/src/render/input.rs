@@ -5,13 +5,16 @@ use std::path::Path;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
+use testplatform_apis::{claim, test_cluster};
+
 use super::{
     Error, RenderArgs,
-    claim::{self, COMPOSITE},
+    claim::{self as claims, COMPOSITE},
     composition::{Composition, Step},
     files::{self, Document},
     pool,
     schema::Definition,
+    strict::unknown_fields,
 };
 use crate::proto::resource::ConnectionDetailsEntry;
 
@@ -69,6 +72,7 @@ impl Input {
 
         let given = files::document(&args.xr)?;
         let composite = composite(&given, &definition, &composed, &composition, args)?;
+        known(&given)?;
         selected(&given, &composite, &composition, args)?;
         let mut observed_composite = Document { path: given.path.clone(), object: composite.clone() };
         complete(&mut observed_composite.object, &definition, &composition, now);
@@ -102,6 +106,20 @@ impl Input {
     }
 }
 
+/// A field that nobody knows is a mistake, which an API server would prune without a word.
+fn known(given: &Document) -> Result<(), Error> {
+    let kinds = [claim::CLAIM_KIND, claim::COMPOSITE_KIND, test_cluster::KIND];
+    if given.text("/apiVersion") != claim::API_VERSION || !kinds.contains(&given.text("/kind")) {
+        return Ok(());
+    }
+    let unknown = unknown_fields(&given.object["spec"]);
+    match unknown.as_slice() {
+        [] => Ok(()),
+        [field] => Err(given.error(format!("{field} is unknown; correct its name or remove it"))),
+        fields => Err(given.error(format!("unknown fields: {}; correct or remove them", fields.join(", ")))),
+    }
+}
+
 /// The composite itself, or that of the claim.
 fn composite(
     given: &Document,
@@ -119,7 +137,7 @@ fn composite(
         return Ok(given.object.clone());
     }
     if api_version == of.api_version && kind == definition.claim_kind {
-        return Ok(claim::composite(given, &of.api_version, &of.kind, observed));
+        return Ok(claims::composite(given, &of.api_version, &of.kind, observed));
     }
     let or_claim = match definition.claim_kind.as_str() {
         "" => String::new(),

@@ -89,7 +89,7 @@ fn trouble(link: &Link) -> Option<(SpaceReady, String)> {
             (SpaceReady::SpaceRefused, format!("the hub does not know the field {path}"))
         }
         Link::Refused(words) => (SpaceReady::SpaceRefused, format!("the hub refuses: {words}")),
-        Link::Unreachable(how) => (SpaceReady::SpaceHubUnreachable, format!("the hub: {how}")),
+        Link::Unavailable(outage) => (SpaceReady::SpaceHubUnreachable, outage.to_string()),
         Link::Paused => (SpaceReady::SpacePaused, "an administrator paused its Object".into()),
     })
 }

@@ -13,8 +13,9 @@ use testplatform_apis::{
 };
 
 use crate::{
+    observed::UNREADABLE,
     text::bounded,
-    validate::{Problem, brought},
+    validate::{Problem, brought, is_within},
     wire,
 };
 
@@ -67,6 +68,7 @@ impl Words {
         if let Some(byoc) = &words.byoc {
             brought(byoc, Beside::Template, tenant, &mut problems);
         }
+        depths(spec, &mut problems);
         words.parameters.0.retain(|_, value| !value.is_null());
         for group in words.node_groups.iter_mut().flatten() {
             group.parameters.0.retain(|_, value| !value.is_null());
@@ -102,10 +104,31 @@ impl Words {
     }
 }
 
+/// The depth that parameters may have. Within what is made of them they are deeper still, and what nobody can read would end nothing.
+const MAX_DEPTH: usize = 32;
+
+/// Parameters that are nested too deep, those of node groups too.
+fn depths(spec: &Value, problems: &mut Vec<Problem>) {
+    let groups = spec["nodeGroups"].as_array().into_iter().flatten().enumerate();
+    let groups = groups.map(|(i, group)| (format!("spec.nodeGroups[{i}].parameters"), &group["parameters"]));
+    let all = [("spec.parameters".to_owned(), &spec["parameters"])].into_iter().chain(groups);
+    problems.extend(
+        all.filter(|(_, value)| !is_within(value, MAX_DEPTH)).map(|(field, _)| Problem {
+            field,
+            sentence: format!("is nested deeper than {MAX_DEPTH} levels"),
+        }),
+    );
+}
+
 /// A field of the claim, with the path of what is wrong in it.
 fn field<T: DeserializeOwned>(spec: &Value, name: &str, problems: &mut Vec<Problem>) -> Option<T> {
     let value = &spec[name];
     if value.is_null() {
+        return None;
+    }
+    if *value == UNREADABLE {
+        let sentence = format!("is nested deeper than {MAX_DEPTH} levels");
+        problems.push(Problem { field: format!("spec.{name}"), sentence });
         return None;
     }
     // The reader of the wire knows where an error is, and quotes no value.

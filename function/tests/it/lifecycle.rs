@@ -20,7 +20,7 @@ fn pair(status: &str, reason: &str) -> (String, String) {
 fn happy_path() {
     let mut world = World::default();
     world.settle();
-    assert_eq!((world.phase().as_str(), world.word().as_str()), ("Provisioning", ""));
+    assert_eq!((world.phase().as_str(), world.word().as_str()), ("Pending", ""));
     world
         .hub("Provisioning", &[("ClusterReady", "False", "SecretsFetchFailure", "ci-operator NS not found")]);
     world.settle();
@@ -54,6 +54,27 @@ fn happy_path() {
     let mut told = told.to_vec();
     told.sort_unstable();
     assert_eq!(events, told);
+}
+
+#[test]
+fn nothing_is_paid_for_until_the_hub_takes_it_up() {
+    let mut world = World::default();
+    world.settle();
+    assert!(world.remote.is_some());
+    assert_eq!(world.phase(), "Pending");
+    assert_eq!(world.status["message"], "waiting for the hub to take up the request");
+    assert_eq!(is(&world, "ProwJobCompleted"), pair("False", "NotStarted"));
+    // The upstream controller writes no phase while it cannot create the ProwJob.
+    let words = "create prowjob: the quota is used up";
+    world.remote.as_mut().unwrap()["status"] = json!({ "conditions": [
+        { "type": "ProwJobCreating", "status": "False", "reason": "CIOperatorJobsGenerateFailure", "message": words },
+    ]});
+    world.settle();
+    assert_eq!((world.phase().as_str(), &world.status["message"]), ("Pending", &json!(words)));
+    world.hub("Provisioning", &[]);
+    world.settle();
+    assert_eq!(world.phase(), "Provisioning");
+    assert_eq!(is(&world, "ProwJobCompleted"), pair("False", "Running"));
 }
 
 #[test]

@@ -112,10 +112,10 @@ pub const CLAIMS: &[Alert] = &[
     },
     Alert {
         name: "RemoteUnreachable",
-        expression: r#"count(testplatform_cluster_condition_timestamp_seconds{type="RemoteConsistent",status="False",reason="HubUnreachable"}) > 0"#,
+        expression: r#"count(testplatform_cluster_condition_timestamp_seconds{type="RemoteConsistent",status="False",reason=~"HubUnreachable|HubFailing|KindNotServed"}) > 0"#,
         lasts: "10m",
         severity: Severity::Critical,
-        summary: "The hub cannot be reached for {{ $value }} claims.",
+        summary: "The hub does nothing for {{ $value }} claims.",
     },
     Alert {
         name: "SchemaDrift",

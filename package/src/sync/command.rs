@@ -17,7 +17,7 @@ use super::{
 };
 use testplatform_apis::yaml::sorted;
 
-use crate::registry::command::download;
+use crate::{bump::schema::Verdict, registry::command::download};
 
 /// Take over what changed in the `EphemeralCluster` CRD, and say what that means to claims that exist.
 ///
@@ -30,6 +30,9 @@ pub struct Arguments {
     /// Change nothing; exit with 3 if the CRD says something else than our schema.
     #[arg(long)]
     check: bool,
+    /// Take over a CRD that breaks claims in flight.
+    #[arg(long, conflicts_with = "check")]
+    accept_breaking: bool,
     /// Check this XRD instead of ours. The list of differences is about ours, so none is allowed for.
     #[arg(long, value_name = "FILE", requires = "check")]
     xrd: Option<PathBuf>,
@@ -39,7 +42,7 @@ const SCHEMA: &str = "apis/src/ci_operator.schema.json";
 const XRD: &str = "xrds/xtestplatformclusters.ci.openshift.org.yaml";
 const DIFFERENCES: &str = "sync/differences.yaml";
 
-/// Compares, updates and prints; false if `--check` found drift.
+/// Compares, updates and prints; false if `--check` found drift, or if the CRD was refused.
 ///
 /// # Errors
 /// If something cannot be read. Nothing is changed then.
@@ -75,11 +78,19 @@ pub fn run(arguments: &Arguments, package: &Path, out: &mut impl Write) -> anyho
         for change in &changes {
             writeln!(out, "{change} ({})", in_words(verdict(change)))?;
         }
+        let worst = changes.iter().map(verdict).max();
+        if worst == Some(Verdict::Breaking) && !arguments.accept_breaking {
+            writeln!(
+                out,
+                "{SCHEMA} is left as it is, because this CRD breaks claims in flight; is it an old one? With --accept-breaking it is taken over"
+            )?;
+            return Ok(false);
+        }
         let updated = sorted(&with_our_descriptions(crd.ci_operator(), &ours));
         let mut text = serde_json::to_string_pretty(&updated)?;
         text.push('\n');
         fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
-        let worst = changes.iter().map(verdict).max().map_or("", in_words);
+        let worst = worst.map_or("", in_words);
         writeln!(out, "wrote {SCHEMA}: {worst}; now run `cargo xpkg generate`")?;
     }
     // What is not in the block is ours to write: sync can only tell.

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context as _, bail, ensure};
+use function_testplatform::render::unknown_fields;
 use serde_json::{Value, json};
 
 use crate::{
@@ -55,6 +56,8 @@ impl Claim {
             document["spec"]["tearDownCluster"] != true,
             "spec.tearDownCluster is true, so no cluster would be made"
         );
+        let unknown = unknown_fields(&document["spec"]);
+        ensure!(unknown.is_empty(), "unknown fields: {}; correct or remove them", unknown.join(", "));
         // What a server wrote stays out, and so does what binds it to a composite that is not here.
         let mut spec = document["spec"].clone();
         if let Some(spec) = spec.as_object_mut() {

@@ -101,7 +101,7 @@ fn unanswered(part: &Brought, setting: &str) -> String {
     let map = map_of(part);
     match &part.link {
         Link::Refused(words) => format!("the hub refuses {map}: {words}"),
-        Link::Unreachable(how) => format!("{map} cannot be made: the hub: {how}"),
+        Link::Unavailable(outage) => format!("{map} cannot be made: {outage}"),
         Link::Paused => format!("an administrator paused the Object with {map}"),
         Link::Unknown | Link::InSync | Link::Deleted | Link::Replaced | Link::UnknownField(_) => format!(
             "the hub-side provider has not answered in {map} yet; {setting} of its configuration has to be on"

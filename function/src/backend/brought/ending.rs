@@ -78,8 +78,8 @@ pub(crate) fn left(health: &mut Health, request: &Validated, observed: &Observed
         return;
     }
     health.ending_waits = Some(waits);
-    if let Some(Link::Unreachable(how)) = pooled.map(|pooled| &pooled.link) {
-        health.ending_fails = Some(format!("{which} cannot be looked at: {how}"));
+    if let Some(Link::Unavailable(outage)) = pooled.map(|pooled| &pooled.link) {
+        health.ending_fails = Some(format!("{which} cannot be looked at: {outage}"));
     }
 }
 

@@ -124,7 +124,7 @@ fn trouble(link: &Link) -> Option<String> {
         Link::Deleted | Link::Replaced => "another object has its name".into(),
         Link::UnknownField(path) => format!("the hub does not know the field {path}"),
         Link::Refused(words) => format!("the hub refuses: {words}"),
-        Link::Unreachable(how) => format!("the hub: {how}"),
+        Link::Unavailable(outage) => outage.to_string(),
         Link::Paused => "an administrator paused its Object".into(),
     })
 }

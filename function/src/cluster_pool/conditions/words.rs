@@ -22,7 +22,7 @@ pub(in super::super) fn draining(judged: &Judged) -> String {
             | Link::InSync
             | Link::Deleted
             | Link::Replaced
-            | Link::Unreachable(_)
+            | Link::Unavailable(_)
             | Link::Paused,
         )
         | None => None,

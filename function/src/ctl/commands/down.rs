@@ -120,6 +120,15 @@ fn deleted(
     }
 }
 
+/// What becomes of a teardown that nobody waits for.
+fn outlook(claim: &Claim) -> &'static str {
+    if claim.said(ConditionType::RemoteConsistent).is_some_and(Said::denied) {
+        "The hub is told once that is possible, and the cluster is paid for until then."
+    } else {
+        "The teardown goes on."
+    }
+}
+
 /// Waits until it is over. Returns how it ended, if that was well.
 fn until_over(
     session: &mut Session<'_>,
@@ -152,12 +161,12 @@ fn until_over(
             Exit::NotYet => {
                 let message = format!("{} is not gone in time: {}", claim.label(), last.message());
                 let more = session.next("why", claim);
-                Stop::new(stop.exit, message, format!("The teardown goes on. More: {more}"))
+                Stop::new(stop.exit, message, format!("{} More: {more}", outlook(&last)))
             }
             Exit::Interrupted => {
                 let message = format!("interrupted; {} is not gone yet: {}", claim.label(), last.message());
                 let again = session.next("down --wait", claim);
-                Stop::new(stop.exit, message, format!("The teardown goes on. Wait for it: {again}"))
+                Stop::new(stop.exit, message, format!("{} Wait for it: {again}", outlook(&last)))
             }
             _ => stop,
         });

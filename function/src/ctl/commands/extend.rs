@@ -4,7 +4,10 @@ use std::{thread, time::Duration};
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
-use testplatform_apis::{condition::ConditionType, duration::GoDuration};
+use testplatform_apis::{
+    condition::{ConditionType, Request},
+    duration::GoDuration,
+};
 
 use super::super::{
     args::Span,
@@ -57,7 +60,13 @@ pub fn run(session: &mut Session<'_>, name: &str, span: Span) -> Result<(), Stop
             }
         };
         if let Some(outcome) = outcome(&claim, lifetime, late, now) {
-            return session.say(&outcome);
+            session.say(&outcome.text)?;
+            return if outcome.is_shorter {
+                let message = format!("{} may end before {} are over", claim.label(), lifetime.short());
+                Err(Stop::new(Exit::Shorter, message, ""))
+            } else {
+                Ok(())
+            };
         }
         thread::sleep(GLANCE);
     }
@@ -114,12 +123,40 @@ fn clamped(claim: &Claim) -> bool {
     said.is_some_and(|said| said.message().contains("spec.lifetime is clamped"))
 }
 
+/// What became of a new lifetime.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Extension {
+    /// The answer, with the earliest end first.
+    pub text: String,
+    /// Whether the cluster may end before the lifetime is over.
+    pub is_shorter: bool,
+}
+
 /// What became of it; none while the function has not looked at it.
-pub fn outcome(claim: &Claim, lifetime: GoDuration, late: bool, now: Timestamp) -> Option<String> {
-    let label = claim.label();
+pub fn outcome(claim: &Claim, lifetime: GoDuration, late: bool, now: Timestamp) -> Option<Extension> {
     let said = claim.said(ConditionType::RequestAccepted).filter(|c| c.holds());
-    let said = said.filter(|c| c.message().contains("spec.lifetime")).map(Said::message);
-    let remark = said.map(|words| format!("\nnote: {words}")).unwrap_or_default();
+    let said = said.filter(|c| c.message().contains("spec.lifetime"));
+    let text = new_end(claim, said, lifetime, late, now)?;
+    let is_limited = |said: Said<'_>| {
+        let limits = [Request::LifetimeClamped, Request::LifetimeBeyondHub].map(Request::as_str);
+        limits.contains(&said.reason())
+    };
+    let expected = claim.ready_at().and_then(|ready| ready.checked_add(lifetime.get()).ok());
+    let ends_before = claim.cleanup_at().is_some() && claim.expires_at() < expected;
+    Some(Extension { text, is_shorter: ends_before || said.is_some_and(is_limited) })
+}
+
+fn new_end(
+    claim: &Claim,
+    said: Option<Said<'_>>,
+    lifetime: GoDuration,
+    late: bool,
+    now: Timestamp,
+) -> Option<String> {
+    let label = claim.label();
+    // The claim's own end is a later one.
+    let beyond = said.filter(|said| said.reason() == Request::LifetimeBeyondHub.as_str());
+    let remark = said.map(|said| format!("\nnote: {}", said.message())).unwrap_or_default();
     let Some(ready) = claim.ready_at() else {
         let waits = remark.is_empty() && !late;
         return (!waits)
@@ -127,12 +164,18 @@ pub fn outcome(claim: &Claim, lifetime: GoDuration, late: bool, now: Timestamp) 
     };
     let expected = ready.checked_add(lifetime.get()).ok();
     let end = claim.expires_at();
-    let ends = |end: Timestamp| format!("{label} ends in {}, at {end}", human(end.duration_since(now)));
+    let until = |end: Timestamp| format!("ends in {}, at {end}", human(end.duration_since(now)));
+    let ends = |end: Timestamp| format!("{label} {}", until(end));
     match end {
         Some(end) if claim.cleanup_at().is_some() && Some(end) <= expected => {
             Some(format!("{} all the same: {KEPT}{remark}", ends(end)))
         }
-        Some(end) if Some(end) == expected => Some(format!("{}{remark}", ends(end))),
+        Some(end) if Some(end) == expected => Some(match beyond {
+            Some(said) => {
+                format!("{label} may end earlier: {}\notherwise it {}", said.message(), until(end))
+            }
+            None => format!("{}{remark}", ends(end)),
+        }),
         // Clamped, which may have been so before: then nothing shows that it was looked at.
         Some(end) if !remark.is_empty() && end < expected? => Some(format!("{}{remark}", ends(end))),
         Some(end) if late => {

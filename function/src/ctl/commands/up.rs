@@ -115,7 +115,7 @@ fn until_ready(
     let kubectl = session.kubectl.clone();
     let mut follower = Follower::new(&kubectl, session.around, claim, timeout);
     let mut last = claim.clone();
-    let (mut noted, mut told) = (None, false);
+    let (mut noted, mut told, mut silent) = (None, false, false);
     loop {
         match follower.next(session.now()) {
             Ok(Seen::There(now)) => last = now,
@@ -152,9 +152,20 @@ fn until_ready(
             }
             Stand::Ready | Stand::Waiting => {}
         }
-        let estimate = estimate(&last);
+        if !silent && let Some(age) = last.unprocessed_for(session.now()) {
+            silent = true;
+            screen.note(session, &unprocessed(age));
+        }
+        let estimate = (last.stand() == Stand::Waiting).then(|| estimate(&last)).flatten();
         screen.show(session, &last, last.started().unwrap_or(begun), estimate.as_ref());
     }
+}
+
+fn unprocessed(age: SignedDuration) -> String {
+    format!(
+        "note: Crossplane has not processed it for {}: ask the administrators whether Crossplane and the function run",
+        human(age)
+    )
 }
 
 /// What it says was said of it before it was changed.

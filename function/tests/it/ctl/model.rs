@@ -70,7 +70,13 @@ fn a_composite_that_does_not_get_on() {
     facts.composite = Look::Missing;
     says(&facts, "composite demo-x, which is gone");
     facts.composite = Look::Found(json!({ "metadata": { "name": "demo-x" } }));
-    says(&facts, "to look at the composite for the first time");
+    says(&facts, "Crossplane, which has not processed it for 1h | ask the administrators whether Crossplane");
+    facts.claim.object["metadata"]["creationTimestamp"] = "2026-03-02T11:59:50Z".into();
+    says(&facts, "Crossplane to process it for the first time | wait; it usually takes a few seconds");
+    facts.claim.object["metadata"]["creationTimestamp"] = bound()["metadata"]["creationTimestamp"].clone();
+    // A tenant may read neither composite nor Objects.
+    facts.composite = Look::Forbidden;
+    says(&facts, "Crossplane, which has not processed it for 1h");
     let fatal = condition("Synced", "False", "ReconcileError", "pipeline step returned a fatal result");
     facts.composite = Look::Found(json!({ "status": { "conditions": [fatal] } }));
     says(&facts, "a fatal result | ask the administrators (RUNBOOK.md, FunctionErrors)");
@@ -295,15 +301,25 @@ fn what_became_of_a_lifetime_is_told_once_it_was_looked_at() {
     let claim = |status: Value| with(bound(), &[("/status", status)]).claim;
     let before = claim(status("2026-03-02T13:00:00Z"));
     assert_eq!(outcome(&before, hours(6), false, now()), None);
-    let late = outcome(&before, hours(6), true, now()).unwrap();
+    let late = outcome(&before, hours(6), true, now()).unwrap().text;
     assert!(late.ends_with("not looked at yet, or the hub ends it before"), "{late}");
     let after = claim(status("2026-03-02T17:00:00Z"));
     let said = "testplatformcluster/demo ends in 5h, at 2026-03-02T17:00:00Z";
-    assert_eq!(outcome(&after, hours(6), false, now()).as_deref(), Some(said));
+    let whole = outcome(&after, hours(6), false, now()).unwrap();
+    assert_eq!((whole.text.as_str(), whole.is_shorter), (said, false));
+    // The earlier end comes first.
+    let mut beyond = status("2026-03-02T17:00:00Z");
+    let words = "spec.lifetime is 6h, but the hub's own controller ends a cluster after 2h";
+    beyond["conditions"] = json!([condition("RequestAccepted", "True", "LifetimeBeyondHub", words)]);
+    let said = outcome(&claim(beyond), hours(6), false, now()).unwrap();
+    assert!(said.is_shorter && said.text.starts_with("testplatformcluster/demo may end earlier: spec.life"));
+    assert!(said.text.ends_with("otherwise it ends in 5h, at 2026-03-02T17:00:00Z"), "{}", said.text);
     let mut clamped = status("2026-03-02T15:00:00Z");
     let words = "spec.lifetime is clamped to 4h, the longest allowed";
     clamped["conditions"] = json!([condition("RequestAccepted", "True", "LifetimeClamped", words)]);
     let said = outcome(&claim(clamped), hours(6), false, now()).unwrap();
+    assert!(said.is_shorter);
+    let said = said.text;
     assert!(said.starts_with("testplatformcluster/demo ends in 3h") && said.ends_with(words), "{said}");
 }
 
@@ -318,6 +334,8 @@ fn what_nobody_needs_is_not_extended() {
     let claim = with(bound(), &changes).claim;
     assert_eq!(lifetime(&claim, Span::By(hours(2)), now()).unwrap(), hours(6));
     let said = outcome(&claim, hours(6), false, now()).unwrap();
+    assert!(said.is_shorter);
+    let said = said.text;
     assert!(
         said.starts_with("testplatformcluster/demo ends in 30m") && said.contains("keepForDebug"),
         "{said}"

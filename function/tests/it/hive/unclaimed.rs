@@ -68,7 +68,7 @@ fn a_hub_that_is_away_is_waited_for() {
     world.settle();
     assert_eq!(world.phase(), "Deprovisioning");
     let said = world.status["message"].as_str().unwrap();
-    assert!(said.contains("cannot be looked at: the connection is refused"), "{said}");
+    assert!(said.contains("the hub cannot be reached: the connection is refused"), "{said}");
     world.reachable = true;
     goes(world, "Deprovisioned");
 }

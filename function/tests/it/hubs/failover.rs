@@ -2,7 +2,7 @@
 
 use function_testplatform::{
     hubs::{Failover, MOST, excluded, failover, note},
-    observed::Link,
+    observed::{Link, Outage},
 };
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use testplatform_apis::foreign::object::{self, AnyRemote, Object};
 
 use crate::hubs::now;
 
-const UNREACHABLE: Link = Link::Unreachable("it does not answer");
+const UNREACHABLE: Link = Link::Unavailable(Outage::Unreachable("it does not answer"));
 
 /// A writer that was made so many minutes ago, whose hub was never reached; why not was told just now in other words.
 fn writer(minutes: i64) -> Value {

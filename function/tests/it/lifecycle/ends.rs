@@ -43,6 +43,43 @@ fn torn_down_between_request_and_observation() {
 }
 
 #[test]
+fn a_hub_that_cannot_be_told_of_the_teardown_is_named() {
+    let mut world = World::ready();
+    world.reachable = false;
+    world.spec["tearDownCluster"] = json!(true);
+    world.settle();
+    let away = "the hub was not told to tear it down: the hub cannot be reached: the connection is refused";
+    assert_eq!(world.status["message"], format!("the cluster runs on: {away}"));
+    assert_eq!(world.conditions["ProwJobCompleted"]["message"], format!("the cluster is paid for: {away}"));
+    world.reachable = true;
+    world.settle();
+    assert_eq!(world.status["message"], "the cluster is being torn down");
+    // From here on the hub knows, whether it can be reached or not.
+    world.reachable = false;
+    world.settle();
+    assert_eq!(world.status["message"], "the cluster is being torn down");
+}
+
+#[test]
+fn a_cluster_that_is_lost_before_its_kubeconfig_came_is_never_ready() {
+    for in_namespace in [false, true] {
+        let mut world = World::default();
+        if in_namespace {
+            world = world.in_namespace();
+        }
+        world.settle();
+        world.hub_ready();
+        world.secrets.clear();
+        world.settle();
+        assert_eq!(is(&world, "ClusterReady"), pair("False", "WaitingForCredentials"));
+        world.remote = None;
+        world.settle();
+        assert_eq!(world.phase(), "Failed");
+        assert_eq!(is(&world, "Ready").0, "False");
+    }
+}
+
+#[test]
 fn torn_down_while_the_hub_refuses_the_request() {
     let mut world =
         World { refuses: Some("admission webhook denied the request".into()), ..World::default() };
@@ -203,7 +240,7 @@ fn vanished_before_it_was_bound_is_asked_for_once_more() {
     assert_eq!(world.made, 2);
     assert_eq!(world.status["backend"]["attempt"], 2);
     assert_eq!(world.status["backend"]["uid"], "remote-2");
-    assert_eq!(world.phase(), "Provisioning");
+    assert_eq!(world.phase(), "Pending");
     world.remote = None;
     world.settle();
     assert_eq!((world.phase().as_str(), world.made), ("Failed", 2), "once");

@@ -54,7 +54,7 @@ fn there_is_no_third_try_whatever_the_writer_forgot() {
             world.settle();
             world.remote = None;
             world.settle();
-            assert_eq!((world.phase().as_str(), world.made), ("Provisioning", 2));
+            assert_eq!((world.phase().as_str(), world.made), ("Pending", 2));
             let annotations = &mut world.objects.get_mut("ec").unwrap().object["metadata"]["annotations"];
             for key in keys {
                 annotations.as_object_mut().unwrap().remove(*key).unwrap();
@@ -93,7 +93,7 @@ fn a_second_try_survives_a_writer_of_before_it() {
         world.pass();
         assert_eq!(world.phase(), "Pending");
         world.settle();
-        assert_eq!((world.phase().as_str(), world.made), ("Provisioning", 2));
+        assert_eq!((world.phase().as_str(), world.made), ("Pending", 2));
     }
 }
 

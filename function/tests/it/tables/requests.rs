@@ -10,7 +10,7 @@ use crate::tables::Change;
 
 /// A change of a good claim, its phase, and `RequestAccepted`: status, reason, and a part of its message.
 const REQUESTS: &[(Change, &str, &str, Request, &str)] = &[
-    (|_| {}, "Provisioning", "True", Request::Accepted, "the request was accepted"),
+    (|_| {}, "Pending", "True", Request::Accepted, "the request was accepted"),
     // What cannot change any more is Failed.
     (
         |w| w.spec = json!({}),
@@ -110,60 +110,48 @@ const REQUESTS: &[(Change, &str, &str, Request, &str)] = &[
     // What can be left out is, and said.
     (
         |w| w.annotations = json!({ "ephemeralcluster.ci.openshift.io/task-run-name": "a\nb" }),
-        "Provisioning",
+        "Pending",
         "True",
         Request::AnnotationIgnored,
         "ephemeralcluster.ci.openshift.io/task-run-name",
     ),
     (
         |w| w.spec["lifetime"] = json!("5 parsecs"),
-        "Provisioning",
+        "Pending",
         "True",
         Request::LifetimeIgnored,
         "spec.lifetime",
     ),
-    (
-        |w| w.spec["lifetime"] = json!("30s"),
-        "Provisioning",
-        "True",
-        Request::LifetimeIgnored,
-        "at least a minute",
-    ),
-    (|w| w.spec["lifetime"] = json!(90), "Provisioning", "True", Request::LifetimeIgnored, "spec.lifetime"),
+    (|w| w.spec["lifetime"] = json!("30s"), "Pending", "True", Request::LifetimeIgnored, "at least a minute"),
+    (|w| w.spec["lifetime"] = json!(90), "Pending", "True", Request::LifetimeIgnored, "spec.lifetime"),
     (
         |w| {
             w.spec["lifetime"] = json!("9h");
             w.input["maxima"] = json!({ "lifetime": "4h" });
         },
-        "Provisioning",
+        "Pending",
         "True",
         Request::LifetimeClamped,
         "spec.lifetime is clamped to 4h",
     ),
     (
         |w| w.spec["ciOperator"]["later"] = json!({ "x": 1 }),
-        "Provisioning",
+        "Pending",
         "True",
         Request::UnknownFieldForwarded,
         "spec.ciOperator.later",
     ),
     (
         |w| w.spec["tearDownCluster"] = json!("yes"),
-        "Provisioning",
+        "Pending",
         "True",
         Request::ChangeIgnored,
         "spec.tearDownCluster",
     ),
-    (|w| w.claim = false, "Provisioning", "True", Request::NoTenant, "administrator"),
+    (|w| w.claim = false, "Pending", "True", Request::NoTenant, "administrator"),
     // What upstream's schema takes and the Konflux task sends.
-    (
-        |w| w.spec["ciOperator"]["test"]["clusterClaim"] = json!({}),
-        "Provisioning",
-        "True",
-        Request::Accepted,
-        "",
-    ),
-    (|w| w.spec["ciOperator"] = json!({}), "Provisioning", "True", Request::Accepted, ""),
+    (|w| w.spec["ciOperator"]["test"]["clusterClaim"] = json!({}), "Pending", "True", Request::Accepted, ""),
+    (|w| w.spec["ciOperator"] = json!({}), "Pending", "True", Request::Accepted, ""),
     // What the hub says.
     (
         |w| {

@@ -120,7 +120,13 @@ fn changes_are_told_with_their_verdict_and_taken_over() {
     ];
     assert_eq!(drift.lines().collect::<Vec<_>>(), changes.map(|change| format!("drift: {change}")));
 
-    let (_, told) = checkout.sync(&["--crd", &crd]).unwrap();
+    // Such as an older CRD: it is not taken over by mistake.
+    let before = checkout.schema();
+    let (clean, told) = checkout.sync(&["--crd", &crd]).unwrap();
+    assert!(!clean && told.contains("is left as it is, because this CRD breaks claims in flight"), "{told}");
+    assert_eq!(checkout.schema(), before);
+
+    let (_, told) = checkout.sync(&["--crd", &crd, "--accept-breaking"]).unwrap();
     assert!(changes.iter().all(|change| told.contains(change)), "{told}");
     assert!(told.contains("breaks claims in flight; now run `cargo xpkg generate`"), "{told}");
     assert_eq!(checkout.schema()["properties"]["test"]["properties"]["retries"]["description"], "theirs");

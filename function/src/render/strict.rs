@@ -1,0 +1,161 @@
+//! Fields that the definition does not have, as `kubectl apply` refuses them: a typo in `lifetime` would change what is rendered.
+
+use std::fmt;
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{self, Visitor},
+    forward_to_deserialize_any,
+};
+use serde_json::Value;
+use testplatform_apis::{
+    account::Access,
+    byoc::{Byoc, Platform},
+    claim::{ClusterClaim, PoolRef, TestPlatformClusterSpec},
+    cleanup::Cleanup,
+    template::companions::{Autoscale, ControlPlane, HubChoice, Network, NodeGroup, Taint, Timeouts},
+};
+
+/// Fields in the spec of claims and composites that are Crossplane's.
+const CROSSPLANES: [&str; 12] = [
+    "claimRef",
+    "compositeDeletePolicy",
+    "compositionRef",
+    "compositionRevisionRef",
+    "compositionRevisionSelector",
+    "compositionSelector",
+    "compositionUpdatePolicy",
+    "crossplane",
+    "publishConnectionDetailsTo",
+    "resourceRef",
+    "resourceRefs",
+    "writeConnectionSecretToRef",
+];
+
+/// Paths of fields in the spec of a claim, or of a composite for a claim, that its definition does not have. Fields of `ciOperator` are those
+/// of the hub, and `parameters` those of a template.
+pub fn unknown_fields(spec: &Value) -> Vec<String> {
+    let mut unknown = Vec::new();
+    let mut check = |pointer: &str, fields: &[&str]| {
+        for (path, object) in objects(spec, pointer) {
+            let names = object.as_object().into_iter().flatten().map(|(name, _)| name.as_str());
+            let known =
+                |name: &str| fields.contains(&name) || (path == "spec" && CROSSPLANES.contains(&name));
+            unknown.extend(names.filter(|name| !known(name)).map(|name| format!("{path}.{name}")));
+        }
+    };
+    check("", fields::<TestPlatformClusterSpec>());
+    check("/clusterClaim", fields::<ClusterClaim>());
+    check("/clusterClaim/pool", fields::<PoolRef>());
+    check("/byoc", fields::<Byoc>());
+    check("/byoc/platform", fields::<Platform>());
+    check("/controlPlane", fields::<ControlPlane>());
+    check("/nodeGroups/*", fields::<NodeGroup>());
+    check("/nodeGroups/*/autoscale", fields::<Autoscale>());
+    check("/nodeGroups/*/taints/*", fields::<Taint>());
+    check("/network", fields::<Network>());
+    check("/hub", fields::<HubChoice>());
+    check("/timeouts", fields::<Timeouts>());
+    check("/cleanup", fields::<Cleanup>());
+    check("/credentials", fields::<Access>());
+    unknown
+}
+
+/// Values at a JSON pointer in which `*` stands for every item of a list, each with its path in words of the API server.
+fn objects<'v>(spec: &'v Value, pointer: &str) -> Vec<(String, &'v Value)> {
+    let mut found = vec![("spec".to_owned(), spec)];
+    for step in pointer.split('/').skip(1) {
+        found = match step {
+            "*" => found
+                .into_iter()
+                .flat_map(|(path, list)| {
+                    let items = list.as_array().into_iter().flatten().enumerate();
+                    items.map(move |(i, item)| (format!("{path}[{i}]"), item))
+                })
+                .collect(),
+            field => found
+                .into_iter()
+                .filter_map(|(path, object)| Some((format!("{path}.{field}"), object.get(field)?)))
+                .collect(),
+        };
+    }
+    found
+}
+
+/// Names of the fields of a type, from its derived `Deserialize`.
+fn fields<'de, T: Deserialize<'de>>() -> &'static [&'static str] {
+    let mut fields: &'static [&'static str] = &[];
+    let _ = T::deserialize(FieldNames(&mut fields));
+    fields
+}
+
+/// Reads nothing, and notes the fields that it is asked for.
+struct FieldNames<'f>(&'f mut &'static [&'static str]);
+
+/// There is nothing to read.
+#[derive(Debug)]
+struct Nothing;
+
+impl fmt::Display for Nothing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("nothing to read")
+    }
+}
+
+impl std::error::Error for Nothing {}
+
+impl de::Error for Nothing {
+    fn custom<T: fmt::Display>(_: T) -> Self {
+        Self
+    }
+}
+
+impl<'de> Deserializer<'de> for FieldNames<'_> {
+    type Error = Nothing;
+
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Nothing> {
+        Err(Nothing)
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        fields: &'static [&'static str],
+        _: V,
+    ) -> Result<V::Value, Nothing> {
+        *self.0 = fields;
+        Err(Nothing)
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
+        newtype_struct seq tuple tuple_struct map identifier ignored_any enum
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn unknown_fields_are_found_at_every_depth() {
+        let spec = json!({
+            "lifetme": "1h", "template": "hosted", "writeConnectionSecretToRef": { "name": "s" },
+            "parameters": { "any": 1 }, "ciOperator": { "new": 1 },
+            "nodeGroups": [{ "name": "a" }, { "name": "b", "clas": "x", "autoscale": { "mn": 1 } }],
+            "hub": { "nme": "x" },
+        });
+        let expected =
+            ["spec.lifetme", "spec.nodeGroups[1].clas", "spec.nodeGroups[1].autoscale.mn", "spec.hub.nme"];
+        assert_eq!(unknown_fields(&spec), expected);
+    }
+
+    #[test]
+    fn every_type_tells_its_fields() {
+        assert!(fields::<TestPlatformClusterSpec>().contains(&"tearDownCluster"));
+        assert!(fields::<Access>().contains(&"mode"));
+        assert!(fields::<Taint>().contains(&"effect"));
+    }
+}
