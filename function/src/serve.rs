@@ -43,6 +43,16 @@ const KEEPALIVE: (Duration, Duration) = (Duration::from_mins(1), Duration::from_
 /// 64 KiB for both: five requests of a ready cluster, and every further one would wait for the answer of the network.
 const WINDOWS: (u32, u32) = (1 << 20, 4 << 20);
 
+/// Calls at a time in one connection. Crossplane has one, and works on a few hundred composites at a time; each further stream is memory that a
+/// client could hold for nothing.
+const MAX_STREAMS: u32 = 1024;
+
+/// Connections at a time. Each replica of Crossplane has one for each revision of the function.
+const MAX_CONNECTIONS: usize = 256;
+
+/// Bytes of a call's headers.
+const MAX_HEADERS: u32 = 16 << 10;
+
 /// How connections are protected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Security {
@@ -220,6 +230,8 @@ async fn serve(
         .initial_connection_window_size(WINDOWS.1)
         .http2_keepalive_interval(Some(interval))
         .http2_keepalive_timeout(Some(patience))
+        .max_concurrent_streams(MAX_STREAMS)
+        .http2_max_header_list_size(MAX_HEADERS)
         .serve_with_incoming_shutdown(services, ReceiverStream::new(connections), async move {
             let _ = stopped.wait_for(|stop| *stop).await;
         })

@@ -1,6 +1,7 @@
 //! Plain HTTP for probes and Prometheus: a kubelet speaks neither gRPC over TLS nor has it a certificate.
 
 use std::{
+    collections::VecDeque,
     fmt,
     sync::{
         Arc,
@@ -18,10 +19,15 @@ use hyper::{
     service::service_fn,
 };
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::{net::TcpListener, time::sleep};
+use tokio::{net::TcpListener, task::AbortHandle, time::sleep};
 
 /// How long a request's head may take, and a connection may be idle. Prometheus connects anew after that.
-const PATIENCE: Duration = Duration::from_mins(1);
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Open connections. The port is open to all who can reach the pod, so descriptors and memory have to last for others.
+const MAX_CONNECTIONS: usize = 64;
+/// Bytes of a request's head.
+const MAX_HEAD: usize = 8192;
+const MAX_HEADERS: usize = 32;
 /// After a connection could not be taken, mostly because there are too many.
 const RETRY: Duration = Duration::from_secs(1);
 const TEXT: &str = "text/plain; charset=utf-8";
@@ -44,7 +50,8 @@ impl Ready {
 
 /// Serves `/healthz`, `/readyz` and `/metrics` for ever; `metrics` writes the last, as text that Prometheus reads.
 ///
-/// HTTP/1.1 and nothing else: that is what kubelets and Prometheus speak. Who dawdles is not waited for.
+/// HTTP/1.1 and nothing else: that is what kubelets and Prometheus speak. Who dawdles is not waited for. With too many connections the oldest
+/// is closed: a probe takes a moment, and those that are held open for nothing make room for it.
 pub async fn serve(
     listener: TcpListener,
     ready: Ready,
@@ -52,7 +59,11 @@ pub async fn serve(
 ) {
     let answering = Arc::new((ready, metrics));
     let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(PATIENCE);
+    http.timer(TokioTimer::new())
+        .header_read_timeout(PATIENCE)
+        .max_buf_size(MAX_HEAD)
+        .max_headers(MAX_HEADERS);
+    let mut open: VecDeque<AbortHandle> = VecDeque::with_capacity(MAX_CONNECTIONS);
     loop {
         let Ok((stream, _)) = listener.accept().await else {
             sleep(RETRY).await;
@@ -64,10 +75,17 @@ pub async fn serve(
             std::future::ready(answer(&request, ready, metrics))
         });
         let connection = http.serve_connection(TokioIo::new(stream), service);
-        tokio::spawn(async move {
+        open.retain(|connection| !connection.is_finished());
+        if open.len() == MAX_CONNECTIONS
+            && let Some(oldest) = open.pop_front()
+        {
+            oldest.abort();
+        }
+        let connection = tokio::spawn(async move {
             // A probe that hangs up is nobody's concern.
             let _ = connection.await;
         });
+        open.push_back(connection.abort_handle());
     }
 }
 
@@ -129,6 +147,40 @@ mod tests {
             let answer = answer(&ask(what)).await;
             assert!(answer.starts_with(&format!("HTTP/1.1 {status}\r\n")), "{what}: {answer}");
             assert!(answer.ends_with(&format!("\r\n\r\n{body}")), "{what}: {answer}");
+        }
+    }
+
+    /// Each of them holds a descriptor, and would hold memory with what it sends.
+    #[tokio::test]
+    async fn connections_that_are_held_open_keep_no_probe_waiting() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let serving = tokio::spawn(serve(listener, Ready::default(), || Ok("# EOF\n".to_owned())));
+        let mut held = Vec::new();
+        for _ in 0..3 * MAX_CONNECTIONS {
+            let mut stream = TcpStream::connect(address).await.unwrap();
+            let _ = stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: ").await;
+            held.push(stream);
+        }
+        let mut probe = TcpStream::connect(address).await.unwrap();
+        probe.write_all(b"GET /healthz HTTP/1.1\r\nhost: here\r\nconnection: close\r\n\r\n").await.unwrap();
+        let mut answer = String::new();
+        probe.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200 OK"), "{answer}");
+        // The first of those that were held was closed.
+        let closed = held[0].read(&mut [0]).await;
+        assert!(closed.is_err() || closed.is_ok_and(|read| read == 0));
+        serving.abort();
+    }
+
+    #[tokio::test]
+    async fn a_head_that_is_too_long_is_refused() {
+        let long =
+            format!("GET /healthz HTTP/1.1\r\nhost: here\r\nlong: {}\r\n\r\n", "x".repeat(2 * MAX_HEAD));
+        let many =
+            format!("GET /healthz HTTP/1.1\r\nhost: here\r\n{}\r\n", "a: b\r\n".repeat(2 * MAX_HEADERS));
+        for request in [long, many] {
+            assert!(answer(&request).await.starts_with("HTTP/1.1 431"), "{}", &request[..60]);
         }
     }
 

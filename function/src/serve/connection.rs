@@ -9,6 +9,7 @@ use std::{
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::TcpStream,
+    sync::OwnedSemaphorePermit,
 };
 use tokio_rustls::server::TlsStream;
 use tonic::transport::server::Connected;
@@ -18,17 +19,21 @@ trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
 /// A connection that is ready for HTTP/2.
-pub(super) struct Connection(Box<dyn Stream>);
-
-impl From<TcpStream> for Connection {
-    fn from(stream: TcpStream) -> Self {
-        Self(Box::new(stream))
-    }
+pub(super) struct Connection {
+    stream: Box<dyn Stream>,
+    /// Its place among those that may be open, until it is closed.
+    _place: Option<OwnedSemaphorePermit>,
 }
 
-impl From<TlsStream<TcpStream>> for Connection {
-    fn from(stream: TlsStream<TcpStream>) -> Self {
-        Self(Box::new(stream))
+impl Connection {
+    /// One in plain text.
+    pub(super) fn plain(stream: TcpStream) -> Self {
+        Self { stream: Box::new(stream), _place: None }
+    }
+
+    /// One that is encrypted.
+    pub(super) fn encrypted(stream: TlsStream<TcpStream>, place: OwnedSemaphorePermit) -> Self {
+        Self { stream: Box::new(stream), _place: Some(place) }
     }
 }
 
@@ -45,13 +50,13 @@ impl AsyncRead for Connection {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_read(cx, buf)
+        Pin::new(&mut self.stream).poll_read(cx, buf)
     }
 }
 
 impl AsyncWrite for Connection {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.0).poll_write(cx, buf)
+        Pin::new(&mut self.stream).poll_write(cx, buf)
     }
 
     fn poll_write_vectored(
@@ -59,18 +64,18 @@ impl AsyncWrite for Connection {
         cx: &mut Context<'_>,
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.0).poll_write_vectored(cx, bufs)
+        Pin::new(&mut self.stream).poll_write_vectored(cx, bufs)
     }
 
     fn is_write_vectored(&self) -> bool {
-        self.0.is_write_vectored()
+        self.stream.is_write_vectored()
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_flush(cx)
+        Pin::new(&mut self.stream).poll_flush(cx)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_shutdown(cx)
+        Pin::new(&mut self.stream).poll_shutdown(cx)
     }
 }

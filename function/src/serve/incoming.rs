@@ -9,13 +9,13 @@ use std::{
 
 use tokio::{
     net::{TcpListener, TcpStream},
-    sync::mpsc,
+    sync::{Semaphore, mpsc},
     task::JoinSet,
     time::{sleep, timeout},
 };
 use tokio_rustls::TlsAcceptor;
 
-use super::{connection::Connection, tls::Certs};
+use super::{MAX_CONNECTIONS, connection::Connection, tls::Certs};
 use crate::edge::metrics::Metrics;
 
 /// A client that has not finished its handshake by then never will.
@@ -31,7 +31,7 @@ pub(super) type Sender = mpsc::Sender<io::Result<Connection>>;
 pub(super) async fn plain(listener: TcpListener, out: Sender) {
     loop {
         let Some((stream, _)) = accept(&listener, &out).await else { return };
-        if out.send(Ok(stream.into())).await.is_err() {
+        if out.send(Ok(Connection::plain(stream))).await.is_err() {
             return;
         }
     }
@@ -42,6 +42,7 @@ pub(super) async fn plain(listener: TcpListener, out: Sender) {
 pub(super) async fn encrypted(listener: TcpListener, certs: Arc<Certs>, metrics: Metrics, out: Sender) {
     let log = Arc::new(FailureLog::default());
     let mut handshakes = JoinSet::new(); // dropped with this task, and then so are they
+    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     loop {
         let Some((stream, peer)) = accept(&listener, &out).await else { return };
         while handshakes.try_join_next().is_some() {}
@@ -50,10 +51,17 @@ pub(super) async fn encrypted(listener: TcpListener, certs: Arc<Certs>, metrics:
         }
         let acceptor = TlsAcceptor::from(certs.current());
         let (out, log, metrics) = (out.clone(), Arc::clone(&log), metrics.clone());
+        let places = Arc::clone(&places);
         handshakes.spawn(async move {
             let result = timeout(HANDSHAKE_TIMEOUT, acceptor.accept(stream)).await;
             let error = match result {
-                Ok(Ok(stream)) => return drop(out.send(Ok(stream.into())).await),
+                Ok(Ok(stream)) => {
+                    // Only who has shown a certificate takes a place from others.
+                    if let Ok(place) = places.acquire_owned().await {
+                        let _ = out.send(Ok(Connection::encrypted(stream, place))).await;
+                    }
+                    return;
+                }
                 Ok(Err(error)) => error,
                 Err(_) => io::Error::new(io::ErrorKind::TimedOut, "the client did not finish in time"),
             };

@@ -16,6 +16,7 @@ mod control_plane;
 mod demo;
 mod harness;
 mod install;
+mod kubeconfigs;
 mod load;
 mod provider;
 mod refusals;
@@ -69,6 +70,7 @@ const STANDALONE: &[Case] = &[
     case!(control_plane::it_is_real_and_the_konflux_identity_may_do_little),
     blocking!(control_plane::nothing_is_left_of_a_process_that_was_killed),
     blocking!(control_plane::the_real_definitions_are_used_where_they_are),
+    blocking!(kubeconfigs::judged_as_kubectl_uses_them),
     blocking!(load::function_and_no_op_are_measured_side_by_side).whole(),
     blocking!(load::what_cannot_be_measured_is_an_error_of_its_own),
     blocking!(refusals::without_go_and_programs_it_says_what_to_install),
