@@ -257,5 +257,9 @@ fn progress(facts: &Facts<'_>) -> ProgressStatus {
     if let Some(why) = facts.condition(conditions::ROLLING_OUT).filter(|c| c.is_true()) {
         return step("RollingOut", words(why));
     }
+    // Its parts are there: this is a gate that administrators have given the Cluster.
+    if let Some(why) = facts.lacks(conditions::AVAILABLE) {
+        return step("Availability", format!("the cluster is not available: {}: {}", why.reason, words(why)));
+    }
     step("Running", "the cluster runs")
 }

@@ -32,6 +32,10 @@ const UP_TO_CONTROL_PLANE: [(&str, &str, &str, &str); 2] =
 #[case::topology(&[UP_TO_CONTROL_PLANE[0], UP_TO_CONTROL_PLANE[1], ("ControlPlaneAvailable", "True", "Available", ""),
     ("TopologyReconciled", "False", "ClusterCreating", "not there"), ("WorkersAvailable", "True", "Available", ""), ("Available", "True", "Available", "")],
     "Provisioning", ("SpecApplied", "False", "Applying"), "Topology")]
+#[case::gate(&[UP_TO_CONTROL_PLANE[0], UP_TO_CONTROL_PLANE[1], ("ControlPlaneAvailable", "True", "Available", ""),
+    ("TopologyReconciled", "True", "Succeeded", ""), ("WorkersAvailable", "True", "Available", ""),
+    ("Available", "False", "NotAvailable", "* Licensed: no licence yet")],
+    "Provisioning", ("ClusterReady", "False", "Provisioning"), "Availability")]
 fn before_it_is_ready(
     #[case] said: Said<'_>,
     #[case] phase: &str,
@@ -49,6 +53,23 @@ fn before_it_is_ready(
     assert_eq!(world.phase(), phase);
     assert_eq!(world.condition(type_), is(status, reason));
     assert_eq!(world.status["progress"]["step"], step);
+}
+
+/// A gate of administrators is named to the tenant.
+#[test]
+fn a_gate_that_is_closed_is_named() {
+    let mut world = World::topology();
+    world.settle();
+    world.capi_installs();
+    world.hypershift_publishes();
+    let conditions = world.remote.as_mut().unwrap()["status"]["conditions"].as_array_mut().unwrap();
+    let available = conditions.iter_mut().find(|c| c["type"] == "Available").unwrap();
+    available["status"] = json!("False");
+    available["reason"] = json!("NotAvailable");
+    available["message"] = json!("* Licensed: no licence yet");
+    world.settle();
+    let message = world.status["message"].as_str().unwrap();
+    assert!(message.contains("not available: NotAvailable: Licensed: no licence yet"), "{message}");
 }
 
 /// What was said of the spec before says nothing of that as it is.
