@@ -193,7 +193,7 @@ fn credentials_published(judged: &Judged) -> Condition {
     let named = judged.observed.credentials.as_ref().filter(|c| c.secret_name() == secret);
     let (reason, what) = match named {
         None => (R::SecretMissing, "was just named and is not read yet"),
-        Some(credentials) if fresh(credentials, secret) => {
+        Some(credentials) if credentials.of(secret).is_some() => {
             let awaited = if judged.plan.health.set_up.is_some() {
                 "is read; its kubeconfig is published once the cluster is set up"
             } else {
@@ -204,11 +204,6 @@ fn credentials_published(judged: &Judged) -> Condition {
         Some(credentials) => unpublished(credentials),
     };
     Condition::new(type_, False, reason.as_str(), format!("Secret {secret} {what}"))
-}
-
-/// Whether the kubeconfig of Secret `name` was read.
-fn fresh(credentials: &crate::observed::Credentials, name: &str) -> bool {
-    credentials.of(name).is_some()
 }
 
 /// Why the Secret on the hub gives no kubeconfig, as far as its Object tells.

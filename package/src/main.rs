@@ -42,7 +42,7 @@ enum Generated {
 
 /// Where the files of this crate are: the tool runs in the checkout that it was built in.
 const PACKAGE: &str = env!("CARGO_MANIFEST_DIR");
-/// `check`, `sync --check` and `generate offers` found something. Every other failure is 1, also on the command line.
+/// `check`, `sync` and `generate offers` found something. Every other failure is 1, also on the command line.
 const FOUND: u8 = 3;
 
 fn main() -> ExitCode {

@@ -71,8 +71,8 @@ struct Raw {
     status: Readable,
 }
 
-/// Stands in the spec for a field that cannot be read. No field but a text can be one, so it is judged as every other wrong value is: it
-/// changes nothing of a cluster that is there, and makes none.
+/// Stands in the spec for a field that cannot be read. Only objects and lists can be nested too deep, and none of them is a text, so it is judged as
+/// every other value of a wrong type: it changes nothing of a cluster that is there, and makes none.
 pub const UNREADABLE: &str = "(cannot be read)";
 
 /// An object of which the fields are read one by one: those that decide about a cluster's end are not lost with another one. What cannot

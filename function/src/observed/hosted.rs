@@ -76,7 +76,7 @@ impl Hosted {
     }
 
     /// Why it cannot be looked at. That there is none was seen.
-    pub fn unreachable(&self) -> Option<super::Outage> {
+    pub fn outage(&self) -> Option<super::Outage> {
         match self.link {
             Link::Unavailable(outage) if !self.found_none() => Some(outage),
             _ => None,

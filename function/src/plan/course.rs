@@ -266,11 +266,12 @@ fn ready_at(observed: &Observed, health: &Health) -> Option<Timestamp> {
 /// on the hub say.
 fn usable_since(observed: &Observed, health: &Health) -> Option<Timestamp> {
     let up = health.ready_since?;
+    if observed.handover.place().is_some() {
+        // A cluster that was taken over is older than the composite, and was used before its credentials came here.
+        return Some(up);
+    }
     let here = observed.credentials.as_ref().and_then(Credentials::read_since);
-    // A cluster that was taken over is older than the composite.
-    let requested = observed.composite.metadata.creation_timestamp;
-    let requested = requested.filter(|_| observed.handover.place().is_none());
-    [here, requested].into_iter().flatten().max().map_or(Some(up), |at| Some(up.max(at)))
+    [here, observed.composite.metadata.creation_timestamp].into_iter().flatten().chain([up]).max()
 }
 
 fn details(

@@ -10,10 +10,13 @@ use serde::{
 use serde_json::Value;
 use testplatform_apis::{
     account::Access,
-    byoc::{Byoc, Platform},
+    byoc::{Azure, Byoc, Platform, Region, SecretRef},
     claim::{ClusterClaim, PoolRef, TestPlatformClusterSpec},
     cleanup::Cleanup,
-    template::companions::{Autoscale, ControlPlane, HubChoice, Network, NodeGroup, Taint, Timeouts},
+    template::companions::{
+        Autoscale, ControlPlane, ExternalNetwork, HubChoice, InternalNetwork, Network, NodeGroup, Selector,
+        Taint, Timeouts,
+    },
 };
 
 /// Fields in the spec of claims and composites that are Crossplane's.
@@ -49,12 +52,21 @@ pub fn unknown_fields(spec: &Value) -> Vec<String> {
     check("/clusterClaim/pool", fields::<PoolRef>());
     check("/byoc", fields::<Byoc>());
     check("/byoc/platform", fields::<Platform>());
+    check("/byoc/platform/aws", fields::<Region>());
+    check("/byoc/platform/azure", fields::<Azure>());
+    check("/byoc/platform/gcp", fields::<Region>());
+    for secret in ["credentialsSecretRef", "pullSecretRef", "sshKeySecretRef", "installConfigSecretRef"] {
+        check(&format!("/byoc/{secret}"), fields::<SecretRef>());
+    }
     check("/controlPlane", fields::<ControlPlane>());
     check("/nodeGroups/*", fields::<NodeGroup>());
     check("/nodeGroups/*/autoscale", fields::<Autoscale>());
     check("/nodeGroups/*/taints/*", fields::<Taint>());
     check("/network", fields::<Network>());
+    check("/network/internal", fields::<InternalNetwork>());
+    check("/network/external", fields::<ExternalNetwork>());
     check("/hub", fields::<HubChoice>());
+    check("/hub/selector", fields::<Selector>());
     check("/timeouts", fields::<Timeouts>());
     check("/cleanup", fields::<Cleanup>());
     check("/credentials", fields::<Access>());
@@ -145,10 +157,18 @@ mod tests {
             "lifetme": "1h", "template": "hosted", "writeConnectionSecretToRef": { "name": "s" },
             "parameters": { "any": 1 }, "ciOperator": { "new": 1 },
             "nodeGroups": [{ "name": "a" }, { "name": "b", "clas": "x", "autoscale": { "mn": 1 } }],
-            "hub": { "nme": "x" },
+            "hub": { "nme": "x", "selector": { "matchLables": {} } },
+            "byoc": { "platform": { "aws": { "regin": "r" } }, "pullSecretRef": { "nam": "s" } },
         });
-        let expected =
-            ["spec.lifetme", "spec.nodeGroups[1].clas", "spec.nodeGroups[1].autoscale.mn", "spec.hub.nme"];
+        let expected = [
+            "spec.lifetme",
+            "spec.byoc.platform.aws.regin",
+            "spec.byoc.pullSecretRef.nam",
+            "spec.nodeGroups[1].clas",
+            "spec.nodeGroups[1].autoscale.mn",
+            "spec.hub.nme",
+            "spec.hub.selector.matchLables",
+        ];
         assert_eq!(unknown_fields(&spec), expected);
     }
 

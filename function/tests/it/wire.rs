@@ -24,7 +24,7 @@ fn proto(value: &Value) -> Proto {
     Proto { kind: Some(kind) }
 }
 
-fn proto_struct(map: &Map<String, Value>) -> Struct {
+pub(crate) fn proto_struct(map: &Map<String, Value>) -> Struct {
     Struct { fields: map.iter().map(|(key, value)| (key.clone(), proto(value))).collect() }
 }
 

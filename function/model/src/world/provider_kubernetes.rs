@@ -153,6 +153,14 @@ impl World {
     }
 
     fn reconcile_credentials(&mut self, credentials: &mut Composed) {
+        let before = credentials.object["status"]["conditions"][0].clone();
+        self.reads_credentials(credentials);
+        let now = &mut credentials.object["status"]["conditions"][0];
+        let same = now["status"] == before["status"] && before["lastTransitionTime"].is_string();
+        now["lastTransitionTime"] = if same { before["lastTransitionTime"].clone() } else { json!(self.now) };
+    }
+
+    fn reads_credentials(&mut self, credentials: &mut Composed) {
         let object = &mut credentials.object;
         if object["metadata"]["annotations"]["crossplane.io/paused"] == "true" {
             return synced(object, Some("reconciliation is paused"));

@@ -72,7 +72,7 @@ fn left(health: &mut Health, templated: &Templated, observed: &Observed) {
         Some(_) => format!("{which} is still there, and nothing has deleted it yet"),
         None => format!("whether {which} is gone is not known yet"),
     });
-    let unseen = hosted.unreachable().map(|how| format!("{which} cannot be looked at: {how}"));
+    let unseen = hosted.outage().map(|outage| format!("{which} cannot be looked at: {outage}"));
     let since = goes.or_else(|| alone_since(observed.writer.as_ref()?));
     let blocked_at = reader::patience(templated, since);
     let lasts = blocked_at

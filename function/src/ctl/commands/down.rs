@@ -123,7 +123,7 @@ fn deleted(
 /// What becomes of a teardown that nobody waits for.
 fn outlook(claim: &Claim) -> &'static str {
     if claim.said(ConditionType::RemoteConsistent).is_some_and(Said::denied) {
-        "The hub is told once that is possible, and the cluster is paid for until then."
+        "The hub does nothing for now, and the cluster is paid for until it does."
     } else {
         "The teardown goes on."
     }

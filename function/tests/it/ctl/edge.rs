@@ -185,6 +185,11 @@ fn down_asks_with_the_uid_and_tells_how_it_ended() {
     let tearing = claim("Deprovisioning", &[["ProwJobCompleted", "False", "TearingDown", ""]]);
     fake.write("watch", &crate::ctl::fake::event("MODIFIED", &tearing));
     fake.run("down demo --wait --timeout 2s").is(3, "is not gone in time").is(3, "The teardown goes on");
+    let away = ["RemoteConsistent", "False", "HubUnreachable", "the hub cannot be reached"];
+    let unheard = claim("Deprovisioning", &[["ProwJobCompleted", "False", "TearingDown", ""], away]);
+    fake.write("watch", &crate::ctl::fake::event("MODIFIED", &unheard));
+    fake.run("down demo --wait --timeout 1s")
+        .is(3, "The hub does nothing for now, and the cluster is paid for");
     fake.write("watch", &crate::ctl::fake::event("DELETED", &tearing));
     fake.run("down demo --wait").is(5, "was deleted, and its cluster goes with it");
     // Deleted at once, it does not have to be told before.

@@ -36,6 +36,19 @@ fn watches_end_and_are_opened_again() {
     assert!(!up.err.contains('\u{1b}'), "nobody's terminal");
 }
 
+/// Crossplane or the function is stopped: waiting alone helps nobody.
+#[test]
+fn a_claim_that_nobody_processes_is_told() {
+    let fake = fake();
+    let untouched = claim("", &[]);
+    fake.object("claim", &untouched);
+    fake.write("watch-1", &event("ADDED", &untouched));
+    fake.write("watch-2", &event("MODIFIED", &ready()));
+    let up = fake.run("up claim.yaml");
+    up.is(0, "note: Crossplane has not processed it for").is(0, "whether Crossplane and the function run");
+    assert_eq!(up.err.matches("note: Crossplane").count(), 1, "{}", up.err);
+}
+
 /// The context may have another namespace, in which there is no such claim.
 #[test]
 fn it_stays_in_the_namespace_that_the_manifest_names() {

@@ -42,6 +42,40 @@ fn a_lifetime_ends_the_cluster_and_can_be_extended() {
     assert_eq!(is(&world, "ProwJobCompleted"), pair("True", "Expired"));
 }
 
+/// The tenant could not use it before.
+#[test]
+fn a_lifetime_begins_once_the_tenant_has_the_credentials() {
+    for ready_at in ["2026-11-21T10:30:00Z", "1970-01-01T00:00:00Z"] {
+        let mut world = World::default();
+        world.spec["lifetime"] = json!("1h");
+        world.settle();
+        world.later(SignedDuration::from_mins(30));
+        world.hub_ready();
+        world.remote.as_mut().unwrap()["status"]["conditions"][0]["lastTransitionTime"] = json!(ready_at);
+        let published = std::mem::take(&mut world.secrets);
+        world.settle();
+        assert_eq!(world.phase(), "Provisioning");
+        world.later(SignedDuration::from_mins(65));
+        world.secrets = published;
+        world.settle();
+        assert_eq!(world.phase(), "Ready", "torn down as it is delivered");
+        assert_eq!(world.status["expiresAt"], "2026-11-21T12:35:00Z");
+    }
+}
+
+/// Nobody had it before it was requested, whatever a clock on the hub says.
+#[test]
+fn a_cluster_is_not_ready_before_its_claim_was_made() {
+    let mut world = World::default();
+    world.spec["lifetime"] = json!("1h");
+    world.settle();
+    world.hub_ready();
+    world.remote.as_mut().unwrap()["status"]["conditions"][0]["lastTransitionTime"] =
+        json!("1970-01-01T00:00:00Z");
+    world.settle();
+    assert_eq!((world.phase().as_str(), &world.status["readyAt"]), ("Ready", &json!("2026-11-21T10:00:00Z")));
+}
+
 /// A teardown may take longer than the lifetime would have been, and what is over is looked at for as long as the claim is there.
 #[test]
 fn what_was_torn_down_does_not_become_expired() {

@@ -1,7 +1,5 @@
 //! Values nested deeper than the function reads: the API server stores them. A cluster that is there keeps its rules, and counts.
 
-use std::collections::BTreeMap;
-
 use function_model::{
     hive,
     templates::{holding, peer},
@@ -14,30 +12,18 @@ use function_testplatform::{
 };
 use jiff::SignedDuration;
 use prost::Message as _;
-use prost_types::{ListValue, Struct, Value as Wired, value::Kind};
 use rstest::rstest;
 use serde_json::{Value, json};
+
+use crate::wire::proto_struct;
 
 fn nested(levels: usize) -> Value {
     (0..levels).fold(json!([]), |inner, _| json!([inner]))
 }
 
 /// Writes any depth, as core does.
-fn wired(value: &Value) -> Wired {
-    let kind = match value {
-        Value::Null => Kind::NullValue(0),
-        Value::Bool(bit) => Kind::BoolValue(*bit),
-        Value::Number(number) => Kind::NumberValue(number.as_f64().unwrap()),
-        Value::String(text) => Kind::StringValue(text.clone()),
-        Value::Array(items) => Kind::ListValue(ListValue { values: items.iter().map(wired).collect() }),
-        Value::Object(_) => Kind::StructValue(object(value)),
-    };
-    Wired { kind: Some(kind) }
-}
-
-fn object(value: &Value) -> Struct {
-    let fields = value.as_object().unwrap().iter().map(|(name, value)| (name.clone(), wired(value)));
-    Struct { fields: fields.collect::<BTreeMap<_, _>>() }
+fn object(value: &Value) -> Vec<u8> {
+    proto_struct(value.as_object().unwrap()).encode_to_vec()
 }
 
 /// The request of a world in which a field of the claim is something else.
@@ -47,7 +33,7 @@ fn request(world: &World, pointer: &str, value: &Value) -> RunFunctionRequest {
     let (parent, field) = pointer.rsplit_once('/').unwrap();
     composite.pointer_mut(parent).unwrap()[field] = value.clone();
     let observed = request.observed.as_mut().unwrap().composite.as_mut().unwrap();
-    observed.resource = object(&composite).encode_to_vec().into();
+    observed.resource = object(&composite).into();
     request
 }
 
@@ -114,7 +100,7 @@ fn a_cluster_counts_though_its_claim_is_too_deep() {
     let mut other = peer("one", "tenant-a", &holding(2));
     other["spec"]["parameters"] = json!({ "proxy": nested(98) });
     let mut request = world.request();
-    let resource = Resource { resource: object(&other).encode_to_vec().into(), ..Resource::default() };
+    let resource = Resource { resource: object(&other).into(), ..Resource::default() };
     request.required_resources.get_mut("clusters").unwrap().items = vec![resource];
     let (phase, message) = answer(&request, &world);
     assert_eq!(phase, "Pending");
