@@ -264,6 +264,14 @@ fn remote_consistent(judged: &Judged) -> Condition {
             Some(testplatform_apis::condition::Failure::RemoteDeleted) => {
                 made(False, R::RemoteDeleted, "the remote object is gone".into())
             }
+            _ if writer.is_silent(judged.observed.now) => made(
+                False,
+                R::Unreadable,
+                format!(
+                    "the remote object was made, and Object {} does not say how it stands: it may be too large to be stored; ask the platform team to look at the Object's events",
+                    writer.object.metadata.name
+                ),
+            ),
             _ => made(True, R::InSync, "the hub has what was asked for".into()),
         },
         Link::Unknown => made(Unknown, R::NotObserved, "asked for; the hub has not answered yet".into()),

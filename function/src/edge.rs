@@ -10,6 +10,7 @@
 
 mod measured;
 pub mod metrics;
+mod trimmed;
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},

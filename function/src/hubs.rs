@@ -26,6 +26,7 @@ use testplatform_apis::{
 
 pub use failover::{AFTER, Failover, MOST, excluded, failover, note};
 pub use filter::Rejection;
+pub(crate) use required::NEIGHBOUR_NAMES;
 pub use required::{Hubs, requirements};
 
 use crate::text::bounded;

@@ -48,10 +48,11 @@ pub use link::Link;
 pub(crate) use link::{began_to_create, found_none, link};
 pub use node_pool::{NodePools, Part, is_part, part_name};
 pub use outage::Outage;
+pub(crate) use peers::PEER_FIELDS;
 pub use peers::{Peer, Standing, Wanted};
 pub use pools::Pools;
 use required::WRITER;
-pub(crate) use required::{Names, fetched, selector};
+pub(crate) use required::{Names, PEER_NAMES, fetched, selector};
 pub use required::{Wants, requirements};
 pub use templates::{Listed, Templates};
 pub use writer::{

@@ -6,6 +6,7 @@
 mod access;
 mod claimed;
 mod lifetime;
+pub(crate) mod size;
 
 use jiff::Timestamp;
 use serde_json::{Map, Value};
@@ -320,6 +321,10 @@ fn asked(spec: &Value, schema: &Value, problems: &mut Vec<Problem>) -> Option<Bl
             if !is_within(built, MAX_DEPTH) {
                 let sentence = format!("is nested deeper than {MAX_DEPTH} levels");
                 return problem("spec.ciOperator", sentence);
+            }
+            if let Some(wrong) = size::judge("spec.ciOperator", built) {
+                problems.push(wrong);
+                return None;
             }
             let forwarded = CiOperator(block.clone()).forwarded();
             for (path, sentence) in ci_operator::problems(schema, &forwarded) {

@@ -16,10 +16,12 @@ mod error;
 mod json;
 mod node;
 mod ser;
+mod trim;
 
 pub use error::Error;
 use prost::bytes::Bytes;
 use serde::{Deserialize, Serialize};
+pub(crate) use trim::{FieldList, Keep, Trimmer, trimmed};
 
 /// How many objects and lists may be nested. Kubernetes objects stay far below; the stack is ours.
 pub const MAX_DEPTH: usize = 100;

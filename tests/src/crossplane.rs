@@ -374,7 +374,10 @@ impl Engine {
         konflux
             .apply_all(&manifests::package("install/overlays/development/environment-config.yaml")?)
             .await?;
-        konflux.apply_all(&manifests::package("install/tenants/crossplane-fields-policy.yaml")?).await?;
+        for policy in ["crossplane-fields", "size"] {
+            let file = format!("install/tenants/{policy}-policy.yaml");
+            konflux.apply_all(&manifests::package(&file)?).await?;
+        }
         konflux.apply(&xrd()?).await?;
         konflux.apply(&composition()?).await?;
         flavour::serve(konflux).await?;

@@ -92,6 +92,7 @@ pub(crate) async fn serve(konflux: &Cluster) -> anyhow::Result<()> {
         "composition",
         "roles",
         "crossplane-fields-policy",
+        "size-policy",
         "usages-policy",
     ] {
         konflux.apply_all(&manifests::package(&format!("{COMPONENT}/{file}.yaml"))?).await?;

@@ -210,9 +210,18 @@ fn let_go(observed: &Observed) -> bool {
     observed.pool.is_some() && (already || second) && !is_wanted_again(observed)
 }
 
-/// Whether the size is still ours although somebody else is to have it.
+/// Whether the size is still ours although somebody else is to have it. The second owner writes until provider-kubernetes has taken up that
+/// it only watches: who scales before that is undone.
 pub(super) fn hands_over(spec: &TestPlatformClusterPoolSpec, observed: &Observed) -> bool {
-    spec.scaling_mode == Some(ScalingMode::External) && observed.remote().is_some() && !let_go(observed)
+    let handed = || let_go(observed) && observed.size.as_ref().is_none_or(is_watched);
+    spec.scaling_mode == Some(ScalingMode::External) && observed.remote().is_some() && !handed()
+}
+
+/// Whether an Object only looks at what it stands for, and provider-kubernetes knows so.
+fn is_watched(object: &Object<ClusterPool>) -> bool {
+    let known = |c: &ObservedCondition| c.observed_generation.is_none_or(|g| g == object.metadata.generation);
+    object.spec.management_policies == ["Observe"]
+        && condition(&object.status.conditions, "Synced").is_some_and(known)
 }
 
 /// The size on the hub, as it was seen last. Who took it over sees it too, while the pool's own Object is lost.

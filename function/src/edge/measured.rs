@@ -9,7 +9,10 @@ use tonic::{
     server::NamedService,
 };
 
-use super::metrics::{Handled, Method, Metrics};
+use super::{
+    metrics::{Handled, Method, Metrics},
+    trimmed::Trimmed,
+};
 
 /// Wraps a generated server.
 #[derive(Clone)]
@@ -49,6 +52,8 @@ where
             Some("Check") => "Check",
             _ => return Box::pin(self.inner.call(request)),
         };
+        let request =
+            if method == "RunFunction" { request.map(|body| Body::new(Trimmed::new(body))) } else { request };
         let labels = Method { grpc_type: "unary", grpc_service: S::NAME, grpc_method: method };
         let call = Call::start(self.metrics.clone(), labels);
         let response = self.inner.call(request);

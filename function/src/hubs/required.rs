@@ -30,6 +30,8 @@ const MIRRORS: Names = Names::new("hub-facts", None);
 const NEIGHBOURS: Names = Names::new("neighbours", None);
 /// Those of the other flavour, where both are served.
 const NEIGHBOURS_BESIDE: Names = Names::new("neighbours-beside", None);
+/// Under which names other composites come.
+pub(crate) const NEIGHBOUR_NAMES: [&str; 2] = [NEIGHBOURS.dynamic(), NEIGHBOURS_BESIDE.dynamic()];
 /// Crossplane's label on composites: namespace of the claim.
 const CLAIM_NAMESPACE: &str = "crossplane.io/claim-namespace";
 

@@ -1,6 +1,7 @@
 //! The other composites that count for quotas and for the load of hubs: who holds a cluster, and who waits.
 
 use jiff::Timestamp;
+use prost::bytes::Bytes;
 use serde_json::Value;
 use testplatform_apis::{
     byoc,
@@ -19,7 +20,65 @@ use super::{
     Composite,
     required::{PEERS, PEERS_BESIDE, fetched},
 };
-use crate::proto::RunFunctionRequest;
+use crate::{
+    proto::RunFunctionRequest,
+    validate::size::MOST_OF_A_CHOICE,
+    wire::{self, FieldList, Keep},
+};
+
+/// All that is read of a peer: it may be as large as an object can be, and there may be thousands.
+///
+/// A `clusterClaim` that is longer is refused before anything is made for it, and counts for nothing. What is around it has a few bytes too.
+pub(crate) const PEER_FIELDS: FieldList = &[
+    ("apiVersion", TEXT),
+    ("kind", TEXT),
+    (
+        "metadata",
+        Keep::Fields(&[
+            ("name", TEXT),
+            ("namespace", TEXT),
+            ("uid", TEXT),
+            ("creationTimestamp", TEXT),
+            ("deletionTimestamp", TEXT),
+        ]),
+    ),
+    (
+        "spec",
+        Keep::Fields(&[
+            ("claimRef", Keep::Fields(&[("name", TEXT), ("namespace", TEXT)])),
+            ("crossplane", Keep::Presence),
+            ("clusterClaim", Keep::Whole(MOST_OF_A_CHOICE + 16)),
+            (
+                "byoc",
+                Keep::Fields(&[(
+                    "platform",
+                    Keep::Fields(&[
+                        ("aws", Keep::Presence),
+                        ("azure", Keep::Presence),
+                        ("gcp", Keep::Presence),
+                    ]),
+                )]),
+            ),
+            ("template", TEXT),
+            ("ciOperator", Keep::Presence),
+            ("timeouts", Keep::Fields(&[("provision", TEXT)])),
+        ]),
+    ),
+    (
+        "status",
+        Keep::Fields(&[
+            ("phase", TEXT),
+            ("handedOver", Keep::Whole(2 << 10)),
+            ("hub", Keep::Fields(&[("name", TEXT)])),
+            ("template", Keep::Fields(&[("cost", TEXT)])),
+            ("backend", Keep::Fields(&[("kind", TEXT), ("namespace", TEXT), ("pool", TEXT)])),
+            ("conditions", Keep::Items(&Keep::Fields(&[("type", TEXT), ("status", TEXT), ("reason", TEXT)]))),
+        ]),
+    ),
+];
+
+/// No name, moment, duration or reason is longer: a name has at most 253 characters, which are at most four bytes each.
+const TEXT: Keep = Keep::Whole((1 << 10) + 16);
 
 /// Another composite that has, or wants to have, a cluster.
 #[derive(Clone, Debug, PartialEq)]
@@ -81,11 +140,19 @@ pub(super) fn decode(
     // Half of them would be a wrong count.
     let beside = if settings.both_flavours { fetched(request, &PEERS_BESIDE)?.items.as_slice() } else { &[] };
     let all = items.iter().chain(beside);
-    let read = all.filter_map(|item| Composite::decode(&item.resource).ok());
+    let read = all.filter_map(|item| lean(&item.resource));
     let others = read.filter(|c| !own.is(&c.metadata));
     let mut peers: Vec<Peer> = others.filter_map(|c| peer(&c, settings, now)).collect();
     peers.sort_by(|a, b| a.age.cmp(&b.age));
     Some(peers)
+}
+
+/// A composite by what is counted of it. From this size on it is worth the work to leave out the rest first.
+fn lean(object: &Bytes) -> Option<Composite> {
+    const LARGE: usize = 16 << 10;
+    let bytes =
+        if object.len() > LARGE { wire::trimmed(object, PEER_FIELDS).ok()?.into() } else { object.clone() };
+    Composite::decode(&bytes).ok()
 }
 
 fn peer(composite: &Composite, settings: &Settings, now: Timestamp) -> Option<Peer> {

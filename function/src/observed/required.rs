@@ -43,6 +43,8 @@ pub(super) const TEMPLATES: Names = Names { dynamic: "templates", bootstrap: Som
 pub(super) const PEERS: Names = Names { dynamic: "clusters", bootstrap: None };
 /// All composites of the other flavour, where both are served.
 pub(super) const PEERS_BESIDE: Names = Names { dynamic: "clusters-beside", bootstrap: None };
+/// Under which names other composites come.
+pub(crate) const PEER_NAMES: [&str; 2] = [PEERS.dynamic, PEERS_BESIDE.dynamic];
 /// The Object that carries what was asked for, by its name.
 pub(super) const WRITER: Names = Names { dynamic: "writer", bootstrap: None };
 

@@ -1,7 +1,7 @@
 //! The writer: the Object that carries the remote object. Its manifest is our memory, its Synced condition
 //! tells how the hub took it.
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use testplatform_apis::{
@@ -43,6 +43,9 @@ pub const OF_TEMPLATES: [&str; 4] = [HOSTED_CLUSTER, INSTANCE, ORDER, TOPOLOGY];
 
 /// How far apart the clocks of two clusters may be.
 const SKEW: SignedDuration = SignedDuration::from_mins(1);
+
+/// How long an Object may say nothing of what was made for it.
+const SILENCE: SignedDuration = SignedDuration::from_mins(15);
 
 /// Whether a cluster is ended by taking its writer away.
 pub fn is_taken_away(name: &str) -> bool {
@@ -193,6 +196,14 @@ impl Writer {
     /// Whether its removal would be that of the remote object. That of a claim is as it was asked for, for ever.
     pub fn is_deletable(&self) -> bool {
         is_deletable(&self.object, &self.link, self.spec_of_hub())
+    }
+
+    /// Whether it was made a while ago and nothing was told of it since. provider-kubernetes looks at what it made at once, and then each
+    /// ten minutes by default; what it sees is lost where etcd does not take an Object that large.
+    pub fn is_silent(&self, now: Timestamp) -> bool {
+        let made = condition(&self.object.status.conditions, "Synced").filter(|c| c.is_true());
+        let heard_by = made.and_then(|c| c.last_transition_time?.checked_add(SILENCE).ok());
+        self.remote().is_none() && heard_by.is_some_and(|heard_by| heard_by <= now)
     }
 
     /// Whether the hub refuses what is asked for, and not what was before.

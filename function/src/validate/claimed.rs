@@ -10,7 +10,7 @@ use testplatform_apis::{
     names::{Uid, ours},
 };
 
-use super::{Problem, Remark};
+use super::{Problem, Remark, size::MOST_OF_A_CHOICE};
 use crate::{
     backend,
     observed::{
@@ -50,7 +50,15 @@ impl Claimed {
         let mut problem = |field: String, sentence: String| {
             problems.push(Problem { field, sentence: bounded(&sentence, 256) });
         };
-        let read = wire::json_to_struct(block).and_then(|bytes| wire::from_struct::<ClusterClaim>(&bytes));
+        let bytes = wire::json_to_struct(block);
+        if let Ok(size) = bytes.as_ref().map(prost::bytes::Bytes::len)
+            && size > MOST_OF_A_CHOICE
+        {
+            let sentence = format!("has {size} bytes, and may have {MOST_OF_A_CHOICE}; make it shorter");
+            problem("spec.clusterClaim".into(), sentence);
+            return None;
+        }
+        let read = bytes.and_then(|bytes| wire::from_struct::<ClusterClaim>(&bytes));
         let wanted = match read {
             Ok(wanted) => wanted,
             Err(error) => {

@@ -210,7 +210,7 @@ fn len(field: Field<'_>) -> Result<&[u8], Error> {
     }
 }
 
-fn malformed(what: &str) -> Error {
+pub(super) fn malformed(what: &str) -> Error {
     Error::new(format!("malformed message: {what}"))
 }
 

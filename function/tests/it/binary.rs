@@ -27,7 +27,7 @@ fn run(arguments: &[&str]) -> Output {
 }
 
 /// A program that serves on ports of its choice.
-struct Serving {
+pub struct Serving {
     child: Child,
     log: BufReader<ChildStderr>,
     address: SocketAddr,
@@ -35,7 +35,7 @@ struct Serving {
 }
 
 impl Serving {
-    fn start(arguments: &[&str]) -> Self {
+    pub fn start(arguments: &[&str]) -> Self {
         let mut child = program()
             .env("INSECURE", "true")
             .env("ADDRESS", "127.0.0.1:0")
@@ -49,6 +49,20 @@ impl Serving {
         let line = line.unwrap();
         let address = |key: &str| line[key].as_str().unwrap().parse().unwrap();
         Self { address: address("address"), admin: address("admin_address"), child, log }
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    pub fn process(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Ends it at once.
+    pub fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
     }
 
     fn signal(mut self, name: &str) -> (ExitStatus, String) {

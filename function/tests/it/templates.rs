@@ -2,7 +2,7 @@
 //! what happens when the catalogue is broken or gone.
 
 mod changes;
-mod depth;
+pub mod depth;
 mod every;
 mod first;
 mod hostile;

@@ -60,6 +60,7 @@ const STANDALONE: &[Case] = &[
     case!(admission::pools::definitions_and_pools),
     case!(admission::templates::what_examples_ask_for_is_admitted),
     case!(admission::requested_by::who_asked_is_who_wrote),
+    case!(admission::sizes::large_ones_are_refused_by_their_size),
     case!(admission::crossplane_fields::what_is_crossplanes_is_nobody_elses_to_set),
     case!(install::what_is_installed),
     case!(install::packages::packages_are_pulled_installed_and_healthy).whole(),

@@ -131,6 +131,21 @@ fn the_size_is_let_go_of_only_once_it_has_a_second_owner() {
     assert_eq!(sizes(&world).0, 3, "nor is it one");
     world.settle();
     assert_eq!(sizes(&world).0, Value::Null);
+    is(&world, "RequestAccepted", "True", "Accepted");
+    // Who scales while the second owner still writes would be undone.
+    let second = world.objects.get_mut("size").unwrap();
+    second["spec"]["managementPolicies"] = json!(["Observe", "Update"]);
+    world.pass();
+    is(&world, "RequestAccepted", "True", "HandingOver");
+    assert_eq!(sizes(&world).0, Value::Null, "the first lets go once");
+    // It is to watch, and provider-kubernetes has not taken that up yet.
+    let second = world.objects.get_mut("size").unwrap();
+    second["metadata"]["generation"] = json!(9);
+    second["status"]["conditions"][0]["observedGeneration"] = json!(8);
+    world.pass();
+    is(&world, "RequestAccepted", "True", "HandingOver");
+    world.settle();
+    is(&world, "RequestAccepted", "True", "Accepted");
 }
 
 /// Hive requires the size of a pool that is made, and whoever scales has nothing to write it to.

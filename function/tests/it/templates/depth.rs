@@ -27,7 +27,7 @@ fn object(value: &Value) -> Vec<u8> {
 }
 
 /// The request of a world in which a field of the claim is something else.
-fn request(world: &World, pointer: &str, value: &Value) -> RunFunctionRequest {
+pub fn request(world: &World, pointer: &str, value: &Value) -> RunFunctionRequest {
     let mut request = world.request();
     let mut composite = world.composite();
     let (parent, field) = pointer.rsplit_once('/').unwrap();
@@ -38,7 +38,7 @@ fn request(world: &World, pointer: &str, value: &Value) -> RunFunctionRequest {
 }
 
 /// Phase and message of the answer, which is not FATAL.
-fn answer(request: &RunFunctionRequest, world: &World) -> (String, String) {
+pub fn answer(request: &RunFunctionRequest, world: &World) -> (String, String) {
     let response = run(request, &Options::default(), world.now);
     let fatal = response.results.iter().find(|r| r.severity == i32::from(Severity::Fatal));
     assert!(fatal.is_none(), "{fatal:?}");

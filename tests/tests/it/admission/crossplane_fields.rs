@@ -1,8 +1,8 @@
 //! What is Crossplane's in claims and TestClusters is not a tenant's to set: on a real API server, with the policies that we ship and the rights that
 //! everybody has.
 
-mod people;
-mod written;
+pub(super) mod people;
+pub(super) mod written;
 
 use std::time::Duration;
 

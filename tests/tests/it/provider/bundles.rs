@@ -9,6 +9,7 @@ mod setup;
 use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde_json::{Value, json};
 use testplatform_apis::bundle::{LABEL, ORDER, REPORT};
 use testplatform_tests::{
@@ -57,6 +58,13 @@ pub async fn bundles_are_set_up_in_a_cluster_and_taken_down_before_it_goes() -> 
     ensure!(log.contains("one-bundles"), "the log says nothing");
     ensure!(bench.marks.within(log.as_bytes()).is_empty(), "a secret is in the log");
     Ok(())
+}
+
+/// Whether a Secret holds a kubeconfig. It is written anew, so that its bytes are others.
+fn holds(secret: &Value, kubeconfig: &str) -> bool {
+    let handed = secret["data"]["kubeconfig"].as_str().and_then(|text| BASE64_STANDARD.decode(text).ok());
+    let handed = handed.and_then(|bytes| serde_saphyr::from_slice::<Value>(&bytes).ok());
+    handed.is_some_and(|handed| serde_json::from_str(kubeconfig).is_ok_and(|wanted: Value| handed == wanted))
 }
 
 fn order_of(name: &str) -> At {

@@ -199,6 +199,14 @@ pub async fn hive_pool_scaled_by_others(tenant: &Tenant<'_>) -> anyhow::Result<(
     let size = format!("provider-kubernetes/size-{}", pool.name);
     let handed = |remote: &Value| owners(remote) == [size.as_str()];
     pool.hub.until_is(&pool.remote(), GONE, "handed over", handed).await?;
+    // Whoever scales before the second owner only watches is undone, and is told to wait by this.
+    let accepted = |s: &Value| {
+        let conditions = s["conditions"].as_array();
+        conditions.is_some_and(|all| {
+            all.iter().any(|c| c["type"] == "RequestAccepted" && c["reason"] == "Accepted")
+        })
+    };
+    pool.until("no longer being handed over", accepted).await?;
     pool.hub.merge(&pool.remote(), &json!({ "spec": { "size": 3 } })).await?;
     // A change in Git, and the size there, which is that of the beginning.
     pool.change(&json!({ "maxConcurrent": 2, "size": 2 })).await?;

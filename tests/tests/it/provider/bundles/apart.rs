@@ -12,7 +12,7 @@ use testplatform_tests::{
 use super::{
     Bench, NOTICED, PASSWORD, bundle,
     delivered::{CLUSTERS, CONFIG_MAP, CREDENTIALS, HOSTED, OWN, cluster, published, source, told},
-    map, order_of, report,
+    holds, map, order_of, report,
 };
 
 fn ensure_forbidden(words: &str) -> anyhow::Result<()> {
@@ -30,22 +30,21 @@ impl Bench {
         let blocked = |object: &Value| told(object)["blockingReason"].clone();
         let says = |object: &Value| blocked(object)["reason"] == "KubeconfigRejected";
         hub.until_is(&cluster("two"), SOON, "told that it is refused", says).await?;
-        let holds = |text: &str| {
-            let text = BASE64_STANDARD.encode(text);
-            move |secret: &Value| secret["data"]["kubeconfig"] == text.as_str()
-        };
         tokio::time::sleep(NOTICED).await;
         let secret = hub.get(&published("two")).await?.context("it was taken away")?;
-        ensure!(holds(&self.admin)(&secret), "it was published");
+        ensure!(holds(&secret, &self.admin), "it was published");
         // The same in another form is taken.
         let mut good: Value = serde_json::from_str(&self.admin)?;
-        good["preferences"] = json!({});
+        good["contexts"][0]["name"] = "another".into();
+        good["current-context"] = "another".into();
         let good = good.to_string();
         source(hub, &good, PASSWORD).await?;
-        hub.until_is(&published("two"), SOON, "published", holds(&good)).await?;
+        hub.until_is(&published("two"), SOON, "published", |secret| holds(secret, &good)).await?;
         hub.until_is(&cluster("two"), SOON, "well again", |object| blocked(object).is_null()).await?;
         source(hub, &self.admin, PASSWORD).await?;
-        hub.until_is(&published("two"), SOON, "as before", holds(&self.admin)).await.map(drop)
+        hub.until_is(&published("two"), SOON, "as before", |secret| holds(secret, &self.admin))
+            .await
+            .map(drop)
     }
 
     /// Whoever took the name: nothing is done in what is published for somebody else.
