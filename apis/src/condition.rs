@@ -106,8 +106,37 @@ words! {
     }
 }
 
+/// The reason of `ProwJobCompleted` by which clients know an end that is well. Konflux's task for deprovisioning takes every other one for a failure
+/// (konflux-tasks, commit 2c20db0). How it ended stands before the message.
+pub const ENDED_WELL: &str = "ProwJobCompleted";
+
+/// How something ended, and the words about it, of a condition `ProwJobCompleted` that is True.
+///
+/// ```
+/// # use testplatform_apis::condition::end;
+/// assert_eq!(end("ProwJobCompleted", "TornDown: nothing is left"), ("TornDown", "nothing is left"));
+/// assert_eq!(end("ProwJobCompleted", "prowjob state: success"), ("ProwJobCompleted", "prowjob state: success"));
+/// assert_eq!(end("ProwJobFailure", "Error: exit 1"), ("ProwJobFailure", "Error: exit 1"));
+/// ```
+pub fn end<'a>(reason: &'a str, message: &'a str) -> (&'a str, &'a str) {
+    let is_word = |text: &str| {
+        text.starts_with(|c: char| c.is_ascii_uppercase()) && text.chars().all(|c| c.is_ascii_alphanumeric())
+    };
+    match message.split_once(": ") {
+        Some((word, words)) if reason == ENDED_WELL && is_word(word) => (word, words),
+        _ => (reason, message),
+    }
+}
+
+/// Reason and message of a condition `ProwJobCompleted` that is True of an end that is well: the inverse of [`end`].
+pub fn ended_well(how: &str, words: &str) -> (&'static str, String) {
+    let message = if how == ENDED_WELL { words.to_owned() } else { format!("{how}: {words}") };
+    (ENDED_WELL, message)
+}
+
 words! {
-    /// Reasons of `ProwJobCompleted` that are ours; a finished job's own reason is repeated instead.
+    /// Ways to end that are ours, and reasons of `ProwJobCompleted` until then; a finished job's own reason is repeated instead. Of an end that is
+    /// well the reason is [`ENDED_WELL`].
     JobCompleted {
         /// No job yet.
         NotStarted,

@@ -7,7 +7,7 @@ pub(crate) use requested::refusal;
 use testplatform_apis::{
     condition::{
         ClusterReady, Condition, ConditionStatus, ConditionType, Credentials, JobCompleted, Remote,
-        SetupLevel,
+        SetupLevel, ended_well,
     },
     foreign::meta::{ObservedCondition, condition},
     phase::Phase,
@@ -101,8 +101,17 @@ fn job_completed(judged: &Judged) -> Condition {
     let course = &judged.plan.course;
     if let Some(over) = &course.over {
         let words = if over.words.is_empty() { "nothing is left that costs money" } else { &over.words };
-        let reason = if over.reason.is_empty() { JobCompleted::TornDown.as_str() } else { &over.reason };
-        return Condition::new(type_, True, bounded(reason, 256), words);
+        let how = if over.reason.is_empty() { JobCompleted::TornDown.as_str() } else { &over.reason };
+        let is_well = course.phase == Phase::Deprovisioned
+            || matches!(
+                JobCompleted::parse(how),
+                Some(JobCompleted::TornDown | JobCompleted::Expired | JobCompleted::NothingToTearDown)
+            );
+        if is_well {
+            let (reason, message) = ended_well(&bounded(how, 256), words);
+            return Condition::new(type_, True, reason, message);
+        }
+        return Condition::new(type_, True, bounded(how, 256), words);
     }
     let (reason, message) = match course.phase {
         Phase::Pending => (JobCompleted::NotStarted, "nothing has begun yet".to_owned()),

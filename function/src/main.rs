@@ -10,6 +10,7 @@ use std::{
         Arc, LazyLock,
         atomic::{AtomicBool, Ordering},
     },
+    time::Duration,
 };
 
 use anyhow::Context as _;
@@ -85,7 +86,12 @@ fn interrupted() -> bool {
         let _ = flag::register(SIGINT, Arc::clone(&flag));
         flag
     });
-    FLAG.load(Ordering::Relaxed)
+    let pressed = FLAG.load(Ordering::Relaxed);
+    if pressed {
+        // The terminal throws away what it has yet to show, shortly after it has told us: nothing is written before that.
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    pressed
 }
 
 /// How the plugin ends. What was interrupted ends by the signal, as the shell that runs it goes by: a loop in a script ends too.

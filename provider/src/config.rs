@@ -38,7 +38,9 @@ pub use prow::{CiOperatorPod, Prow, SecretMount};
 pub use source::Problem;
 pub use spaces::Spaces;
 
-use crate::{cluster_claim::world, clusters::world as templated, ephemeral_cluster::settings::Settings};
+use crate::{
+    cluster_claim::world, clusters::world as templated, ephemeral_cluster::settings::Settings, rbac,
+};
 
 /// The configuration of `provider-testplatform`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -115,9 +117,10 @@ impl Config {
         }
     }
 
-    /// Namespace of the Lease: its own, or that of the EphemeralClusters.
+    /// Namespace of the Lease: a configured one, or that of the provider. In that of the EphemeralClusters it would go with them, and what
+    /// they cost would be ended by nobody.
     pub fn lease_namespace(&self) -> &str {
-        self.leader_election.namespace.as_deref().unwrap_or(&self.ephemeral_cluster.namespace)
+        self.leader_election.namespace.as_deref().unwrap_or(rbac::NAME)
     }
 
     /// The JSON schema of the file, for editors.

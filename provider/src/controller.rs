@@ -240,13 +240,13 @@ impl Controller {
         work_until(stop, self.feed(writers, moved), || self.has_begun(), work).await;
     }
 
-    /// Waits until every cache is filled. A build cluster that is away is waited for as long as it may be away, or every
+    /// Waits until every cache is filled that can be. A build cluster that is away is waited for as long as it may be away, or every
     /// restart would tell owners that their clusters are out of reach.
     async fn begin(&self) {
         // An error means that the writer is gone, and with it the process.
         let _ = self.caches.ephemeral_clusters.wait_until_ready().await;
         let _ = self.caches.prow_jobs.wait_until_ready().await;
-        while !self.health.iter().all(Health::listed) {
+        while !self.has_begun() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         self.build_clusters.seen().await;
@@ -257,8 +257,10 @@ impl Controller {
         );
     }
 
+    /// Without rights in their namespace Secrets cannot be listed: it was deleted perhaps, and everything in it has to end all the same.
     fn has_begun(&self) -> bool {
-        self.health.iter().all(Health::listed)
+        let [ephemeral_clusters, prow_jobs, secrets] = &self.health;
+        ephemeral_clusters.listed() && prow_jobs.listed() && (secrets.listed() || secrets.is_forbidden())
     }
 
     /// The caches.

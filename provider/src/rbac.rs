@@ -25,6 +25,8 @@ use crate::config::{Carried, Cleaned, Config, Mode, Switch};
 pub enum Place {
     /// In the namespace of the EphemeralClusters.
     EphemeralClusters,
+    /// On the hub, in every namespace: EphemeralClusters. Kubernetes deletes the Roles of a namespace with it, and what is in it has to be ended then.
+    EphemeralClustersAnywhere,
     /// In the namespace of the ProwJobs.
     ProwJobs,
     /// In the namespace of the Lease.
@@ -108,7 +110,8 @@ pub struct ServiceAccount {
     pub name: String,
 }
 
-const NAME: &str = "provider-testplatform";
+/// Of the provider: its namespace, its account, and its Lease.
+pub(crate) const NAME: &str = "provider-testplatform";
 
 impl Default for ServiceAccount {
     fn default() -> Self {
@@ -131,6 +134,8 @@ pub fn hub(config: &Config, account: &ServiceAccount) -> String {
     let (spaces, carry, cleanup) = (config.spaces.is_on(), config.carry.is_on(), config.cleanup.is_on());
     let beside = claims || pools || templated || facts || spaces || carry || cleanup;
     if config.ephemeral_cluster.mode != Mode::Off || !beside {
+        let name = format!("{NAME}-ephemeralclusters");
+        parts.push(self::role(&name, None, Place::EphemeralClustersAnywhere, config, account));
         parts.push(role("", Place::EphemeralClusters, &config.ephemeral_cluster.namespace));
         parts.push(role("-prowjobs", Place::ProwJobs, &config.prow.namespace));
     }

@@ -80,6 +80,11 @@ impl Health {
         self.state().listed
     }
 
+    /// Whether we have no right to it, as far as is known.
+    pub fn is_forbidden(&self) -> bool {
+        self.state().behind.as_ref().is_some_and(|(_, why)| why.contains("forbidden"))
+    }
+
     /// For how long what is known may have been old, and why. None while the watch runs.
     pub fn behind(&self) -> Option<(Duration, String)> {
         self.state().behind.as_ref().map(|(since, why)| (since.elapsed(), why.clone()))

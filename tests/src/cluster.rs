@@ -14,6 +14,7 @@ use kube::{
     },
 };
 use serde_json::{Value, json};
+use testplatform_apis::condition::end;
 
 use crate::{
     kinds::{self, Kind},
@@ -263,10 +264,13 @@ pub fn condition<'a>(object: &'a Value, type_: &str) -> Option<&'a Value> {
     object["status"]["conditions"].as_array()?.iter().find(|c| c["type"] == type_)
 }
 
-/// Whether a condition has a status, and a reason if one is given.
+/// Whether a condition has a status, and a reason if one is given. How something ended well stands before the message and is as good.
 pub fn has(object: &Value, type_: &str, status: &str, reason: &str) -> bool {
-    condition(object, type_)
-        .is_some_and(|c| c["status"] == status && (reason.is_empty() || c["reason"] == reason))
+    let is_given = |c: &Value| {
+        let text = |field: &str| c[field].as_str().unwrap_or_default();
+        reason.is_empty() || c["reason"] == reason || end(text("reason"), text("message")).0 == reason
+    };
+    condition(object, type_).is_some_and(|c| c["status"] == status && is_given(c))
 }
 
 /// Whether no condition of an object is Unknown, which core makes of those that a pass that failed says nothing of.

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::{SignedDuration, Timestamp};
 use prost::Message as _;
 use serde_json::{Value, json};
+use testplatform_apis::condition::end;
 
 pub(crate) use provider_kubernetes::finalize;
 pub use provider_kubernetes::{refused, synced};
@@ -258,11 +259,15 @@ impl World {
         self.status["phase"].as_str().unwrap_or_default().to_owned()
     }
 
-    /// Status and reason.
+    /// Status and reason. Of `ProwJobCompleted` the way in which it ended, which is before the message where the end is well.
     pub fn condition(&self, type_: &str) -> (String, String) {
         let c = self.conditions.get(type_).cloned().unwrap_or_default();
-        let text = |field: &str| c[field].as_str().unwrap_or_default().to_owned();
-        (text("status"), text("reason"))
+        let text = |field: &str| c[field].as_str().unwrap_or_default();
+        let (status, reason) = (text("status"), text("reason"));
+        if type_ == "ProwJobCompleted" && status == "True" {
+            return (status.to_owned(), end(reason, text("message")).0.to_owned());
+        }
+        (status.to_owned(), reason.to_owned())
     }
 
     pub fn word(&self) -> String {

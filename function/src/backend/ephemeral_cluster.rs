@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 use testplatform_apis::{
     account::Mode,
-    condition::{Condition, ConditionStatus, ConditionType, Credentials, Mirrored},
+    condition::{Condition, ConditionStatus, ConditionType, Credentials, Mirrored, end},
     foreign::{
         ephemeral_cluster::{
             API_VERSION, KIND, Status, TERMINAL_CREATE_REASONS, TOO_MANY_PROW_JOBS, TROUBLES, conditions,
@@ -106,7 +106,8 @@ fn stage(status: &Status, ready: bool, taken: bool) -> Stage {
             "Failed" => false,
             _ => done.reason != "ProwJobFailure",
         };
-        return Stage::Ended { success, reason: done.reason.clone(), words: bounded(&done.message, 512) };
+        let (how, words) = end(&done.reason, &done.message);
+        return Stage::Ended { success, reason: how.to_owned(), words: bounded(words, 512) };
     }
     match status.phase.as_str() {
         "Deprovisioned" => Stage::Ended { success: true, reason: String::new(), words: String::new() },

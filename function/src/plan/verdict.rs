@@ -1,7 +1,7 @@
 //! What the facts amount to: phase, failure, and whether anything is left that costs money.
 
 use testplatform_apis::{
-    condition::{ConditionType, Failure, JobCompleted},
+    condition::{ConditionType, Failure, JobCompleted, end},
     names::ours,
     phase::Phase,
 };
@@ -186,7 +186,8 @@ impl Facts<'_> {
         // Without a writer there is no note; what was shown holds.
         let shown = self.observed.composite.shown(ConditionType::ProwJobCompleted);
         let shown = shown.filter(|c| c.is_true() && writer.is_none() && final_before(self.observed));
-        let shown = shown.map(|c| Over { reason: c.reason.clone(), words: String::new() });
+        let shown =
+            shown.map(|c| Over { reason: end(&c.reason, &c.message).0.to_owned(), words: String::new() });
         // What was made all the same has to be looked for, whatever was remembered.
         let remembered = self.observed.ended.as_ref().and_then(|e| e.annotation(ours::OVER));
         let remembered = remembered

@@ -24,7 +24,7 @@ pub struct BuildClusters {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct LeaderElection {
-    /// Namespace of the Lease; left out, that of the EphemeralClusters.
+    /// Namespace of the Lease; left out, provider-testplatform. Not that of the EphemeralClusters: it would go with them.
     pub namespace: Option<String>,
     /// Name of the Lease.
     pub name: String,

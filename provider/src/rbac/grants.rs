@@ -11,7 +11,7 @@ use crate::{
 /// Everything that the provider calls.
 pub const GRANTS: &[Grant] = &[
     Grant {
-        place: Place::EphemeralClusters,
+        place: Place::EphemeralClustersAnywhere,
         group: "ci.openshift.io",
         resource: "ephemeralclusters",
         names: &[],
@@ -20,7 +20,7 @@ pub const GRANTS: &[Grant] = &[
         why: "What is asked for. The finalizer and annotations are patched, the spec never.",
     },
     Grant {
-        place: Place::EphemeralClusters,
+        place: Place::EphemeralClustersAnywhere,
         group: "ci.openshift.io",
         resource: "ephemeralclusters/status",
         names: &[],

@@ -28,7 +28,7 @@ fn nothing_said_is_the_defaults() {
     }
     assert_eq!(Settings::from(&Config::default()), Settings::default());
     assert_eq!(Config::default().ephemeral_cluster.mode, Mode::Off);
-    assert_eq!(Config::default().lease_namespace(), "ephemeral-cluster");
+    assert_eq!(Config::default().lease_namespace(), "provider-testplatform");
 }
 
 /// To a reader of YAML 1.1 a bare `on` is a boolean.

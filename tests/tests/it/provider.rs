@@ -17,6 +17,7 @@ pub mod kills;
 pub mod lane;
 pub mod life;
 pub mod load;
+pub mod namespace_deleted;
 pub mod pool;
 pub mod prerequisites;
 pub mod replicas;

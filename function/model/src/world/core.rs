@@ -176,6 +176,10 @@ impl World {
     }
 
     fn invariants(&self, was: &str) {
+        // Konflux's task for deprovisioning takes every other reason for a failure.
+        let over = &self.conditions["ProwJobCompleted"];
+        let ended_well = self.phase() == "Deprovisioned" && over["status"] == "True";
+        assert!(!ended_well || over["reason"] == "ProwJobCompleted", "{over}");
         if was == "Failed" {
             assert_eq!(self.phase(), "Failed", "Failed is final");
         }

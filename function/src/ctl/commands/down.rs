@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
-use testplatform_apis::condition::{ConditionType, Remote, TemplateConditionType};
+use testplatform_apis::condition::{ConditionType, Remote, TemplateConditionType, end};
 
 use super::super::{
     claim::{Claim, Said},
@@ -177,6 +177,10 @@ fn until_over(
             format!("Look in the cloud account for what it left behind (RUNBOOK.md, {}).", said.reason());
         return Err(Stop::new(Exit::LeftBehind, message, advice));
     }
-    let how = last.said(ConditionType::ProwJobCompleted).map(Said::reason).unwrap_or_default();
+    let how = last.said(ConditionType::ProwJobCompleted).map(|over| {
+        let message = over.message();
+        end(over.reason(), &message).0.to_owned()
+    });
+    let how = how.unwrap_or_default();
     Ok(format!("{} is gone ({how})", claim.label()))
 }

@@ -110,7 +110,7 @@ fn over(pass: &mut Pass<'_>, phase: Phase, reason: Reason, text: &str) {
     withdraw(pass);
     let word = if phase == Phase::Failed { reason } else { Reason::Deprovisioned };
     pass.set(CLUSTER_READY, Is::False, word, text);
-    pass.set(PROW_JOB_COMPLETED, Is::True, reason, text);
+    pass.complete(phase == Phase::Deprovisioned, reason, text);
     pass.enter(phase);
 }
 
@@ -123,7 +123,7 @@ fn at_rest(pass: &mut Pass<'_>) {
         // Whoever waits for the end waits for this.
         if pass.is_sure() {
             let text = "there is no ProwJob of it";
-            pass.set(PROW_JOB_COMPLETED, Is::True, Reason::NothingToTearDown, text);
+            pass.complete(true, Reason::NothingToTearDown, text);
         }
     } else if pass.object.has_finalizer(FINALIZER) {
         pass.let_go();

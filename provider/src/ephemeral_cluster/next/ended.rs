@@ -146,7 +146,7 @@ fn conclude(pass: &mut Pass<'_>, outcome: Outcome) {
         pass.enter(if fine { Phase::Deprovisioning } else { Phase::Failed });
         return;
     }
-    pass.set(PROW_JOB_COMPLETED, Is::True, reason, message);
+    pass.complete(fine, reason, message);
     pass.enter(if fine { Phase::Deprovisioned } else { Phase::Failed });
 }
 

@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
-use testplatform_apis::names::{ephemeral_cluster::FINALIZER, ours};
+use testplatform_apis::{
+    condition::{ENDED_WELL, end, ended_well},
+    names::{ephemeral_cluster::FINALIZER, ours},
+};
 
 use super::own::Own;
 use crate::{
@@ -85,6 +88,17 @@ impl<'a> Pass<'a> {
         conditions::set(&mut self.status.conditions, type_, is, reason, message, self.now);
         conditions::find(&self.stored().conditions, type_)
             .is_none_or(|c| c.status != is.as_str() || c.reason != reason)
+    }
+
+    /// Nothing is left that costs money. Of an end that is well the reason is the one that clients know.
+    pub fn complete(&mut self, is_well: bool, how: Reason, message: impl Into<String>) {
+        let type_ = conditions::PROW_JOB_COMPLETED;
+        if is_well {
+            let (reason, message) = ended_well(how.as_str(), &message.into());
+            self.set_word(type_, Is::True, reason, message);
+        } else {
+            self.set(type_, Is::True, how, message);
+        }
     }
 
     /// The reason of a condition that is False so far; empty if it is not.
@@ -213,7 +227,7 @@ impl<'a> Pass<'a> {
             }
             Some(Phase::Deprovisioned) => {
                 let note = said(&self.status, conditions::PROW_JOB_COMPLETED);
-                self.emit(false, Reason::Deprovisioned.as_str(), note);
+                self.emit(false, Reason::Deprovisioned.as_str(), end(ENDED_WELL, &note).1);
             }
             Some(Phase::Failed) => {
                 let (reason, type_) = diagnostics::cause(&self.status);

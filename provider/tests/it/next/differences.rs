@@ -64,7 +64,7 @@ fn the_end_before_there_is_a_namespace_is_no_failure() {
     // In time none appears, and the job has nothing to tear down.
     let aborted = case.at(16).settled();
     assert_eq!(aborted.object.status.value.phase, Some(Phase::Deprovisioned));
-    assert_eq!(aborted.said(PROW_JOB_COMPLETED), ("True", "ProwJobAborted"));
+    assert_eq!(aborted.said(PROW_JOB_COMPLETED), ("True", "ProwJobCompleted"));
 }
 
 #[test]

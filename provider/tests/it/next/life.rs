@@ -78,7 +78,7 @@ fn one_born_to_be_torn_down_never_gets_a_job() {
     let case = newborn().torn_down().settled();
     assert!(case.world.jobs.is_empty());
     assert_eq!(case.object.status.value.phase, Some(Phase::Deprovisioned));
-    assert_eq!(case.said(PROW_JOB_COMPLETED), ("True", "NothingToTearDown"));
+    assert_eq!(case.said(PROW_JOB_COMPLETED), ("True", "ProwJobCompleted"));
 }
 
 #[test]

@@ -14,6 +14,7 @@ use provider_testplatform::{
     step::Action,
 };
 use testplatform_apis::{
+    condition::end,
     foreign::ephemeral_cluster::TROUBLES,
     names::{ephemeral_cluster as theirs, ours},
 };
@@ -108,11 +109,14 @@ fn every_reason_has_a_case_in_which_it_is_said() {
     for reason in Reason::ALL {
         let (status, type_, is) = case(reason);
         let condition = status.conditions.iter().find(|c| c.type_ == type_).unwrap();
-        assert_eq!(
-            (condition.status.as_str(), condition.reason.as_str()),
-            (is, reason.as_str()),
-            "{status:#?}"
-        );
+        let (how, _) = end(&condition.reason, &condition.message);
+        let how = if type_ == COMPLETED { how } else { &condition.reason };
+        assert_eq!((condition.status.as_str(), how), (is, reason.as_str()), "{status:#?}");
+        if type_ == COMPLETED && is == "True" {
+            // Konflux's task for deprovisioning takes every other reason for a failure.
+            let is_well = status.phase == Some(Phase::Deprovisioned);
+            assert_eq!(condition.reason == "ProwJobCompleted", is_well, "{status:#?}");
+        }
         assert!(!condition.message.is_empty(), "{reason:?} has no sentence");
         assert!(status.phase.is_some(), "{reason:?} leaves no phase");
     }

@@ -51,8 +51,8 @@ fn of_a_running_job(
 }
 
 #[rstest]
-#[case::unseen(running(no_namespace()), NOT_SAID, ("True", "EndedWithoutSignal"))]
-#[case::ready(ready(), NOT_SAID, ("True", "EndedWithoutSignal"))]
+#[case::unseen(running(no_namespace()), NOT_SAID, ("True", "ProwJobCompleted"))]
+#[case::ready(ready(), NOT_SAID, ("True", "ProwJobCompleted"))]
 // Upstream: the signal that was sent is forgotten.
 #[case::torn_down(ready().torn_down().settled().on(no_namespace()), TOLD, ("True", "ProwJobCompleted"))]
 #[case::torn_down_in_its_namespace(ready().torn_down().settled(), TOLD, ("True", "ProwJobCompleted"))]
@@ -88,7 +88,8 @@ fn of_a_job_that_is_gone(
     #[case] cluster_ready: Said,
     #[case] test_completed: Said,
 ) {
-    comes_to(case.gone(), phase, cluster_ready, test_completed, ("True", "ProwJobGone"));
+    let completed = if phase == Phase::Deprovisioned { "ProwJobCompleted" } else { "ProwJobGone" };
+    comes_to(case.gone(), phase, cluster_ready, test_completed, ("True", completed));
 }
 
 #[rstest]

@@ -49,7 +49,16 @@ impl Lane {
             .output()?;
         ensure!(rights.status.success(), "no rights: {}", String::from_utf8_lossy(&rights.stderr));
         let file = hub.nest.file(&format!("{name}/rbac.yaml"), rights.stdout)?;
-        hub.hub().apply_all(&testplatform_tests::manifests::read(&file)?).await?;
+        let mut rights = testplatform_tests::manifests::read(&file)?;
+        // Each lane has its own of those that are in no namespace.
+        for right in rights.iter_mut().filter(|right| right["metadata"]["namespace"].is_null()) {
+            let own = |field: &Value| format!("{name}-{}", field.as_str().unwrap_or_default()).into();
+            right["metadata"]["name"] = own(&right["metadata"]["name"]);
+            if right["kind"] == "ClusterRoleBinding" {
+                right["roleRef"]["name"] = own(&right["roleRef"]["name"]);
+            }
+        }
+        hub.hub().apply_all(&rights).await?;
         Self::behind_gates(hub, name, name, lease, port).await
     }
 
@@ -153,8 +162,9 @@ fn configure(hub: &Hub, name: &str, files: &str, lease: u8) -> anyhow::Result<u1
     let mut config = configuration(&hub.nest.directory().join(files), port);
     config["ephemeralCluster"]["namespace"] = json!(name);
     config["prow"] = json!({ "namespace": jobs(name) });
-    config["leaderElection"] =
-        json!({ "leaseDuration": format!("{lease}s"), "renewDeadline": "4s", "retryPeriod": "200ms" });
+    config["leaderElection"] = json!({
+        "namespace": home(name), "leaseDuration": format!("{lease}s"), "renewDeadline": "4s", "retryPeriod": "200ms",
+    });
     hub.nest.file(&format!("{files}/config.yaml"), config.to_string())?;
     Ok(port)
 }

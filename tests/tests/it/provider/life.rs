@@ -5,7 +5,7 @@
 use std::time::{Duration, Instant};
 
 use super::ALONE;
-use super::hub::{self, CLUSTERS, Hub, JOBS, KUBECONFIG, LEASE, PROW_JOB, cluster, credentials, is_in};
+use super::hub::{self, ACCOUNT, Hub, JOBS, KUBECONFIG, LEASE, PROW_JOB, cluster, credentials, is_in};
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 use testplatform_tests::{
@@ -26,7 +26,7 @@ pub async fn a_life() -> anyhow::Result<()> {
 
     println!("resident: {} MiB", super::load::used()?.resident >> 20);
     provider.terminate();
-    let lease = hub.hub().get(&at(LEASE, CLUSTERS, "provider-testplatform")).await?.context("no lease")?;
+    let lease = hub.hub().get(&at(LEASE, ACCOUNT, "provider-testplatform")).await?.context("no lease")?;
     ensure!(lease["spec"]["holderIdentity"] == "", "the lease is given back: {}", lease["spec"]);
     let log = provider.said()?;
     ensure!(!log.contains("p4ssw0rd") && !log.contains("https://a"), "a secret is in the log");

@@ -11,6 +11,7 @@ use testplatform_tests::{
     kinds::Kind,
     patience,
     pki::Authority,
+    provider,
     prow::{JOBS, Job},
     tenant::{KUBECONFIG, PASSWORD, Tenant},
 };
@@ -54,7 +55,7 @@ pub async fn impostor_of_the_hub_to_the_provider(tenant: &Tenant<'_>) -> anyhow:
     let told = patience::timeout(SOON, told).await;
     ensure!(told.is_ok(), "it does not say why it cannot begin:\n{}", provider.tail());
     tokio::time::sleep(TRIED).await;
-    let lease = engine.hub.cluster().get(&at(LEASE, hub::NAMESPACE, SITE)).await?;
+    let lease = engine.hub.cluster().get(&at(LEASE, provider::NAME, SITE)).await?;
     ensure!(lease.is_none(), "it told an impostor who it is: {lease:?}");
     provider.kill();
     Ok(())
