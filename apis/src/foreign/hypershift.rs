@@ -159,15 +159,11 @@ pub mod conditions {
         "SupportedHostedCluster",
         PLATFORM_CREDENTIALS_FOUND,
     ];
-    /// The same of a NodePool.
-    pub const POOL_TERMINAL: [&str; 6] = [
-        VALID_RELEASE_IMAGE,
-        "ValidPlatformImage",
-        "ValidMachineConfig",
-        "ValidTuningConfig",
-        "ValidPlatformConfig",
-        "UpdateManagementEnabled",
-    ];
+    /// The same of a NodePool, by its type: whether the configuration is valid in one way or another, of which HyperShift gets more with each version.
+    /// `ValidGeneratedPayload` is False too while there is none yet.
+    pub fn is_terminal_of_pool(type_: &str) -> bool {
+        (type_.starts_with("Valid") && type_ != "ValidGeneratedPayload") || type_ == "UpdateManagementEnabled"
+    }
     /// Of a HostedCluster: False is worth to be told, and may pass.
     pub const SOFT: [&str; 9] = [
         "ValidProxyConfiguration",

@@ -115,6 +115,18 @@ pub enum Architecture {
     S390x,
 }
 
+impl Architecture {
+    /// As claims say it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Amd64 => "amd64",
+            Self::Arm64 => "arm64",
+            Self::Ppc64le => "ppc64le",
+            Self::S390x => "s390x",
+        }
+    }
+}
+
 /// What keeps Pods away from a node that do not tolerate it.
 #[derive(JsonSchema, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

@@ -12,7 +12,7 @@ use std::fmt::Debug;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::{Backend, parameter::Type};
+use super::{Backend, companions::Architecture, parameter::Type};
 
 pub use caas::{Caas, ChartValue, NoMachine};
 pub use cluster_api::{
@@ -55,6 +55,10 @@ pub trait Kind: Clone + Debug + PartialEq + DeserializeOwned {
     fn target(&self, words: &str) -> Result<Self::Target, String>;
     /// Where a parameter of a node group goes; why nowhere.
     fn node_target(&self, words: &str) -> Result<Self::Target, String>;
+    /// The architectures that nodes of a class can have, that of groups that ask for none first; empty: whichever is asked for.
+    fn architectures(_: &Self::Machine) -> &'static [Architecture] {
+        &[]
+    }
     /// Whether the nodes of a group can become those of another class.
     fn may_become(&self, old: &Self::Machine, new: &Self::Machine) -> bool;
     /// The classes of control planes that there are.

@@ -146,6 +146,13 @@ fn judge(offer: &dyn Offer, group: &NodeGroup, path: &str, refusals: &mut Refusa
     flaws(group, backend, to_zero, &mut |member, sentence| {
         refusals.add(Request::InvalidNodeGroups, format!("{path}.{member}"), sentence);
     });
+    let known = offer.architectures(&group.class);
+    if let Some(arch) = group.arch.filter(|arch| !known.is_empty() && !known.contains(arch)) {
+        let names: Vec<&str> = known.iter().map(|arch| arch.as_str()).collect();
+        let sentence =
+            format!("is {}, and nodes of class {} can be {}", arch.as_str(), group.class, names.join(" or "));
+        refusals.add(Request::InvalidNodeGroups, format!("{path}.arch"), sentence);
+    }
     for member in unknown_to(group, backend) {
         let sentence = format!("cannot be asked for: {backend} has no such thing");
         refusals.add(Request::FieldRefused, format!("{path}.{member}"), sentence);

@@ -2,9 +2,9 @@
 //! no copy of it for each.
 
 use super::{Kit, Made};
-use crate::template::Backend;
 use crate::template::kind::{Kind, NetworkVariables};
 use crate::template::parameter::Rule;
+use crate::template::{Backend, companions::Architecture};
 
 /// Parameters by name, in the order of their names.
 pub type Rules<'a> = Vec<(&'a str, &'a Rule)>;
@@ -17,6 +17,8 @@ pub trait Offer {
     fn classes(&self) -> Vec<&str>;
     /// Whether the load may take away the last node of a group of a class; none: there is no such class.
     fn scales_to_zero(&self, class: &str) -> Option<bool>;
+    /// See [`Kind::architectures`]; empty too, if there is no such class.
+    fn architectures(&self, class: &str) -> &'static [Architecture];
     /// Whether the nodes of a group can become those of another class. One that is not there is nothing that could be compared.
     fn nodes_may_become(&self, old: &str, new: &str) -> bool;
     /// What claims may set.
@@ -48,6 +50,10 @@ impl<K: Kind> Offer for Kit<K> {
 
     fn scales_to_zero(&self, class: &str) -> Option<bool> {
         self.classes.get(class).map(|class| class.scale_to_zero)
+    }
+
+    fn architectures(&self, class: &str) -> &'static [Architecture] {
+        self.classes.get(class).map_or(&[], |class| K::architectures(&class.machine))
     }
 
     fn nodes_may_become(&self, old: &str, new: &str) -> bool {

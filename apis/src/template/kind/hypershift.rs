@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::{Kind, nulls, overlay, owned, path};
-use crate::template::Backend;
+use crate::template::{Backend, companions::Architecture};
 
 /// What is the same for all HostedClusters of an entry.
 #[derive(JsonSchema, Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -110,6 +110,18 @@ pub struct AwsMachine {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 8, max = 16384))]
     pub root_volume_size: Option<u32>,
+}
+
+impl AwsMachine {
+    /// Whether its processor is an Arm one of Amazon's: a `g` behind the generation of the family says so, as in m6g, c7gn and im4gn. The first ones
+    /// were called a1. Source: "Amazon EC2 instance type naming conventions".
+    pub fn is_graviton(&self) -> bool {
+        let family = self.instance_type.split('.').next().unwrap_or_default();
+        let options = family
+            .trim_start_matches(|c: char| !c.is_ascii_digit())
+            .trim_start_matches(|c: char| c.is_ascii_digit());
+        family == "a1" || options.split('-').next().unwrap_or_default().contains('g')
+    }
 }
 
 /// A host of an inventory.
@@ -299,6 +311,17 @@ impl Kind for HyperShift {
         place(words, &[Document::NodePool])
     }
 
+    /// By HyperShift's API, and its function `isArchAndPlatformSupported`. What a machine of Amazon's is, its type tells.
+    fn architectures(machine: &Machine) -> &'static [Architecture] {
+        use Architecture::{Amd64, Arm64, Ppc64le, S390x};
+        match machine {
+            Machine::KubeVirt(_) => &[Amd64, S390x],
+            Machine::Aws(machine) if machine.is_graviton() => &[Arm64],
+            Machine::Aws(_) => &[Amd64],
+            Machine::Agent(_) => &[Amd64, Arm64, Ppc64le],
+        }
+    }
+
     fn may_become(&self, old: &Machine, new: &Machine) -> bool {
         old.platform() == new.platform()
     }
@@ -337,4 +360,46 @@ fn references(at: &str, value: &Value, found: &mut Vec<(String, String)>) {
 fn quantity(text: &str) -> bool {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     digits > 0 && ["", "Ki", "Mi", "Gi", "Ti", "k", "M", "G", "T"].contains(&&text[digits..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arm_processors_are_told_by_the_type() {
+        let is_graviton =
+            |text: &str| AwsMachine { instance_type: text.to_owned(), root_volume_size: None }.is_graviton();
+        for arm in [
+            "a1.xlarge",
+            "m6g.large",
+            "m6gd.4xlarge",
+            "c7gn.large",
+            "t4g.micro",
+            "im4gn.large",
+            "is4gen.large",
+            "x2gd.metal",
+            "g5g.xlarge",
+            "hpc7g.4xlarge",
+            "r8g.metal-24xl",
+        ] {
+            assert!(is_graviton(arm), "{arm}");
+        }
+        for x86 in [
+            "m5.xlarge",
+            "m6a.large",
+            "m6i.large",
+            "g4dn.xlarge",
+            "g4ad.xlarge",
+            "g6.xlarge",
+            "gr6.4xlarge",
+            "u7i-12tb.224xlarge",
+            "p4de.24xlarge",
+            "t3.large",
+            "x2iedn.xlarge",
+            "",
+        ] {
+            assert!(!is_graviton(x86), "{x86}");
+        }
+    }
 }

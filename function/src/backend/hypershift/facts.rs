@@ -51,8 +51,12 @@ impl<'a> Pool<'a> {
         self.part?.remote().map(|remote| &remote.status.value)
     }
 
+    pub fn conditions(&self) -> &'a [ObservedCondition] {
+        self.status().map_or(&[], |status| &status.conditions)
+    }
+
     pub fn condition(&self, type_: &str) -> Option<&'a ObservedCondition> {
-        condition(&self.status()?.conditions, type_)
+        condition(self.conditions(), type_)
     }
 
     /// When its status was last changed, if what is known of it is of now.

@@ -4,7 +4,10 @@ use serde_json::{Map, Value, json};
 use testplatform_apis::{
     gather, json,
     names::ours,
-    template::kind::{Document, HyperShift, merge},
+    template::{
+        companions::Architecture,
+        kind::{Document, HyperShift, Kind as _, merge},
+    },
 };
 
 use super::{Wanted, document};
@@ -57,7 +60,9 @@ fn begun(mut spec: Map<String, Value>, group: &Group<HyperShift>, site: &Site) -
     default(&mut spec, "nodeDrainTimeout", || "10m".into());
     default(&mut spec, "nodeVolumeDetachTimeout", || "5m".into());
     spec.insert("clusterName".into(), site.name.as_str().into());
-    if let Some(arch) = group.arch {
+    // HyperShift takes amd64 for granted.
+    let own = || HyperShift::architectures(group.machine.as_ref()?).first().copied();
+    if let Some(arch) = group.arch.or_else(|| own().filter(|arch| *arch != Architecture::Amd64)) {
         spec.insert("arch".into(), json!(arch));
     }
     spec

@@ -22,9 +22,9 @@ pub(in crate::backend) fn terminal(facts: &Facts<'_>) -> Vec<Trouble> {
     let waits =
         facts.lacks(conditions::VALID_RELEASE_IMAGE).is_some_and(|c| c.reason != conditions::INVALID_IMAGE);
     for pool in &facts.pools {
-        let awaited = |type_: &&&str| waits && **type_ == conditions::VALID_RELEASE_IMAGE;
-        let own = conditions::POOL_TERMINAL.iter().filter(|type_| !awaited(type_));
-        let own = own.filter_map(|type_| pool.condition(type_));
+        let awaited = |c: &ObservedCondition| waits && c.type_ == conditions::VALID_RELEASE_IMAGE;
+        let own = pool.conditions().iter();
+        let own = own.filter(|c| conditions::is_terminal_of_pool(&c.type_) && !awaited(c));
         let scaling = pool.condition(conditions::AUTOSCALING_ENABLED);
         let scaling = scaling.filter(|c| c.reason == conditions::VALIDATION_FAILED);
         let wrong = own.chain(scaling).filter(|c| c.is_false() && !of_the_network(&c.message));

@@ -1,7 +1,8 @@
 //! From the claim to Ready.
 
 use function_model::world::{NAME, World};
-use serde_json::json;
+use rstest::rstest;
+use serde_json::{Value, json};
 use testplatform_apis::{foreign::hypershift::CLEANUP_CLOUD_RESOURCES, names::ours};
 
 use crate::hypershift::{asked, group, is, level};
@@ -136,7 +137,7 @@ fn sizes_and_networks_of_the_claim_are_asked_for() {
     world.spec["controlPlane"] = json!({ "replicas": 1 });
     world.spec["network"] = json!({ "podCIDR": "10.8.0.0/14" });
     world.spec["nodeGroups"] = json!([
-        { "name": "big", "class": "large", "autoscale": { "min": 0, "max": 3 }, "arch": "arm64",
+        { "name": "big", "class": "large", "autoscale": { "min": 0, "max": 3 }, "arch": "s390x",
           "labels": { "a": "b" }, "taints": [{ "key": "k", "effect": "NoSchedule" }] },
         group("a", &json!({ "count": 1 })),
     ]);
@@ -147,7 +148,54 @@ fn sizes_and_networks_of_the_claim_are_asked_for() {
     let pool = &world.asked_pool("big")["spec"];
     assert_eq!(pool["autoScaling"], json!({ "min": 0, "max": 3 }));
     assert!(pool["replicas"].is_null());
-    assert_eq!(pool["arch"], "arm64");
+    assert_eq!(pool["arch"], "s390x");
     assert_eq!(pool["nodeLabels"], json!({ "a": "b" }));
     assert_eq!(pool["taints"], json!([{ "key": "k", "effect": "NoSchedule" }]));
+}
+
+/// HyperShift takes a NodePool of any architecture, and never makes a node of some: it would be paid for until the provision timeout.
+#[rstest]
+#[case::kubevirt_arm("small", json!("arm64"), Err("is arm64, and nodes of class small can be amd64 or s390x"))]
+#[case::kubevirt_power("small", json!("ppc64le"), Err("is ppc64le, and nodes of class small can be amd64 or s390x"))]
+#[case::kubevirt_z("small", json!("s390x"), Ok(json!("s390x")))]
+#[case::unasked("small", Value::Null, Ok(Value::Null))]
+#[case::arm_machine_as_x86("arm", json!("amd64"), Err("is amd64, and nodes of class arm can be arm64"))]
+#[case::arm_machine("arm", json!("arm64"), Ok(json!("arm64")))]
+#[case::arm_machine_unasked("arm", Value::Null, Ok(json!("arm64")))]
+#[case::x86_machine_as_arm("x86", json!("arm64"), Err("is arm64, and nodes of class x86 can be amd64"))]
+#[case::agent_arm("agent", json!("arm64"), Ok(json!("arm64")))]
+#[case::agent_z("agent", json!("s390x"), Err("is s390x, and nodes of class agent can be amd64 or arm64 or ppc64le"))]
+fn nodes_have_an_architecture_of_their_class(
+    #[case] class: &str,
+    #[case] arch: Value,
+    #[case] expected: Result<Value, &str>,
+) {
+    let mut world = World::hosted();
+    let (platform, machine) = match class {
+        "arm" => ("AWS", json!({ "aws": { "instanceType": "m7g.xlarge" } })),
+        "x86" => ("AWS", json!({ "aws": { "instanceType": "m7i.xlarge" } })),
+        "agent" => ("Agent", json!({ "agent": { "matchLabels": { "size": "large" } } })),
+        _ => ("KubeVirt", json!({ "kubevirt": { "cores": 4, "memory": "16Gi" } })),
+    };
+    let entry = world.entry("hosted");
+    entry["backendRef"]["platform"] = json!(platform);
+    if platform != "KubeVirt" {
+        entry["backendRef"]["hostedCluster"]["services"] = json!([]);
+        entry["backendRef"]["hostedCluster"]["platform"] = json!({});
+    }
+    entry["allowedNodeClasses"] = json!({ class: { "machine": machine } });
+    entry["defaultNodeGroups"] = json!([{ "name": "workers", "class": class, "count": 2 }]);
+    world.spec["nodeGroups"] = json!([{ "name": "workers", "class": class, "count": 2, "arch": arch }]);
+    world.settle();
+    match expected {
+        Ok(arch) => assert_eq!(world.asked_pool("workers")["spec"]["arch"], arch, "{}", world.refusal()),
+        Err(words) => {
+            assert!(
+                world.refusal().contains(&format!("spec.nodeGroups[0].arch {words}")),
+                "{}",
+                world.refusal()
+            );
+            assert_eq!(world.made, 0);
+        }
+    }
 }

@@ -98,8 +98,11 @@ fn nothing_grows_final_while_nobody_sees_it() {
 }
 
 /// The same of a group of nodes, whose Object looks for itself.
-#[test]
-fn a_pool_that_is_not_seen_fails_nothing() {
+#[rstest]
+#[case("ValidPlatformConfig")]
+#[case::of_a_newer_version("ValidArchPlatform")]
+#[case::of_a_version_to_come("ValidSomethingNew")]
+fn a_pool_that_is_not_seen_fails_nothing(#[case] type_: &str) {
     for seen in [true, false] {
         let mut world = World::hosted();
         world.settle();
@@ -107,7 +110,7 @@ fn a_pool_that_is_not_seen_fails_nothing() {
         for pool in world.node_pools.values_mut() {
             pool["metadata"]["managedFields"] = status_written(now);
             pool["status"] = json!({ "conditions": [
-                { "type": "ValidPlatformConfig", "status": "False", "reason": "InvalidPlatform", "message": "no", "lastTransitionTime": now },
+                { "type": type_, "status": "False", "reason": "InvalidPlatform", "message": "no", "lastTransitionTime": now },
             ] });
         }
         world.hypershift_says(&[("Available", "False", "Waiting")]);

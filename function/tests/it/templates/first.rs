@@ -25,7 +25,7 @@ fn defaults_are_filled_in_and_shown() {
     world.spec["version"] = json!("4.20");
     world.spec["parameters"] = json!({ "fips": true, "sshKey": "team-a-key", "proxy": null });
     world.spec["nodeGroups"] = json!([
-        { "name": "a", "class": "large", "autoscale": { "min": 0, "max": 3 }, "arch": "arm64" },
+        { "name": "a", "class": "large", "autoscale": { "min": 0, "max": 3 }, "arch": "s390x" },
         { "name": "b", "class": "small", "count": 1 },
     ]);
     world.spec["controlPlane"] = json!({ "replicas": 3 });
