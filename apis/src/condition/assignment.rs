@@ -29,6 +29,8 @@ words! {
         OwnershipMismatch,
         /// The namespace has as many clusters as it may have.
         QuotaExceeded,
+        /// The cluster was given back.
+        Returned,
         /// Unknown: nobody has looked at the claim yet.
         AwaitingPool,
     }

@@ -53,7 +53,8 @@ pub(super) fn assigned(seen: &Seen<'_>, pool: &str) -> Condition {
         | Assigned::PoolDeleting
         | Assigned::AssignmentInProgress
         | Assigned::OwnershipMismatch
-        | Assigned::QuotaExceeded => ConditionStatus::False,
+        | Assigned::QuotaExceeded
+        | Assigned::Returned => ConditionStatus::False,
     };
     mirrored(conditions::CLUSTER_ASSIGNED, status, word.as_str(), &words::assigned(word, seen, pool))
 }
@@ -80,8 +81,15 @@ pub(super) fn running(seen: &Seen<'_>) -> Condition {
     made(ConditionStatus::False, state.unwrap_or(Running::Resuming.as_str()), &words::power(seen))
 }
 
-/// Both, before a ClusterClaim is seen.
+/// Both, where no ClusterClaim is seen: before there is one, and once it is over.
 pub(super) fn unseen(request: &Validated, observed: &Observed) -> Vec<Condition> {
+    if observed.is_final() && observed.made_before() {
+        let is_false = |type_, reason, message| mirrored(type_, ConditionStatus::False, reason, message);
+        return vec![
+            is_false(conditions::CLUSTER_ASSIGNED, Assigned::Returned.as_str(), "the cluster was given back"),
+            is_false(conditions::CLUSTER_RUNNING, Running::Deleted.as_str(), "the cluster was given back"),
+        ];
+    }
     let hold = request.hold.as_ref().filter(|_| observed.writer.is_none());
     let refused = hold.and_then(|h| match Assigned::parse(h.reason.as_str()) {
         Some(word @ (Assigned::PoolNotFound | Assigned::QuotaExceeded)) => Some((word, h.message.clone())),

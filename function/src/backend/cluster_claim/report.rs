@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** without published credentials nothing is Ready, whatever Hive says.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use testplatform_apis::{
     condition::{Assigned, Credentials, Request},
     foreign::{
@@ -28,6 +28,9 @@ use crate::{
     validate::{Claimed, Remark, Validated},
 };
 
+/// How far the clocks of two clusters may be apart.
+const SKEW: SignedDuration = SignedDuration::from_mins(1);
+
 /// The whole picture of one ClusterClaim.
 pub(super) struct Seen<'a> {
     pub remote: &'a ClusterClaim,
@@ -47,6 +50,20 @@ impl Seen<'_> {
     /// The cluster has confirmed that it is this claim's.
     pub fn claimed(&self) -> bool {
         self.bound() && self.pending.is_some_and(ObservedCondition::is_false) && !self.foreign()
+    }
+
+    /// Whether no cluster comes any more, because the pool is on its way out.
+    pub fn is_pool_deleted(&self) -> bool {
+        !self.bound() && self.report.pool.as_ref().is_some_and(|pool| pool.found && pool.deleting)
+    }
+
+    /// Whether the cluster, or its claim, is being deleted on the hub before its time. Nothing that was deleted comes back. At the end of its own
+    /// lifetime Hive deletes a claim, and the clocks of two clusters differ.
+    fn is_being_deleted(&self, now: Timestamp) -> bool {
+        let soon = now.checked_add(SKEW).unwrap_or(now);
+        let deleted =
+            self.remote.metadata.deletion_timestamp.is_some() || self.cluster(conditions::CLUSTER_DELETING);
+        self.bound() && deleted && ends_at(self).is_none_or(|end| end > soon)
     }
 
     pub fn foreign(&self) -> bool {
@@ -97,7 +114,7 @@ pub(super) fn health(claimed: &Claimed, request: &Validated, observed: &Observed
     health.secret = secret;
     health.blocking = blocking;
     health.admins = is_admins(report, request.access.is_some());
-    health.stage = stage(&seen, health.secret.is_some(), observed.ever_ready());
+    health.stage = stage(&seen, health.secret.is_some(), observed);
     // What cannot be read may well be bound; asking again would make a second one.
     health.bound = seen.bound() || remote.spec.error.is_some() || remote.status.error.is_some();
     health.teardown_arrived = remote.metadata.deletion_timestamp.is_some();
@@ -111,7 +128,7 @@ pub(super) fn health(claimed: &Claimed, request: &Validated, observed: &Observed
     let telling = &health.mirrored[usize::from(seen.claimed())];
     health.word.clone_from(&telling.reason);
     health.unreadable = remote.spec.error.clone().or_else(|| remote.status.error.clone()).or(unreadable);
-    let queue = report.queue.as_ref().filter(|_| !seen.bound());
+    let queue = report.queue.as_ref().filter(|_| !seen.bound() && !seen.is_pool_deleted());
     health.queue = queue.map(|q| QueueStatus {
         position: q.position.filter(|p| *p >= 1),
         depth: q.depth.filter(|d| *d >= 0),
@@ -126,9 +143,12 @@ pub(super) fn health(claimed: &Claimed, request: &Validated, observed: &Observed
     health
 }
 
-fn stage(seen: &Seen<'_>, published: bool, ever_ready: bool) -> Stage {
+fn stage(seen: &Seen<'_>, published: bool, observed: &Observed) -> Stage {
     if seen.cluster(conditions::CLUSTER_DELETED) {
         return Stage::Lost("the hub deleted the cluster".into());
+    }
+    if seen.is_being_deleted(observed.now) {
+        return Stage::Lost("somebody deletes the cluster on the hub".into());
     }
     if seen.remote.metadata.deletion_timestamp.is_some() {
         return Stage::Failing("the ClusterClaim is being deleted on the hub".into());
@@ -142,7 +162,7 @@ fn stage(seen: &Seen<'_>, published: bool, ever_ready: bool) -> Stage {
     if !seen.bound() {
         return Stage::Queued;
     }
-    match (seen.runs(), published, ever_ready) {
+    match (seen.runs(), published, observed.ever_ready()) {
         (true, true, _) => Stage::Ready,
         (false, _, true) => Stage::Failing(words::power(seen)),
         (true, false, true) => Stage::Failing("the hub does not publish its credentials now".into()),
@@ -204,6 +224,7 @@ fn obstacle(seen: &Seen<'_>, pool: &str) -> Option<Remark> {
         | Assigned::AssignmentInProgress
         | Assigned::OwnershipMismatch
         | Assigned::QuotaExceeded
+        | Assigned::Returned
         | Assigned::AwaitingPool => return None,
     };
     Some(Remark::new(reason, message))

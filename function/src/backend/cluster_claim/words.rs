@@ -10,6 +10,9 @@ use crate::text::bounded;
 
 /// What the claim waits for; empty when for nothing more.
 pub(super) fn waiting(seen: &Seen<'_>, pool: &str) -> String {
+    if seen.is_pool_deleted() {
+        return format!("pool {pool} is being deleted and gives no clusters any more");
+    }
     if !seen.bound() {
         let place = seen.report.queue.as_ref().and_then(queue).map(|q| format!(", {q}")).unwrap_or_default();
         let supply = seen.report.supply.map(|s| format!("; {}", supply(s))).unwrap_or_default();
@@ -79,6 +82,7 @@ pub(super) fn assigned(word: Assigned, seen: &Seen<'_>, pool: &str) -> String {
         | Assigned::PoolMisconfigured
         | Assigned::InventoryExhausted
         | Assigned::AssignmentInProgress
+        | Assigned::Returned
         | Assigned::QuotaExceeded => waiting(seen, pool),
     }
 }

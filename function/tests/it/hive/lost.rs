@@ -225,3 +225,53 @@ fn a_writer_that_one_pass_did_not_see_changes_nothing() {
     world.settle();
     assert_eq!((world.phase().as_str(), world.made, manifest(&world)), ("Ready", 1, &before));
 }
+
+/// Nothing that is deleted on the hub comes back, and its uninstallation may take an hour.
+#[test]
+fn a_cluster_that_is_being_deleted_on_the_hub_is_lost_at_once() {
+    let mut world = World::hive_ready();
+    world.remote.as_mut().unwrap()["metadata"]["deletionTimestamp"] = json!(world.now);
+    world.settle();
+    assert_eq!(world.phase(), "Failed");
+    is(&world, "ClusterReady", "False", "Failed");
+    let message = world.status["message"].as_str().unwrap();
+    assert!(message.contains("somebody deleted the cluster on the hub"), "{message}");
+    is(&world, "ProwJobCompleted", "False", "TearingDown");
+    world.hive_is_done();
+    world.settle();
+    assert_eq!(world.condition("ProwJobCompleted").0, "True");
+    is(&world, "ClusterAssigned", "False", "Returned");
+    is(&world, "ClusterRunning", "False", "Deleted");
+}
+
+/// At the end of a lifetime Hive deletes the claim by itself, and its clock may be ahead.
+#[test]
+fn a_claim_that_hive_ends_a_little_early_is_not_lost() {
+    let mut world = World::hive_ready();
+    world.remote.as_mut().unwrap()["status"]["lifetime"] = json!("3h");
+    world.settle();
+    world.later(SignedDuration::from_hours(3) - SignedDuration::from_secs(30));
+    world.remote.as_mut().unwrap()["metadata"]["deletionTimestamp"] = json!(world.now);
+    world.settle();
+    assert_ne!(world.phase(), "Failed");
+    world.later(SignedDuration::from_mins(1));
+    world.settle();
+    assert_eq!(world.phase(), "Deprovisioning");
+    world.hive_is_done();
+    world.settle();
+    assert_eq!(world.phase(), "Deprovisioned");
+    is(&world, "ClusterAssigned", "False", "Returned");
+}
+
+#[test]
+fn who_waits_for_a_pool_that_goes_has_no_place_in_its_queue() {
+    let mut world = World::hive();
+    world.settle();
+    let pool = json!({ "found": true, "deleting": true });
+    world.hive_queues(&json!({ "pool": pool, "queue": { "position": 1, "depth": 1 } }));
+    world.settle();
+    is(&world, "ClusterAssigned", "False", "PoolDeleting");
+    assert!(world.status["queue"].is_null(), "{}", world.status);
+    let text = world.status.to_string() + &json!(world.conditions).to_string();
+    assert!(!text.contains("place 1") && text.contains("gives no clusters any more"), "{text}");
+}

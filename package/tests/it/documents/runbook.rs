@@ -31,7 +31,7 @@ const READERS: [&str; 4] = [
 /// The heading of which each section below is what somebody is called for.
 const CALLS: &str = "Alerts";
 /// Enums of words that are no reasons.
-const OTHERS: [(&str, &str); 26] = [
+const OTHERS: [(&str, &str); 27] = [
     ("apis/src/account.rs", "Mode"),
     ("apis/src/byoc.rs", "Fate"),
     ("apis/src/cloud.rs", "State"),
@@ -43,6 +43,7 @@ const OTHERS: [(&str, &str); 26] = [
     ("apis/src/pool/schedule.rs", "Day"),
     ("apis/src/pool_status.rs", "PoolPhase"),
     ("apis/src/template.rs", "Backend"),
+    ("apis/src/template/companions.rs", "Architecture"),
     ("apis/src/template/kind/hypershift.rs", "Platform"),
     ("function/src/ctl/claim.rs", "Flavour"),
     ("function/src/ctl/exit.rs", "Exit"),

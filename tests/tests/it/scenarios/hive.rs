@@ -230,7 +230,8 @@ pub async fn hive_claim_deleted_on_the_hub(tenant: &Tenant<'_>) -> anyhow::Resul
     let (claimed, cluster) = got(tenant).await?;
     tenant.engine.hub.cluster().delete(&claimed.at()).await?;
     tenant.until(GONE, "Failed", |claim| claim["status"]["phase"] == "Failed").await?;
-    tenant.until_condition("ProwJobCompleted", "True", "RemoteDeleted").await?;
+    // It is lost from the deletion on; whether it was uninstalled is a later word.
+    tenant.until_condition("ProwJobCompleted", "True", "").await?;
     tenant.until_secret(SOON, "").await?;
     tenant.nudge("deleted").await?;
     tokio::time::sleep(DESTROYING).await;
