@@ -55,6 +55,7 @@ use required::WRITER;
 pub(crate) use required::{Names, PEER_NAMES, fetched, selector};
 pub use required::{Wants, requirements};
 pub use templates::{Listed, Templates};
+pub(crate) use writer::SKEW;
 pub use writer::{
     CLUSTER_CLAIM, EPHEMERAL_CLUSTER, HOSTED_CLUSTER, INSTANCE, OF_TEMPLATES, ORDER, Remote, TOPOLOGY,
     Writer, is_taken_away,

@@ -322,7 +322,7 @@ fn asked(spec: &Value, schema: &Value, problems: &mut Vec<Problem>) -> Option<Bl
                 let sentence = format!("is nested deeper than {MAX_DEPTH} levels");
                 return problem("spec.ciOperator", sentence);
             }
-            if let Some(wrong) = size::judge("spec.ciOperator", built) {
+            if let Some(wrong) = size::block_problem("spec.ciOperator", built) {
                 problems.push(wrong);
                 return None;
             }

@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     proto::RunFunctionRequest,
-    validate::size::MOST_OF_A_CHOICE,
+    validate::size::MAX_CLUSTER_CLAIM_BYTES,
     wire::{self, FieldList, Keep},
 };
 
@@ -47,7 +47,7 @@ pub(crate) const PEER_FIELDS: FieldList = &[
         Keep::Fields(&[
             ("claimRef", Keep::Fields(&[("name", TEXT), ("namespace", TEXT)])),
             ("crossplane", Keep::Presence),
-            ("clusterClaim", Keep::Whole(MOST_OF_A_CHOICE + 16)),
+            ("clusterClaim", Keep::Whole(MAX_CLUSTER_CLAIM_BYTES + 16)),
             (
                 "byoc",
                 Keep::Fields(&[(
@@ -140,7 +140,7 @@ pub(super) fn decode(
     // Half of them would be a wrong count.
     let beside = if settings.both_flavours { fetched(request, &PEERS_BESIDE)?.items.as_slice() } else { &[] };
     let all = items.iter().chain(beside);
-    let read = all.filter_map(|item| lean(&item.resource));
+    let read = all.filter_map(|item| counted_fields(&item.resource));
     let others = read.filter(|c| !own.is(&c.metadata));
     let mut peers: Vec<Peer> = others.filter_map(|c| peer(&c, settings, now)).collect();
     peers.sort_by(|a, b| a.age.cmp(&b.age));
@@ -148,7 +148,7 @@ pub(super) fn decode(
 }
 
 /// A composite by what is counted of it. From this size on it is worth the work to leave out the rest first.
-fn lean(object: &Bytes) -> Option<Composite> {
+fn counted_fields(object: &Bytes) -> Option<Composite> {
     const LARGE: usize = 16 << 10;
     let bytes =
         if object.len() > LARGE { wire::trimmed(object, PEER_FIELDS).ok()?.into() } else { object.clone() };
@@ -250,4 +250,73 @@ fn standing(composite: &Composite, wanted: &Wanted, late: bool) -> Option<Standi
         [(Request::HubFull, Standing::WaitsForHub), (Request::QuotaExceeded, Standing::WaitsForQuota)];
     let told = |reason: &Request| answer.is_false() && answer.reason == reason.as_str();
     waits.into_iter().find(|(reason, _)| told(reason)).map(|(_, standing)| standing)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// The peer that a composite is, once of all of it and once of what is kept of it.
+    fn both(spec: &Value, status: &Value, namespace: Option<&str>) -> [Option<Peer>; 2] {
+        let settings = Settings { quotas_for_ci_operator: true, ..Settings::default() };
+        let mut object = json!({
+            "apiVersion": "ci.openshift.org/v1alpha1", "kind": "XTestPlatformCluster",
+            "metadata": {
+                "name": "one", "uid": "u", "creationTimestamp": "2026-11-21T09:00:00Z",
+                "annotations": { "long": "x".repeat(9000) }, "managedFields": [{ "manager": "core" }],
+            },
+            "spec": spec, "status": status,
+        });
+        object["spec"]["claimRef"] =
+            json!({ "name": "one", "namespace": "tenant-a", "kind": "TestPlatformCluster" });
+        if let Some(namespace) = namespace {
+            object["metadata"]["namespace"] = json!(namespace);
+            object["spec"]["crossplane"] = json!({ "compositionRef": { "name": "a-composition-of-ours" } });
+        }
+        let whole = wire::to_struct(&object).unwrap();
+        let kept = wire::trimmed(&whole, PEER_FIELDS).unwrap();
+        let now = "2026-11-21T10:00:00Z".parse().unwrap();
+        [&whole[..], &kept].map(|bytes| peer(&Composite::decode(bytes).unwrap(), &settings, now))
+    }
+
+    #[test]
+    fn nothing_that_is_counted_by_is_taken_out() {
+        let claim = json!({ "version": "4.20", "cloud": "aws", "timeout": "3h", "labels": { "a": "b" } });
+        let specs = [
+            json!({ "template": "hosted", "timeouts": { "provision": "3h" }, "parameters": { "a": "x".repeat(900) } }),
+            json!({ "clusterClaim": claim }),
+            json!({ "clusterClaim": claim, "byoc": { "pullSecretRef": { "name": "p" }, "platform": { "gcp": { "region": "x" } } } }),
+            json!({ "ciOperator": { "test": { "workflow": "ipi-aws", "clusterProfile": "aws" } } }),
+        ];
+        let held = |reason: &str| {
+            json!({ "phase": "Pending", "conditions": [
+                { "type": "RequestAccepted", "status": "False", "reason": reason, "message": "x".repeat(900), "lastTransitionTime": "2026-11-21T09:30:00Z" },
+            ] })
+        };
+        let backend =
+            json!({ "kind": "ClusterClaim", "name": "one", "namespace": "pools", "pool": "aws-420" });
+        let statuses = [
+            json!({}),
+            json!({ "phase": "Ready", "hub": { "name": "hub-1" }, "backend": backend, "template": { "name": "hosted", "cost": 3 } }),
+            held("HubFull"),
+            held("QuotaExceeded"),
+            json!({ "phase": "Deprovisioned", "conditions": [
+                { "type": "ProwJobCompleted", "status": "True", "reason": "ProwJobCompleted", "message": "m" },
+            ] }),
+            json!({ "phase": "Ready", "handedOver": { "namespace": "b", "name": "two", "uid": "u" } }),
+        ];
+        let mut counted = 0;
+        for spec in &specs {
+            for status in &statuses {
+                for namespace in [None, Some("tenant-b")] {
+                    let [whole, kept] = both(spec, status, namespace);
+                    assert_eq!(whole, kept, "{spec} {status}");
+                    counted += usize::from(whole.is_some());
+                }
+            }
+        }
+        assert!(counted > specs.len() * 4, "{counted} of them count");
+    }
 }

@@ -42,7 +42,7 @@ pub const INSTANCE: &str = "instance";
 pub const OF_TEMPLATES: [&str; 4] = [HOSTED_CLUSTER, INSTANCE, ORDER, TOPOLOGY];
 
 /// How far apart the clocks of two clusters may be.
-const SKEW: SignedDuration = SignedDuration::from_mins(1);
+pub(crate) const SKEW: SignedDuration = SignedDuration::from_mins(1);
 
 /// How long an Object may say nothing of what was made for it.
 const SILENCE: SignedDuration = SignedDuration::from_mins(15);

@@ -15,7 +15,7 @@ use testplatform_apis::{
 use crate::{
     observed::UNREADABLE,
     text::bounded,
-    validate::{Problem, brought, is_within, size::judge_companions},
+    validate::{Problem, brought, is_within, size::companions_problem},
     wire,
 };
 
@@ -69,7 +69,7 @@ impl Words {
             brought(byoc, Beside::Template, tenant, &mut problems);
         }
         depths(spec, &mut problems);
-        problems.extend(judge_companions(spec));
+        problems.extend(companions_problem(spec));
         words.parameters.0.retain(|_, value| !value.is_null());
         for group in words.node_groups.iter_mut().flatten() {
             group.parameters.0.retain(|_, value| !value.is_null());

@@ -10,7 +10,7 @@ use testplatform_apis::{
     names::{Uid, ours},
 };
 
-use super::{Problem, Remark, size::MOST_OF_A_CHOICE};
+use super::{Problem, Remark, size::MAX_CLUSTER_CLAIM_BYTES};
 use crate::{
     backend,
     observed::{
@@ -52,9 +52,10 @@ impl Claimed {
         };
         let bytes = wire::json_to_struct(block);
         if let Ok(size) = bytes.as_ref().map(prost::bytes::Bytes::len)
-            && size > MOST_OF_A_CHOICE
+            && size > MAX_CLUSTER_CLAIM_BYTES
         {
-            let sentence = format!("has {size} bytes, and may have {MOST_OF_A_CHOICE}; make it shorter");
+            let sentence =
+                format!("has {size} bytes, and may have {MAX_CLUSTER_CLAIM_BYTES}; make it shorter");
             problem("spec.clusterClaim".into(), sentence);
             return None;
         }

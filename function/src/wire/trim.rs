@@ -32,7 +32,7 @@ const EMPTY_OBJECT: [u8; 2] = [0x2a, 0];
 /// What a message that is looked into is.
 #[derive(Clone, Copy)]
 enum MessageType {
-    /// `RunFunctionRequest`, of which these required resources are looked into.
+    /// `RunFunctionRequest`, of which the resources fetched under these names are looked into.
     Request(&'static [&'static str], FieldList),
     /// An entry of a map of fetched resources.
     Fetched(&'static [&'static str], FieldList),
@@ -126,7 +126,7 @@ pub(crate) fn trimmed(object: &[u8], fields: FieldList) -> Result<Vec<u8>, Error
 }
 
 impl Trimmer {
-    /// Of a `RunFunctionRequest` of this length: of the required resources under these names only these fields of each object are kept.
+    /// Of a `RunFunctionRequest` of this length: of the resources that were fetched under these names only these fields of each object are kept.
     pub(crate) fn request(length: u64, names: &'static [&'static str], fields: FieldList) -> Self {
         Self::new(length, MessageType::Request(names, fields))
     }
@@ -149,9 +149,7 @@ impl Trimmer {
                 Expected::Length { tag, so_far } => {
                     let tag = *tag;
                     if let Some(length) = so_far.push(*first)? {
-                        self.at += 1;
-                        self.field(tag, length)?;
-                        self.at -= 1;
+                        self.field(tag, self.at + 1, length)?;
                     }
                     1
                 }
@@ -167,14 +165,14 @@ impl Trimmer {
                     *left -= count as u64;
                     let done = *left == 0;
                     self.output().extend_from_slice(&piece[..count]);
-                    self.next(done);
+                    self.end_field(done);
                     count
                 }
                 Expected::Skip(left) => {
                     let count = part(*left, piece);
                     *left -= count as u64;
                     let done = *left == 0;
-                    self.next(done);
+                    self.end_field(done);
                     count
                 }
                 Expected::Name { left, name } => {
@@ -210,7 +208,8 @@ impl Trimmer {
         &mut self.open[last].output
     }
 
-    fn next(&mut self, done: bool) {
+    /// Goes on behind a field that has come to its end.
+    fn end_field(&mut self, done: bool) {
         if done {
             self.expected = Expected::Tag(Varint::default());
         }
@@ -236,10 +235,10 @@ impl Trimmer {
         Ok(())
     }
 
-    /// A field whose length is known.
-    fn field(&mut self, tag: u64, length: u64) -> Result<(), Error> {
+    /// A field of which it is known where its content begins and how long that is.
+    fn field(&mut self, tag: u64, begin: u64, length: u64) -> Result<(), Error> {
         let Some(around) = self.open.last() else { return Err(malformed("a field is nowhere")) };
-        let end = self.at.checked_add(length).filter(|end| *end <= around.end);
+        let end = begin.checked_add(length).filter(|end| *end <= around.end);
         let Some(end) = end else { return Err(malformed("a field is longer than what is around it")) };
         self.expected = Expected::Tag(Varint::default());
         match action(around, tag >> 3, length) {

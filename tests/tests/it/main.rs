@@ -43,6 +43,7 @@ const STANDALONE: &[Case] = &[
     case!(provider::prerequisites::what_comes_before_a_cluster_is_made_on_the_hub_and_goes_after_it).whole(),
     case!(provider::bundles::bundles_are_set_up_in_a_cluster_and_taken_down_before_it_goes).whole(),
     case!(provider::cleanup::clusters_that_nobody_needs_are_torn_down),
+    case!(provider::namespace_deleted::nothing_is_withdrawn_for_want_of_rights),
     case!(provider::namespace_deleted::clusters_end_though_their_namespace_and_its_rights_are_deleted),
     case!(provider::life::a_life),
     case!(provider::claims::claims),

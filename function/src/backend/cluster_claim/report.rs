@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** without published credentials nothing is Ready, whatever Hive says.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use testplatform_apis::{
     condition::{Assigned, Credentials, Request},
     foreign::{
@@ -23,13 +23,10 @@ use crate::{
         Health, MAX_DIAGNOSTICS, Stage,
         published::{Told, is_admins, published},
     },
-    observed::{Observed, Remote},
+    observed::{Observed, Remote, SKEW},
     text::bounded,
     validate::{Claimed, Remark, Validated},
 };
-
-/// How far the clocks of two clusters may be apart.
-const SKEW: SignedDuration = SignedDuration::from_mins(1);
 
 /// The whole picture of one ClusterClaim.
 pub(super) struct Seen<'a> {

@@ -75,6 +75,16 @@ async fn judged(people: &People, of: &Written) -> anyhow::Result<()> {
         alice.merge(&before, &patch).await.context("one of before the policy, which does not grow")?;
     }
     refused(alice.merge(&before, &json!({ "spec": { "more": "x" } })).await, "one of before that grows")?;
+    // As many values as an object can have: measuring them has a limit of its own.
+    let numbers = json!({ "parameters": { "numbers": vec![1; 600_000] } });
+    admin.create(&of.asked("numbers", &numbers)).await.context("a restore of many numbers")?;
+    let many = of.at("numbers");
+    let ends = json!({ "spec": { "tearDownCluster": true, "parameters": null } });
+    alice
+        .merge(&many, &json!({ "metadata": { "annotations": { "a": "b" } } }))
+        .await
+        .context("many numbers")?;
+    alice.merge(&many, &ends).await.context("the end of many numbers")?;
     core.merge(&before, &json!({ "spec": { "more": "x" } })).await.context("what Crossplane writes")?;
     alice.delete(&before).await.context("one of before that goes")
 }

@@ -2,11 +2,14 @@
 //!
 //! No controller of namespaces runs here. What it deletes is deleted by hand in the order that is worst: rights first, EphemeralClusters last.
 
+use std::time::Duration;
+
 use anyhow::{Context as _, ensure};
 use serde_json::json;
 use testplatform_tests::{
-    cluster::{Cluster, SOON, at, at_root},
+    cluster::{Cluster, SOON, at, at_root, condition, has},
     kinds::{Kind, SECRET},
+    patience,
 };
 
 use super::hub::{CLUSTERS, Hub, JOBS, LEASE, PROW_JOB, cluster, credentials, is_in, name_of};
@@ -41,6 +44,40 @@ pub async fn clusters_end_though_their_namespace_and_its_rights_are_deleted() ->
     provider.check()?;
     outcome.with_context(|| provider.tail()).context("after a restart")?;
     aborted(&hub).await.with_context(|| provider.tail())
+}
+
+/// Rights that are lost while the namespace stays: what is there stays as it was, also for a provider that starts then.
+pub async fn nothing_is_withdrawn_for_want_of_rights() -> anyhow::Result<()> {
+    let hub = Hub::start().await?;
+    let mut provider = hub.provider()?;
+    hub.ask("one").await?;
+    hub.run_job(&hub.job("one").await?, "ci-op-one").await?;
+    hub.install("ci-op-one", "").await?;
+    hub.hub().until_is(&cluster("one"), SOON, "ready", is_in("Ready")).await?;
+    let before = hub.hub().get(&cluster("one")).await?.context("it is there")?;
+    for kind in [ROLE_BINDING, ROLE] {
+        delete_all(hub.hub(), kind).await?;
+    }
+    provider.terminate();
+    let mut provider = hub.provider()?;
+    let led = async {
+        while !provider.tail().contains("forbidden") {
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    };
+    patience::timeout(SOON, led).await.context("it does not say what it may not do")?;
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    provider.check()?;
+    let after = hub.hub().get(&cluster("one")).await?.context("it is gone")?;
+    let ready = |object: &serde_json::Value| condition(object, "ClusterReady").cloned();
+    ensure!(ready(&after) == ready(&before), "{after}\n{}", provider.tail());
+    ensure!(
+        after["status"]["phase"] == "Ready" && after["status"]["secretRef"] == before["status"]["secretRef"],
+        "{after}"
+    );
+    ensure!(has(&after, "CredentialsInSync", "False", "PublishFailed"), "it does not say so: {after}");
+    ensure!(hub.hub().get(&credentials("one")).await?.is_some(), "its credentials are gone");
+    Ok(())
 }
 
 /// Two clusters run, one job has none yet, and then the namespace is deleted.
