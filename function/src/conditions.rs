@@ -72,7 +72,7 @@ fn cluster_ready(judged: &Judged) -> Condition {
     use ClusterReady as R;
     use ConditionStatus::{False, True};
     let Course { phase, expiring, late, .. } = judged.plan.course;
-    let given = judged.plan.course.ever_ready && judged.plan.course.details.is_some();
+    let given = judged.plan.course.ever_ready && judged.plan.course.details.is_some() && !undelivered(judged);
     let waiting = judged.plan.health.stage == Stage::Ready;
     let set_up = judged.plan.health.set_up;
     let (status, reason) = match phase {
@@ -93,6 +93,11 @@ fn cluster_ready(judged: &Judged) -> Condition {
         Phase::Failed => (False, R::Failed),
     };
     Condition::new(ConditionType::ClusterReady, status, reason.as_str(), crate::status::sentence(judged))
+}
+
+/// Whether the kubeconfig is published and never came to the tenant: core cannot write the claim's Secret.
+pub(crate) fn undelivered(judged: &Judged) -> bool {
+    judged.observed.claim_secret.refused().is_some_and(|refused| !refused.written_before)
 }
 
 fn job_completed(judged: &Judged) -> Condition {
@@ -145,6 +150,9 @@ fn credentials_published(judged: &Judged) -> Condition {
         return Condition::new(type_, False, R::NotRunning.as_str(), message);
     }
     if let Some(details) = course.details.as_ref().filter(|d| d.has_kubeconfig()) {
+        if let Some(refused) = judged.observed.claim_secret.refused() {
+            return Condition::new(type_, False, refused.reason().as_str(), refused.to_string());
+        }
         let composite = &judged.observed.composite;
         let whose = match (&composite.flavour, &composite.claim) {
             (Flavour::Namespaced(_), _) => format!("Secret {}", crate::backend::secret(&judged.observed)),

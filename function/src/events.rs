@@ -56,10 +56,13 @@ pub fn events(judged: &Judged, conditions: &[Condition]) -> Vec<Event> {
         events.extend(cluster(judged, new));
     }
     if let Some((old, new)) = transition(ConditionType::CredentialsPublished)
-        && new.status == ConditionStatus::True
         && differs(old, new)
     {
-        events.push(normal(EventReason::CredentialsPublished, &new.message));
+        if new.status == ConditionStatus::True {
+            events.push(normal(EventReason::CredentialsPublished, &new.message));
+        } else if judged.observed.claim_secret.refused().is_some() && !judged.plan.course.settled() {
+            events.push(warning(EventReason::CredentialsNotDelivered, &new.message));
+        }
     }
     if let Some((old, new)) = transition(ConditionType::ProwJobCompleted)
         && differs(old, new)

@@ -5,6 +5,7 @@
 pub mod ahead;
 pub mod brought;
 mod bundles;
+mod claim_secret;
 mod composite;
 mod credentials;
 mod details;
@@ -37,6 +38,7 @@ use testplatform_apis::{
 };
 
 pub use bundles::{BUNDLES, Bundles, UNDONE};
+pub use claim_secret::{ClaimSecret, Refused};
 pub use composite::{ClaimRef, Composite, Flavour, UNREADABLE};
 pub use credentials::Credentials;
 pub use details::Details;
@@ -137,6 +139,8 @@ pub struct Observed {
     pub composite: Composite,
     /// What its connection Secret holds.
     pub details: Details,
+    /// Whether the claim's Secret was written.
+    pub claim_secret: ClaimSecret,
     /// The Object that carries the remote object.
     pub writer: Option<Writer>,
     /// Whether the composite does not refer to the writer.
@@ -188,6 +192,7 @@ impl Observed {
         let peers = peers::decode(request, &composite, settings, now);
         let mut observed = Self {
             details: Details::new(&resource.connection_details),
+            claim_secret: ClaimSecret::decode(request, &composite, now),
             writer: None,
             unreferred: false,
             credentials: None,

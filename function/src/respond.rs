@@ -6,7 +6,8 @@ use jiff::{SignedDuration, Timestamp};
 use prost::{Message as _, bytes::Bytes};
 use serde_json::{Value, json};
 use testplatform_apis::{
-    condition::{Condition, ConditionStatus, FatalReason},
+    condition::{Condition, ConditionStatus, ConditionType, FatalReason},
+    foreign::meta::ObservedCondition,
     gather,
 };
 
@@ -17,7 +18,7 @@ use crate::{
     events::{Event, events},
     fatal::{fatal, shown},
     handover, hubs,
-    observed::{Credentials, Details, Flavour, Wants, requirements as required},
+    observed::{ClaimSecret, Credentials, Details, Flavour, Wants, requirements as required},
     proto::{
         self, Ready, Resource, ResponseMeta, RunFunctionRequest, RunFunctionResponse, Severity, State, Target,
     },
@@ -31,6 +32,9 @@ pub(crate) const UNSETTLED_TTL: SignedDuration = SignedDuration::from_secs(15);
 
 /// How soon a connection Secret that is gone is looked for again.
 const MISSED_TTL: SignedDuration = SignedDuration::from_secs(15);
+
+/// How soon a claim is looked at whose Secret core is about to write: that takes it well below a second.
+const DELIVERY_TTL: SignedDuration = SignedDuration::from_secs(2);
 
 /// The full response. What earlier steps want of other resources passes through byte for byte; what they set of the composite
 /// stays beside what we set.
@@ -83,7 +87,27 @@ fn ttl(judged: &Judged, options: &Options, now: Timestamp) -> SignedDuration {
     let wanted = judged.plan.request.as_ref().is_ok_and(|r| r.intent.credentials);
     let missed = wanted && judged.observed.credentials.as_ref().is_some_and(Credentials::gone);
     let configured = if missed { configured.min(MISSED_TTL) } else { configured };
+    let configured = undelivered_ttl(judged).map_or(configured, |ttl| configured.min(ttl));
     wake(configured, judged.plan.course.next_deadline, now)
+}
+
+/// When the claim is to be looked at whose Secret core is to write, or cannot.
+fn undelivered_ttl(judged: &Judged) -> Option<SignedDuration> {
+    let Judged { observed, plan, .. } = judged;
+    let has_kubeconfig = plan.course.details.as_ref().is_some_and(Details::has_kubeconfig);
+    let claimed = observed.composite.claim.is_some() && !plan.course.settled();
+    if !claimed || !has_kubeconfig {
+        return None;
+    }
+    match observed.claim_secret {
+        ClaimSecret::Written => None,
+        ClaimSecret::Refused(_) => Some(MISSED_TTL),
+        ClaimSecret::Awaited => Some(UNSETTLED_TTL),
+        ClaimSecret::NotFetched => {
+            let shown = observed.composite.shown(ConditionType::CredentialsPublished);
+            shown.is_some_and(ObservedCondition::is_false).then_some(DELIVERY_TTL)
+        }
+    }
 }
 
 /// What is configured, but no later than the deadline asks for.

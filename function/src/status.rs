@@ -13,7 +13,7 @@ use testplatform_apis::{
 use crate::{
     Judged,
     backend::{Desired, Stage},
-    conditions::refusal,
+    conditions::{self, refusal},
     handover,
     intent::Write,
     observed::{Details, Link, ahead::AHEAD},
@@ -34,6 +34,7 @@ pub fn status(judged: &Judged) -> TestPlatformClusterStatus {
         (true, true) => Some(CredentialsState::Withdrawn),
         // There never were any, and there will be none.
         (true, false) => None,
+        (false, _) if conditions::undelivered(judged) => Some(CredentialsState::Pending),
         (false, _) if course.details.as_ref().is_some_and(Details::has_kubeconfig) => {
             Some(CredentialsState::Published)
         }
@@ -230,6 +231,10 @@ pub fn sentence(judged: &Judged) -> String {
         },
         Phase::Ready | Phase::Degraded if judged.observed.handover.let_go() => {
             handover::told(&judged.observed)
+        }
+        Phase::Ready | Phase::Degraded if conditions::undelivered(judged) => {
+            let why = judged.observed.claim_secret.refused().map(ToString::to_string).unwrap_or_default();
+            format!("the cluster is there, and its kubeconfig cannot be delivered: {why}")
         }
         Phase::Ready if plan.course.expiring => {
             "the cluster is ready and near the end of its lifetime".into()

@@ -36,7 +36,13 @@ use testplatform_process::panics;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::{
-    cluster::at_root, function, invariants, kinds::COMPOSITE, patience::longer, provider, prow::playing::Prow,
+    cluster::at_root,
+    function,
+    invariants::{self, Bounds},
+    kinds::COMPOSITE,
+    patience::longer,
+    provider,
+    prow::playing::Prow,
 };
 use checker::{Invariant, Violation, judge, orphans};
 use evidence::unused;
@@ -185,7 +191,7 @@ async fn fight(field: &Field, prow: &Prow, plan: &Plan) -> anyhow::Result<Vec<Vi
     violations.extend(rest(field, &expected, &lives, &deafness).await?);
     eprintln!("  {:>8.1?} nothing is left", begun.elapsed());
     for life in &lives {
-        if let Err(error) = invariants::hold(&life.tenant, 1) {
+        if let Err(error) = invariants::hold(&life.tenant, Bounds { remotes: 1, undelivered: false }) {
             violations.push(all_along(life, &error));
         }
     }

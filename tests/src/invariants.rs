@@ -9,9 +9,18 @@ use crate::{
     tenant::Tenant,
 };
 
-/// Judges all that the recorder has of the scenario's claims. `remotes`: how many remote objects there may have been for
-/// the first of its tenants; for the others it is one.
-pub fn hold(tenant: &Tenant<'_>, remotes: usize) -> anyhow::Result<()> {
+/// Bounds that differ between scenarios.
+#[derive(Clone, Copy)]
+pub struct Bounds {
+    /// How many remote objects there may have been for the first of its tenants; for the others it is one.
+    pub remotes: usize,
+    /// Whether core cannot write the Secret of one of its claims. It tries last, and `ClusterReady` is put right after that.
+    pub undelivered: bool,
+}
+
+/// Judges all that the recorder has of the scenario's claims.
+pub fn hold(tenant: &Tenant<'_>, bounds: Bounds) -> anyhow::Result<()> {
+    let Bounds { remotes, undelivered } = bounds;
     let recorder = &tenant.engine.recorder;
     for key in recorder.claims().into_iter().filter(|(namespace, _)| tenant.has(namespace)) {
         let (namespace, name) = &key;
@@ -27,8 +36,13 @@ pub fn hold(tenant: &Tenant<'_>, remotes: usize) -> anyhow::Result<()> {
         let failed = phases.iter().position(|p| p == "Failed");
         ensure!(failed.is_none_or(|at| at + 1 == phases.len()), "{name}: Failed is final, but: {phases:?}");
         let (claim, composite) = (recorder.of_claim(&key), recorder.of_composite(&key));
-        let source = course(&composite, |s| &s.cluster_ready);
-        for (whose, said) in [("claim", &claim), ("composite", &composite)] {
+        let put_right = |said: &[Said]| -> Vec<Said> {
+            let waits = |s: &Said| s.cluster_ready["reason"] == "WaitingForCredentials";
+            said.iter().filter(|s| !undelivered || !waits(s)).cloned().collect()
+        };
+        let (claim, judged) = (put_right(&claim), put_right(&composite));
+        let source = course(&judged, |s| &s.cluster_ready);
+        for (whose, said) in [("claim", &claim), ("composite", &judged)] {
             if let Some(at) = withdrawn(&course(said, |s| &s.cluster_ready), &source) {
                 bail!(
                     "{whose} {name}: ClusterReady was withdrawn:\n{}\nits composite:\n{}",

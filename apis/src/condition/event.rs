@@ -23,6 +23,8 @@ words! {
         ClusterReady,
         /// The kubeconfig has reached the Secret.
         CredentialsPublished,
+        /// The kubeconfig is published, and the claim's Secret cannot be written.
+        CredentialsNotDelivered,
         /// It was ready, and the hub now reports trouble.
         ClusterDegraded,
         /// The end of its lifetime is near.

@@ -81,6 +81,8 @@ pub struct World {
     pub conditions: BTreeMap<String, Value>,
     /// The composite's connection Secret.
     pub details: BTreeMap<String, String>,
+    /// The claim as core has it, for tests with a claim controller of their own.
+    pub claim_object: Option<Value>,
     /// The Secret in the tenant's namespace.
     pub tenant: BTreeMap<String, String>,
     /// The composed Objects that there are, those on their way out included.
@@ -146,6 +148,7 @@ impl Default for World {
             status: json!({}),
             conditions: BTreeMap::new(),
             details: BTreeMap::new(),
+            claim_object: None,
             tenant: BTreeMap::new(),
             objects: BTreeMap::new(),
             refs: BTreeSet::new(),

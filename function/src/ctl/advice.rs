@@ -92,6 +92,16 @@ pub fn credentials(reason: Credentials) -> &'static str {
     }
 }
 
+/// What to do while Crossplane cannot write the Secret of a claim that is ready.
+pub fn undelivered(reason: Credentials) -> &'static str {
+    match reason {
+        Credentials::SecretTaken => taken(Flavour::Claim),
+        _ => {
+            "have that put right, such as a quota of Secrets that is used up; Crossplane tries again within a minute"
+        }
+    }
+}
+
 /// What to do where the Secret that a claim names is another's.
 pub fn taken(flavour: Flavour) -> &'static str {
     match flavour {

@@ -6,7 +6,12 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize as _;
 use serde_json::Value;
 use testplatform_apis::{
-    cleanup, condition::ConditionType, names::ours, phase::Phase, status::CredentialsState, test_cluster,
+    cleanup,
+    condition::{ConditionType, Credentials},
+    names::ours,
+    phase::Phase,
+    status::CredentialsState,
+    test_cluster,
 };
 
 use crate::text::bounded;
@@ -228,7 +233,7 @@ impl Claim {
             Some(Phase::Deprovisioning | Phase::Deprovisioned) => Stand::Over,
             _ if self.deleted() => Stand::Over,
             Some(Phase::Ready | Phase::Degraded)
-                if self.holds(ConditionType::ClusterReady) || self.belied() =>
+                if self.holds(ConditionType::ClusterReady) || self.belied() || self.undelivered() =>
             {
                 Stand::Ready
             }
@@ -246,11 +251,21 @@ impl Claim {
             && self.said(ConditionType::ClusterReady).is_some_and(Said::denied)
     }
 
+    /// Whether its cluster can be used but for the Secret, which Crossplane cannot write: then the Secret is looked at, and not the cluster.
+    pub fn undelivered(&self) -> bool {
+        self.flavour == Flavour::Claim
+            && matches!(self.phase(), Some(Phase::Ready | Phase::Degraded))
+            && self.said(ConditionType::CredentialsPublished).is_some_and(|said| {
+                let refused = [Credentials::SecretTaken, Credentials::SecretMissing];
+                said.denied() && refused.iter().any(|reason| reason.as_str() == said.reason())
+            })
+    }
+
     /// Whether its kubeconfig was given. A pass that fails says nothing of that: core makes Unknown what was shown, and leaves the phase.
     pub fn delivered(&self) -> bool {
         let unsaid = |said: Said<'_>| said.status() == "Unknown" && said.reason() == "FatalError";
         match self.stand() {
-            Stand::Ready => true,
+            Stand::Ready => !self.undelivered(),
             Stand::Waiting => {
                 matches!(self.phase(), Some(Phase::Ready | Phase::Degraded))
                     && self.said(ConditionType::ClusterReady).is_some_and(unsaid)

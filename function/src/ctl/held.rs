@@ -114,6 +114,24 @@ pub fn taken(claim: &Claim, secret: &Look<Held>) -> Option<String> {
     }
 }
 
+/// That a Secret is there into which nothing will be written for a claim that does not exist yet. One that belonged to a claim of that name goes
+/// with it, and is in nobody's way.
+pub fn occupied(manifest: &Claim, secret: &Look<Held>) -> Option<String> {
+    let owner = &secret.found()?.owner;
+    let (_, name) = owner.label.split_once(' ').unwrap_or_default();
+    let own = match manifest.flavour {
+        Flavour::Claim => manifest.name().to_owned(),
+        Flavour::Cluster => format!("credentials-{}", manifest.name()),
+    };
+    if name == own {
+        return None;
+    }
+    if owner.uid.is_empty() {
+        return (!owner.connection).then(|| "is there already and was not made by Crossplane".to_owned());
+    }
+    Some(format!("is there already and is that of {}", owner.label))
+}
+
 /// Whether a claim itself says so: core of its own try to write there (crossplane-runtime, `ConnectionSecretMustBeControllableBy`), or
 /// the function of what provider-kubernetes tried.
 fn said_to_be_taken(claim: &Claim) -> bool {

@@ -124,6 +124,11 @@ fn ready(facts: &Facts, way: &Way, now: Timestamp) -> Wait {
         let todo = "set spec.writeConnectionSecretToRef.name";
         return Wait::new("a name for the Secret with the kubeconfig, which the claim does not give", todo);
     }
+    if let Some(said) = claim.said(ConditionType::CredentialsPublished).filter(|_| claim.undelivered()) {
+        let reason = Credentials::parse(said.reason()).unwrap_or(Credentials::SecretMissing);
+        let todo = with_entry(advice::undelivered(reason), reason.as_str());
+        return Wait::new(format!("its kubeconfig: {}", said.message()), todo);
+    }
     if matches!(facts.secret, Look::Missing) || facts.secret.found().is_some_and(|held| !held.delivers(claim))
     {
         let what = format!("Crossplane to write the kubeconfig into Secret {}", claim.secret());

@@ -20,6 +20,13 @@ pub struct Credentials {
     pub details: Details,
 }
 
+/// Whether a Secret cannot be written because it is something else's: crossplane-runtime's words, of `ConnectionSecretMustBeControllableBy`.
+pub(super) fn is_anothers(words: &str) -> bool {
+    ["refusing to modify uncontrolled secret", "existing secret is not controlled by"]
+        .iter()
+        .any(|w| words.contains(w))
+}
+
 impl Credentials {
     /// The Secret that it observes or would observe.
     pub fn secret_name(&self) -> &str {
@@ -102,11 +109,9 @@ impl Credentials {
         synced.filter(|synced| synced.is_false()).map_or("", |synced| synced.message.as_str())
     }
 
-    /// Whether the Secret into which it is to write is something else's. The words are crossplane-runtime's, of
-    /// `ConnectionSecretMustBeControllableBy`.
+    /// Whether the Secret into which it is to write is something else's.
     pub fn refused(&self) -> bool {
-        let words = ["refusing to modify uncontrolled secret", "existing secret is not controlled by"];
-        words.iter().any(|w| self.trouble().contains(w))
+        is_anothers(self.trouble())
     }
 
     /// The kubeconfig and password of the Secret `name`, once they are really that Secret's: provider-kubernetes

@@ -78,7 +78,7 @@ pub(crate) const PEER_FIELDS: FieldList = &[
 ];
 
 /// No name, moment, duration or reason is longer: a name has at most 253 characters, which are at most four bytes each.
-const TEXT: Keep = Keep::Whole((1 << 10) + 16);
+pub(super) const TEXT: Keep = Keep::Whole((1 << 10) + 16);
 
 /// Another composite that has, or wants to have, a cluster.
 #[derive(Clone, Debug, PartialEq)]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use testplatform_apis::{claim::API_VERSION, foreign::object, gather, input::Settings, names::ours};
 
-use super::{Flavour, Observed};
+use super::{Flavour, Observed, claim_secret};
 use crate::proto::{
     MatchLabels, Requirements, ResourceSelector, Resources, RunFunctionRequest, resource_selector::Match,
 };
@@ -109,6 +109,7 @@ pub fn requirements(
         ask(&WRITER, writer(&observed.composite.flavour, name));
     }
     map.extend(wants.hubs);
+    map.extend(claim_secret::requirement(&observed.composite, observed.now));
     if map.is_empty() {
         return None;
     }

@@ -1,5 +1,6 @@
 //! Lives of a claim, from the tenant's side, against a model of core, provider-kubernetes and the hub.
 
+mod delivered;
 mod ends;
 mod pooled;
 mod time;

@@ -57,7 +57,11 @@ use std::{sync::Arc, time::Duration};
 
 use libtest_mimic::{Failed, Trial};
 use testplatform_tests::{
-    actors::Fulfilled, crossplane::Engine, flavour::Flavour, invariants, tenant::Tenant,
+    actors::Fulfilled,
+    crossplane::Engine,
+    flavour::Flavour,
+    invariants::{self, Bounds},
+    tenant::Tenant,
 };
 use tokio::sync::OnceCell;
 
@@ -73,8 +77,8 @@ const TIMEOUT: Duration = Duration::from_mins(10);
 struct Scenario {
     name: &'static str,
     run: for<'t> fn(&'t Tenant<'t>) -> Outcome<'t>,
-    /// How many remote objects there may be in its course.
-    remotes: usize,
+    /// What its course may hold.
+    bounds: Bounds,
     /// Whether it does something that others would notice.
     alone: bool,
     /// Who fulfils what it asks for. It runs once with each.
@@ -92,7 +96,7 @@ macro_rules! scenario {
         Scenario {
             name: stringify!($name),
             run: |tenant| Box::pin($module::$name(tenant)),
-            remotes: 1,
+            bounds: Bounds { remotes: 1, undelivered: false },
             alone: false,
             by: &[Fulfilled::ByProvider],
             asking: &[Flavour::Claim],
@@ -103,7 +107,11 @@ macro_rules! scenario {
 }
 
 const fn remotes(remotes: usize, scenario: Scenario) -> Scenario {
-    Scenario { remotes, ..scenario }
+    Scenario { bounds: Bounds { remotes, ..scenario.bounds }, ..scenario }
+}
+
+const fn undelivered(scenario: Scenario) -> Scenario {
+    Scenario { bounds: Bounds { undelivered: true, ..scenario.bounds }, ..scenario }
 }
 
 const fn acted(scenario: Scenario) -> Scenario {
@@ -406,6 +414,8 @@ const SCENARIOS: &[Scenario] = &[
     scenario!(manners::job_deleted_by_others),
     scenario!(manners::job_deleted_by_others_when_ready),
     acted(scenario!(credentials::secret_half_filled)),
+    remotes(3, undelivered(scenario!(credentials::secret_of_a_claim_taken))),
+    undelivered(scenario!(credentials::secret_of_a_claim_over_quota)),
     quick(
         "core publishes connection details that change while the claim is ready",
         everywhere(both(scenario!(credentials::secret_rotated))),
@@ -494,7 +504,7 @@ async fn run(shared: &Shared<Engine>, way: Way) -> Result<(), Failed> {
         };
         let tenant: &Tenant<'_> = tenant.get_or_try_init(begun).await?;
         (scenario.run)(tenant).await?;
-        invariants::hold(tenant, scenario.remotes)?;
+        invariants::hold(tenant, scenario.bounds)?;
         engine.check()?;
         tenant.leave().await
     };

@@ -73,6 +73,9 @@ impl World {
             required.insert(name.to_owned(), Resources { items });
         };
         add("envcfg", &config(&self.environment));
+        if let Some(claim) = &self.claim_object {
+            add("claim", std::slice::from_ref(claim));
+        }
         if let Some(other) = &self.other_side {
             add("handover", other);
         }
@@ -167,8 +170,11 @@ impl World {
         assert_eq!(second, first, "what is required depends on what was fetched");
     }
 
-    /// Whether core shows the kubeconfig in one of the Secrets here.
+    /// Whether core shows the kubeconfig in one of the Secrets here, and could deliver it.
     fn has_a_copy(&self) -> bool {
+        if self.claim_object.as_ref().is_some_and(refuses) {
+            return false;
+        }
         let has =
             |details: &BTreeMap<String, String>| details.get("kubeconfig").is_some_and(|k| !k.is_empty());
         let shown = self.objects.get("credentials").filter(|_| self.refs.contains("credentials"));
@@ -189,7 +195,8 @@ impl World {
         // The only copy that a composite in a namespace has can be lost; it is then said, and written anew. Ready it stays.
         let was_ready = matches!(was, "Ready" | "Degraded" | "Deprovisioning");
         let told = if self.namespaced && was_ready { "CredentialsPublished" } else { "ClusterReady" };
-        if self.condition(told).0 == "True" {
+        // Core's claim controller reports a failed write only afterwards.
+        if self.condition(told).0 == "True" && self.claim_object.is_none() {
             assert_eq!(self.tenant.get("kubeconfig").map(String::as_str), Some(KUBECONFIG), "{self:#?}");
         }
         assert!(self.made <= 2, "asked for more than twice");
@@ -266,7 +273,8 @@ impl World {
         }
         let ready = composite.ready == i32::from(Ready::True);
         self.show("Ready", if ready { "True" } else { "False" }, "", "");
-        if ready && !self.namespaced {
+        let refused = self.claim_object.as_ref().is_some_and(refuses);
+        if ready && !self.namespaced && !refused {
             self.tenant = self.details.clone();
         }
         self.deliver();
@@ -386,4 +394,11 @@ fn merge(object: &mut Value, wanted: &Value) {
         wanted["metadata"]["labels"].as_object().cloned().unwrap_or_default().into();
     object["metadata"]["annotations"] = annotations.into();
     object["spec"] = spec;
+}
+
+/// Whether core's claim controller reports an error in writing the Secret.
+fn refuses(claim: &Value) -> bool {
+    let mut conditions = claim["status"]["conditions"].as_array().into_iter().flatten();
+    let words = "cannot create or update connection secret";
+    conditions.any(|c| c["type"] == "Synced" && c["message"].as_str().is_some_and(|m| m.contains(words)))
 }

@@ -15,7 +15,7 @@ use super::super::{
     exit::{Exit, Stop},
     facts::Look,
     follow::{Follower, Seen},
-    held::taken,
+    held::{occupied, taken},
     screen::{Screen, remark},
     session::Session,
     span::human,
@@ -76,9 +76,25 @@ fn say_where(session: &mut Session<'_>, manifest: &Claim) {
 
 /// The claim that has the name already, once that is said. What would end its cluster is not applied.
 fn before(session: &mut Session<'_>, manifest: &Claim) -> Result<Option<Claim>, Stop> {
-    let Some(there) = session.named_whole(manifest.flavour, manifest.name())? else { return Ok(None) };
+    let existing = session.named_whole(manifest.flavour, manifest.name())?;
+    warn_of_secret(session, manifest, existing.as_ref());
+    let Some(there) = existing else { return Ok(None) };
     session.note(&note(&there));
     refusal(&there, manifest, session.now()).map_or(Ok(Some(there)), Err)
+}
+
+/// A cluster is paid for, too, whose kubeconfig cannot be written. A Secret that cannot be looked at stops nothing.
+fn warn_of_secret(session: &mut Session<'_>, manifest: &Claim, existing: Option<&Claim>) {
+    let Ok(look) = session.held(manifest) else { return };
+    let whose = match existing.filter(|claim| claim.secret() == manifest.secret()) {
+        Some(claim) => taken(claim, &look),
+        None => occupied(manifest, &look),
+    };
+    if let Some(whose) = whose {
+        let todo = with_entry(advice::taken(manifest.flavour), Credentials::SecretTaken.as_str());
+        let secret = manifest.secret().into_owned();
+        session.note(&format!("note: Secret {secret} {whose}, so the kubeconfig cannot be written: {todo}"));
+    }
 }
 
 fn apply(session: &Session<'_>, manifest: &Claim, force: bool) -> Result<Claim, Stop> {

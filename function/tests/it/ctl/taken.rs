@@ -182,3 +182,58 @@ fn a_secret_of_another_claim_is_told_and_waited_for() {
     fake.write("watch", &event("ADDED", &refused_claim()));
     fake.run("up claim.yaml").is(7, "it is Deprovisioning");
 }
+
+/// The function tells it of a claim that core could not finish. Such a cluster is there, and its Secret is what is looked at.
+#[test]
+fn a_claim_whose_secret_cannot_be_written_says_why() {
+    let undelivered = |reason: &str, message: &str| {
+        let mut object = claim("Ready", &[]);
+        object["status"] = json!({ "phase": "Ready", "credentials": { "state": "Pending" }, "conditions": [
+            condition("ClusterReady", "False", "WaitingForCredentials", "its kubeconfig cannot be delivered"),
+            condition("CredentialsPublished", "False", reason, message),
+        ] });
+        Facts::new(Claim::read(object).unwrap())
+    };
+    let mut facts = undelivered("SecretTaken", "Secret demo-kubeconfig is not this claim's");
+    says(&facts, "its kubeconfig: Secret demo-kubeconfig is not this claim's | name another in");
+    facts.secret = held("kubeconfig=12 ", "connection", "of-other TestPlatformCluster other");
+    says(
+        &facts,
+        "its kubeconfig: Secret demo-kubeconfig is that of TestPlatformCluster other | name another in",
+    );
+    let facts = undelivered("SecretMissing", "Secret demo-kubeconfig cannot be written: exceeded quota");
+    says(&facts, "cannot be written: exceeded quota | have that put right, such as a quota of Secrets");
+    assert!(!facts.claim.delivered());
+}
+
+/// A cluster whose kubeconfig cannot be written is paid for all the same.
+#[test]
+fn a_secret_that_is_in_the_way_is_told_before_anything_is_applied() {
+    for (owner, words) in [
+        (Some(OTHERS), Some("is there already and is that of TestPlatformCluster other")),
+        (Some("\n\n"), Some("is there already and was not made by Crossplane")),
+        (Some("\nconnection\n"), None),
+        (Some(OWNER), None),
+        (None, None),
+    ] {
+        let arms = r#"
+  "get testplatformclusters.ci.openshift.org demo"*) ;;
+  "get secret"*) [ -f "$room/secret" ] && cat "$room/secret" || { echo 'Error from server (NotFound): it is not found' >&2; exit 1; } ;;
+  apply*) echo 'Error from server: it stops here' >&2; exit 1 ;;
+"#;
+        let fake = Fake::new(arms);
+        fake.object("claim.yaml", &claim("", &[]));
+        if let Some(owner) = owner {
+            fake.owned_by(owner);
+        }
+        let up = fake.run("up claim.yaml");
+        up.is(1, "it stops here");
+        let note = "note: Secret demo-kubeconfig ";
+        match words {
+            Some(words) => {
+                up.is(1, &format!("{note}{words}, so the kubeconfig cannot be written: name another in"));
+            }
+            None => assert!(!up.err.contains(note), "{}", up.err),
+        }
+    }
+}

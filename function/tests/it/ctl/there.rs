@@ -59,6 +59,7 @@ fn one_that_is_there_is_told_before_it_is_changed() {
     let made = fake.run("up claim.yaml");
     made.is(0, "is ready after 40m");
     assert_eq!(made.err, "");
+    fake.owned_by("\nconnection\nof-demo TestPlatformCluster two");
     let two = fake.run("up claim.yaml --name two");
     assert_eq!((two.code, two.err.as_str()), (0, ""));
 }
