@@ -224,6 +224,8 @@ words! {
         PlatformCredentialsNotReady,
         /// What the template has made on the hub before the cluster is not ready yet.
         PrerequisitesNotReady,
+        /// The hub does not know a field that the platform writes.
+        FieldNotDeclared,
         /// No pool fits what the claim asks for, or the hub has no pool of the name that the catalogue says.
         PoolNotFound,
         /// Pools fit, and none is offered to the claim's namespace.

@@ -97,6 +97,19 @@ impl Validated {
         self.place().map(|place| place.credentials_namespace.as_str()).or_else(site)
     }
 
+    /// Whether the field at this path of the remote object is the tenant's own. All others are written by the catalogue's entry or by this version.
+    pub fn wrote(&self, path: &str) -> bool {
+        matches!(self.block, Block::CiOperator(_)) && path.starts_with("spec.ciOperator.")
+    }
+
+    /// Who wrote the fields of the remote object that are not the tenant's.
+    pub fn author(&self) -> String {
+        match &self.block {
+            Block::Template(templated) => format!("template {}", bounded(&templated.template, 253)),
+            Block::CiOperator(_) | Block::ClusterClaim(_) => "function-testplatform".to_owned(),
+        }
+    }
+
     /// What is asked for by a template, or was.
     pub fn templated(&self) -> Option<&Templated> {
         match &self.block {

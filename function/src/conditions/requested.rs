@@ -55,9 +55,19 @@ pub(crate) fn refusal(judged: &Judged) -> Option<Remark> {
         // A refusal that can be lifted stands only while nothing was asked of the hub.
         _ if judged.plan.course.settled() => None,
         _ if judged.observed.writer.is_none() => request.hold.clone(),
+        (None, Some(Link::UnknownField(path))) if waits => Some(not_declared(request, path)),
         _ if waits => plan.health.obstacle.clone(),
         _ => None,
     }
+}
+
+/// A field that is not the tenant's to take out.
+fn not_declared(request: &Validated, path: &str) -> Remark {
+    let message = format!(
+        "the hub does not know the field {path}, which {} writes and not the claim; it goes on by itself once the administrators have corrected that or updated the hub",
+        request.author()
+    );
+    Remark::new(Request::FieldNotDeclared, message)
 }
 
 /// What was waited for until that had taken too long, and no cluster was asked for. It is final then, though it may have been lifted since.

@@ -10,7 +10,11 @@ pub fn request(reason: Request) -> &'static str {
     match reason {
         R::InvalidClaim | R::UnknownField => "correct it in a new claim; this one is final",
         R::HubRefused => "do what the hub says, or ask the administrators of the hub",
-        R::EnvironmentConfigMissing | R::EnvironmentConfigInvalid | R::PoolsMissing | R::CatalogueInvalid => {
+        R::EnvironmentConfigMissing
+        | R::EnvironmentConfigInvalid
+        | R::PoolsMissing
+        | R::CatalogueInvalid
+        | R::FieldNotDeclared => {
             "ask the platform's administrators; it goes on by itself once that is mended"
         }
         R::TemplateNotFound

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     backend::{Health, Stage, known_secret},
-    observed::{Credentials, Details, Flavour, Observed, Writer},
+    observed::{Credentials, Details, Flavour, Link, Observed, Writer},
     validate::Validated,
 };
 
@@ -128,6 +128,18 @@ fn estimated_ready_at(observed: &Observed, health: &Health) -> Option<Timestamp>
     at.or(observed.composite.status.estimated_ready_at)
 }
 
+fn near_end(ready: Timestamp, end: Timestamp) -> Option<Timestamp> {
+    end.checked_sub((end.duration_since(ready) / 10).clamp(SignedDuration::ZERO, EXPIRING)).ok()
+}
+
+/// Whether the hub does not know a field that the tenant wrote. One of the platform's own is for administrators to put right.
+fn unknown_to_hub(request: &Validated, writer: Option<&Writer>) -> bool {
+    match writer.map(|writer| &writer.link) {
+        Some(Link::UnknownField(path)) => request.wrote(path),
+        _ => false,
+    }
+}
+
 /// `removal`: the cluster is ended by taking its writer away.
 pub(super) fn chart(
     request: &Validated,
@@ -158,9 +170,7 @@ pub(super) fn chart(
     let expired = !let_go
         && (passed(expires_at) || passed(health.ends_at) || ending == Some(JobCompleted::Expired.as_str()));
     // Of what it lives in all, whoever ends it.
-    let expiring_at = expires_at.zip(ready_at).and_then(|(end, ready)| {
-        end.checked_sub((end.duration_since(ready) / 10).clamp(SignedDuration::ZERO, EXPIRING)).ok()
-    });
+    let expiring_at = expires_at.zip(ready_at).and_then(|(end, ready)| near_end(ready, end));
     let by_owner = request.teardown == Some(true);
     let outlived = ending.map_or(expired && !by_owner, |why| why == JobCompleted::Expired.as_str());
     // What is taken away leaves no manifest that remembers it, nor does a writer that is not seen. What was told to end is not told otherwise.
@@ -183,6 +193,7 @@ pub(super) fn chart(
     let looked = read.is_some_and(|(s, c)| c.looked_in_vain(s)) || passed(withheld_until);
     let facts = Facts {
         removal,
+        unknown_to_hub: unknown_to_hub(request, writer),
         observed,
         health,
         ever_ready,

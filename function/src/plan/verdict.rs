@@ -25,6 +25,8 @@ pub(super) struct Facts<'a> {
     /// The end of its lifetime is why it ends.
     pub outlived: bool,
     pub timed_out: bool,
+    /// The hub does not know a field that the tenant wrote.
+    pub unknown_to_hub: bool,
 }
 
 impl Facts<'_> {
@@ -93,7 +95,7 @@ impl Facts<'_> {
             // Its name is free again, so what was taken away is gone.
             Link::Replaced if self.taken_away() => return plain(Phase::Deprovisioned),
             Link::Replaced => return failed(Failure::RemoteReplaced),
-            Link::UnknownField(_) if writer.uid().is_none() && !ending => {
+            Link::UnknownField(_) if self.unknown_to_hub && writer.uid().is_none() && !ending => {
                 return failed(Failure::UnknownField);
             }
             Link::Unknown

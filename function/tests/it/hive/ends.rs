@@ -76,6 +76,10 @@ fn why_it_failed_stays_when_its_writer_is_lost() {
     let mut world = World::hive();
     world.refuses = Some(words.into());
     world.settle();
+    // So an older version ended it.
+    let noted = json!({ "testplatform.ci.openshift.org/failed": "UnknownField" });
+    world.objects.get_mut("claim").unwrap().object["metadata"]["annotations"] = noted;
+    world.settle();
     assert_eq!((world.phase().as_str(), world.made), ("Failed", 0));
     let said = world.conditions["ClusterReady"]["message"].clone();
     world.objects.remove("claim");

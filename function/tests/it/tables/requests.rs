@@ -192,6 +192,13 @@ const REQUESTS: &[(Change, &str, &str, Request, &str)] = &[
 const POOL_REQUESTS: &[(Change, &str, &str, Request, &str)] = &[
     (|w| w.environment = None, "Pending", "False", Request::EnvironmentConfigMissing, "envcfg"),
     (
+        |w| w.refuses = Some("failed: .spec.newer: field not declared in schema".into()),
+        "Pending",
+        "False",
+        Request::FieldNotDeclared,
+        "spec.newer, which function-testplatform writes and not the claim",
+    ),
+    (
         |w| w.catalogue = Some(json!({ "pools": {} })),
         "Pending",
         "False",

@@ -246,3 +246,51 @@ fn credentials_outlive_all_knowledge_of_the_backend() {
         assert_eq!(world.made, 1, "{backend}: all goes on");
     }
 }
+
+/// Of a template's cluster everything on the hub is written by the entry and by this version. An older or newer hub that does not know a field of that
+/// ends no claim: its owner could take nothing out.
+#[test]
+fn a_field_of_the_platform_that_the_hub_does_not_know_is_the_administrators() {
+    let path = "spec.platform.newer";
+    for made in BACKENDS {
+        let mut world = (made.asked)();
+        world.refuses = Some(format!(
+            "failed to create typed patch object (ns/x; a/v1, Kind=B): .{path}: field not declared in schema"
+        ));
+        world.settle();
+        assert_eq!((world.phase().as_str(), world.made), ("Pending", 0), "{}", made.backend);
+        assert_eq!(world.condition("RequestAccepted"), is("False", "FieldNotDeclared"));
+        assert_eq!(world.condition("RemoteConsistent"), is("False", "UnknownField"));
+        let entry = world.spec["template"].as_str().unwrap().to_owned();
+        for text in [&world.conditions["RequestAccepted"]["message"], &world.status["message"]] {
+            let text = text.as_str().unwrap();
+            assert!(text.contains(path) && text.contains(&format!("template {entry}")), "{text}");
+            assert!(!text.contains("new claim"), "{text}");
+        }
+        // Once the entry is corrected or the hub is updated.
+        world.refuses = None;
+        world.settle();
+        assert_eq!(world.made, 1, "{}", made.backend);
+        assert_eq!(world.condition("RequestAccepted").0, "True");
+        // Nor does it wait for ever.
+        let mut world = (made.asked)();
+        world.refuses = Some(format!("failed: .{path}: field not declared in schema"));
+        world.settle();
+        world.later(SignedDuration::from_hours(12));
+        world.settle();
+        assert_eq!((world.phase().as_str(), world.made), ("Failed", 0), "{}", made.backend);
+    }
+}
+
+/// The same of a pool's claim, which is the function's alone.
+#[test]
+fn a_field_of_a_cluster_claim_that_the_hub_does_not_know_waits() {
+    let mut world = World::hive();
+    world.refuses = Some("failed: .spec.newer: field not declared in schema".to_owned());
+    world.settle();
+    assert_eq!((world.phase().as_str(), world.made), ("Pending", 0));
+    assert_eq!(world.condition("RequestAccepted"), is("False", "FieldNotDeclared"));
+    world.refuses = None;
+    world.settle();
+    assert_eq!(world.made, 1);
+}
