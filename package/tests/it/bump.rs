@@ -9,5 +9,6 @@ mod plan;
 mod properties;
 mod pull_requests;
 mod range;
+mod rings;
 mod schema;
 mod support;
