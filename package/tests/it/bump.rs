@@ -5,6 +5,7 @@ mod checks;
 mod command;
 mod components;
 mod deployed;
+mod kustomize;
 mod plan;
 mod properties;
 mod pull_requests;

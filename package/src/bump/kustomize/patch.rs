@@ -36,6 +36,15 @@ impl Patch {
         // Lines of an inline patch count from its own beginning.
         let located = |problem: Problem| if inline { problem.at(at.line) } else { problem };
         let documents = text::documents(file, bytes).map_err(located)?;
+        // A text that begins as JSON is JSON to kustomize, and not YAML on one line.
+        if bytes.starts_with(b"[")
+            && let Err(error) = serde_json::from_slice::<Value>(bytes)
+        {
+            let what = format!("a patch that begins with [ and is no JSON: {error}");
+            return Err(
+                at.problem(what, "write keys and texts in double quotes, or a list of one entry a line")
+            );
+        }
         if let [Value::Array(operations)] = &documents[..] {
             if entry.target.is_none() {
                 let what = "a JSON patch without target, which kustomize refuses";

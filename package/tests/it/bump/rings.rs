@@ -303,3 +303,103 @@ fn a_pin_in_a_part_of_a_ring_waits_for_the_whole_ring() {
     let part = path("rings/ring-2/base/invariant/kustomization.yaml");
     assert!(said.starts_with(&format!("{part}:4: a pin that clusters outside the scope share; ")), "{said}");
 }
+
+#[rstest]
+fn a_new_cluster_is_written_as_its_siblings_in_the_ring(
+    #[values(Shape::File, Shape::Inline, Shape::Merge, Shape::Older)] shape: Shape,
+) {
+    let tree = repository(shape);
+    let mut request = production("2");
+    request.add_clusters = vec!["kflux-lw-p01".to_owned()];
+    let plan = plan(&tree, &request).unwrap();
+    let result = after(&tree, &plan);
+    let model = "rings/ring-2/kflux-fedora-01/";
+    let made: Vec<_> =
+        plan.edits.iter().filter(|(_, edit)| edit.before.is_none()).map(|(file, _)| file).collect();
+    assert_eq!(made.len(), tree.under(&path(model.trim_end_matches('/'))).count());
+    for file in made {
+        let name = file.strip_prefix(&path("rings/ring-2/kflux-lw-p01/")).unwrap();
+        let expected = text(&tree, &format!("{model}{name}")).replace("kflux-fedora-01", "kflux-lw-p01");
+        assert_eq!(text(&result, &format!("rings/ring-2/kflux-lw-p01/{name}")), expected);
+    }
+    assert_eq!(cluster_name(&result, "rings/ring-2/kflux-lw-p01"), "kflux-lw-p01");
+    assert_eq!(errors(&result), [] as [&str; 0]);
+    assert!(
+        plan.findings
+            .iter()
+            .any(|finding| finding.id == "B12" && finding.message.contains("values.ring ring-2"))
+    );
+    assert!(crate::bump::support::plan(&result, &request).unwrap().edits.is_empty(), "twice is once");
+
+    let mut alone = request.clone();
+    alone.scope.rings.clear();
+    alone.to = OLD.parse().unwrap();
+    let plan = crate::bump::support::plan(&tree, &alone).unwrap();
+    assert!(plan.edits.keys().all(|file| file.contains("kflux-lw-p01")), "{:?}", files(&plan));
+}
+
+#[test]
+fn a_new_cluster_in_a_list_of_its_ring_needs_no_reminder() {
+    let mut tree = repository(Shape::File);
+    tree.insert(
+        "argo-cd-apps/k-components/production/list.yaml",
+        "- op: add\n  path: /spec/elements\n  value:\n  - values.ring: ring-2\n    nameNormalized: kflux-lw-p01\n    values.clusterDir: kflux-lw-p01\n",
+    );
+    let mut request = production("2");
+    request.add_clusters = vec!["kflux-lw-p01".to_owned()];
+    assert_eq!(
+        plan(&tree, &request)
+            .unwrap()
+            .findings
+            .iter()
+            .filter(|finding| finding.message.contains("lw-p01"))
+            .count(),
+        0
+    );
+}
+
+#[test]
+fn a_new_cluster_without_ring_or_model_is_refused() {
+    let tree = repository(Shape::File);
+    let mut request = request(NEW, &[Environment::Production], &["2", "3"], &[]);
+    request.add_clusters = vec!["kflux-new".to_owned()];
+    assert_eq!(
+        problem(&tree, &request),
+        "--add-cluster: the ring of kflux-new is not known; give one ring with --ring, or a list with --rings"
+    );
+    request.scope.rings = vec!["3".to_owned()];
+    request.add_clusters = vec!["kflux-lw-p01".to_owned()];
+    let expected = "--add-cluster: kflux-lw-p01 is in ring-2, which --ring does not name; ";
+    assert!(problem(&tree, &request).starts_with(expected));
+    // A component of the overlay's own is no patch that could be written for another cluster.
+    request.scope.rings = vec!["2".to_owned()];
+    let expected = "--add-cluster: no overlay in ring-2 can be the model of one for kflux-lw-p01; make the overlay by hand";
+    assert_eq!(problem(&repository(Shape::Component), &request), expected);
+    // Neither is an object that only this cluster has.
+    let mut own = repository(Shape::Inline);
+    for cluster in ["kflux-fedora-01", "kflux-ocp-p01"] {
+        let name = format!("rings/ring-2/{cluster}/kustomization.yaml");
+        let more = format!("namePrefix: {cluster}-\n");
+        let text = text(&own, &name) + &more;
+        own.insert(path(&name), text);
+    }
+    assert_eq!(problem(&own, &request), expected);
+}
+
+/// Overlays name directories of other components, and files of any ending.
+#[test]
+fn a_checkout_is_read_as_far_as_its_kustomizations_lead() {
+    let mut tree = repository(Shape::File);
+    tree.insert("components/shared/name/kustomization.yaml", "resources:\n- ../more\n");
+    tree.insert("components/shared/more/kustomization.yaml", "resources:\n- one.object\n");
+    tree.insert(
+        "components/shared/more/one.object",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: one\n",
+    );
+    let base = "rings/ring-4/base/kustomization.yaml";
+    let list = text(&tree, base).replace("  - invariant\n", "  - invariant\n  - ../../../../shared/name\n");
+    tree.insert(path(base), list);
+    let checkout = Checkout::of(&tree);
+    let ran = checkout.bump(&["check"]);
+    assert!(ran.code == 0 && !ran.out.contains("B09"), "{}{}", ran.out, ran.err);
+}
