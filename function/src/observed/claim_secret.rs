@@ -76,7 +76,7 @@ const CLAIM_FIELDS: FieldList = &[
 
 impl ClaimSecret {
     pub(super) fn decode(request: &RunFunctionRequest, composite: &Composite, now: Timestamp) -> Self {
-        if !is_looked_at(composite, now) {
+        if !is_awaited(composite, now) {
             return Self::NotFetched;
         }
         let Some(found) = fetched(request, &CLAIM) else { return Self::NotFetched };
@@ -137,13 +137,13 @@ impl Refused {
 
 /// What core is asked for to see the claim; none where nothing is to be seen.
 pub(super) fn requirement(composite: &Composite, now: Timestamp) -> Option<(String, ResourceSelector)> {
-    let claim = composite.claim.as_ref().filter(|_| is_looked_at(composite, now))?;
+    let claim = composite.claim.as_ref().filter(|_| is_awaited(composite, now))?;
     let named = selector(API_VERSION, CLAIM_KIND, Match::MatchName(claim.name.clone()));
     Some((CLAIM.dynamic().to_owned(), ResourceSelector { namespace: Some(claim.namespace.clone()), ..named }))
 }
 
 /// By what the composite shows alone: what is required may not depend on what was fetched.
-fn is_looked_at(composite: &Composite, now: Timestamp) -> bool {
+fn is_awaited(composite: &Composite, now: Timestamp) -> bool {
     if composite.claim.is_none() || composite.flavour != Flavour::Claimed {
         return false;
     }

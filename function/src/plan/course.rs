@@ -133,7 +133,7 @@ fn near_end(ready: Timestamp, end: Timestamp) -> Option<Timestamp> {
 }
 
 /// Whether the hub does not know a field that the tenant wrote. One of the platform's own is for administrators to put right.
-fn unknown_to_hub(request: &Validated, writer: Option<&Writer>) -> bool {
+fn tenants_field(request: &Validated, writer: Option<&Writer>) -> bool {
     match writer.map(|writer| &writer.link) {
         Some(Link::UnknownField(path)) => request.wrote(path),
         _ => false,
@@ -193,7 +193,7 @@ pub(super) fn chart(
     let looked = read.is_some_and(|(s, c)| c.looked_in_vain(s)) || passed(withheld_until);
     let facts = Facts {
         removal,
-        unknown_to_hub: unknown_to_hub(request, writer),
+        unknown_to_hub: tenants_field(request, writer),
         observed,
         health,
         ever_ready,

@@ -103,6 +103,23 @@ pub fn with(tree: &Tree, set: &ApplicationSet, cluster: &str) -> Result<String, 
     if read == expected { Ok(after) } else { Err(refused(directory.number)) }
 }
 
+/// Whether a list of clusters has one in a ring, wherever below the directory. In rings these lists are patches that components share.
+pub fn lists_in_ring(tree: &Tree, ring: &str, cluster: &str) -> bool {
+    let all = tree.under(DIRECTORY).filter(|(_, bytes)| text::line_with(bytes, "values.ring: ").is_some());
+    let mut documents = all.flat_map(|(file, bytes)| text::documents(file, bytes).unwrap_or_default());
+    documents.any(|document| has_pair(&document, ring, cluster))
+}
+
+fn has_pair(value: &Value, ring: &str, cluster: &str) -> bool {
+    let field = |key: &str| value.get(key).and_then(Value::as_str);
+    (field("nameNormalized") == Some(cluster) && field("values.ring") == Some(ring))
+        || match value {
+            Value::Object(map) => map.values().any(|value| has_pair(value, ring, cluster)),
+            Value::Array(list) => list.iter().any(|value| has_pair(value, ring, cluster)),
+            _ => false,
+        }
+}
+
 fn names_root(value: &Value, root: &str) -> bool {
     match value {
         Value::Object(map) => map.iter().any(|(key, value)| {

@@ -2,13 +2,17 @@
 
 mod clusters;
 mod files;
+mod objects;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::kustomization::Kustomization;
 use super::pin::Reference;
 use super::rings::Environment;
-use super::{Commit, Finding, Overlay, Rings, Source, Tree, environment_config, overlays, shared, text};
+use super::{
+    Commit, Finding, Overlay, Problem, Rendered, Rings, Source, Tree, environment_config, overlays, render,
+    shared, text,
+};
 
 /// What is known beside the files.
 #[derive(Clone, Debug)]
@@ -50,6 +54,15 @@ impl Context {
 struct Read {
     overlay: Overlay,
     file: Kustomization,
+    /// None for a part of a base, which is rendered with the base.
+    rendered: Option<Result<Rendered, Problem>>,
+}
+
+impl Read {
+    /// The objects of an overlay that kustomize takes.
+    fn objects(&self) -> Option<&Rendered> {
+        self.rendered.as_ref()?.as_ref().ok()
+    }
 }
 
 /// All findings, the heaviest first.
@@ -61,7 +74,10 @@ pub fn check(tree: &Tree, context: &Context) -> Vec<Finding> {
             &overlay.kustomization,
             tree.get(&overlay.kustomization).unwrap_or_default(),
         ) {
-            Ok(file) => read.push(Read { overlay, file }),
+            Ok(file) => {
+                let rendered = (!overlay.part).then(|| render(tree, &overlay.directory));
+                read.push(Read { overlay, file, rendered });
+            }
             // Said by B15, which reads every file.
             Err(problem) if problem.what.starts_with("not ") => {}
             Err(problem) => findings.push(
@@ -80,10 +96,11 @@ pub fn check(tree: &Tree, context: &Context) -> Vec<Finding> {
     staged(&read, context, &mut findings);
     // Where no cluster says who it is, there are no claims that would lead to a hub.
     if environment_config::is_for(tree, &context.component, &context.rings) {
-        files::environment_configs(tree, &read, &mut findings);
-        files::provider_configs(tree, &read, context, &mut findings);
+        objects::environment_configs(tree, &read, &mut findings);
+        objects::provider_configs(&read, context, &mut findings);
     }
-    files::patches(tree, context, &mut findings);
+    files::names(tree, context, &mut findings);
+    objects::rendering(&read, &mut findings);
     clusters::clusters(tree, &read, context, &mut findings);
     clusters::groups(tree, context, &mut findings);
     files::hygiene(tree, context, &mut findings);
@@ -99,7 +116,7 @@ pub fn check(tree: &Tree, context: &Context) -> Vec<Finding> {
 fn pins(read: &[Read], context: &Context, findings: &mut Vec<Finding>) {
     let mut staging = BTreeMap::<Source, Vec<(Commit, String)>>::new();
     let mut rings = BTreeMap::<(String, Source), BTreeMap<Commit, Vec<String>>>::new();
-    for Read { overlay, file } in read {
+    for Read { overlay, file, .. } in read {
         let mut first = BTreeMap::<Source, Commit>::new();
         for (entry, reference) in file.references() {
             match reference {

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::pin::is_remote;
 use super::tree::{KUSTOMIZATIONS, resolved};
-use super::{Problem, text};
+use super::{Problem, Tree, text};
 
 /// Directories and files that are deployed. `files` are all that the source has at a commit, and `read` has the documents of one.
 ///
@@ -63,10 +63,40 @@ fn named(kustomization: &Value) -> impl Iterator<Item = &str> {
     entries.chain(patches).filter(|name| !is_remote(name))
 }
 
+fn list<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> + use<'a> {
+    value.get(key).and_then(Value::as_array).into_iter().flatten()
+}
+
+/// Paths below `components` that kustomizations there name, and the tree does not have.
+pub fn unread(tree: &Tree) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for (file, document) in tree.documents("components") {
+        let Some((directory, name)) = file.rsplit_once('/') else { continue };
+        if !KUSTOMIZATIONS.contains(&name) {
+            continue;
+        }
+        let older = text::items(&document, &["patchesStrategicMerge"]).filter_map(Value::as_str);
+        let listed = text::items(&document, &["patchesJson6902"]);
+        let listed = listed.filter_map(|patch| text::str_at(patch, &["path"]));
+        let mut names: Vec<&str> = named(&document).chain(older).chain(listed).collect();
+        for entry in
+            ["configMapGenerator", "secretGenerator"].into_iter().flat_map(|key| list(&document, key))
+        {
+            let sources = ["files", "envs"].into_iter().flat_map(|key| list(entry, key));
+            // A file may have its key before it.
+            let bare = |path: &'_ str| path.split_once('=').map_or(0, |(key, _)| key.len() + 1);
+            names.extend(sources.filter_map(Value::as_str).filter_map(|path| path.get(bare(path)..)));
+        }
+        let paths = names.into_iter().filter_map(|name| resolved(directory, name));
+        let paths = paths.filter(|path| path.starts_with("components/"));
+        found.extend(paths.filter(|path| tree.get(path).is_none() && tree.kustomization(path).is_none()));
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bump::Tree;
 
     fn places_of(tree: &Tree, pinned: &[&str]) -> Result<Vec<String>, Problem> {
         let pinned = pinned.iter().map(ToString::to_string).collect();

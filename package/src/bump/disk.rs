@@ -1,5 +1,6 @@
 //! The checkout on disk: read whole, written all or nothing.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
@@ -7,16 +8,18 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-use super::{Edit, Problem, Tree};
+use super::{Edit, Problem, Tree, deployed};
 
-/// What a bump of a component looks at. Everything else in the repository stays unread.
-fn directories(component: &str) -> [String; 5] {
+/// What a bump of a component looks at, beside the places that its kustomizations name. Everything else in the repository stays unread.
+fn directories(component: &str) -> [String; 6] {
     [
         format!("components/{component}"),
         "components/crossplane-config".to_owned(),
         "components/authentication/base".to_owned(),
         "components/konflux-rbac/base".to_owned(),
         "argo-cd-apps/base".to_owned(),
+        // The lists of clusters in rings.
+        "argo-cd-apps/k-components".to_owned(),
     ]
 }
 
@@ -39,7 +42,43 @@ pub fn read(root: &Path, component: &str) -> Result<Tree, Problem> {
     for directory in directories(component) {
         walk(root, &directory, &mut tree).map_err(|(path, error)| unreadable(&path, &error))?;
     }
-    Ok(tree)
+    // Kustomizations name directories of other components, and files of any ending; what is found there may name more.
+    let mut known = BTreeSet::new();
+    loop {
+        let mut paths = deployed::unread(&tree);
+        paths.retain(|path| known.insert(path.clone()));
+        if paths.is_empty() {
+            return Ok(tree);
+        }
+        for path in paths {
+            follow(root, &path, &mut tree).map_err(|(path, error)| unreadable(&path, &error))?;
+        }
+    }
+}
+
+/// Reads a file, or the files right in a directory, that a kustomization names. One behind a symbolic link stays unread.
+fn follow(root: &Path, path: &str, tree: &mut Tree) -> Result<(), (PathBuf, io::Error)> {
+    let mut target = root.to_owned();
+    for part in path.split('/') {
+        target.push(part);
+        if fs::symlink_metadata(&target).map_or(true, |data| data.is_symlink()) {
+            return Ok(());
+        }
+    }
+    let fail = |error: io::Error| (target.clone(), error);
+    if target.is_file() {
+        tree.insert(path, fs::read(&target).map_err(fail)?);
+    } else if target.is_dir() {
+        for entry in fs::read_dir(&target).map_err(fail)? {
+            let entry = entry.map_err(fail)?;
+            let is_file = entry.file_type().map_err(fail)?.is_file();
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            if is_file && is_yaml(&name) {
+                tree.insert(format!("{path}/{name}"), fs::read(entry.path()).map_err(fail)?);
+            }
+        }
+    }
+    Ok(())
 }
 
 /// A file named on the command line.

@@ -1,13 +1,17 @@
 //! The EnvironmentConfig that tells the function, and through it the hub, which cluster asks.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::kustomization::{Kustomization, Section};
-use super::pin::is_remote;
 use super::rings::Environment;
 use super::text::{self, Splice};
-use super::tree::resolved;
-use super::{COMPONENT, Overlay, Problem, Rings, Tree, overlays};
+use super::{COMPONENT, Overlay, Problem, Rendered, Rings, Tree, overlays, render};
+
+/// Its kind.
+pub const KIND: &str = "EnvironmentConfig";
+
+/// The field of `data` with the name of the cluster.
+pub const FIELD: &str = "clusterName";
 
 /// Its name: what the function asks Crossplane for.
 pub const NAME: &str = "envcfg";
@@ -26,12 +30,14 @@ pub struct Addition {
     pub splice: Splice,
 }
 
-/// An EnvironmentConfig as found.
+/// The EnvironmentConfig that an overlay renders.
 #[derive(Debug)]
 pub struct Found {
-    /// Its file.
+    /// The file with the name of the cluster: the object's own, or the patch that set it last.
     pub file: String,
-    /// `data.clusterName`
+    /// The line of `clusterName` in there.
+    pub line: Option<usize>,
+    /// `data.clusterName`, if it is a text.
     pub cluster_name: Option<String>,
 }
 
@@ -39,74 +45,70 @@ pub struct Found {
 /// the carrier's for one, have no claims and nobody who would read it, unless one of them says it already.
 pub fn is_for(tree: &Tree, component: &str, rings: &Rings) -> bool {
     component == COMPONENT
-        || overlays(tree, component, rings)
-            .iter()
-            .any(|overlay| tree.documents(&overlay.directory).any(|(_, document)| is_one(&document)))
-}
-
-fn is_one(document: &Value) -> bool {
-    text::str_at(document, &["kind"]) == Some("EnvironmentConfig")
-        && text::str_at(document, &["metadata", "name"]) == Some(NAME)
+        || overlays(tree, component, rings).iter().filter(|overlay| !overlay.part).any(|overlay| {
+            render(tree, &overlay.directory).is_ok_and(|rendered| found(tree, &rendered).is_some())
+        })
 }
 
 /// The cluster that an overlay is for; none for what several clusters share.
 pub fn cluster(overlay: &Overlay) -> Option<&str> {
-    let of_all_developers = overlay.environment == Environment::Development && overlay.ring.is_none();
+    let of_all_developers = overlay.environment == Environment::Development && !overlay.part;
     overlay.cluster.as_deref().or(of_all_developers.then_some(DEVELOPMENT))
 }
 
-/// The EnvironmentConfig among the files that a kustomization names.
-pub fn found(
-    tree: &Tree,
-    overlay: &Overlay,
-    kustomization: &Kustomization,
-) -> Result<Option<Found>, Problem> {
-    for entry in kustomization.of(Section::Resources).filter(|entry| !is_remote(&entry.value)) {
-        let Some(path) = resolved(&overlay.directory, &entry.value) else { continue };
-        if let Some(found) = in_file(tree, &path)? {
-            return Ok(Some(found));
-        }
-    }
-    Ok(None)
+/// The EnvironmentConfig of an overlay: its own, its base's, or a remote one as its patches describe it.
+pub fn found(tree: &Tree, rendered: &Rendered) -> Option<Found> {
+    let assumed = || {
+        let version = "apiextensions.crossplane.io/v1beta1";
+        rendered.remote_object(&json!({
+            "apiVersion": version,
+            "kind": KIND,
+            "metadata": { "name": NAME },
+            "data": { "clusterName": null },
+        }))
+    };
+    let object = rendered.object(KIND, NAME).cloned().or_else(assumed)?;
+    let written = |file: &&String| text::line_with(tree.get(file).unwrap_or_default(), FIELD).is_some();
+    let file = object.patched_by.iter().rev().find(written).unwrap_or(&object.file).clone();
+    Some(Found {
+        line: text::line_with(tree.get(&file).unwrap_or_default(), FIELD),
+        file,
+        cluster_name: text::str_at(&object.value, &["data", FIELD]).map(str::to_owned),
+    })
 }
 
-fn in_file(tree: &Tree, path: &str) -> Result<Option<Found>, Problem> {
-    let Some(bytes) = tree.get(path) else { return Ok(None) };
-    let document = text::documents(path, bytes)?.into_iter().find(is_one);
-    Ok(document.map(|document| Found {
-        file: path.to_owned(),
-        cluster_name: text::str_at(&document, &["data", "clusterName"]).map(str::to_owned),
-    }))
-}
-
-/// What an overlay lacks, if anything.
+/// The addition that an overlay needs, if any. None as well for one that kustomize refuses: check B09 reports it, and until then nobody
+/// knows what it renders.
 pub fn missing(
     tree: &Tree,
     overlay: &Overlay,
     kustomization: &Kustomization,
 ) -> Result<Option<Addition>, Problem> {
     let Some(cluster) = cluster(overlay) else { return Ok(None) };
-    if found(tree, overlay, kustomization)?.is_some() {
+    let path = format!("{}/{FILE}", overlay.directory);
+    let help = format!("make it an EnvironmentConfig {NAME} with data.clusterName {cluster}");
+    let entry = kustomization.of(Section::Resources).find(|entry| entry.value == FILE);
+    if let (Some(entry), None) = (entry, tree.get(&path)) {
+        let what = format!("{FILE} is named, but not there");
+        return Err(Problem::new(&kustomization.path, what, help).at(entry.line));
+    }
+    let Ok(rendered) = render(tree, &overlay.directory) else { return Ok(None) };
+    if rendered.is_empty() || found(tree, &rendered).is_some() {
         return Ok(None);
     }
-    let path = format!("{}/{FILE}", overlay.directory);
-    if let Some(entry) = kustomization.of(Section::Resources).find(|entry| entry.value == FILE) {
-        let help = format!("make it an EnvironmentConfig {NAME} with data.clusterName {cluster}");
-        return Err(if tree.get(&path).is_some() {
-            Problem::new(path, format!("no EnvironmentConfig {NAME}"), help).at(1)
-        } else {
-            Problem::new(&kustomization.path, format!("{FILE} is named, but not there"), help).at(entry.line)
-        });
+    if let Some(bytes) = tree.get(&path) {
+        let documents = text::documents(&path, bytes)?;
+        let is_one = |document: &Value| {
+            text::str_at(document, &["kind"]) == Some(KIND)
+                && text::str_at(document, &["metadata", "name"]) == Some(NAME)
+        };
+        if entry.is_some() || !documents.iter().any(is_one) {
+            return Err(Problem::new(path, format!("no EnvironmentConfig {NAME}"), help).at(1));
+        }
+        return Ok(Some(Addition { file: None, splice: kustomization.inserted(FILE)? }));
     }
     let splice = kustomization.inserted(FILE)?;
-    if tree.get(&path).is_none() {
-        return Ok(Some(Addition { file: Some((path, text(cluster)?)), splice }));
-    }
-    if in_file(tree, &path)?.is_none() {
-        let help = format!("make it an EnvironmentConfig {NAME} with data.clusterName {cluster}");
-        return Err(Problem::new(path, format!("no EnvironmentConfig {NAME}"), help).at(1));
-    }
-    Ok(Some(Addition { file: None, splice }))
+    Ok(Some(Addition { file: Some((path, text(cluster)?)), splice }))
 }
 
 /// The file of a cluster.

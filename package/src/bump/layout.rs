@@ -1,11 +1,15 @@
 //! Where a component keeps its kustomizations, and which of them a bump is about.
 //!
-//! Two layouts are known: `<environment>/{base,<cluster>}` (older: `<environment>` alone), and `rings/ring-<n>/{base,<cluster>}`.
+//! Two layouts are known: `<environment>/{base,<cluster>}` (older: `<environment>` alone), and `rings/ring-<n>/{base,<cluster>}`. The base of a
+//! ring may have parts below it, which belong to that ring alone; `base-snapshot` is none of them, because promotion overwrites it.
 
 use std::collections::BTreeSet;
 
 use super::rings::{Environment, Rings};
-use super::{Problem, Tree};
+use super::{Problem, Tree, text};
+
+/// The directory in a ring's base that promotion writes.
+const SNAPSHOT: &str = "base-snapshot";
 
 /// A directory with a kustomization that Argo CD or another overlay renders.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +24,8 @@ pub struct Overlay {
     pub directory: String,
     /// The path of its kustomization.
     pub kustomization: String,
+    /// Whether it is a part of a ring's base, which nothing renders by itself.
+    pub part: bool,
 }
 
 impl Overlay {
@@ -55,30 +61,56 @@ fn collect(
     directory: &str,
     found: &mut Vec<Overlay>,
 ) {
-    let mut add = |cluster: Option<&str>, directory: String| {
+    let mut add = |cluster: Option<&str>, directory: String, part: bool| {
         if let Some(kustomization) = tree.kustomization(&directory) {
+            // A component is a part of others, wherever it is.
+            if !part && is_component(tree, &kustomization) {
+                return;
+            }
             found.push(Overlay {
                 environment,
                 ring: ring.map(str::to_owned),
                 cluster: cluster.map(str::to_owned),
                 directory,
                 kustomization,
+                part,
             });
         }
     };
-    add(None, directory.to_owned());
+    add(None, directory.to_owned(), false);
     for name in tree.directories(directory) {
         let below = format!("{directory}/{name}");
         if name == "base" {
-            // A ring's base may keep what is promoted apart from what is not.
             if ring.is_some() {
-                add(None, format!("{below}/invariant"));
+                for part in parts(tree, &below) {
+                    add(None, part, true);
+                }
             }
-            add(None, below);
+            add(None, below, false);
         } else {
-            add(Some(name), below);
+            add(Some(name), below, false);
         }
     }
+}
+
+fn is_component(tree: &Tree, kustomization: &str) -> bool {
+    let documents = text::documents(kustomization, tree.get(kustomization).unwrap_or_default());
+    documents.is_ok_and(|documents| {
+        documents.iter().any(|document| text::str_at(document, &["kind"]) == Some("Component"))
+    })
+}
+
+/// Directories with a kustomization below the base of a ring.
+fn parts(tree: &Tree, base: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for name in tree.directories(base).into_iter().filter(|name| *name != SNAPSHOT) {
+        let below = format!("{base}/{name}");
+        found.extend(parts(tree, &below));
+        if tree.kustomization(&below).is_some() {
+            found.insert(below);
+        }
+    }
+    found
 }
 
 /// What a bump is about.

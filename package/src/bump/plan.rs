@@ -82,14 +82,17 @@ pub struct Plan {
 pub fn plan(tree: &Tree, request: &Request) -> Result<Plan, Vec<Problem>> {
     let mut work = tree.clone();
     let mut scope = request.scope.clone();
+    let mut reminders = Vec::new();
     for cluster in &request.add_clusters {
-        add_cluster::add_cluster(&mut work, request, cluster).map_err(|problem| vec![problem])?;
+        let reminder =
+            add_cluster::add_cluster(&mut work, request, cluster).map_err(|problem| vec![problem])?;
+        reminders.extend(reminder);
         if !scope.rings.iter().any(|ring| ring == "all") {
             scope.clusters.push(cluster.clone());
         }
     }
     let selection = layout::select(&work, &request.component, &scope, &request.rings)?;
-    let mut plan = Plan { overlays: selection.overlays.clone(), ..Plan::default() };
+    let mut plan = Plan { overlays: selection.overlays.clone(), findings: reminders, ..Plan::default() };
     let mut problems = Vec::new();
     let mut pinned = false;
     for overlay in &selection.overlays {
@@ -102,7 +105,10 @@ pub fn plan(tree: &Tree, request: &Request) -> Result<Plan, Vec<Problem>> {
         }
     }
     for overlay in &selection.out_of_reach {
-        problems.extend(out_of_reach(&work, request, overlay));
+        // One that is where it has to be already is pinned, too.
+        let shared = out_of_reach(&work, request, overlay);
+        pinned |= shared.pinned;
+        problems.extend(shared.problems);
     }
     problems.extend(shared::left_behind(&work, request, &selection));
     problems.extend(images::unset(&work, request, &selection));
@@ -220,12 +226,18 @@ fn pins(file: &Kustomization, request: &Request) -> (Vec<super::Pin>, Vec<Proble
     (pins, problems)
 }
 
-/// A shared overlay with pins while only some of its clusters are meant.
-fn out_of_reach(work: &Tree, request: &Request, overlay: &Overlay) -> Vec<Problem> {
+/// A shared overlay of which only some clusters are in the scope.
+struct SharedOverlay {
+    pinned: bool,
+    problems: Vec<Problem>,
+}
+
+/// Refuses pins that would have to move for clusters outside the scope.
+fn out_of_reach(work: &Tree, request: &Request, overlay: &Overlay) -> SharedOverlay {
     let path = &overlay.kustomization;
     let file = match Kustomization::read(path, work.get(path).unwrap_or_default()) {
         Ok(file) => file,
-        Err(problem) => return vec![problem],
+        Err(problem) => return SharedOverlay { pinned: false, problems: vec![problem] },
     };
     let (pins, mut problems) = pins(&file, request);
     if let Some(pin) = pins.iter().find(|pin| pin.commit != request.to) {
@@ -233,5 +245,5 @@ fn out_of_reach(work: &Tree, request: &Request, overlay: &Overlay) -> Vec<Proble
         let help = "move it into the overlays of the clusters, or bump all of them (--ring all)";
         problems.push(Problem::new(path, what, help).at(pin.line));
     }
-    problems
+    SharedOverlay { pinned: !pins.is_empty(), problems }
 }

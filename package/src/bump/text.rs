@@ -101,6 +101,17 @@ pub fn scalar(text: &str) -> String {
     }
 }
 
+/// A value for a message: one line, cut where it is long, in quotes where it would not read as one word.
+pub fn excerpt(value: &str) -> String {
+    const LONGEST: usize = 60;
+    let mut short: String = value.chars().take(LONGEST).collect();
+    if short.len() < value.len() {
+        short.push('…');
+    }
+    let is_word = |character: char| character.is_alphanumeric() || "-_./:=*$…".contains(character);
+    if !short.is_empty() && short.chars().all(is_word) { short } else { format!("{short:?}") }
+}
+
 /// The value below `path`, a list of keys.
 pub fn at<'a>(value: &'a Value, path: &[&str]) -> Option<&'a Value> {
     path.iter().try_fold(value, |value, key| value.get(key))

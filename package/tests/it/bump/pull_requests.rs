@@ -186,7 +186,12 @@ fn apply_leaves_a_checkout_with_exactly_the_five_lines_changed() {
     for (path, bytes) in crate::bump::support::tree().under("argo-cd-apps") {
         checkout.write(path, bytes);
     }
+    checkout.write(&format!("{COMPONENT}/base/kustomization.yaml"), "resources: []\n");
     checkout.write(&format!("{COMPONENT}/staging/base/provider-config.yaml"), providers());
+    checkout.write(
+        &format!("{COMPONENT}/staging/base/testplatform-provider-config.yaml"),
+        "apiVersion: external-secrets.io/v1\nkind: ExternalSecret\nmetadata:\n  name: testplatform-cluster\n",
+    );
     checkout.write(
         &format!("{COMPONENT}/k-components/crossplane-resources/kustomization.yaml"),
         "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n",

@@ -1,0 +1,128 @@
+//! Checks of the objects that overlays render: EnvironmentConfigs, ProviderConfigs, and whether kustomize takes an overlay at all.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Context, Environment, Finding, Problem, Read, Tree, environment_config};
+use crate::bump::Overlay;
+
+/// B07: every cluster says who it is, each something else.
+pub fn environment_configs(tree: &Tree, read: &[Read], findings: &mut Vec<Finding>) {
+    let mut names = BTreeMap::<String, String>::new();
+    for overlay in read {
+        let Some(cluster) = environment_config::cluster(&overlay.overlay) else { continue };
+        // B09 or B15 reports an overlay that does not render.
+        let Some(rendered) = overlay.objects().filter(|rendered| !rendered.is_empty()) else { continue };
+        let Some(found) = environment_config::found(tree, rendered) else {
+            let message = format!(
+                "no EnvironmentConfig {}: claims of {cluster} wait for it; `bump apply` makes it",
+                environment_config::NAME
+            );
+            findings.push(Finding::error("B07", message).file(&overlay.file.path));
+            continue;
+        };
+        let own =
+            found.file.strip_prefix(&overlay.overlay.directory).is_some_and(|rest| rest.starts_with('/'));
+        let mut report = |problem: String, remedy: &str| {
+            let message = if own { problem } else { format!("{problem} ({}); {remedy}", found.file) };
+            // Replacements and transformers may still set it.
+            let finding = if rendered.may_change() {
+                Finding::warning("B07", format!("{message}; `--render` shows the result"))
+            } else {
+                Finding::error("B07", message)
+            };
+            findings.push(if own {
+                finding.file(&found.file).line(found.line)
+            } else {
+                finding.file(&overlay.file.path)
+            });
+        };
+        let remedy = format!("patch /data/{} of it in this overlay", environment_config::FIELD);
+        let Some(name) = &found.cluster_name else {
+            report("data.clusterName is missing".to_owned(), &remedy);
+            continue;
+        };
+        if overlay.overlay.cluster.is_some() && name != cluster {
+            report(format!("data.clusterName is {name}, but the overlay is {cluster}'s"), &remedy);
+        }
+        if let Some(other) =
+            names.insert(name.clone(), found.file.clone()).filter(|other| *other != found.file)
+        {
+            let problem =
+                format!("data.clusterName {name} is also in {other}: the hub cannot tell the clusters apart");
+            report(problem, &remedy);
+        }
+    }
+}
+
+/// B08: the ProviderConfigs that compositions name exist in staging and production.
+pub fn provider_configs(read: &[Read], context: &Context, findings: &mut Vec<Finding>) {
+    let mut groups = BTreeMap::<String, Vec<&Read>>::new();
+    for overlay in read.iter().filter(|read| !read.overlay.part) {
+        if let Some(directory) = group(&overlay.overlay, context) {
+            groups.entry(directory).or_default().push(overlay);
+        }
+    }
+    for (directory, mut overlays) in groups {
+        // A base counts only where no cluster renders it.
+        if overlays.iter().any(|read| read.overlay.cluster.is_some()) {
+            overlays.retain(|read| read.overlay.cluster.is_some());
+        }
+        for name in &context.provider_configs {
+            let lacking: BTreeSet<&str> = overlays
+                .iter()
+                .filter(|read| {
+                    read.objects().is_some_and(|objects| objects.object("ProviderConfig", name).is_none())
+                })
+                .map(|read| read.file.path.as_str())
+                .collect();
+            let message = format!("no ProviderConfig {name}, which compositions name");
+            if lacking.len() == overlays.len() {
+                findings.push(Finding::error("B08", message).file(&directory));
+            } else {
+                findings.extend(lacking.into_iter().map(|file| Finding::error("B08", &message).file(file)));
+            }
+        }
+    }
+}
+
+/// The directory of the clusters that an overlay is one of, in staging and production.
+fn group(overlay: &Overlay, context: &Context) -> Option<String> {
+    match (overlay.environment, &overlay.ring) {
+        (Environment::Development, _) => None,
+        (_, Some(ring)) => Some(format!("components/{}/rings/{ring}", context.component)),
+        (environment, None) => Some(format!("components/{}/{environment}", context.component)),
+    }
+}
+
+/// B09: kustomize takes every overlay, and its patches have an effect. Only B10 knows about remote resources.
+pub fn rendering(read: &[Read], findings: &mut Vec<Finding>) {
+    let mut add = |finding: Finding| {
+        let is_new = findings.iter().all(|other| {
+            other.id != finding.id
+                || other.file != finding.file
+                || (other.message != finding.message && !finding.message.starts_with(&other.message))
+        });
+        if is_new {
+            findings.push(finding);
+        }
+    };
+    let refused = |problem: &Problem| {
+        let message = format!("{}; {}", problem.what, problem.help);
+        Finding::error("B09", message).file(&problem.file).line(problem.line)
+    };
+    for result in read.iter().filter_map(|read| read.rendered.as_ref()) {
+        match result {
+            // B15 reports a file that is no YAML.
+            Err(problem) if problem.what.starts_with("not ") => {}
+            Err(problem) => add(refused(problem)),
+            Ok(rendered) => {
+                rendered.absent.iter().map(refused).for_each(&mut add);
+                for patch in &rendered.ineffective {
+                    let message =
+                        format!("no object matches the target ({}): the patch has no effect", patch.target);
+                    add(Finding::warning("B09", message).file(&patch.file).line(patch.line));
+                }
+            }
+        }
+    }
+}

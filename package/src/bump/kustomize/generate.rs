@@ -1,0 +1,99 @@
+//! ConfigMaps and Secrets that a kustomization generates.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use super::object::{self, Object};
+use super::spec::{GeneratorEntry, KustomizationSpec};
+use super::{Position, Rendered};
+use crate::bump::tree::resolved;
+use crate::bump::{Problem, Tree, text};
+
+/// Adds the generated objects. Names have no hash, as for every patch; the values of a Secret are not encoded.
+pub fn generate(
+    tree: &Tree,
+    directory: &str,
+    file: &str,
+    spec: &KustomizationSpec,
+    rendered: &mut Rendered,
+) -> Result<(), Problem> {
+    let maps = spec.config_map_generator.iter().map(|entry| ("ConfigMap", entry));
+    let secrets = spec.secret_generator.iter().map(|entry| ("Secret", entry));
+    for (kind, entry) in maps.chain(secrets) {
+        let bytes = tree.get(file).unwrap_or_default();
+        let line = text::line_with(bytes, &format!("name: {}", entry.name)).unwrap_or(1);
+        add(kind, entry, data(tree, directory, entry), &Position { file, line }, rendered)?;
+    }
+    Ok(())
+}
+
+fn add(
+    kind: &str,
+    entry: &GeneratorEntry,
+    data: Map<String, Value>,
+    at: &Position,
+    rendered: &mut Rendered,
+) -> Result<(), Problem> {
+    let mut value = json!({ "apiVersion": "v1", "kind": kind, "metadata": { "name": entry.name } });
+    if let Some(namespace) = &entry.namespace {
+        value["metadata"]["namespace"] = json!(namespace);
+    }
+    value["data"] = Value::Object(data.clone());
+    let object = Object::new(at.file, value);
+    let id = object.id();
+    let has_more = rendered.may_have_more();
+    let existing = rendered.objects.iter_mut().find(|other| other.all_ids().any(|other| other == id));
+    match (entry.behavior.as_deref().unwrap_or_default(), existing) {
+        ("create" | "", None) => rendered.add(object, at),
+        ("replace", Some(existing)) => {
+            existing.value["data"] = Value::Object(data);
+            existing.patched_by.push(at.file.to_owned());
+            Ok(())
+        }
+        ("merge", Some(existing)) => {
+            if let Some(fields) = object::child(&mut existing.value, "data").and_then(Value::as_object_mut) {
+                fields.extend(data);
+            }
+            existing.patched_by.push(at.file.to_owned());
+            Ok(())
+        }
+        ("merge" | "replace", None) if has_more => Ok(()),
+        ("create" | "", Some(_)) => {
+            let what = format!("{id} exists already, and behavior is create");
+            Err(at.problem(what, "set behavior to merge or replace, or choose another name"))
+        }
+        ("merge" | "replace", None) => {
+            let what = format!("{id} does not exist, so that kustomize cannot merge or replace it");
+            Err(at.problem(what, "set behavior to create, or correct name and namespace"))
+        }
+        (other, _) => {
+            let what = format!("behavior {} is unknown", text::excerpt(other));
+            Err(at.problem(what, "set behavior to create, merge or replace"))
+        }
+    }
+}
+
+/// The keys, each with its value. A file that was not read has an empty value: only its key matters to a patch.
+fn data(tree: &Tree, directory: &str, entry: &GeneratorEntry) -> Map<String, Value> {
+    let content = |path: &str| {
+        let bytes = resolved(directory, path).and_then(|path| tree.get(&path).map(<[u8]>::to_vec));
+        String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned()
+    };
+    let mut data = BTreeMap::new();
+    for source in &entry.files {
+        let (key, path) =
+            source.split_once('=').unwrap_or((source.rsplit('/').next().unwrap_or(source), source));
+        data.insert(key.to_owned(), content(path));
+    }
+    let listed: Vec<String> = entry.envs.iter().chain(&entry.env).map(|path| content(path)).collect();
+    let lines = listed.iter().flat_map(|text| text.lines()).map(str::trim);
+    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
+    for pair in lines.chain(entry.literals.iter().map(String::as_str)) {
+        let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+        let is_quoted = |quote| value.len() > 1 && value.starts_with(quote) && value.ends_with(quote);
+        let bare = if is_quoted('"') || is_quoted('\'') { &value[1..value.len() - 1] } else { value };
+        data.insert(key.to_owned(), bare.to_owned());
+    }
+    data.into_iter().map(|(key, value)| (key, Value::from(value))).collect()
+}

@@ -1,0 +1,174 @@
+//! An object, and the identity by which kustomize tells objects apart.
+
+use std::fmt;
+
+use serde_json::Value;
+
+use crate::bump::{Problem, text};
+
+/// Kinds that kustomize knows to have no namespace, with their group. It takes every other kind for one with a namespace.
+const CLUSTER_SCOPED: [(&str, &str); 18] = [
+    ("", "ComponentStatus"),
+    ("", "Namespace"),
+    ("", "Node"),
+    ("", "PersistentVolume"),
+    ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"),
+    ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"),
+    ("apiextensions.k8s.io", "CustomResourceDefinition"),
+    ("apiregistration.k8s.io", "APIService"),
+    ("certificates.k8s.io", "CertificateSigningRequest"),
+    ("networking.k8s.io", "IngressClass"),
+    ("node.k8s.io", "RuntimeClass"),
+    ("rbac.authorization.k8s.io", "ClusterRole"),
+    ("rbac.authorization.k8s.io", "ClusterRoleBinding"),
+    ("scheduling.k8s.io", "PriorityClass"),
+    ("storage.k8s.io", "CSIDriver"),
+    ("storage.k8s.io", "CSINode"),
+    ("storage.k8s.io", "StorageClass"),
+    ("storage.k8s.io", "VolumeAttachment"),
+];
+
+/// Group, version, kind, namespace and name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObjectId {
+    /// Empty for the core group.
+    pub group: String,
+    /// The version.
+    pub version: String,
+    /// The kind.
+    pub kind: String,
+    /// `default` where none is given; none for kinds without a namespace.
+    pub namespace: Option<String>,
+    /// The name.
+    pub name: String,
+}
+
+impl ObjectId {
+    /// The identity of an object.
+    pub fn of(object: &Value) -> Self {
+        let field = |path: &[&str]| text::str_at(object, path).unwrap_or_default().to_owned();
+        let version = field(&["apiVersion"]);
+        let (group, version) = version.split_once('/').unwrap_or(("", &version));
+        let kind = field(&["kind"]);
+        let has_namespace = !CLUSTER_SCOPED.contains(&(group, &*kind));
+        let namespace = text::str_at(object, &["metadata", "namespace"]).filter(|name| !name.is_empty());
+        Self {
+            group: group.to_owned(),
+            version: version.to_owned(),
+            namespace: has_namespace.then(|| namespace.unwrap_or("default").to_owned()),
+            kind,
+            name: field(&["metadata", "name"]),
+        }
+    }
+
+    /// Whether it is a namespace.
+    pub fn is_namespace(&self) -> bool {
+        self.group.is_empty() && self.kind == "Namespace"
+    }
+}
+
+impl fmt::Display for ObjectId {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{} {}", self.kind, text::excerpt(&self.name))?;
+        match (&*self.group, &self.namespace) {
+            ("", _) => {}
+            (group, _) => write!(out, " of {group}")?,
+        }
+        match self.namespace.as_deref() {
+            None | Some("default") => Ok(()),
+            Some(namespace) => write!(out, " in namespace {}", text::excerpt(namespace)),
+        }
+    }
+}
+
+/// An object as rendered so far.
+#[derive(Clone, Debug)]
+pub struct Object {
+    /// The object.
+    pub value: Value,
+    /// The file that it is written in; the kustomization of a generated one.
+    pub file: String,
+    /// Files of the patches that changed it, in their order; the kustomization of an inline patch.
+    pub patched_by: Vec<String>,
+    /// Identities from before it was renamed or moved. Patches may use any of them.
+    earlier: Vec<ObjectId>,
+}
+
+impl Object {
+    /// An object of a file.
+    pub fn new(file: impl Into<String>, value: Value) -> Self {
+        Self { value, file: file.into(), patched_by: Vec::new(), earlier: Vec::new() }
+    }
+
+    /// Its identity now.
+    pub fn id(&self) -> ObjectId {
+        ObjectId::of(&self.value)
+    }
+
+    /// Its identities, the present one last.
+    pub fn all_ids(&self) -> impl Iterator<Item = ObjectId> {
+        self.earlier.iter().cloned().chain([self.id()])
+    }
+
+    /// Whether it has a kind and a name.
+    pub fn is(&self, kind: &str, name: &str) -> bool {
+        text::str_at(&self.value, &["kind"]) == Some(kind)
+            && text::str_at(&self.value, &["metadata", "name"]) == Some(name)
+    }
+
+    /// Changes it, and remembers the identity that it had.
+    pub fn change<T>(&mut self, change: impl FnOnce(&mut Value) -> T) -> T {
+        let before = self.id();
+        let result = change(&mut self.value);
+        if self.id() != before {
+            self.earlier.push(before);
+        }
+        result
+    }
+
+    /// Sets the text below a path of keys. Mappings on the way are made.
+    pub fn set(&mut self, path: &[&str], key: &str, value: &str) {
+        self.change(|object| {
+            let target = path.iter().try_fold(object, |value, key| child(value, key));
+            if let Some(fields) = target.and_then(Value::as_object_mut) {
+                fields.insert(key.to_owned(), Value::from(value));
+            }
+        });
+    }
+}
+
+/// The mapping below a key, made if it is absent.
+pub fn child<'a>(value: &'a mut Value, key: &str) -> Option<&'a mut Value> {
+    let child = value.as_object_mut()?.entry(key).or_insert(Value::Null);
+    if child.is_null() {
+        *child = Value::Object(serde_json::Map::new());
+    }
+    Some(child)
+}
+
+/// The objects of a file. Items of a list are objects of their own.
+pub fn read(file: &str, bytes: &[u8]) -> Result<Vec<Object>, Problem> {
+    let mut objects = Vec::new();
+    for document in text::documents(file, bytes)? {
+        let kind = text::str_at(&document, &["kind"]).unwrap_or_default();
+        if kind.ends_with("List") && document.get("items").is_some_and(Value::is_array) {
+            for item in text::items(&document, &["items"]) {
+                objects.push(Object::new(file, checked(file, bytes, item.clone())?));
+            }
+        } else {
+            objects.push(Object::new(file, checked(file, bytes, document)?));
+        }
+    }
+    Ok(objects)
+}
+
+/// An object, if it has all that kustomize needs for its identity.
+fn checked(file: &str, bytes: &[u8], object: Value) -> Result<Value, Problem> {
+    let fields: [&[&str]; 2] = [&["kind"], &["metadata", "name"]];
+    let missing = fields.into_iter().find(|path| text::str_at(&object, path).is_none_or(str::is_empty));
+    let Some(path) = missing else { return Ok(object) };
+    let field = path.join(".");
+    let line = text::line_with(bytes, &format!("{}:", path.last().unwrap_or(&""))).unwrap_or(1);
+    let what = format!("an object without a text in {field}, which kustomize refuses");
+    Err(Problem::new(file, what, format!("set {field}")).at(line))
+}

@@ -1,0 +1,126 @@
+//! The objects that a directory renders, and the entries that are not known offline.
+
+use serde_json::Value;
+
+use super::patch::{self, PendingPatch};
+use super::{Object, Position, absent};
+use crate::bump::Problem;
+
+/// The objects of a directory, and the limits of knowing them offline.
+#[derive(Clone, Debug, Default)]
+pub struct Rendered {
+    /// Objects in the order in which kustomize adds them.
+    pub objects: Vec<Object>,
+    /// Entries that only kustomize itself can resolve.
+    pub unresolved: Vec<Unresolved>,
+    /// Entries that name nothing. kustomize refuses each; the rest is read as if they were remote.
+    pub absent: Vec<Problem>,
+    /// Patches with a target that no object has, while nothing remote could have it either. kustomize ignores them.
+    pub ineffective: Vec<Ineffective>,
+    /// Patches that may match an object of a remote resource.
+    pub(super) pending: Vec<PendingPatch>,
+}
+
+/// An entry that the repository alone does not resolve.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unresolved {
+    /// The kustomization.
+    pub file: String,
+    /// The reason.
+    pub reason: UnresolvedReason,
+}
+
+/// Why an entry needs kustomize itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnresolvedReason {
+    /// A remote resource or component adds objects.
+    Remote,
+    /// A Helm chart or a generator adds objects.
+    Generator,
+    /// A replacement or a transformer changes objects.
+    Transformer,
+    /// A file or a directory is not there.
+    Absent,
+}
+
+/// A patch without effect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ineffective {
+    /// The kustomization.
+    pub file: String,
+    /// The line of the entry, where it can be told.
+    pub line: Option<usize>,
+    /// The target as the kustomization writes it.
+    pub target: String,
+}
+
+impl Rendered {
+    /// Whether nothing is deployed by it.
+    pub fn is_empty(&self) -> bool {
+        self.objects.is_empty() && !self.may_have_more()
+    }
+
+    /// Whether remote resources or generators may add objects.
+    pub fn may_have_more(&self) -> bool {
+        self.unresolved.iter().any(|entry| match entry.reason {
+            UnresolvedReason::Remote | UnresolvedReason::Generator | UnresolvedReason::Absent => true,
+            UnresolvedReason::Transformer => false,
+        })
+    }
+
+    /// Whether transformers that are not read may change objects.
+    pub fn may_change(&self) -> bool {
+        self.unresolved.iter().any(|entry| match entry.reason {
+            UnresolvedReason::Transformer => true,
+            UnresolvedReason::Remote | UnresolvedReason::Generator | UnresolvedReason::Absent => false,
+        })
+    }
+
+    /// The first object of a kind and a name.
+    pub fn object(&self, kind: &str, name: &str) -> Option<&Object> {
+        self.objects.iter().find(|object| object.is(kind, name))
+    }
+
+    /// A remote object as far as patches describe it: `assumed` with those applied that name its kind. None without such a patch.
+    pub fn remote_object(&self, assumed: &Value) -> Option<Object> {
+        patch::describe_remote(&self.pending, assumed)
+    }
+
+    /// Adds the objects of another directory.
+    pub(super) fn append(&mut self, other: Self, at: &Position) -> Result<(), Problem> {
+        for object in other.objects {
+            self.add(object, at)?;
+        }
+        self.unresolved.extend(other.unresolved);
+        self.absent.extend(other.absent);
+        self.ineffective.extend(other.ineffective);
+        self.pending.extend(other.pending);
+        Ok(())
+    }
+
+    /// An entry that only kustomize itself resolves.
+    pub(super) fn leave(&mut self, at: &Position, reason: UnresolvedReason) {
+        self.unresolved.push(Unresolved { file: at.file.to_owned(), reason });
+    }
+
+    /// An entry that names nothing.
+    pub(super) fn miss(&mut self, entry: &str, at: &Position) {
+        self.absent.push(at.problem(absent(entry), "add it, or remove the entry"));
+        self.leave(at, UnresolvedReason::Absent);
+    }
+
+    pub(super) fn add(&mut self, object: Object, at: &Position) -> Result<(), Problem> {
+        if let Some(first) = self.objects.iter().find(|other| other.id() == object.id()) {
+            let what = format!(
+                "{} of {} is already in {}: kustomize may not add an object with an already registered id",
+                object.id(),
+                object.file,
+                first.file
+            );
+            let help = "remove one of the two, or make the second a patch of the first";
+            return Err(at.problem(what, help));
+        }
+        self.objects.push(object);
+        Ok(())
+    }
+}
