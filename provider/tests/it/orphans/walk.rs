@@ -29,12 +29,16 @@ fn name(index: usize) -> String {
 
 prop_compose! {
     fn konflux()(
-        composites in prop::collection::btree_set(0..6usize, 0..5),
-        objects in prop::collection::btree_set((0..6usize, 0..6usize), 0..4),
+        // Most of the first are owned, and few of the last, so that some come to an end.
+        owned in prop::collection::vec(prop::bool::weighted(0.85), 4),
+        found in prop::collection::vec(prop::bool::weighted(0.05), 2),
+        is_empty in prop::bool::weighted(0.05),
+        objects in prop::collection::btree_set((0..6usize, 0..6usize), 0..2),
         is_other in prop::bool::weighted(0.1),
     ) -> KonfluxState {
         let mut owners = Owners::default();
-        for index in composites {
+        let all = owned.into_iter().chain(found).enumerate();
+        for (index, _) in all.filter(|(_, exists)| *exists && !is_empty) {
             owners.add_composite(&composite(&name(index)));
         }
         for (remote, composite) in objects {
@@ -46,11 +50,12 @@ prop_compose! {
 
 prop_compose! {
     fn hub_state(hub: &'static str)(
-        indices in prop::collection::btree_set(0..6usize, 0..6),
-        marks in prop::collection::vec((0..10u8, 0..10u8, 0..10u8, 0..10u8), 6),
+        exists in prop::collection::vec(prop::bool::weighted(0.95), 6),
+        marks in prop::collection::vec((0..40u8, 0..40u8, 0..40u8, 0..40u8), 6),
         fails in prop::bool::weighted(0.1),
     ) -> HubState {
-        let remotes = indices.into_iter().map(|index| {
+        let indices = exists.into_iter().enumerate().filter(|(_, exists)| *exists);
+        let remotes = indices.map(|(index, _)| {
             let (mark, uid, deleted, dependent) = marks[index];
             let mut remote = remote(&name(index));
             remote.identity.hub = hub.into();
@@ -82,7 +87,7 @@ fn modes() -> impl Strategy<Value = OrphanMode> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(ProptestConfig::with_cases(1000))]
 
     /// Nothing ends by an incomplete listing, with an owner, without our mark, or before its time.
     #[test]

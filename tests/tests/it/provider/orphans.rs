@@ -1,7 +1,7 @@
 //! The search for orphans on two real API servers, with exactly the rights that are shipped on either side.
 //!
-//! A composite that was made after the snapshot of a restore is in neither its status nor any finalizer: it is not there. So it is deleted here
-//! while no Crossplane and no provider-kubernetes run, and the remote object stays.
+//! After a restore to an older snapshot a later composite and its Objects do not exist, and nothing ran their finalizers. So both are deleted here
+//! while neither Crossplane nor provider-kubernetes runs, and the remote object stays.
 #![allow(missing_docs, reason = "a test says what it tests in its name")]
 
 use std::{collections::BTreeMap, time::Duration};
