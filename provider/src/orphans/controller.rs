@@ -140,9 +140,10 @@ impl OrphanController {
             self.record_owners(&planned.recorded, &konflux.uid).await;
         }
         self.end_orphans(&mut planned).await;
-        self.metrics.report_orphans(&planned, now);
         let name = konflux.as_ref().ok().map(|konflux| konflux.name.as_str());
         self.write_report(&OrphanReport::new(&planned, name, now)).await;
+        // After the report: a person whom an alert calls reads what it is about.
+        self.metrics.report_orphans(&planned, now);
         planned.records
     }
 
