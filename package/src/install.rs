@@ -68,6 +68,10 @@ pub fn files() -> anyhow::Result<Vec<File>> {
             text: document(&rule("testplatform", "crossplane-system", alerts::FUNCTION), alerts)?,
         },
         File {
+            path: "install/components/orphans-monitoring/prometheus-rule.yaml",
+            text: document(&rule("testplatform-orphans", "testplatform-orphans", alerts::ORPHANS), alerts)?,
+        },
+        File {
             path: "install/components/monitoring/prometheus-rule-claims.yaml",
             text: document(&rule("testplatform-claims", "crossplane-system", alerts::CLAIMS), alerts)?,
         },

@@ -10,7 +10,7 @@ use testplatform_process::logs::Format;
 /// Serves a hub of the Test Platform, or a Konflux cluster, as its configuration says.
 ///
 /// On a hub it makes EphemeralClusters happen, publishes the credentials of clusters, and looks after pools and spaces. Beside the claims it
-/// carries Secrets to hubs, and ends clusters that nobody needs any more.
+/// carries Secrets to hubs, ends clusters that nobody needs any more, and finds remote objects that no composite owns.
 #[derive(Debug, Parser)]
 #[command(version, args_conflicts_with_subcommands = true)]
 pub struct Cli {
@@ -53,6 +53,31 @@ pub enum Command {
     Schema,
     /// Print the manifests that give this program its rights.
     Rbac(RbacArgs),
+    /// Print the remote objects that no composite owns, as component `orphans` reported them last.
+    Orphans(OrphansArgs),
+}
+
+/// Where the report is, and how it is printed.
+#[derive(Debug, Args)]
+pub struct OrphansArgs {
+    /// Namespace of the report.
+    #[arg(short, long, value_name = "NAMESPACE", default_value = "testplatform-orphans")]
+    pub namespace: String,
+    /// How to reach the Konflux cluster; as kubectl does if it is not given.
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// The format.
+    #[arg(short, long, value_enum, default_value = "table", value_name = "FORMAT")]
+    pub output: OutputFormat,
+}
+
+/// A format of what is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum OutputFormat {
+    /// A table for people.
+    Table,
+    /// The report.
+    Json,
 }
 
 /// Whose rights, and where.
@@ -115,5 +140,8 @@ mod tests {
         let rbac = Cli::try_parse_from(["p", "rbac", "build-cluster"]).unwrap();
         assert!(matches!(rbac.command, Some(Command::Rbac(RbacArgs { on: On::BuildCluster, .. }))));
         assert!(Cli::try_parse_from(["p", "rbac", "hub", "--service-account", "x"]).is_err());
+        let orphans = Cli::try_parse_from(["p", "orphans", "-o", "json"]).unwrap();
+        let Some(Command::Orphans(args)) = orphans.command else { panic!("another command") };
+        assert_eq!((args.output, args.namespace.as_str()), (OutputFormat::Json, "testplatform-orphans"));
     }
 }

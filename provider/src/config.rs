@@ -17,6 +17,7 @@ mod cluster_pool;
 mod clusters;
 mod ephemeral_cluster;
 mod hub_facts;
+mod orphans;
 mod prerequisites;
 mod process;
 mod prow;
@@ -32,6 +33,7 @@ pub use ephemeral_cluster::{
     ClaimOwner, ClaimPattern, ClusterProfiles, EphemeralClusters, Image, Mode, WaitStep,
 };
 pub use hub_facts::{Agents, HubFacts, NodeClass};
+pub use orphans::{KubeconfigSecretRef, OrphanHub, OrphanMode, Orphans};
 pub use prerequisites::{AllowedResource, Prerequisites};
 pub use process::{BuildClusters, Http, LeaderElection};
 pub use prow::{CiOperatorPod, Prow, SecretMount};
@@ -63,6 +65,8 @@ pub struct Config {
     pub carry: Carry,
     /// What is done about claims whose clusters nobody needs any more, beside the claims.
     pub cleanup: Cleanups,
+    /// Remote objects that no composite owns, beside the claims.
+    pub orphans: Orphans,
     /// How the ProwJobs are made.
     pub prow: Prow,
     /// The clusters on which the jobs run.

@@ -13,7 +13,7 @@ use provider_testplatform::{
     hub::Hub,
     hub_facts,
     metrics::Metrics,
-    prerequisites,
+    orphans, prerequisites,
     registry::Registry,
     running::Running,
     spaces,
@@ -42,15 +42,25 @@ pub struct Shared {
     pub stop: watch::Receiver<bool>,
 }
 
+impl Shared {
+    /// Ends once they are to end.
+    fn until_stop(&self) -> Running {
+        let mut stop = self.stop.clone();
+        Box::pin(async move {
+            let _ = stop.wait_for(|stop| *stop).await;
+        })
+    }
+}
+
 /// Says that nothing is switched on, and what could be.
-pub const NOTHING: &str = "ephemeralCluster.mode, clusterClaim.mode, hubFacts.mode, spaces.mode, carry.mode and cleanup.mode \
-     are off, clusterPool.namespaces and clusters.backends are empty: nothing is done";
+pub const NOTHING: &str = "ephemeralCluster.mode, clusterClaim.mode, hubFacts.mode, spaces.mode, carry.mode, cleanup.mode \
+     and orphans.mode are off, clusterPool.namespaces and clusters.backends are empty: nothing is done";
 
 /// Whether nothing is switched on.
 pub fn is_off(config: &Config) -> bool {
     let of_clusters = config.ephemeral_cluster.mode != Mode::Off || config.cluster_claim.mode == Switch::On;
     let beside = config.cluster_pool.is_on() || config.clusters.is_on();
-    let tenants = config.carry.is_on() || config.cleanup.is_on();
+    let tenants = config.carry.is_on() || config.cleanup.is_on() || config.orphans.is_on();
     !(of_clusters || beside || tenants || config.hub_facts.is_on() || config.spaces.is_on())
 }
 
@@ -59,13 +69,8 @@ pub fn is_off(config: &Config) -> bool {
 /// # Errors
 /// If the configuration lacks what one of them needs.
 pub fn controllers(config: &Config, shared: &Shared) -> anyhow::Result<Vec<Running>> {
-    let Shared { client, instance, trust, metrics, stop } = shared;
-    let ending = || -> Running {
-        let mut stop = stop.clone();
-        Box::pin(async move {
-            let _ = stop.wait_for(|stop| *stop).await;
-        })
-    };
+    let Shared { client, instance, trust, metrics, .. } = shared;
+    let ending = || shared.until_stop();
     let metrics = || metrics.clone();
     let client = || client.clone();
     let mut all: Vec<Running> = Vec::new();
@@ -141,21 +146,43 @@ pub fn controllers(config: &Config, shared: &Shared) -> anyhow::Result<Vec<Runni
         let options = spaces::controller::Options { client: client(), config: config.spaces.clone(), now };
         all.push(spaces::controller::run(options, metrics(), ending()));
     }
+    all.extend(beside_claims(config, shared));
+    Ok(all)
+}
+
+/// Those that run beside the claims, on a Konflux cluster.
+fn beside_claims(config: &Config, shared: &Shared) -> Vec<Running> {
+    let Shared { client, instance, trust, metrics, .. } = shared;
+    let mut all: Vec<Running> = Vec::new();
     if config.carry.is_on() {
-        let options =
-            carry::controller::Options { client: client(), config: config.carry.clone(), trust: *trust, now };
-        all.push(carry::controller::run(options, metrics(), ending()));
+        let options = carry::controller::Options {
+            client: client.clone(),
+            config: config.carry.clone(),
+            trust: *trust,
+            now,
+        };
+        all.push(carry::controller::run(options, metrics.clone(), shared.until_stop()));
     }
     if config.cleanup.is_on() {
         let options = cleanup::controller::Options {
-            client: client(),
+            client: client.clone(),
             config: config.cleanup.clone(),
             instance: instance.clone(),
             now,
         };
-        all.push(cleanup::controller::run(options, metrics(), ending()));
+        all.push(cleanup::controller::run(options, metrics.clone(), shared.until_stop()));
     }
-    Ok(all)
+    if config.orphans.is_on() {
+        let options = orphans::controller::Options {
+            client: client.clone(),
+            config: config.orphans.clone(),
+            trust: *trust,
+            instance: instance.clone(),
+            now,
+        };
+        all.push(orphans::controller::run(options, metrics.clone(), shared.until_stop()));
+    }
+    all
 }
 
 fn of_ephemeral_clusters(

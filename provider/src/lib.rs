@@ -29,6 +29,7 @@ pub mod metrics;
 mod named;
 pub mod observe;
 mod orders;
+pub mod orphans;
 mod partial;
 pub mod prerequisites;
 pub mod publish;

@@ -8,16 +8,18 @@ use std::{path::Path, process::ExitCode, time::Duration};
 
 use anyhow::{Context as _, bail};
 use clap::{CommandFactory as _, Parser as _, error::ErrorKind};
-use cli::{Cli, Command, On, RbacArgs, RunArgs};
+use cli::{Cli, Command, On, OrphansArgs, OutputFormat, RbacArgs, RunArgs};
 use controllers::{NOTHING, Shared, controllers, is_off};
 use futures_util::future::join_all;
 use jiff::Timestamp;
+use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{Api, Client, config::Kubeconfig};
 use provider_testplatform::{
     build_clusters::{Trust, configured, limit, vouched},
     config::Config,
     lease::{Election, Times},
     metrics::Metrics,
+    orphans::report::{CONFIG_MAP, KEY, OrphanReport},
     rbac,
 };
 use testplatform_apis::duration::GoDuration;
@@ -43,6 +45,7 @@ fn main() -> ExitCode {
     let result = match (cli.command, &cli.run) {
         (Some(Command::Schema), _) => print_schema(),
         (Some(Command::Rbac(args)), _) => print_rbac(&args),
+        (Some(Command::Orphans(args)), _) => print_orphans(&args),
         (None, RunArgs { config: Some(file), .. }) => {
             logs::init(cli.run.debug, cli.run.log_format);
             panics::install();
@@ -80,6 +83,32 @@ fn print_rbac(args: &RbacArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Prints the report that the component wrote last.
+fn print_orphans(args: &OrphansArgs) -> anyhow::Result<()> {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let runtime = Runtime::new().context("cannot start the runtime")?;
+    let text = runtime.block_on(read_orphan_report(args))?;
+    if args.output == OutputFormat::Json {
+        print!("{text}");
+        return Ok(());
+    }
+    let report = OrphanReport::parse(&text).context("the report of another version; try --output json")?;
+    print!("{}", report.render_table(now()));
+    Ok(())
+}
+
+async fn read_orphan_report(args: &OrphansArgs) -> anyhow::Result<String> {
+    let config = match &args.kubeconfig {
+        Some(file) => configured(Kubeconfig::read_from(file)?).await?,
+        None => kube::Config::infer().await.context("no kubeconfig; give one with --kubeconfig")?,
+    };
+    let maps: Api<ConfigMap> = Api::namespaced(Client::try_from(config)?, &args.namespace);
+    let place = format!("ConfigMap {}/{CONFIG_MAP}", args.namespace);
+    let found = maps.get_opt(CONFIG_MAP).await.with_context(|| format!("cannot read {place}"))?;
+    let text = found.and_then(|map| map.data?.remove(KEY));
+    text.with_context(|| format!("{place} has no report; is component orphans installed, and its pod ready?"))
+}
+
 fn serve(args: &RunArgs, file: &Path) -> anyhow::Result<()> {
     let config = Config::load(file)?;
     // The only provider that is linked; said aloud so that another one could not be picked by accident.
@@ -111,6 +140,7 @@ async fn run(args: &RunArgs, config: Config) -> anyhow::Result<()> {
         spaces = ?config.spaces.mode,
         carry = ?config.carry.mode,
         cleanup = ?config.cleanup.mode,
+        orphans = ?config.orphans.mode,
         "starting",
     );
     let written = metrics.clone();

@@ -10,6 +10,7 @@ mod clusters;
 mod hub;
 mod jobs;
 mod orders;
+pub mod orphans;
 mod pools;
 pub mod prerequisites;
 mod spaces;
@@ -29,7 +30,7 @@ use prometheus_client::{
 
 use self::{
     bundles::Bundles, carries::Carries, claims::Claims, cleanups::Cleanups, clusters::Clusters, hub::Hub,
-    jobs::Jobs, orders::Orders, pools::Pools, spaces::Spaces,
+    jobs::Jobs, orders::Orders, orphans::OrphanMetrics, pools::Pools, spaces::Spaces,
 };
 use crate::{controller::queue::Queue, prerequisites::seen::Standing, watch::Health};
 
@@ -39,7 +40,7 @@ const SECONDS: [f64; 9] = [0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0, 120.0];
 const MOST: usize = 100;
 
 /// Every metric by the name under which Prometheus has it, for rules and panels; histograms without `_bucket`, `_sum` and `_count`.
-pub const EXPORTED: [&str; 38] = [
+pub const EXPORTED: [&str; 42] = [
     "bundle_duration_seconds",
     "bundles_count",
     "bundles_outcomes_total",
@@ -78,6 +79,10 @@ pub const EXPORTED: [&str; 38] = [
     "provider_watch_lag_seconds",
     "space_count",
     "space_tokens_total",
+    "testplatform_orphans",
+    "testplatform_orphans_listed_timestamp_seconds",
+    "testplatform_orphans_refused",
+    "testplatform_orphans_teardowns_total",
 ];
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -117,6 +122,7 @@ struct Inner {
     spaces: Spaces,
     carries: Carries,
     cleanups: Cleanups,
+    orphans: OrphanMetrics,
     bundles: Bundles,
     cloud: Orders<testplatform_apis::cloud::State>,
     prerequisites: Orders<Standing>,
@@ -144,6 +150,7 @@ impl Default for Metrics {
         let spaces = Spaces::default();
         let carries = Carries::default();
         let cleanups = Cleanups::default();
+        let orphans = OrphanMetrics::default();
         let bundles = Bundles::default();
         let cloud = Orders::default();
         let prerequisites = Orders::default();
@@ -156,6 +163,7 @@ impl Default for Metrics {
         spaces.register(&mut registry);
         carries.register(&mut registry);
         cleanups.register(&mut registry);
+        orphans.register(&mut registry);
         bundles.register(&mut registry);
         cloud::register(&cloud, &mut registry);
         prerequisites::register(&prerequisites, &mut registry);
@@ -208,6 +216,7 @@ impl Default for Metrics {
             spaces,
             carries,
             cleanups,
+            orphans,
             bundles,
             cloud,
             prerequisites,
@@ -306,8 +315,36 @@ mod tests {
         seen
     }
 
+    fn of_orphans(metrics: &Metrics) {
+        use crate::orphans::{
+            plan::{HubSummary, OrphanPlan, OrphanState, TeardownRefusal},
+            remote::{RemoteKind, RemoteRef},
+        };
+        let hub = "hub".to_owned();
+        let at: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
+        metrics.attach_orphans([(&hub, [RemoteKind::EphemeralCluster].as_slice())].into_iter(), at);
+        let identity = RemoteRef {
+            hub: hub.clone(),
+            kind: RemoteKind::EphemeralCluster,
+            namespace: "ns".into(),
+            name: "one".into(),
+            uid: "u".into(),
+        };
+        let refused = OrphanState::Refused(TeardownRefusal::Unverified);
+        let plan = OrphanPlan {
+            states: [(identity, refused)].into(),
+            hubs: vec![HubSummary { hub, ..HubSummary::default() }],
+            ..OrphanPlan::default()
+        };
+        metrics.report_orphans(&plan, at);
+    }
+
     /// Some of what is told then.
     const LINES: &[&str] = &[
+        "testplatform_orphans{hub=\"hub\",remote_kind=\"EphemeralCluster\"} 1",
+        "testplatform_orphans_refused{hub=\"hub\",reason=\"unverified\"} 1",
+        "testplatform_orphans_listed_timestamp_seconds{hub=\"hub\"} 1767225600.0",
+        "testplatform_orphans_teardowns_total{outcome=\"requested\"} 0",
         "clusterpool_count{state=\"refreshing\"} 1",
         "clusterpool_count{state=\"steady\"} 0",
         "clusterpool_refresh_remaining{pool=\"ns/pool\"} 3",
@@ -411,6 +448,7 @@ mod tests {
         inner.watch_lag.get_or_create(&watch { watch: String::new() }).set(0.0);
         inner.up.get_or_create(&cluster { cluster: String::new() }).set(1);
         set(&inner.undecodable, &kind { kind: String::new() }, 0);
+        of_orphans(&metrics);
         metrics.looked_at_hub("told");
         let told = r#"{"writtenAt":"2026-01-01T00:00:00Z","health":{"ready":true},
             "backends":{"hypershift":{"clusters":7,"provisioning":2},"osac":{}}}"#;

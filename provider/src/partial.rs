@@ -17,13 +17,13 @@ use crate::any_kind::any_kind;
 /// How many are listed at once: each may be as large as etcd takes it, which is 1.5 MB.
 pub const PAGE: u32 = 20;
 /// What is read of a spec.
-const SPEC: &[&str] = &["byoc", "claimRef", "cleanup", "tearDownCluster"];
+const SPEC: &[&str] = &["byoc", "claimRef", "cleanup", "forProvider", "tearDownCluster"];
 /// What is read of a status, that of a run of Tekton's included.
 const STATUS: &[&str] = &["backend", "completionTime", "conditions", "hub", "phase"];
 /// How many levels of a spec or a status are read, itself included. None of these fields has as many; what lies deeper counts as null.
 const LEVELS: u8 = 8;
 
-/// An object of any kind by which tenants ask, or a run of theirs.
+/// An object of any kind by which tenants ask, a run of theirs, or an Object of provider-kubernetes.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(from = "Whole")]
 pub struct PartialObject {
@@ -52,7 +52,9 @@ struct Metadata {
     namespace: Option<String>,
     uid: Option<String>,
     resource_version: Option<String>,
+    creation_timestamp: Option<Time>,
     deletion_timestamp: Option<Time>,
+    labels: Option<BTreeMap<String, String>>,
     annotations: Option<BTreeMap<String, String>>,
     owner_references: Option<Vec<OwnerReference>>,
 }
@@ -65,7 +67,9 @@ impl From<Whole> for PartialObject {
             namespace: metadata.namespace,
             uid: metadata.uid,
             resource_version: metadata.resource_version,
+            creation_timestamp: metadata.creation_timestamp,
             deletion_timestamp: metadata.deletion_timestamp,
+            labels: metadata.labels,
             annotations: metadata.annotations,
             owner_references: metadata.owner_references,
             ..ObjectMeta::default()

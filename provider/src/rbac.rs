@@ -4,6 +4,7 @@ mod carry;
 mod cleanup;
 mod clusters;
 mod grants;
+mod orphans;
 mod prerequisites;
 mod spaces;
 
@@ -15,6 +16,7 @@ pub use carry::{CARRY_GRANTS, ON_HUB as CARRIER_ON_HUB};
 pub use cleanup::CLEANUP_GRANTS;
 pub use clusters::CLUSTER_GRANTS;
 pub use grants::{FACT_GRANTS, GRANTS, POOL_GRANTS};
+pub use orphans::ORPHAN_GRANTS;
 pub use prerequisites::PREREQUISITE_GRANTS;
 pub use spaces::SPACE_GRANTS;
 
@@ -77,6 +79,10 @@ pub enum Place {
     CleanedTestClusters,
     /// Beside the claims, in every namespace: the runs that own them.
     Owners,
+    /// Beside the claims, in every namespace: owners of remote objects.
+    Orphans,
+    /// Beside the claims, in the namespace of the report of orphans.
+    OrphanReport,
 }
 
 /// Calls of one kind, and what for.
@@ -132,7 +138,8 @@ pub fn hub(config: &Config, account: &ServiceAccount) -> String {
     let (claims, pools) = (config.cluster_claim.mode == Switch::On, config.cluster_pool.is_on());
     let (templated, facts) = (config.clusters.is_on(), config.hub_facts.is_on());
     let (spaces, carry, cleanup) = (config.spaces.is_on(), config.carry.is_on(), config.cleanup.is_on());
-    let beside = claims || pools || templated || facts || spaces || carry || cleanup;
+    let orphans = config.orphans.is_on();
+    let beside = claims || pools || templated || facts || spaces || carry || cleanup || orphans;
     if config.ephemeral_cluster.mode != Mode::Off || !beside {
         let name = format!("{NAME}-ephemeralclusters");
         parts.push(self::role(&name, None, Place::EphemeralClustersAnywhere, config, account));
@@ -195,8 +202,26 @@ pub fn hub(config: &Config, account: &ServiceAccount) -> String {
         let name = format!("{NAME}-cleanup-owners");
         parts.push(self::role(&name, None, Place::Owners, config, account));
     }
+    parts.extend(of_orphans(config, account));
     parts.push(role("-lease", Place::Lease, config.lease_namespace()));
     parts.concat()
+}
+
+/// Rights of the search for orphans, if that is on.
+fn of_orphans(config: &Config, account: &ServiceAccount) -> Vec<String> {
+    if !config.orphans.is_on() {
+        return vec![];
+    }
+    let name = format!("{NAME}-orphans");
+    let mut parts = vec![
+        role(&name, None, Place::Orphans, config, account),
+        role(&name, Some(&config.orphans.namespace), Place::OrphanReport, config, account),
+    ];
+    for (namespace, names) in orphans::kubeconfig_secrets(&config.orphans) {
+        let name = format!("{NAME}-orphans-kubeconfigs");
+        parts.push(role_with(&name, Some(namespace), &orphans::secret_rule(&names), account));
+    }
+    parts
 }
 
 /// What clusters by template need: of each backend, and of what is done beside them.
@@ -286,6 +311,7 @@ fn rules(place: Place, config: &Config) -> String {
         .chain(SPACE_GRANTS)
         .chain(CARRY_GRANTS)
         .chain(CLEANUP_GRANTS)
+        .chain(ORPHAN_GRANTS)
         .chain(PREREQUISITE_GRANTS)
         .filter(is_called)
         .map(|grant| rule(grant, config))
@@ -300,9 +326,13 @@ fn role(
     config: &Config,
     account: &ServiceAccount,
 ) -> String {
+    role_with(name, namespace, &rules(place, config), account)
+}
+
+/// A role with these rules, and its binding.
+fn role_with(name: &str, namespace: Option<&str>, rules: &str, account: &ServiceAccount) -> String {
     let kind = if namespace.is_some() { "Role" } else { "ClusterRole" };
     let namespace = namespace.map(|namespace| format!("  namespace: {namespace}\n")).unwrap_or_default();
-    let rules = rules(place, config);
     let ServiceAccount { namespace: account_namespace, name: account } = account;
     format!(
         "---
@@ -336,6 +366,7 @@ fn rule(grant: &Grant, config: &Config) -> String {
     let verbs = verbs.join(", ");
     let name = |name: &&str| match *name {
         LEASE_NAME => config.leader_election.name.clone(),
+        orphans::ENVIRONMENT_CONFIG => config.orphans.environment_config.clone(),
         other => other.to_owned(),
     };
     let names: Vec<String> = names.iter().map(name).collect();

@@ -137,9 +137,9 @@ pub const CLAIMS: &[Alert] = &[
 pub const HUB: &[Alert] = &[
     Alert {
         name: "ProviderNotLeading",
-        // Carrier and cleaner are the same program, and may be scraped too.
-        expression: r#"absent(provider_leader{namespace!="testplatform-carrier",namespace!="testplatform-cleanup"})
-  or max(provider_leader{namespace!="testplatform-carrier",namespace!="testplatform-cleanup"}) == 0"#,
+        // Carrier, cleaner and the search for orphans are the same program, and may be scraped too.
+        expression: r#"absent(provider_leader{namespace!="testplatform-carrier",namespace!="testplatform-cleanup",namespace!="testplatform-orphans"})
+  or max(provider_leader{namespace!="testplatform-carrier",namespace!="testplatform-cleanup",namespace!="testplatform-orphans"}) == 0"#,
         lasts: "5m",
         severity: Severity::Critical,
         summary: "No replica of the provider acts: clusters are neither made nor torn down.",
@@ -189,6 +189,25 @@ pub const HUB: &[Alert] = &[
         lasts: "5m",
         severity: Severity::Warning,
         summary: "{{ $value }} objects of kind {{ $labels.kind }} cannot be understood.",
+    },
+];
+
+/// On a Konflux cluster, from the metrics of component `orphans`.
+pub const ORPHANS: &[Alert] = &[
+    Alert {
+        name: "OrphansFound",
+        expression: "max by (hub, remote_kind) (testplatform_orphans) > 0",
+        lasts: "5m",
+        severity: Severity::Critical,
+        summary: "{{ $value }} objects of kind {{ $labels.remote_kind }} on hub {{ $labels.hub }} have no composite on this Konflux cluster, and cost money.",
+    },
+    Alert {
+        name: "OrphansNotListed",
+        expression: r"max by (hub) (time() - testplatform_orphans_listed_timestamp_seconds) > 3600
+  or absent(testplatform_orphans_listed_timestamp_seconds)",
+        lasts: "15m",
+        severity: Severity::Warning,
+        summary: "Orphans on hub {{ $labels.hub }} cannot be found: it, or this Konflux cluster, was not listed completely for an hour.",
     },
 ];
 

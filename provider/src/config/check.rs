@@ -4,7 +4,7 @@ use testplatform_apis::{duration::GoDuration, names::ObjectName};
 
 use super::{
     AllowedResource, Carry, Cleanups, ClusterClaims, ClusterProfiles, Clusters, Config, EphemeralClusters,
-    HubFacts, LeaderElection, Mode, Prow, Spaces, Switch, ephemeral_cluster::MAX_CONFIG_BYTES,
+    HubFacts, LeaderElection, Mode, Orphans, Prow, Spaces, Switch, ephemeral_cluster::MAX_CONFIG_BYTES,
     source::Finding,
 };
 use crate::ephemeral_cluster::{ci_operator_config::WAIT_IMAGE, profiles::Profiles};
@@ -17,6 +17,13 @@ const SHORTEST_CARRY: GoDuration = GoDuration::from_secs(10);
 
 /// Each look is a call for each run.
 const SHORTEST_CLEANUP: GoDuration = GoDuration::from_secs(10);
+
+/// A complete listing takes a call for each page of each kind on both sides.
+const SHORTEST_LISTING: GoDuration = GoDuration::from_mins(1);
+/// Two listings in a row are within any grace period.
+const LONGEST_LISTING: GoDuration = GoDuration::from_mins(15);
+/// A claim that is moved, or an Object that is made anew, has its owner again within this time.
+const SHORTEST_GRACE: GoDuration = GoDuration::from_mins(15);
 
 /// An API server refuses to give a token for less.
 const SHORTEST_TOKEN: GoDuration = GoDuration::from_mins(10);
@@ -41,6 +48,7 @@ pub fn findings(config: &Config) -> Vec<Finding> {
     found.spaces(&config.spaces);
     found.carry(&config.carry);
     found.cleanup(&config.cleanup);
+    found.orphans(&config.orphans);
     found.prow(&config.prow);
     found.positive("buildClusters.requestTimeout", config.build_clusters.request_timeout);
     if config.ephemeral_cluster.mode != Mode::Off && config.build_clusters.directory.is_none() {
@@ -339,6 +347,46 @@ impl Found {
         }
         if section.poll < SHORTEST_CLEANUP {
             self.add("cleanup.poll", "must be at least 10s: each look reads every run that owns a claim");
+        }
+    }
+
+    fn orphans(&mut self, section: &Orphans) {
+        self.namespace("orphans.namespace", &section.namespace);
+        if section.is_on() && section.hubs.is_empty() {
+            self.add(
+                "orphans.hubs",
+                "is missing: name the hubs by their ProviderConfigs, each with the Secret of its kubeconfig",
+            );
+        }
+        if section.is_on() && section.flavours.is_empty() {
+            self.add("orphans.flavours", "is empty: name claims, testClusters or both");
+        }
+        if ObjectName::try_from(section.environment_config.as_str()).is_err() {
+            self.add("orphans.environmentConfig", "must be the name of an EnvironmentConfig, such as envcfg");
+        }
+        for (hub, of) in &section.hubs {
+            let path = format!("orphans.hubs.{hub}");
+            let secret = &of.kubeconfig_secret_ref;
+            self.namespace(&format!("{path}.kubeconfigSecretRef.namespace"), &secret.namespace);
+            if ObjectName::try_from(secret.name.as_str()).is_err() {
+                self.add(&format!("{path}.kubeconfigSecretRef.name"), "must be the name of a Secret");
+            }
+            self.not_empty(&format!("{path}.kubeconfigSecretRef.key"), &secret.key);
+            if of.kinds.is_empty() {
+                self.add(&format!("{path}.kinds"), "is empty: name kinds such as EphemeralCluster");
+            }
+            for (index, namespace) in of.namespaces.iter().enumerate() {
+                self.namespace(&format!("{path}.namespaces[{index}]"), namespace);
+            }
+        }
+        if !(SHORTEST_LISTING..=LONGEST_LISTING).contains(&section.poll) {
+            self.add("orphans.poll", "must be 1m to 15m: every reconcile lists both sides");
+        }
+        if section.grace < SHORTEST_GRACE {
+            self.add("orphans.grace", "must be at least 15m: a cluster that is ended too early is lost");
+        }
+        if !(1..=99).contains(&section.max_unowned_percent) {
+            self.add("orphans.maxUnownedPercent", "must be 1 to 99; name single orphans in confirmedUids");
         }
     }
 

@@ -376,6 +376,30 @@ fn the_schema_accepts_what_is_accepted_and_nothing_unknown() {
     "cleanup: { poll: 1s }\n",
     "provider.yaml:1:18: cleanup.poll: must be at least 10s: each look reads every run that owns a claim"
 )]
+#[case::orphans_hubs(
+    "orphans: { mode: report }\n",
+    "provider.yaml:1:1: orphans.hubs: is missing: name the hubs by their ProviderConfigs, each with the Secret of its kubeconfig"
+)]
+#[case::orphans_secret(
+    "orphans: { hubs: { h: { kubeconfigSecretRef: { namespace: a, name: B } } } }\n",
+    "provider.yaml:1:68: orphans.hubs.h.kubeconfigSecretRef.name: must be the name of a Secret"
+)]
+#[case::orphans_kinds(
+    "orphans: { hubs: { h: { kubeconfigSecretRef: { namespace: a, name: b }, kinds: [] } } }\n",
+    "provider.yaml:1:80: orphans.hubs.h.kinds: is empty: name kinds such as EphemeralCluster"
+)]
+#[case::orphans_poll(
+    "orphans: { poll: 30s }\n",
+    "provider.yaml:1:18: orphans.poll: must be 1m to 15m: every reconcile lists both sides"
+)]
+#[case::orphans_grace(
+    "orphans: { grace: 5m }\n",
+    "provider.yaml:1:19: orphans.grace: must be at least 15m: a cluster that is ended too early is lost"
+)]
+#[case::orphans_share(
+    "orphans: { maxUnownedPercent: 100 }\n",
+    "provider.yaml:1:31: orphans.maxUnownedPercent: must be 1 to 99; name single orphans in confirmedUids"
+)]
 #[case::carry_hub(
     "carry: { hubs: { Hub: { kubeconfig: /k } } }\n",
     "provider.yaml:1:23: carry.hubs.Hub: must be the name of a ProviderConfig: lower-case letters, digits, - and ., at most 253"
@@ -442,5 +466,5 @@ provider.yaml:8:26: ephemeralCluster.privilegedTenants[1]: invalid type: integer
 provider.yaml:8:32: ephemeralCluster.privilegedTenants[3]: must not be empty
 provider.yaml:8:36: ephemeralCluster.privilegedTenants[4]: invalid type: integer `2`, expected a string; put it in quotes
 provider.yaml:10:12: prow.cluster: must not be empty
-provider.yaml:11:1: bogus: unknown field `bogus`, expected one of `ephemeralCluster`, `clusterClaim`, `clusterPool`, `clusters`, `hubFacts`, `spaces`, `carry`, `cleanup`, `prow`, `buildClusters`, `leaderElection`, `http`");
+provider.yaml:11:1: bogus: unknown field `bogus`, expected one of `ephemeralCluster`, `clusterClaim`, `clusterPool`, `clusters`, `hubFacts`, `spaces`, `carry`, `cleanup`, `orphans`, `prow`, `buildClusters`, `leaderElection`, `http`");
 }

@@ -24,6 +24,7 @@ mod hostile;
 mod hub_facts;
 mod model;
 mod next;
+mod orphans;
 mod panics;
 mod prerequisites;
 mod profiles;

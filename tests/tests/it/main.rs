@@ -51,6 +51,7 @@ const STANDALONE: &[Case] = &[
     case!(provider::clusters::clusters_of_every_kind),
     case!(provider::hub_facts::a_hub_tells_of_itself_in_one_config_map_alone),
     case!(provider::carry::secrets_are_carried),
+    case!(provider::orphans::orphans_are_reported_and_ended_after_a_grace_period_of_seconds),
     case!(provider::pool::a_pool_is_looked_after_by_one_annotation_alone),
     case!(provider::spaces::credentials_of_spaces),
     case!(provider::identity::one_is_made_taken_listed_and_deleted),

@@ -18,6 +18,7 @@ pub mod lane;
 pub mod life;
 pub mod load;
 pub mod namespace_deleted;
+pub mod orphans;
 pub mod pool;
 pub mod prerequisites;
 pub mod replicas;

@@ -13,7 +13,7 @@ use provider_testplatform::{
     metrics::{bundles, cloud, prerequisites},
 };
 use testplatform_apis::{condition, foreign::ephemeral_cluster::TERMINAL_CREATE_REASONS, hive_status, hub};
-use testplatform_package::install::alerts::{Alert, CLAIMS, FUNCTION, HUB};
+use testplatform_package::install::alerts::{Alert, CLAIMS, FUNCTION, HUB, ORPHANS};
 
 use crate::documents::{
     text::{anchors, read, sections, sources},
@@ -31,7 +31,7 @@ const READERS: [&str; 4] = [
 /// The heading of which each section below is what somebody is called for.
 const CALLS: &str = "Alerts";
 /// Enums of words that are no reasons.
-const OTHERS: [(&str, &str); 27] = [
+const OTHERS: [(&str, &str); 29] = [
     ("apis/src/account.rs", "Mode"),
     ("apis/src/byoc.rs", "Fate"),
     ("apis/src/cloud.rs", "State"),
@@ -57,6 +57,8 @@ const OTHERS: [(&str, &str); 27] = [
     ("provider/src/execute/error.rs", "Reason"),
     ("provider/src/metrics/carries.rs", "Carrying"),
     ("provider/src/metrics/cleanups.rs", "Teardown"),
+    ("provider/src/metrics/orphans.rs", "OrphanTeardown"),
+    ("provider/src/orphans/remote.rs", "RemoteKind"),
     ("provider/src/prerequisites/seen.rs", "Standing"),
     ("provider/src/spaces/seen.rs", "Standing"),
 ];
@@ -215,7 +217,8 @@ fn every_entry_says_where_it_stands_and_what_to_do() {
 fn every_alert_leads_to_its_heading_and_no_other_is_among_them() {
     let runbook = read(RUNBOOK);
     let anchors = anchors(RUNBOOK, &runbook);
-    let alerts: BTreeSet<&str> = FUNCTION.iter().chain(CLAIMS).chain(HUB).map(|alert| alert.name).collect();
+    let alerts: BTreeSet<&str> =
+        FUNCTION.iter().chain(CLAIMS).chain(HUB).chain(ORPHANS).map(|alert| alert.name).collect();
     let mut calls = false;
     let mut headings = BTreeSet::new();
     for section in sections(&runbook) {
@@ -229,7 +232,7 @@ fn every_alert_leads_to_its_heading_and_no_other_is_among_them() {
             _ => {}
         }
     }
-    for alert in FUNCTION.iter().chain(CLAIMS).chain(HUB) {
+    for alert in FUNCTION.iter().chain(CLAIMS).chain(HUB).chain(ORPHANS) {
         let annotation = Alert::rule(alert)["annotations"]["runbook"].clone();
         let anchor = alert.name.to_lowercase();
         assert_eq!(annotation, format!("{RUNBOOK}#{anchor}"));

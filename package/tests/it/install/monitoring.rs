@@ -10,7 +10,7 @@ use provider_testplatform::{bundles, carry::seen::Standing, execute::Reason, pre
 use serde_json::Value;
 use testplatform_apis::condition::{ClusterReady, ConditionType, Remote, Request};
 use testplatform_package::install::{
-    alerts::{CLAIMS, FUNCTION, HUB},
+    alerts::{CLAIMS, FUNCTION, HUB, ORPHANS},
     dashboard::PANELS,
     metrics,
 };
@@ -47,7 +47,7 @@ pub(crate) fn used(expression: &str) -> Vec<VectorSelector> {
 }
 
 fn expressions() -> Vec<&'static str> {
-    let alerts = FUNCTION.iter().chain(CLAIMS).chain(HUB).map(|alert| alert.expression);
+    let alerts = FUNCTION.iter().chain(CLAIMS).chain(HUB).chain(ORPHANS).map(|alert| alert.expression);
     alerts.chain(PANELS.iter().flat_map(|panel| panel.queries).map(|(expression, _)| *expression)).collect()
 }
 
@@ -102,6 +102,9 @@ fn the_guide_has_the_metrics_beside_the_claims() {
     let count = made("prerequisites_count{").unwrap();
     for standing in prerequisites::seen::Standing::ALL {
         assert!(count.contains(&format!("`{}`", standing.as_str())), "{standing:?} is not in: {count}");
+    }
+    for name in exported.iter().filter(|name| name.starts_with("testplatform_orphans")) {
+        assert!(made(name).is_some(), "{name} has no row");
     }
     let count = rows.iter().find(|row| row.starts_with("| `carry_count{")).unwrap();
     for standing in Standing::ALL {
@@ -233,7 +236,7 @@ fn rules(object: &Value) -> impl Iterator<Item = &Value> {
 }
 
 /// OpenShift's monitoring for users lets a rule see the metrics of its own namespace alone. Those of the function, of the provider and of
-/// kube-state-metrics are in three.
+/// kube-state-metrics are in three, and those of the search for orphans in a fourth.
 #[test]
 fn no_object_has_rules_on_metrics_of_two_namespaces() {
     let objects = rule_objects();
@@ -253,7 +256,7 @@ fn no_object_has_rules_on_metrics_of_two_namespaces() {
         }
         assert_eq!(from.len(), 1, "{}: {from:?}", object["metadata"]);
     }
-    assert_eq!(objects.len(), 3);
+    assert_eq!(objects.len(), 4);
 }
 
 fn expression(alert: &str) -> String {

@@ -3,8 +3,8 @@
 use provider_testplatform::{
     config::Config,
     rbac::{
-        self, CARRIER_ON_HUB, CARRY_GRANTS, CLEANUP_GRANTS, CLUSTER_GRANTS, FACT_GRANTS, GRANTS, POOL_GRANTS,
-        PREREQUISITE_GRANTS, Place, SPACE_GRANTS, ServiceAccount,
+        self, CARRIER_ON_HUB, CARRY_GRANTS, CLEANUP_GRANTS, CLUSTER_GRANTS, FACT_GRANTS, GRANTS,
+        ORPHAN_GRANTS, POOL_GRANTS, PREREQUISITE_GRANTS, Place, SPACE_GRANTS, ServiceAccount,
     },
 };
 
@@ -17,6 +17,7 @@ fn the_shipped_manifests_are_up_to_date() {
         ("install/hub/provider-rbac-clusterclaims.yaml", rbac::hub(&claims("off"), &account)),
         ("install/components/carrier/rbac.yaml", rbac::hub(&carrier(), &carriers_account())),
         ("install/components/cleanup/rbac.yaml", rbac::hub(&cleaner(), &cleaners_account())),
+        ("install/components/orphans/rbac.yaml", rbac::hub(&orphans(), &orphans_account())),
         ("../tests/own-rights/rights/rbac.yaml", rbac::hub(&load("tests/own-rights/config.yaml"), &account)),
     ] {
         let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../package").join(file);
@@ -141,6 +142,41 @@ fn the_cleaner_takes_little() {
     let text = "cleanup: { mode: 'on', flavours: [testClusters] }\nephemeralCluster: { mode: 'off' }";
     let made = rbac::hub(&Config::parse("test", text).unwrap(), &cleaners_account());
     assert!(made.contains("[testclusters]") && !made.contains("[testplatformclusters]"), "{made}");
+}
+
+/// The configuration of the search for orphans that is shipped.
+fn orphans() -> Config {
+    load("package/install/components/orphans/config.yaml")
+}
+
+fn orphans_account() -> ServiceAccount {
+    let name = "testplatform-orphans".to_owned();
+    ServiceAccount { namespace: name.clone(), name }
+}
+
+/// It reads owners and changes none, and of Secrets it reads those of kubeconfigs by their names.
+#[test]
+fn the_search_for_orphans_takes_little() {
+    for grant in ORPHAN_GRANTS {
+        let verbs: &[&str] = match (grant.place, grant.resource) {
+            (Place::Orphans, "environmentconfigs" | "namespaces") => &["get"],
+            (Place::Orphans, _) => &["get", "list"],
+            (_, "configmaps") => &["get", "create", "patch"],
+            _ => &["create"],
+        };
+        assert_eq!(grant.verbs, verbs, "{grant:?}");
+        let by_name = ["environmentconfigs", "namespaces", "configmaps"].contains(&grant.resource);
+        assert_eq!(grant.names.is_empty(), !by_name, "{grant:?}");
+    }
+    let made = rbac::hub(&orphans(), &orphans_account());
+    let all: Vec<serde_json::Value> = serde_saphyr::from_multiple(&made).unwrap();
+    let rules = all.iter().flat_map(|object| object["rules"].as_array().into_iter().flatten());
+    let secrets: Vec<_> = rules.filter(|rule| rule["resources"][0] == "secrets").collect();
+    let own = serde_json::json!([{
+        "apiGroups": [""], "resources": ["secrets"], "resourceNames": ["testplatform-appci-cluster"], "verbs": ["get"],
+    }]);
+    assert_eq!(serde_json::json!(secrets), own);
+    assert!(made.contains("resourceNames: [envcfg]"), "{made}");
 }
 
 /// A configuration that has ClusterClaims switched on, and the Lease in the provider's own namespace: a hub without EphemeralClusters need not

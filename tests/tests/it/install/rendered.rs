@@ -82,9 +82,34 @@ pub fn what_is_added_on_a_konflux_cluster_goes_beside_the_rest() -> anyhow::Resu
         |namespace: &str, name: &str| ("PrometheusRule".to_owned(), namespace.to_owned(), name.to_owned());
     ensure!(
         rules
-            == [rule("crossplane-system", "testplatform"), rule("kube-state-metrics", "testplatform-claims")],
+            == [
+                rule("crossplane-system", "testplatform"),
+                rule("kube-state-metrics", "testplatform-claims"),
+                rule("testplatform-orphans", "testplatform-orphans"),
+            ],
         "{rules:?}"
     );
+    orphans_are_searched_for_with_their_rights(&all)
+}
+
+/// kustomize changes no name in the rights of component `orphans`, and the pod has its configuration.
+fn orphans_are_searched_for_with_their_rights(all: &[Value]) -> anyhow::Result<()> {
+    for right in manifests::package("install/components/orphans/rbac.yaml")? {
+        let rendered: Vec<_> = all.iter().filter(|object| id(object) == id(&right)).collect();
+        ensure!(rendered.len() == 1 && rendered[0]["rules"] == right["rules"], "{right}: {rendered:?}");
+    }
+    let one = |kind: &str| {
+        let named = ("testplatform-orphans", "testplatform-orphans");
+        let is_named =
+            |(of, namespace, name): &Id| of == kind && (namespace.as_str(), name.as_str()) == named;
+        all.iter().find(|object| is_named(&id(object))).with_context(|| format!("no {kind}"))
+    };
+    let volumes = &one("Deployment")?["spec"]["template"]["spec"]["volumes"];
+    let config = volumes[0]["configMap"]["name"].as_str().unwrap_or_default();
+    let map = all.iter().find(|object| object["kind"] == "ConfigMap" && object["metadata"]["name"] == config);
+    let text = map.and_then(|map| map["data"]["config.yaml"].as_str()).unwrap_or_default();
+    ensure!(text.contains("mode: report"), "{config}: {text}");
+    ensure!(one("NetworkPolicy")?["spec"]["policyTypes"] == serde_json::json!(["Ingress"]));
     Ok(())
 }
 

@@ -1,0 +1,154 @@
+//! Metrics of remote objects that no composite owns.
+
+use std::{collections::BTreeMap, sync::atomic::AtomicU64};
+
+use jiff::Timestamp;
+use prometheus_client::{
+    encoding::EncodeLabelSet,
+    metrics::{counter::Counter, family::Family, gauge::Gauge},
+    registry::{Registry, Unit},
+};
+
+use super::{Metrics, set};
+use crate::orphans::{
+    plan::{OrphanPlan, OrphanState},
+    remote::RemoteKind,
+};
+
+/// Hubs and kinds are words of the configuration.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct OrphanLabels {
+    hub: String,
+    remote_kind: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct RefusalLabels {
+    hub: String,
+    reason: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct HubLabel {
+    hub: String,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct OutcomeLabel {
+    outcome: &'static str,
+}
+
+/// Outcome of a teardown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OrphanTeardown {
+    /// A call that ends it was accepted.
+    Requested,
+    /// It could not be made, or its owner exists by now.
+    Failed,
+}
+
+impl OrphanTeardown {
+    const ALL: [Self; 2] = [Self::Requested, Self::Failed];
+
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Requested => "requested",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// The metrics.
+#[derive(Default)]
+pub(super) struct OrphanMetrics {
+    orphans: Family<OrphanLabels, Gauge>,
+    refused: Family<RefusalLabels, Gauge>,
+    listed: Family<HubLabel, Gauge<f64, AtomicU64>>,
+    teardowns: Family<OutcomeLabel, Counter>,
+}
+
+impl OrphanMetrics {
+    /// Registers them.
+    pub(super) fn register(&self, registry: &mut Registry) {
+        registry.register(
+            "testplatform_orphans",
+            "Remote objects that no composite has owned for the grace period",
+            self.orphans.clone(),
+        );
+        registry.register(
+            "testplatform_orphans_refused",
+            "Orphans that the configuration would end and a safeguard keeps",
+            self.refused.clone(),
+        );
+        registry.register_with_unit(
+            "testplatform_orphans_listed_timestamp",
+            "Last complete listing of a hub and of this Konflux cluster",
+            Unit::Seconds,
+            self.listed.clone(),
+        );
+        registry.register(
+            "testplatform_orphans_teardowns",
+            "Calls that end an orphan",
+            self.teardowns.clone(),
+        );
+    }
+}
+
+impl Metrics {
+    /// Orphans are searched for on these hubs from now on. A hub that was never listed has been overdue since then.
+    pub fn attach_orphans<'h>(
+        &self,
+        hubs: impl Iterator<Item = (&'h String, &'h [RemoteKind])>,
+        now: Timestamp,
+    ) {
+        let metrics = &self.0.orphans;
+        for (hub, kinds) in hubs {
+            for kind in kinds {
+                let labels = OrphanLabels { hub: hub.clone(), remote_kind: kind.as_str() };
+                metrics.orphans.get_or_create(&labels).set(0);
+            }
+            let label = HubLabel { hub: hub.clone() };
+            metrics.listed.get_or_create(&label).set(now.as_duration().as_secs_f64());
+        }
+        for outcome in OrphanTeardown::ALL {
+            drop(metrics.teardowns.get_or_create(&OutcomeLabel { outcome: outcome.as_str() }));
+        }
+    }
+
+    /// One reconcile has this outcome.
+    pub fn report_orphans(&self, plan: &OrphanPlan, now: Timestamp) {
+        let _telling = self.0.telling.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let metrics = &self.0.orphans;
+        let mut counts: BTreeMap<(&str, &'static str), usize> = BTreeMap::new();
+        let mut refusals: BTreeMap<(&str, &'static str), usize> = BTreeMap::new();
+        for (identity, state) in plan.states.iter().filter(|(_, state)| state.is_orphan()) {
+            *counts.entry((&identity.hub, identity.kind.as_str())).or_default() += 1;
+            if let OrphanState::Refused(refusal) = state {
+                *refusals.entry((&identity.hub, refusal.as_str())).or_default() += 1;
+            }
+        }
+        for hub in &plan.hubs {
+            for kind in RemoteKind::ALL {
+                let labels = OrphanLabels { hub: hub.hub.clone(), remote_kind: kind.as_str() };
+                if let Some(count) = counts.get(&(hub.hub.as_str(), kind.as_str())) {
+                    set(&metrics.orphans, &labels, *count);
+                } else if let Some(gauge) = metrics.orphans.get(&labels) {
+                    gauge.set(0);
+                }
+            }
+            if hub.error.is_none() {
+                let label = HubLabel { hub: hub.hub.clone() };
+                metrics.listed.get_or_create(&label).set(now.as_duration().as_secs_f64());
+            }
+        }
+        metrics.refused.clear();
+        for ((hub, reason), count) in refusals {
+            set(&metrics.refused, &RefusalLabels { hub: hub.to_owned(), reason }, count);
+        }
+    }
+
+    /// A call that ends an orphan had this outcome.
+    pub fn count_orphan_teardown(&self, outcome: OrphanTeardown) {
+        self.0.orphans.teardowns.get_or_create(&OutcomeLabel { outcome: outcome.as_str() }).inc();
+    }
+}

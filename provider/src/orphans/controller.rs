@@ -1,0 +1,272 @@
+//! Reconciles at an interval: lists both sides, plans, writes the report, and ends what the plan says.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use futures_util::future::join_all;
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::{ConfigMap, ObjectReference};
+use kube::{
+    Api, Client,
+    api::{Patch, PatchParams},
+};
+use serde_json::json;
+use tokio::time::sleep;
+
+use super::{
+    execute::{end_orphan, record_owner},
+    hubs::HubClients,
+    observe::{observe_hub, observe_konflux},
+    plan::{OrphanPlan, OrphanSettings, OrphanState, UnownedRecords, plan},
+    remote::RemoteRef,
+    report::{CONFIG_MAP, KEY, OrphanReport},
+    teardown::TeardownCall,
+};
+use crate::{
+    build_clusters::Trust,
+    config::Orphans,
+    execute::{Cause, Error, event::emit, limited},
+    metrics::{Metrics, orphans::OrphanTeardown},
+    named,
+    running::Running,
+    step::Event,
+};
+
+/// The field manager of the report.
+const FIELD_MANAGER: &str = "provider-testplatform-orphans";
+/// The longest time for a complete listing of one side.
+const LISTING_TIMEOUT: Duration = Duration::from_mins(3);
+/// The longest time for one call and the reads before it.
+const CALL_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Everything that the loop needs.
+#[derive(Clone)]
+pub struct Options {
+    /// The Konflux cluster.
+    pub client: Client,
+    /// Its section of the configuration.
+    pub config: Orphans,
+    /// Who vouches for a hub whose kubeconfig has no authority.
+    pub trust: Trust,
+    /// The name of this process in events.
+    pub instance: String,
+    /// The clock.
+    pub now: fn() -> Timestamp,
+}
+
+/// The loop's state.
+struct OrphanController {
+    options: Options,
+    hubs: HubClients,
+    settings: OrphanSettings,
+    metrics: Metrics,
+}
+
+/// Runs until `stop`.
+pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
+    Box::pin(run_until(options, metrics, stop))
+}
+
+async fn run_until(options: Options, metrics: Metrics, stop: Running) {
+    let config = &options.config;
+    let poll = Duration::try_from(config.poll.get()).unwrap_or(LISTING_TIMEOUT);
+    let settings = OrphanSettings {
+        mode: config.mode,
+        grace: config.grace.get(),
+        max_unowned_percent: config.max_unowned_percent,
+        confirmed: config.confirmed_uids.iter().cloned().collect(),
+    };
+    metrics.attach_orphans(config.hubs.iter().map(|(hub, of)| (hub, of.kinds.as_slice())), (options.now)());
+    let hubs = HubClients::new(options.client.clone(), options.trust);
+    let controller = OrphanController { options, hubs, settings, metrics };
+    let reconciling = async {
+        let mut records = controller.restore_records().await;
+        loop {
+            records = controller.reconcile(records).await;
+            sleep(poll).await;
+        }
+    };
+    tokio::select! {
+        () = reconciling => {}
+        () = stop => {}
+    }
+}
+
+impl OrphanController {
+    fn report_map(&self) -> Api<ConfigMap> {
+        Api::namespaced(self.options.client.clone(), &self.options.config.namespace)
+    }
+
+    /// The records of the process before, from its report.
+    async fn restore_records(&self) -> UnownedRecords {
+        let maps = self.report_map();
+        let read = async { Ok(named::find(&maps, CONFIG_MAP).await?) };
+        let found = limited("read_orphan_report", CALL_TIMEOUT, read).await;
+        match found {
+            Ok(found) => {
+                let text = found.and_then(|map| map.data?.remove(KEY)).unwrap_or_default();
+                let report = OrphanReport::parse(&text).unwrap_or_default();
+                report.into_records((self.options.now)())
+            }
+            Err(error) => {
+                self.warn(&error, "orphan report not read; the grace period begins anew");
+                UnownedRecords::new()
+            }
+        }
+    }
+
+    async fn reconcile(&self, before: UnownedRecords) -> UnownedRecords {
+        let config = &self.options.config;
+        let listings = config.hubs.iter().map(|(hub, of)| async move {
+            let client = self.hubs.connect(hub, of).await;
+            let listing = async { Ok(observe_hub(hub, of, client).await) };
+            limited("list_hub", LISTING_TIMEOUT, listing).await.unwrap_or_else(|error| {
+                super::plan::HubState { hub: hub.clone(), remotes: Err(error.message) }
+            })
+        });
+        let hubs = join_all(listings).await;
+        let listing = observe_konflux(&self.options.client, config, &hubs);
+        let konflux = limited("list_konflux", LISTING_TIMEOUT, listing).await.map_err(|error| {
+            self.warn(&error, "Konflux cluster not listed completely; nothing is decided");
+            error.message
+        });
+        let now = (self.options.now)();
+        let mut planned = plan(&before, &konflux, &hubs, &self.settings, now);
+        self.log_changes(&before, &planned);
+        for hub in planned.hubs.iter().filter(|hub| hub.error.is_some() && konflux.is_ok()) {
+            self.metrics.failed("list_hub", "incomplete");
+            tracing::warn!(hub = hub.hub, error = hub.error, "hub not listed completely; nothing is decided");
+        }
+        if let Ok(konflux) = &konflux {
+            self.record_owners(&planned.recorded, &konflux.uid).await;
+        }
+        self.end_orphans(&mut planned).await;
+        let name = konflux.as_ref().ok().map(|konflux| konflux.name.as_str());
+        self.write_report(&OrphanReport::new(&planned, name, now)).await;
+        // After the report: a person whom an alert calls reads what it is about.
+        self.metrics.report_orphans(&planned, now);
+        planned.records
+    }
+
+    /// One line for each orphan that was none before.
+    fn log_changes(&self, before: &UnownedRecords, planned: &OrphanPlan) {
+        let was_overdue = |identity: &RemoteRef| {
+            before.get(identity).is_some_and(|record| {
+                (self.options.now)().duration_since(record.since) >= self.settings.grace
+                    && record.listings > 1
+            })
+        };
+        for (identity, state) in &planned.states {
+            if state.is_orphan() && !was_overdue(identity) {
+                let RemoteRef { hub, kind, namespace, name, uid } = identity;
+                let tenant = planned.records.get(identity).and_then(|record| record.remote.tenant.as_deref());
+                tracing::warn!(
+                    hub,
+                    kind = kind.as_str(),
+                    namespace,
+                    name,
+                    uid,
+                    tenant,
+                    state = state.as_str(),
+                    message = state.message(),
+                    "orphan found",
+                );
+            }
+        }
+    }
+
+    async fn client_of(&self, hub: &str) -> Result<Client, Cause> {
+        let of = self.options.config.hubs.get(hub);
+        let missing =
+            || Cause::new(crate::execute::Reason::Unreachable, format!("hub {hub} is not configured"));
+        self.hubs.connect(hub, of.ok_or_else(missing)?).await
+    }
+
+    async fn record_owners(&self, remotes: &[RemoteRef], uid: &str) {
+        let mut recorded = 0_u32;
+        for remote in remotes {
+            let record = async { record_owner(&self.client_of(&remote.hub).await?, remote, uid).await };
+            match limited("record_owner", CALL_TIMEOUT, record).await {
+                Ok(is_recorded) => recorded += u32::from(is_recorded),
+                // The next reconcile tries it again.
+                Err(error) => self.warn(&error, "owner not recorded"),
+            }
+        }
+        if recorded > 0 {
+            tracing::info!(recorded, "owners recorded on remote objects");
+        }
+    }
+
+    /// One by one.
+    async fn end_orphans(&self, planned: &mut OrphanPlan) {
+        let now = (self.options.now)();
+        let mut refused = BTreeMap::new();
+        for identity in &planned.teardowns {
+            let Some(record) = planned.records.get_mut(identity) else { continue };
+            let end = async {
+                let hub = self.client_of(&identity.hub).await?;
+                end_orphan(&self.options.client, &hub, &record.remote).await
+            };
+            match limited("end_orphan", CALL_TIMEOUT, end).await {
+                Ok(call @ (TeardownCall::SetField | TeardownCall::Delete)) => {
+                    record.requested = record.requested.or(Some(now));
+                    self.metrics.count_orphan_teardown(OrphanTeardown::Requested);
+                    self.announce(identity, call).await;
+                }
+                Ok(TeardownCall::AwaitHub) => record.requested = record.requested.or(Some(now)),
+                Ok(TeardownCall::Changed) => {
+                    refused.insert(identity.clone(), OrphanState::Pending);
+                }
+                Err(error) => {
+                    self.metrics.count_orphan_teardown(OrphanTeardown::Failed);
+                    self.warn(&error, "orphan not ended");
+                }
+            }
+        }
+        planned.states.extend(refused);
+    }
+
+    /// A log line, and an event about the report.
+    async fn announce(&self, identity: &RemoteRef, call: TeardownCall) {
+        let RemoteRef { hub, kind, namespace, name, uid } = identity;
+        let kind = kind.as_str();
+        tracing::warn!(hub, kind, namespace, name, uid, ?call, "orphan teardown requested");
+        let action = if call == TeardownCall::Delete { "deleted" } else { "told to tear its cluster down" };
+        let note = format!("{kind} {namespace}/{name} on hub {hub} has no owner and was {action}");
+        let event = Event { warning: true, reason: "OrphanTeardown".into(), note };
+        let namespace = &self.options.config.namespace;
+        let regarding = ObjectReference {
+            api_version: Some("v1".into()),
+            kind: Some("ConfigMap".into()),
+            namespace: Some(namespace.clone()),
+            name: Some(CONFIG_MAP.into()),
+            ..ObjectReference::default()
+        };
+        let events = Api::namespaced(self.options.client.clone(), namespace);
+        let made = emit(&events, &self.options.instance, regarding, &event, (self.options.now)());
+        if let Err(error) = limited("emit", CALL_TIMEOUT, made).await {
+            self.warn(&error, "event not made");
+        }
+    }
+
+    async fn write_report(&self, report: &OrphanReport) {
+        let maps = self.report_map();
+        let write = async {
+            let text = serde_json::to_string_pretty(report).unwrap_or_default();
+            let map = json!({
+                "apiVersion": "v1", "kind": "ConfigMap",
+                "metadata": { "name": CONFIG_MAP, "namespace": self.options.config.namespace },
+                "data": { KEY: text },
+            });
+            maps.patch(CONFIG_MAP, &PatchParams::apply(FIELD_MANAGER).force(), &Patch::Apply(map)).await?;
+            Ok(())
+        };
+        if let Err(error) = limited("write_orphan_report", CALL_TIMEOUT, write).await {
+            self.warn(&error, "orphan report not written");
+        }
+    }
+
+    fn warn(&self, error: &Error, event: &str) {
+        self.metrics.failed(error.action, error.reason.as_str());
+        tracing::warn!(action = error.action, error = error.message, "{event}");
+    }
+}

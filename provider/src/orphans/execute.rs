@@ -1,0 +1,110 @@
+//! Writes on a hub: the record of the owner, and the calls that end an orphan. Each names uid and version of the object that was read.
+
+use kube::{
+    Api, Client,
+    api::{DeleteParams, DynamicObject, Patch, Preconditions},
+};
+use serde_json::{Value, json};
+use testplatform_apis::{
+    claim::COMPOSITE_KIND,
+    foreign::object::{API_VERSION, NAMESPACED_API_VERSION},
+    names::{ObjectName, ours},
+};
+
+use super::{
+    observe::{composite_resource, object_resource},
+    remote::{RemoteObject, RemoteRef},
+    teardown::{TeardownCall, next_call},
+};
+use crate::{
+    config::Carried,
+    execute::{
+        Cause, Reason,
+        error::{is_gone, is_not_found},
+    },
+    hub::patching,
+    named::find_metadata,
+    partial::PartialObject,
+};
+
+/// Records the uid of this Konflux cluster on a remote object that a composite owns. Returns whether it is recorded now.
+pub(super) async fn record_owner(hub: &Client, remote: &RemoteRef, uid: &str) -> Result<bool, Cause> {
+    let api: Api<PartialObject> = api_of(hub, remote);
+    let patch = Patch::Merge(json!({ "metadata": {
+        "uid": remote.uid, "annotations": { ours::KONFLUX_CLUSTER_UID: uid },
+    } }));
+    match api.patch(&remote.name, &patching(), &patch).await {
+        Err(error) if is_gone(&error, &remote.name) => Ok(false),
+        other => Ok(other.map(|_| true)?),
+    }
+}
+
+/// Ends an orphan: one call, after everything that could own it was read once more.
+pub(super) async fn end_orphan(
+    konflux: &Client,
+    hub: &Client,
+    remote: &RemoteObject,
+) -> Result<TeardownCall, Cause> {
+    has_no_owner(konflux, remote).await?;
+    let identity = &remote.identity;
+    let api: Api<DynamicObject> = api_of(hub, identity);
+    let current = match api.get(&identity.name).await {
+        Err(error) if is_gone(&error, &identity.name) => return Ok(TeardownCall::Changed),
+        other => other?,
+    };
+    let version = current.metadata.resource_version.clone();
+    let current = serde_json::to_value(current).unwrap_or(Value::Null);
+    let call = next_call(remote, &current);
+    match call {
+        TeardownCall::SetField => {
+            let patch = Patch::Merge(json!({
+                "metadata": { "uid": identity.uid, "resourceVersion": version },
+                "spec": { "tearDownCluster": true },
+            }));
+            api.patch(&identity.name, &patching(), &patch).await?;
+        }
+        TeardownCall::Delete => {
+            let preconditions = Preconditions { uid: Some(identity.uid.clone()), resource_version: version };
+            let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::background() };
+            api.delete(&identity.name, &params).await?;
+        }
+        TeardownCall::AwaitHub | TeardownCall::Changed => {}
+    }
+    Ok(call)
+}
+
+/// Fails if there is a composite or an Object of its name by now.
+async fn has_no_owner(konflux: &Client, remote: &RemoteObject) -> Result<(), Cause> {
+    let name = &remote.identity.name;
+    let composites: Api<PartialObject> = Api::all_with(konflux.clone(), &composite_resource(Carried::Claims));
+    absent(&composites, COMPOSITE_KIND, name, false).await?;
+    let objects: Api<PartialObject> = Api::all_with(konflux.clone(), &object_resource(API_VERSION));
+    let tenant = remote.tenant.as_deref().filter(|tenant| ObjectName::try_from(*tenant).is_ok());
+    let namespaced = object_resource(NAMESPACED_API_VERSION);
+    let namespaced: Option<Api<PartialObject>> =
+        tenant.map(|tenant| Api::namespaced_with(konflux.clone(), tenant, &namespaced));
+    for object in [format!("managed-{name}"), format!("credentials-{name}")] {
+        absent(&objects, "Object", &object, false).await?;
+        if let Some(namespaced) = &namespaced {
+            // Without TestClusters nobody serves it.
+            absent(namespaced, "Object", &object, true).await?;
+        }
+    }
+    Ok(())
+}
+
+async fn absent(api: &Api<PartialObject>, kind: &str, name: &str, is_optional: bool) -> Result<(), Cause> {
+    match find_metadata(api, name).await {
+        Ok(None) => Ok(()),
+        Ok(Some(_)) => Err(Cause::new(Reason::Conflict, format!("{kind} {name} exists by now"))),
+        Err(error) if is_optional && is_not_found(&error) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn api_of<K>(hub: &Client, remote: &RemoteRef) -> Api<K>
+where
+    K: kube::Resource<DynamicType = kube::core::ApiResource, Scope = kube::core::DynamicResourceScope>,
+{
+    Api::namespaced_with(hub.clone(), &remote.namespace, &remote.kind.resource())
+}
