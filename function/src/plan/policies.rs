@@ -56,8 +56,10 @@ pub(super) fn intent(
         precedes,
         failed: course.failure.or(course.failing),
         // A lifetime counts from it. Where Hive may take a cluster back and give another, it is also what tells that the tenant has
-        // credentials, once all other witnesses are lost.
-        ready_at: course.ready_at.filter(|_| removal || request.lifetime.effective.is_some()),
+        // credentials, once all other witnesses are lost. At an end all others are: it is noted with that, in one write.
+        ready_at: course
+            .ready_at
+            .filter(|_| removal || request.lifetime.effective.is_some() || is_at_end(course)),
         read_again: observed.credentials.as_ref().and_then(|c| read_again(c, observed, now)),
         withheld_since: course.read(observed).and_then(|(secret, c)| c.withheld_first(secret)),
         credentials: keeps_credentials(course),
@@ -66,6 +68,12 @@ pub(super) fn intent(
         handover: vec![],
         over,
     }
+}
+
+/// Whether it has come to an end, which is noted on the writer. Core applies that before it empties the kubeconfig, so a pass that sees emptied
+/// keys sees the note too.
+fn is_at_end(course: &Course) -> bool {
+    course.settled() || course.failure.is_some()
 }
 
 /// One that is lost is asked for again and again, each time in other words: only a change makes provider-kubernetes look, and one look may

@@ -4,6 +4,7 @@
 mod forgotten;
 mod hub;
 mod secrets;
+mod stale;
 mod writer;
 
 use function_model::world::World;

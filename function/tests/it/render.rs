@@ -69,7 +69,17 @@ fn what_the_environment_says_of_serving_is_no_matter() {
             .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))
             .env_remove("DEBUG")
             .envs(environment.iter().copied())
-            .args(["--log-format", "text", "render", CLAIM, COMPOSITION, "-e", ENVIRONMENT])
+            .args([
+                "--log-format",
+                "text",
+                "render",
+                CLAIM,
+                COMPOSITION,
+                "-e",
+                ENVIRONMENT,
+                "--now",
+                "2026-03-02T11:05:12Z",
+            ])
             .assert()
             .code(0)
     };

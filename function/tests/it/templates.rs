@@ -3,7 +3,7 @@
 
 mod changes;
 pub mod depth;
-mod every;
+pub mod every;
 mod first;
 mod hostile;
 mod lost;
