@@ -3,6 +3,7 @@
 //! The walks are the same in every run, so that CI is; other seeds and more cases find more, and are worth a change of
 //! this file now and then.
 
+mod live;
 mod specs;
 
 use std::{cell::Cell, collections::BTreeMap};
