@@ -131,7 +131,7 @@ impl OrphanController {
         });
         let now = (self.options.now)();
         let mut planned = plan(&before, &konflux, &hubs, &self.settings, now);
-        self.log_changes(&before, &planned);
+        Self::log_changes(&before, &planned);
         for hub in planned.hubs.iter().filter(|hub| hub.error.is_some() && konflux.is_ok()) {
             self.metrics.failed("list_hub", "incomplete");
             tracing::warn!(hub = hub.hub, error = hub.error, "hub not listed completely; nothing is decided");
@@ -148,29 +148,22 @@ impl OrphanController {
     }
 
     /// One line for each orphan that was none before.
-    fn log_changes(&self, before: &UnownedRecords, planned: &OrphanPlan) {
-        let was_overdue = |identity: &RemoteRef| {
-            before.get(identity).is_some_and(|record| {
-                (self.options.now)().duration_since(record.since) >= self.settings.grace
-                    && record.listings > 1
-            })
-        };
-        for (identity, state) in &planned.states {
-            if state.is_orphan() && !was_overdue(identity) {
-                let RemoteRef { hub, kind, namespace, name, uid } = identity;
-                let tenant = planned.records.get(identity).and_then(|record| record.remote.tenant.as_deref());
-                tracing::warn!(
-                    hub,
-                    kind = kind.as_str(),
-                    namespace,
-                    name,
-                    uid,
-                    tenant,
-                    state = state.as_str(),
-                    message = state.message(),
-                    "orphan found",
-                );
-            }
+    fn log_changes(before: &UnownedRecords, planned: &OrphanPlan) {
+        for identity in planned.new_orphans(before) {
+            let RemoteRef { hub, kind, namespace, name, uid } = identity;
+            let tenant = planned.records.get(identity).and_then(|record| record.remote.tenant.as_deref());
+            let state = planned.states.get(identity).unwrap_or(&OrphanState::Reported);
+            tracing::warn!(
+                hub,
+                kind = kind.as_str(),
+                namespace,
+                name,
+                uid,
+                tenant,
+                state = state.as_str(),
+                message = state.message(),
+                "orphan found",
+            );
         }
     }
 

@@ -63,6 +63,8 @@ pub struct UnownedRecord {
     pub since: Timestamp,
     /// Complete listings in a row without an owner.
     pub listings: u32,
+    /// Whether it was an orphan in the last reconcile. It stays one until it has an owner, also where a listing fails.
+    pub is_orphan: bool,
     /// When its teardown was first requested.
     pub requested: Option<Timestamp>,
     /// An Object without a composite that points at it.
@@ -159,7 +161,7 @@ pub fn plan(
                 decide(record, konflux, summary, another.as_deref(), settings, now)
             }
             // Without a complete listing it stays an orphan, and nothing happens to it.
-            _ if is_overdue(record, settings, now) => OrphanState::Reported,
+            _ if record.is_orphan || is_overdue(record, settings, now) => OrphanState::Reported,
             _ => OrphanState::Pending,
         };
         if state == OrphanState::Teardown {
@@ -171,10 +173,20 @@ pub fn plan(
         }
         plan.states.insert(identity.clone(), state);
     }
+    for (identity, record) in &mut plan.records {
+        record.is_orphan = plan.states.get(identity).is_some_and(OrphanState::is_orphan);
+    }
     plan
 }
 
 impl OrphanPlan {
+    /// Orphans that were none in the last reconcile.
+    pub fn new_orphans(&self, before: &UnownedRecords) -> impl Iterator<Item = &RemoteRef> {
+        let was_orphan = |identity: &RemoteRef| before.get(identity).is_some_and(|record| record.is_orphan);
+        let orphans = self.states.iter().filter(|(_, state)| state.is_orphan());
+        orphans.map(|(identity, _)| identity).filter(move |identity| !was_orphan(identity))
+    }
+
     /// A listing is incomplete: records stay, and two complete listings are needed anew.
     fn defer(&mut self, before: &UnownedRecords, hub: &HubState, error: &str) {
         let of_hub = before.iter().filter(|(identity, _)| identity.hub == hub.hub);
@@ -219,6 +231,7 @@ impl OrphanPlan {
                 // A clock that was set back must not make the grace period longer.
                 since: known.map_or(now, |known| known.since.min(now)),
                 listings: known.map_or(0, |known| known.listings).saturating_add(1),
+                is_orphan: known.is_some_and(|known| known.is_orphan),
                 requested: known.and_then(|known| known.requested),
                 object,
             };
@@ -249,11 +262,15 @@ fn decide(
     settings: &OrphanSettings,
     now: Timestamp,
 ) -> OrphanState {
-    if !is_overdue(record, settings, now) || record.listings < LISTINGS {
+    let is_due = is_overdue(record, settings, now) && record.listings >= LISTINGS;
+    if !is_due && !record.is_orphan {
         return OrphanState::Pending;
     }
     if record.remote.deleted.is_some() {
         return OrphanState::Deleting;
+    }
+    if !is_due {
+        return OrphanState::Reported;
     }
     match settings.mode {
         OrphanMode::Off | OrphanMode::Report => OrphanState::Reported,

@@ -76,7 +76,7 @@ impl OrphanState {
     pub fn message(&self) -> String {
         match self {
             Self::Pending => "no owner yet; it becomes an orphan after orphans.grace".into(),
-            Self::Reported => "not ended: orphans.mode is report, or a listing is incomplete".into(),
+            Self::Reported => "not ended: orphans.mode is report, or a listing was incomplete".into(),
             Self::Refused(refusal) => format!("not ended: {}", refusal.message()),
             Self::Deleting => "it is being deleted; its finalizers on the hub hold it".into(),
             Self::Teardown => "it is ended".into(),
@@ -152,6 +152,7 @@ impl OrphanReport {
             return UnownedRecords::new();
         }
         let record = |row: OrphanRow| UnownedRecord {
+            is_orphan: row.state != OrphanState::Pending.as_str(),
             remote: row.remote,
             since: row.unowned_since,
             listings: 0,

@@ -116,7 +116,7 @@ fn an_object_without_an_owner_is_an_orphan_after_the_grace_period() {
     assert_eq!(late.teardowns, [identity("lost")]);
     assert_eq!(state(&late, "owned"), None);
     assert_eq!((late.hubs[0].marked, late.hubs[0].unowned), (2, 1));
-    // One listing is not enough, however long ago the first was.
+    // One listing is not enough.
     let once = reconcile(&[0], &konflux, &hub, &OrphanSettings { grace: SignedDuration::ZERO, ..settings });
     assert_eq!(state(&once, "lost"), Some(OrphanState::Pending));
 }
@@ -157,10 +157,49 @@ fn an_incomplete_listing_decides_nothing_and_two_complete_ones_follow() {
         assert_eq!(state(&planned, "lost"), Some(OrphanState::Reported), "{side:?}");
         assert!(planned.teardowns.is_empty() && planned.hubs[0].error.is_some());
         let next = plan(&planned.records, &konflux, std::slice::from_ref(&complete), &settings, at(95));
-        assert_eq!(state(&next, "lost"), Some(OrphanState::Pending), "{side:?}");
+        assert_eq!(state(&next, "lost"), Some(OrphanState::Reported), "{side:?}");
+        assert!(next.teardowns.is_empty(), "{side:?}");
         let last = plan(&next.records, &konflux, std::slice::from_ref(&complete), &settings, at(100));
         assert_eq!(state(&last, "lost"), Some(OrphanState::Teardown), "{side:?}");
     }
+}
+
+/// An alert waits for some minutes, and would never ring for a gauge that falls to 0 with each listing after one that failed.
+#[test]
+fn an_orphan_stays_one_while_listings_fail_now_and_then() {
+    let konflux = Ok(konflux(&["owned"]));
+    let complete = hub(vec![remote("owned"), remote("lost")]);
+    let failed = HubState { hub: HUB.into(), remotes: Err("timeout".into()) };
+    for mode in [OrphanMode::Report, OrphanMode::Teardown] {
+        let settings = settings(mode);
+        let mut records = UnownedRecords::new();
+        for minute in (0..180).step_by(5) {
+            let hub = if minute % 10 == 0 { &complete } else { &failed };
+            let planned = plan(&records, &konflux, std::slice::from_ref(hub), &settings, at(minute));
+            let is_orphan = planned.states[&identity("lost")].is_orphan();
+            // One reconcile later than with two complete listings in a row.
+            assert_eq!(is_orphan, minute > 60, "{mode:?} {minute}");
+            assert!(planned.teardowns.is_empty(), "{mode:?} {minute}");
+            records = planned.records;
+        }
+        // Neither does a clock that was set back.
+        let planned = plan(&records, &konflux, std::slice::from_ref(&complete), &settings, at(-30));
+        assert_eq!(state(&planned, "lost"), Some(OrphanState::Reported), "{mode:?}");
+    }
+}
+
+#[test]
+fn an_orphan_is_new_once() {
+    let (konflux, hubs) = (Ok(konflux(&["owned"])), [hub(vec![remote("owned"), remote("lost")])]);
+    let settings = settings(OrphanMode::Report);
+    let mut records = UnownedRecords::new();
+    let mut found = Vec::new();
+    for minute in (0..180).step_by(5) {
+        let planned = plan(&records, &konflux, &hubs, &settings, at(minute));
+        found.extend(planned.new_orphans(&records).map(|identity| (minute, identity.clone())));
+        records = planned.records;
+    }
+    assert_eq!(found, [(60, identity("lost"))]);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use provider_testplatform::{
     config::OrphanMode,
     orphans::{
-        plan::{OrphanPlan, UnownedRecords},
+        plan::{OrphanPlan, UnownedRecords, plan},
         report::{MAX_ROWS, OrphanReport},
     },
 };
@@ -49,6 +49,9 @@ fn the_next_process_goes_on_with_a_fresh_report_alone() {
         // Two complete listings are needed anew.
         assert_eq!((record.since, record.listings, &record.remote), (before.since, 0, &before.remote));
     }
+    // It does not find them again.
+    let next = plan(&records, &Err("timeout".into()), &[hub(vec![])], &settings(OrphanMode::Report), at(65));
+    assert_eq!(next.new_orphans(&records).count(), 0);
     // A restore brings one that is old, and a clock that was set back one of the future.
     for minutes in [81, 59] {
         assert_eq!(report.clone().into_records(at(minutes)), UnownedRecords::new(), "{minutes}");
