@@ -75,7 +75,7 @@ async fn run_until(options: Options, metrics: Metrics, stop: Running) {
         max_unowned_percent: config.max_unowned_percent,
         confirmed: config.confirmed_uids.iter().cloned().collect(),
     };
-    metrics.attach_orphans(config.hubs.iter().map(|(hub, of)| (hub, of.kinds.as_slice())), (options.now)());
+    metrics.attach_orphans(config.hubs.iter().map(|(hub, of)| (hub, of.kinds.as_slice())));
     let hubs = HubClients::new(options.client.clone(), options.trust);
     let controller = OrphanController { options, hubs, settings, metrics };
     let reconciling = async {
