@@ -67,6 +67,8 @@ pub struct UnownedRecord {
     pub is_orphan: bool,
     /// When its teardown was first requested.
     pub requested: Option<Timestamp>,
+    /// Calls that were to end it and failed.
+    pub failures: u32,
     /// An Object without a composite that points at it.
     pub object: Option<String>,
 }
@@ -130,7 +132,7 @@ pub struct OrphanPlan {
     pub hubs: Vec<HubSummary>,
     /// Owned remote objects on which the uid of this Konflux cluster is to be recorded.
     pub recorded: Vec<RemoteRef>,
-    /// Orphans to end, the longest unowned first.
+    /// Orphans to end: those with the fewest failures first, then the longest unowned.
     pub teardowns: Vec<RemoteRef>,
 }
 
@@ -151,9 +153,10 @@ pub fn plan(
     }
     let another = konflux.as_ref().ok().and_then(|konflux| another_cluster(konflux, hubs));
     let mut begun = 0;
-    let mut oldest: Vec<&UnownedRecord> = plan.records.values().collect();
-    oldest.sort_by_key(|record| record.since);
-    for record in oldest {
+    let mut in_order: Vec<&UnownedRecord> = plan.records.values().collect();
+    // A few that cannot be ended must not keep all others running.
+    in_order.sort_by_key(|record| (record.failures, record.since));
+    for record in in_order {
         let identity = &record.remote.identity;
         let summary = plan.hubs.iter().find(|summary| summary.hub == identity.hub);
         let state = match (konflux, summary) {
@@ -216,7 +219,9 @@ impl OrphanPlan {
             let object = match konflux.owners.owner(remote) {
                 Some(RemoteOwner::Composite) => {
                     let records = settings.mode == OrphanMode::Teardown && self.recorded.len() < MAX_RECORDED;
-                    if records && is_live && remote.konflux_cluster_uid.is_none() {
+                    // After a move to another Konflux cluster it bears the uid of the one before, whose search must not end it.
+                    let is_recorded = remote.konflux_cluster_uid.as_ref() == Some(&konflux.uid);
+                    if records && is_live && !is_recorded {
                         self.recorded.push(remote.identity.clone());
                     }
                     continue;
@@ -233,6 +238,7 @@ impl OrphanPlan {
                 listings: known.map_or(0, |known| known.listings).saturating_add(1),
                 is_orphan: known.is_some_and(|known| known.is_orphan),
                 requested: known.and_then(|known| known.requested),
+                failures: known.map_or(0, |known| known.failures),
                 object,
             };
             self.records.insert(remote.identity.clone(), record);

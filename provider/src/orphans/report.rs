@@ -157,6 +157,7 @@ impl OrphanReport {
             since: row.unowned_since,
             listings: 0,
             requested: row.teardown_requested_at,
+            failures: 0,
             object: None,
         };
         self.orphans.into_iter().map(|row| (row.remote.identity.clone(), record(row))).collect()

@@ -295,12 +295,13 @@ fn an_object_of_the_same_name_is_another_one() {
 #[test]
 fn the_owner_is_recorded_once_on_what_a_composite_owns() {
     let bare = |name: &str| RemoteObject { konflux_cluster_uid: None, ..remote(name) };
-    let mut konflux = konflux(&["owned", "known"]);
+    let moved = RemoteObject { konflux_cluster_uid: Some("of-the-cluster-before".into()), ..remote("moved") };
+    let mut konflux = konflux(&["owned", "known", "moved"]);
     konflux.owners.add_object(&object("managed-pointed", Some("no-composite")));
     let foreign = RemoteObject { konflux_cluster: None, ..bare("foreign") };
-    let all = hub(vec![bare("owned"), remote("known"), bare("lost"), bare("pointed"), foreign]);
+    let all = hub(vec![bare("owned"), remote("known"), moved, bare("lost"), bare("pointed"), foreign]);
     let planned = reconcile(&[0, 60], &konflux, &all, &settings(OrphanMode::Teardown));
-    assert_eq!(planned.recorded, [identity("owned")]);
+    assert_eq!(planned.recorded, [identity("owned"), identity("moved")]);
 }
 
 #[test]
@@ -318,4 +319,21 @@ fn few_teardowns_begin_at_a_time_the_oldest_first() {
     }
     let next = plan(&planned.records, &Ok(konflux), &[hub], &settings, at(65));
     assert_eq!(next.teardowns.len(), 2 * MAX_TEARDOWNS);
+}
+
+#[test]
+fn orphans_that_cannot_be_ended_are_in_nobodys_way() {
+    let names: Vec<String> = (0..8).map(|index| format!("lost-{index}")).collect();
+    let owned: Vec<String> = (0..8).map(|index| format!("owned-{index}")).collect();
+    let composites: Vec<&str> = owned.iter().map(String::as_str).collect();
+    let remotes = names.iter().chain(&owned).map(|name| remote(name)).collect();
+    let (konflux, hub, settings) = (konflux(&composites), hub(remotes), settings(OrphanMode::Teardown));
+    let mut planned = reconcile(&[0, 60], &konflux, &hub, &settings);
+    let first = planned.teardowns.clone();
+    for identity in &first {
+        planned.records.get_mut(identity).unwrap().failures += 1;
+    }
+    let next = plan(&planned.records, &Ok(konflux), &[hub], &settings, at(65));
+    assert_eq!(next.teardowns.len(), MAX_TEARDOWNS);
+    assert_eq!(next.teardowns.iter().filter(|identity| !first.contains(identity)).count(), 3);
 }
