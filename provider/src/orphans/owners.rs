@@ -76,10 +76,15 @@ impl Owners {
         self.composites.len()
     }
 
+    /// Whether there is a composite of a claim with this name. Crossplane makes that name, so no other Konflux cluster has it.
+    pub fn has_composite(&self, name: &str) -> bool {
+        self.composites.contains(&(String::new(), name.to_owned()))
+    }
+
     /// The owner of a remote object. A composite counts before an Object without one.
     pub fn owner(&self, remote: &RemoteObject) -> Option<RemoteOwner> {
         let identity = &remote.identity;
-        if self.composites.contains(&(String::new(), identity.name.clone())) {
+        if self.has_composite(&identity.name) {
             return Some(RemoteOwner::Composite);
         }
         let place = (identity.kind, identity.namespace.clone(), identity.name.clone());

@@ -212,6 +212,15 @@ impl OrphanPlan {
         settings: &OrphanSettings,
         now: Timestamp,
     ) {
+        let misnamed = count_misnamed(konflux, remotes);
+        if misnamed > 0 {
+            let name = &konflux.name;
+            let error = format!(
+                "no object names this Konflux cluster, {name}, but {misnamed} objects of its composites name another; set \
+                 orphans.environmentConfig to that of the function"
+            );
+            return self.defer(before, hub, &error);
+        }
         let mut summary = HubSummary { hub: hub.hub.clone(), ..HubSummary::default() };
         for remote in remotes.iter().filter(|remote| remote.is_of(&konflux.name)) {
             let is_live = remote.deleted.is_none();
@@ -245,6 +254,15 @@ impl OrphanPlan {
         }
         self.hubs.push(summary);
     }
+}
+
+/// Objects of our composites that name another Konflux cluster, where none names ours: the name is not the one that the function writes.
+fn count_misnamed(konflux: &KonfluxState, remotes: &[RemoteObject]) -> usize {
+    if remotes.iter().any(|remote| remote.is_of(&konflux.name)) {
+        return 0;
+    }
+    let others = remotes.iter().filter(|remote| !remote.dependent && remote.konflux_cluster.is_some());
+    others.filter(|remote| konflux.owners.has_composite(&remote.identity.name)).count()
 }
 
 /// Another Konflux cluster of our name, if a marked object bears its uid. Its objects have no owner here, and may be live.

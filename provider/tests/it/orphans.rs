@@ -337,3 +337,25 @@ fn orphans_that_cannot_be_ended_are_in_nobodys_way() {
     assert_eq!(next.teardowns.len(), MAX_TEARDOWNS);
     assert_eq!(next.teardowns.iter().filter(|identity| !first.contains(identity)).count(), 3);
 }
+
+/// With the name of another EnvironmentConfig nothing would be marked, and nothing would ever ring.
+#[test]
+fn a_name_that_the_function_does_not_write_is_an_error() {
+    let others = || {
+        let named = |name: &str, konflux: &str| RemoteObject {
+            konflux_cluster: Some(konflux.into()),
+            ..remote(name)
+        };
+        vec![named("owned", "stone-prd-2"), named("neighbour", "stone-stg")]
+    };
+    let settings = settings(OrphanMode::Report);
+    let planned = reconcile(&[0], &konflux(&["owned"]), &hub(others()), &settings);
+    let error = planned.hubs[0].error.as_deref().unwrap_or_default();
+    assert!(error.contains("stone-prd") && error.contains("orphans.environmentConfig"), "{error}");
+    // Objects of others alone, or after a change of the name beside newer ones, are none.
+    let planned = reconcile(&[0], &konflux(&["another"]), &hub(others()), &settings);
+    assert_eq!(planned.hubs[0].error, None);
+    let both = others().into_iter().chain([remote("newer")]).collect();
+    let planned = reconcile(&[0], &konflux(&["owned", "newer"]), &hub(both), &settings);
+    assert_eq!(planned.hubs[0].error, None);
+}
