@@ -212,7 +212,7 @@ impl OrphanController {
             let Some(record) = planned.records.get_mut(identity) else { continue };
             let end = async {
                 let hub = self.client_of(&identity.hub).await?;
-                end_orphan(&self.options.client, &hub, &record.remote).await
+                end_orphan(&self.options.client, &hub, &record.remote, &self.options.config.flavours).await
             };
             match limited("end_orphan", CALL_TIMEOUT, end).await {
                 Ok(call @ (TeardownCall::SetField | TeardownCall::Delete)) => {
