@@ -322,7 +322,7 @@ mod tests {
         };
         let hub = "hub".to_owned();
         let at: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
-        metrics.attach_orphans([(&hub, [RemoteKind::EphemeralCluster].as_slice())].into_iter(), at);
+        metrics.attach_orphans([(&hub, [RemoteKind::EphemeralCluster].as_slice())].into_iter());
         let identity = RemoteRef {
             hub: hub.clone(),
             kind: RemoteKind::EphemeralCluster,

@@ -203,7 +203,8 @@ pub const ORPHANS: &[Alert] = &[
     },
     Alert {
         name: "OrphansNotListed",
-        expression: r"max by (hub) (time() - testplatform_orphans_listed_timestamp_seconds) > 3600
+        // The hour before counts too: a process that starts again and again before it has listed anything exports 0, with gaps.
+        expression: r"time() - max by (hub) (max_over_time(testplatform_orphans_listed_timestamp_seconds[1h])) > 3600
   or absent(testplatform_orphans_listed_timestamp_seconds)",
         lasts: "15m",
         severity: Severity::Warning,

@@ -95,20 +95,16 @@ impl OrphanMetrics {
 }
 
 impl Metrics {
-    /// Orphans are searched for on these hubs from now on. A hub that was never listed has been overdue since then.
-    pub fn attach_orphans<'h>(
-        &self,
-        hubs: impl Iterator<Item = (&'h String, &'h [RemoteKind])>,
-        now: Timestamp,
-    ) {
+    /// Orphans are searched for on these hubs from now on. The time of the last complete listing is 0 until the first: a process that starts again and
+    /// again before it has listed anything must not look as if it had.
+    pub fn attach_orphans<'h>(&self, hubs: impl Iterator<Item = (&'h String, &'h [RemoteKind])>) {
         let metrics = &self.0.orphans;
         for (hub, kinds) in hubs {
             for kind in kinds {
                 let labels = OrphanLabels { hub: hub.clone(), remote_kind: kind.as_str() };
                 metrics.orphans.get_or_create(&labels).set(0);
             }
-            let label = HubLabel { hub: hub.clone() };
-            metrics.listed.get_or_create(&label).set(now.as_duration().as_secs_f64());
+            metrics.listed.get_or_create(&HubLabel { hub: hub.clone() }).set(0.0);
         }
         for outcome in OrphanTeardown::ALL {
             drop(metrics.teardowns.get_or_create(&OutcomeLabel { outcome: outcome.as_str() }));
@@ -150,5 +146,29 @@ impl Metrics {
     /// A call that ends an orphan had this outcome.
     pub fn count_orphan_teardown(&self, outcome: OrphanTeardown) {
         self.0.orphans.teardowns.get_or_create(&OutcomeLabel { outcome: outcome.as_str() }).inc();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::orphans::plan::HubSummary;
+
+    #[test]
+    fn a_hub_is_listed_when_it_was_listed_completely() {
+        let metrics = Metrics::default();
+        let hub = "h".to_owned();
+        metrics.attach_orphans([(&hub, [RemoteKind::EphemeralCluster].as_slice())].into_iter());
+        let listed = |seconds: &str| {
+            let line = format!("testplatform_orphans_listed_timestamp_seconds{{hub=\"h\"}} {seconds}");
+            metrics.encode().unwrap().lines().any(|found| found == line)
+        };
+        assert!(listed("0.0"));
+        for (error, seconds) in [(Some("timeout".to_owned()), "0.0"), (None, "1767225600.0")] {
+            let summary = HubSummary { hub: hub.clone(), error, ..HubSummary::default() };
+            let plan = OrphanPlan { hubs: vec![summary], ..OrphanPlan::default() };
+            metrics.report_orphans(&plan, "2026-01-01T00:00:00Z".parse().unwrap());
+            assert!(listed(seconds), "{seconds}");
+        }
     }
 }

@@ -1,6 +1,9 @@
 //! Reconciles at an interval: lists both sides, plans, writes the report, and ends what the plan says.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use futures_util::future::join_all;
 use jiff::Timestamp;
@@ -24,7 +27,7 @@ use super::{
 use crate::{
     build_clusters::Trust,
     config::Orphans,
-    execute::{Cause, Error, event::emit, limited},
+    execute::{Cause, Error, Reason, event::emit, limited},
     metrics::{Metrics, orphans::OrphanTeardown},
     named,
     running::Running,
@@ -75,7 +78,7 @@ async fn run_until(options: Options, metrics: Metrics, stop: Running) {
         max_unowned_percent: config.max_unowned_percent,
         confirmed: config.confirmed_uids.iter().cloned().collect(),
     };
-    metrics.attach_orphans(config.hubs.iter().map(|(hub, of)| (hub, of.kinds.as_slice())), (options.now)());
+    metrics.attach_orphans(config.hubs.iter().map(|(hub, of)| (hub, of.kinds.as_slice())));
     let hubs = HubClients::new(options.client.clone(), options.trust);
     let controller = OrphanController { options, hubs, settings, metrics };
     let reconciling = async {
@@ -117,8 +120,7 @@ impl OrphanController {
     async fn reconcile(&self, before: UnownedRecords) -> UnownedRecords {
         let config = &self.options.config;
         let listings = config.hubs.iter().map(|(hub, of)| async move {
-            let client = self.hubs.connect(hub, of).await;
-            let listing = async { Ok(observe_hub(hub, of, client).await) };
+            let listing = async { Ok(observe_hub(hub, of, self.hubs.connect(hub, of).await).await) };
             limited("list_hub", LISTING_TIMEOUT, listing).await.unwrap_or_else(|error| {
                 super::plan::HubState { hub: hub.clone(), remotes: Err(error.message) }
             })
@@ -131,64 +133,66 @@ impl OrphanController {
         });
         let now = (self.options.now)();
         let mut planned = plan(&before, &konflux, &hubs, &self.settings, now);
-        self.log_changes(&before, &planned);
+        Self::log_changes(&before, &planned);
         for hub in planned.hubs.iter().filter(|hub| hub.error.is_some() && konflux.is_ok()) {
             self.metrics.failed("list_hub", "incomplete");
             tracing::warn!(hub = hub.hub, error = hub.error, "hub not listed completely; nothing is decided");
         }
-        if let Ok(konflux) = &konflux {
-            self.record_owners(&planned.recorded, &konflux.uid).await;
-        }
+        // At once: each moment that passes may give an orphan an owner.
         self.end_orphans(&mut planned).await;
         let name = konflux.as_ref().ok().map(|konflux| konflux.name.as_str());
         self.write_report(&OrphanReport::new(&planned, name, now)).await;
         // After the report: a person whom an alert calls reads what it is about.
         self.metrics.report_orphans(&planned, now);
+        if let Ok(konflux) = &konflux {
+            self.record_owners(&planned.recorded, &konflux.uid).await;
+        }
         planned.records
     }
 
     /// One line for each orphan that was none before.
-    fn log_changes(&self, before: &UnownedRecords, planned: &OrphanPlan) {
-        let was_overdue = |identity: &RemoteRef| {
-            before.get(identity).is_some_and(|record| {
-                (self.options.now)().duration_since(record.since) >= self.settings.grace
-                    && record.listings > 1
-            })
-        };
-        for (identity, state) in &planned.states {
-            if state.is_orphan() && !was_overdue(identity) {
-                let RemoteRef { hub, kind, namespace, name, uid } = identity;
-                let tenant = planned.records.get(identity).and_then(|record| record.remote.tenant.as_deref());
-                tracing::warn!(
-                    hub,
-                    kind = kind.as_str(),
-                    namespace,
-                    name,
-                    uid,
-                    tenant,
-                    state = state.as_str(),
-                    message = state.message(),
-                    "orphan found",
-                );
-            }
+    fn log_changes(before: &UnownedRecords, planned: &OrphanPlan) {
+        for identity in planned.new_orphans(before) {
+            let RemoteRef { hub, kind, namespace, name, uid } = identity;
+            let tenant = planned.records.get(identity).and_then(|record| record.remote.tenant.as_deref());
+            let state = planned.states.get(identity).unwrap_or(&OrphanState::Reported);
+            tracing::warn!(
+                hub,
+                kind = kind.as_str(),
+                namespace,
+                name,
+                uid,
+                tenant,
+                state = state.as_str(),
+                message = state.message(),
+                "orphan found",
+            );
         }
     }
 
     async fn client_of(&self, hub: &str) -> Result<Client, Cause> {
         let of = self.options.config.hubs.get(hub);
-        let missing =
-            || Cause::new(crate::execute::Reason::Unreachable, format!("hub {hub} is not configured"));
+        let missing = || Cause::new(Reason::Unreachable, format!("hub {hub} is not configured"));
         self.hubs.connect(hub, of.ok_or_else(missing)?).await
     }
 
     async fn record_owners(&self, remotes: &[RemoteRef], uid: &str) {
         let mut recorded = 0_u32;
+        let mut silent = BTreeSet::new();
         for remote in remotes {
+            if silent.contains(remote.hub.as_str()) {
+                continue;
+            }
             let record = async { record_owner(&self.client_of(&remote.hub).await?, remote, uid).await };
             match limited("record_owner", CALL_TIMEOUT, record).await {
                 Ok(is_recorded) => recorded += u32::from(is_recorded),
                 // The next reconcile tries it again.
-                Err(error) => self.warn(&error, "owner not recorded"),
+                Err(error) => {
+                    if is_silent(&error) {
+                        silent.insert(remote.hub.as_str());
+                    }
+                    self.warn(&error, "owner not recorded");
+                }
             }
         }
         if recorded > 0 {
@@ -200,11 +204,15 @@ impl OrphanController {
     async fn end_orphans(&self, planned: &mut OrphanPlan) {
         let now = (self.options.now)();
         let mut refused = BTreeMap::new();
+        let mut silent = BTreeSet::new();
         for identity in &planned.teardowns {
+            if silent.contains(identity.hub.as_str()) {
+                continue;
+            }
             let Some(record) = planned.records.get_mut(identity) else { continue };
             let end = async {
                 let hub = self.client_of(&identity.hub).await?;
-                end_orphan(&self.options.client, &hub, &record.remote).await
+                end_orphan(&self.options.client, &hub, &record.remote, &self.options.config.flavours).await
             };
             match limited("end_orphan", CALL_TIMEOUT, end).await {
                 Ok(call @ (TeardownCall::SetField | TeardownCall::Delete)) => {
@@ -217,6 +225,10 @@ impl OrphanController {
                     refused.insert(identity.clone(), OrphanState::Pending);
                 }
                 Err(error) => {
+                    record.failures = record.failures.saturating_add(1);
+                    if is_silent(&error) {
+                        silent.insert(identity.hub.as_str());
+                    }
                     self.metrics.count_orphan_teardown(OrphanTeardown::Failed);
                     self.warn(&error, "orphan not ended");
                 }
@@ -269,4 +281,9 @@ impl OrphanController {
         self.metrics.failed(error.action, error.reason.as_str());
         tracing::warn!(action = error.action, error = error.message, "{event}");
     }
+}
+
+/// Whether further calls of the same reconcile to a hub would only wait for it.
+fn is_silent(error: &Error) -> bool {
+    error.reason.may_pass() || error.reason == Reason::Unreachable
 }

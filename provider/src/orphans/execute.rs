@@ -44,8 +44,9 @@ pub(super) async fn end_orphan(
     konflux: &Client,
     hub: &Client,
     remote: &RemoteObject,
+    flavours: &[Carried],
 ) -> Result<TeardownCall, Cause> {
-    has_no_owner(konflux, remote).await?;
+    has_no_owner(konflux, remote, flavours).await?;
     let identity = &remote.identity;
     let api: Api<DynamicObject> = api_of(hub, identity);
     let current = match api.get(&identity.name).await {
@@ -73,21 +74,21 @@ pub(super) async fn end_orphan(
     Ok(call)
 }
 
-/// Fails if there is a composite or an Object of its name by now.
-async fn has_no_owner(konflux: &Client, remote: &RemoteObject) -> Result<(), Cause> {
+/// Fails if there is a composite or an Object of its name by now. Of a flavour that is not configured nothing need be served.
+async fn has_no_owner(konflux: &Client, remote: &RemoteObject, flavours: &[Carried]) -> Result<(), Cause> {
     let name = &remote.identity.name;
+    let is_optional = |flavour: Carried| !flavours.contains(&flavour);
     let composites: Api<PartialObject> = Api::all_with(konflux.clone(), &composite_resource(Carried::Claims));
-    absent(&composites, COMPOSITE_KIND, name, false).await?;
+    absent(&composites, COMPOSITE_KIND, name, is_optional(Carried::Claims)).await?;
     let objects: Api<PartialObject> = Api::all_with(konflux.clone(), &object_resource(API_VERSION));
     let tenant = remote.tenant.as_deref().filter(|tenant| ObjectName::try_from(*tenant).is_ok());
     let namespaced = object_resource(NAMESPACED_API_VERSION);
     let namespaced: Option<Api<PartialObject>> =
         tenant.map(|tenant| Api::namespaced_with(konflux.clone(), tenant, &namespaced));
     for object in [format!("managed-{name}"), format!("credentials-{name}")] {
-        absent(&objects, "Object", &object, false).await?;
+        absent(&objects, "Object", &object, is_optional(Carried::Claims)).await?;
         if let Some(namespaced) = &namespaced {
-            // Without TestClusters nobody serves it.
-            absent(namespaced, "Object", &object, true).await?;
+            absent(namespaced, "Object", &object, is_optional(Carried::TestClusters)).await?;
         }
     }
     Ok(())
@@ -107,4 +108,69 @@ where
     K: kube::Resource<DynamicType = kube::core::ApiResource, Scope = kube::core::DynamicResourceScope>,
 {
     Api::namespaced_with(hub.clone(), &remote.namespace, &remote.kind.resource())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use http::{Request, Response};
+    use kube::client::Body;
+
+    use super::*;
+    use crate::orphans::remote::RemoteKind;
+
+    /// A Konflux cluster without owners, which does not serve the kinds whose paths begin so.
+    fn without(paths: &'static [&'static str]) -> Client {
+        let service = tower::service_fn(move |request: Request<Body>| {
+            let path = request.uri().path();
+            let text = if paths.iter().any(|missing| path.starts_with(missing)) {
+                "404 page not found".to_owned()
+            } else {
+                let name = path.rsplit('/').next().unwrap_or_default();
+                let details = json!({ "name": name });
+                json!({ "kind": "Status", "status": "Failure", "message": "not found", "reason": "NotFound", "code": 404,
+                    "details": details })
+                .to_string()
+            };
+            let mut response = Response::new(Body::from(text.into_bytes()));
+            *response.status_mut() = http::StatusCode::NOT_FOUND;
+            async move { Ok::<_, Infallible>(response) }
+        });
+        Client::new(service, "default")
+    }
+
+    #[tokio::test]
+    async fn a_flavour_that_is_not_configured_need_not_be_served() {
+        use Carried::{Claims, TestClusters};
+        const OF_CLAIMS: &[&str] =
+            &["/apis/ci.openshift.org/v1alpha1/xtestplatformclusters", "/apis/kubernetes.crossplane.io"];
+        const OF_TEST_CLUSTERS: &[&str] = &["/apis/kubernetes.m.crossplane.io"];
+        let remote = RemoteObject {
+            identity: RemoteRef {
+                hub: "hub".into(),
+                kind: RemoteKind::EphemeralCluster,
+                namespace: "ns".into(),
+                name: "lost".into(),
+                uid: "u".into(),
+            },
+            tenant: Some("tenant-a".into()),
+            created: None,
+            deleted: None,
+            konflux_cluster: None,
+            konflux_cluster_uid: None,
+            dependent: false,
+        };
+        let all = [Claims, TestClusters];
+        for (missing, flavours, is_known) in [
+            (&[][..], &all[..], true),
+            (OF_CLAIMS, &[TestClusters][..], true),
+            (OF_TEST_CLUSTERS, &[Claims][..], true),
+            (OF_CLAIMS, &all[..], false),
+            (OF_TEST_CLUSTERS, &all[..], false),
+        ] {
+            let found = has_no_owner(&without(missing), &remote, flavours).await;
+            assert_eq!(found.is_ok(), is_known, "{missing:?} {flavours:?}: {found:?}");
+        }
+    }
 }

@@ -3,7 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use testplatform_apis::names::ours;
+use testplatform_apis::{
+    claim::{COMPOSITE_KIND, GROUP},
+    names::ours,
+    test_cluster,
+};
 
 use super::remote::{RemoteKind, RemoteObject};
 
@@ -23,8 +27,8 @@ pub enum RemoteOwner {
 
 /// A composite: its namespace, empty for one of a claim, and its name.
 type CompositeKey = (String, String);
-/// Objects for one remote object: the composite and the name of each.
-type ObjectKeys = BTreeSet<(Option<CompositeKey>, String)>;
+/// Objects for one remote object: the composites and the name of each.
+type ObjectKeys = BTreeSet<(BTreeSet<CompositeKey>, String)>;
 
 /// Everything on the Konflux cluster that may own a remote object.
 ///
@@ -56,7 +60,7 @@ impl Owners {
         let remotes: Vec<String> =
             [by_prefix, by_template, by_transfer].into_iter().flatten().map(str::to_owned).collect();
         for remote in remotes {
-            self.objects.entry(remote).or_default().insert((composite_of(metadata), object.clone()));
+            self.objects.entry(remote).or_default().insert((composites_of(metadata), object.clone()));
         }
     }
 
@@ -64,7 +68,7 @@ impl Owners {
     pub fn add_manifest(&mut self, metadata: &ObjectMeta, kind: RemoteKind, namespace: &str, name: &str) {
         let object = metadata.name.clone().unwrap_or_default();
         let remote = (kind, namespace.to_owned(), name.to_owned());
-        self.manifests.entry(remote).or_default().insert((composite_of(metadata), object));
+        self.manifests.entry(remote).or_default().insert((composites_of(metadata), object));
     }
 
     /// How many composites there are.
@@ -72,24 +76,27 @@ impl Owners {
         self.composites.len()
     }
 
+    /// Whether there is a composite of a claim with this name. Crossplane makes that name, so no other Konflux cluster has it.
+    pub fn has_composite(&self, name: &str) -> bool {
+        self.composites.contains(&(String::new(), name.to_owned()))
+    }
+
     /// The owner of a remote object. A composite counts before an Object without one.
     pub fn owner(&self, remote: &RemoteObject) -> Option<RemoteOwner> {
         let identity = &remote.identity;
-        if self.composites.contains(&(String::new(), identity.name.clone())) {
+        if self.has_composite(&identity.name) {
             return Some(RemoteOwner::Composite);
         }
         let place = (identity.kind, identity.namespace.clone(), identity.name.clone());
         let objects =
             self.objects.get(&identity.name).into_iter().chain(self.manifests.get(&place)).flatten();
         let mut orphaned = None;
-        for (composite, object) in objects {
-            match composite {
-                Some(composite) if !self.composites.contains(composite) => {
-                    orphaned = orphaned.or_else(|| Some(RemoteOwner::Object(object.clone())));
-                }
-                // An Object without that label is somebody's own, and so is its decision.
-                Some(_) | None => return Some(RemoteOwner::Composite),
+        for (composites, object) in objects {
+            // An Object that names no composite is somebody's own, and so is its decision.
+            if composites.is_empty() || composites.iter().any(|key| self.composites.contains(key)) {
+                return Some(RemoteOwner::Composite);
             }
+            orphaned = orphaned.or_else(|| Some(RemoteOwner::Object(object.clone())));
         }
         orphaned
     }
@@ -99,6 +106,14 @@ fn key(metadata: &ObjectMeta, name: String) -> CompositeKey {
     (metadata.namespace.clone().unwrap_or_default(), name)
 }
 
-fn composite_of(metadata: &ObjectMeta) -> Option<CompositeKey> {
-    Some(key(metadata, metadata.labels.as_ref()?.get(COMPOSITE)?.clone()))
+/// The composites that an Object names. The label alone is not enough: where a composite is itself composed, it has the name of the outermost one.
+fn composites_of(metadata: &ObjectMeta) -> BTreeSet<CompositeKey> {
+    let owners = metadata.owner_references.iter().flatten();
+    let owners = owners.filter(|owner| {
+        let group = owner.api_version.split('/').next();
+        group == Some(GROUP) && [COMPOSITE_KIND, test_cluster::KIND].contains(&owner.kind.as_str())
+    });
+    let label = metadata.labels.as_ref().and_then(|labels| labels.get(COMPOSITE));
+    let names = owners.map(|owner| &owner.name).chain(label);
+    names.map(|name| key(metadata, name.clone())).collect()
 }

@@ -63,8 +63,12 @@ pub struct UnownedRecord {
     pub since: Timestamp,
     /// Complete listings in a row without an owner.
     pub listings: u32,
+    /// Whether it was an orphan in the last reconcile. It stays one until it has an owner, also where a listing fails.
+    pub is_orphan: bool,
     /// When its teardown was first requested.
     pub requested: Option<Timestamp>,
+    /// Calls that were to end it and failed.
+    pub failures: u32,
     /// An Object without a composite that points at it.
     pub object: Option<String>,
 }
@@ -128,7 +132,7 @@ pub struct OrphanPlan {
     pub hubs: Vec<HubSummary>,
     /// Owned remote objects on which the uid of this Konflux cluster is to be recorded.
     pub recorded: Vec<RemoteRef>,
-    /// Orphans to end, the longest unowned first.
+    /// Orphans to end: those with the fewest failures first, then the longest unowned.
     pub teardowns: Vec<RemoteRef>,
 }
 
@@ -149,9 +153,10 @@ pub fn plan(
     }
     let another = konflux.as_ref().ok().and_then(|konflux| another_cluster(konflux, hubs));
     let mut begun = 0;
-    let mut oldest: Vec<&UnownedRecord> = plan.records.values().collect();
-    oldest.sort_by_key(|record| record.since);
-    for record in oldest {
+    let mut in_order: Vec<&UnownedRecord> = plan.records.values().collect();
+    // A few that cannot be ended must not keep all others running.
+    in_order.sort_by_key(|record| (record.failures, record.since));
+    for record in in_order {
         let identity = &record.remote.identity;
         let summary = plan.hubs.iter().find(|summary| summary.hub == identity.hub);
         let state = match (konflux, summary) {
@@ -159,7 +164,7 @@ pub fn plan(
                 decide(record, konflux, summary, another.as_deref(), settings, now)
             }
             // Without a complete listing it stays an orphan, and nothing happens to it.
-            _ if is_overdue(record, settings, now) => OrphanState::Reported,
+            _ if record.is_orphan || is_overdue(record, settings, now) => OrphanState::Reported,
             _ => OrphanState::Pending,
         };
         if state == OrphanState::Teardown {
@@ -171,10 +176,20 @@ pub fn plan(
         }
         plan.states.insert(identity.clone(), state);
     }
+    for (identity, record) in &mut plan.records {
+        record.is_orphan = plan.states.get(identity).is_some_and(OrphanState::is_orphan);
+    }
     plan
 }
 
 impl OrphanPlan {
+    /// Orphans that were none in the last reconcile.
+    pub fn new_orphans(&self, before: &UnownedRecords) -> impl Iterator<Item = &RemoteRef> {
+        let was_orphan = |identity: &RemoteRef| before.get(identity).is_some_and(|record| record.is_orphan);
+        let orphans = self.states.iter().filter(|(_, state)| state.is_orphan());
+        orphans.map(|(identity, _)| identity).filter(move |identity| !was_orphan(identity))
+    }
+
     /// A listing is incomplete: records stay, and two complete listings are needed anew.
     fn defer(&mut self, before: &UnownedRecords, hub: &HubState, error: &str) {
         let of_hub = before.iter().filter(|(identity, _)| identity.hub == hub.hub);
@@ -197,6 +212,15 @@ impl OrphanPlan {
         settings: &OrphanSettings,
         now: Timestamp,
     ) {
+        let misnamed = count_misnamed(konflux, remotes);
+        if misnamed > 0 {
+            let name = &konflux.name;
+            let error = format!(
+                "no object names this Konflux cluster, {name}, but {misnamed} objects of its composites name another; set \
+                 orphans.environmentConfig to that of the function"
+            );
+            return self.defer(before, hub, &error);
+        }
         let mut summary = HubSummary { hub: hub.hub.clone(), ..HubSummary::default() };
         for remote in remotes.iter().filter(|remote| remote.is_of(&konflux.name)) {
             let is_live = remote.deleted.is_none();
@@ -204,7 +228,9 @@ impl OrphanPlan {
             let object = match konflux.owners.owner(remote) {
                 Some(RemoteOwner::Composite) => {
                     let records = settings.mode == OrphanMode::Teardown && self.recorded.len() < MAX_RECORDED;
-                    if records && is_live && remote.konflux_cluster_uid.is_none() {
+                    // After a move to another Konflux cluster it bears the uid of the one before, whose search must not end it.
+                    let is_recorded = remote.konflux_cluster_uid.as_ref() == Some(&konflux.uid);
+                    if records && is_live && !is_recorded {
                         self.recorded.push(remote.identity.clone());
                     }
                     continue;
@@ -219,13 +245,24 @@ impl OrphanPlan {
                 // A clock that was set back must not make the grace period longer.
                 since: known.map_or(now, |known| known.since.min(now)),
                 listings: known.map_or(0, |known| known.listings).saturating_add(1),
+                is_orphan: known.is_some_and(|known| known.is_orphan),
                 requested: known.and_then(|known| known.requested),
+                failures: known.map_or(0, |known| known.failures),
                 object,
             };
             self.records.insert(remote.identity.clone(), record);
         }
         self.hubs.push(summary);
     }
+}
+
+/// Objects of our composites that name another Konflux cluster, where none names ours: the name is not the one that the function writes.
+fn count_misnamed(konflux: &KonfluxState, remotes: &[RemoteObject]) -> usize {
+    if remotes.iter().any(|remote| remote.is_of(&konflux.name)) {
+        return 0;
+    }
+    let others = remotes.iter().filter(|remote| !remote.dependent && remote.konflux_cluster.is_some());
+    others.filter(|remote| konflux.owners.has_composite(&remote.identity.name)).count()
 }
 
 /// Another Konflux cluster of our name, if a marked object bears its uid. Its objects have no owner here, and may be live.
@@ -249,11 +286,15 @@ fn decide(
     settings: &OrphanSettings,
     now: Timestamp,
 ) -> OrphanState {
-    if !is_overdue(record, settings, now) || record.listings < LISTINGS {
+    let is_due = is_overdue(record, settings, now) && record.listings >= LISTINGS;
+    if !is_due && !record.is_orphan {
         return OrphanState::Pending;
     }
     if record.remote.deleted.is_some() {
         return OrphanState::Deleting;
+    }
+    if !is_due {
+        return OrphanState::Reported;
     }
     match settings.mode {
         OrphanMode::Off | OrphanMode::Report => OrphanState::Reported,

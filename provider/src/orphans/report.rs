@@ -9,6 +9,7 @@ use super::{
     plan::{HubSummary, OrphanPlan, OrphanState, TeardownRefusal, UnownedRecord, UnownedRecords},
     remote::RemoteObject,
 };
+use crate::execute::event::cut;
 
 /// Name of the ConfigMap.
 pub const CONFIG_MAP: &str = "testplatform-orphans";
@@ -16,6 +17,10 @@ pub const CONFIG_MAP: &str = "testplatform-orphans";
 pub const KEY: &str = "report.json";
 /// The most rows: a ConfigMap holds a megabyte.
 pub const MAX_ROWS: usize = 500;
+/// The longest annotation in a row. A namespace or a uid is shorter; another writer on the hub may write anything.
+const MAX_ANNOTATION: usize = 64;
+/// The longest message.
+const MAX_MESSAGE: usize = 500;
 /// How old a report may be for the next process to trust it. One that a restore brought is older.
 const TRUSTED: SignedDuration = SignedDuration::from_mins(20);
 
@@ -76,7 +81,7 @@ impl OrphanState {
     pub fn message(&self) -> String {
         match self {
             Self::Pending => "no owner yet; it becomes an orphan after orphans.grace".into(),
-            Self::Reported => "not ended: orphans.mode is report, or a listing is incomplete".into(),
+            Self::Reported => "not ended: orphans.mode is report, or a listing was incomplete".into(),
             Self::Refused(refusal) => format!("not ended: {}", refusal.message()),
             Self::Deleting => "it is being deleted; its finalizers on the hub hold it".into(),
             Self::Teardown => "it is ended".into(),
@@ -123,18 +128,26 @@ impl OrphanReport {
         records.sort_by_key(|record| record.since);
         let row = |record: &&UnownedRecord| {
             let state = plan.states.get(&record.remote.identity).unwrap_or(&OrphanState::Pending);
+            let mut remote = record.remote.clone();
+            for annotation in [&mut remote.tenant, &mut remote.konflux_cluster_uid].into_iter().flatten() {
+                *annotation = cut(annotation, MAX_ANNOTATION);
+            }
             OrphanRow {
-                remote: record.remote.clone(),
+                remote,
                 unowned_since: record.since,
                 teardown_requested_at: record.requested,
                 state: state.as_str().to_owned(),
-                message: state.message(),
+                message: cut(&state.message(), MAX_MESSAGE),
             }
+        };
+        let summary = |summary: &HubSummary| HubSummary {
+            error: summary.error.as_ref().map(|error| cut(error, MAX_MESSAGE)),
+            ..summary.clone()
         };
         Self {
             written_at: Some(now),
             konflux_cluster: konflux_cluster.map(str::to_owned),
-            hubs: plan.hubs.clone(),
+            hubs: plan.hubs.iter().map(summary).collect(),
             orphans: records.iter().take(MAX_ROWS).map(row).collect(),
             omitted: records.len().saturating_sub(MAX_ROWS),
         }
@@ -152,10 +165,12 @@ impl OrphanReport {
             return UnownedRecords::new();
         }
         let record = |row: OrphanRow| UnownedRecord {
+            is_orphan: row.state != OrphanState::Pending.as_str(),
             remote: row.remote,
             since: row.unowned_since,
             listings: 0,
             requested: row.teardown_requested_at,
+            failures: 0,
             object: None,
         };
         self.orphans.into_iter().map(|row| (row.remote.identity.clone(), record(row))).collect()

@@ -116,7 +116,7 @@ fn an_object_without_an_owner_is_an_orphan_after_the_grace_period() {
     assert_eq!(late.teardowns, [identity("lost")]);
     assert_eq!(state(&late, "owned"), None);
     assert_eq!((late.hubs[0].marked, late.hubs[0].unowned), (2, 1));
-    // One listing is not enough, however long ago the first was.
+    // One listing is not enough.
     let once = reconcile(&[0], &konflux, &hub, &OrphanSettings { grace: SignedDuration::ZERO, ..settings });
     assert_eq!(state(&once, "lost"), Some(OrphanState::Pending));
 }
@@ -157,10 +157,49 @@ fn an_incomplete_listing_decides_nothing_and_two_complete_ones_follow() {
         assert_eq!(state(&planned, "lost"), Some(OrphanState::Reported), "{side:?}");
         assert!(planned.teardowns.is_empty() && planned.hubs[0].error.is_some());
         let next = plan(&planned.records, &konflux, std::slice::from_ref(&complete), &settings, at(95));
-        assert_eq!(state(&next, "lost"), Some(OrphanState::Pending), "{side:?}");
+        assert_eq!(state(&next, "lost"), Some(OrphanState::Reported), "{side:?}");
+        assert!(next.teardowns.is_empty(), "{side:?}");
         let last = plan(&next.records, &konflux, std::slice::from_ref(&complete), &settings, at(100));
         assert_eq!(state(&last, "lost"), Some(OrphanState::Teardown), "{side:?}");
     }
+}
+
+/// An alert waits for some minutes, and would never ring for a gauge that falls to 0 with each listing after one that failed.
+#[test]
+fn an_orphan_stays_one_while_listings_fail_now_and_then() {
+    let konflux = Ok(konflux(&["owned"]));
+    let complete = hub(vec![remote("owned"), remote("lost")]);
+    let failed = HubState { hub: HUB.into(), remotes: Err("timeout".into()) };
+    for mode in [OrphanMode::Report, OrphanMode::Teardown] {
+        let settings = settings(mode);
+        let mut records = UnownedRecords::new();
+        for minute in (0..180).step_by(5) {
+            let hub = if minute % 10 == 0 { &complete } else { &failed };
+            let planned = plan(&records, &konflux, std::slice::from_ref(hub), &settings, at(minute));
+            let is_orphan = planned.states[&identity("lost")].is_orphan();
+            // One reconcile later than with two complete listings in a row.
+            assert_eq!(is_orphan, minute > 60, "{mode:?} {minute}");
+            assert!(planned.teardowns.is_empty(), "{mode:?} {minute}");
+            records = planned.records;
+        }
+        // Neither does a clock that was set back.
+        let planned = plan(&records, &konflux, std::slice::from_ref(&complete), &settings, at(-30));
+        assert_eq!(state(&planned, "lost"), Some(OrphanState::Reported), "{mode:?}");
+    }
+}
+
+#[test]
+fn an_orphan_is_new_once() {
+    let (konflux, hubs) = (Ok(konflux(&["owned"])), [hub(vec![remote("owned"), remote("lost")])]);
+    let settings = settings(OrphanMode::Report);
+    let mut records = UnownedRecords::new();
+    let mut found = Vec::new();
+    for minute in (0..180).step_by(5) {
+        let planned = plan(&records, &konflux, &hubs, &settings, at(minute));
+        found.extend(planned.new_orphans(&records).map(|identity| (minute, identity.clone())));
+        records = planned.records;
+    }
+    assert_eq!(found, [(60, identity("lost"))]);
 }
 
 #[test]
@@ -256,12 +295,13 @@ fn an_object_of_the_same_name_is_another_one() {
 #[test]
 fn the_owner_is_recorded_once_on_what_a_composite_owns() {
     let bare = |name: &str| RemoteObject { konflux_cluster_uid: None, ..remote(name) };
-    let mut konflux = konflux(&["owned", "known"]);
+    let moved = RemoteObject { konflux_cluster_uid: Some("of-the-cluster-before".into()), ..remote("moved") };
+    let mut konflux = konflux(&["owned", "known", "moved"]);
     konflux.owners.add_object(&object("managed-pointed", Some("no-composite")));
     let foreign = RemoteObject { konflux_cluster: None, ..bare("foreign") };
-    let all = hub(vec![bare("owned"), remote("known"), bare("lost"), bare("pointed"), foreign]);
+    let all = hub(vec![bare("owned"), remote("known"), moved, bare("lost"), bare("pointed"), foreign]);
     let planned = reconcile(&[0, 60], &konflux, &all, &settings(OrphanMode::Teardown));
-    assert_eq!(planned.recorded, [identity("owned")]);
+    assert_eq!(planned.recorded, [identity("owned"), identity("moved")]);
 }
 
 #[test]
@@ -279,4 +319,43 @@ fn few_teardowns_begin_at_a_time_the_oldest_first() {
     }
     let next = plan(&planned.records, &Ok(konflux), &[hub], &settings, at(65));
     assert_eq!(next.teardowns.len(), 2 * MAX_TEARDOWNS);
+}
+
+#[test]
+fn orphans_that_cannot_be_ended_are_in_nobodys_way() {
+    let names: Vec<String> = (0..8).map(|index| format!("lost-{index}")).collect();
+    let owned: Vec<String> = (0..8).map(|index| format!("owned-{index}")).collect();
+    let composites: Vec<&str> = owned.iter().map(String::as_str).collect();
+    let remotes = names.iter().chain(&owned).map(|name| remote(name)).collect();
+    let (konflux, hub, settings) = (konflux(&composites), hub(remotes), settings(OrphanMode::Teardown));
+    let mut planned = reconcile(&[0, 60], &konflux, &hub, &settings);
+    let first = planned.teardowns.clone();
+    for identity in &first {
+        planned.records.get_mut(identity).unwrap().failures += 1;
+    }
+    let next = plan(&planned.records, &Ok(konflux), &[hub], &settings, at(65));
+    assert_eq!(next.teardowns.len(), MAX_TEARDOWNS);
+    assert_eq!(next.teardowns.iter().filter(|identity| !first.contains(identity)).count(), 3);
+}
+
+/// With the name of another EnvironmentConfig nothing would be marked, and nothing would ever ring.
+#[test]
+fn a_name_that_the_function_does_not_write_is_an_error() {
+    let others = || {
+        let named = |name: &str, konflux: &str| RemoteObject {
+            konflux_cluster: Some(konflux.into()),
+            ..remote(name)
+        };
+        vec![named("owned", "stone-prd-2"), named("neighbour", "stone-stg")]
+    };
+    let settings = settings(OrphanMode::Report);
+    let planned = reconcile(&[0], &konflux(&["owned"]), &hub(others()), &settings);
+    let error = planned.hubs[0].error.as_deref().unwrap_or_default();
+    assert!(error.contains("stone-prd") && error.contains("orphans.environmentConfig"), "{error}");
+    // Objects of others alone, or after a change of the name beside newer ones, are none.
+    let planned = reconcile(&[0], &konflux(&["another"]), &hub(others()), &settings);
+    assert_eq!(planned.hubs[0].error, None);
+    let both = others().into_iter().chain([remote("newer")]).collect();
+    let planned = reconcile(&[0], &konflux(&["owned", "newer"]), &hub(both), &settings);
+    assert_eq!(planned.hubs[0].error, None);
 }

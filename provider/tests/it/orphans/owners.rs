@@ -60,6 +60,28 @@ fn an_object_without_its_composite_is_no_owner_but_is_known() {
     assert_eq!(owners(&[namespaced], &objects).owner(&remote("lost")), Some(RemoteOwner::Composite));
 }
 
+/// Crossplane labels the Objects of a composite that is itself composed with the outermost composite.
+#[test]
+fn a_composite_that_is_composed_owns_by_reference() {
+    let reference = |kind: &str, name: &str| OwnerReference {
+        api_version: "ci.openshift.org/v1alpha1".into(),
+        kind: kind.into(),
+        name: name.into(),
+        ..OwnerReference::default()
+    };
+    let in_tenant = |metadata: ObjectMeta| ObjectMeta { namespace: Some("tenant-a".into()), ..metadata };
+    let of = |owner| {
+        let references = Some(vec![owner]);
+        in_tenant(ObjectMeta { owner_references: references, ..object("managed-lost", Some("environment")) })
+    };
+    let composites = [in_tenant(composite("nested")), composite("other")];
+    let owner = |owner| owners(&composites, &[of(owner)]).owner(&remote("lost"));
+    assert_eq!(owner(reference("TestCluster", "nested")), Some(RemoteOwner::Composite));
+    let orphaned = Some(RemoteOwner::Object("managed-lost".into()));
+    assert_eq!(owner(reference("TestCluster", "gone")), orphaned);
+    assert_eq!(owner(reference("Environment", "nested")), orphaned);
+}
+
 #[test]
 fn a_manifest_names_what_its_composite_owns() {
     let mut owners = owners(&[composite("other")], &[]);

@@ -3,7 +3,8 @@
 use provider_testplatform::{
     config::OrphanMode,
     orphans::{
-        plan::{OrphanPlan, UnownedRecords},
+        plan::{OrphanPlan, UnownedRecords, plan},
+        remote::RemoteObject,
         report::{MAX_ROWS, OrphanReport},
     },
 };
@@ -49,6 +50,9 @@ fn the_next_process_goes_on_with_a_fresh_report_alone() {
         // Two complete listings are needed anew.
         assert_eq!((record.since, record.listings, &record.remote), (before.since, 0, &before.remote));
     }
+    // It does not find them again.
+    let next = plan(&records, &Err("timeout".into()), &[hub(vec![])], &settings(OrphanMode::Report), at(65));
+    assert_eq!(next.new_orphans(&records).count(), 0);
     // A restore brings one that is old, and a clock that was set back one of the future.
     for minutes in [81, 59] {
         assert_eq!(report.clone().into_records(at(minutes)), UnownedRecords::new(), "{minutes}");
@@ -58,8 +62,13 @@ fn the_next_process_goes_on_with_a_fresh_report_alone() {
 #[test]
 fn a_report_fits_into_a_config_map() {
     let names: Vec<String> = (0..2000).map(|index| format!("{}-{index}", "n".repeat(240))).collect();
-    let remotes = names.iter().map(|name| remote(name)).collect();
-    let planned = reconcile(&[0, 60], &konflux(&["a"]), &hub(remotes), &settings(OrphanMode::Teardown));
+    // Annotations are whatever anybody wrote who may write such objects on the hub.
+    let long = || Some("n".repeat(100_000));
+    let annotated =
+        |name: &String| RemoteObject { tenant: long(), konflux_cluster_uid: long(), ..remote(name) };
+    let remotes = names.iter().map(annotated).collect();
+    let mut planned = reconcile(&[0, 60], &konflux(&["a"]), &hub(remotes), &settings(OrphanMode::Teardown));
+    planned.hubs[0].error = long();
     let report = OrphanReport::new(&planned, Some(NAME), at(60));
     assert_eq!((report.orphans.len(), report.omitted), (MAX_ROWS, 1500));
     assert!(serde_json::to_string_pretty(&report).unwrap().len() < 1 << 20);
