@@ -6,10 +6,10 @@ use std::{
 };
 
 use jiff::Timestamp;
-use serde_json::Value;
 
 use super::{
     claim::{Claim, Flavour, GROUP},
+    events::ClaimEvent,
     exit::{Exit, Stop},
     facts::{Facts, Look, composed, composite_name},
     held::{Held, KEYS},
@@ -235,7 +235,7 @@ impl Session<'_> {
             Ok(look) => look,
             Err(trouble) => self.look(Err(trouble))?,
         };
-        facts.warning = self.warning(&facts.claim);
+        facts.events = self.events(&facts.claim);
         Ok(facts)
     }
 
@@ -252,18 +252,10 @@ impl Session<'_> {
         })
     }
 
-    /// The last warning about a claim. Events are for people, and not everybody may read them.
-    fn warning(&self, claim: &Claim) -> Option<String> {
-        let wanted = format!("--field-selector=type=Warning,involvedObject.uid={}", claim.uid());
-        let events = self.kubectl.items(&["get", "events", &wanted, "-ojson"]).ok()?;
-        last(&events)
+    /// The events of a claim, those that are no warnings too, as they tell what is over. Not everybody may read them.
+    fn events(&self, claim: &Claim) -> Vec<ClaimEvent> {
+        let of_claim = format!("--field-selector=involvedObject.uid={}", claim.uid());
+        let events = self.kubectl.items(&["get", "events", &of_claim, "-ojson"]);
+        ClaimEvent::of_claim(claim, &events.unwrap_or_default())
     }
-}
-
-/// The last of some events, as one line.
-fn last(events: &[Value]) -> Option<String> {
-    use super::claim::text;
-    let time = |e: &&Value| text(e, "/lastTimestamp").to_owned();
-    let event = events.iter().max_by_key(time)?;
-    Some(crate::text::bounded(&format!("{}: {}", text(event, "/reason"), text(event, "/message")), 400))
 }

@@ -4,6 +4,7 @@ mod aside;
 mod documented;
 mod edge;
 mod estimate;
+mod events;
 mod examples;
 mod fake;
 mod files;
