@@ -10,6 +10,7 @@ mod fake;
 mod files;
 mod follow;
 mod gone;
+mod kinds;
 mod model;
 mod offers;
 mod place;
