@@ -5,7 +5,7 @@
 //! ```
 //!
 //! It speaks to clusters only by running kubectl, so that it has all of kubectl's ways to get there. What is made of the answers is pure:
-//! `trouble`, `claim`, `facts`, `held`, `chain`, `wait`, `way`, `there`, `advice`, `estimate`, `offers`, `table` and `config`. The border is `kubectl`, `aside`, `follow`, `session`
+//! `trouble`, `claim`, `facts`, `held`, `events`, `chain`, `wait`, `way`, `there`, `advice`, `estimate`, `offers`, `table` and `config`. The border is `kubectl`, `aside`, `follow`, `session`
 //! and the commands.
 //!
 //! **Invariant:** no value of a Secret is read but by `kubeconfig`, which hands it out and prints it nowhere else.
@@ -18,6 +18,7 @@ pub mod claim;
 pub mod commands;
 pub mod config;
 pub mod estimate;
+pub mod events;
 pub mod exit;
 pub mod facts;
 pub mod follow;

@@ -95,15 +95,20 @@ pub struct Choice<'a> {
 pub struct Refusal {
     /// As one word.
     pub reason: NoHub,
+    /// The hub that the claim names, if it names one.
+    pub pinned: Option<String>,
     /// A sentence for each hub, those first that came nearest; at most ten lines.
     pub digest: Vec<String>,
 }
 
 impl std::fmt::Display for Refusal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let pinned = self.pinned.as_deref().unwrap_or_default();
         f.write_str(match self.reason {
             NoHub::HubsNotRead => "the hubs were not read yet",
-            NoHub::PinnedHubMissing => "there is no hub of the name that spec.hub.name has",
+            NoHub::PinnedHubMissing => {
+                return write!(f, "there is no hub {}, which spec.hub.name asks for", bounded(pinned, 253));
+            }
             NoHub::NoHubMatches => "no hub has what this claim asks for",
             NoHub::TenantNotAllowed => "no hub that fits is offered to this namespace",
             NoHub::VersionUnsupported => "no hub that fits can make this version",
@@ -131,7 +136,9 @@ pub fn kept<'a>(
 /// # Errors
 /// If none fits or takes a new cluster now; never for good, since an administrator or time can lift it.
 pub fn choose<'a>(wish: &Wish, hubs: Option<&'a Hubs>, now: Timestamp) -> Result<Choice<'a>, Refusal> {
-    let Some(hubs) = hubs else { return Err(Refusal { reason: NoHub::HubsNotRead, digest: vec![] }) };
+    let Some(hubs) = hubs else {
+        return Err(Refusal { reason: NoHub::HubsNotRead, pinned: None, digest: vec![] });
+    };
     let mut fit = Vec::new();
     let mut rejected: Vec<(&str, Rejection)> = Vec::new();
     let meant = |name: &str| wish.pin.as_ref().is_none_or(|pin| pin.name == name);
@@ -176,5 +183,5 @@ fn refusal(wish: &Wish, mut rejected: Vec<(&str, Rejection)>) -> Refusal {
     if rejected.len() > shown {
         digest.push(format!("and {} hubs more", rejected.len() - shown));
     }
-    Refusal { reason, digest }
+    Refusal { reason, pinned: wish.pin.as_ref().map(|pin| pin.name.clone()), digest }
 }

@@ -102,10 +102,8 @@ fn standing(facts: &Facts) -> Mark {
 fn claim(facts: &Facts) -> Link {
     let claim = &facts.claim;
     let mark = standing(facts);
-    let since = claim.said(ConditionType::ClusterReady).and_then(Said::since);
     let says = if claim.deleted() { "being deleted" } else { claim.phase_word() };
-    let since = if claim.deleted() { None } else { since };
-    Link::new(mark, claim.label(), says, since.or_else(|| claim.started()))
+    Link::new(mark, claim.label(), says, facts.phase_since())
 }
 
 fn composite(facts: &Facts) -> Link {

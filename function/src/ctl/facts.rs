@@ -1,9 +1,12 @@
 //! What `why` looks at: a claim and everything that hangs on it, as far as the caller may read it.
 
+use jiff::Timestamp;
 use serde_json::Value;
+use testplatform_apis::condition::ConditionType;
 
 use super::{
-    claim::{Claim, Flavour, text},
+    claim::{Claim, Flavour, Said, text, time},
+    events::ClaimEvent,
     held::{Held, taken},
 };
 
@@ -42,8 +45,8 @@ pub struct Facts {
     pub objects: Look<Vec<Value>>,
     /// The Secret that the claim names.
     pub secret: Look<Held>,
-    /// The last warning about the claim.
-    pub warning: Option<String>,
+    /// Events of the claim, the newest first.
+    pub events: Vec<ClaimEvent>,
 }
 
 impl Facts {
@@ -53,7 +56,7 @@ impl Facts {
             Flavour::Claim => Look::NotAsked,
             Flavour::Cluster => Look::Found(claim.object.clone()),
         };
-        Self { claim, composite, objects: Look::NotAsked, secret: Look::NotAsked, warning: None }
+        Self { claim, composite, objects: Look::NotAsked, secret: Look::NotAsked, events: vec![] }
     }
 
     /// The Object that carries what stands for the cluster on the hub.
@@ -78,6 +81,14 @@ impl Facts {
     fn named(&self, prefix: &str) -> Option<&Value> {
         let is = |object: &&Value| text(object, "/metadata/name").starts_with(prefix);
         self.objects.found()?.iter().find(is)
+    }
+
+    /// When the present phase began, as far as the claim tells.
+    pub fn phase_since(&self) -> Option<Timestamp> {
+        let claim = &self.claim;
+        let changed = || claim.said(ConditionType::ClusterReady).and_then(Said::since);
+        let deleted = time(&claim.object, "/metadata/deletionTimestamp");
+        deleted.or_else(changed).or_else(|| claim.started())
     }
 
     /// That the Secret is another's, as what is said of the Secret.

@@ -6,10 +6,10 @@ use std::{
 };
 
 use jiff::Timestamp;
-use serde_json::Value;
 
 use super::{
     claim::{Claim, Flavour, GROUP},
+    events::ClaimEvent,
     exit::{Exit, Stop},
     facts::{Facts, Look, composed, composite_name},
     held::{Held, KEYS},
@@ -158,38 +158,58 @@ impl Session<'_> {
             None => (None, name),
             Some((kind, name)) => (Some(Flavour::parse(kind).ok_or_else(|| Self::no_kind(kind))?), name),
         };
-        let (mut found, mut missed) = (vec![], false);
-        let mut refused = None;
-        for flavour in self.served()?.into_iter().filter(|f| wanted.is_none_or(|w| w == *f)) {
-            match self.named(flavour, name) {
-                Ok(None) => missed = true,
-                Ok(Some(claim)) => found.push(claim),
-                Err(trouble @ Trouble::Forbidden(_)) => refused = Some((flavour, trouble)),
-                Err(trouble) => return Err(trouble.into()),
-            }
+        let served = self.served()?;
+        if let Some(wanted) = wanted.filter(|wanted| !served.contains(wanted)) {
+            let words = format!("this cluster does not serve {}", wanted.resource());
+            return Err(Trouble::NoKind(words).into());
         }
-        match (found.pop(), found.is_empty(), refused) {
-            (Some(claim), true, _) => {
+        let kinds: Vec<Flavour> = served.into_iter().filter(|f| wanted.is_none_or(|w| w == *f)).collect();
+        let answers = Self::query_kinds(&kinds, |flavour| self.named(flavour, name))?;
+        // The message does not mention a kind that the caller may not read.
+        let what = match answers[..] {
+            [(flavour, _)] if kinds.len() > 1 => flavour.word(),
+            _ => "claim",
+        };
+        let mut found: Vec<Claim> = answers.into_iter().filter_map(|(_, claim)| claim).collect();
+        match (found.pop(), found.is_empty()) {
+            (Some(claim), true) => {
                 self.stay_with(&claim);
                 Ok(claim)
             }
-            (Some(_), false, _) => {
+            (Some(_), false) => {
                 let advice = format!("Say testplatformcluster/{name} or testcluster/{name}.");
                 Err(Stop::new(Exit::Usage, format!("there are claims of both kinds named {name}"), advice))
             }
-            // Who has a right on one of the kinds alone uses that one.
-            (None, _, Some((_, trouble))) if !missed => Err(trouble.into()),
-            (None, _, refused) => {
+            (None, _) => {
                 let place = self.way.namespace.as_ref().map_or_else(
                     || "in the namespace of your context".to_owned(),
                     |namespace| format!("in namespace {namespace}"),
                 );
-                let unseen = refused.map_or_else(String::new, |(flavour, _)| {
-                    format!("; you may not see whether there is a {} of that name", flavour.kind())
-                });
                 let advice = "`kubectl testplatform get -A` lists those of all namespaces.";
-                Err(Stop::new(Exit::NotFound, format!("there is no claim {name} {place}{unseen}"), advice))
+                Err(Stop::new(Exit::NotFound, format!("there is no {what} {name} {place}"), advice))
             }
+        }
+    }
+
+    /// Runs a query for each kind of claim. A kind that the caller may not read, or that the cluster no longer serves, is skipped.
+    ///
+    /// # Errors
+    /// If none of them can be read, or if a query fails for another cause.
+    pub fn query_kinds<T>(
+        kinds: &[Flavour],
+        query: impl Fn(Flavour) -> Result<T, Trouble>,
+    ) -> Result<Vec<(Flavour, T)>, Trouble> {
+        let (mut answers, mut refusals) = (vec![], vec![]);
+        for flavour in kinds.iter().copied() {
+            match query(flavour) {
+                Ok(answer) => answers.push((flavour, answer)),
+                Err(trouble) if trouble.is_of_kind() => refusals.push(trouble),
+                Err(trouble) => return Err(trouble),
+            }
+        }
+        match Trouble::from_kinds(refusals).filter(|_| answers.is_empty()) {
+            Some(trouble) => Err(trouble),
+            None => Ok(answers),
         }
     }
 
@@ -235,7 +255,7 @@ impl Session<'_> {
             Ok(look) => look,
             Err(trouble) => self.look(Err(trouble))?,
         };
-        facts.warning = self.warning(&facts.claim);
+        facts.events = self.events(&facts.claim);
         Ok(facts)
     }
 
@@ -252,18 +272,10 @@ impl Session<'_> {
         })
     }
 
-    /// The last warning about a claim. Events are for people, and not everybody may read them.
-    fn warning(&self, claim: &Claim) -> Option<String> {
-        let wanted = format!("--field-selector=type=Warning,involvedObject.uid={}", claim.uid());
-        let events = self.kubectl.items(&["get", "events", &wanted, "-ojson"]).ok()?;
-        last(&events)
+    /// The events of a claim, those that are no warnings too, as they tell what is over. Not everybody may read them.
+    fn events(&self, claim: &Claim) -> Vec<ClaimEvent> {
+        let of_claim = format!("--field-selector=involvedObject.uid={}", claim.uid());
+        let events = self.kubectl.items(&["get", "events", &of_claim, "-ojson"]);
+        ClaimEvent::of_claim(claim, &events.unwrap_or_default())
     }
-}
-
-/// The last of some events, as one line.
-fn last(events: &[Value]) -> Option<String> {
-    use super::claim::text;
-    let time = |e: &&Value| text(e, "/lastTimestamp").to_owned();
-    let event = events.iter().max_by_key(time)?;
-    Some(crate::text::bounded(&format!("{}: {}", text(event, "/reason"), text(event, "/message")), 400))
 }

@@ -9,6 +9,8 @@ pub enum Trouble {
     NotFound(String),
     /// The caller may not.
     Forbidden(String),
+    /// The caller may read neither kind of claim, in the words about the first.
+    Neither(String),
     /// The cluster does not serve the kind.
     NoKind(String),
     /// Somebody else set what was to be set.
@@ -38,11 +40,34 @@ impl Trouble {
         }
     }
 
+    /// The refusal to report if no kind of claim could be read, from the refusals in the order of the kinds.
+    pub fn from_kinds(refusals: Vec<Self>) -> Option<Self> {
+        let (forbidden, others): (Vec<Self>, Vec<Self>) =
+            refusals.into_iter().partition(|trouble| matches!(trouble, Self::Forbidden(_)));
+        let both = forbidden.len() > 1;
+        match forbidden.into_iter().next() {
+            Some(first) if both => Some(Self::Neither(first.words().to_owned())),
+            Some(first) => Some(first),
+            None => others.into_iter().next(),
+        }
+    }
+
+    /// Whether it concerns one kind of claim alone.
+    pub const fn is_of_kind(&self) -> bool {
+        match self {
+            Self::Forbidden(_) | Self::NoKind(_) => true,
+            Self::NotFound(_) | Self::Neither(_) | Self::Conflict(_) | Self::Other(_) | Self::NotRun(_) => {
+                false
+            }
+        }
+    }
+
     /// What was printed.
     pub fn words(&self) -> &str {
         match self {
             Self::NotFound(words)
             | Self::Forbidden(words)
+            | Self::Neither(words)
             | Self::NoKind(words)
             | Self::Conflict(words)
             | Self::Other(words)
@@ -70,6 +95,10 @@ impl From<Trouble> for Stop {
             Trouble::Forbidden(_) => {
                 (Exit::Error, "You lack a right on this cluster: ask its administrators for it.")
             }
+            Trouble::Neither(_) => (
+                Exit::Error,
+                "You may read neither testplatformclusters nor testclusters there: ask the cluster's administrators for that right.",
+            ),
             Trouble::NoKind(_) => {
                 (Exit::Error, "This cluster does not serve that kind: is it the right --context?")
             }

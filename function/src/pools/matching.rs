@@ -137,6 +137,9 @@ fn described(wanted: &ClusterClaim, brings: bool) -> String {
 
 /// Up to ten pools that the tenant may use, with what they are matched by.
 fn usable(catalogue: &Catalogue, brings: bool, tenant: Option<&str>) -> String {
+    if catalogue.pools.is_empty() {
+        return "the catalogue has no pools; ask the platform team for one".into();
+    }
     let own = |pool: &&Pool| pool.bring_your_own.is_some() == brings;
     let offered: Vec<&Pool> = catalogue.pools.iter().filter(|p| p.allows(tenant)).filter(own).collect();
     if offered.is_empty() {

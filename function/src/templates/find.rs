@@ -18,17 +18,17 @@ pub(super) fn entry(
     tenant: Option<&str>,
     has: bool,
 ) -> Result<Entry, Remark> {
+    let shown = bounded(name, 253);
     let listed = match templates {
         Templates::Found(listed) => listed,
         // This answer is not the last one: core fetches what is asked for and calls again.
         Templates::NotFetched => {
             return Err(Remark::new(
                 Request::TemplateNotFound,
-                "the catalogue of templates was not read yet",
+                format!("template {shown} is not known yet: the catalogue of templates was not read"),
             ));
         }
     };
-    let shown = bounded(name, 253);
     let refused = |reason, why: &str| Err(Remark::new(reason, format!("{why}; {}", usable(listed, tenant))));
     let Some(found) = listed.iter().find(|l| l.name == name) else {
         return refused(Request::TemplateNotFound, &format!("there is no template {shown}"));
@@ -64,6 +64,9 @@ pub(super) fn entry(
 
 /// Up to ten templates that the tenant may use.
 fn usable(listed: &[Listed], tenant: Option<&str>) -> String {
+    if listed.is_empty() {
+        return "the catalogue has no templates; ask the platform team for one".into();
+    }
     let entries = listed.iter().filter_map(|l| Entry::read(&l.name, &l.data).ok());
     let offered: Vec<Entry> = entries.filter(|e| e.is_enabled() && e.allows(tenant)).collect();
     if offered.is_empty() {
@@ -87,4 +90,27 @@ pub(super) fn first_ten(names: &[String]) -> String {
         shown.push(format!("and {} more", names.len() - NAMED));
     }
     shown.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every answer names the template, so that a typo shows; a name that no object can have is cut.
+    #[test]
+    fn every_refusal_names_the_template() {
+        let listed = |name: &str| Listed { name: name.to_owned(), data: serde_json::json!({}) };
+        let all = [
+            Templates::NotFetched,
+            Templates::Found(vec![]),
+            Templates::Found(vec![listed("hosted")]),
+            Templates::Found(vec![listed("hostde")]),
+        ];
+        for templates in all {
+            let refusal = entry(&templates, "hostde", Some("team-a"), false).unwrap_err();
+            assert!(refusal.message.contains("template hostde"), "{}", refusal.message);
+        }
+        let long = entry(&Templates::NotFetched, &"x".repeat(4096), None, false).unwrap_err();
+        assert!(long.message.len() < 400, "{}", long.message);
+    }
 }

@@ -5,23 +5,25 @@
 
 pub(crate) mod lines;
 mod strict;
+mod texts;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 use testplatform_apis::{
-    catalogue::Catalogue,
+    catalogue::{self, Catalogue},
     input::Settings,
     names::ours,
     template::{
         Backend,
-        entry::{BUNDLES, Entry},
+        entry::{self, BUNDLES, Entry},
     },
 };
 use testplatform_readiness::{LONGEST, Verdict, judge};
 
 use super::{Problem, stream::split};
 use lines::Lines;
+use texts::quote_texts;
 
 /// What the files have, and what is wrong with it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,10 +49,10 @@ type Seen = BTreeMap<String, (String, Option<Backend>, Vec<String>)>;
 pub fn check(files: &[(String, String)]) -> Report {
     let mut report = Report::default();
     let mut seen = Seen::new();
-    let pools = pools_named(files);
+    let named = pools_named(files);
     for (file, text) in files {
         for (line, document) in split(text) {
-            one(file, line, document, &pools, &mut seen, &mut report);
+            one(file, line, document, &named, &mut seen, &mut report);
         }
     }
     for (name, (place, backend, from)) in &seen {
@@ -108,6 +110,11 @@ impl Part {
     }
 }
 
+/// The names by which the function reads the catalogue of pools: those that inputs in the files say, else the usual one.
+fn read_names(named: &BTreeSet<String>) -> BTreeSet<String> {
+    if named.is_empty() { BTreeSet::from([Settings::default().pools]) } else { named.clone() }
+}
+
 /// `named`: names of catalogues of pools beside the usual one.
 fn one(
     file: &str,
@@ -143,7 +150,7 @@ fn one(
         report.problems.push(Problem::error(place(path), format!("{path}: {sentence}")));
     };
     let Some(part) = part else {
-        let Some(found) = strict::of_composition(&value) else { return };
+        let Some(found) = strict::of_composition(&value, &lines) else { return };
         for (path, sentence) in &found {
             problem(path, sentence);
         }
@@ -153,15 +160,19 @@ fn one(
     let labels = &value["metadata"]["labels"];
     let (label, data) = (&labels[ours::CATALOGUE], &value["data"]);
     if part == Part::Template {
+        let (data, unquoted) = quote_texts(&json!(entry::schema()), data, "data", &lines);
+        for (path, sentence) in &unquoted {
+            problem(path, sentence);
+        }
         let name = text("/metadata/name");
         if name.is_empty() {
             problem("metadata.name", "is missing: it is what claims write in spec.template");
         }
-        let flaws = Entry::read(name, data).err().unwrap_or_default();
+        let flaws = Entry::read(name, &data).err().unwrap_or_default();
         for flaw in flaws.iter().filter(|flaw| !(name.is_empty() && flaw.path == "metadata.name")) {
             problem(&flaw.path, &flaw.sentence);
         }
-        for (path, sentence) in expressions(data).into_iter().chain(strict::of_template(data)) {
+        for (path, sentence) in expressions(&data).into_iter().chain(strict::of_template(&data)) {
             problem(&path, sentence);
         }
         let from = data["upgradesFrom"].as_array().into_iter().flatten().filter_map(Value::as_str);
@@ -173,7 +184,14 @@ fn one(
         report.templates += 1;
     } else if part == Part::Pools {
         report.pools += 1;
-        match Catalogue::read(data) {
+        if let Some(sentence) = strict::of_pools_name(text("/metadata/name"), &read_names(named)) {
+            problem("metadata.name", &sentence);
+        }
+        let (data, unquoted) = quote_texts(&json!(catalogue::schema()), data, "data", &lines);
+        for (path, sentence) in &unquoted {
+            problem(path, sentence);
+        }
+        match Catalogue::read(&data) {
             Ok((_, flaws)) => {
                 for flaw in flaws {
                     let name = flaw.name.map(|name| format!("({name}) ")).unwrap_or_default();
@@ -182,7 +200,7 @@ fn one(
             }
             Err(why) => problem("data", &why),
         }
-        for (path, sentence) in strict::of_pools(data) {
+        for (path, sentence) in strict::of_pools(&data) {
             problem(&path, sentence);
         }
     } else if label.is_boolean() {

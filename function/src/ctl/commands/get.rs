@@ -37,23 +37,14 @@ pub fn run(session: &mut Session<'_>, asked: &Asked<'_>) -> Result<(), Stop> {
     let mut common = vec![];
     common.extend(asked.everywhere.then_some("--all-namespaces"));
     common.extend(asked.selector.into_iter().flat_map(|s| ["--selector", s]));
-    let mut claims = vec![];
-    let mut readable: Vec<Flavour> = vec![];
-    let mut refused = None;
-    for flavour in session.served()? {
-        let list = [&["get", flavour.resource(), "-ojson"], common.as_slice()].concat();
-        match session.kubectl.items(&list) {
-            Ok(items) => {
-                readable.push(flavour);
-                claims.extend(items.into_iter().filter_map(Claim::read));
-            }
-            Err(trouble @ Trouble::Forbidden(_)) => refused = Some(trouble),
-            Err(trouble) => return Err(trouble.into()),
-        }
-    }
-    if let Some(trouble) = refused.filter(|_| readable.is_empty()) {
-        return Err(trouble.into());
-    }
+    let list = |flavour: Flavour| {
+        session.kubectl.items(&[&["get", flavour.resource(), "-ojson"], common.as_slice()].concat())
+    };
+    let lists =
+        Session::query_kinds(&session.served()?, list).map_err(|trouble| explain_refusal(trouble, asked))?;
+    let readable: Vec<Flavour> = lists.iter().map(|(flavour, _)| *flavour).collect();
+    let mut claims: Vec<Claim> =
+        lists.into_iter().flat_map(|(_, items)| items).filter_map(Claim::read).collect();
     if let Some(output) = asked.output.filter(|o| *o != "wide") {
         let kinds: Vec<&str> = readable.into_iter().map(Flavour::resource).collect();
         let kinds = kinds.join(",");
@@ -65,6 +56,14 @@ pub fn run(session: &mut Session<'_>, asked: &Asked<'_>) -> Result<(), Stop> {
     }
     gather::sort_few(&mut claims, |a, b| (a.namespace(), a.name()).cmp(&(b.namespace(), b.name())));
     print(session, asked, &claims)
+}
+
+/// Tenants often have a right in their own namespaces alone.
+fn explain_refusal(trouble: Trouble, asked: &Asked<'_>) -> Stop {
+    let narrower = asked.everywhere && matches!(trouble, Trouble::Forbidden(_) | Trouble::Neither(_));
+    let stop = Stop::from(trouble);
+    let more = if narrower { " Without -A only those of one namespace are asked for." } else { "" };
+    Stop { advice: format!("{}{more}", stop.advice), ..stop }
 }
 
 fn print(session: &mut Session<'_>, asked: &Asked<'_>, claims: &[Claim]) -> Result<(), Stop> {

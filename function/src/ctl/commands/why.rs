@@ -2,6 +2,7 @@
 
 use super::super::{
     chain::{chain, lines},
+    events::warning_lines,
     exit::Stop,
     facts::Facts,
     session::Session,
@@ -25,7 +26,7 @@ pub fn answer(facts: &Facts, way: &Way, now: Timestamp) -> Vec<String> {
     answer.push(String::new());
     answer.push(format!("Waits for  {}", wait.what));
     answer.push(format!("To do      {}", wait.todo));
-    answer.extend(facts.warning.iter().map(|warning| format!("Warned of  {warning}")));
+    answer.extend(warning_lines(&facts.events, facts.phase_since(), now));
     let url = super::super::claim::text(&facts.claim.object, "/status/prowJob/url");
     if !url.is_empty() && !answer.iter().any(|line| line.contains(url)) {
         answer.push(format!("Job        {}", crate::text::bounded(url, 600)));

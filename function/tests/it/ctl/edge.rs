@@ -88,59 +88,6 @@ fn what_is_not_there_and_what_may_not_be_read() {
     fake.run("down demo").is(1, "it is forbidden").is(1, "ask its administrators");
 }
 
-#[test]
-fn of_two_kinds_the_one_that_is_meant() {
-    let arms = r#"
-  "get testplatformclusters.ci.openshift.org demo"*) cat "$room/claim" ;;
-  "get testclusters.ci.openshift.org demo"*) cat "$room/other" ;;
-  "get testplatformclusters.ci.openshift.org -ojson"*) printf '{"items":[%s]}' "$(cat "$room/claim")" ;;
-  "get testclusters.ci.openshift.org -ojson"*) printf '{"items":[%s]}' "$(cat "$room/other")" ;;
-  "get testplatformclusters.ci.openshift.org,testclusters.ci.openshift.org -o name"*) echo handed over ;;
-  "get secret"*) cat "$room/secret" ;;"#;
-    let fake = Fake::new(arms);
-    fake.write("served", "testplatformclusters.ci.openshift.org\ntestclusters.ci.openshift.org\n");
-    fake.object("claim", &ready());
-    let mut other = claim("Provisioning", &[]);
-    other["kind"] = "TestCluster".into();
-    fake.object("other", &other);
-    fake.run("why demo").is(2, "there are claims of both kinds named demo").is(2, "testcluster/demo");
-    fake.run("why testcluster/demo").is(0, "testcluster/demo ").is(0, "  Provisioning");
-    fake.run("get").is(0, "testcluster/demo").is(0, "testplatformcluster/demo");
-    fake.run("get -o name").is(0, "handed over");
-    fake.run("get testplatformclusters/demo -o wide").is(0, "it is Ready");
-    // Whoever may read one kind only is served with that.
-    let one = format!("  get*testclusters.ci*) echo '{FORBIDDEN}' >&2; exit 1 ;;\n{READS}");
-    let fake = Fake::new(&one.replace("get*testclusters", "\"get testclusters\"*"));
-    fake.write("served", "testplatformclusters.ci.openshift.org\ntestclusters.ci.openshift.org\n");
-    fake.object("claim", &ready());
-    fake.run("why demo").is(0, "✓ testplatformcluster/demo");
-    let gone = Fake::new(&format!("  \"get testclusters\"*) echo '{FORBIDDEN}' >&2; exit 1 ;;"));
-    gone.write("served", "testplatformclusters.ci.openshift.org\ntestclusters.ci.openshift.org\n");
-    gone.run("why demo").is(5, "there is no claim demo").is(5, "whether there is a TestCluster of that name");
-    gone.run("why testcluster/demo").is(1, "it is forbidden");
-}
-
-/// What is to be typed next says which of two is meant, where that had to be said.
-#[test]
-fn of_two_kinds_what_comes_next_is_about_the_same() {
-    let arms = r#"
-  "get testclusters.ci.openshift.org demo"*) cat "$room/other" ;;
-  "get secret demo-kubeconfig -o go-template={{range"*) cat "$room/secret" ;;
-  "get secret demo-kubeconfig -o go-template={{with"*) cat "$room/kubeconfig" "$room/owner" ;;
-  patch*) ;;"#;
-    let fake = Fake::new(arms);
-    fake.write("served", "testplatformclusters.ci.openshift.org\ntestclusters.ci.openshift.org\n");
-    let mut other = ready();
-    other["kind"] = "TestCluster".into();
-    other["spec"]["writeConnectionSecretToRef"] = serde_json::Value::Null;
-    fake.object("other", &other);
-    fake.write("kubeconfig", "a3ViZWNvbmZpZw==");
-    fake.run("why testcluster/demo").is(0, "`kubectl testplatform kubeconfig testcluster/demo --merge`");
-    fake.run("down testcluster/demo").is(0, "kubectl testplatform down --wait testcluster/demo");
-    // Its Secret has a name, though it says none.
-    fake.run("kubeconfig testcluster/demo").is(0, "kubeconfig");
-}
-
 /// Tenants may often read neither composites nor Objects nor events.
 #[test]
 fn why_goes_by_what_may_be_read() {

@@ -18,7 +18,7 @@ pub const REQUESTS: &[(Change, Request, &[&str])] = &[
             w.spec["hub"] = json!({ "name": "hub-2" });
         },
         Request::PinnedHubMissing,
-        &["there is no hub of the name that spec.hub.name has"],
+        &["there is no hub hub-2, which spec.hub.name asks for"],
     ),
     (
         |w| {
@@ -69,7 +69,16 @@ pub const REQUESTS: &[(Change, Request, &[&str])] = &[
             "hosted (Hosted on the hub), hosted-next, order, topology",
         ],
     ),
-    (|w| w.templates = vec![], Request::TemplateNotFound, &["no template is offered to this namespace"]),
+    (
+        |w| w.templates = vec![],
+        Request::TemplateNotFound,
+        &["there is no template hosted; the catalogue has no templates; ask the platform team for one"],
+    ),
+    (
+        |w| w.templates.retain(|entry| entry["metadata"]["name"] == "others"),
+        Request::TemplateNotFound,
+        &["there is no template hosted; no template is offered to this namespace; ask the platform team"],
+    ),
     (
         |w| w.spec["template"] = json!("retired"),
         Request::TemplateNotFound,

@@ -1,16 +1,19 @@
-//! On which line of a document a field stands.
+//! On which line of a document a field stands, and how its value is written.
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
-use serde_saphyr::Spanned;
+use serde_saphyr::{Location, Spanned};
 use testplatform_apis::template::parameter::under;
 
 /// The lines of a document.
-pub(crate) struct Lines(Option<Node>);
+pub(crate) struct Lines {
+    document: String,
+    root: Option<Node>,
+}
 
 enum Node {
-    Map(Vec<(String, u64, Node)>),
+    Map(Vec<(String, u64, Spanned<Node>)>),
     List(Vec<Spanned<Node>>),
     Other,
 }
@@ -18,37 +21,57 @@ enum Node {
 impl Lines {
     /// Those of a document that can be read.
     pub fn of(document: &str) -> Self {
-        Self(serde_saphyr::from_str(document).ok())
+        Self { document: document.to_owned(), root: serde_saphyr::from_str(document).ok() }
     }
 
     /// The line of a field, from 1; of the nearest one around it, where it is not there.
     pub fn line(&self, path: &str) -> usize {
-        let line = self.0.as_ref().map_or(1, |root| root.line(path, 1));
+        let line = self.root.as_ref().map_or(1, |root| root.line(path, 1));
         usize::try_from(line).unwrap_or(1)
+    }
+
+    /// A number, boolean or text as it is written in the document, without what YAML makes of it.
+    pub fn scalar_text(&self, path: &str) -> Option<String> {
+        let span = self.root.as_ref()?.find_scalar(path)?.span();
+        let [offset, length] = [span.offset(), span.len()].map(usize::try_from);
+        let written: String = self.document.chars().skip(offset.ok()?).take(length.ok()?).collect();
+        Some(written.trim().to_owned())
     }
 }
 
 impl Node {
     fn line(&self, path: &str, own: u64) -> u64 {
-        if path.is_empty() {
-            return own;
+        match self.first_member(path) {
+            Some((line, inner, rest)) => inner.value.line(rest, line),
+            None => own,
         }
+    }
+
+    /// Where a scalar is written.
+    fn find_scalar(&self, path: &str) -> Option<Location> {
+        let (_, inner, rest) = self.first_member(path)?;
+        match &inner.value {
+            Self::Other if rest.is_empty() => Some(inner.referenced),
+            value => value.find_scalar(rest),
+        }
+    }
+
+    /// The first member on a path: its line, its value, and the rest of the path.
+    fn first_member<'a>(&self, path: &'a str) -> Option<(u64, &Spanned<Self>, &'a str)> {
         match self {
             Self::Map(members) => {
                 let path = path.strip_prefix('.').unwrap_or(path);
-                let found = members.iter().find_map(|(key, line, inner)| {
+                members.iter().find_map(|(key, line, inner)| {
                     let rest = path.strip_prefix(&under("", key))?;
-                    (rest.is_empty() || rest.starts_with(['.', '['])).then_some((line, inner, rest))
-                });
-                found.map_or(own, |(line, inner, rest)| inner.line(rest, *line))
+                    (rest.is_empty() || rest.starts_with(['.', '['])).then_some((*line, inner, rest))
+                })
             }
             Self::List(items) => {
-                let index = path.strip_prefix('[').and_then(|path| path.split_once(']'));
-                let found =
-                    index.and_then(|(index, rest)| Some((items.get(index.parse::<usize>().ok()?)?, rest)));
-                found.map_or(own, |(item, rest)| item.value.line(rest, item.referenced.line()))
+                let (index, rest) = path.strip_prefix('[')?.split_once(']')?;
+                let item = items.get(index.parse::<usize>().ok()?)?;
+                Some((item.referenced.line(), item, rest))
             }
-            Self::Other => own,
+            Self::Other => None,
         }
     }
 }
@@ -141,5 +164,16 @@ mod tests {
             assert_eq!(lines.line(path), line, "{path}");
         }
         assert_eq!(Lines::of("a: [").line("a"), 1);
+    }
+
+    #[test]
+    fn values_are_read_as_they_are_written() {
+        let lines = Lines::of("# ä\na: [ 4.20, 010 ]\nb:\n  c: 4.20 # new\n  d: { e: yes, f: x }\n");
+        for (path, text) in [("a[0]", "4.20"), ("a[1]", "010"), ("b.c", "4.20"), ("b.d.e", "yes")] {
+            assert_eq!(lines.scalar_text(path).as_deref(), Some(text), "{path}");
+        }
+        for path in ["b", "b.x", "b.c.x", ""] {
+            assert_eq!(lines.scalar_text(path), None, "{path}");
+        }
     }
 }

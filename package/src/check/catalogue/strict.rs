@@ -1,21 +1,29 @@
 //! What the function passes over in a catalogue and in its input, since an old function reads what is for a newer one: here it is a typo, and
 //! what was meant as a limit would be none.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 use testplatform_apis::{
     catalogue,
     duration::GoDuration,
-    input::{self, Input},
+    input::{self, Input, Settings},
     names::ObjectName,
     template::parameter::under,
 };
 
+use super::{lines::Lines, texts::quote_texts};
+use crate::build::FUNCTION;
+
 type Found = Vec<(String, &'static str)>;
+
+fn pipeline_steps(composition: &Value) -> impl Iterator<Item = &Value> {
+    composition["spec"]["pipeline"].as_array().into_iter().flatten()
+}
 
 /// The inputs of the function in a Composition, each with the number of its step.
 fn inputs(composition: &Value) -> impl Iterator<Item = (usize, &Value)> {
-    let steps = composition["spec"]["pipeline"].as_array().into_iter().flatten();
-    steps.map(|step| &step["input"]).enumerate().filter(|(_, input)| {
+    pipeline_steps(composition).map(|step| &step["input"]).enumerate().filter(|(_, input)| {
         let version = input["apiVersion"].as_str().unwrap_or_default();
         version.split('/').next() == Some(input::GROUP)
     })
@@ -27,11 +35,26 @@ pub(super) fn pools_named(composition: &Value) -> Vec<String> {
         let pools = input["pools"].as_str().map(str::to_owned);
         Input { pools, ..Input::default() }.settings().pools
     };
-    inputs(composition).map(named).collect()
+    // A step without an input reads it by the usual name.
+    let bare = |step: &&Value| step["input"].is_null() && step["functionRef"]["name"] == FUNCTION;
+    let usual = pipeline_steps(composition).filter(bare).map(|_| Settings::default().pools);
+    inputs(composition).map(named).chain(usual).collect()
+}
+
+/// What is wrong with the name of a catalogue of pools, where the function reads it by one of these.
+pub(super) fn of_pools_name(name: &str, read: &BTreeSet<String>) -> Option<String> {
+    let known = read.iter().map(String::as_str).collect::<Vec<_>>().join(" or ");
+    match name {
+        "" => Some(format!("is missing: the function reads {known}")),
+        name if read.contains(name) => None,
+        name => Some(format!(
+            "nobody reads a catalogue of pools named {name}; the function reads {known}: give it that name, or set pools in the function's input"
+        )),
+    }
 }
 
 /// What is wrong with the input of the function in a Composition: path and sentence of each. None: the Composition gives it none.
-pub(super) fn of_composition(composition: &Value) -> Option<Vec<(String, String)>> {
+pub(super) fn of_composition(composition: &Value, lines: &Lines) -> Option<Vec<(String, String)>> {
     let schema = serde_json::to_value(input::schema()).unwrap_or_default();
     let mut found = None;
     for (i, input) in inputs(composition) {
@@ -41,6 +64,8 @@ pub(super) fn of_composition(composition: &Value) -> Option<Vec<(String, String)
             given.as_object_mut().map(|given| given.remove(of_objects));
         }
         let own: &mut Vec<_> = found.get_or_insert_default();
+        let (given, unquoted) = quote_texts(&schema, &given, &path, lines);
+        own.extend(unquoted);
         if let Err(error) = serde_json::from_value::<Input>(given.clone()) {
             own.push((path.clone(), error.to_string()));
         }
@@ -142,7 +167,7 @@ fn walk(by: &Schema<'_>, schema: &Value, value: &Value, path: &str, found: &mut 
 }
 
 /// What a reference leads to, and of what may be absent, what it is.
-fn resolved<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
+pub(super) fn resolved<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
     let some = schema["anyOf"].as_array().and_then(|any| any.iter().find(|one| one["type"] != "null"));
     let schema = some.unwrap_or(schema);
     let pointer = schema["$ref"].as_str().and_then(|reference| reference.strip_prefix('#'));

@@ -1,5 +1,7 @@
 //! `cargo xpkg check catalogue`: errors by file, line and field, and the exit code that CI goes by.
 
+mod mistakes;
+
 use std::{fs, path::Path};
 
 use testplatform_apis::template::entry::BUNDLES;
