@@ -49,10 +49,10 @@ type Seen = BTreeMap<String, (String, Option<Backend>, Vec<String>)>;
 pub fn check(files: &[(String, String)]) -> Report {
     let mut report = Report::default();
     let mut seen = Seen::new();
-    let named = pools_named(files);
+    let pools = pools_named(files);
     for (file, text) in files {
         for (line, document) in split(text) {
-            one(file, line, document, &named, &mut seen, &mut report);
+            one(file, line, document, &pools, &mut seen, &mut report);
         }
     }
     for (name, (place, backend, from)) in &seen {
