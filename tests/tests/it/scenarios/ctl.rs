@@ -129,7 +129,7 @@ pub async fn ctl_whole_life(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let [owner, administrator] = terminals(tenant).await?;
     let name = tenant.name.as_str();
     owner.run("get").await?.is(0, "No claims found")?;
-    owner.run(&format!("why {name}")).await?.is(5, "there is no claim")?;
+    owner.run(&format!("why {name}")).await?.is(5, "there is no testplatformcluster")?;
 
     let file = manifest(tenant, &owner, &json!({ "lifetime": "1h" }))?;
     let up = owner.start(&format!("up {file} --timeout 5m"));
@@ -206,7 +206,7 @@ pub async fn ctl_whole_life(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     owner.run(&format!("kubeconfig {name}")).await?.is(7, "is Deprovisioned")?;
     owner.run(&format!("up {file} --force-conflicts")).await?.is(7, "is Deprovisioned")?;
     owner.run(&format!("down {name} --wait --delete")).await?.is(0, "is deleted")?;
-    owner.run(&format!("down {name}")).await?.is(5, "there is no claim")?;
+    owner.run(&format!("down {name}")).await?.is(5, "there is no testplatformcluster")?;
     Ok(())
 }
 
@@ -232,7 +232,7 @@ pub async fn ctl_trouble(tenant: &Tenant<'_>) -> anyhow::Result<()> {
 
     // Nobody may read what is not theirs, and that is said.
     let stranger = Terminal { namespace: "default".to_owned(), ..owner.clone() };
-    stranger.run("get").await?.is(1, "forbidden")?.is(1, "You lack a right")?;
+    stranger.run("get").await?.is(1, "forbidden")?.is(1, "You may read neither")?;
 
     // The job fails before the cluster is ready.
     let file = manifest(tenant, &owner, &json!({}))?;
