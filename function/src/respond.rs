@@ -79,15 +79,16 @@ pub(crate) fn meta(request: &RunFunctionRequest, ttl: Option<SignedDuration>) ->
 /// Core adds up to a tenth.
 fn ttl(judged: &Judged, options: &Options, now: Timestamp) -> SignedDuration {
     let configured = judged.settings.ttl.map_or(options.ttl, testplatform_apis::duration::GoDuration::get);
-    let held = judged.plan.held().is_some();
-    let configured = if held { configured.min(UNSETTLED_TTL) } else { configured };
-    let configured =
-        if handover::in_hand(judged) { configured.min(handover::IN_HAND_TTL) } else { configured };
     // Nobody tells core that it was written anew.
     let wanted = judged.plan.request.as_ref().is_ok_and(|r| r.intent.credentials);
     let missed = wanted && judged.observed.credentials.as_ref().is_some_and(Credentials::gone);
-    let configured = if missed { configured.min(MISSED_TTL) } else { configured };
-    let configured = undelivered_ttl(judged).map_or(configured, |ttl| configured.min(ttl));
+    let sooner = [
+        judged.plan.held().map(|_| UNSETTLED_TTL),
+        handover::in_hand(judged).then_some(handover::IN_HAND_TTL),
+        missed.then_some(MISSED_TTL),
+        undelivered_ttl(judged),
+    ];
+    let configured = sooner.into_iter().flatten().fold(configured, SignedDuration::min);
     wake(configured, judged.plan.course.next_deadline, now)
 }
 

@@ -215,7 +215,9 @@ pub fn sentence(judged: &Judged) -> String {
                 (_, Some(writer)) => match &writer.link {
                     Link::Refused(words) => format!("the hub refuses the request for now: {words}"),
                     Link::Unavailable(outage) => outage.to_string(),
-                    Link::UnknownField(_) => format!("waiting: {}", refused(judged)),
+                    Link::UnknownField(_) if writer.uid().is_none() => {
+                        format!("waiting: {}", refused(judged))
+                    }
                     _ if plan.course.again => "the request vanished on the hub and is made once more".into(),
                     _ if !health.waiting.is_empty() => health.waiting.clone(),
                     _ => "waiting for the hub to take up the request".into(),

@@ -55,19 +55,20 @@ pub(crate) fn refusal(judged: &Judged) -> Option<Remark> {
         // A refusal that can be lifted stands only while nothing was asked of the hub.
         _ if judged.plan.course.settled() => None,
         _ if judged.observed.writer.is_none() => request.hold.clone(),
-        (None, Some(Link::UnknownField(path))) if waits => Some(not_declared(request, path)),
-        _ if waits => plan.health.obstacle.clone(),
+        _ if waits => not_declared(request, judged).or_else(|| plan.health.obstacle.clone()),
         _ => None,
     }
 }
 
-/// A field that is not the tenant's to take out.
-fn not_declared(request: &Validated, path: &str) -> Remark {
+/// A field that is not the tenant's to take out keeps the remote object from being made.
+fn not_declared(request: &Validated, judged: &Judged) -> Option<Remark> {
+    let writer = judged.observed.writer.as_ref().filter(|writer| writer.uid().is_none())?;
+    let Link::UnknownField(path) = &writer.link else { return None };
     let message = format!(
         "the hub does not know the field {path}, which {} writes and not the claim; it goes on by itself once the administrators have corrected that or updated the hub",
         request.author()
     );
-    Remark::new(Request::FieldNotDeclared, message)
+    Some(Remark::new(Request::FieldNotDeclared, message))
 }
 
 /// What was waited for until that had taken too long, and no cluster was asked for. It is final then, though it may have been lifted since.

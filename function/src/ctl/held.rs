@@ -6,7 +6,7 @@ use super::{
     claim::{Claim, Flavour, Said},
     facts::Look,
 };
-use crate::text::bounded;
+use crate::{observed::is_anothers, text::bounded};
 use testplatform_apis::{
     condition::{ConditionType, Credentials},
     names::keys,
@@ -136,13 +136,9 @@ pub fn occupied(manifest: &Claim, secret: &Look<Held>) -> Option<String> {
 /// the function of what provider-kubernetes tried.
 fn said_to_be_taken(claim: &Claim) -> bool {
     match claim.flavour {
-        Flavour::Claim => {
-            Said::of(&claim.object, "Synced").filter(|said| said.denied()).is_some_and(|said| {
-                let words = said.message();
-                words.contains("existing secret is not controlled by UID")
-                    || words.contains("refusing to modify uncontrolled secret")
-            })
-        }
+        Flavour::Claim => Said::of(&claim.object, "Synced")
+            .filter(|said| said.denied())
+            .is_some_and(|said| is_anothers(&said.message())),
         Flavour::Cluster => claim
             .said(ConditionType::CredentialsPublished)
             .is_some_and(|said| said.denied() && said.reason() == Credentials::SecretTaken.as_str()),

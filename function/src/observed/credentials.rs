@@ -21,7 +21,7 @@ pub struct Credentials {
 }
 
 /// Whether a Secret cannot be written because it is something else's: crossplane-runtime's words, of `ConnectionSecretMustBeControllableBy`.
-pub(super) fn is_anothers(words: &str) -> bool {
+pub(crate) fn is_anothers(words: &str) -> bool {
     ["refusing to modify uncontrolled secret", "existing secret is not controlled by"]
         .iter()
         .any(|w| words.contains(w))

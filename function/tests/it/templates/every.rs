@@ -1,6 +1,9 @@
 //! What holds for a cluster by template whichever backend makes it.
 
-use function_model::{hypershift::hub_for, world::World};
+use function_model::{
+    hypershift::hub_for,
+    world::{World, synced},
+};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 use testplatform_apis::names::ours;
@@ -293,4 +296,27 @@ fn a_field_of_a_cluster_claim_that_the_hub_does_not_know_waits() {
     world.refuses = None;
     world.settle();
     assert_eq!(world.made, 1);
+}
+
+/// A hub whose definition becomes older while a cluster is being made: its request was accepted, and stays so. Who wrote the field is no matter then.
+#[test]
+fn an_unknown_field_refuses_no_request_that_the_hub_has_taken_up() {
+    for path in ["spec.newer", "spec.ciOperator.test.newer"] {
+        let mut world = World::default();
+        world.settle();
+        assert_eq!(world.made, 1);
+        for provisioning in [false, true] {
+            if provisioning {
+                world.hub("Provisioning", &[]);
+                world.settle();
+            }
+            let words = format!("failed: .{path}: field not declared in schema");
+            synced(&mut world.objects.get_mut("ec").unwrap().object, Some(&words));
+            world.pass();
+            assert_eq!(world.condition("RemoteConsistent"), is("False", "UnknownField"), "{path}");
+            assert_eq!(world.condition("RequestAccepted"), is("True", "Accepted"), "{path}");
+            let message = world.status["message"].as_str().unwrap();
+            assert!(!message.trim().ends_with(':') && !message.contains("and not the claim"), "{message:?}");
+        }
+    }
 }
