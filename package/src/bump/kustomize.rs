@@ -16,7 +16,7 @@ mod transform;
 
 pub use object::{Object, ObjectId};
 pub use output::{Ineffective, Rendered, Unresolved, UnresolvedReason};
-use patch::Patch;
+use patch::{Patch, PatchOrigin};
 use spec::{KustomizationSpec, ManifestKind};
 
 use super::pin::is_remote;
@@ -177,7 +177,8 @@ impl Reader<'_> {
                 }
             };
             let patch = Patch::read(entry, &text.0, &text.1, &at)?;
-            patch::apply(&patch, entry, &text.0, &at, rendered)?;
+            let source = PatchOrigin { entry: Some(entry), file: &text.0, at: &at };
+            patch::apply(&patch, source, rendered)?;
         }
         Ok(())
     }

@@ -52,118 +52,20 @@ mod teardown;
 mod templates;
 mod unwatched;
 mod versions;
+mod ways;
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
-use libtest_mimic::{Failed, Trial};
-use testplatform_tests::{
-    actors::Fulfilled,
-    crossplane::Engine,
-    flavour::Flavour,
-    invariants::{self, Bounds},
-    tenant::Tenant,
+use libtest_mimic::Trial;
+
+use self::ways::{
+    Scenario, Way, acted, alone, both, charted, everywhere, hosted, in_namespace, long, order, pooled, quick,
+    remotes, run, scenario, topology, undelivered, ways,
 };
-use tokio::sync::OnceCell;
-
 use crate::{
-    harness::{Outcome, Selection, Shared, Tier, repeat},
+    harness::{Selection, Shared, Tier},
     table::Row,
 };
-
-/// Limit for one of them before it counts as hung.
-const TIMEOUT: Duration = Duration::from_mins(10);
-
-#[derive(Clone, Copy)]
-struct Scenario {
-    name: &'static str,
-    run: for<'t> fn(&'t Tenant<'t>) -> Outcome<'t>,
-    /// What its course may hold.
-    bounds: Bounds,
-    /// Whether it does something that others would notice.
-    alone: bool,
-    /// Who fulfils what it asks for. It runs once with each.
-    by: &'static [Fulfilled],
-    /// How its tenant asks. It runs once with each.
-    asking: &'static [Flavour],
-    /// Time limit.
-    timeout: Duration,
-    /// Why its first way is in the quick tier: what only a real engine shows.
-    shows: Option<&'static str>,
-}
-
-macro_rules! scenario {
-    ($module:ident::$name:ident) => {
-        Scenario {
-            name: stringify!($name),
-            run: |tenant| Box::pin($module::$name(tenant)),
-            bounds: Bounds { remotes: 1, undelivered: false },
-            alone: false,
-            by: &[Fulfilled::ByProvider],
-            asking: &[Flavour::Claim],
-            timeout: TIMEOUT,
-            shows: None,
-        }
-    };
-}
-
-const fn remotes(remotes: usize, scenario: Scenario) -> Scenario {
-    Scenario { bounds: Bounds { remotes, ..scenario.bounds }, ..scenario }
-}
-
-const fn undelivered(scenario: Scenario) -> Scenario {
-    Scenario { bounds: Bounds { undelivered: true, ..scenario.bounds }, ..scenario }
-}
-
-const fn acted(scenario: Scenario) -> Scenario {
-    Scenario { by: &[Fulfilled::ByActor], ..scenario }
-}
-
-const fn both(scenario: Scenario) -> Scenario {
-    Scenario { by: &[Fulfilled::ByProvider, Fulfilled::ByActor], ..scenario }
-}
-
-const fn pooled(scenario: Scenario) -> Scenario {
-    Scenario { by: &[Fulfilled::ByHive], ..scenario }
-}
-
-const fn hosted(scenario: Scenario) -> Scenario {
-    Scenario { by: &[Fulfilled::ByHyperShift], ..scenario }
-}
-
-const fn topology(scenario: Scenario) -> Scenario {
-    Scenario { by: &[Fulfilled::ByClusterApi], ..scenario }
-}
-
-const fn order(scenario: Scenario) -> Scenario {
-    Scenario { by: &[Fulfilled::ByOsac], ..scenario }
-}
-
-const fn charted(scenario: Scenario) -> Scenario {
-    Scenario { by: &[Fulfilled::ByCaas], ..scenario }
-}
-
-const fn alone(scenario: Scenario) -> Scenario {
-    Scenario { alone: true, ..scenario }
-}
-
-/// Where an actor fulfils it, only a claim asks: the Composition for actors is one of claims.
-const fn everywhere(scenario: Scenario) -> Scenario {
-    Scenario { asking: &[Flavour::Claim, Flavour::TestCluster], ..scenario }
-}
-
-const fn in_namespace(scenario: Scenario) -> Scenario {
-    Scenario { asking: &[Flavour::TestCluster], ..scenario }
-}
-
-/// Waits for a poll that comes every ten minutes.
-const fn long(scenario: Scenario) -> Scenario {
-    Scenario { timeout: TIMEOUT.saturating_mul(4), ..scenario }
-}
-
-/// A scenario of the quick tier, in its first way.
-const fn quick(shows: &'static str, scenario: Scenario) -> Scenario {
-    Scenario { shows: Some(shows), ..scenario }
-}
 
 /// First those that want to be alone, then those that wait longest, so that all end together.
 const SCENARIOS: &[Scenario] = &[
@@ -444,79 +346,6 @@ const SCENARIOS: &[Scenario] = &[
     ),
     in_namespace(scenario!(namespaced::secret_deleted_by_the_tenant)),
 ];
-
-/// One of the ways in which a scenario runs.
-#[derive(Clone, Copy)]
-struct Way {
-    scenario: &'static Scenario,
-    by: Fulfilled,
-    asking: Flavour,
-    tier: Tier,
-}
-
-impl Way {
-    fn name(self) -> String {
-        let name = self.scenario.name;
-        let acted = match self.by {
-            Fulfilled::ByProvider
-            | Fulfilled::ByHive
-            | Fulfilled::ByHyperShift
-            | Fulfilled::ByClusterApi
-            | Fulfilled::ByOsac
-            | Fulfilled::ByCaas => "",
-            Fulfilled::ByActor | Fulfilled::ByActorAlone => "_acted",
-        };
-        format!("{name}{acted}{}", self.asking.suffix())
-    }
-
-    fn title(self) -> String {
-        format!("scenarios::{}", self.name())
-    }
-}
-
-/// All that there are of a scenario. Where an actor fulfils it, only a claim asks: the Composition for actors is one of claims.
-fn ways(scenario: &'static Scenario) -> Vec<Way> {
-    let all = scenario.by.iter().flat_map(|by| scenario.asking.iter().map(move |asking| (*by, *asking)));
-    let legal = |way: &(Fulfilled, Flavour)| {
-        !matches!(way, (Fulfilled::ByActor | Fulfilled::ByActorAlone, Flavour::TestCluster))
-    };
-    let ways = all.filter(legal).enumerate().map(|(nth, (by, asking))| {
-        let tier = if nth == 0 && scenario.shows.is_some() { Tier::Quick } else { Tier::Whole };
-        Way { scenario, by, asking, tier }
-    });
-    ways.collect()
-}
-
-async fn run(shared: &Shared<Engine>, way: Way) -> Result<(), Failed> {
-    let Way { scenario, by, asking, .. } = way;
-    let engine = shared.engine(async || Box::pin(Engine::start()).await).await?;
-    let (_alone, _beside) = if scenario.alone {
-        (Some(shared.quiet.write().await), None)
-    } else {
-        (None, Some(shared.quiet.read().await))
-    };
-    let name = way.name();
-    let tenant = OnceCell::new();
-    let tried = async {
-        let begun = async || {
-            let tenant = Tenant::new(engine, &name.replace('_', "-"), by).await?;
-            anyhow::Ok(tenant.asking(asking))
-        };
-        let tenant: &Tenant<'_> = tenant.get_or_try_init(begun).await?;
-        (scenario.run)(tenant).await?;
-        invariants::hold(tenant, scenario.bounds)?;
-        engine.check()?;
-        tenant.leave().await
-    };
-    let Err(error) = shared.trials.run(&name, scenario.timeout, tried).await else { return Ok(()) };
-    let story = match tenant.get() {
-        Some(tenant) => tenant.story().await,
-        None => String::new(),
-    };
-    let again = repeat(&way.title());
-    // The error is last, where it is found also in an excerpt.
-    Err(format!("{story}\n{}\n{again}\n{error:#}", engine.words()).into())
-}
 
 /// Trials of every way of every scenario.
 pub fn trials(selection: &Selection) -> anyhow::Result<Vec<Trial>> {

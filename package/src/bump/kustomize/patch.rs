@@ -88,16 +88,22 @@ fn read_operations(operations: &[Value], file: &str, bytes: &[u8], at: &Position
         .map_err(|error| at.problem(format!("the patch is not readable: {error}"), "correct it"))
 }
 
+/// Where a patch was read.
+#[derive(Clone, Copy)]
+pub struct PatchOrigin<'a> {
+    /// Its entry in the kustomization; none for a patch of a remote object.
+    pub entry: Option<&'a PatchEntry>,
+    /// The file that has its text.
+    pub file: &'a str,
+    /// The entry's position.
+    pub at: &'a Position<'a>,
+}
+
 /// Applies a patch to all objects that it is for.
-pub fn apply(
-    patch: &Patch,
-    entry: &PatchEntry,
-    file: &str,
-    at: &Position,
-    rendered: &mut Rendered,
-) -> Result<(), Problem> {
-    let Some(target) = &entry.target else {
-        return merge_each(patch, entry, file, at, rendered);
+pub fn apply(patch: &Patch, source: PatchOrigin<'_>, rendered: &mut Rendered) -> Result<(), Problem> {
+    let PatchOrigin { file, at, .. } = source;
+    let Some(target) = source.entry.and_then(|entry| entry.target.as_ref()) else {
+        return merge_each(patch, source, rendered);
     };
     let selector = target.selector().map_err(|what| at.problem(what, "correct the target"))?;
     let selected: Vec<usize> = rendered
@@ -120,7 +126,7 @@ pub fn apply(
     // From the last on, because a patch may delete its object.
     for index in selected.into_iter().rev() {
         let Some(object) = rendered.objects.get_mut(index) else { continue };
-        if !apply_to(patch, Some(entry), object, file, at)? {
+        if !apply_to(patch, source, object)? {
             rendered.objects.remove(index);
         }
     }
@@ -128,13 +134,8 @@ pub fn apply(
 }
 
 /// Merges objects into those of the same identity. Without one kustomize refuses the patch.
-fn merge_each(
-    patch: &Patch,
-    entry: &PatchEntry,
-    file: &str,
-    at: &Position,
-    rendered: &mut Rendered,
-) -> Result<(), Problem> {
+fn merge_each(patch: &Patch, source: PatchOrigin<'_>, rendered: &mut Rendered) -> Result<(), Problem> {
+    let PatchOrigin { file, at, .. } = source;
     let Patch::Merge(objects) = patch else { return Ok(()) };
     for value in objects {
         let id = ObjectId::of(value);
@@ -146,7 +147,7 @@ fn merge_each(
         match (first, second) {
             (Some(index), None) => {
                 let Some(object) = rendered.objects.get_mut(index) else { continue };
-                if !apply_to(&one, Some(entry), object, file, at)? {
+                if !apply_to(&one, source, object)? {
                     rendered.objects.remove(index);
                 }
             }
@@ -168,13 +169,8 @@ fn merge_each(
 }
 
 /// Applies a patch to one object. False if the patch deletes it.
-fn apply_to(
-    patch: &Patch,
-    entry: Option<&PatchEntry>,
-    object: &mut Object,
-    file: &str,
-    at: &Position,
-) -> Result<bool, Problem> {
+fn apply_to(patch: &Patch, source: PatchOrigin<'_>, object: &mut Object) -> Result<bool, Problem> {
+    let PatchOrigin { entry, file, at } = source;
     let before = object.value.clone();
     match patch {
         Patch::Operations(operations) => {
@@ -260,9 +256,9 @@ pub fn describe_remote(pending: &[PendingPatch], assumed: &Value) -> Option<Obje
             continue;
         }
         let mut object = object;
-        let at = Position { file, line: 1 };
+        let source = PatchOrigin { entry: None, file, at: &Position { file, line: 1 } };
         // An operation on a field that only the remote object has fails here, and says nothing about the others.
-        match apply_to(patch, None, &mut object, file, &at) {
+        match apply_to(patch, source, &mut object) {
             Ok(true) => found = Some(object),
             Ok(false) => return None,
             Err(_) => found = found.or(Some(object)),
