@@ -117,7 +117,9 @@ impl Metrics {
         let metrics = &self.0.orphans;
         let mut counts: BTreeMap<(&str, &'static str), usize> = BTreeMap::new();
         let mut refusals: BTreeMap<(&str, &'static str), usize> = BTreeMap::new();
-        for (identity, state) in plan.states.iter().filter(|(_, state)| state.is_orphan()) {
+        // A deletion is under way already, as of any claim whose cluster takes long to go. If it hangs, the hub's own alerts ring.
+        let counted = |state: &OrphanState| state.is_orphan() && *state != OrphanState::Deleting;
+        for (identity, state) in plan.states.iter().filter(|(_, state)| counted(state)) {
             *counts.entry((&identity.hub, identity.kind.as_str())).or_default() += 1;
             if let OrphanState::Refused(refusal) = state {
                 *refusals.entry((&identity.hub, refusal.as_str())).or_default() += 1;
@@ -152,7 +154,28 @@ impl Metrics {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::orphans::plan::HubSummary;
+    use crate::orphans::{plan::HubSummary, remote::RemoteRef};
+
+    /// Nobody is called for the cluster of a deleted claim that takes more than an hour to go.
+    #[test]
+    fn an_orphan_that_is_being_deleted_rings_no_bell() {
+        let kind = RemoteKind::EphemeralCluster;
+        for (state, count) in [(OrphanState::Reported, 1), (OrphanState::Deleting, 0)] {
+            let metrics = Metrics::default();
+            let hub = "h".to_owned();
+            metrics.attach_orphans([(&hub, [kind].as_slice())].into_iter());
+            let [namespace, name, uid] = ["ns", "lost", "u"].map(str::to_owned);
+            let remote = RemoteRef { hub: hub.clone(), kind, namespace, name, uid };
+            let plan = OrphanPlan {
+                states: [(remote, state)].into(),
+                hubs: vec![HubSummary { hub, ..HubSummary::default() }],
+                ..OrphanPlan::default()
+            };
+            metrics.report_orphans(&plan, "2026-01-01T00:00:00Z".parse().unwrap());
+            let line = format!("testplatform_orphans{{hub=\"h\",remote_kind=\"{}\"}} {count}", kind.as_str());
+            assert!(metrics.encode().unwrap().lines().any(|found| found == line), "{line}");
+        }
+    }
 
     #[test]
     fn a_hub_is_listed_when_it_was_listed_completely() {
