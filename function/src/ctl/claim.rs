@@ -255,6 +255,7 @@ impl Claim {
     pub fn undelivered(&self) -> bool {
         self.flavour == Flavour::Claim
             && matches!(self.phase(), Some(Phase::Ready | Phase::Degraded))
+            && !self.belied()
             && self.said(ConditionType::CredentialsPublished).is_some_and(|said| {
                 let refused = [Credentials::SecretTaken, Credentials::SecretMissing];
                 said.denied() && refused.iter().any(|reason| reason.as_str() == said.reason())

@@ -204,6 +204,12 @@ fn a_claim_whose_secret_cannot_be_written_says_why() {
     let facts = undelivered("SecretMissing", "Secret demo-kubeconfig cannot be written: exceeded quota");
     says(&facts, "cannot be written: exceeded quota | have that put right, such as a quota of Secrets");
     assert!(!facts.claim.delivered());
+    // Core shows a status for a moment beside the conditions of before it.
+    let mut facts = undelivered("SecretMissing", "Secret demo-credentials is not read yet");
+    facts.claim.object["status"]["credentials"]["state"] = "Published".into();
+    assert!(facts.claim.delivered());
+    let wait = wait(&facts, &Way::default(), "2026-03-02T12:00:00Z".parse().unwrap());
+    assert!(!wait.what.contains("is not read yet"), "{}", wait.what);
 }
 
 /// A cluster whose kubeconfig cannot be written is paid for all the same.

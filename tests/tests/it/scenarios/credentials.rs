@@ -125,7 +125,9 @@ async fn until_undelivered(tenant: &Tenant<'_>, more: &Value, reason: &str) -> a
     tenant.until_phase("Provisioning").await?;
     controller.ready(KUBECONFIG, PASSWORD).await?;
     let undelivered = |claim: &Value| {
+        // Core shows a status for a moment beside the conditions of before it.
         claim["status"]["phase"] == "Ready"
+            && claim["status"]["credentials"]["state"] == "Pending"
             && has(claim, "CredentialsPublished", "False", reason)
             && has(claim, "ClusterReady", "False", "WaitingForCredentials")
     };
