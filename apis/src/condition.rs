@@ -33,6 +33,9 @@ macro_rules! words {
     (@word $variant:ident) => { stringify!($variant) };
 }
 
+/// How the message of a change that the hub refused begins. The kubectl plugin knows it by that.
+pub const REFUSED: &str = "the hub refuses";
+
 mod assignment;
 mod event;
 mod pool;

@@ -1,5 +1,9 @@
 //! Names: the constants that tie the pieces together, and newtypes that are legal by construction.
 
+mod shortened;
+
+pub use shortened::{name_within, shortened};
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,9 @@
 //! YAML that reads well and means the same to YAML 1.1 and 1.2 readers.
 
+mod read;
+
+pub use read::{InvalidYaml, parse, parse_one};
+
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 use serde_saphyr::DoubleQuoted;

@@ -19,7 +19,7 @@ pub(crate) mod taken;
 mod templated;
 
 pub(crate) use ephemeral_cluster::{namespace, watch};
-pub use levels::{Level, Levels, REFUSED};
+pub use levels::{Level, Levels};
 pub(crate) use namespaced::{placed, secret};
 pub(crate) use object::{known_secret, object, provider_config, whole};
 

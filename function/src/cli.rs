@@ -36,13 +36,6 @@ pub enum Command {
     /// Serve the function over gRPC (the default).
     Serve(Box<ServeArgs>),
     Render(Box<RenderArgs>),
-    /// The kubectl plugin: ask for a cluster, follow it, use it, give it back. See `ctl --help`.
-    #[command(disable_help_flag = true)]
-    Ctl {
-        /// One of offers, up, get, why, kubeconfig, extend, down; `function-testplatform ctl --help` describes them.
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
-        line: Vec<OsString>,
-    },
 }
 
 impl Cli {
@@ -61,7 +54,7 @@ impl Cli {
                 word => break word,
             }
         };
-        if asked.is_some_and(|word| ["render", "ctl"].iter().any(|command| word == command)) {
+        if asked.is_some_and(|word| word == "render") {
             command = command.mut_args(|arg| arg.env(None::<&'static str>));
         }
         let matches = command.try_get_matches_from_mut(line)?;

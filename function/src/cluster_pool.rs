@@ -63,11 +63,11 @@ pub const OURS: [&str; 3] = [ADMINS, POOL, SIZE];
 pub struct Judged {
     /// The step's input with every default filled in.
     pub settings: Settings,
-    /// What is there.
+    /// Observed state.
     pub observed: Observed,
-    /// What is wanted; the problems, when it is invalid.
+    /// Desired state, or the problems of an invalid pool.
     pub wanted: Result<Wanted, Vec<Problem>>,
-    /// What is to exist.
+    /// Desired resources.
     pub resources: Vec<Desired>,
     /// Where the pool stands.
     pub phase: PoolPhase,

@@ -59,7 +59,7 @@ impl Function {
         Self { handler: Box::new(handler), clock, metrics }
     }
 
-    /// What is counted here.
+    /// Counters and histograms.
     pub fn metrics(&self) -> &Metrics {
         &self.metrics
     }

@@ -48,7 +48,7 @@ pub enum Giving {
     TakesBack,
 }
 
-/// What is done about it, if it is asked for.
+/// Its answer to the request, if there is one.
 pub(crate) fn giving(request: &Validated, observed: &Observed, course: &Course) -> Option<Giving> {
     let Handover::Gives(giving) = &observed.handover else { return None };
     match (&giving.to, giving.let_go) {

@@ -14,7 +14,6 @@ pub mod backend;
 pub mod check;
 pub mod cluster_pool;
 pub mod conditions;
-pub mod ctl;
 pub mod edge;
 pub mod events;
 pub mod explain;
@@ -27,13 +26,11 @@ pub mod plan;
 pub mod pools;
 pub mod proto;
 pub mod render;
-mod rendezvous;
 pub mod respond;
 pub mod serve;
 pub mod space;
 pub mod status;
 pub mod templates;
-pub mod text;
 pub mod validate;
 pub mod wire;
 
@@ -42,6 +39,7 @@ use serde_json::Value;
 use testplatform_apis::{
     ci_operator,
     input::{Input, Settings},
+    text,
 };
 
 use observed::{Observed, Unusable};

@@ -2,28 +2,17 @@
 
 mod cli;
 
-use std::{
-    ffi::OsString,
-    io::{self, IsTerminal as _},
-    process::ExitCode,
-    sync::{
-        Arc, LazyLock,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
-};
+use std::{io, process::ExitCode};
 
 use anyhow::Context as _;
 use cli::{Cli, Command};
 use function_testplatform::{
     Options,
-    ctl::{self, exit::Exit, session::Surroundings},
     edge::{Function, metrics::Metrics},
     render::RenderArgs,
     serve::{Config, Security, Server},
 };
 use jiff::Timestamp;
-use signal_hook::{consts::SIGINT, flag, low_level::emulate_default_handler};
 use testplatform_process::{logs, panics};
 use tokio::{
     runtime::Runtime,
@@ -34,18 +23,11 @@ use tokio::{
 const USAGE: u8 = 2;
 
 fn main() -> ExitCode {
-    let line: Vec<OsString> = std::env::args_os().collect();
-    if let Some((called, line)) = ctl::called(&line) {
-        return ended(ctl::run(called, line, surroundings(), &mut io::stdout(), &mut io::stderr()));
-    }
-    let cli = Cli::read(line).unwrap_or_else(|error| error.exit());
+    let cli = Cli::read(std::env::args_os()).unwrap_or_else(|error| error.exit());
     let log = cli.log;
     let result = match cli.into_command() {
         // What it has to say is for people and not for a log.
         Command::Render(args) => return render(&args),
-        Command::Ctl { line } => {
-            return ended(ctl::run_after(line, surroundings(), &mut io::stdout(), &mut io::stderr()));
-        }
         Command::Serve(args) => match args.split() {
             Ok((config, options)) => {
                 logs::init(log.debug, log.log_format);
@@ -64,42 +46,6 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
-}
-
-/// Where the plugin is. A dumb terminal cannot write over a line.
-fn surroundings() -> Surroundings {
-    let dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
-    Surroundings {
-        now,
-        variable: |name| std::env::var_os(name),
-        terminal: !dumb && io::stderr().is_terminal(),
-        interrupted,
-    }
-}
-
-/// Whether Ctrl-C was pressed since this was asked first. Until then it ends the program at once, and a second one does so ever after.
-fn interrupted() -> bool {
-    static FLAG: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| {
-        let flag = Arc::<AtomicBool>::default();
-        // In this order, so that the first one does not meet what it has set itself.
-        let _ = flag::register_conditional_default(SIGINT, Arc::clone(&flag));
-        let _ = flag::register(SIGINT, Arc::clone(&flag));
-        flag
-    });
-    let pressed = FLAG.load(Ordering::Relaxed);
-    if pressed {
-        // The terminal throws away what it has yet to show, shortly after it has told us: nothing is written before that.
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    pressed
-}
-
-/// How the plugin ends. What was interrupted ends by the signal, as the shell that runs it goes by: a loop in a script ends too.
-fn ended(code: u8) -> ExitCode {
-    if code == Exit::Interrupted.code() {
-        let _ = emulate_default_handler(SIGINT);
-    }
-    code.into()
 }
 
 fn render(args: &RenderArgs) -> ExitCode {

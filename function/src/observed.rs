@@ -41,7 +41,6 @@ pub use bundles::{BUNDLES, Bundles, UNDONE};
 pub use claim_secret::{ClaimSecret, Refused};
 pub use composite::{ClaimRef, Composite, Flavour, UNREADABLE};
 pub use credentials::Credentials;
-pub(crate) use credentials::is_anothers;
 pub use details::Details;
 pub use environment::{Environment, EnvironmentConfig};
 pub(crate) use handover::OTHER;

@@ -14,7 +14,7 @@ mod args;
 mod claim;
 mod composition;
 mod error;
-pub(crate) mod files;
+mod files;
 mod input;
 mod output;
 mod pipeline;
@@ -22,9 +22,10 @@ mod pool;
 mod schema;
 mod strict;
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use jiff::Timestamp;
+use testplatform_apis::output::ignore_broken_pipe;
 
 pub use args::RenderArgs;
 pub use error::Error;
@@ -44,19 +45,14 @@ pub fn render(
     let now = args.now.unwrap_or_else(clock);
     let (input, remarks) = Input::load(args, now)?;
     for remark in remarks {
-        writeln!(notes, "note: {remark}").or_else(gone)?;
+        writeln!(notes, "note: {remark}").or_else(ignore_broken_pipe)?;
     }
     let rendered = run(&input, now)?;
     // In one piece: whoever reads it gets a whole stream or an error.
     let text = output::stream(&input, &rendered, args)?;
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).or_else(gone)?;
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).or_else(ignore_broken_pipe)?;
     match rendered.fatal {
         Some(fatal) => Err(fatal),
         None => Ok(()),
     }
-}
-
-/// A reader that has seen enough (`render … | head`) is no error.
-pub(crate) fn gone(error: io::Error) -> io::Result<()> {
-    if error.kind() == io::ErrorKind::BrokenPipe { Ok(()) } else { Err(error) }
 }

@@ -38,7 +38,6 @@ use testplatform_apis::{
 
 pub use order::{Asked, Brings, Bundles, Chosen, Group, Order, Setting, Size, Whole};
 pub use site::Site;
-pub(crate) use site::shortened;
 pub use words::{COMPANIONS, Words};
 
 use refusal::{Refusal, listed, said};
@@ -50,7 +49,7 @@ use crate::{
     validate::{Problem, Remark},
 };
 
-/// What a claim with a template amounts to.
+/// A claim with a template, resolved.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Templated {
     /// The name in `spec.template`.

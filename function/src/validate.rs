@@ -18,7 +18,7 @@ use testplatform_apis::{
     condition::Request,
     gather,
     input::Settings,
-    names::{ShortName, Uid, ephemeral_cluster as annotations, ours},
+    names::{ShortName, Uid, ephemeral_cluster as annotations, name_within, ours},
 };
 
 pub use claimed::Claimed;
@@ -33,7 +33,7 @@ use crate::{
     intent::Intent,
     observed::{CLUSTER_CLAIM, Environment, Flavour, Observed},
     pools::Place,
-    templates::{self, COMPANIONS, Stand, Templated, shortened},
+    templates::{self, COMPANIONS, Stand, Templated},
     text::bounded,
 };
 
@@ -279,13 +279,6 @@ fn name_of(observed: &Observed) -> String {
         return known.to_owned();
     }
     name_within(namespace, &metadata.name, metadata.uid.as_ref().map_or("", Uid::as_str))
-}
-
-/// Under what a composite in a namespace is known while nothing is there yet.
-pub(crate) fn name_within(namespace: &str, name: &str, uid: &str) -> String {
-    // There is always room for a hash in it.
-    shortened(&name.replace('.', "-"), &format!("{namespace}/{name}/{uid}"), ShortName::MAX)
-        .unwrap_or_default()
 }
 
 /// Paths within the block as paths within the claim. The last may be a count of those that are left out.

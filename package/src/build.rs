@@ -25,5 +25,7 @@ pub use images::{About, Program};
 pub const FUNCTION: &str = "function-testplatform";
 /// The provider: name of its image and of its program.
 pub const PROVIDER: &str = "provider-testplatform";
+/// The kubectl plugin: name of its program, which is in no image.
+pub const PLUGIN: &str = "kubectl-testplatform";
 /// The Configuration: name of its package.
 pub const CONFIGURATION: &str = "configuration-testplatform";

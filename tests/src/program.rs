@@ -16,6 +16,7 @@ struct Program(&'static str, &'static str, OnceLock<PathBuf>);
 
 static FUNCTION: Program = Program(function::NAME, "FUNCTION_BIN", OnceLock::new());
 static PROVIDER: Program = Program(provider::NAME, "PROVIDER_BIN", OnceLock::new());
+static PLUGIN: Program = Program("kubectl-testplatform", "KUBECTL_TESTPLATFORM_BIN", OnceLock::new());
 static XPKG: Program = Program("testplatform-package", "TESTPLATFORM_PACKAGE_BIN", OnceLock::new());
 
 /// The function's program.
@@ -26,6 +27,11 @@ pub fn function() -> anyhow::Result<&'static Path> {
 /// That of the reconciler on the hub.
 pub fn provider() -> anyhow::Result<&'static Path> {
     PROVIDER.ensure()
+}
+
+/// The kubectl plugin.
+pub fn plugin() -> anyhow::Result<&'static Path> {
+    PLUGIN.ensure()
 }
 
 /// That behind `cargo xpkg`.

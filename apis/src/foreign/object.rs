@@ -18,6 +18,13 @@ pub const KIND: &str = "Object";
 /// apiVersion of the Objects that composites in a namespace compose.
 pub const NAMESPACED_API_VERSION: &str = "kubernetes.m.crossplane.io/v1alpha1";
 
+/// Whether a Secret cannot be written because it is something else's: crossplane-runtime's words, of `ConnectionSecretMustBeControllableBy`.
+pub fn is_anothers(words: &str) -> bool {
+    ["refusing to modify uncontrolled secret", "existing secret is not controlled by"]
+        .iter()
+        .any(|w| words.contains(w))
+}
+
 /// What is read of an observed Object. `R` is what is read of the object that it observes. Nothing else can be read as one: core shows whatever a
 /// composite refers to under the name that it bears, and in a namespace of their own tenants can write both. What they say there of a cluster is not to be believed.
 #[derive(Clone, Debug, Deserialize)]

@@ -2,7 +2,9 @@
 //! template have. What it does not say is shown as not observed.
 
 use testplatform_apis::{
-    condition::{ConditionStatus, ControlPlaneLevel, Infrastructure, NodesLevel, SetupLevel, SpecLevel},
+    condition::{
+        ConditionStatus, ControlPlaneLevel, Infrastructure, NodesLevel, REFUSED, SetupLevel, SpecLevel,
+    },
     redact::redacted,
     status::{ErrorStatus, NodesStatus, ProgressStatus},
 };
@@ -27,9 +29,6 @@ impl<R> Level<R> {
         Self { status, reason, message: redacted(&message.into(), 1024) }
     }
 }
-
-/// How what says [`Level::refused`] begins. The kubectl plugin knows it by that.
-pub const REFUSED: &str = "the hub refuses";
 
 impl Level<SpecLevel> {
     /// The hub refuses that for which `what` stands.

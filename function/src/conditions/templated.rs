@@ -84,7 +84,7 @@ fn hub_selected(judged: &Judged) -> Condition {
     }
 }
 
-/// What the backend says, else that nothing is known.
+/// Condition of the backend, else Unknown.
 fn shown<R: std::fmt::Display>(
     type_: TemplateConditionType,
     level: Option<&Level<R>>,

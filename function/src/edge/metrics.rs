@@ -1,4 +1,4 @@
-//! What is counted: the standard metrics of a gRPC server, so that existing dashboards work, and our own.
+//! Counters and histograms: the standard metrics of a gRPC server, so that existing dashboards work, and our own.
 
 use prometheus_client::{
     encoding::{EncodeLabelSet, text},

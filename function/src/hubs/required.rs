@@ -35,14 +35,14 @@ pub(crate) const NEIGHBOUR_NAMES: [&str; 2] = [NEIGHBOURS.dynamic(), NEIGHBOURS_
 /// Crossplane's label on composites: namespace of the claim.
 const CLAIM_NAMESPACE: &str = "crossplane.io/claim-namespace";
 
-/// What is known of hubs.
+/// The known hubs.
 #[derive(Clone, Debug, Default)]
 pub struct Hubs {
     /// Those that can be used.
     pub hubs: Vec<Hub>,
     /// Those that cannot.
     pub flaws: Vec<Flaw>,
-    /// What they tell of themselves.
+    /// Their own reports.
     pub mirrors: Vec<Mirror>,
     /// The hubs on which the tenant has other clusters.
     pub neighbours: BTreeSet<String>,

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use testplatform_apis::hub::Hub;
 
 use super::{Affinity, Candidate, Wish, filter::load};
-use crate::rendezvous::{self, draw};
+use testplatform_apis::rendezvous::{self, draw};
 
-/// What an empty hub of weight 1 scores.
+/// Score of an empty hub of weight 1.
 const EMPTY: i128 = 1_000_000_000;
 /// How many clusters a hub without a limit has when it is as busy as one that is half full.
 const HALF: i128 = 100;

@@ -9,12 +9,14 @@ use jiff::{SignedDuration, Timestamp};
 use testplatform_apis::{
     claim::{API_VERSION, CLAIM_KIND},
     condition::{ConditionType, Credentials as Reason},
-    foreign::meta::{Lenient, ObservedCondition, condition},
+    foreign::{
+        meta::{Lenient, ObservedCondition, condition},
+        object::is_anothers,
+    },
 };
 
 use super::{
     composite::{Composite, Flavour},
-    credentials::is_anothers,
     peers::TEXT,
     required::{Names, fetched, selector},
 };

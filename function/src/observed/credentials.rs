@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use testplatform_apis::{
     foreign::{
         meta::{ObservedCondition, condition},
-        object::{AnyRemote, Object},
+        object::{AnyRemote, Object, is_anothers},
     },
     names::{crossplane, ours},
 };
@@ -18,13 +18,6 @@ pub struct Credentials {
     pub object: Object<AnyRemote>,
     /// What its connection Secret holds.
     pub details: Details,
-}
-
-/// Whether a Secret cannot be written because it is something else's: crossplane-runtime's words, of `ConnectionSecretMustBeControllableBy`.
-pub(crate) fn is_anothers(words: &str) -> bool {
-    ["refusing to modify uncontrolled secret", "existing secret is not controlled by"]
-        .iter()
-        .any(|w| words.contains(w))
 }
 
 impl Credentials {

@@ -2,7 +2,7 @@
 
 use testplatform_apis::catalogue::Pool;
 
-use crate::rendezvous::{self, draw};
+use testplatform_apis::rendezvous::{self, draw};
 
 /// The pool with the highest draw. Each pool has as many draws as it has weight, so that its share of all claims is that of
 /// its weight. A pool of weight 0 is drawn only by claims that name it. Of equals the first in the catalogue's order.

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use jiff::Timestamp;
 use serde_json::Value;
+use testplatform_apis::yaml;
 
 const AFTER: &str = "\
 The observed resources are what `kubectl get objects.kubernetes.crossplane.io -o yaml` shows. Connection details
@@ -106,7 +107,7 @@ impl RenderArgs {
     pub(super) fn values(&self) -> Result<Vec<(String, Value)>, super::Error> {
         let read = |(key, text): &(String, String)| {
             let origin = PathBuf::from(format!("--context-values {key}"));
-            Ok((key.clone(), super::files::parse_one(&origin, text)?))
+            Ok((key.clone(), yaml::parse_one(&origin, text)?))
         };
         self.context_values.iter().map(read).collect()
     }

@@ -2,6 +2,8 @@
 
 use std::{io, path::PathBuf};
 
+use testplatform_apis::yaml::InvalidYaml;
+
 /// Why there is no rendering, or only a part of one.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -22,7 +24,7 @@ pub enum Error {
         line: u64,
         /// Column, from 1.
         column: u64,
-        /// What is wrong there.
+        /// The error.
         message: String,
     },
     /// A file says something that cannot be rendered.
@@ -68,6 +70,16 @@ impl Error {
             | Self::Input(_)
             | Self::Unstable { .. }
             | Self::Write(_) => 1,
+        }
+    }
+}
+
+impl From<InvalidYaml> for Error {
+    fn from(invalid: InvalidYaml) -> Self {
+        let InvalidYaml { origin: path, place, message } = invalid;
+        match place {
+            Some((line, column)) => Self::Yaml { path, line, column, message },
+            None => Self::File { path, message },
         }
     }
 }

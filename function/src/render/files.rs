@@ -6,7 +6,7 @@ use std::{
 };
 
 use serde_json::Value;
-use testplatform_apis::gather;
+use testplatform_apis::{gather, yaml};
 
 use super::Error;
 
@@ -46,7 +46,7 @@ pub fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
 pub fn documents(path: &Path) -> Result<Vec<Document>, Error> {
     let mut all = Vec::new();
     for file in files(path, &["yaml", "yml"])? {
-        let objects = parse(&file, &read(&file)?)?;
+        let objects = yaml::parse(&file, &read(&file)?)?;
         for object in objects.into_iter().flat_map(items) {
             let document = Document { path: file.clone(), object };
             if document.text("/apiVersion").is_empty() || document.text("/kind").is_empty() {
@@ -56,11 +56,6 @@ pub fn documents(path: &Path) -> Result<Vec<Document>, Error> {
         }
     }
     Ok(all)
-}
-
-/// The documents of a text; `origin` is named in errors.
-pub fn parse(origin: &Path, text: &str) -> Result<Vec<Value>, Error> {
-    serde_saphyr::from_multiple_with_options(text, options()).map_err(|e| yaml(origin, &e))
 }
 
 /// The only object of a file.
@@ -78,12 +73,7 @@ pub fn document(path: &Path) -> Result<Document, Error> {
 
 /// The only document of a file, whatever it is.
 pub fn value(path: &Path) -> Result<Value, Error> {
-    parse_one(path, &read(path)?)
-}
-
-/// `text`, whatever it is; `origin` is named in errors.
-pub fn parse_one(origin: &Path, text: &str) -> Result<Value, Error> {
-    serde_saphyr::from_str_with_options(text, options()).map_err(|e| yaml(origin, &e))
+    Ok(yaml::parse_one(path, &read(path)?)?)
 }
 
 /// Every JSON document of a directory.
@@ -130,19 +120,4 @@ fn items(object: Value) -> Vec<Value> {
         }
         object => vec![object],
     }
-}
-
-/// As Kubernetes' own reader has it (YAML 1.1). Without snippets: a line of a Secret is nobody's to print.
-fn options() -> serde_saphyr::Options {
-    serde_saphyr::options! { with_snippet: false, legacy_octal_numbers: true }
-}
-
-fn yaml(path: &Path, error: &serde_saphyr::Error) -> Error {
-    let path = path.to_owned();
-    let text = error.without_snippet().render_with_formatter(&serde_saphyr::UserMessageFormatter);
-    let Some(location) = error.location() else { return Error::File { path, message: text } };
-    let (line, column) = (location.line(), location.column());
-    // The place is said before the message, in the form that editors jump to.
-    let message = text.replace(&format!(" at line {line}, column {column}"), "");
-    Error::Yaml { path, line, column, message }
 }

@@ -41,12 +41,12 @@ pub enum Error {
         /// Why not.
         cause: io::Error,
     },
-    /// A file is not what its name says.
+    /// A file cannot be read as PEM.
     #[error("{}: {cause}", path.display())]
     Pem {
         /// Which file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The error.
         cause: pem::Error,
     },
     /// A file holds no certificate.
@@ -57,7 +57,7 @@ pub enum Error {
     Authority {
         /// Which file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The error.
         cause: VerifierBuilderError,
     },
     /// Certificate or key cannot be used, or not together.
@@ -65,7 +65,7 @@ pub enum Error {
     Tls {
         /// The directory.
         path: PathBuf,
-        /// What is wrong.
+        /// The error.
         cause: rustls::Error,
     },
 }

@@ -14,8 +14,6 @@ use testplatform_apis::{
     template::{Backend, companions},
 };
 
-pub(crate) use name::shortened;
-
 use name::fitted;
 
 use super::{Brings, Templated, Whole};

@@ -7,7 +7,7 @@ use testplatform_apis::{
     condition::{Chosen, Request},
     duration::GoDuration,
     input::Settings,
-    names::{Uid, ours},
+    names::{Uid, ours, shortened},
 };
 
 use super::{Problem, Remark, size::MAX_CLUSTER_CLAIM_BYTES};
@@ -18,7 +18,6 @@ use crate::{
         brought::{self, Home},
     },
     pools::{self, Place},
-    templates::shortened,
     text::bounded,
     wire,
 };

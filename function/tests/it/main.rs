@@ -19,7 +19,6 @@ mod codegen;
 mod corpus;
 mod cost;
 mod crowd;
-mod ctl;
 mod examples;
 mod go_decode;
 mod handover;

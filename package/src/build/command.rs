@@ -3,6 +3,7 @@
 use std::{
     fs,
     io::Write,
+    os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
 };
 
@@ -10,16 +11,17 @@ use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
 use super::{
-    About, CONFIGURATION, FUNCTION, PROVIDER, Program, images, programs, programs::Workspace, stream,
+    About, CONFIGURATION, FUNCTION, PLUGIN, PROVIDER, Program, images, programs, programs::Workspace, stream,
 };
 use crate::{
     oci::{Architecture, Artifact, Digest, Image, archive, layout},
     registry::Reference,
 };
 
-/// Build the function's package, the provider's image and the Configuration, and print the digest of each.
+/// Build the function's package, the provider's image, the Configuration and the kubectl plugin, and print the digest of each.
 ///
-/// Each becomes an OCI layout (a folder, for `cargo xpkg push`) and an archive for each architecture (.xpkg, and .tar for the provider).
+/// Each becomes an OCI layout (a folder, for `cargo xpkg push`) and an archive for each architecture (.xpkg, and .tar for the provider). The
+/// plugin is a static program for each architecture.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Arguments {
     /// Folder to write to [default: xpkg in cargo's target directory].
@@ -31,11 +33,14 @@ pub struct Arguments {
     /// Take this static program as the provider instead of building it; once for each architecture.
     #[arg(long, value_name = "FILE")]
     provider_binary: Vec<PathBuf>,
+    /// Take this static program as the kubectl plugin instead of building it; once for each architecture.
+    #[arg(long, value_name = "FILE")]
+    plugin_binary: Vec<PathBuf>,
     /// Build for this architecture only [default: all whose target is installed].
     #[arg(long, value_name = "amd64|arm64", value_parser = architecture)]
     architecture: Vec<Architecture>,
     /// Build nothing but the Configuration, for a function that was built elsewhere: REGISTRY/REPOSITORY@sha256:…
-    #[arg(long, value_name = "REF", conflicts_with_all = ["function_binary", "provider_binary", "architecture", "registry"])]
+    #[arg(long, value_name = "REF", conflicts_with_all = ["function_binary", "provider_binary", "plugin_binary", "architecture", "registry"])]
     function: Option<Reference>,
     /// Registry, and path in it, that the function will be pushed to. The Configuration names it.
     #[arg(long, value_name = "HOST[/PATH]", default_value = "xpkg.example.org")]
@@ -82,6 +87,9 @@ pub fn run(arguments: &Arguments, package: &Path, out: &mut impl Write) -> anyho
             write(&output, PROVIDER, "tar", images::provider(&programs, &about)?, out)?;
         } else {
             eprintln!("note: {PROVIDER} is left out: this workspace has no such program");
+        }
+        for program in self::programs(arguments, &workspace, PLUGIN, &arguments.plugin_binary)? {
+            write_plugin(&output, &program.bytes, out)?;
         }
         (repository, digest)
     };
@@ -134,6 +142,20 @@ fn write(
     layout::write(&output.join(name), &artifact, name)?;
     writeln!(out, "{name} {digest}").context("cannot print")?;
     Ok(digest)
+}
+
+/// Writes the plugin for one architecture, and prints its digest.
+fn write_plugin(output: &Path, program: &[u8], out: &mut impl Write) -> anyhow::Result<()> {
+    let name = format!("{PLUGIN}-linux-{}", Architecture::of_program(program)?);
+    let path = output.join(&name);
+    let write = || {
+        // Not over one that runs: that is refused.
+        let _ = fs::remove_file(&path);
+        fs::write(&path, program)?;
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755))
+    };
+    write().with_context(|| format!("cannot write {}", path.display()))?;
+    writeln!(out, "{name} {}", Digest::of(program)).context("cannot print")
 }
 
 /// The YAML files of a folder, in the order of their names. What kustomize reads there is no part of a package.

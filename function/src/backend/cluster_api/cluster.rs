@@ -42,7 +42,7 @@ pub(super) fn spec(observed: &Observed, planned: Option<(Wanted<'_>, &Plan)>) ->
     }
 }
 
-/// What was asked for before.
+/// Spec of the previous request.
 pub(super) fn before(observed: &Observed) -> Option<Map<String, Value>> {
     let seen = facts::remote(observed).map(|remote| &remote.spec);
     let complete = |spec: &Map<String, Value>| spec.get("topology").is_some_and(|t| t["version"].is_string());

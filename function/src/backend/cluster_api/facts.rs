@@ -1,4 +1,4 @@
-//! What is seen of a Cluster.
+//! Observed state of a Cluster.
 
 use jiff::Timestamp;
 use testplatform_apis::{

@@ -12,7 +12,7 @@ use crate::{
     templates::Chosen,
 };
 
-/// What is asked for next.
+/// The next request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Turn {
     /// What the claim comes to was asked for.
@@ -33,7 +33,7 @@ pub(super) enum Turn {
 /// How far a cluster is on its way to a release.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Plan {
-    /// What is asked for next.
+    /// The next request.
     pub turn: Turn,
     /// What the hub has, where what was asked for before is no step from it: a writer that was made anew to look knew no better.
     pub as_is: Option<Chosen>,
@@ -152,7 +152,7 @@ fn noted(observed: &Observed) -> Option<(String, Version)> {
     Some((template.to_owned(), Version::try_from(version.to_owned()).ok()?))
 }
 
-/// What is noted: from where the cluster goes.
+/// Annotation: template and version from which the cluster is upgraded.
 pub(super) fn note(observed: &Observed, plan: Option<Plan>) -> Map<String, Value> {
     let from = match plan {
         Some(plan) => plan.from,

@@ -7,7 +7,7 @@ use testplatform_apis::{
         object,
     },
     gather,
-    names::ours,
+    names::{ours, shortened},
     template::kind::HyperShift,
     yaml,
 };
@@ -17,7 +17,7 @@ use crate::{
     backend::{Desired, bundles, object as composing},
     intent::{Policies, Write},
     observed::{Link, Observed, Part, part_name},
-    templates::{Group, Site, shortened},
+    templates::{Group, Site},
     validate::Validated,
 };
 

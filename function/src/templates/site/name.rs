@@ -1,8 +1,6 @@
 //! Names of objects that stand for clusters: that of the composite, as far as it fits.
 
-use testplatform_apis::template::Backend;
-
-use crate::rendezvous::draw;
+use testplatform_apis::{names::shortened, template::Backend};
 
 /// The longest name of a namespace; HyperShift makes one for each control plane, `<namespace>-<name>`.
 const NAMESPACE: usize = 63;
@@ -26,16 +24,6 @@ pub(super) fn fitted(backend: Backend, namespace: &str, name: &str) -> Option<St
         // It becomes a label, and charts make names of it.
         Backend::Caas => shortened(&name.replace('.', "-"), name, INSTANCE),
     }
-}
-
-/// `plain`, if it is at most so long and `whole` itself; else its beginning and what is drawn from `whole`.
-pub(crate) fn shortened(plain: &str, whole: &str, most: usize) -> Option<String> {
-    if plain == whole && plain.len() <= most {
-        return Some(plain.to_owned());
-    }
-    let tail = format!("-{:08x}", draw(&[whole], 0) >> 32);
-    let room = most.checked_sub(tail.len()).filter(|room| *room > 0)?;
-    Some(format!("{}{tail}", plain[..plain.floor_char_boundary(room)].trim_end_matches('-')))
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! What is built: the same bytes each time, in both forms, with nothing in them that core's parser does not take.
 
-use std::{collections::BTreeMap, fs, path::Path, process::Command};
+use std::{collections::BTreeMap, fs, os::unix::fs::PermissionsExt as _, path::Path, process::Command};
 
 use serde_json::{Value, json};
 use testplatform_package::{
+    build::PLUGIN,
     check,
     oci::{Architecture, Artifact, Digest, Manifest, archive, layer, layout},
 };
@@ -213,6 +214,8 @@ fn the_tool_builds_all_packages_twice_alike() {
             &arm64,
             "--provider-binary",
             &amd64,
+            "--plugin-binary",
+            &arm64,
             "--registry",
             "registry.example.org/team",
         ]))
@@ -222,12 +225,23 @@ fn the_tool_builds_all_packages_twice_alike() {
     let printed = digests(&stdout(&one));
     assert_eq!(
         printed.keys().collect::<Vec<_>>(),
-        ["configuration-testplatform", "function-testplatform", "provider-testplatform"]
+        [
+            "configuration-testplatform",
+            "function-testplatform",
+            "kubectl-testplatform-linux-arm64",
+            "provider-testplatform"
+        ]
     );
     assert_eq!(stdout(&one), stdout(&build("two")));
 
     let open = |path: &str| layout::open(&folder.path().join("one").join(path)).unwrap();
-    for (name, digest) in &printed {
+    let plugin = folder.path().join("one/kubectl-testplatform-linux-arm64");
+    let bytes = fs::read(&plugin).unwrap();
+    assert_eq!(bytes, fs::read(&arm64).unwrap());
+    assert_eq!(Digest::of(&bytes).as_str(), printed["kubectl-testplatform-linux-arm64"]);
+    assert_eq!(fs::metadata(&plugin).unwrap().permissions().mode() & 0o777, 0o755);
+
+    for (name, digest) in printed.iter().filter(|(name, _)| !name.starts_with(PLUGIN)) {
         assert_eq!(open(name).root.digest.as_str(), digest);
     }
     assert_eq!(

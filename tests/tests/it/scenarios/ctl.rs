@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use testplatform_tests::{
     binaries::Binaries,
     control_plane::Identity,
+    program,
     tenant::{KUBECONFIG, PASSWORD, Tenant},
 };
 use tokio::task::JoinHandle;
@@ -80,7 +81,7 @@ async fn terminals(tenant: &Tenant<'_>) -> anyhow::Result<[Terminal; 2]> {
     let room = tenant.engine.nest().directory().join(&tenant.namespace);
     fs::create_dir_all(&room)?;
     symlink(&Binaries::ensure()?.kubectl, room.join("kubectl"))?;
-    symlink(&tenant.engine.program, room.join("kubectl-testplatform"))?;
+    symlink(program::plugin()?, room.join("kubectl-testplatform"))?;
     let kubeconfig = room.join("kubeconfig");
     fs::write(&kubeconfig, somebody(tenant).await?.to_string())?;
     let namespace = &tenant.namespace;

@@ -3,11 +3,11 @@
 use std::{collections::BTreeSet, fs, path::PathBuf};
 
 use function_testplatform::{
-    ctl::{claim::Flavour, offers as plugin},
     proto::Status,
     render::{self, RenderArgs},
 };
 use jiff::Timestamp;
+use kubectl_testplatform::{claim::Flavour, offers as plugin};
 use serde_json::{Value, json};
 use testplatform_apis::{
     foreign::{object, provider_config},

@@ -1,0 +1,27 @@
+//! The kubectl plugin: what it says of each state, and how it ends.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    missing_docs,
+    reason = "a test fails by panicking"
+)]
+
+mod aside;
+mod documented;
+mod edge;
+mod estimate;
+mod events;
+mod examples;
+mod fake;
+mod files;
+mod follow;
+mod gone;
+mod kinds;
+mod model;
+mod offers;
+mod place;
+mod pty;
+mod taken;
+mod terminal;
+mod there;

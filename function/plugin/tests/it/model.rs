@@ -1,0 +1,354 @@
+//! What `why` says where no example gets: before Crossplane, without it, and when somebody meddles.
+
+use jiff::Timestamp;
+use kubectl_testplatform::{
+    args::Span,
+    chain::{Mark, chain},
+    claim::{Claim, Flavour, Stand},
+    commands::extend::{lifetime, outcome},
+    facts::{Facts, Look, composed},
+    held::Held,
+    table::{Columns, table},
+    wait::wait,
+    way::Way,
+};
+use serde_json::{Value, json};
+use testplatform_apis::duration::GoDuration;
+
+fn now() -> Timestamp {
+    "2026-03-02T12:00:00Z".parse().unwrap()
+}
+
+fn bound() -> Value {
+    json!({
+        "apiVersion": "ci.openshift.org/v1alpha1", "kind": "TestPlatformCluster",
+        "metadata": { "name": "demo", "namespace": "team-a", "uid": "of-demo", "creationTimestamp": "2026-03-02T11:00:00Z" },
+        "spec": { "resourceRef": { "name": "demo-x" }, "writeConnectionSecretToRef": { "name": "demo-kubeconfig" } },
+        "status": {},
+    })
+}
+
+fn with(mut claim: Value, changes: &[(&str, Value)]) -> Facts {
+    for (pointer, value) in changes {
+        let (parent, key) = pointer.rsplit_once('/').unwrap();
+        claim.pointer_mut(parent).unwrap()[key] = value.clone();
+    }
+    Facts::new(Claim::read(claim).unwrap())
+}
+
+fn condition(type_: &str, status: &str, reason: &str, message: &str) -> Value {
+    json!({ "type": type_, "status": status, "reason": reason, "message": message, "lastTransitionTime": "2026-03-02T11:30:00Z" })
+}
+
+fn object(name: &str, synced: &[Value]) -> Value {
+    json!({
+        "apiVersion": "kubernetes.crossplane.io/v1alpha2", "kind": "Object",
+        "metadata": { "name": name }, "status": { "conditions": synced },
+    })
+}
+
+fn says(facts: &Facts, words: &str) {
+    let wait = wait(facts, &Way::default(), now());
+    let said = format!("{} | {}", wait.what, wait.todo);
+    assert!(said.contains(words), "{said}");
+}
+
+#[test]
+fn a_claim_that_nobody_takes_up() {
+    let facts = with(bound(), &[("/spec/resourceRef", Value::Null)]);
+    says(&facts, "Crossplane to make a composite: Crossplane does not run");
+    let refused =
+        condition("Synced", "False", "ReconcileError", "cannot select composition: no compatible one");
+    let facts =
+        with(bound(), &[("/spec/resourceRef", Value::Null), ("/status/conditions", json!([refused]))]);
+    says(&facts, "cannot select composition");
+}
+
+#[test]
+fn a_composite_that_does_not_get_on() {
+    let mut facts = with(bound(), &[]);
+    facts.composite = Look::Missing;
+    says(&facts, "composite demo-x, which is gone");
+    facts.composite = Look::Found(json!({ "metadata": { "name": "demo-x" } }));
+    says(&facts, "Crossplane, which has not processed it for 1h | ask the administrators whether Crossplane");
+    facts.claim.object["metadata"]["creationTimestamp"] = "2026-03-02T11:59:50Z".into();
+    says(&facts, "Crossplane to process it for the first time | wait; it usually takes a few seconds");
+    facts.claim.object["metadata"]["creationTimestamp"] = bound()["metadata"]["creationTimestamp"].clone();
+    // A tenant may read neither composite nor Objects.
+    facts.composite = Look::Forbidden;
+    says(&facts, "Crossplane, which has not processed it for 1h");
+    let fatal = condition("Synced", "False", "ReconcileError", "pipeline step returned a fatal result");
+    facts.composite = Look::Found(json!({ "status": { "conditions": [fatal] } }));
+    says(&facts, "a fatal result | ask the administrators (RUNBOOK.md, FunctionErrors)");
+    let paused =
+        json!({ "metadata": { "name": "demo-x", "annotations": { "crossplane.io/paused": "true" } } });
+    facts.composite = Look::Found(paused);
+    says(&facts, "composite demo-x, which somebody paused");
+    // A tenant sees what core makes of the claim's conditions then.
+    let unknown = condition("ClusterReady", "Unknown", "FatalError", "the function answered: no");
+    let facts =
+        with(bound(), &[("/status/conditions", json!([unknown])), ("/status/phase", "Pending".into())]);
+    says(&facts, "the function answered: no");
+}
+
+#[test]
+fn objects_that_do_not_get_on() {
+    let phase = ("/status/phase", "Pending".into());
+    let mut facts = with(bound(), &[phase]);
+    let synced = condition("Synced", "True", "ReconcileSuccess", "");
+    facts.composite = Look::Found(json!({ "status": { "conditions": [synced] } }));
+    facts.objects = Look::Found(vec![object("managed-demo-x", &[])]);
+    says(&facts, "provider-kubernetes to ask the hub for the cluster");
+    let mut paused = object("managed-demo-x", &[]);
+    paused["metadata"]["annotations"] = json!({ "crossplane.io/paused": "true" });
+    facts.objects = Look::Found(vec![paused]);
+    says(&facts, "object/managed-demo-x, which an administrator paused");
+    // What the Object says is said as well.
+    let away = condition("RemoteConsistent", "False", "HubUnreachable", "the hub cannot be reached");
+    facts.claim.object["status"]["conditions"] = json!([away]);
+    let error = condition("Synced", "False", "ReconcileError", "dial tcp: connection refused");
+    let other = object("pool-demo-x", &[condition("Synced", "False", "ReconcileError", "no such class")]);
+    facts.objects = Look::Found(vec![object("managed-demo-x", &[error]), other]);
+    says(&facts, "the hub cannot be reached (dial tcp: connection refused)");
+    let links = chain(&facts);
+    assert!(links.iter().any(|l| l.what == "object/pool-demo-x" && l.mark == Mark::Bad), "{links:?}");
+}
+
+#[test]
+fn a_cluster_that_is_ready_and_cannot_be_used() {
+    let ready = json!([condition("ClusterReady", "True", "Ready", "the cluster is ready")]);
+    let mut facts =
+        with(bound(), &[("/status/phase", "Ready".into()), ("/status/conditions", ready.clone())]);
+    facts.secret = Look::Missing;
+    says(&facts, "Crossplane to write the kubeconfig into Secret demo-kubeconfig");
+    facts.secret =
+        Look::Found(Held::printed("kubeconfig=12 kubeAdminPassword=0 \nconnection\nof-demo Claim demo"));
+    says(&facts, "nothing, the cluster is ready; it lives until it is torn down");
+    facts.claim.object["status"]["expiresAt"] = "2026-03-02T13:30:00Z".into();
+    says(&facts, "it ends in 1h30m");
+    let nameless = [("/spec/writeConnectionSecretToRef", Value::Null), ("/status/phase", "Ready".into())];
+    let facts = with(bound(), &[nameless.as_slice(), &[("/status/conditions", ready)]].concat());
+    says(&facts, "set spec.writeConnectionSecretToRef.name");
+}
+
+#[test]
+fn a_composite_in_the_tenants_namespace_is_its_own_chain() {
+    let mut own = bound();
+    own["kind"] = "TestCluster".into();
+    own["spec"]["resourceRef"] = Value::Null;
+    own["spec"]["crossplane"] = json!({ "resourceRefs": [
+        { "apiVersion": "kubernetes.m.crossplane.io/v1alpha1", "kind": "Object", "name": "managed-demo" },
+        { "apiVersion": "v1", "kind": "Secret", "name": "demo-kubeconfig" },
+    ]});
+    own["status"] = json!({ "phase": "Provisioning", "conditions": [condition("Synced", "True", "ReconcileSuccess", "")] });
+    assert_eq!(
+        composed(&own),
+        [("objects.kubernetes.m.crossplane.io".to_owned(), "managed-demo".to_owned())]
+    );
+    let mut facts = Facts::new(Claim::read(own).unwrap());
+    assert_eq!(facts.claim.flavour, Flavour::Cluster);
+    facts.objects = Look::Found(vec![]);
+    says(&facts, "the hub to make the cluster");
+    let kinds: Vec<_> = chain(&facts).into_iter().map(|l| l.what).collect();
+    assert_eq!(kinds[0], "testcluster/demo");
+    assert!(!kinds.iter().any(|k| k.starts_with("xtestplatformcluster")), "{kinds:?}");
+    // As the schema has it: the Secret has a name, whether it says one or not.
+    let mut nameless = facts.claim.clone();
+    nameless.object["spec"]["writeConnectionSecretToRef"] = Value::Null;
+    assert_eq!(nameless.secret(), "demo-kubeconfig");
+    nameless.flavour = Flavour::Claim;
+    assert_eq!(nameless.secret(), "");
+}
+
+/// Another function gives no status, and tasks go by conditions.
+#[test]
+fn claims_of_the_incumbent_have_a_phase_too() {
+    let conditions = json!([
+        condition("_EphemeralClusterPhase", "True", "", "Ready"),
+        condition("ClusterReady", "True", "x", ""),
+    ]);
+    let claim = with(bound(), &[("/status/conditions", conditions)]).claim;
+    assert_eq!((claim.phase_word(), claim.stand()), ("Ready", Stand::Ready));
+    assert!(claim.delivered());
+}
+
+/// Core makes Unknown what a pass that failed did not say. What was delivered before is there all the same.
+#[test]
+fn what_was_delivered_is_there_while_passes_fail() {
+    let of = |phase: &str, conditions: &[Value]| {
+        with(bound(), &[("/status/phase", phase.into()), ("/status/conditions", conditions.into())]).claim
+    };
+    let fatal = || condition("ClusterReady", "Unknown", "FatalError", "the function answered: no");
+    for phase in ["Ready", "Degraded"] {
+        let claim = of(phase, &[fatal()]);
+        assert_eq!((claim.stand(), claim.delivered()), (Stand::Waiting, true), "{phase}");
+        for other in [
+            vec![],
+            vec![condition("ClusterReady", "False", "FatalError", "")],
+            vec![condition("ClusterReady", "Unknown", "NotObserved", "")],
+        ] {
+            assert!(!of(phase, &other).delivered(), "{phase} {other:?}");
+        }
+    }
+    for phase in ["Pending", "Provisioning", "Failed", "Deprovisioning", "Deprovisioned"] {
+        assert!(!of(phase, &[fatal()]).delivered(), "{phase}");
+    }
+    let mut deleted = of("Ready", &[fatal()]);
+    deleted.object["metadata"]["deletionTimestamp"] = "2026-03-02T11:59:00Z".into();
+    assert!(!deleted.delivered());
+}
+
+/// Core shows conditions of before for a moment, beside the status of now.
+#[test]
+fn a_status_that_says_published_is_believed_before_older_conditions() {
+    let words = "Secret demo-credentials has no kubeconfig yet";
+    let old = json!([
+        condition("ClusterReady", "False", "WaitingForCredentials", words),
+        condition("CredentialsPublished", "False", "KeyMissing", words),
+    ]);
+    let of = |phase: &str, state: &str| {
+        let set = [
+            ("/status/phase", phase.into()),
+            ("/status/credentials", json!({ "state": state })),
+            ("/status/conditions", old.clone()),
+        ];
+        with(bound(), &set)
+    };
+    for phase in ["Ready", "Degraded"] {
+        let claim = of(phase, "Published").claim;
+        assert_eq!((claim.stand(), claim.delivered()), (Stand::Ready, true), "{phase}");
+        assert_eq!(of(phase, "Pending").claim.stand(), Stand::Waiting, "{phase}");
+    }
+    assert_eq!(of("Provisioning", "Published").claim.stand(), Stand::Waiting);
+    assert_eq!(of("Deprovisioning", "Published").claim.stand(), Stand::Over);
+    let mut facts = of("Ready", "Published");
+    facts.secret = Look::Missing;
+    says(&facts, "Crossplane to write the kubeconfig into Secret demo-kubeconfig");
+    facts.secret = Look::Found(Held::printed("kubeconfig=12 \nconnection\nof-demo Claim demo"));
+    says(&facts, "nothing, the cluster is ready");
+}
+
+#[test]
+fn the_table_has_both_flavours() {
+    let mut other = bound();
+    other["kind"] = "TestCluster".into();
+    other["metadata"]["name"] = "new".into();
+    other["status"] = json!({
+        "phase": "Ready", "version": "4.20.3", "expiresAt": "2026-03-02T14:00:00Z",
+        "backend": { "kind": "HostedCluster" }, "hub": { "name": "east" },
+    });
+    let claims = [bound(), other].map(|o| Claim::read(o).unwrap());
+    let columns = Columns { namespace: true, kind: true, wide: false };
+    let printed = table(&claims, columns, now()).join("\n");
+    let expected = "\
+NAMESPACE   NAME                       PHASE     BACKEND         VERSION   EXPIRES IN   HUB    AGE
+team-a      testplatformcluster/demo   Pending                                                 1h
+team-a      testcluster/new            Ready     HostedCluster   4.20.3    2h           east   1h";
+    assert_eq!(printed, expected);
+}
+
+#[test]
+fn keys_of_a_secret_are_counted_not_read() {
+    let has_kubeconfig = |printed: &str| Held::printed(printed).has_kubeconfig();
+    assert!(has_kubeconfig("kubeconfig=4 x=1"));
+    assert!(!has_kubeconfig("kubeconfig=0"));
+    assert!(!has_kubeconfig(""));
+    assert!(!has_kubeconfig("kubeconfig=many"));
+    // Whose it is follows, and is no key.
+    assert!(!has_kubeconfig("\nconnection\nuid Kind kubeconfig=4"));
+    assert!(!has_kubeconfig("x=1\n\nuid Kind name\nkubeconfig=4"));
+}
+
+fn hours(hours: i64) -> GoDuration {
+    GoDuration::from_hours(hours)
+}
+
+#[test]
+fn a_lifetime_is_added_to_what_is_held() {
+    let of = |status: Value, spec: Value| {
+        let facts = with(bound(), &[("/status", status), ("/spec/lifetime", spec)]);
+        facts.claim
+    };
+    // What was clamped counts, not what was asked for.
+    let four = json!({ "readyAt": "2026-03-02T11:00:00Z", "expiresAt": "2026-03-02T15:00:00Z" });
+    let told = |reason: &str, words: &str| {
+        let mut status = four.clone();
+        status["conditions"] = json!([condition("RequestAccepted", "True", reason, words)]);
+        status
+    };
+    let clamped = "spec.lifetime is clamped to 4h, the longest allowed";
+    let held = of(told("LifetimeClamped", clamped), "99h".into());
+    assert_eq!(lifetime(&held, Span::By(hours(2)), now()), Ok(hours(6)));
+    assert_eq!(lifetime(&held, Span::To(hours(3)), now()), Ok(hours(3)));
+    assert!(lifetime(&held, Span::To(hours(1)), now()).is_err(), "it would end at once");
+    // What nobody looked at yet, because the function is out, is not taken back.
+    let unseen =
+        [four.clone(), told("LifetimeBeyondHub", "spec.lifetime is 4h, but the hub …"), told("Accepted", "")];
+    for status in unseen {
+        assert_eq!(lifetime(&of(status, "48h".into()), Span::By(hours(1)), now()), Ok(hours(49)));
+    }
+    assert_eq!(lifetime(&of(four, "2h".into()), Span::By(hours(1)), now()), Ok(hours(5)));
+    let waiting = of(json!({}), "3h".into());
+    assert_eq!(lifetime(&waiting, Span::By(hours(2)), now()), Ok(hours(5)));
+    let endless = of(json!({}), Value::Null);
+    assert!(lifetime(&endless, Span::By(hours(2)), now()).is_err());
+    assert_eq!(lifetime(&endless, Span::To(hours(2)), now()), Ok(hours(2)));
+}
+
+#[test]
+fn what_became_of_a_lifetime_is_told_once_it_was_looked_at() {
+    let status = |end: &str| json!({ "readyAt": "2026-03-02T11:00:00Z", "expiresAt": end });
+    let claim = |status: Value| with(bound(), &[("/status", status)]).claim;
+    let before = claim(status("2026-03-02T13:00:00Z"));
+    assert_eq!(outcome(&before, hours(6), false, now()), None);
+    let late = outcome(&before, hours(6), true, now()).unwrap().text;
+    assert!(late.ends_with("not looked at yet, or the hub ends it before"), "{late}");
+    let after = claim(status("2026-03-02T17:00:00Z"));
+    let said = "testplatformcluster/demo ends in 5h, at 2026-03-02T17:00:00Z";
+    let whole = outcome(&after, hours(6), false, now()).unwrap();
+    assert_eq!((whole.text.as_str(), whole.is_shorter), (said, false));
+    // The earlier end comes first.
+    let mut beyond = status("2026-03-02T17:00:00Z");
+    let words = "spec.lifetime is 6h, but the hub's own controller ends a cluster after 2h";
+    beyond["conditions"] = json!([condition("RequestAccepted", "True", "LifetimeBeyondHub", words)]);
+    let said = outcome(&claim(beyond), hours(6), false, now()).unwrap();
+    assert!(said.is_shorter && said.text.starts_with("testplatformcluster/demo may end earlier: spec.life"));
+    assert!(said.text.ends_with("otherwise it ends in 5h, at 2026-03-02T17:00:00Z"), "{}", said.text);
+    let mut clamped = status("2026-03-02T15:00:00Z");
+    let words = "spec.lifetime is clamped to 4h, the longest allowed";
+    clamped["conditions"] = json!([condition("RequestAccepted", "True", "LifetimeClamped", words)]);
+    let said = outcome(&claim(clamped), hours(6), false, now()).unwrap();
+    assert!(said.is_shorter);
+    let said = said.text;
+    assert!(said.starts_with("testplatformcluster/demo ends in 3h") && said.ends_with(words), "{said}");
+}
+
+/// A longer lifetime does not keep what nobody needs, and what ends by that tells nothing of the lifetime.
+#[test]
+fn what_nobody_needs_is_not_extended() {
+    let hours = GoDuration::from_hours;
+    let spec = json!({ "lifetime": "4h", "cleanup": { "onOwnerCompletion": true, "keepForDebug": "1h" } });
+    let note = json!({ "testplatform.ci.openshift.org/cleanup-since": "2026-03-02T11:30:00Z" });
+    let status = json!({ "readyAt": "2026-03-02T11:00:00Z", "expiresAt": "2026-03-02T12:30:00Z" });
+    let changes = [("/spec", spec), ("/status", status), ("/metadata/annotations", note)];
+    let claim = with(bound(), &changes).claim;
+    assert_eq!(lifetime(&claim, Span::By(hours(2)), now()).unwrap(), hours(6));
+    let said = outcome(&claim, hours(6), false, now()).unwrap();
+    assert!(said.is_shorter);
+    let said = said.text;
+    assert!(
+        said.starts_with("testplatformcluster/demo ends in 30m") && said.contains("keepForDebug"),
+        "{said}"
+    );
+    let otherwise = [("/status/expiresAt", json!("2026-03-02T15:00:00Z"))];
+    let otherwise = with(claim.object.clone(), &otherwise).claim;
+    assert_eq!(
+        lifetime(&otherwise, Span::By(hours(2)), now()).unwrap(),
+        hours(6),
+        "it is the lifetime that ends it"
+    );
+    assert_eq!(outcome(&otherwise, hours(6), false, now()), None);
+    let by_default = with(claim.object.clone(), &[("/spec/lifetime", Value::Null)]).claim;
+    let stopped = lifetime(&by_default, Span::By(hours(2)), now()).unwrap_err();
+    assert!(format!("{stopped:?}").contains("longer spec.cleanup.keepForDebug keeps it"), "{stopped:?}");
+}
