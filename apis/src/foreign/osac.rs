@@ -41,6 +41,42 @@ pub struct ClusterOrderStatus {
     pub provisioning_jobs: Lenient<Vec<Job>>,
     /// Stands for the spec as it is to be brought about.
     pub desired_config_version: String,
+    /// The machines of its node sets, since September 2026.
+    pub workers: Lenient<Vec<NodeSetWorker>>,
+}
+
+/// A machine of a node set.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct NodeSetWorker {
+    /// Name of the node set.
+    pub node_set: String,
+    /// `Provisioning`, `WaitingForAgent`, `Binding`, `Ready`, `Failed`, `Unbinding` or `Deleting`.
+    pub phase: String,
+    /// Reason of its last failure, in a word.
+    pub last_failure_reason: String,
+    /// The same in a sentence.
+    pub last_failure_message: String,
+    /// When that was.
+    #[serde(deserialize_with = "lenient_time")]
+    pub last_failure_time: Option<Timestamp>,
+}
+
+impl NodeSetWorker {
+    /// Whether it is a node of the cluster.
+    pub fn is_ready(&self) -> bool {
+        self.phase == "Ready"
+    }
+
+    /// Whether it is on its way out of the cluster.
+    pub fn is_leaving(&self) -> bool {
+        matches!(self.phase.as_str(), "Unbinding" | "Deleting")
+    }
+
+    /// Whether it failed, and is tried again.
+    pub fn has_failed(&self) -> bool {
+        self.phase == "Failed"
+    }
 }
 
 /// `status.clusterReference`.

@@ -22,6 +22,7 @@ data:
     metal: { machine: { resourceClass: fc430 } }
     bare: { machine: { resourceClass: fc430 } }
     large: { machine: { resourceClass: fc640 } }
+    set: { machine: { instanceType: bm-standard } }
   defaultNodeGroups: [{ name: workers, class: metal, count: 2 }]
   limits: { network: [podCIDR, serviceCIDR] }
 ---
@@ -37,6 +38,16 @@ data:
     tier: { enum: [gold, silver], default: silver }
   allowedNodeClasses:
     metal: { machine: { resourceClass: fc430 } }
+---
+metadata: { name: order-sets }
+data:
+  backend: osac
+  backendRef: { templateID: osac.templates.sets }
+  allowedTenants: ["*"]
+  allowedNodeClasses:
+    metal: { machine: { instanceType: bm-standard } }
+    large: { machine: { instanceType: bm-large } }
+  defaultNodeGroups: [{ name: workers, class: metal, count: 2 }]
 "#;
 
 /// The catalogue, with entries for orders that may change and that may not.
@@ -53,6 +64,13 @@ pub fn hub(name: &str) -> Value {
     hub_for("osac", name)
 }
 
+/// The machines of a node set, as `status.workers` has them.
+pub fn workers(set: &Value, phase: &str) -> Vec<Value> {
+    let name = set["nodeSet"].as_str().unwrap();
+    let of = |at| json!({ "name": format!("{name}-{at}"), "nodeSet": name, "kind": "BareMetalInstance", "phase": phase });
+    (0..set["numberOfNodes"].as_i64().unwrap()).map(of).collect()
+}
+
 /// What its definition refuses of a change, and what it drops without a word.
 pub fn admits(before: &Value, after: &Value) {
     if before["templateID"].is_null() {
@@ -62,7 +80,10 @@ pub fn admits(before: &Value, after: &Value) {
     let requests = after["nodeRequests"].as_array().cloned().unwrap_or_default();
     let mut seen = BTreeSet::new();
     for request in requests {
-        assert!(seen.insert(request["resourceClass"].to_string()), "{request} is there twice");
+        let (class, set) = (&request["resourceClass"], &request["nodeSet"]);
+        assert_ne!(class.is_null(), set.is_null(), "{request} is of neither API, or of both");
+        assert_eq!(request["bareMetal"]["instanceType"].is_string(), set.is_string(), "{request}");
+        assert!(seen.insert(if set.is_null() { class } else { set }.to_string()), "{request} is there twice");
         assert!(request["numberOfNodes"].as_i64().unwrap() > 0, "{request} is empty");
     }
 }
@@ -73,9 +94,23 @@ impl World {
         Self { hubs: Some(vec![hub("hub-1")]), templates: catalogue(), ..Self::templated("order-tuned") }
     }
 
+    /// The same of an OSAC since September 2026.
+    pub fn order_of_sets() -> Self {
+        Self { hubs: Some(vec![hub("hub-1")]), templates: catalogue(), ..Self::templated("order-sets") }
+    }
+
     /// Ready, credentials and all.
     pub fn order_ready() -> Self {
-        let mut world = Self::order();
+        Self::order().made_ready()
+    }
+
+    /// Ready, credentials and all.
+    pub fn order_of_sets_ready() -> Self {
+        Self::order_of_sets().made_ready()
+    }
+
+    fn made_ready(self) -> Self {
+        let mut world = self;
         world.settle();
         world.osac_makes();
         world.publishes();
@@ -168,8 +203,16 @@ impl World {
             },
         });
         self.node_pools = [(NAME.to_owned(), hosted)].into();
-        for request in requests {
-            let name = format!("nodepool-{NAME}-{}", request["resourceClass"].as_str().unwrap());
+        let sets = requests.iter().filter(|request| request["nodeSet"].is_string());
+        let workers: Vec<Value> = sets.flat_map(|set| workers(set, "Ready")).collect();
+        if let Some(remote) = self.remote.as_mut().filter(|_| !workers.is_empty()) {
+            remote["status"]["workers"] = workers.into();
+        }
+        for (at, request) in requests.iter().enumerate() {
+            let (class, set) = (request["resourceClass"].as_str(), request["nodeSet"].as_str());
+            let numbered = |set: &str| format!("nodepool-{NAME}-{set}-{at}");
+            let name =
+                class.map(|class| format!("nodepool-{NAME}-{class}")).or_else(|| set.map(numbered)).unwrap();
             let count = &request["numberOfNodes"];
             let pool = json!({
                 "metadata": { "name": name, "namespace": BEHIND, "uid": name }, "spec": { "replicas": count },

@@ -7,6 +7,7 @@
 
 mod facts;
 mod levels;
+mod nodes;
 pub(super) mod order;
 mod readers;
 mod report;
@@ -66,7 +67,7 @@ impl Backend for Osac {
     fn resources(&self, request: &Validated, observed: &Observed, health: &Health) -> Vec<Desired> {
         templated::resources(self, CEL, (request, observed, health), |templated, site| {
             let wanted = Wanted::of(templated);
-            let mut notes = order::notes(observed, wanted);
+            let mut notes = nodes::annotation(observed, wanted);
             notes.extend(trouble::note(observed));
             Composed {
                 api_version: API_VERSION,

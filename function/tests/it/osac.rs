@@ -3,6 +3,7 @@
 mod behind;
 mod ends;
 mod life;
+mod node_sets;
 mod status;
 mod updates;
 

@@ -22,6 +22,8 @@ enum Happens {
     GoneBehind,
     Groups,
     Scaled,
+    NodeSets,
+    WorkerFails,
     Upgraded,
     Moved,
     CatalogueChanged,
@@ -56,7 +58,15 @@ impl Own for Happens {
     }
 
     fn rare() -> Vec<Self> {
-        vec![Self::Down, Self::GoneBehind, Self::Scaled, Self::Moved, Self::CatalogueChanged]
+        vec![
+            Self::Down,
+            Self::GoneBehind,
+            Self::Scaled,
+            Self::NodeSets,
+            Self::WorkerFails,
+            Self::Moved,
+            Self::CatalogueChanged,
+        ]
     }
 
     fn happen(self, world: &mut World) {
@@ -85,6 +95,16 @@ impl Own for Happens {
             Self::Scaled => {
                 world.spec["nodeGroups"] = json!([{ "name": "workers", "class": "large", "count": 4 }]);
             }
+            Self::NodeSets => {
+                world.spec["nodeGroups"] = json!([
+                    { "name": "b", "class": "set", "count": 2 }, { "name": "a", "class": "set", "count": 1 },
+                ]);
+            }
+            Self::WorkerFails => {
+                let Some(remote) = &mut world.remote else { return };
+                let Some(workers) = remote["status"]["workers"].as_array_mut() else { return };
+                workers[0]["phase"] = json!("Failed");
+            }
             Self::Upgraded => world.spec["version"] = json!("4.20.9"),
             Self::Moved => {
                 world.spec.as_object_mut().unwrap().remove("version");
@@ -94,7 +114,7 @@ impl Own for Happens {
                 world.templates = Self::catalogue();
                 let entry = world.entry("order-tuned");
                 entry["backendRef"]["templateID"] = json!("osac.templates.other");
-                entry["allowedNodeClasses"]["metal"]["machine"]["resourceClass"] = json!("fc999");
+                entry["allowedNodeClasses"]["metal"]["machine"] = json!({ "instanceType": "bm-standard" });
             }
         }
     }

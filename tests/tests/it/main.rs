@@ -62,6 +62,7 @@ const STANDALONE: &[Case] = &[
     case!(admission::claims::the_definition_of_spaces),
     case!(admission::pools::definitions_and_pools),
     case!(admission::templates::what_examples_ask_for_is_admitted),
+    case!(admission::templates::orders_are_admitted_by_the_osac_they_are_for),
     case!(admission::requested_by::who_asked_is_who_wrote),
     case!(admission::sizes::large_ones_are_refused_by_their_size),
     case!(admission::crossplane_fields::what_is_crossplanes_is_nobody_elses_to_set),

@@ -18,12 +18,38 @@ pub struct Osac {
     pub upgradeable: bool,
 }
 
-/// A class of nodes.
+/// A class of nodes, in the words of the OSAC that runs on the hub: its ClusterOrders took `nodeRequests[].resourceClass` until August 2026,
+/// and take `nodeRequests[].nodeSet` with `bareMetal.instanceType` since.
 #[derive(JsonSchema, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", try_from = "HostFields")]
+#[schemars(!try_from)]
+pub enum Host {
+    /// A resource class, such as fc430. Groups of one class are one to OSAC.
+    ResourceClass(String),
+    /// A `BareMetalInstanceType`, such as bm-standard. Each group is a node set of its own.
+    InstanceType(String),
+}
+
+/// [`Host`] as it is written: serde's own message for an enum says nothing of the two.
+#[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Host {
-    /// OSAC's resource class, such as fc430.
-    pub resource_class: String,
+struct HostFields {
+    #[serde(default)]
+    resource_class: Option<String>,
+    #[serde(default)]
+    instance_type: Option<String>,
+}
+
+impl TryFrom<HostFields> for Host {
+    type Error = &'static str;
+
+    fn try_from(fields: HostFields) -> Result<Self, Self::Error> {
+        match (fields.resource_class, fields.instance_type) {
+            (Some(class), None) => Ok(Self::ResourceClass(class)),
+            (None, Some(kind)) => Ok(Self::InstanceType(kind)),
+            (Some(_), Some(_)) | (None, None) => Err("set exactly one of resourceClass and instanceType"),
+        }
+    }
 }
 
 /// A member of `templateParameters`.
@@ -47,7 +73,10 @@ impl Kind for Osac {
     }
 
     fn machine_flaw(&self, machine: &Host) -> Option<String> {
-        machine.resource_class.is_empty().then(|| "has no resourceClass".into())
+        match machine {
+            Host::ResourceClass(name) => name.is_empty().then(|| "has an empty resourceClass".into()),
+            Host::InstanceType(name) => name.is_empty().then(|| "has an empty instanceType".into()),
+        }
     }
 
     fn target(&self, words: &str) -> Result<JobParameter, String> {

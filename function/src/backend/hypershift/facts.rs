@@ -44,6 +44,8 @@ pub(in crate::backend) struct Pool<'a> {
     /// How many there are to be, where that is one number.
     pub desired: Option<i64>,
     pub part: Option<&'a Part>,
+    /// How many nodes are ready, where the remote object itself reports it and no NodePool is looked at.
+    pub reported: Option<i64>,
 }
 
 impl<'a> Pool<'a> {
@@ -66,7 +68,12 @@ impl<'a> Pool<'a> {
 
     /// How many are available; none: it does not say.
     pub fn available(&self) -> Option<i64> {
-        self.status()?.replicas
+        self.status().map_or(self.reported, |status| status.replicas)
+    }
+
+    /// Whether anything is known of its nodes.
+    pub fn is_known(&self) -> bool {
+        self.reported.is_some() || self.status().is_some()
     }
 
     pub fn is_served(&self) -> bool {
@@ -134,6 +141,7 @@ fn asked<'a>(observed: &'a Observed, wanted: Wanted<'_>) -> Vec<Pool<'a>> {
             Size::Between { .. } => None,
         },
         part: observed.node_pools.of(&group.name),
+        reported: None,
     };
     pools::sorted(wanted).into_iter().map(pool).collect()
 }
@@ -148,5 +156,6 @@ fn repeated(part: &Part) -> Pool<'_> {
         least: desired.or_else(|| spec["autoScaling"]["min"].as_i64()).unwrap_or(0),
         desired: desired.filter(|_| spec["autoScaling"] == Value::Null),
         part: Some(part),
+        reported: None,
     }
 }

@@ -5,12 +5,16 @@ use serde_json::{Map, Value};
 use testplatform_apis::{
     foreign::{
         meta::{ObservedCondition, condition},
-        osac::{ClusterOrder, ClusterOrderStatus, Job, conditions},
+        osac::{ClusterOrder, ClusterOrderStatus, Job, NodeSetWorker, conditions},
     },
     names::ours,
 };
 
-use super::{Wanted, order, readers};
+use super::{
+    Wanted,
+    nodes::{self, RequestName},
+    order, readers,
+};
 use crate::{
     backend::hypershift::facts::{Facts as HostedFacts, Pool},
     observed::{Hosted, Link, Observed, Part, Remote},
@@ -111,7 +115,15 @@ impl<'a> Facts<'a> {
     /// A group of nodes that is seen, and is not there in full.
     pub fn lacking(&self) -> Option<&Pool<'a>> {
         let pools = self.hosted.iter().flat_map(|hosted| &hosted.pools);
-        pools.into_iter().find(|pool| pool.status().is_some() && !pool.is_served())
+        pools.into_iter().find(|pool| pool.is_known() && !pool.is_served())
+    }
+
+    /// How many nodes a group has or gets, as far as the hub has taken up its size.
+    pub fn size(&self, pool: &Pool<'_>) -> Option<i64> {
+        match pool.part {
+            Some(part) => part.remote()?.spec["replicas"].as_i64(),
+            None => workers_of(self.status, &pool.name, |worker| !worker.is_leaving()),
+        }
     }
 
     /// When the last of it came.
@@ -122,37 +134,58 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// The groups of nodes that the order asks for. Groups of one class are one.
+/// The requests for nodes in an order. Groups of one resource class are one; a node set is a group.
 fn pools<'a>(
-    remote: &ClusterOrder,
+    remote: &'a ClusterOrder,
     asked: &Map<String, Value>,
     observed: &'a Observed,
     wanted: Option<Wanted<'_>>,
 ) -> Vec<Pool<'a>> {
     let requests = asked.get("nodeRequests").and_then(Value::as_array);
-    let classes = wanted.map(|wanted| order::classes(observed, wanted)).unwrap_or_default();
+    let hosts = wanted.map(|wanted| nodes::hosts(observed, wanted)).unwrap_or_default();
+    let groups = || wanted.map(|wanted| wanted.order.groups.iter()).into_iter().flatten();
     let pool = |request: &Value| {
-        let class = request["resourceClass"].as_str()?;
-        let name = readers::node_pool(&remote.metadata.name, class);
-        let seen = |part: &&Part| part.manifest()["metadata"]["name"].as_str() == name.as_deref();
-        let parts = || observed.node_pools.0.values().filter(|part| name.is_some() && seen(part));
-        let groups = wanted.map(|wanted| wanted.order.groups.iter()).into_iter().flatten();
-        let own: Vec<_> =
-            groups.filter(|g| classes.get(&g.class).is_some_and(|known| known == class)).collect();
-        let mut names: Vec<&str> = own.iter().map(|group| group.name.as_str()).collect();
-        if wanted.is_none() {
-            names = parts().map(|part| part.group.as_str()).collect();
-        }
-        names.sort_unstable();
-        let noted = || Some(parts().next()?.object.metadata.annotation(ours::NODE_CLASS)?.to_owned());
-        let count = request["numberOfNodes"].as_i64().unwrap_or_default();
-        Some(Pool {
-            name: if names.is_empty() { class.to_owned() } else { names.join(", ") },
-            class: own.first().map(|group| group.class.clone()).or_else(noted),
-            least: count,
-            desired: Some(count),
-            part: parts().find(|part| part.link == Link::InSync),
+        let name = RequestName::of(request)?;
+        let least = request["numberOfNodes"].as_i64().unwrap_or_default();
+        let own: Vec<_> = groups()
+            .filter(|g| hosts.get(&g.class).is_some_and(|host| RequestName::of_group(host, &g.name) == name))
+            .collect();
+        let class = own.first().map(|group| group.class.clone());
+        let pool =
+            Pool { name: String::new(), class, least, desired: Some(least), part: None, reported: None };
+        Some(match name {
+            RequestName::ResourceClass(resource_class) => {
+                let node_pool = readers::node_pool(&remote.metadata.name, resource_class);
+                let seen =
+                    |part: &&Part| part.manifest()["metadata"]["name"].as_str() == node_pool.as_deref();
+                let parts =
+                    || observed.node_pools.0.values().filter(|part| node_pool.is_some() && seen(part));
+                let mut names: Vec<&str> = own.iter().map(|group| group.name.as_str()).collect();
+                if wanted.is_none() {
+                    names = parts().map(|part| part.group.as_str()).collect();
+                }
+                names.sort_unstable();
+                let noted = || Some(parts().next()?.object.metadata.annotation(ours::NODE_CLASS)?.to_owned());
+                Pool {
+                    name: if names.is_empty() { resource_class.to_owned() } else { names.join(", ") },
+                    class: pool.class.or_else(noted),
+                    part: parts().find(|part| part.link == Link::InSync),
+                    ..pool
+                }
+            }
+            RequestName::NodeSet(set) => Pool {
+                name: set.to_owned(),
+                reported: workers_of(&remote.status.value, set, NodeSetWorker::is_ready),
+                ..pool
+            },
         })
     };
     requests.into_iter().flatten().filter_map(pool).collect()
+}
+
+/// How many machines of a node set are so. None: the order reports no machines yet.
+fn workers_of(status: &ClusterOrderStatus, set: &str, are: fn(&NodeSetWorker) -> bool) -> Option<i64> {
+    let workers = &status.workers.value;
+    let count = || workers.iter().filter(|worker| worker.node_set == set && are(worker)).count();
+    (!workers.is_empty()).then(|| i64::try_from(count()).unwrap_or(i64::MAX))
 }

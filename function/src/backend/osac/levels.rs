@@ -61,7 +61,7 @@ fn control_plane(facts: &Facts<'_>, ever_ready: bool) -> Option<Level<ControlPla
 /// None, while no NodePool is seen: how many nodes there are the order does not say.
 fn nodes_ready(facts: &Facts<'_>, ever_ready: bool) -> Option<Level<NodesLevel>> {
     let hosted = facts.hosted.as_ref()?;
-    let seen = hosted.pools.iter().any(|pool| pool.part.is_some());
+    let seen = hosted.pools.iter().any(|pool| pool.part.is_some() || pool.reported.is_some());
     seen.then(|| hypershift::levels::nodes_ready(hosted, ever_ready))
 }
 
@@ -132,10 +132,8 @@ fn spec(facts: &Facts<'_>, wanted: Wanted<'_>, observed: &Observed, grown: &[&Tr
     }
     let pools = facts.hosted.iter().flat_map(|hosted| &hosted.pools);
     let other = |count: i64, asked: Option<i64>| asked.is_some_and(|asked| asked != count);
-    let resizes = pools.into_iter().find(|pool| {
-        let seen = pool.part.and_then(|part| part.remote()?.spec["replicas"].as_i64());
-        seen.is_some_and(|seen| other(seen, pool.desired))
-    });
+    let resizes =
+        pools.into_iter().find(|pool| facts.size(pool).is_some_and(|seen| other(seen, pool.desired)));
     match (resizes, link) {
         (Some(pool), _) => applying(&format!("node group {} changes its size", pool.name)),
         (None, Some(Link::InSync)) => {

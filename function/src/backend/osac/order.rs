@@ -3,17 +3,14 @@
 //! It is composed once, from the catalogue and the claim, and from then on repeated as it was asked for, with what the claim may change in
 //! it: a catalogue that changes changes no cluster.
 
-use std::collections::BTreeMap;
-
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use testplatform_apis::{
-    gather, json,
-    names::ours,
+    json,
     template::{effective::Effective, version::Version},
     yaml::sorted,
 };
 
-use super::{Wanted, facts};
+use super::{Wanted, facts, nodes::resized};
 use crate::{
     backend::{
         hypershift,
@@ -110,46 +107,4 @@ fn settings(spec: &mut Map<String, Value>, wanted: Wanted<'_>) {
     // The automation reads it whether there is anything in it or not. Sorted: the same bytes in every pass.
     let text = sorted(&Value::Object(parameters)).to_string();
     spec.insert("templateParameters".into(), text.into());
-}
-
-/// With the nodes that are wanted. Of two entries for one class OSAC drops one without a word, so they are one. Without any it takes the
-/// template's own.
-fn resized(mut spec: Map<String, Value>, observed: &Observed, wanted: Wanted<'_>) -> Map<String, Value> {
-    let classes = classes(observed, wanted);
-    let mut nodes: BTreeMap<&str, u32> = BTreeMap::new();
-    for group in &wanted.order.groups {
-        // Of a class that is not offered any more and was never noted, nothing can be counted anew.
-        let Some(class) = classes.get(&group.class) else { return spec };
-        let count = nodes.entry(class).or_default();
-        *count = count.saturating_add(group.size.least());
-    }
-    if !nodes.is_empty() {
-        let request = |(class, count)| json!({ "resourceClass": class, "numberOfNodes": count });
-        spec.insert("nodeRequests".into(), nodes.into_iter().map(request).collect());
-    }
-    spec
-}
-
-/// What OSAC calls each class of nodes that is wanted: as it was when the class was first asked for.
-pub(super) fn classes(observed: &Observed, wanted: Wanted<'_>) -> BTreeMap<String, String> {
-    let mut noted = noted(observed);
-    let groups = wanted.order.groups.iter();
-    let of = |(class, own): (&String, Option<&String>)| {
-        Some((class.clone(), noted.remove(class).or_else(|| own.cloned())?))
-    };
-    let own = groups.map(|g| (&g.class, g.machine.as_ref().map(|machine| &machine.resource_class)));
-    let own: BTreeMap<&String, Option<&String>> = gather::map(own);
-    gather::map(own.into_iter().filter_map(of))
-}
-
-fn noted(observed: &Observed) -> BTreeMap<String, String> {
-    observed.notes(ours::NODE_CLASSES).find_map(|note| json::read_text(note).ok()).unwrap_or_default()
-}
-
-/// What is noted: what the classes are.
-pub(super) fn notes(observed: &Observed, wanted: Option<Wanted<'_>>) -> Map<String, Value> {
-    let classes = wanted.map_or_else(|| noted(observed), |wanted| classes(observed, wanted));
-    let note =
-        (!classes.is_empty()).then(|| (ours::NODE_CLASSES.to_owned(), json!(classes).to_string().into()));
-    gather::object(note)
 }

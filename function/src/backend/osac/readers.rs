@@ -8,9 +8,10 @@ use testplatform_apis::{
     },
     gather,
     names::{ObjectName, ours},
+    template::kind::Host,
 };
 
-use super::{Wanted, facts, order};
+use super::{Wanted, facts, nodes};
 use crate::{
     backend::{
         Desired,
@@ -49,12 +50,17 @@ pub(super) fn resources(
         });
         return hosted.into_iter().chain(parts).collect();
     };
-    let classes = order::classes(observed, wanted);
+    let hosts = nodes::hosts(observed, wanted);
     let mut groups: Vec<_> = wanted.order.groups.iter().collect();
     gather::sort_few(&mut groups, |a, b| a.name.cmp(&b.name));
     let of_groups = groups.into_iter().filter_map(|group| {
         // What it stands for may be forgotten, and the class not offered any more.
-        let name = classes.get(&group.class).and_then(|class| node_pool(&site.name, class));
+        let name = match hosts.get(&group.class) {
+            Some(Host::ResourceClass(class)) => node_pool(&site.name, class),
+            // The order tells of its workers itself.
+            Some(Host::InstanceType(_)) => return None,
+            None => None,
+        };
         let seen = reference.zip(name).map(|(of, name)| manifest(NODE_POOL, &of.namespace, &name));
         let before = || Some(observed.node_pools.of(&group.name)?.manifest().clone());
         let manifest = seen.or_else(before)?;

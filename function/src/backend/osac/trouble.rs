@@ -4,7 +4,7 @@
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 use testplatform_apis::{
-    foreign::osac::{Job, conditions},
+    foreign::osac::{Job, NodeSetWorker, conditions},
     json,
     names::ours,
     redact::redacted,
@@ -110,7 +110,22 @@ pub(super) fn passing(facts: &Facts<'_>) -> Vec<Trouble> {
         let changes = changes.map(|wrong| Trouble { terminal: false, ..wrong });
         changes.chain(hypershift::trouble::passing(hosted))
     });
-    job.into_iter().chain(behind).collect()
+    let machines = facts.status.workers.value.iter().filter(|worker| worker.has_failed()).map(machine);
+    job.into_iter().chain(machines).chain(behind).collect()
+}
+
+/// A machine that failed. OSAC tries it again.
+fn machine(worker: &NodeSetWorker) -> Trouble {
+    let (reason, set) = (&worker.last_failure_reason, &worker.node_set);
+    let reason = if reason.is_empty() { "WorkerFailed" } else { reason };
+    let words = format!("a machine of node set {set} failed: {}", worker.last_failure_message);
+    Trouble {
+        reason: bounded(reason, 63),
+        message: bounded(&redacted(words.trim_end_matches(": "), 768), 768),
+        since: worker.last_failure_time,
+        terminal: false,
+        span: SignedDuration::ZERO,
+    }
 }
 
 /// What keeps a cluster that was ready from being so. The order's own conditions stay True whatever becomes of it.

@@ -6,7 +6,7 @@ use function_testplatform::templates::{Asked, Size, Stand};
 use function_testplatform::{Options, run};
 use serde_json::json;
 use testplatform_apis::condition::TemplateConditionType;
-use testplatform_apis::names::ours;
+use testplatform_apis::{names::ours, template::kind::Host};
 
 use crate::templates::{effective, judged, templated};
 
@@ -58,7 +58,7 @@ fn what_a_backend_renders_from_is_whole_and_typed() {
     let Stand::Whole(whole) = templated(&world).stand else { panic!("held") };
     assert_eq!((whole.release.version, whole.release.image), (None, None));
     let Asked::Osac(order) = whole.order else { panic!("another backend") };
-    assert_eq!(order.groups[0].machine.as_ref().unwrap().resource_class, "fc430");
+    assert_eq!(order.groups[0].machine, Some(Host::ResourceClass("fc430".into())));
 }
 
 #[test]

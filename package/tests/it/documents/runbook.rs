@@ -106,7 +106,10 @@ fn known() -> Vec<Reasons> {
 }
 
 fn code() -> Vec<(String, String)> {
-    ["apis/src", "function/src", "provider/src"].into_iter().flat_map(sources).collect()
+    ["apis/src", "function/src", "function/plugin/src", "provider/src"]
+        .into_iter()
+        .flat_map(sources)
+        .collect()
 }
 
 /// Every reason, with where it is from.

@@ -82,3 +82,41 @@ pub async fn what_examples_ask_for_is_admitted() -> anyhow::Result<()> {
     ensure!(format!("{said:#}").contains("topology.colour"), "{said:#}");
     Ok(())
 }
+
+/// OSAC since September 2026 has no resource classes, and OSAC before it no node sets: each takes the order that is written for it, and
+/// refuses the other by the field.
+pub async fn orders_are_admitted_by_the_osac_they_are_for() -> anyhow::Result<()> {
+    let plane = ControlPlane::start("hub", &Binaries::ensure()?).await?;
+    let hub = plane.cluster();
+    let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "osac-orders" } });
+    hub.apply(&namespace).await?;
+    let definitions = [
+        ("", ["osac-asked", "osac-node-sets"], "bareMetal"),
+        ("-2026-09", ["osac-node-sets", "osac-asked"], "resourceClass"),
+    ];
+    for (since, [taken, refused], field) in definitions {
+        let file = settings::repository().join(format!("tests/crds/{}{since}.yaml", DEFINITIONS[0]));
+        let crd = manifests::read(&file)?.pop().context("an empty CRD")?;
+        hub.apply(&crd).await?;
+        let crd = at_root(CRD, DEFINITIONS[0]);
+        hub.until_is(&crd, SOON, "established", |c| has(c, "Established", "True", "")).await?;
+        let orders = carried(taken)?;
+        ensure!(!orders.is_empty(), "{taken} asks for nothing");
+        // The schema of a definition that changed is served a moment later.
+        let mut tried = hub.apply(&orders[0]).await;
+        for _ in 0..50 {
+            if tried.is_ok() {
+                break;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+            tried = hub.apply(&orders[0]).await;
+        }
+        tried.with_context(|| format!("{taken}{since}: {}", orders[0]))?;
+        let mut other = carried(refused)?;
+        other[0]["metadata"]["name"] = format!("refused{since}").into();
+        let words =
+            hub.apply(&other[0]).await.err().with_context(|| format!("{refused}{since} was taken"))?;
+        ensure!(format!("{words:#}").contains(field), "{words:#}");
+    }
+    Ok(())
+}

@@ -1,0 +1,125 @@
+//! The nodes that an order asks for: by resource class, as OSAC had it until August 2026, or by node set and instance type.
+//!
+//! OSAC's automation numbers the NodePools by the place of their request in the list, so that one which moves would be made again beside
+//! the old one. Requests keep their places, and new ones come last.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use testplatform_apis::{gather, json, names::ours, template::kind::Host};
+
+use super::Wanted;
+use crate::observed::Observed;
+
+/// A class of nodes as it is noted.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Note {
+    ResourceClass(String),
+    Host(Host),
+}
+
+impl From<Note> for Host {
+    fn from(note: Note) -> Self {
+        match note {
+            Note::ResourceClass(name) => Self::ResourceClass(name),
+            Note::Host(host) => host,
+        }
+    }
+}
+
+impl From<Host> for Note {
+    fn from(host: Host) -> Self {
+        match host {
+            Host::ResourceClass(name) => Self::ResourceClass(name),
+            host @ Host::InstanceType(_) => Self::Host(host),
+        }
+    }
+}
+
+/// Name of a request: OSAC takes one for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum RequestName<'a> {
+    /// Of the groups of a resource class together: of two entries for one class OSAC drops one without a word.
+    ResourceClass(&'a str),
+    /// Of one group.
+    NodeSet(&'a str),
+}
+
+impl<'a> RequestName<'a> {
+    /// The name of a request in an order.
+    pub fn of(request: &'a Value) -> Option<Self> {
+        let text = |member: &str| request.get(member).and_then(Value::as_str);
+        text("nodeSet").map(Self::NodeSet).or_else(|| text("resourceClass").map(Self::ResourceClass))
+    }
+
+    /// The name of the request that a group of nodes is in.
+    pub fn of_group(host: &'a Host, group: &'a str) -> Self {
+        match host {
+            Host::ResourceClass(class) => Self::ResourceClass(class),
+            Host::InstanceType(_) => Self::NodeSet(group),
+        }
+    }
+}
+
+/// The spec with the nodes that are wanted. Without any OSAC takes the template's own.
+pub(super) fn resized(
+    mut spec: Map<String, Value>,
+    observed: &Observed,
+    wanted: Wanted<'_>,
+) -> Map<String, Value> {
+    let classes = hosts(observed, wanted);
+    let mut nodes: BTreeMap<RequestName<'_>, (u32, &Host)> = BTreeMap::new();
+    for group in &wanted.order.groups {
+        // Of a class that is not offered any more and was never noted, nothing can be counted anew.
+        let Some(host) = classes.get(&group.class) else { return spec };
+        let (count, _) = nodes.entry(RequestName::of_group(host, &group.name)).or_insert((0, host));
+        *count = count.saturating_add(group.size.least());
+    }
+    if nodes.is_empty() {
+        return spec;
+    }
+    let before = spec.get("nodeRequests").and_then(Value::as_array).cloned().unwrap_or_default();
+    let known = before.iter().filter_map(RequestName::of);
+    let known = known.filter_map(|name| Some(request(name, nodes.remove(&name)?)));
+    let mut requests: Vec<Value> = known.collect();
+    requests.extend(nodes.into_iter().map(|(name, of)| request(name, of)));
+    spec.insert("nodeRequests".into(), requests.into());
+    spec
+}
+
+fn request(name: RequestName<'_>, (count, host): (u32, &Host)) -> Value {
+    match (name, host) {
+        (RequestName::ResourceClass(class), _) => json!({ "resourceClass": class, "numberOfNodes": count }),
+        (RequestName::NodeSet(set), Host::ResourceClass(kind) | Host::InstanceType(kind)) => {
+            json!({ "nodeSet": set, "numberOfNodes": count, "bareMetal": { "instanceType": kind } })
+        }
+    }
+}
+
+/// Each class of nodes that is wanted as OSAC has it: as it was when the class was first asked for.
+pub(super) fn hosts(observed: &Observed, wanted: Wanted<'_>) -> BTreeMap<String, Host> {
+    let mut noted = noted(observed);
+    let of = |(class, own): (&String, Option<&Host>)| {
+        Some((class.clone(), noted.remove(class).or_else(|| own.cloned())?))
+    };
+    let own: BTreeMap<&String, Option<&Host>> =
+        gather::map(wanted.order.groups.iter().map(|group| (&group.class, group.machine.as_ref())));
+    gather::map(own.into_iter().filter_map(of))
+}
+
+fn noted(observed: &Observed) -> BTreeMap<String, Host> {
+    let note = observed.notes(ours::NODE_CLASSES).find_map(|note| json::read_text(note).ok());
+    let note: BTreeMap<String, Note> = note.unwrap_or_default();
+    gather::map(note.into_iter().map(|(class, note)| (class, note.into())))
+}
+
+/// Annotation: the classes as OSAC has them.
+pub(super) fn annotation(observed: &Observed, wanted: Option<Wanted<'_>>) -> Map<String, Value> {
+    let hosts = wanted.map_or_else(|| noted(observed), |wanted| hosts(observed, wanted));
+    let note: BTreeMap<String, Note> =
+        gather::map(hosts.into_iter().map(|(class, host)| (class, host.into())));
+    let note = (!note.is_empty()).then(|| (ours::NODE_CLASSES.to_owned(), json!(note).to_string().into()));
+    gather::object(note)
+}

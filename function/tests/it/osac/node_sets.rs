@@ -1,0 +1,142 @@
+//! OSAC since September 2026: a group of nodes is a node set with an instance type, and the order itself tells of its machines.
+
+use function_model::world::World;
+use serde_json::json;
+
+use crate::osac::{asked, is, noted};
+
+fn groups(world: &mut World, groups: &[(&str, &str, u32)]) {
+    let group =
+        |(name, class, count): &(&str, &str, u32)| json!({ "name": name, "class": class, "count": count });
+    world.spec["nodeGroups"] = groups.iter().map(group).collect();
+}
+
+#[test]
+fn each_group_is_a_node_set() {
+    let mut world = World::order_of_sets();
+    groups(&mut world, &[("b", "metal", 1), ("a", "metal", 2), ("l", "large", 4)]);
+    world.pass();
+    assert_eq!(
+        asked(&world)["spec"]["nodeRequests"],
+        json!([
+            { "nodeSet": "a", "numberOfNodes": 2, "bareMetal": { "instanceType": "bm-standard" } },
+            { "nodeSet": "b", "numberOfNodes": 1, "bareMetal": { "instanceType": "bm-standard" } },
+            { "nodeSet": "l", "numberOfNodes": 4, "bareMetal": { "instanceType": "bm-large" } },
+        ])
+    );
+    let note = "{\"large\":{\"instanceType\":\"bm-large\"},\"metal\":{\"instanceType\":\"bm-standard\"}}";
+    assert_eq!(noted(&world, "node-classes"), note);
+    // The order reports its machines, so no NodePool is looked at.
+    world.settle();
+    world.osac_makes();
+    world.settle();
+    assert!(!world.objects.keys().any(|name| name.starts_with("pool-")), "{:?}", world.objects.keys());
+    assert_eq!(world.condition("NodesReady"), is("True", "AllReady"));
+    assert_eq!((&world.status["nodes"]["desired"], &world.status["nodes"]["ready"]), (&json!(7), &json!(7)));
+    assert_eq!(
+        world.status["nodes"]["pools"][2],
+        json!({ "name": "l", "class": "large", "desired": 4, "ready": 4 })
+    );
+}
+
+/// Its automation numbers NodePools by the place of their request: a request that moves is made again beside the old one.
+#[test]
+fn a_request_keeps_its_place() {
+    for mut world in [World::order_of_sets_ready(), World::order_ready()] {
+        groups(&mut world, &[("workers", "metal", 2), ("a", "large", 1)]);
+        world.settle();
+        let before = asked(&world)["spec"]["nodeRequests"].clone();
+        let names = |requests: &serde_json::Value| -> Vec<String> {
+            let name = |r: &serde_json::Value| {
+                r["nodeSet"].as_str().or(r["resourceClass"].as_str()).unwrap().to_owned()
+            };
+            requests.as_array().unwrap().iter().map(name).collect()
+        };
+        let expected = if before[0]["nodeSet"].is_string() { ["workers", "a"] } else { ["fc430", "fc640"] };
+        assert_eq!(names(&before), expected);
+        groups(&mut world, &[("a", "large", 3), ("workers", "metal", 5)]);
+        world.settle();
+        let after = &asked(&world)["spec"]["nodeRequests"];
+        assert_eq!(names(after), expected);
+        assert_eq!((&after[0]["numberOfNodes"], &after[1]["numberOfNodes"]), (&json!(5), &json!(3)));
+    }
+}
+
+#[test]
+fn machines_that_come_later_are_waited_for() {
+    let mut world = World::order_of_sets();
+    world.settle();
+    world.osac_makes();
+    let machine = |name: &str, phase: &str| json!({ "name": name, "nodeSet": "workers", "kind": "BareMetalInstance", "phase": phase });
+    let failed = json!({
+        "name": "w-1", "nodeSet": "workers", "kind": "BareMetalInstance", "phase": "Failed",
+        "lastFailureReason": "AgentRegistrationTimeout", "lastFailureMessage": "no agent registered within 30m",
+    });
+    let workers = |world: &mut World, workers: serde_json::Value| {
+        world.remote.as_mut().unwrap()["status"]["workers"] = workers;
+        world.settle();
+    };
+    workers(&mut world, json!([machine("w-0", "Ready"), machine("w-1", "WaitingForAgent")]));
+    assert_eq!(world.condition("NodesReady"), is("False", "Waiting"));
+    assert_eq!(world.phase(), "Provisioning");
+    assert!(world.said("NodesReady").contains("node group workers: 1 of 2 nodes are ready"));
+    workers(&mut world, json!([machine("w-0", "Ready"), failed]));
+    let told = &world.status["lastError"];
+    assert_eq!(told["reason"], "AgentRegistrationTimeout", "{told}");
+    assert_eq!(told["message"], "a machine of node set workers failed: no agent registered within 30m");
+    assert_eq!(world.phase(), "Provisioning", "OSAC tries it again");
+    workers(&mut world, json!([machine("w-0", "Ready"), machine("w-1", "Ready")]));
+    world.publishes();
+    world.settle();
+    assert_eq!(world.phase(), "Ready");
+
+    // A third one is asked for, and is not there before the order has a place for it.
+    groups(&mut world, &[("workers", "metal", 3)]);
+    world.settle();
+    world.osac_says("Ready", &[]);
+    world.osac_job("job-more", "provision", "Succeeded", "");
+    world.settle();
+    assert_eq!(world.condition("SpecApplied"), is("False", "Applying"));
+    workers(&mut world, json!([machine("w-0", "Ready"), machine("w-1", "Ready"), machine("w-2", "Binding")]));
+    assert_eq!(world.condition("SpecApplied"), is("True", "UpToDate"));
+    assert_eq!(
+        (world.condition("NodesReady"), world.phase()),
+        (is("False", "NotEnough"), "Ready".to_owned())
+    );
+}
+
+/// A class says how the hub's OSAC calls it: a catalogue that says it otherwise changes no cluster.
+#[test]
+fn a_cluster_keeps_the_words_of_its_osac() {
+    for (mut world, other) in [
+        (World::order_of_sets_ready(), json!({ "resourceClass": "fc430" })),
+        (World::order_ready(), json!({ "instanceType": "bm-standard" })),
+    ] {
+        let before = asked(&world)["spec"]["nodeRequests"].clone();
+        let entry = world.spec["template"].as_str().unwrap().to_owned();
+        world.entry(&entry)["allowedNodeClasses"]["metal"]["machine"] = other;
+        world.settle();
+        assert_eq!(asked(&world)["spec"]["nodeRequests"], before);
+        assert_eq!(world.phase(), "Ready");
+    }
+}
+
+#[test]
+fn a_class_says_one_of_both() {
+    for machine in [
+        json!({ "resourceClass": "fc430", "instanceType": "bm-standard" }),
+        json!({}),
+        json!({ "instanceType": "" }),
+        json!({ "flavor": "x" }),
+    ] {
+        let mut world = World::order_of_sets();
+        world.entry("order-sets")["allowedNodeClasses"]["metal"]["machine"] = machine.clone();
+        world.settle();
+        assert_eq!(world.condition("RequestAccepted").0, "False", "{machine}");
+        assert!(
+            world.refusal().contains("allowedNodeClasses.metal.machine"),
+            "{machine}: {}",
+            world.refusal()
+        );
+    }
+}
