@@ -89,9 +89,8 @@ fn print(session: &mut Session<'_>, value: &Value, output: &str) -> Result<(), S
 fn write(session: &mut Session<'_>, offer: &Value, name: Option<&str>) -> Result<(), Stop> {
     let (flavour, name) = match name.map(|name| name.split_once('/').ok_or(name)) {
         Some(Ok((kind, name))) => (Flavour::parse(kind).ok_or_else(|| Session::no_kind(kind))?, Some(name)),
-        // Of those that the cluster serves the one that is there longer.
-        Some(Err(name)) => (session.served()?[0], Some(name)),
-        None => (session.served()?[0], None),
+        Some(Err(name)) => (may_create(session)?, Some(name)),
+        None => (may_create(session)?, None),
     };
     // By the same name `up` would change the claim that somebody else made of the offer.
     let name = name.map_or_else(|| fresh_name(offer, chance()), str::to_owned);
@@ -102,6 +101,16 @@ fn write(session: &mut Session<'_>, offer: &Value, name: Option<&str>) -> Result
     }
     let text = yaml(&claim)?;
     session.print(&text)
+}
+
+/// The kind of claim that the caller may create; of both, and of none, the one that is there longer.
+fn may_create(session: &Session<'_>) -> Result<Flavour, Stop> {
+    let served = session.served()?;
+    let may = |flavour: &Flavour| {
+        session.kubectl.run(&["auth", "can-i", "create", flavour.resource()], None).is_ok()
+    };
+    let allowed = if served.len() > 1 { served.iter().copied().find(may) } else { None };
+    Ok(allowed.unwrap_or(served[0]))
 }
 
 /// What no two runs have in common: the seed that the system gives each for its tables.

@@ -129,6 +129,25 @@ fn a_claim_is_written_that_up_takes() {
 }
 
 /// Under one name for all, each would change the cluster of who came first.
+/// Where a cluster serves both kinds, a claim that its writer may not create is of no use.
+#[test]
+fn a_claim_is_of_the_kind_that_the_caller_may_create() {
+    let both = "testplatformclusters.ci.openshift.org\ntestclusters.ci.openshift.org\n";
+    for (answers, kind) in [
+        ("*) echo yes ;;", "TestPlatformCluster"),
+        ("*\\ testclusters.*) echo yes ;; *) echo no; exit 1 ;;", "TestCluster"),
+        ("*) echo no; exit 1 ;;", "TestPlatformCluster"),
+        ("*) echo 'error: You must be logged in' >&2; exit 1 ;;", "TestPlatformCluster"),
+    ] {
+        let fake = Fake::new(&format!("  auth\\ can-i*) case \"$*\" in {answers} esac ;;\n{READS}"));
+        fake.object("offers", &sample());
+        fake.write("served", both);
+        assert_eq!(printed(&fake, "offers openshift-metal --claim")["kind"], kind, "{answers}");
+        let named = "offers openshift-metal --claim --name testcluster/demo";
+        assert_eq!(printed(&fake, named)["kind"], "TestCluster", "{answers}");
+    }
+}
+
 #[test]
 fn each_claim_has_a_name_of_its_own() {
     let fake = published();
