@@ -16,5 +16,6 @@ pub mod kind;
 pub mod next;
 pub mod object;
 pub(crate) mod observe;
+pub mod overdue;
 mod pass;
 pub mod world;

@@ -4,7 +4,7 @@
 //! a misspelt one would otherwise be a decision that nobody notices is not in force. Everything that is wrong is said at once, each
 //! with its line. Input: text. Output: [`Config`], or every [`Problem`]. Only [`Config::load`] touches the disk.
 
-use std::{io, path::Path};
+use std::{collections::BTreeSet, io, path::Path};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -155,6 +155,11 @@ impl From<&Config> for world::Settings {
 
 impl From<&Clusters> for templated::Settings {
     fn from(config: &Clusters) -> Self {
-        Self { credentials_namespace: config.credentials_namespace.clone(), poll: config.poll.get() }
+        let end_overdue = match config.end_overdue {
+            Switch::On => config.namespaces(),
+            Switch::Off => BTreeSet::new(),
+        };
+        let credentials_namespace = config.credentials_namespace.clone();
+        Self { credentials_namespace, poll: config.poll.get(), end_overdue }
     }
 }

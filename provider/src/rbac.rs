@@ -51,6 +51,8 @@ pub enum Place {
     ClustersWatched(Backend),
     /// In each namespace of those.
     ClustersServed(Backend),
+    /// In each namespace of clusters that are deleted once their latest end has come.
+    ClustersEnded(Backend),
     /// On the hub, in every namespace: clusters that are in the namespaces of claims, with credentials of their own.
     ClustersBrought,
     /// In each namespace of clusters in which bundles are applied.
@@ -236,6 +238,10 @@ fn of_clusters(config: &Config, account: &ServiceAccount) -> Vec<String> {
         parts.push(self::role(&name, None, Place::ClustersWatched(*backend), config, account));
         for namespace in &of.namespaces {
             parts.push(role(&suffix, Place::ClustersServed(*backend), namespace));
+            if config.clusters.end_overdue == Switch::On {
+                let suffix = format!("{suffix}-overdue");
+                parts.push(role(&suffix, Place::ClustersEnded(*backend), namespace));
+            }
         }
         if of.brings() {
             let name = format!("{NAME}-clusters-byoc");

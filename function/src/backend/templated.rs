@@ -14,6 +14,7 @@ pub(super) use trouble::{Trouble, of_the_network};
 
 use std::borrow::Cow;
 
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value, json};
 use testplatform_apis::{
     gather, json,
@@ -30,6 +31,9 @@ use crate::{
     templates::{Asked, Order, Site, Stand, Templated, Whole},
     validate::Validated,
 };
+
+/// How long the end of a lifetime may take before a hub ends the cluster by itself. The claim's own end comes first, wherever it can come.
+const OVERDUE: SignedDuration = SignedDuration::from_hours(1);
 
 /// What is asked for in the words of a backend, where all is known.
 pub(super) struct Wanted<'a, K: Kind> {
@@ -151,6 +155,9 @@ fn manifest(
     annotations.extend(own);
     if !matches!(request.intent.write, Write::Look { .. }) {
         annotations.insert(ours::CREDENTIALS_NAMESPACE.into(), site.credentials_namespace.as_str().into());
+        if let Some(end) = latest_end(request, observed) {
+            annotations.insert(ours::LATEST_END.into(), end.to_string().into());
+        }
     }
     let mut metadata = json!({ "name": site.name, "namespace": site.namespace });
     metadata["annotations"] = Value::Object(annotations);
@@ -158,6 +165,17 @@ fn manifest(
         metadata["uid"] = uid.as_str().into();
     }
     object::whole(api_version, kind, metadata, Value::Object(spec))
+}
+
+/// When the cluster has ended by all that its claim may ever ask for: the longest provisioning, or a delivery that came later, then the longest
+/// lifetime, then [`OVERDUE`]. None where there is no longest lifetime.
+fn latest_end(request: &Validated, observed: &Observed) -> Option<Timestamp> {
+    let life = &request.lifetime;
+    let created = observed.composite.metadata.creation_timestamp.filter(|_| !life.lost)?;
+    let provisioned = created.checked_add(life.told_timeout?.get()).ok()?;
+    let begins = observed.composite.status.ready_at.map_or(provisioned, |ready| ready.max(provisioned));
+    let lives = life.longest?.get().checked_add(OVERDUE)?;
+    begins.checked_add(lives).ok()
 }
 
 /// Whether what is composed is what is asked of the hub.

@@ -3,7 +3,11 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use kube::{Resource as _, core::ApiResource};
+use kube::{
+    Resource as _,
+    api::{DeleteParams, Preconditions},
+    core::ApiResource,
+};
 use testplatform_apis::{names::ours, template::Backend};
 
 use super::{
@@ -14,7 +18,8 @@ use super::{
 };
 use crate::{
     account::{PATIENCE as ISSUING, callers::Callers},
-    execute::{Cause, Error, Reason, event, limited},
+    execute::{Cause, Error, Reason, error::is_not_found, event, limited},
+    named,
     publish::{
         Action, Vault,
         write::{annotate, issue, publish, sweep, withdraw},
@@ -67,6 +72,9 @@ impl Executor {
         if let Some(notes) = &step.status {
             self.notes(object, notes).await.map_err(|error| Failure { action: None, error })?;
         }
+        if step.deletes {
+            self.delete(object).await.map_err(|error| Failure { action: None, error })?;
+        }
         Ok(forgone)
     }
 
@@ -98,6 +106,36 @@ impl Executor {
         if limited("annotate", self.patience, write).await? {
             self.say(object, "annotate");
         }
+        Ok(())
+    }
+
+    /// Deletes the object, unless it is another one by now or says otherwise.
+    async fn delete(&self, object: &Cluster) -> Result<(), Error> {
+        let api = api(&self.vault.client(), object.namespace(), &self.resource);
+        let found = async {
+            // Notes have just been written on it, and its latest end may be a later one by now.
+            let Some(found) = named::find(&api, object.name()).await? else { return Ok(()) };
+            let same = found.uid() == object.uid() && !found.is_deleted();
+            if !same || found.annotation(ours::LATEST_END) != object.annotation(ours::LATEST_END) {
+                return Ok(());
+            }
+            let preconditions = Preconditions {
+                uid: found.metadata.uid.clone(),
+                resource_version: found.metadata.resource_version.clone(),
+            };
+            let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::background() };
+            match api.delete(object.name(), &params).await {
+                Err(error) if is_not_found(&error) => Ok(()),
+                other => other.map(drop).map_err(Cause::from),
+            }
+        };
+        limited("delete_overdue_cluster", self.patience, found).await?;
+        tracing::warn!(
+            kind = self.resource.kind,
+            namespace = object.namespace(),
+            cluster = object.name(),
+            "deleted: its latest end has come, and nobody had ended it"
+        );
         Ok(())
     }
 

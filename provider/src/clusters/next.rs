@@ -12,7 +12,7 @@
 //! - Credentials are published only of what the function has marked for the namespace in which they are published here, only after
 //!   the cluster could be used, and only on what the API server said in this pass.
 //! - Once published they stay, however the cluster flaps, until it ends.
-//! - The object itself is never changed but for annotations of ours.
+//! - The object itself is never changed but for annotations of ours, and never deleted but where its latest end has come.
 
 use std::borrow::Cow;
 
@@ -25,6 +25,7 @@ use testplatform_apis::{
 use super::{
     kind::{self, Kind, Password, Place},
     object::Cluster,
+    overdue::LatestEnd,
     world::{Holder, Settings, World},
 };
 use crate::{
@@ -43,6 +44,8 @@ pub struct Step {
     pub actions: Vec<Action>,
     /// Written after the actions, if it differs from what is stored. None leaves it alone.
     pub status: Option<Notes>,
+    /// Whether the object itself is deleted, after all else: its cluster is overdue.
+    pub deletes: bool,
     /// When to look again although nothing happened.
     pub requeue: Requeue,
 }
@@ -65,7 +68,8 @@ pub fn next(kind: &dyn Kind, object: &Cluster, world: &World, now: Timestamp) ->
     let (source, waits) = source(kind, object, world, &stored, now);
     let (verdict, again) = judge(kind, object, world, &source, now);
     let followed = follow(object.name(), verdict, &source, &world.published, &stored);
-    let mut step = Step { actions: followed.actions, status: None, requeue: sooner(waits, again) };
+    let requeue = sooner(waits, again);
+    let mut step = Step { actions: followed.actions, status: None, deletes: false, requeue };
     if let Some(told) = followed.told {
         let revision = match &world.published {
             Published::Ours { revision, .. } => Some(revision.clone()),
@@ -82,6 +86,14 @@ pub fn next(kind: &dyn Kind, object: &Cluster, world: &World, now: Timestamp) ->
     }
     if may_read(kind, object, world).is_some() {
         step.requeue = sooner(step.requeue, Requeue::after(world.settings.poll));
+    }
+    match LatestEnd::of(object, &world.settings, now) {
+        LatestEnd::None => {}
+        LatestEnd::Ahead(end) => step.requeue = sooner(step.requeue, end),
+        LatestEnd::Overdue(event) => {
+            step.actions.push(Action::Emit(event));
+            step.deletes = true;
+        }
     }
     step
 }

@@ -1,6 +1,6 @@
 //! Everything around one cluster that a decision depends on, as data.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use jiff::SignedDuration;
 use testplatform_apis::hive_status::Blocked;
@@ -43,4 +43,6 @@ pub struct Settings {
     pub credentials_namespace: String,
     /// How often the credentials of a cluster are read again although nothing happened: they cannot be watched.
     pub poll: SignedDuration,
+    /// The namespaces in which a cluster is deleted once its latest end has come.
+    pub end_overdue: BTreeSet<String>,
 }

@@ -20,6 +20,10 @@ pub struct Clusters {
     pub credentials_namespace: String,
     /// How often the credentials of each cluster are read again although nothing happened: nobody lets us watch them.
     pub poll: GoDuration,
+    /// Whether a cluster is deleted once its latest end has come, which the function writes on its object: an hour after the last moment to which
+    /// its claim could extend it. On: nothing that is lost on the side of the claims lets a cluster run on. It takes the right to delete the
+    /// objects in the namespaces below `backends`.
+    pub end_overdue: Switch,
     /// Whether bundles of templates are applied in these clusters once their credentials are published, and before they are deleted.
     pub bundles: Switch,
     /// Whether clusters of Cluster API that ask for it get a credential of their cloud of their own.
@@ -131,6 +135,7 @@ impl Default for Clusters {
             backends: BTreeMap::new(),
             credentials_namespace: "testplatform-credentials".into(),
             poll: GoDuration::from_mins(10),
+            end_overdue: Switch::Off,
             bundles: Switch::Off,
             cloud_credentials: CloudCredentials::default(),
             prerequisites: Prerequisites::default(),

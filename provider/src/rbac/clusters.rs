@@ -21,6 +21,10 @@ pub const CLUSTER_GRANTS: &[Grant] = &[
     events(Backend::ClusterApi),
     events(Backend::Caas),
     events(Backend::Osac),
+    ended(Backend::HyperShift),
+    ended(Backend::ClusterApi),
+    ended(Backend::Caas),
+    ended(Backend::Osac),
     HOSTED,
     BROUGHT,
     BUNDLES,
@@ -54,6 +58,19 @@ const fn told(backend: Backend) -> Grant {
         verbs: &["get", "patch"],
         proxy: true,
         why: "What is published of a cluster. Annotations are patched, the spec never.",
+    }
+}
+
+const fn ended(backend: Backend) -> Grant {
+    let kind = backend.cluster_kind();
+    Grant {
+        place: Place::ClustersEnded(backend),
+        group: kind.group,
+        resource: kind.plural,
+        names: &[],
+        verbs: &["delete"],
+        proxy: true,
+        why: "Clusters whose latest end has come, and which nobody has ended.",
     }
 }
 

@@ -3,4 +3,5 @@
 mod fixture;
 mod hostile;
 mod kinds;
+mod overdue;
 mod publication;

@@ -149,6 +149,7 @@ const SCENARIOS: &[Scenario] = &[
     remotes(0, scenario!(space::space_switched_over)),
     remotes(0, scenario!(space::space_token_replaced)),
     remotes(0, scenario!(space::space_deleted_in_order)),
+    remotes(0, scenario!(namespace_deletion::namespace_of_a_space_deleted)),
     quick(
         "quotas, network policies and RBAC of a namespace on the hub hold for its tenant",
         remotes(0, scenario!(space::space_happy_path)),

@@ -4,9 +4,9 @@ use function_model::{
     hypershift::hub_for,
     world::{World, synced},
 };
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
-use testplatform_apis::names::ours;
+use testplatform_apis::{duration::GoDuration, names::ours};
 
 use crate::templates::is;
 
@@ -317,6 +317,44 @@ fn an_unknown_field_refuses_no_request_that_the_hub_has_taken_up() {
             assert_eq!(world.condition("RequestAccepted"), is("True", "Accepted"), "{path}");
             let message = world.status["message"].as_str().unwrap();
             assert!(!message.trim().ends_with(':') && !message.contains("and not the claim"), "{message:?}");
+        }
+    }
+}
+
+/// A hub that is told to ends by it what nobody else ends any more.
+#[test]
+fn the_latest_end_is_behind_all_that_a_claim_may_ask_for() {
+    for made in BACKENDS {
+        let annotation = |world: &World, key: &str| {
+            let manifest = &world.objects[made.writer].object["spec"]["forProvider"]["manifest"];
+            manifest["metadata"]["annotations"][key].as_str().map(str::to_owned)
+        };
+        let mut world = (made.asked)();
+        world.spec["lifetime"] = json!("3h");
+        world.settle();
+        let end =
+            |world: &World| -> Timestamp { annotation(world, ours::LATEST_END).unwrap().parse().unwrap() };
+        let span = |key: &str| annotation(&world, key).unwrap().parse::<GoDuration>().unwrap().get();
+        let (timeout, longest) = (span(ours::PROVISION_TIMEOUT), span(ours::MAX_LIFETIME));
+        let begun = world.composite()["metadata"]["creationTimestamp"]
+            .as_str()
+            .unwrap()
+            .parse::<Timestamp>()
+            .unwrap();
+        let hour = SignedDuration::from_hours(1);
+        let expected = begun + timeout + longest + hour;
+        assert_eq!(end(&world), expected, "{}", made.backend);
+
+        // One that was delivered later than it may take to make it lives as long.
+        let ready = begun + timeout + SignedDuration::from_hours(30);
+        world.status["readyAt"] = json!(ready);
+        world.settle();
+        assert_eq!(end(&world), ready + longest + hour, "{}", made.backend);
+
+        let mut endless = (made.ready)();
+        if annotation(&endless, ours::MAX_LIFETIME).is_none() {
+            endless.settle();
+            assert_eq!(annotation(&endless, ours::LATEST_END), None, "{}", made.backend);
         }
     }
 }

@@ -141,3 +141,33 @@ fn what_may_not_be_read_is_told() {
         assert!(life.published().is_some());
     });
 }
+
+/// Its latest end may be a later one by the time at which it comes.
+#[test]
+fn an_overdue_cluster_is_deleted_once_and_by_its_own_version() {
+    for backend in [HyperShift, ClusterApi, Caas, Osac] {
+        in_time(async {
+            let life = Life::begin_with_ends(backend).await;
+            life.end_in(3600);
+            life.wait(3590).await;
+            life.end_in(3600);
+            life.wait(3590).await;
+            let object = life.object();
+            let deletes = |life: &Life| -> Vec<Call> {
+                life.hub.calls().into_iter().filter(|call| call.method == "DELETE").collect()
+            };
+            assert_eq!(lines(&deletes(&life)), Vec::<String>::new());
+            let uid = life.whole().unwrap()["metadata"]["uid"].clone();
+            life.until("deleted", |life| {
+                life.whole().is_none_or(|o| o["metadata"]["deletionTimestamp"].is_string())
+            })
+            .await;
+            life.wait(600).await;
+            let calls = deletes(&life);
+            assert_eq!(lines(&calls), [format!("DELETE {object}")], "{backend:?}");
+            let pinned = &calls[0].body["preconditions"];
+            assert_eq!(pinned["uid"], uid, "{backend:?}");
+            assert!(pinned["resourceVersion"].is_string(), "{backend:?}: {pinned}");
+        });
+    }
+}

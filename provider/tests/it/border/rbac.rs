@@ -293,9 +293,33 @@ fn clusters_take_little() {
     assert_eq!(secrets, [("clusters", 1), ("more", 1), ("testplatform-credentials", 6)]);
     for grant in CLUSTER_GRANTS {
         let writes = grant.verbs.iter().any(|verb| !["get", "list", "watch"].contains(verb));
-        let own = matches!(grant.place, Place::ClustersServed(_) | Place::Bundles | Place::CloudCredentials);
+        let own = matches!(
+            grant.place,
+            Place::ClustersServed(_) | Place::ClustersEnded(_) | Place::Bundles | Place::CloudCredentials
+        );
         assert!(!writes || own, "{grant:?}");
     }
+    assert!(!made.contains("overdue"), "nothing is ended that nobody switched on");
+    let ends = format!("{text}\n  endOverdue: 'on'");
+    let ends = rbac::hub(&Config::parse("test", &ends).unwrap(), &ServiceAccount::default());
+    let more: Vec<serde_json::Value> = serde_saphyr::from_multiple(&ends).unwrap();
+    let more: Vec<_> =
+        more.iter().filter(|object| !roles.contains(object) && object["kind"] == "Role").collect();
+    let found = |role: &serde_json::Value| {
+        let namespace = &role["metadata"]["namespace"];
+        let [rule] = role["rules"].as_array().unwrap().as_slice() else { panic!("{role}") };
+        (
+            namespace.as_str().unwrap().to_owned(),
+            rule["resources"][0].as_str().unwrap().to_owned(),
+            rule["verbs"].clone(),
+        )
+    };
+    let delete = serde_json::json!(["delete"]);
+    let of = |namespace: &str, resource: &str| (namespace.to_owned(), resource.to_owned(), delete.clone());
+    assert_eq!(
+        more.into_iter().map(found).collect::<Vec<_>>(),
+        [of("clusters", "hostedclusters"), of("more", "hostedclusters"), of("osac-orders", "clusterorders")]
+    );
     assert!(!made.contains("configmaps"), "without bundles");
     assert!(!rbac::hub(&Config::default(), &ServiceAccount::default()).contains("hostedclusters"));
 }

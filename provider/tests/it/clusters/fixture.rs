@@ -1,6 +1,6 @@
 //! A cluster and what is around it, made for one test, and what becomes of both.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use jiff::{SignedDuration, Timestamp};
 use provider_testplatform::{
@@ -34,6 +34,8 @@ pub struct Case {
     pub source: Source,
     pub lacks: Option<(Blocked, String)>,
     pub published: Published,
+    /// The namespaces in which overdue clusters are ended.
+    pub end_overdue: BTreeSet<String>,
     pub now: Timestamp,
 }
 
@@ -96,6 +98,7 @@ pub fn running(backend: Backend) -> Case {
         source: Source::Complete(credentials("1")),
         lacks: None,
         published: Published::Absent,
+        end_overdue: BTreeSet::new(),
         now: born() + minutes(2),
     }
 }
@@ -121,7 +124,11 @@ impl Case {
         let object = self.object();
         let here = |hosted: &Value| Holder::Here(Arc::new(serde_json::from_value(hosted.clone()).unwrap()));
         let mut world = World {
-            settings: Settings { credentials_namespace: CREDENTIALS.into(), poll: minutes(10) },
+            settings: Settings {
+                credentials_namespace: CREDENTIALS.into(),
+                poll: minutes(10),
+                end_overdue: self.end_overdue.clone(),
+            },
             holder: match self.kind().holder(&object) {
                 kind::Holder::Itself => Holder::Itself,
                 kind::Holder::NotNamed(_) => Holder::NotNamed,

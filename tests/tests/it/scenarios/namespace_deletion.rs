@@ -2,16 +2,18 @@
 
 use std::time::Duration;
 
+use anyhow::ensure;
 use serde_json::{Value, json};
 use testplatform_tests::{
     actors::Controller,
     cluster::{At, SOON, at_root},
     hub,
-    kinds::NAMESPACE,
+    kinds::{NAMESPACE, OBJECT},
+    space::Space,
     tenant::Tenant,
 };
 
-use super::cut_off;
+use super::{cut_off, space};
 
 /// The controller of namespaces tries again at growing distances, a minute at most.
 const GONE: Duration = Duration::from_mins(4);
@@ -44,6 +46,23 @@ pub async fn namespace_deleted_while_the_hub_is_away(tenant: &Tenant<'_>) -> any
     tokio::time::sleep(Duration::from_secs(30)).await;
     cut_off::connect(tenant).await?;
     ends(tenant, &controller, &namespace).await
+}
+
+/// A space ends with the namespace that its claim is in, and its own namespace on the hub with it.
+pub async fn namespace_of_a_space_deleted(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    let space = Space::ask(tenant, space::claim("doomed")).await?;
+    space.until_given(SOON).await?;
+    let composite = space.composite().await?;
+    let (remote, published) = (space.remote().await?, space.published().await?);
+    let namespace = delete(tenant).await?;
+    let hub = tenant.engine.hub.cluster();
+    hub.until_gone(&remote, GONE).await?;
+    hub.until_gone(&published, SOON).await?;
+    tenant.konflux().until_gone(&namespace, GONE).await?;
+    let objects = tenant.konflux().list(OBJECT).await?;
+    let is_left = |o: &&Value| o["metadata"]["labels"]["crossplane.io/composite"] == composite.as_str();
+    ensure!(!objects.iter().any(|o| is_left(&o)), "Objects of {composite} are left behind");
+    Ok(())
 }
 
 async fn delete(tenant: &Tenant<'_>) -> anyhow::Result<At> {

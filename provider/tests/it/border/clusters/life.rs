@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
+use jiff::SignedDuration;
 use provider_testplatform::{
     clusters::controller::{Options, run},
-    config::{Clusters, ClustersOf},
+    config::{Clusters, ClustersOf, Switch},
     metrics::Metrics,
 };
 use serde_json::{Value, json};
@@ -80,6 +81,24 @@ impl Life {
         }
         life.wait(1).await;
         life
+    }
+
+    /// A cluster is asked for, on a provider that ends those whose latest end has come.
+    pub async fn begin_with_ends(backend: Backend) -> Self {
+        begin_time();
+        let hub = Memory::new().with_clock(seconds);
+        let config = Clusters { end_overdue: Switch::On, ..config() };
+        let life = Self { provider: start_with(&hub, config), backend, hub };
+        life.ask();
+        life.wait(1).await;
+        life
+    }
+
+    /// Writes the latest end, so many seconds from now.
+    pub fn end_in(&self, seconds: i64) {
+        let end = now().checked_add(SignedDuration::from_secs(seconds)).unwrap();
+        let annotations = json!({ ours::LATEST_END: end.to_string() });
+        self.hub.merge(&self.object(), &json!({ "metadata": { "annotations": annotations } }));
     }
 
     fn ask(&self) {
@@ -291,7 +310,8 @@ pub fn config() -> Clusters {
         (backend, ClustersOf { namespaces: [namespace(backend).to_owned()].into(), ..ClustersOf::default() })
     };
     Clusters {
-        bundles: provider_testplatform::config::Switch::Off,
+        end_overdue: Switch::Off,
+        bundles: Switch::Off,
         cloud_credentials: provider_testplatform::config::CloudCredentials::default(),
         prerequisites: provider_testplatform::config::Prerequisites::default(),
         backends: Backend::ALL.into_iter().map(of).collect(),
@@ -301,9 +321,13 @@ pub fn config() -> Clusters {
 }
 
 pub fn start(hub: &Memory) -> JoinHandle<()> {
+    start_with(hub, config())
+}
+
+fn start_with(hub: &Memory, config: Clusters) -> JoinHandle<()> {
     let options = Options {
         client: hub.client(),
-        config: config(),
+        config,
         patience: Duration::from_secs(10),
         instance: "test".into(),
         now,
