@@ -1,7 +1,8 @@
-//! `cargo xpkg sync`: keeps the schema of `spec.ciOperator` in step with the CRD that it is handed to.
+//! `cargo xpkg sync`: keeps the schema of `spec.ciOperator` in step with the CRD that it is handed to, and checks that CRD for dangers to
+//! statuses and stored objects.
 //!
-//! Input: the `EphemeralCluster` CRD, our schema data, the list of differences that are meant. Output: the new data, what changed, and
-//! what that means to claims that exist. Only [`command`] touches files and the network.
+//! Input: the `EphemeralCluster` CRD, our schema data, the CRD that we ship, the list of differences that are meant. Output: the new data,
+//! what changed, and what that means to claims that exist. Only [`command`] touches files and the network.
 //!
 //! **Invariant:** whatever cannot be understood changes nothing.
 
@@ -10,7 +11,11 @@ mod compatibility;
 mod crd;
 mod differences;
 mod schema;
+mod statuses;
+mod versions;
 
-pub use crd::{Crd, read as read_crd, spec_of_xrd};
+pub use crd::{Crd, Version, read as read_crd, spec_of_xrd};
 pub use differences::{Difference, read as read_differences, unexpected};
 pub use schema::{Change, compare, with_our_descriptions};
+pub use statuses::unsafe_statuses;
+pub use versions::unsafe_versions;

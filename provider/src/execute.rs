@@ -94,7 +94,8 @@ impl Executor {
         Self { hub, reach, callers, instance: instance.to_owned(), patience, now }
     }
 
-    /// Does the actions in their order, then writes the status; the first that fails ends that. Then it does what comes afterwards.
+    /// Does the actions in their order, writes the status, and emits the events about it; the first that fails ends that. Then it does
+    /// what comes afterwards.
     pub async fn run<'a>(
         &self,
         object: Option<EphemeralCluster>,
@@ -121,10 +122,13 @@ impl Executor {
         for action in &step.actions {
             self.one(outcome, action).await.map_err(|error| (Some(action), error))?;
         }
-        match &step.status {
-            Some(status) => self.status(&mut outcome.object, status).await.map_err(|error| (None, error)),
-            None => Ok(()),
+        if let Some(status) = &step.status {
+            self.status(&mut outcome.object, status).await.map_err(|error| (None, error))?;
         }
+        for event in &step.events {
+            self.one(outcome, &Action::Emit(event.clone())).await.map_err(|error| (None, error))?;
+        }
+        Ok(())
     }
 
     /// Does what comes afterwards, each by itself.

@@ -1,4 +1,4 @@
-//! What one pass over an object comes to: actions, then its status, then what nothing waits for, then when to look again.
+//! What one pass over an object comes to: actions, then its status and events about it, then what nothing waits for, then when to look again.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -18,6 +18,9 @@ pub struct Step {
     pub actions: Vec<Action>,
     /// Written after the actions, if it differs from what is stored. None leaves it alone.
     pub status: Option<Status>,
+    /// Emitted once the status is stored. A status that is refused, or was decided on a late copy, is decided again: its events are emitted
+    /// by the pass that stores it, and by no other.
+    pub events: Vec<Event>,
     /// Done after the status, each by itself: what may fail for long, and must keep neither anything else from being done nor that from being
     /// said. Nor is it kept from being done by what fails before, but for a conflict. Of one that fails the event right after it is not told, and
     /// the whole is looked at again soon.

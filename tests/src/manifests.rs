@@ -58,17 +58,28 @@ pub fn foreign_crd(name: &str) -> anyhow::Result<Value> {
     if let Some(path) = settings::upstream_crds().map(|d| d.join(&file)).filter(|p| p.is_file()) {
         return read(&path)?.pop().context("an empty CRD");
     }
-    let mut crd = known_crd(name)?;
-    let schema = &mut crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
-    if let Some(ci_operator) = schema.pointer_mut("/properties/spec/properties/ciOperator") {
-        *ci_operator = ci_operator::schema().clone();
-    }
-    Ok(crd)
+    known_crd(name).map(with_ci_operator)
 }
 
 /// A CRD of somebody else as far as we know of it, whatever else is there.
 pub fn known_crd(name: &str) -> anyhow::Result<Value> {
-    read(&settings::repository().join("tests/crds").join(format!("{name}.yaml")))?
-        .pop()
-        .context("an empty CRD")
+    committed_crd(&format!("{name}.yaml"))
+}
+
+/// A CRD of somebody else as it is in newer versions than those that most hubs have.
+pub fn newest_crd(name: &str) -> anyhow::Result<Value> {
+    committed_crd(&format!("newest/{name}.yaml")).map(with_ci_operator)
+}
+
+fn committed_crd(file: &str) -> anyhow::Result<Value> {
+    read(&settings::repository().join("tests/crds").join(file))?.pop().context("an empty CRD")
+}
+
+/// Puts the schema of `spec.ciOperator` in, if the CRD has that field.
+fn with_ci_operator(mut crd: Value) -> Value {
+    let schema = &mut crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
+    if let Some(ci_operator) = schema.pointer_mut("/properties/spec/properties/ciOperator") {
+        *ci_operator = ci_operator::schema().clone();
+    }
+    crd
 }

@@ -10,10 +10,11 @@ use anyhow::Context as _;
 use serde_json::Value;
 
 use super::{
-    Change, Crd, compare,
+    Change, Crd, Difference, compare,
     compatibility::{in_words, is_cosmetic, verdict},
     differences::told,
-    read_crd, read_differences, spec_of_xrd, unexpected, with_our_descriptions,
+    read_crd, read_differences, spec_of_xrd, unexpected, unsafe_statuses, unsafe_versions,
+    with_our_descriptions,
 };
 use testplatform_apis::yaml::sorted;
 
@@ -22,6 +23,7 @@ use crate::{bump::schema::Verdict, registry::command::download};
 /// Take over what changed in the `EphemeralCluster` CRD, and say what that means to claims that exist.
 ///
 /// The structure of spec.ciOperator is the CRD's; our descriptions stay, and so do the differences that package/sync/differences.yaml lists.
+/// Of the CRD's status and versions it says what would refuse or lose what is written and stored.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Arguments {
     /// The CRD ephemeralclusters.ci.openshift.io, as a file or an https address.
@@ -30,6 +32,9 @@ pub struct Arguments {
     /// Change nothing; exit with 3 if the CRD says something else than our schema.
     #[arg(long)]
     check: bool,
+    /// The CRD that the hub has now, as a file or an https address: check what an update to the other one does to stored objects, too.
+    #[arg(long, value_name = "FILE|URL", requires = "check", conflicts_with = "xrd")]
+    running: Option<String>,
     /// Take over a CRD that breaks claims in flight.
     #[arg(long, conflicts_with = "check")]
     accept_breaking: bool,
@@ -40,6 +45,7 @@ pub struct Arguments {
 
 const SCHEMA: &str = "apis/src/ci_operator.schema.json";
 const XRD: &str = "xrds/xtestplatformclusters.ci.openshift.org.yaml";
+const SHIPPED: &str = "crds/ephemeralclusters.ci.openshift.io.yaml";
 const DIFFERENCES: &str = "sync/differences.yaml";
 
 /// Compares, updates and prints; false if `--check` found drift, or if the CRD was refused.
@@ -47,13 +53,7 @@ const DIFFERENCES: &str = "sync/differences.yaml";
 /// # Errors
 /// If something cannot be read. Nothing is changed then.
 pub fn run(arguments: &Arguments, package: &Path, out: &mut impl Write) -> anyhow::Result<bool> {
-    let name = &arguments.crd;
-    let text = if name.contains("://") {
-        String::from_utf8(download(name)?).with_context(|| format!("{name}:1: not text"))?
-    } else {
-        read(Path::new(name))?
-    };
-    let crd = read_crd(name, &text)?;
+    let crd = definition(&arguments.crd)?;
     if let Some(xrd) = &arguments.xrd {
         let theirs = spec_of_xrd(&xrd.display().to_string(), &read(xrd)?)?;
         let drift: Vec<_> = structural(compare("spec", &crd.spec, &theirs)).iter().map(told).collect();
@@ -70,6 +70,8 @@ pub fn run(arguments: &Arguments, package: &Path, out: &mut impl Write) -> anyho
         if drift.is_empty() {
             drift = beside_the_block(&crd, package, |_| true)?;
         }
+        let running = arguments.running.as_deref().map(definition).transpose()?;
+        drift.extend(beside_the_spec(&crd, running.as_ref(), package)?);
         return report(out, &drift, "in step with the CRD; every difference is a listed one");
     }
     if changes.is_empty() {
@@ -94,18 +96,44 @@ pub fn run(arguments: &Arguments, package: &Path, out: &mut impl Write) -> anyho
         writeln!(out, "wrote {SCHEMA}: {worst}; now run `cargo xpkg generate`")?;
     }
     // What is not in the block is ours to write: sync can only tell.
-    for text in beside_the_block(&crd, package, |path| !path.starts_with("spec.ciOperator"))? {
+    let mut by_hand = beside_the_block(&crd, package, |path| !path.starts_with("spec.ciOperator"))?;
+    by_hand.extend(beside_the_spec(&crd, None, package)?);
+    for text in by_hand {
         writeln!(out, "by hand: {text}")?;
     }
     Ok(true)
+}
+
+/// Reads the CRD from a file or an address.
+fn definition(name: &str) -> anyhow::Result<Crd> {
+    let text = if name.contains("://") {
+        String::from_utf8(download(name)?).with_context(|| format!("{name}:1: not text"))?
+    } else {
+        read(Path::new(name))?
+    };
+    read_crd(name, &text)
+}
+
+/// Dangers to statuses and stored objects.
+fn beside_the_spec(crd: &Crd, running: Option<&Crd>, package: &Path) -> anyhow::Result<Vec<String>> {
+    let shipped = package.join(SHIPPED);
+    let ours = read_crd(&shipped.display().to_string(), &read(&shipped)?)?;
+    let mut found = unsafe_statuses(&crd.status, &ours.status, &listed(package)?);
+    found.extend(unsafe_versions(crd, running));
+    Ok(found)
+}
+
+fn listed(package: &Path) -> anyhow::Result<Vec<Difference>> {
+    let list = package.join(DIFFERENCES);
+    read_differences(&read(&list)?).with_context(|| list.display().to_string())
 }
 
 /// What our XRD says differently from the CRD and the list does not mean.
 fn beside_the_block(crd: &Crd, package: &Path, counts: impl Fn(&str) -> bool) -> anyhow::Result<Vec<String>> {
     let xrd = package.join(XRD);
     let claim = spec_of_xrd(&xrd.display().to_string(), &read(&xrd)?)?;
-    let list = package.join(DIFFERENCES);
-    let mut list = read_differences(&read(&list)?).with_context(|| list.display().to_string())?;
+    let mut list = listed(package)?;
+    list.retain(|difference| !difference.is_of_status());
     let mut changes = compare("spec", &crd.spec, &claim);
     changes.retain(|change| counts(&change.path));
     // One that means the block alone cannot be missed where the block is left out.

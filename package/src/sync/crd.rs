@@ -14,12 +14,41 @@ pub struct Crd {
     pub version: String,
     /// Schema of `spec`.
     pub spec: Value,
+    /// Schema of `status`; null if there is none.
+    pub status: Value,
+    /// Every version.
+    pub versions: Vec<Version>,
+    /// `status.storedVersions`, which only a CRD has that was read from a cluster.
+    pub stored_versions: Vec<String>,
+}
+
+/// A version of the CRD.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Version {
+    /// Its name.
+    pub name: String,
+    /// Whether clients can request it.
+    pub served: bool,
+    /// Whether objects are stored in it.
+    pub storage: bool,
+    /// Schema of the whole object.
+    pub schema: Value,
 }
 
 impl Crd {
     /// Schema of `spec.ciOperator`.
     pub fn ci_operator(&self) -> &Value {
         &self.spec["properties"]["ciOperator"]
+    }
+
+    /// The version of a name.
+    pub fn version_named(&self, name: &str) -> Option<&Version> {
+        self.versions.iter().find(|version| version.name == name)
+    }
+
+    /// Name of the version in which objects are stored.
+    pub fn storage_version(&self) -> Option<&str> {
+        self.versions.iter().find(|version| version.storage).map(|version| version.name.as_str())
     }
 }
 
@@ -35,7 +64,7 @@ pub fn read(name: &str, text: &str) -> anyhow::Result<Crd> {
         let definition = value["kind"] == "CustomResourceDefinition";
         let spec = &value["spec"];
         if definition && spec["group"] == group && spec["names"]["kind"] == KIND {
-            return crd(spec, version).with_context(|| format!("{name}:{line}"));
+            return crd(&value, version).with_context(|| format!("{name}:{line}"));
         }
         let said = |value: &Value| value.as_str().unwrap_or("nothing").to_owned();
         others.push(if definition {
@@ -53,24 +82,34 @@ pub fn read(name: &str, text: &str) -> anyhow::Result<Crd> {
     bail!("{}; not the CRD of {KIND} ({group})", others.join("; "))
 }
 
-/// Of the version that is asked for. Which one is stored is no matter: Objects name the version that they are in.
-fn crd(spec: &Value, version: &str) -> anyhow::Result<Crd> {
-    let versions = spec["versions"].as_array().context("the CRD has no versions")?;
-    let served = versions.iter().find(|served| served["name"] == version && served["served"] == true);
+/// Of the version that is asked for. Which one is stored is no matter to requests: Objects name the version that they are in.
+fn crd(value: &Value, version: &str) -> anyhow::Result<Crd> {
+    let versions = value["spec"]["versions"].as_array().context("the CRD has no versions")?;
+    let versions: Vec<Version> = versions.iter().map(read_version).collect();
+    let served = versions.iter().find(|served| served.name == version && served.served);
     let served = served.with_context(|| {
         format!(
             "version {version}, in which clusters are asked for, is not served: claims in flight could be neither \
              changed nor ended"
         )
     })?;
-    let crd = Crd {
-        version: version.to_owned(),
-        spec: served["schema"]["openAPIV3Schema"]["properties"]["spec"].clone(),
-    };
+    let [spec, status] = ["spec", "status"].map(|part| served.schema["properties"][part].clone());
+    let stored = value["status"]["storedVersions"].as_array().into_iter().flatten();
+    let stored_versions = stored.filter_map(Value::as_str).map(str::to_owned).collect();
+    let crd = Crd { version: version.to_owned(), spec, status, versions, stored_versions };
     if !crd.ci_operator()["properties"].is_object() {
         bail!("version {} has no schema of spec.ciOperator, which is what a claim is made of", crd.version);
     }
     Ok(crd)
+}
+
+fn read_version(value: &Value) -> Version {
+    Version {
+        name: value["name"].as_str().unwrap_or_default().to_owned(),
+        served: value["served"] == true,
+        storage: value["storage"] == true,
+        schema: value["schema"]["openAPIV3Schema"].clone(),
+    }
 }
 
 /// The schema of `spec` of an XRD.

@@ -4,7 +4,7 @@ use anyhow::Context as _;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::schema::{Change, PROPERTY};
+use super::schema::{Change, PROPERTY, same};
 
 /// A difference between CRD and claim that is meant. The file says what each field is for.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -63,7 +63,13 @@ impl Difference {
         }
     }
 
-    fn means(&self, change: &Change) -> bool {
+    /// Whether it is about the status, which hubs have in different forms: it need not be there.
+    pub(super) fn is_of_status(&self) -> bool {
+        self.at.starts_with("status")
+    }
+
+    /// Whether it is this change.
+    pub(super) fn means(&self, change: &Change) -> bool {
         let Change { before, after, .. } = change;
         self.keyword == change.keyword
             && self.is_at(&change.path)
@@ -73,7 +79,7 @@ impl Difference {
                 Way::Ours => after.is_some(),
                 Way::Set => *after == self.value,
             }
-            && self.theirs.as_ref().is_none_or(|theirs| before.as_ref() == Some(theirs))
+            && self.theirs.as_ref().is_none_or(|theirs| same(&self.keyword, before.as_ref(), Some(theirs)))
     }
 }
 

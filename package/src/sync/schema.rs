@@ -109,7 +109,7 @@ fn properties(
     }
 }
 
-fn same(keyword: &str, before: Option<&Value>, after: Option<&Value>) -> bool {
+pub(super) fn same(keyword: &str, before: Option<&Value>, after: Option<&Value>) -> bool {
     match (keyword, before.and_then(Value::as_array), after.and_then(Value::as_array)) {
         ("required" | "enum", Some(before), Some(after)) => {
             before.len() == after.len() && before.iter().all(|value| after.contains(value))

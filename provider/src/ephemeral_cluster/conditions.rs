@@ -207,7 +207,7 @@ pub fn set(
         type_: type_.into(),
         status: status.into(),
         reason: word(type_, reason),
-        message,
+        message: bounded(message),
         last_transition_time: Some(since.unwrap_or_else(|| whole_seconds(now))),
         observed_generation: None,
     };
@@ -226,6 +226,7 @@ pub fn carried(stored: &[Condition], now: Timestamp) -> Vec<Condition> {
             let known = [Is::True, Is::False].map(Is::as_str).contains(&condition.status.as_str());
             let mut condition = condition.clone();
             condition.reason = word(&condition.type_, &condition.reason);
+            condition.message = bounded(condition.message);
             condition.last_transition_time.get_or_insert_with(|| whole_seconds(now));
             if !known {
                 condition.status = Is::Unknown.as_str().into();
@@ -256,6 +257,12 @@ fn word(type_: &str, reason: &str) -> String {
     if joined.starts_with(|c: char| c.is_ascii_alphabetic()) { joined } else { type_.to_owned() }
 }
 
+/// A message no longer than Kubernetes admits. Source: as for reasons.
+fn bounded(mut message: String) -> String {
+    message.truncate(message.floor_char_boundary(32_768));
+    message
+}
+
 /// The second that a moment lies in.
 pub fn whole_seconds(at: Timestamp) -> Timestamp {
     Timestamp::from_second(at.as_second()).unwrap_or(at)
@@ -280,7 +287,7 @@ mod tests {
                 && text.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
                 && text.chars().all(|c| c.is_ascii_alphanumeric() || "_,:".contains(c))
         };
-        text("message").is_some()
+        text("message").is_some_and(|message| message.chars().count() <= 32_768)
             && text("reason").is_some_and(|reason| word(reason) && reason.len() <= 1024)
             && text("status").is_some_and(|status| ["True", "False", "Unknown"].contains(&status))
             && text("lastTransitionTime").is_some_and(|time| time.parse::<Timestamp>().is_ok())
@@ -297,6 +304,7 @@ mod tests {
                 { "type": "ClusterReady", "status": "False" },
                 { "type": "TestCompleted", "status": "true", "reason": "(none)", "observedGeneration": 3, "lastTransitionTime": at },
                 { "type": "Other", "status": "Unknown", "reason": "Fine", "message": "kept", "lastTransitionTime": at },
+                { "type": "Long", "status": "False", "reason": "Raw", "message": "x".repeat(40_000), "lastTransitionTime": at },
             ],
         }))
         .unwrap();
@@ -309,7 +317,7 @@ mod tests {
         assert_eq!(shown(1), json!(["ClusterReady", "True", "ClusterReady"]));
         assert_eq!(shown(2), json!(["TestCompleted", "Unknown", "none"]));
         assert_eq!(written[2]["observedGeneration"], 3);
-        assert_eq!((written.len(), &written[3]["message"]), (4, &json!("kept")));
+        assert_eq!((written.len(), &written[3]["message"]), (5, &json!("kept")));
         // Once it is written so, there is no reason to write it again.
         let again = Status { conditions: super::carried(&carried.conditions, now()), ..carried.clone() };
         assert_eq!(patch(&carried, &again), None);
@@ -319,8 +327,10 @@ mod tests {
     fn own_conditions_are_admitted_too() {
         let mut conditions = vec![];
         for reason in ["", "CredentialsReady", "no word"] {
-            set(&mut conditions, "ClusterReady", Is::True, reason, String::new(), now());
-            assert!(is_admitted(&json!(conditions[0])), "{conditions:?}");
+            for message in [String::new(), "ä".repeat(40_000)] {
+                set(&mut conditions, "ClusterReady", Is::True, reason, message, now());
+                assert!(is_admitted(&json!(conditions[0])), "{conditions:?}");
+            }
         }
     }
 }

@@ -161,7 +161,8 @@ pub fn failed(
     if object.status.error.is_some() {
         return None;
     }
-    let mut status = object.status.value.clone();
+    let stored = &object.status.value;
+    let mut status = Status { conditions: conditions::carried(&stored.conditions, now), ..stored.clone() };
     let (type_, reason) = match action {
         Action::CreateProwJob(_) => {
             status.phase = status.phase.or(Some(Phase::Provisioning));

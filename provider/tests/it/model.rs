@@ -147,7 +147,7 @@ fn namespaces_that_are_lost_and_secrets_that_change() {
 #[test]
 fn another_object_of_the_same_name() {
     let budget = Budget { deletion: 1, rebirth: 1, upstream_jobs: 1, ..Budget::NOTHING };
-    explored("rebirth", &lab(), 1, budget, 50_000);
+    explored("rebirth", &lab(), 1, budget, 45_000);
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn a_status_that_others_write() {
 #[test]
 fn two_providers_at_once() {
     let budget = Budget { faults: 1, teardown: 1, ..Budget::NOTHING };
-    explored("two providers", &lab(), 2, budget, 80_000);
+    explored("two providers", &lab(), 2, budget, 65_000);
 }
 
 #[test]

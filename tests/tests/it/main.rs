@@ -38,6 +38,7 @@ const AT_ONCE: usize = 12;
 const STANDALONE: &[Case] = &[
     case!(provider::cloud::clusters_get_credentials_of_their_own_that_work_until_they_are_gone).whole(),
     case!(provider::kills::killed_at_every_write).whole(),
+    case!(provider::takeover::every_phase_under_every_definition).whole(),
     case!(provider::replicas::one_replica_acts).whole(),
     case!(provider::account::a_token_in_place_of_the_admin).whole(),
     case!(provider::prerequisites::what_comes_before_a_cluster_is_made_on_the_hub_and_goes_after_it).whole(),

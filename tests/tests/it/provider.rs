@@ -23,6 +23,7 @@ pub mod pool;
 pub mod prerequisites;
 pub mod replicas;
 pub mod spaces;
+pub mod takeover;
 
 use tokio::sync::Mutex;
 

@@ -37,6 +37,7 @@ mod hubs;
 mod hypershift;
 mod impostor;
 mod job;
+mod konflux_tasks;
 mod life;
 mod lost;
 mod manners;
@@ -306,6 +307,10 @@ const SCENARIOS: &[Scenario] = &[
         both(scenario!(job::job_fails_before_ready)),
     ),
     everywhere(both(scenario!(job::job_fails_after_ready))),
+    both(scenario!(konflux_tasks::newest_tasks_end_well)),
+    scenario!(konflux_tasks::newest_tasks_end_before_a_cluster),
+    both(scenario!(konflux_tasks::newest_tasks_fail_to_provision)),
+    both(scenario!(konflux_tasks::newest_tasks_fail_to_deprovision)),
     scenario!(manners::signal_ignored),
     scenario!(manners::job_scheduled_late),
     scenario!(manners::namespace_late),

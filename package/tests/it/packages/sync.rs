@@ -1,5 +1,7 @@
 //! The claim's schema and the CRD: what changed, what is meant, and what is left alone when something cannot be read.
 
+mod definitions;
+
 use std::{fs, path::Path, process::Output};
 
 use serde_json::{Value, json};
@@ -7,6 +9,7 @@ use testplatform_package::{sync, to_yaml};
 
 use crate::packages::support::{package, run, stdout, upstream, yaml};
 
+const SHIPPED: &str = "package/crds/ephemeralclusters.ci.openshift.io.yaml";
 const XRD: &str = "xrds/xtestplatformclusters.ci.openshift.org.yaml";
 
 /// A copy of what `sync` reads and writes, and a CRD that says the same as the schema in it.
@@ -15,9 +18,12 @@ struct Checkout(tempfile::TempDir);
 impl Checkout {
     fn new() -> Self {
         let this = Self(tempfile::tempdir().unwrap());
-        for file in
-            [&format!("package/{XRD}"), "package/sync/differences.yaml", "apis/src/ci_operator.schema.json"]
-        {
+        for file in [
+            &format!("package/{XRD}"),
+            SHIPPED,
+            "package/sync/differences.yaml",
+            "apis/src/ci_operator.schema.json",
+        ] {
             let to = this.path().join(file);
             fs::create_dir_all(to.parent().unwrap()).unwrap();
             fs::copy(package().parent().unwrap().join(file), to).unwrap();
@@ -39,13 +45,20 @@ impl Checkout {
 
     /// Writes the CRD that goes with the schema data, changed.
     fn crd(&self, change: impl Fn(&mut Value)) -> String {
+        self.file("crd.yaml", &to_yaml(&self.definition(change)).unwrap())
+    }
+
+    /// The CRD that goes with the schema data, with a changed spec and the status that we ship.
+    fn definition(&self, change: impl Fn(&mut Value)) -> Value {
         let mut spec = json!({
             "type": "object",
             "required": ["ciOperator"],
             "properties": { "ciOperator": self.schema(), "tearDownCluster": { "type": "boolean" } },
         });
         change(&mut spec);
-        let crd = json!({
+        let shipped = yaml(&self.path().join(SHIPPED));
+        let status = &shipped["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["status"];
+        json!({
             "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
             "metadata": { "name": "ephemeralclusters.ci.openshift.io" },
             "spec": {
@@ -54,11 +67,10 @@ impl Checkout {
                 "versions": [
                     { "name": "v1alpha1", "served": false, "storage": false },
                     { "name": "v1", "served": true, "storage": true,
-                      "schema": { "openAPIV3Schema": { "properties": { "spec": spec } } } },
+                      "schema": { "openAPIV3Schema": { "properties": { "spec": spec, "status": status } } } },
                 ],
             },
-        });
-        self.file("crd.yaml", &to_yaml(&crd).unwrap())
+        })
     }
 
     fn file(&self, name: &str, text: &str) -> String {

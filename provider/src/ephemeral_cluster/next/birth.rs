@@ -20,7 +20,7 @@ use crate::{
         status::Phase,
         world::{Draft, Refusal},
     },
-    step::Action,
+    step::{Action, Event},
 };
 
 /// For so long at least a job that has ended is kept (24 hours where the upstream controller runs). A job that was made
@@ -75,8 +75,11 @@ pub fn next(pass: &mut Pass<'_>) {
         }
         Some(Draft::Job(manifest)) => {
             pass.protect();
-            pass.actions.push(Action::CreateProwJob(manifest.clone()));
             let name = prow_job::name_for(pass.object.uid());
+            let note = format!("ProwJob {name} was created");
+            let reason = Reason::ProwJobCreated.as_str().to_owned();
+            let event = Event { warning: false, reason, note };
+            pass.actions.extend([Action::CreateProwJob(manifest.clone()), Action::Emit(event)]);
             pass.enter(Phase::Provisioning);
             pass.set(
                 PROW_JOB_CREATING,
@@ -84,7 +87,6 @@ pub fn next(pass: &mut Pass<'_>) {
                 Reason::Creating,
                 format!("ProwJob {name} is being created"),
             );
-            pass.emit(false, Reason::ProwJobCreated.as_str(), format!("ProwJob {name} was created"));
             pass.status.prow_job_id = name;
         }
     }

@@ -245,9 +245,8 @@ impl<'a> Pass<'a> {
         if !self.annotations.is_empty() {
             self.actions.push(Action::Annotate(self.annotations));
         }
-        self.actions.extend(self.events.into_iter().map(Action::Emit));
         let requeue = self.wait.map_or(Requeue::OnChange, Requeue::after);
-        Step { actions: self.actions, status, afterwards: self.afterwards, requeue }
+        Step { actions: self.actions, status, events: self.events, afterwards: self.afterwards, requeue }
     }
 }
 

@@ -59,6 +59,27 @@ async fn an_event_that_is_lost_ends_nothing() {
     assert!(outcome.object.unwrap().metadata.finalizers.is_some());
 }
 
+/// What is decided again is not emitted again.
+#[tokio::test]
+async fn events_wait_for_the_status() {
+    let (bench, object) = Bench::with(plain());
+    let event = Event { warning: false, reason: "Why".into(), note: "a note".into() };
+    let step = Step {
+        status: Some(Status { phase: Some(Phase::Deprovisioning), ..Status::default() }),
+        events: vec![event],
+        ..Step::default()
+    };
+    let events = || bench.hub.list("/apis/events.k8s.io/v1/namespaces/ephemeral-cluster/events").len();
+    for code in [409, 422] {
+        bench.hub.judge(move |call| call.path.ends_with("/status").then_some(Fault::Refused(code)));
+        assert!(bench.executor.run(Some(object.clone()), &step).await.is_err());
+        assert_eq!(events(), 0, "{code}");
+    }
+    bench.hub.judge(|_| None);
+    bench.executor.run(Some(object), &step).await.unwrap();
+    assert_eq!(events(), 1);
+}
+
 #[tokio::test]
 async fn the_first_failure_ends_a_step() {
     let (bench, object) = Bench::with(plain());

@@ -30,7 +30,7 @@ impl Lab {
                 return Err("a ProwJob is made before the finalizer".into());
             }
         }
-        let acts = !step.actions.is_empty() || !step.afterwards.is_empty();
+        let acts = !step.actions.is_empty() || !step.events.is_empty() || !step.afterwards.is_empty();
         if step.requeue == Requeue::Anew && (view.fresh || acts || step.status.is_some()) {
             return Err("reading anew is asked for by a pass that did, or that does something".into());
         }

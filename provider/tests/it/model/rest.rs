@@ -26,7 +26,7 @@ pub fn is_nothing(step: &Step, stored: &Status) -> bool {
 pub fn is_only_tried(step: &Step, stored: &Status) -> bool {
     let tries = |action: &Action| matches!(action, Action::Signal { .. } | Action::Emit(_));
     let unchanged = step.status.as_ref().is_none_or(|desired| !status::differs(stored, desired));
-    step.actions.is_empty() && step.afterwards.iter().all(tries) && unchanged
+    step.actions.is_empty() && step.events.is_empty() && step.afterwards.iter().all(tries) && unchanged
 }
 
 /// Whether a job belongs to no EphemeralCluster that exists.

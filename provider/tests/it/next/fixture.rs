@@ -190,7 +190,7 @@ impl Case {
             }
             let stored = self.object.status.value.clone();
             let desired = step.status.clone().unwrap_or_else(|| stored.clone());
-            let acts = !step.actions.is_empty() || !step.afterwards.is_empty();
+            let acts = !step.actions.is_empty() || !step.events.is_empty() || !step.afterwards.is_empty();
             if !acts && !status::differs(&stored, &desired) {
                 assert_eq!(json!(stored), json!(desired));
                 return self;

@@ -40,6 +40,11 @@ fn kinds(step: &Step) -> Vec<&'static str> {
         .collect()
 }
 
+/// Reasons of the events about the status.
+fn reasons(step: &Step) -> Vec<&str> {
+    step.events.iter().map(|event| event.reason.as_str()).collect()
+}
+
 #[test]
 fn nothing_is_created_on_the_word_of_a_cache() {
     assert_eq!(newborn().cached().step(), Step { requeue: Requeue::Anew, ..Step::default() });
@@ -61,10 +66,12 @@ fn the_whole_life() {
     assert_eq!(case.object.status.value.prow_job_url, "https://prow.example/view/1");
     assert_eq!(case.object.annotation(ours::CREDENTIALS_REVISION), Some("17"));
     let torn_down = case.torn_down();
-    assert_eq!(kinds(&torn_down.step()), ["Signal", "Emit"]);
+    assert_eq!(kinds(&torn_down.step()), ["Signal"]);
+    assert_eq!(reasons(&torn_down.step()), ["Deprovisioning"]);
     let ended = torn_down.settled().in_state(State::Success);
     // The end is written before the finalizer goes.
-    assert_eq!(kinds(&ended.step()), ["WithdrawCredentials", "Emit"]);
+    assert_eq!(kinds(&ended.step()), ["WithdrawCredentials"]);
+    assert_eq!(reasons(&ended.step()), ["Deprovisioned"]);
     let over = ended.settled();
     assert_eq!(over.object.status.value.phase, Some(Phase::Deprovisioned));
     assert_eq!(over.object.status.value.secret_ref, "demo-x7k2p-credentials");

@@ -16,11 +16,12 @@ use provider_testplatform::{
     step::{Action, Requeue, Step},
 };
 use rstest::rstest;
+use serde_json::json;
 use testplatform_apis::names::{ephemeral_cluster as theirs, ours};
 
 use crate::next::fixture::{
-    Case, UID, born, complete, job, minutes, newborn, no_namespace, pending, ready, served, unreachable,
-    upstream_job,
+    CLUSTER, Case, NAMESPACE, UID, born, complete, job, minutes, newborn, no_namespace, pending, ready,
+    served, unreachable, upstream_job,
 };
 
 fn labelled(case: &mut Case, key: &str, value: &str) {
@@ -100,6 +101,26 @@ fn what_an_api_server_refuses_is_said_once() {
     let mut object = case.object.clone();
     object.status.value = said;
     assert_eq!(failed(&object, "request 2"), None, "or each try would make the next one");
+}
+
+/// Of a hub whose CRD was updated the stored conditions may be ones that it admits no more, and it refuses them as a whole.
+#[test]
+fn a_failure_is_reported_beside_conditions_that_every_crd_admits() {
+    let mut case = ready();
+    case.object.status.value.conditions = serde_json::from_value(json!([
+        { "type": PROW_JOB_CREATING, "status": "False", "reason": "ProwJob has been properly created" },
+        { "type": CLUSTER_READY, "status": "True" },
+    ]))
+    .unwrap();
+    let case = case.torn_down();
+    let step = case.step();
+    let signal = Action::Signal { cluster: CLUSTER.into(), namespace: NAMESPACE.into() };
+    let status = next::failed(&case.object, &step, &signal, "quota", case.now).unwrap();
+    assert_eq!(status.conditions.len(), 3);
+    for condition in &status.conditions {
+        assert!(!condition.reason.is_empty() && !condition.reason.contains(' '), "{condition:?}");
+        assert!(condition.last_transition_time.is_some(), "{condition:?}");
+    }
 }
 
 #[test]
@@ -274,21 +295,11 @@ fn an_orphan_is_ended(#[case] state: State, #[case] site: Site, #[case] now: i64
 #[test]
 fn events_are_for_transitions() {
     let said = |step: &Step| {
-        let reason = |action: &Action| match action {
-            Action::Emit(event) => Some(event.reason.clone()),
-            Action::AddFinalizer
-            | Action::RemoveFinalizer
-            | Action::Annotate(_)
-            | Action::CreateProwJob(_)
-            | Action::ClaimProwJob { .. }
-            | Action::AbortProwJob { .. }
-            | Action::Signal { .. }
-            | Action::SignalOrAbort { .. }
-            | Action::PublishCredentials(_)
-            | Action::IssueCredentials(_)
-            | Action::WithdrawCredentials => None,
-        };
-        step.actions.iter().filter_map(reason).collect::<Vec<_>>()
+        let of_actions = step.actions.iter().filter_map(|action| match action {
+            Action::Emit(event) => Some(event),
+            _ => None,
+        });
+        of_actions.chain(&step.events).map(|event| event.reason.clone()).collect::<Vec<_>>()
     };
     assert_eq!(said(&newborn().step()), ["ProwJobCreated"]);
     let case = served(State::Pending, pending());

@@ -9,6 +9,7 @@ use std::{
 };
 
 use anyhow::{Context as _, bail};
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use jiff::Timestamp;
 use k8s_openapi::api::{
     authentication::v1::{TokenRequest, TokenRequestSpec},
@@ -251,6 +252,11 @@ pub async fn namespace(cluster: &Cluster, name: &str, labels: &Value) -> anyhow:
     cluster.apply(&manifest).await.map(|_| ())
 }
 
+/// As it is in the data of a Secret.
+pub fn encoded(text: &str) -> String {
+    BASE64_STANDARD.encode(text)
+}
+
 /// A kubeconfig with a token of the provider's `ServiceAccount` in a namespace.
 pub async fn kubeconfig(plane: &ControlPlane, namespace: &str) -> anyhow::Result<Value> {
     let accounts: Api<ServiceAccount> = Api::namespaced(plane.client(), namespace);
@@ -260,7 +266,8 @@ pub async fn kubeconfig(plane: &ControlPlane, namespace: &str) -> anyhow::Result
     Ok(plane.kubeconfig_for(&Identity::Token(token)))
 }
 
+/// Now, as API servers write it.
 #[expect(clippy::disallowed_methods, reason = "a job that runs began now")]
-fn whole_seconds() -> String {
+pub fn whole_seconds() -> String {
     Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }

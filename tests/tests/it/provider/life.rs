@@ -5,7 +5,9 @@
 use std::time::{Duration, Instant};
 
 use super::ALONE;
-use super::hub::{self, ACCOUNT, Hub, JOBS, KUBECONFIG, LEASE, PROW_JOB, cluster, credentials, is_in};
+use super::hub::{
+    self, ACCOUNT, Hub, JOBS, KUBECONFIG, LEASE, PROW_JOB, cluster, credentials, encoded, is_in,
+};
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 use testplatform_tests::{
@@ -227,9 +229,4 @@ async fn reloaded(hub: &Hub) -> anyhow::Result<()> {
     ensure!(hub.page("/metrics")?.contains("provider_build_cluster_up{cluster=\"build01\"} 1"));
     ensure!(hub.page("/readyz")? == "ok\n" && hub.page("/healthz")? == "ok\n");
     Ok(())
-}
-
-fn encoded(text: &str) -> String {
-    use base64::Engine as _;
-    base64::prelude::BASE64_STANDARD.encode(text)
 }

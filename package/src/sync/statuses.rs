@@ -1,0 +1,41 @@
+//! Statuses: whether the hub's CRD admits and keeps what the provider of this version writes.
+
+use serde_json::Value;
+
+use super::{
+    compatibility::{is_cosmetic, verdict},
+    differences::{Difference, told},
+    schema::{Change, PROPERTY, compare},
+};
+use crate::bump::schema::Verdict;
+
+/// Where the CRD refuses or drops what our schema of `status` allows, other than listed.
+pub fn unsafe_statuses(crd: &Value, ours: &Value, list: &[Difference]) -> Vec<String> {
+    let changes = if crd.is_null() {
+        let (path, keyword) = ("status".to_owned(), PROPERTY.to_owned());
+        vec![Change { path, keyword, before: None, after: Some(ours.clone()), demanded: false }]
+    } else {
+        compare("status", crd, ours)
+    };
+    let is_unsafe = |change: &&Change| !is_cosmetic(change) && verdict(&reversed(change)) >= Verdict::Maybe;
+    let is_listed = |change: &Change| list.iter().any(|difference| difference.means(change));
+    changes.iter().filter(is_unsafe).filter(|change| !is_listed(change)).map(advice).collect()
+}
+
+fn reversed(change: &Change) -> Change {
+    let Change { path, keyword, before, after, .. } = change.clone();
+    Change { path, keyword, before: after, after: before, demanded: false }
+}
+
+fn advice(change: &Change) -> String {
+    let effect = if change.keyword == PROPERTY {
+        "the provider reads it back and would miss it"
+    } else {
+        "the API server would refuse the whole status that this version writes"
+    };
+    format!(
+        "{}; {effect}. Do not install this CRD before the provider is updated; list the difference in \
+         package/sync/differences.yaml once the provider is right under both",
+        told(change)
+    )
+}
