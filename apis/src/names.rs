@@ -138,6 +138,8 @@ pub mod ours {
     pub const TAKE_OVER: &str = "testplatform.ci.openshift.org/take-over";
     /// On the Objects of a TestCluster that has taken a cluster over: its ProviderConfig, namespace, name and uid, with `/` between.
     pub const TAKEN_OVER: &str = "testplatform.ci.openshift.org/taken-over";
+    /// On the same Objects, and on those by which it watches the cluster before: when the claim had its kubeconfig.
+    pub const IN_USE_SINCE: &str = "testplatform.ci.openshift.org/in-use-since";
     /// On the remote object: uid of the Konflux cluster whose composite was found to own it, which is the uid of its namespace `kube-system`.
     /// Two Konflux clusters of one name differ in it, and a restore of etcd does not change it.
     pub const KONFLUX_CLUSTER_UID: &str = "testplatform.ci.openshift.org/konflux-cluster-uid";

@@ -8,6 +8,7 @@
 //! decoded. Resources of other steps and the context are raw bytes from the request to the response
 //! ([`crate::proto`]), so that passing them through is a reference count, and exact.
 
+pub(crate) mod incomplete;
 mod measured;
 pub mod metrics;
 mod trimmed;

@@ -9,12 +9,13 @@
 
 use std::collections::BTreeMap;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use testplatform_apis::{
     account::Wish,
     ci_operator::CiOperator,
     claim::API_VERSION,
     condition::Request,
+    duration::GoDuration,
     foreign::ephemeral_cluster,
     gather,
     input::Settings,
@@ -113,6 +114,11 @@ fn missing(
     if ends {
         return no("the TestCluster has come to its end");
     }
+    if is_outlived(taker, course, observed.now) {
+        return no(
+            "the TestCluster has a lifetime that is over by now: it counts from when the claim had its kubeconfig",
+        );
+    }
     let status = taker
         .status
         .take_over
@@ -128,6 +134,13 @@ fn missing(
     } else {
         no("the TestCluster does not see the cluster yet")
     }
+}
+
+/// Whether the lifetime that a TestCluster asks for is over already.
+fn is_outlived(taker: &Composite, course: &Course, now: Timestamp) -> bool {
+    let lifetime = taker.spec["lifetime"].as_str().and_then(|text| text.parse::<GoDuration>().ok());
+    let end = course.ready_at.zip(lifetime).and_then(|(at, lifetime)| at.checked_add(lifetime.get()).ok());
+    end.is_some_and(|end| end <= now)
 }
 
 /// Writes down what was decided, over what the rest of the plan wants.
@@ -153,6 +166,7 @@ pub(crate) fn bind(intent: &mut Intent, giving: Option<&Giving>, observed: &Obse
             let note = kept.map_or_else(|| format!("{}/{own}", taking.from), |w| w.note.clone());
             intent.handover = vec![(ours::TAKE_OVER, note)];
             intent.handover.extend(taking.taken.as_ref().map(|place| (ours::TAKEN_OVER, place.to_string())));
+            intent.handover.extend(observed.in_use_since().map(|at| (ours::IN_USE_SINCE, at.to_string())));
         }
         (Handover::None | Handover::Gives(_), _) => {}
     }

@@ -1,6 +1,6 @@
 //! Everything that the configuration switches on, of the program: each controller with what it needs to know.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use anyhow::Context as _;
 use kube::Client;
@@ -14,6 +14,7 @@ use provider_testplatform::{
     hub_facts,
     metrics::Metrics,
     orphans, prerequisites,
+    publish::refresh,
     registry::Registry,
     running::Running,
     spaces,
@@ -146,8 +147,28 @@ pub fn controllers(config: &Config, shared: &Shared) -> anyhow::Result<Vec<Runni
         let options = spaces::controller::Options { client: client(), config: config.spaces.clone(), now };
         all.push(spaces::controller::run(options, metrics(), ending()));
     }
+    let namespaces = published_namespaces(config);
+    if !namespaces.is_empty() {
+        let options = refresh::Options { client: client(), namespaces };
+        all.push(refresh::run(options, metrics(), ending()));
+    }
     all.extend(beside_claims(config, shared));
     Ok(all)
+}
+
+/// The namespaces in which credentials of clusters are published.
+fn published_namespaces(config: &Config) -> Vec<String> {
+    let mut namespaces = BTreeSet::new();
+    if config.ephemeral_cluster.mode != Mode::Off {
+        namespaces.insert(&config.ephemeral_cluster.namespace);
+    }
+    if config.cluster_claim.mode == Switch::On {
+        namespaces.insert(&config.cluster_claim.credentials_namespace);
+    }
+    if config.clusters.is_on() {
+        namespaces.insert(&config.clusters.credentials_namespace);
+    }
+    namespaces.into_iter().cloned().collect()
 }
 
 /// Those that run beside the claims, on a Konflux cluster.

@@ -13,6 +13,7 @@
 pub mod kubeconfig;
 mod owner;
 mod read;
+pub mod refresh;
 mod vault;
 mod verdict;
 pub(crate) mod write;

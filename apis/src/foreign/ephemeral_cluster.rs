@@ -56,6 +56,8 @@ pub mod conditions {
     pub const TEST_COMPLETED: &str = "TestCompleted";
     /// The job has ended.
     pub const PROW_JOB_COMPLETED: &str = "ProwJobCompleted";
+    /// The published credentials are known to be those of the cluster. The provider alone reports it; the upstream controller removes it.
+    pub const CREDENTIALS_IN_SYNC: &str = "CredentialsInSync";
 }
 
 /// The phases, in the order of a cluster's life. Besides them there is the empty text.

@@ -233,7 +233,9 @@ fn mirrored(reported: &[ObservedCondition], observed: &Observed) -> Vec<Conditio
         });
     }
     // A condition that is no longer returned keeps its last value for ever, so it is said to be unknown.
-    for type_ in [conditions::PROW_JOB_CREATING, conditions::TEST_COMPLETED] {
+    let lasting =
+        [conditions::PROW_JOB_CREATING, conditions::TEST_COMPLETED, conditions::CREDENTIALS_IN_SYNC];
+    for type_ in lasting {
         let once = condition(&observed.composite.conditions, type_).is_some();
         if once && !shown.iter().any(|s| s.type_ == type_) {
             shown.push(Condition {

@@ -10,6 +10,7 @@ use tonic::{
 };
 
 use super::{
+    incomplete::IncompleteRequests,
     metrics::{Handled, Method, Metrics},
     trimmed::Trimmed,
 };
@@ -52,8 +53,12 @@ where
             Some("Check") => "Check",
             _ => return Box::pin(self.inner.call(request)),
         };
-        let request =
-            if method == "RunFunction" { request.map(|body| Body::new(Trimmed::new(body))) } else { request };
+        let request = if method == "RunFunction" {
+            let connection = request.extensions().get::<IncompleteRequests>().cloned().unwrap_or_default();
+            request.map(|body| Body::new(Trimmed::new(body, connection)))
+        } else {
+            request
+        };
         let labels = Method { grpc_type: "unary", grpc_service: S::NAME, grpc_method: method };
         let call = Call::start(self.metrics.clone(), labels);
         let response = self.inner.call(request);

@@ -12,6 +12,7 @@ use http_body::{Body, Frame, SizeHint};
 use prost::bytes::{Buf as _, BufMut as _, Bytes, BytesMut};
 use tonic::Status;
 
+use super::incomplete::{IncompleteRequests, RequestBytes};
 use crate::{
     hubs::NEIGHBOUR_NAMES,
     observed::{PEER_FIELDS, PEER_NAMES},
@@ -31,6 +32,10 @@ const HEADER: usize = 5;
 pub(crate) struct Trimmed<B> {
     inner: B,
     progress: Progress,
+    /// Released once the request is handled.
+    counted: RequestBytes,
+    /// Bytes that were passed on.
+    passed: usize,
 }
 
 enum Progress {
@@ -43,8 +48,19 @@ enum Progress {
 }
 
 impl<B> Trimmed<B> {
-    pub(crate) fn new(inner: B) -> Self {
-        Self { inner, progress: Progress::Header(BytesMut::new()) }
+    pub(crate) fn new(inner: B, connection: IncompleteRequests) -> Self {
+        let counted = RequestBytes::new(connection);
+        Self { inner, progress: Progress::Header(BytesMut::new()), counted, passed: 0 }
+    }
+
+    /// Takes a piece that came, and counts the bytes that the request holds since.
+    fn take(&mut self, piece: Bytes) -> Result<Option<Bytes>, Status> {
+        let passed = self.progress.take(piece)?;
+        self.passed += passed.as_ref().map_or(0, Bytes::len);
+        let buffered =
+            if let Progress::Long(trimmer, _) = &self.progress { trimmer.buffered_bytes() } else { 0 };
+        self.counted.set(self.passed + buffered)?;
+        Ok(passed)
     }
 }
 
@@ -118,7 +134,7 @@ impl<B: Body<Data = Bytes, Error = Status> + Unpin> Body for Trimmed<B> {
                 Ok(data) => data,
                 Err(trailers) => return Poll::Ready(Some(Ok(trailers))),
             };
-            match self.progress.take(data) {
+            match self.take(data) {
                 Ok(Some(data)) => return Poll::Ready(Some(Ok(Frame::data(data)))),
                 Ok(None) => {}
                 Err(status) => return Poll::Ready(Some(Err(status))),

@@ -6,6 +6,7 @@
 
 use std::fmt;
 
+use jiff::Timestamp;
 use testplatform_apis::{
     foreign::meta::condition,
     names::{ObjectName, Uid, ours},
@@ -271,6 +272,22 @@ impl Observed {
             }
         }
         Handover::Takes(Box::new(taking))
+    }
+
+    /// Since when the tenant has had the kubeconfig of the cluster that is taken over: as the giver tells it, and later as it is noted.
+    pub(crate) fn in_use_since(&self) -> Option<Timestamp> {
+        let Handover::Takes(taking) = &self.handover else { return None };
+        let recorded = self.notes(ours::IN_USE_SINCE).find_map(|at| at.parse().ok());
+        recorded.or(match &taking.giver {
+            Other::There(giver) => giver.status.ready_at,
+            Other::NotFetched | Other::Gone => None,
+        })
+    }
+
+    /// Whether the kubeconfig of a cluster that was taken over is delivered in this pass at the earliest: then its lifetime does not end yet.
+    pub(crate) fn is_delivered_now(&self) -> bool {
+        let was_reported = self.composite.status.ready_at.is_some() || self.note(ours::READY_AT).is_some();
+        self.handover.place().is_some() && !was_reported
     }
 
     fn watching(&self, writer: &Writer) -> Option<Watching> {

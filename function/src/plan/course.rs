@@ -167,8 +167,8 @@ pub(super) fn chart(
     let ending = observed.note(ours::ENDING);
     // What was let go is another composite's to end.
     let let_go = observed.handover.let_go();
-    let expired = !let_go
-        && (passed(expires_at) || passed(health.ends_at) || ending == Some(JobCompleted::Expired.as_str()));
+    let is_over = passed(expires_at.filter(|_| !observed.is_delivered_now())) || passed(health.ends_at);
+    let expired = !let_go && (is_over || ending == Some(JobCompleted::Expired.as_str()));
     // Of what it lives in all, whoever ends it.
     let expiring_at = expires_at.zip(ready_at).and_then(|(end, ready)| near_end(ready, end));
     let by_owner = request.teardown == Some(true);
@@ -279,7 +279,7 @@ fn usable_since(observed: &Observed, health: &Health) -> Option<Timestamp> {
     let up = health.ready_since?;
     if observed.handover.place().is_some() {
         // A cluster that was taken over is older than the composite, and was used before its credentials came here.
-        return Some(up);
+        return observed.in_use_since().or(Some(up));
     }
     let here = observed.credentials.as_ref().and_then(Credentials::read_since);
     [here, observed.composite.metadata.creation_timestamp].into_iter().flatten().chain([up]).max()

@@ -14,6 +14,8 @@ use tokio::{
 use tokio_rustls::server::TlsStream;
 use tonic::transport::server::Connected;
 
+use crate::edge::incomplete::IncompleteRequests;
+
 /// Bytes in both directions.
 trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
@@ -37,11 +39,13 @@ impl Connection {
     }
 }
 
-/// Nothing is asked of a client but that its certificate is good, and that was looked at before.
+/// The certificate of the client was verified before. Its requests share one limit.
 impl Connected for Connection {
-    type ConnectInfo = ();
+    type ConnectInfo = IncompleteRequests;
 
-    fn connect_info(&self) {}
+    fn connect_info(&self) -> IncompleteRequests {
+        IncompleteRequests::default()
+    }
 }
 
 impl AsyncRead for Connection {

@@ -193,6 +193,12 @@ impl Trimmer {
         Ok(())
     }
 
+    /// Bytes of memory for what is kept so far.
+    pub(crate) fn buffered_bytes(&self) -> usize {
+        let name = if let Expected::Name { name, .. } = &self.expected { name.capacity() } else { 0 };
+        self.open.iter().map(|open| open.output.capacity()).sum::<usize>() + name
+    }
+
     /// What is kept, once the whole message was read.
     pub(crate) fn finish(mut self) -> Result<Vec<u8>, Error> {
         let between = matches!(self.expected, Expected::Tag(Varint { shift: 0, .. }));

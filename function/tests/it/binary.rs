@@ -6,6 +6,7 @@ mod panicked;
 use std::{
     io::{BufReader, Read as _},
     net::{SocketAddr, TcpListener},
+    path::Path,
     process::{Child, ChildStderr, Command, ExitStatus, Output, Stdio},
 };
 
@@ -36,11 +37,18 @@ pub struct Serving {
 
 impl Serving {
     pub fn start(arguments: &[&str]) -> Self {
-        let mut child = program()
-            .env("INSECURE", "true")
+        Self::spawn(program().env("INSECURE", "true").args(arguments))
+    }
+
+    /// One that asks clients for certificates, with its own from a directory.
+    pub fn encrypted(certificates: &Path) -> Self {
+        Self::spawn(program().env("TLS_SERVER_CERTS_DIR", certificates))
+    }
+
+    fn spawn(command: &mut Command) -> Self {
+        let mut child = command
             .env("ADDRESS", "127.0.0.1:0")
             .env("METRICS_ADDRESS", "127.0.0.1:0")
-            .args(arguments)
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
@@ -53,6 +61,10 @@ impl Serving {
 
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    pub fn admin_address(&self) -> SocketAddr {
+        self.admin
     }
 
     pub fn process(&self) -> u32 {

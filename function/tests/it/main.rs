@@ -22,6 +22,7 @@ mod crowd;
 mod examples;
 mod go_decode;
 mod handover;
+mod held_open;
 mod hive;
 mod hive_walks;
 mod hubs;

@@ -9,6 +9,7 @@ mod health;
 mod hub;
 mod hub_needs;
 mod monitoring;
+mod network;
 mod policies;
 mod texts;
 

@@ -2,14 +2,10 @@
 
 use jiff::Timestamp;
 pub use testplatform_apis::foreign::ephemeral_cluster::conditions::{
-    CLUSTER_READY, PROW_JOB_COMPLETED, PROW_JOB_CREATING, TEST_COMPLETED,
+    CLUSTER_READY, CREDENTIALS_IN_SYNC, PROW_JOB_COMPLETED, PROW_JOB_CREATING, TEST_COMPLETED,
 };
 
 use super::status::Condition;
-
-/// Once it was ready: whether what is published is known to be what the cluster has. Ready itself does not depend on it,
-/// so losing sight of a build cluster takes nobody's cluster away.
-pub const CREDENTIALS_IN_SYNC: &str = "CredentialsInSync";
 
 /// Why a condition is as it is. The refusals of a ProwJob are not among them: they come with the draft.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -10,6 +10,7 @@ mod faults;
 mod lease;
 mod memory;
 mod rbac;
+mod refresh;
 mod revoke;
 mod strays;
 mod unlisted;

@@ -61,6 +61,62 @@ fn a_cluster_goes_from_a_claim_to_a_test_cluster() {
     assert!(pair.taker.tenant.is_empty());
 }
 
+/// The tenant has had the kubeconfig since the claim was given it, which may be long after the hub had it.
+#[rstest]
+#[case::of_a_claim_that_stays(false)]
+#[case::of_a_claim_that_goes(true)]
+fn a_lifetime_counts_from_when_the_claim_had_its_kubeconfig(#[case] goes: bool) {
+    let mut pair = Pair::ready();
+    let delivered = pair.giver.now + SignedDuration::from_hours(2);
+    pair.giver.status["readyAt"] = json!(delivered);
+    for side in [Side::Giver, Side::Taker] {
+        pair.of(side).later(SignedDuration::from_hours(2));
+    }
+    pair.settle();
+    pair.hand_over();
+    if goes {
+        while !pair.enders().is_empty() {
+            pair.sees(Side::Giver);
+            pair.pass(Side::Giver);
+            pair.provider(Side::Giver);
+            pair.sees(Side::Taker);
+            pair.pass(Side::Taker);
+            pair.provider(Side::Taker);
+        }
+        pair.delete(Side::Giver);
+    }
+    pair.settle();
+    assert_eq!(pair.taker.phase(), "Ready", "{}", pair.taker.status);
+    assert_eq!(pair.taker.status["readyAt"], json!(delivered));
+    assert_eq!(pair.taker.status["expiresAt"], json!(delivered + SignedDuration::from_hours(3)));
+}
+
+/// However short the rest of it is.
+#[test]
+fn a_lifetime_does_not_end_in_the_pass_that_delivers_the_kubeconfig() {
+    let mut pair = Pair::ready();
+    pair.settle();
+    pair.hand_over();
+    let mut phases = vec![];
+    for _ in 0..30 {
+        for side in [Side::Giver, Side::Taker] {
+            pair.sees(side);
+            pair.pass(side);
+            if side == Side::Taker {
+                let taken = pair.taker.status["takeOver"]["stage"] == "Taken";
+                if taken && pair.taker.phase() != "Ready" && phases.last() != Some(&"Ready".to_owned()) {
+                    pair.taker.later(SignedDuration::from_hours(4));
+                }
+                phases.push(pair.taker.phase());
+            }
+            pair.provider(side);
+        }
+    }
+    phases.dedup();
+    assert!(phases.ends_with(&["Ready".into(), "Deprovisioning".into()]), "{phases:?}");
+    assert_eq!(pair.taker.tenant["kubeconfig"], KUBECONFIG);
+}
+
 /// What it was born with holds, whatever the default is where it comes to.
 #[rstest]
 #[case::none(None, Some("1h"))]
@@ -194,6 +250,10 @@ fn nobody_takes_what_is_not_handed_to_them(#[case] at: &str, #[case] value: Valu
 #[case::another_spec(&|p: &mut Pair| p.taker.spec["ciOperator"]["test"]["workflow"] = json!("ipi-gcp"), "does not see the cluster yet")]
 #[case::other_credentials(&|p: &mut Pair| p.taker.spec["credentials"] = json!({ "mode": "ServiceAccount" }), "does not see the cluster yet")]
 #[case::not_asked(&|p: &mut Pair| p.taker.annotations = json!({ ours::TAKE_OVER: "other-x7k2p" }), "not made to take over")]
+#[case::outlived(&|p: &mut Pair| {
+    p.taker.spec["lifetime"] = json!("1h");
+    p.giver.later(SignedDuration::from_hours(2));
+}, "has a lifetime that is over by now")]
 #[case::over(&|p: &mut Pair| p.taker.spec["tearDownCluster"] = json!(true), "come to its end")]
 fn a_cluster_is_not_let_go_while_something_is_missing(
     #[case] change: &dyn Fn(&mut Pair),

@@ -187,6 +187,32 @@ fn mirrored_conditions_of_a_replaced_object_are_unknown() {
 }
 
 #[test]
+fn credentials_are_not_in_sync_for_ever_once_another_controller_rewrote_the_conditions() {
+    let mut world = World::ready();
+    let of_provider =
+        [("ClusterReady", "True", "", ""), ("CredentialsInSync", "True", "CredentialsPublished", "m")];
+    world.hub("Ready", &of_provider);
+    world.settle();
+    is(&world, "CredentialsInSync", "True", "CredentialsPublished");
+
+    // The upstream controller writes all conditions, and does not know this one.
+    world.hub("Ready", &[("ClusterReady", "True", "", "")]);
+    world.settle();
+    is(&world, "CredentialsInSync", "Unknown", "NotReported");
+    is(&world, "ClusterReady", "True", "Ready");
+    assert_eq!(world.phase(), "Ready");
+
+    world.hub("Ready", &of_provider);
+    world.settle();
+    is(&world, "CredentialsInSync", "True", "CredentialsPublished");
+
+    // Where the provider never ran the condition does not appear.
+    let mut world = World::ready();
+    world.settle();
+    assert_eq!(world.conditions.get("CredentialsInSync"), None);
+}
+
+#[test]
 fn what_the_hub_noted_outlives_its_object() {
     let mut world = World::ready();
     let noted = json!({ "reason": "ProwJobFailure" }).to_string();

@@ -17,6 +17,7 @@ pub fn overlays_are_in_order() -> anyhow::Result<()> {
         order(&all).with_context(|| format!("order of {overlay}"))?;
         users(overlay, &all)?;
         drains(&all).with_context(|| format!("nodes under {overlay}"))?;
+        walled(&all).with_context(|| format!("network policies of {overlay}"))?;
     }
     for component in ["tests/hub-facts", "tests/cluster-pools"] {
         order(&render(&kubectl, component)?).with_context(|| format!("order of {component}"))?;
@@ -120,6 +121,20 @@ fn id(object: &Value) -> Id {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let metadata = &object["metadata"];
     (text(&object["kind"]), text(&metadata["namespace"]), text(&metadata["name"]))
+}
+
+/// Every Deployment has a policy that finds its pods by the labels that kustomize leaves them.
+fn walled(all: &[Value]) -> anyhow::Result<()> {
+    for deployment in all.iter().filter(|object| object["kind"] == "Deployment") {
+        let labels = &deployment["spec"]["template"]["metadata"]["labels"];
+        let finds = |policy: &&Value| {
+            policy["kind"] == "NetworkPolicy"
+                && policy["metadata"]["namespace"] == deployment["metadata"]["namespace"]
+                && policy["spec"]["podSelector"]["matchLabels"] == *labels
+        };
+        ensure!(all.iter().any(|object| finds(&object)), "none for {}", deployment["metadata"]["name"]);
+    }
+    Ok(())
 }
 
 /// A budget that no pod may leave keeps a node from being drained for ever.

@@ -102,7 +102,7 @@ async fn ready(tenant: &Tenant<'_>) -> anyhow::Result<Controller> {
     let controller = create(tenant).await?;
     controller.provision().await?;
     let hub = controller.ready(KUBECONFIG, PASSWORD);
-    let (_, provisioned) = tokio::try_join!(hub, provision(tenant))?;
+    let ((), provisioned) = tokio::try_join!(hub, provision(tenant))?;
     match provisioned {
         Provisioned::Ready => Ok(controller),
         Provisioned::Failed => bail!("the provision task gives up"),
@@ -139,7 +139,7 @@ pub async fn newest_tasks_end_before_a_cluster(tenant: &Tenant<'_>) -> anyhow::R
 pub async fn newest_tasks_fail_to_provision(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let controller = create(tenant).await?;
     controller.provision().await?;
-    let (_, provisioned) = tokio::try_join!(controller.fail(), provision(tenant))?;
+    let ((), provisioned) = tokio::try_join!(controller.fail(), provision(tenant))?;
     ensure!(matches!(provisioned, Provisioned::Failed), "the provision task succeeds without a cluster");
     ensure!(!deprovision(tenant).await?, "the deprovision task succeeds after a failure");
     Ok(())

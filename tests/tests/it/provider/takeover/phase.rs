@@ -69,7 +69,7 @@ pub struct Phase {
     /// Whether its end is requested.
     pub teardown: Teardown,
     /// `status.phase`; no status at all if there is none.
-    pub phase: Option<&'static str>,
+    pub reported: Option<&'static str>,
     /// Conditions.
     pub conditions: &'static [Condition],
     /// The phase in which its life must end, and the reason of `ProwJobCompleted` then; empty if that condition is absent.
@@ -86,7 +86,7 @@ const UNTOUCHED: Phase = Phase {
     stage: Stage::NoNamespace,
     is_published: false,
     teardown: Teardown::NotRequested,
-    phase: None,
+    reported: None,
     conditions: &[],
     end: WELL,
 };
@@ -96,7 +96,7 @@ const CREATED: Phase = Phase {
     job: Some("scheduling"),
     is_bound: true,
     has_finalizer: true,
-    phase: Some("Provisioning"),
+    reported: Some("Provisioning"),
     conditions: &[Condition::Creating],
     ..UNTOUCHED
 };
@@ -106,7 +106,7 @@ const READY: Phase = Phase {
     job: Some("pending"),
     stage: Stage::Installed,
     is_published: true,
-    phase: Some("Ready"),
+    reported: Some("Ready"),
     conditions: &[Condition::Created, Condition::Ready],
     ..CREATED
 };
@@ -115,7 +115,7 @@ const TEARING_DOWN: Phase = Phase {
     name: "tearing-down",
     stage: Stage::Signalled,
     teardown: Teardown::Field,
-    phase: Some("Deprovisioning"),
+    reported: Some("Deprovisioning"),
     conditions: &[Condition::Created, Condition::Ready, Condition::Signalled],
     ..READY
 };
@@ -125,7 +125,7 @@ const DEPROVISIONED: Phase = Phase {
     job: Some("success"),
     has_finalizer: false,
     stage: Stage::NoNamespace,
-    phase: Some("Deprovisioned"),
+    reported: Some("Deprovisioned"),
     conditions: &[
         Condition::Created,
         Condition::NamespaceMissing,
@@ -138,16 +138,28 @@ const DEPROVISIONED: Phase = Phase {
 /// All phases, in the order of a life.
 pub const PHASES: &[Phase] = &[
     UNTOUCHED,
-    Phase { name: "creation-failed", phase: Some(""), conditions: &[Condition::CreationFailed], ..UNTOUCHED },
+    Phase {
+        name: "creation-failed",
+        reported: Some(""),
+        conditions: &[Condition::CreationFailed],
+        ..UNTOUCHED
+    },
     Phase {
         name: "refused",
-        phase: Some("Failed"),
+        reported: Some("Failed"),
         conditions: &[Condition::ProfileRefused],
         end: ("Failed", ""),
         ..UNTOUCHED
     },
     // The controller ended between two writes.
-    Phase { name: "unbound", is_bound: false, has_finalizer: false, phase: None, conditions: &[], ..CREATED },
+    Phase {
+        name: "unbound",
+        is_bound: false,
+        has_finalizer: false,
+        reported: None,
+        conditions: &[],
+        ..CREATED
+    },
     CREATED,
     Phase {
         name: "pending",
@@ -173,7 +185,7 @@ pub const PHASES: &[Phase] = &[
         name: "ended-too-early",
         job: Some("pending"),
         teardown: Teardown::Field,
-        phase: Some("Failed"),
+        reported: Some("Failed"),
         conditions: &[Condition::Created, Condition::NamespaceMissing, Condition::SignalFailed],
         end: ("Failed", "ProwJobAborted"),
         ..CREATED
@@ -199,7 +211,7 @@ pub const PHASES: &[Phase] = &[
         name: "failed",
         job: Some("failure"),
         has_finalizer: false,
-        phase: Some("Failed"),
+        reported: Some("Failed"),
         conditions: &[Condition::Created, Condition::NamespaceMissing, Condition::Ended("failure")],
         end: ("Failed", "ProwJobFailure"),
         ..CREATED
@@ -208,7 +220,7 @@ pub const PHASES: &[Phase] = &[
         name: "aborted",
         job: Some("aborted"),
         has_finalizer: false,
-        phase: Some("Failed"),
+        reported: Some("Failed"),
         conditions: &[Condition::Created, Condition::NamespaceMissing, Condition::Ended("aborted")],
         end: ("Failed", "ProwJobFailure"),
         ..CREATED

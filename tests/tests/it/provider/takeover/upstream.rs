@@ -121,7 +121,7 @@ pub async fn leave(hub: &Hub, name: &str, phase: &Phase, vocabulary: Vocabulary)
     if phase.is_published {
         publish(hub, name, uid).await?;
     }
-    if let Some(word) = phase.phase {
+    if let Some(word) = phase.reported {
         let conditions: Vec<Value> = phase.conditions.iter().map(|c| vocabulary.condition(*c)).collect();
         let mut status = json!({ "phase": word, "conditions": conditions });
         if phase.is_bound {
