@@ -52,16 +52,17 @@ pub async fn namespace_deleted_while_the_hub_is_away(tenant: &Tenant<'_>) -> any
 pub async fn namespace_of_a_space_deleted(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let space = Space::ask(tenant, space::claim("doomed")).await?;
     space.until_given(SOON).await?;
-    let composite = space.composite().await?;
+    let objects = space.objects().await?;
+    ensure!(!objects.is_empty(), "it has no Objects");
     let (remote, published) = (space.remote().await?, space.published().await?);
     let namespace = delete(tenant).await?;
     let hub = tenant.engine.hub.cluster();
     hub.until_gone(&remote, GONE).await?;
     hub.until_gone(&published, SOON).await?;
     tenant.konflux().until_gone(&namespace, GONE).await?;
-    let objects = tenant.konflux().list(OBJECT).await?;
-    let is_left = |o: &&Value| o["metadata"]["labels"]["crossplane.io/composite"] == composite.as_str();
-    ensure!(!objects.iter().any(|o| is_left(&o)), "Objects of {composite} are left behind");
+    for object in objects.values().filter_map(|object| object["metadata"]["name"].as_str()) {
+        tenant.konflux().until_gone(&at_root(OBJECT, object), GONE).await?;
+    }
     Ok(())
 }
 
