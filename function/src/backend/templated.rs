@@ -168,14 +168,17 @@ fn manifest(
 }
 
 /// When the cluster has ended by all that its claim may ever ask for: the longest provisioning, or a delivery that came later, then the longest
-/// lifetime, then [`OVERDUE`]. None where there is no longest lifetime.
+/// lifetime, then [`OVERDUE`]. It never becomes an earlier one. None where there is no lifetime, or no longest one.
 fn latest_end(request: &Validated, observed: &Observed) -> Option<Timestamp> {
     let life = &request.lifetime;
     let created = observed.composite.metadata.creation_timestamp.filter(|_| !life.lost)?;
+    life.effective?;
     let provisioned = created.checked_add(life.told_timeout?.get()).ok()?;
-    let begins = observed.composite.status.ready_at.map_or(provisioned, |ready| ready.max(provisioned));
-    let lives = life.longest?.get().checked_add(OVERDUE)?;
-    begins.checked_add(lives).ok()
+    let ready = request.intent.ready_at.or(observed.composite.status.ready_at);
+    let begins = ready.map_or(provisioned, |ready| ready.max(provisioned));
+    let end = begins.checked_add(life.longest?.get().checked_add(OVERDUE)?).ok()?;
+    let before = observed.writer.as_ref().and_then(|writer| writer.manifest_annotation(ours::LATEST_END));
+    Some(before.and_then(|at| at.parse().ok()).map_or(end, |before: Timestamp| before.max(end)))
 }
 
 /// Whether what is composed is what is asked of the hub.

@@ -24,6 +24,7 @@ use crate::{
         Action, Vault,
         write::{annotate, issue, publish, sweep, withdraw},
     },
+    step::Event,
 };
 
 /// Does what a step says.
@@ -72,9 +73,6 @@ impl Executor {
         if let Some(notes) = &step.status {
             self.notes(object, notes).await.map_err(|error| Failure { action: None, error })?;
         }
-        if step.deletes {
-            self.delete(object).await.map_err(|error| Failure { action: None, error })?;
-        }
         Ok(forgone)
     }
 
@@ -109,34 +107,36 @@ impl Executor {
         Ok(())
     }
 
-    /// Deletes the object, unless it is another one by now or says otherwise.
-    async fn delete(&self, object: &Cluster) -> Result<(), Error> {
-        let api = api(&self.vault.client(), object.namespace(), &self.resource);
-        let found = async {
-            // Notes have just been written on it, and its latest end may be a later one by now.
-            let Some(found) = named::find(&api, object.name()).await? else { return Ok(()) };
-            let same = found.uid() == object.uid() && !found.is_deleted();
-            if !same || found.annotation(ours::LATEST_END) != object.annotation(ours::LATEST_END) {
-                return Ok(());
-            }
-            let preconditions = Preconditions {
-                uid: found.metadata.uid.clone(),
-                resource_version: found.metadata.resource_version.clone(),
-            };
-            let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::background() };
-            match api.delete(object.name(), &params).await {
-                Err(error) if is_not_found(&error) => Ok(()),
-                other => other.map(drop).map_err(Cause::from),
-            }
-        };
-        limited("delete_overdue_cluster", self.patience, found).await?;
+    /// Deletes the object of an overdue cluster, and emits the event, unless it is another object by now or has another latest end. Nothing
+    /// else is done before: whatever is wrong with such a cluster, nobody else ends it.
+    pub async fn end_overdue(&self, object: &Cluster, event: &Event) -> Result<(), Error> {
+        if !limited("delete_overdue_cluster", self.patience, self.delete(object)).await? {
+            return Ok(());
+        }
         tracing::warn!(
             kind = self.resource.kind,
             namespace = object.namespace(),
             cluster = object.name(),
             "deleted: its latest end has come, and nobody had ended it"
         );
-        Ok(())
+        limited("emit", self.patience, self.act(object, &Action::Emit(event.clone()))).await
+    }
+
+    /// Whether the object was deleted.
+    async fn delete(&self, object: &Cluster) -> Result<bool, Cause> {
+        let api = api(&self.vault.client(), object.namespace(), &self.resource);
+        let Some(found) = named::find(&api, object.name()).await? else { return Ok(false) };
+        let same = found.uid() == object.uid() && !found.is_deleted();
+        if !same || found.annotation(ours::LATEST_END) != object.annotation(ours::LATEST_END) {
+            return Ok(false);
+        }
+        let (uid, resource_version) = (found.metadata.uid.clone(), found.metadata.resource_version.clone());
+        let preconditions = Preconditions { uid, resource_version };
+        let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::background() };
+        match api.delete(object.name(), &params).await {
+            Err(error) if is_not_found(&error) => Ok(false),
+            other => Ok(other.map(|_| true)?),
+        }
     }
 
     /// Deletes a published Secret whose cluster is gone. `gone` is the uid of the cluster's object.

@@ -44,8 +44,6 @@ pub struct Step {
     pub actions: Vec<Action>,
     /// Written after the actions, if it differs from what is stored. None leaves it alone.
     pub status: Option<Notes>,
-    /// Whether the object itself is deleted, after all else: its cluster is overdue.
-    pub deletes: bool,
     /// When to look again although nothing happened.
     pub requeue: Requeue,
 }
@@ -68,8 +66,7 @@ pub fn next(kind: &dyn Kind, object: &Cluster, world: &World, now: Timestamp) ->
     let (source, waits) = source(kind, object, world, &stored, now);
     let (verdict, again) = judge(kind, object, world, &source, now);
     let followed = follow(object.name(), verdict, &source, &world.published, &stored);
-    let requeue = sooner(waits, again);
-    let mut step = Step { actions: followed.actions, status: None, deletes: false, requeue };
+    let mut step = Step { actions: followed.actions, status: None, requeue: sooner(waits, again) };
     if let Some(told) = followed.told {
         let revision = match &world.published {
             Published::Ours { revision, .. } => Some(revision.clone()),
@@ -87,13 +84,8 @@ pub fn next(kind: &dyn Kind, object: &Cluster, world: &World, now: Timestamp) ->
     if may_read(kind, object, world).is_some() {
         step.requeue = sooner(step.requeue, Requeue::after(world.settings.poll));
     }
-    match LatestEnd::of(object, &world.settings, now) {
-        LatestEnd::None => {}
-        LatestEnd::Ahead(end) => step.requeue = sooner(step.requeue, end),
-        LatestEnd::Overdue(event) => {
-            step.actions.push(Action::Emit(event));
-            step.deletes = true;
-        }
+    if let LatestEnd::Ahead(end) = LatestEnd::of(object, &world.settings, now) {
+        step.requeue = sooner(step.requeue, end);
     }
     step
 }

@@ -9,13 +9,14 @@ use super::{
     execute::Failure,
     next,
     object::Cluster,
+    overdue::LatestEnd,
 };
 use crate::{
     claims::caches::SecretMeta,
     controller::pass::{guarded, reschedule},
     ephemeral_cluster::credentials::SUFFIX,
     execute::{Error, Reason},
-    publish::Labelled,
+    publish::{Labelled, SOON},
     step::Requeue,
 };
 
@@ -33,6 +34,11 @@ impl Controller {
     }
 
     async fn look(&self, cached: Arc<Cluster>, anew: bool) -> Result<Requeue, Error> {
+        if let LatestEnd::Overdue(event) = LatestEnd::of(&cached, &self.observer.settings, (self.now)()) {
+            self.executor.end_overdue(&cached, &event).await?;
+            // Its deletion is seen by the watch.
+            return Ok(Requeue::after(SOON));
+        }
         let Some((object, world)) = self.observer.observe(cached, anew).await? else {
             return Ok(Requeue::OnChange);
         };

@@ -140,6 +140,7 @@ async fn list_published(secrets: &Api<Secret>) -> Result<Vec<String>, Cause> {
 }
 
 /// Whether a Secret was published for a cluster with the credentials of its admin. Tokens of `ServiceAccount`s were always written by the provider.
+/// One of an EphemeralCluster without a source revision was made by another controller, which would make it again.
 fn is_published(secret: &ObjectMeta) -> bool {
     let is_owned = secret.owner_references.iter().flatten().any(|owner| {
         owner.controller == Some(true)
@@ -147,10 +148,12 @@ fn is_published(secret: &ObjectMeta) -> bool {
             && owner.api_version == ephemeral_cluster::API_VERSION
     });
     let group = secret.labels.as_ref().and_then(|labels| labels.get(ours::OWNER_GROUP));
-    let is_token = source_revision(secret).is_some_and(|revision| revision.parse::<Stamp>().is_ok());
-    let is_named = secret.name.as_ref().is_some_and(|name| name.ends_with(SUFFIX));
+    let revision = source_revision(secret);
+    let is_token = revision.as_ref().is_some_and(|revision| revision.parse::<Stamp>().is_ok());
     // Those of spaces have an owner of the core group.
-    is_named && (is_owned || group.is_some_and(|group| !group.is_empty())) && !is_token
+    let is_labelled = group.is_some_and(|group| !group.is_empty());
+    let is_named = secret.name.as_ref().is_some_and(|name| name.ends_with(SUFFIX));
+    is_named && (is_labelled || (is_owned && revision.is_some())) && !is_token
 }
 
 /// Reads a Secret and does what it needs.

@@ -350,6 +350,17 @@ fn the_latest_end_is_behind_all_that_a_claim_may_ask_for() {
         world.status["readyAt"] = json!(ready);
         world.settle();
         assert_eq!(end(&world), ready + longest + hour, "{}", made.backend);
+        // Also after a restore without status.
+        world.status = json!({});
+        world.settle();
+        assert_eq!(end(&world), ready + longest + hour, "{}", made.backend);
+
+        // A claim that asks for no lifetime any more never ends by itself.
+        world.spec.as_object_mut().unwrap().remove("lifetime");
+        world.settle();
+        if annotation(&world, ours::LIFETIME).is_none() {
+            assert_eq!(annotation(&world, ours::LATEST_END), None, "{}", made.backend);
+        }
 
         let mut endless = (made.ready)();
         if annotation(&endless, ours::MAX_LIFETIME).is_none() {

@@ -150,3 +150,18 @@ async fn what_failed_is_tried_again() {
     run(&hub, Duration::from_hours(1)).await;
     assert_eq!(hub.calls().len(), 1);
 }
+
+/// In proxy mode upstream's controller publishes, and would publish again.
+#[tokio::test(start_paused = true)]
+async fn secrets_of_another_controller_stay() {
+    let hub = Memory::new();
+    let mut metadata = of_object("build01/ci-op-x:s@7");
+    metadata.as_object_mut().unwrap().remove("annotations");
+    for (name, kubeconfig) in
+        [("a", hiding("https://a")), ("b", kubeconfig("https://b", "t\n    exec: {command: rm}"))]
+    {
+        hub.put(&path(name), secret(&metadata, &kubeconfig));
+        run(&hub, Duration::from_secs(60)).await;
+        assert_eq!(published(&hub, name), Some(kubeconfig), "{name}");
+    }
+}

@@ -3,7 +3,11 @@
 use std::collections::BTreeSet;
 
 use jiff::SignedDuration;
-use provider_testplatform::{publish::Action, step::Requeue};
+use provider_testplatform::{
+    clusters::overdue::LatestEnd,
+    publish::{Action, Source},
+    step::Requeue,
+};
 use rstest::rstest;
 use serde_json::{Value, json};
 use testplatform_apis::{names::ours, template::Backend};
@@ -20,29 +24,31 @@ fn ending(backend: Backend) -> Case {
     case
 }
 
-fn events(case: &Case) -> Vec<(bool, String)> {
-    let event = |action: &Action| match action {
-        Action::Emit(event) => Some((event.warning, event.reason.clone())),
-        Action::Publish(_) | Action::Issue(_) | Action::Withdraw => None,
-    };
-    case.step().actions.iter().filter_map(event).collect()
+fn latest_end(case: &Case) -> LatestEnd {
+    LatestEnd::of(&case.object(), &case.world().settings, case.now)
 }
 
 #[rstest]
-fn one_is_deleted_when_its_latest_end_has_come(
+fn one_is_overdue_when_its_latest_end_has_come(
     #[values(Backend::HyperShift, Backend::ClusterApi, Backend::Caas, Backend::Osac)] backend: Backend,
 ) {
     let mut case = ending(backend);
     let end = END.parse().unwrap();
     case.now = end - SignedDuration::from_secs(90);
-    assert!(!case.step().deletes);
-    assert_eq!(case.step().requeue, Requeue::after(SignedDuration::from_secs(90)), "it is looked at then");
+    let then = Requeue::after(SignedDuration::from_secs(90));
+    assert_eq!(latest_end(&case), LatestEnd::Ahead(then));
+    assert_eq!(case.step().requeue, then, "it is looked at then");
     case.now = end;
-    assert!(case.step().deletes);
-    assert_eq!(events(&case), [(true, "ClusterOverdue".to_owned())]);
-    // Once it goes, its credentials are withdrawn as ever, and nothing is deleted again.
+    let LatestEnd::Overdue(event) = latest_end(&case) else { panic!("{:?}", latest_end(&case)) };
+    assert!(event.warning && event.reason == "ClusterOverdue" && event.note.contains(END), "{event:?}");
+    // Whatever else is wrong with it.
+    case.object["status"] = json!({ "conditions": "none" });
+    case.source = Source::Unread;
+    assert!(matches!(latest_end(&case), LatestEnd::Overdue(_)));
+    // Once it goes, its credentials are withdrawn as ever.
+    let mut case = Case { now: end, ..ending(backend) };
     case.object["metadata"]["deletionTimestamp"] = json!(END);
-    assert!(!case.step().deletes);
+    assert_eq!(latest_end(&case), LatestEnd::None);
     assert!(case.step().actions.contains(&Action::Withdraw), "{:?}", case.step());
 }
 
@@ -69,8 +75,6 @@ fn no_other_is(#[case] pointer: &str, #[case] value: Value) {
         } else {
             *case.object.pointer_mut(pointer).unwrap() = value.clone();
         }
-        assert!(!case.step().deletes, "{backend:?}");
-        let told = events(&case).into_iter().any(|(_, reason)| reason == "ClusterOverdue");
-        assert!(!told, "{backend:?}");
+        assert_eq!(latest_end(&case), LatestEnd::None, "{backend:?}");
     }
 }
