@@ -161,7 +161,7 @@ async fn secrets_of_another_controller_stay() {
         [("a", hiding("https://a")), ("b", kubeconfig("https://b", "t\n    exec: {command: rm}"))]
     {
         hub.put(&path(name), secret(&metadata, &kubeconfig));
-        run(&hub, Duration::from_secs(60)).await;
+        run(&hub, Duration::from_mins(1)).await;
         assert_eq!(published(&hub, name), Some(kubeconfig), "{name}");
     }
 }
