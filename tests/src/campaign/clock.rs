@@ -10,7 +10,7 @@ use super::{
     fault::Part,
     field::{Field, insist, lock},
 };
-use crate::{actors::now, cluster::at, function, hive::objects::text, hub, kinds::Kind, provider};
+use crate::{actors::now, cluster::at, function, hive::objects::text, kinds::Kind, provider};
 
 const LEASE: Kind = Kind { api_version: "coordination.k8s.io/v1", kind: "Lease" };
 /// What the function says when it serves, and the provider when it acts.
@@ -61,7 +61,7 @@ impl Field {
     pub(super) async fn right(&self, part: Part) -> anyhow::Result<()> {
         let skewed = lock(&self.skewed).remove(&part);
         if let Some(skewed) = skewed.filter(|_| part == Part::Provider) {
-            let lease = at(LEASE, hub::NAMESPACE, provider::NAME);
+            let lease = at(LEASE, provider::NAME, provider::NAME);
             let led = async || {
                 let lease = self.engine.hub.cluster().get(&lease).await?.context("there is no Lease")?;
                 let (led, words) = skewed.said(LEADING)?;
