@@ -84,8 +84,8 @@ pub mod ours {
     pub const MAX_LIFETIME: &str = "testplatform.ci.openshift.org/max-lifetime";
     /// On the remote object: how long provisioning may take; written at birth, constant.
     pub const PROVISION_TIMEOUT: &str = "testplatform.ci.openshift.org/provision-timeout";
-    /// On the object that a template makes: the time at which its cluster has ended whatever became of its claim, RFC 3339. A provider on the
-    /// hub that is told to (`clusters.endOverdue`) deletes it then.
+    /// On the object of a cluster by template: the time by which its claim has ended it, RFC 3339. A provider with `clusters.endOverdue`
+    /// deletes the object then.
     pub const LATEST_END: &str = "testplatform.ci.openshift.org/latest-end";
     /// On the ClusterClaim: `"false"` if its cluster is not to be started again when it is found hibernating.
     pub const RESUME: &str = "testplatform.ci.openshift.org/resume";

@@ -51,7 +51,7 @@ pub enum Place {
     ClustersWatched(Backend),
     /// In each namespace of those.
     ClustersServed(Backend),
-    /// In each namespace of clusters that are deleted once their latest end has come.
+    /// In each namespace in which overdue clusters are deleted.
     ClustersEnded(Backend),
     /// On the hub, in every namespace: clusters that are in the namespaces of claims, with credentials of their own.
     ClustersBrought,

@@ -32,7 +32,7 @@ use crate::{
     validate::Validated,
 };
 
-/// How long the end of a lifetime may take before a hub ends the cluster by itself. The claim's own end comes first, wherever it can come.
+/// How long after the end of the longest lifetime the hub waits before it ends the cluster by itself.
 const OVERDUE: SignedDuration = SignedDuration::from_hours(1);
 
 /// What is asked for in the words of a backend, where all is known.
@@ -167,8 +167,8 @@ fn manifest(
     object::whole(api_version, kind, metadata, Value::Object(spec))
 }
 
-/// When the cluster has ended by all that its claim may ever ask for: the longest provisioning, or a delivery that came later, then the longest
-/// lifetime, then [`OVERDUE`]. It never becomes an earlier one. None where there is no lifetime, or no longest one.
+/// The time by which the claim has ended its cluster: its creation and the longest provisioning, or a later delivery, plus the longest lifetime
+/// and [`OVERDUE`]. It never becomes an earlier one. None without a lifetime, or without a longest one.
 fn latest_end(request: &Validated, observed: &Observed) -> Option<Timestamp> {
     let life = &request.lifetime;
     let created = observed.composite.metadata.creation_timestamp.filter(|_| !life.lost)?;

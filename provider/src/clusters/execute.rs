@@ -107,8 +107,8 @@ impl Executor {
         Ok(())
     }
 
-    /// Deletes the object of an overdue cluster, and emits the event, unless it is another object by now or has another latest end. Nothing
-    /// else is done before: whatever is wrong with such a cluster, nobody else ends it.
+    /// Deletes the object of an overdue cluster and emits the event, unless it is another object by now or has another latest end. This comes
+    /// before all other work, because a cluster whose credentials cannot be read is ended by nobody else.
     pub async fn end_overdue(&self, object: &Cluster, event: &Event) -> Result<(), Error> {
         if !limited("delete_overdue_cluster", self.patience, self.delete(object)).await? {
             return Ok(());

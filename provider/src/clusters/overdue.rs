@@ -1,7 +1,8 @@
-//! Clusters whose latest end has come, which nobody ends any more: the claim, the function or Crossplane is lost, or does not get through. Pure.
+//! The latest end of a cluster: the time after which its claim should have ended it, and did not, because the claim, the function or
+//! Crossplane is lost or cannot reach the hub. Pure.
 //!
-//! The function writes the latest end on the object, behind all that a claim may ever ask for, so that the claim's own end always comes first.
-//! Only where an administrator has switched that on, and only in the namespaces that the configuration names: it takes the right to delete.
+//! The function writes the latest end on the object. It is acted on only where `clusters.endOverdue` is on, and only in the namespaces that
+//! the configuration names, because it takes the right to delete.
 
 use jiff::{SignedDuration, Timestamp};
 use testplatform_apis::names::ours;
@@ -12,16 +13,16 @@ use crate::step::{Event, Requeue};
 /// A latest end.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LatestEnd {
-    /// None is known, or none is acted on.
+    /// The object has none, or it is not acted on.
     None,
-    /// It is to come.
+    /// It is in the future: when to look again.
     Ahead(Requeue),
-    /// It has come.
+    /// It has passed: the event to emit once the object is deleted.
     Overdue(Event),
 }
 
 impl LatestEnd {
-    /// That of a cluster. One that cannot be read as a time is none.
+    /// The latest end of a cluster. A text that is no time counts as none.
     pub fn of(object: &Cluster, settings: &Settings, now: Timestamp) -> Self {
         let acted_on = settings.end_overdue.contains(object.namespace())
             && object.is_marked_for(&settings.credentials_namespace)
@@ -35,7 +36,7 @@ impl LatestEnd {
         Self::Overdue(Event {
             warning: true,
             reason: "ClusterOverdue".into(),
-            note: format!("its latest end was {end}, and nobody has ended it: it is deleted"),
+            note: format!("deleted after its latest end {end}, because its claim has not ended it"),
         })
     }
 }

@@ -43,6 +43,6 @@ pub struct Settings {
     pub credentials_namespace: String,
     /// How often the credentials of a cluster are read again although nothing happened: they cannot be watched.
     pub poll: SignedDuration,
-    /// The namespaces in which a cluster is deleted once its latest end has come.
+    /// The namespaces in which overdue clusters are deleted.
     pub end_overdue: BTreeSet<String>,
 }

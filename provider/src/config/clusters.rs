@@ -20,9 +20,9 @@ pub struct Clusters {
     pub credentials_namespace: String,
     /// How often the credentials of each cluster are read again although nothing happened: nobody lets us watch them.
     pub poll: GoDuration,
-    /// Whether a cluster is deleted once its latest end has come, which the function writes on its object: an hour after the last moment to which
-    /// its claim could extend it. On: nothing that is lost on the side of the claims lets a cluster run on. It takes the right to delete the
-    /// objects in the namespaces below `backends`.
+    /// Whether the object of a cluster is deleted after its latest end, an hour after the last moment to which its claim could extend it. With it
+    /// no cluster outlives a claim that is lost or cannot reach the hub. It takes the right to delete such objects in the namespaces of
+    /// `backends`.
     pub end_overdue: Switch,
     /// Whether bundles of templates are applied in these clusters once their credentials are published, and before they are deleted.
     pub bundles: Switch,

@@ -70,7 +70,7 @@ const fn ended(backend: Backend) -> Grant {
         names: &[],
         verbs: &["delete"],
         proxy: true,
-        why: "Clusters whose latest end has come, and which nobody has ended.",
+        why: "Clusters that are past their latest end.",
     }
 }
 

@@ -12,7 +12,7 @@ use testplatform_apis::{gather, json, names::ours, template::kind::Host};
 use super::Wanted;
 use crate::observed::Observed;
 
-/// A class of nodes as it is noted.
+/// A class of nodes in the annotation. Resource classes are plain texts there, as earlier versions wrote them.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum Note {
@@ -38,12 +38,12 @@ impl From<Host> for Note {
     }
 }
 
-/// Name of a request: OSAC takes one for each.
+/// Key of a node request. An order has at most one request for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum RequestName<'a> {
-    /// Of the groups of a resource class together: of two entries for one class OSAC drops one without a word.
+    /// All groups of a resource class: OSAC silently drops the second of two requests for one class.
     ResourceClass(&'a str),
-    /// Of one group.
+    /// One group.
     NodeSet(&'a str),
 }
 
