@@ -187,8 +187,11 @@ impl Templated {
             return Ok((kept(SpecLevel::Immutable, &message, memory, terms), None));
         }
         let of = |stand, effective, terms| Self { backend, effective, terms, ..Self::bare(&template, stand) };
-        let left_at = back.as_ref().and_then(|back| back.left_at.as_ref());
-        match resolve::judged(&entry, &words, taken.or(memory.as_ref()), left_at) {
+        let cluster = change::Cluster {
+            left_at: back.as_ref().and_then(|back| back.left_at.as_ref()),
+            numbered_groups: taken::numbered_groups(observed),
+        };
+        match resolve::judged(&entry, &words, taken.or(memory.as_ref()), &cluster) {
             Ok((whole, effective)) => {
                 let terms = Terms { release_deprecated: whole.release.deprecated.clone(), ..terms };
                 let goes_back = back.is_some() && memory.as_ref() != Some(&effective);

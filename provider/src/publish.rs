@@ -22,4 +22,4 @@ pub use owner::{Labelled, Owner};
 pub use read::Key;
 pub(crate) use read::{Reader, is_as_stamped};
 pub use vault::Vault;
-pub use verdict::{Action, Followed, SOON, Source, Told, Verdict, again, compare, follow, replaces};
+pub use verdict::{Action, Followed, SOON, Source, Told, Verdict, again, compare, event, follow, replaces};

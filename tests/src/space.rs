@@ -56,8 +56,7 @@ pub(crate) async fn serve(engine: &Engine) -> anyhow::Result<()> {
     let home = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": IDENTITY.0 } });
     hub.apply(&home).await?;
     hub.apply_all(&manifests::package("install/hub/konflux-identity-spaces-rbac.yaml")?).await?;
-    let credential = hub::issue_in(&engine.hub, IDENTITY.0, IDENTITY.1, "0").await?;
-    way(engine, WAY, &credential).await?;
+    use_credential(engine, &issue(engine, "0").await?).await?;
     for file in ["definition", "composition", "crossplane-fields-policy"] {
         let file = format!("install/components/spaces/{file}.yaml");
         konflux.apply_all(&manifests::package(&file)?).await?;
@@ -69,6 +68,16 @@ pub(crate) async fn serve(engine: &Engine) -> anyhow::Result<()> {
         konflux.until_is(&at_root(CRD, name), PATIENCE, "established", established).await?;
     }
     engine.until_revised(COMPOSITION).await
+}
+
+/// A credential of the Konflux cluster on a hub of spaces. `serial` tells credentials of one engine apart.
+pub async fn issue(engine: &Engine, serial: &str) -> anyhow::Result<Credential> {
+    hub::issue_in(&engine.hub, IDENTITY.0, IDENTITY.1, serial).await
+}
+
+/// Puts a credential behind the ProviderConfig of all spaces.
+pub async fn use_credential(engine: &Engine, credential: &Credential) -> anyhow::Result<()> {
+    way(engine, WAY, credential).await
 }
 
 /// A ProviderConfig as the incumbent has it, and the Secret behind it, with the URL that the incumbent reads from there.

@@ -1,5 +1,6 @@
 //! EphemeralCluster on the Test Platform hub: a ProwJob runs ci-operator, which makes the cluster.
 
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value, json};
 use testplatform_apis::{
     account::Mode,
@@ -34,6 +35,9 @@ object.status.conditions.exists(c, c.type == 'ProwJobCreating' && c.status == 'F
 has(c.reason) && c.reason in ['EphemeralClusterValidationFailure', 'CIOperatorJobsGenerateFailure', 'TooManyProwJobsBound'])) || \
 (object.status.conditions.exists(c, c.type == 'ClusterReady' && c.status == 'True') && \
 !(has(object.spec.tearDownCluster) && object.spec.tearDownCluster == true)))";
+
+/// Within this time a kubeconfig is delivered on time. Well below the quarter of an hour that the hub waits after the end of a lifetime.
+const PROMPT: SignedDuration = SignedDuration::from_mins(5);
 
 /// The most conditions of the hub that are shown.
 const MAX_MIRRORED: usize = 32;
@@ -166,7 +170,11 @@ fn manifest(request: &Validated, observed: &Observed) -> Value {
         "name": name,
         "namespace": namespace(request, observed),
     });
-    metadata["annotations"] = Value::Object(object::notes(request, observed));
+    let mut annotations = object::notes(request, observed);
+    if let Some(at) = delivered_late(request, observed) {
+        annotations.insert(ours::DELIVERED_AT.into(), at.to_string().into());
+    }
+    metadata["annotations"] = Value::Object(annotations);
     if let Some(uid) = object::pinned(request, observed) {
         metadata["uid"] = uid.as_str().into();
     }
@@ -180,6 +188,21 @@ fn manifest(request: &Validated, observed: &Observed) -> Value {
         (false, None) => None,
     };
     object::whole(API_VERSION, KIND, metadata, Value::Object(spec))
+}
+
+/// When the claim had its kubeconfig, if that was so long after the hub was ready that the hub's own end would come before the claim's. Once
+/// written it stays.
+fn delivered_late(request: &Validated, observed: &Observed) -> Option<Timestamp> {
+    let writer = observed.writer.as_ref()?;
+    if let Some(before) = writer.manifest_annotation(ours::DELIVERED_AT) {
+        return before.parse().ok();
+    }
+    request.lifetime.effective.filter(|_| !request.lifetime.lost)?;
+    let Some(Remote::EphemeralCluster(remote)) = writer.remote() else { return None };
+    let ready = condition(&remote.status.value.conditions, conditions::CLUSTER_READY)?;
+    let on_hub = ready.last_transition_time.filter(|_| ready.is_true())?;
+    let delivered = request.intent.ready_at.or(observed.composite.status.ready_at)?;
+    (delivered > on_hub.checked_add(PROMPT).ok()?).then_some(delivered)
 }
 
 /// The Object by which the cluster of another composite is watched before it is taken over: it can neither change nor end anything.

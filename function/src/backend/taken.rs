@@ -39,6 +39,14 @@ pub(crate) fn back(observed: &Observed) -> Option<Back> {
     Some(Back { left_at, taken })
 }
 
+/// Groups of nodes that their backend numbers by their place, in that order. One that goes would move those behind it.
+pub(crate) fn numbered_groups(observed: &Observed) -> Vec<String> {
+    match observed.writer.as_ref().and_then(of_writer) {
+        Some(Backend::Osac) => osac::order::node_sets(observed),
+        Some(Backend::HyperShift | Backend::ClusterApi | Backend::Caas) | None => vec![],
+    }
+}
+
 /// What was last taken, as far as anybody knows. `asked`: what was last asked for.
 pub(crate) fn taken(observed: &Observed, asked: &Effective, next: &Effective) -> Option<Effective> {
     let writer = observed.writer.as_ref()?;

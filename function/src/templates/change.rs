@@ -10,6 +10,7 @@ use testplatform_apis::{
         parameter::{Rule, under},
         version::Version,
     },
+    text::bounded,
 };
 
 /// A change that cannot be.
@@ -31,13 +32,16 @@ pub(super) fn said(changes: &[Change]) -> (SpecLevel, String) {
     (reason, format!("{listed}; the cluster stays as it was asked for"))
 }
 
-/// The changes from what was asked for to what is asked for now that cannot be. `left_at`: the version that is there, where the release that
-/// was asked for was refused.
-pub(super) fn changes(
-    entry: &Entry,
-    (old, left_at): (&Effective, Option<&Version>),
-    new: &Effective,
-) -> Vec<Change> {
+/// The cluster as it is.
+pub(super) struct Cluster<'a> {
+    /// The version that it has, where the release that was last asked for was refused.
+    pub left_at: Option<&'a Version>,
+    /// Its groups of nodes, where its backend numbers them by their place, in that order.
+    pub numbered_groups: Vec<String>,
+}
+
+/// The changes from what was asked for to what is asked for now that cannot be.
+pub(super) fn changes(entry: &Entry, cluster: &Cluster<'_>, old: &Effective, new: &Effective) -> Vec<Change> {
     let offer = entry.made.offer();
     let mut found = Vec::new();
     let mut refuse = |reason, path: &str, sentence: &str| {
@@ -73,9 +77,12 @@ pub(super) fn changes(
     if (&old.version, &old.release_image) != (&new.version, &new.release_image) {
         if !offer.upgrades() {
             refuse(SpecLevel::Immutable, path, ONCE);
-        } else if let Some(sentence) = unreachable(entry, (old, left_at), new) {
+        } else if let Some(sentence) = unreachable(entry, (old, cluster.left_at), new) {
             refuse(SpecLevel::Rejected, path, &sentence);
         }
+    }
+    if let Some(sentence) = renumbered(&cluster.numbered_groups, new) {
+        refuse(SpecLevel::Rejected, "spec.nodeGroups", &sentence);
     }
     gather::sort_few(&mut found, |a, b| a.path.cmp(&b.path));
     found
@@ -164,6 +171,17 @@ fn groups(offer: &dyn Offer, old: &Effective, new: &Effective) -> Vec<String> {
         names.into_iter().filter(immutable).for_each(|name| fixed(&under("parameters", name)));
     }
     found
+}
+
+/// Why groups cannot go: another one is behind them, whose nodes would be made again under the number that it gets.
+fn renumbered(numbered: &[String], new: &Effective) -> Option<String> {
+    let stays = |name: &&String| new.node_groups.iter().flatten().any(|group| group.name == **name);
+    let gone = numbered.iter().find(|name| !stays(name))?;
+    let behind = numbered.iter().skip_while(|name| *name != gone).find(stays)?;
+    let (gone, behind) = (bounded(gone, 63), bounded(behind, 63));
+    Some(format!(
+        "must keep group {gone}: OSAC numbers node groups by their order, and would make the nodes of {behind} again; groups can be removed from the end only, and {gone} can be made smaller"
+    ))
 }
 
 fn rule<'a>(rules: &Rules<'a>, name: &str) -> Option<&'a Rule> {

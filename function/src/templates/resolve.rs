@@ -27,19 +27,18 @@ impl Refusals {
     }
 }
 
-/// Judges a claim. `memory`: what was asked for before, as far as the hub took it. `left_at`: the version that is there, where what was asked for
-/// last was refused.
+/// Judges a claim. `memory`: what was asked for before, as far as the hub took it.
 pub(super) fn judged(
     entry: &Entry,
     words: &Words,
     memory: Option<&Effective>,
-    left_at: Option<&Version>,
+    cluster: &change::Cluster<'_>,
 ) -> Result<(Whole, Effective), Judgement> {
     let offer = entry.made.offer();
     let mut refusals = Refusals(vec![]);
     let before = memory.and_then(|m| m.parameters.clone()).unwrap_or_default();
     let fresh = memory.is_none_or(|m| m.template.as_ref() != Some(&entry.name));
-    let release = release(entry, words, (memory, left_at), &mut refusals);
+    let release = release(entry, words, (memory, cluster.left_at), &mut refusals);
     let (parameters, shown) = settings(
         ("spec.parameters", "parameter"),
         &offer.parameters(),
@@ -71,7 +70,7 @@ pub(super) fn judged(
         timeouts: (timeouts != Timeouts::default()).then_some(timeouts),
     };
     if let Some(memory) = memory {
-        let changes = change::changes(entry, (memory, left_at), &effective);
+        let changes = change::changes(entry, cluster, memory, &effective);
         if !changes.is_empty() {
             return Err(Judgement::Unchangeable(changes));
         }

@@ -44,28 +44,28 @@ pub struct Failure<'a> {
 }
 
 impl Executor {
-    /// Does the actions in their order, then writes the notes. The first that fails ends it, but a cluster that cannot be started
-    /// again: that is told of all the same. Returns what was not done and is no reason to end the pass.
+    /// Does the actions in their order, writes the notes, and emits the events about them. The first that fails ends it, but a cluster that
+    /// cannot be started again: that is noted all the same. Returns the failures that are no reason to end the pass.
     pub async fn run<'a>(&self, claim: &ClusterClaim, step: &'a Step) -> Result<Vec<Error>, Failure<'a>> {
-        let mut forgone = Vec::new();
         let mut late = None;
+        let mut forgone = Vec::new();
         for action in &step.actions {
-            // Nothing is told on top of what could not be done; a cluster that sleeps could not be asked, and has to be started.
+            // Nothing is done on top of what could not be; a cluster that sleeps could not be asked, and has to be started.
             if late.is_some() && !matches!(action, Action::Resume { .. }) {
                 continue;
             }
-            let patience = if matches!(action, Action::Issue(_)) { ISSUING } else { self.patience };
-            match (action, limited(name(action), patience, self.act(claim, action)).await) {
-                (_, Ok(())) => say(claim, name(action)),
-                // Somebody may miss it, but nothing depends on it.
-                (Action::Emit(_), Err(error)) => forgone.push(error),
-                (Action::Issue(_), Err(error)) => late = Some(Failure { action: Some(action), error }),
-                (Action::Resume { .. }, Err(error)) => {
-                    late = late.or(Some(Failure { action: Some(action), error }));
-                    break;
-                }
-                (Action::Publish(_) | Action::Withdraw, Err(error)) => {
-                    return Err(Failure { action: Some(action), error });
+            if let Err(error) = self.one(claim, action).await {
+                match action {
+                    Action::Issue(_) => late = Some(Failure { action: Some(action), error }),
+                    Action::Resume { .. } => {
+                        late = late.or(Some(Failure { action: Some(action), error }));
+                        break;
+                    }
+                    // Somebody may miss it, but nothing depends on it.
+                    Action::Emit(_) => forgone.push(error),
+                    Action::Publish(_) | Action::Withdraw => {
+                        return Err(Failure { action: Some(action), error });
+                    }
                 }
             }
         }
@@ -73,7 +73,20 @@ impl Executor {
         if let Some(notes) = step.status.as_ref().filter(|_| !unissued) {
             self.notes(claim, notes).await.map_err(|error| Failure { action: None, error })?;
         }
-        late.map_or(Ok(forgone), Err)
+        if let Some(late) = late {
+            return Err(late);
+        }
+        for event in &step.events {
+            forgone.extend(self.one(claim, &Action::Emit(event.clone())).await.err());
+        }
+        Ok(forgone)
+    }
+
+    async fn one(&self, claim: &ClusterClaim, action: &Action) -> Result<(), Error> {
+        let patience = if matches!(action, Action::Issue(_)) { ISSUING } else { self.patience };
+        limited(name(action), patience, self.act(claim, action)).await?;
+        say(claim, name(action));
+        Ok(())
     }
 
     async fn act(&self, claim: &ClusterClaim, action: &Action) -> Result<(), Cause> {

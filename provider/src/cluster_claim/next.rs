@@ -36,8 +36,8 @@ use super::{
 };
 use crate::{
     ephemeral_cluster::credentials::Published,
-    publish::{Verdict, again, compare, follow},
-    step::{Event, Requeue},
+    publish::{Verdict, again, compare, event, follow},
+    step::Requeue,
 };
 
 /// What is to be done about a ClusterClaim now.
@@ -61,6 +61,9 @@ pub fn next(claim: &ClusterClaim, world: &World, now: Timestamp) -> Step {
     let noted = pass.failure(ownership, now);
     if told {
         pass.notes(status, noted);
+    } else {
+        // They are about notes that are not written in this pass.
+        pass.step.events.clear();
     }
     if let Some(wait) = again(&world.source, &world.published, has_run_since(claim), now) {
         pass.within(Requeue::after(wait));
@@ -161,9 +164,9 @@ struct Pass<'a> {
 }
 
 impl Pass<'_> {
+    /// Emits an event once the notes are stored.
     fn emit(&mut self, reason: Reason, note: impl Into<String>) {
-        let event = Event { warning: reason.is_warning(), reason: reason.as_str().into(), note: note.into() };
-        self.step.actions.push(Action::Emit(event));
+        self.step.events.push(event(reason, note.into()));
     }
 
     /// Looks again within a time.
@@ -181,6 +184,7 @@ impl Pass<'_> {
         let World { source, published, .. } = self.world;
         let followed = follow(self.claim.name(), verdict, source, published, &self.stored);
         self.step.actions.extend(followed.actions.into_iter().map(Action::from));
+        self.step.events.extend(followed.events);
         let Some(told) = followed.told else { return false };
         (status.credentials, status.blocking_reason) = (told.report, told.blocked);
         true
@@ -234,7 +238,7 @@ impl Pass<'_> {
             version: deployment.metadata.resource_version.clone().unwrap_or_default(),
         });
         let note = format!("cluster {} was found hibernating and is started again", deployment.name());
-        self.emit(Reason::ClusterResumed, note);
+        self.step.actions.push(Action::Emit(event(Reason::ClusterResumed, note)));
     }
 
     fn notes(&mut self, mut status: HiveStatus, noted: Option<Noted>) {

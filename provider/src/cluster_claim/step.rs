@@ -16,6 +16,8 @@ pub struct Step {
     pub actions: Vec<Action>,
     /// Written after the actions, if it differs from what is stored. None leaves it alone.
     pub status: Option<Notes>,
+    /// Emitted once the notes are stored: a decision that is repeated until then emits nothing twice.
+    pub events: Vec<Event>,
     /// When to look again although nothing happened.
     pub requeue: Requeue,
 }

@@ -55,14 +55,13 @@ pub(super) struct Failure<'a> {
 }
 
 impl Executor {
-    /// Does the actions in their order, then writes the notes; the first that fails ends it. Returns what was not done and is no reason
-    /// to end the pass.
+    /// Does the actions in their order, writes the notes, and emits the events about them. The first that fails ends it, but for events.
+    /// Returns the failures that are no reason to end the pass.
     pub async fn run<'a>(&self, object: &Cluster, step: &'a Step) -> Result<Vec<Error>, Failure<'a>> {
         let mut forgone = Vec::new();
         for action in &step.actions {
-            let patience = if matches!(action, Action::Issue(_)) { ISSUING } else { self.patience };
-            match (action, limited(name(action), patience, self.act(object, action)).await) {
-                (_, Ok(())) => self.say(object, name(action)),
+            match (action, self.one(object, action).await) {
+                (_, Ok(())) => {}
                 // Somebody may miss it, but nothing depends on it.
                 (Action::Emit(_), Err(error)) => forgone.push(error),
                 (Action::Publish(_) | Action::Issue(_) | Action::Withdraw, Err(error)) => {
@@ -73,7 +72,17 @@ impl Executor {
         if let Some(notes) = &step.status {
             self.notes(object, notes).await.map_err(|error| Failure { action: None, error })?;
         }
+        for event in &step.events {
+            forgone.extend(self.one(object, &Action::Emit(event.clone())).await.err());
+        }
         Ok(forgone)
+    }
+
+    async fn one(&self, object: &Cluster, action: &Action) -> Result<(), Error> {
+        let patience = if matches!(action, Action::Issue(_)) { ISSUING } else { self.patience };
+        limited(name(action), patience, self.act(object, action)).await?;
+        self.say(object, name(action));
+        Ok(())
     }
 
     async fn act(&self, object: &Cluster, action: &Action) -> Result<(), Cause> {

@@ -31,7 +31,7 @@ use super::{
 use crate::{
     ephemeral_cluster::credentials::Published,
     publish::{Action, SOON, Source, Verdict, again, compare, follow},
-    step::Requeue,
+    step::{Event, Requeue},
 };
 
 /// For how long a password is waited for that need not come.
@@ -44,6 +44,8 @@ pub struct Step {
     pub actions: Vec<Action>,
     /// Written after the actions, if it differs from what is stored. None leaves it alone.
     pub status: Option<Notes>,
+    /// Emitted once the notes are stored: a decision that is repeated until then emits nothing twice.
+    pub events: Vec<Event>,
     /// When to look again although nothing happened.
     pub requeue: Requeue,
 }
@@ -66,7 +68,12 @@ pub fn next(kind: &dyn Kind, object: &Cluster, world: &World, now: Timestamp) ->
     let (source, waits) = source(kind, object, world, &stored, now);
     let (verdict, again) = judge(kind, object, world, &source, now);
     let followed = follow(object.name(), verdict, &source, &world.published, &stored);
-    let mut step = Step { actions: followed.actions, status: None, requeue: sooner(waits, again) };
+    let mut step = Step {
+        actions: followed.actions,
+        events: followed.events,
+        status: None,
+        requeue: sooner(waits, again),
+    };
     if let Some(told) = followed.told {
         let revision = match &world.published {
             Published::Ours { revision, .. } => Some(revision.clone()),

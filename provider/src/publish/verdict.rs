@@ -65,6 +65,8 @@ pub enum Action {
 pub struct Followed {
     /// In this order.
     pub actions: Vec<Action>,
+    /// Emitted once the report is stored.
+    pub events: Vec<Event>,
     /// None: it is to be told by the next pass, which comes with the Secret's own event and knows its revision.
     pub told: Option<Told>,
 }
@@ -186,7 +188,7 @@ pub fn follow(
     stored: &HiveStatus,
 ) -> Followed {
     let is_published = matches!(published, Published::Ours { .. });
-    let mut actions = vec![];
+    let (mut actions, mut events) = (vec![], vec![]);
     let mut told = Told {
         report: is_published.then(|| CredentialsReport {
             secret_name: published_name(object),
@@ -205,43 +207,44 @@ pub fn follow(
         Verdict::Publish(credentials) => {
             actions.push(Action::Publish(credentials));
             if !is_published {
-                return Followed { actions, told: None };
+                return Followed { actions, events, told: None };
             }
         }
         Verdict::Issue(issue) => {
             actions.push(Action::Issue(issue));
             if !is_published {
-                return Followed { actions, told: None };
+                return Followed { actions, events, told: None };
             }
         }
         Verdict::InSync => {
             if stored.credentials.is_none() {
                 let note = format!("the credentials are in Secret {}", published_name(object));
-                actions.push(emit(Reason::CredentialsPublished, note));
+                events.push(event(Reason::CredentialsPublished, note));
             }
         }
         Verdict::Leave(reason, message) => {
-            actions.extend(warning(reason, &message, stored));
+            events.extend(warning(reason, &message, stored));
             told.blocked = Some(BlockingReason { reason, message: Some(message) });
         }
         Verdict::Withdraw(reason, message) => {
             if is_published {
                 actions.push(Action::Withdraw);
                 let note = format!("the credentials were withdrawn: {message}");
-                actions.push(emit(Reason::CredentialsWithdrawn, note));
+                actions.push(Action::Emit(event(Reason::CredentialsWithdrawn, note)));
             }
             told = Told { report: None, blocked: Some(BlockingReason { reason, message: Some(message) }) };
         }
     }
-    Followed { actions, told: Some(told) }
+    Followed { actions, events, told: Some(told) }
 }
 
-fn emit(reason: Reason, note: String) -> Action {
-    Action::Emit(Event { warning: reason.is_warning(), reason: reason.as_str().into(), note })
+/// An event with the type that its reason has.
+pub fn event(reason: Reason, note: String) -> Event {
+    Event { warning: reason.is_warning(), reason: reason.as_str().into(), note }
 }
 
 /// Worries, once.
-fn warning(reason: Blocked, message: &str, stored: &HiveStatus) -> Option<Action> {
+fn warning(reason: Blocked, message: &str, stored: &HiveStatus) -> Option<Event> {
     let word = match reason {
         Blocked::KubeconfigRejected => Reason::KubeconfigRejected,
         Blocked::OwnershipMismatch => Reason::CredentialsNotOwned,
@@ -252,5 +255,5 @@ fn warning(reason: Blocked, message: &str, stored: &HiveStatus) -> Option<Action
         | Blocked::KeyMissing => return None,
     };
     let is_new = stored.blocking_reason.as_ref().is_none_or(|stored| stored.reason != reason);
-    is_new.then(|| emit(word, message.to_owned()))
+    is_new.then(|| event(word, message.to_owned()))
 }

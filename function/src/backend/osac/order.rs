@@ -59,6 +59,14 @@ pub(in crate::backend) fn left_at(observed: &Observed) -> Option<Version> {
     (asked.as_deref() != Some(there)).then(|| version().or_else(|| Version::of_tag(there))).flatten()
 }
 
+/// The groups of nodes that are node sets of the order, in its order.
+pub(in crate::backend) fn node_sets(observed: &Observed) -> Vec<String> {
+    let spec = before(observed).unwrap_or_default();
+    let requests = spec.get("nodeRequests").and_then(Value::as_array);
+    let names = requests.into_iter().flatten().filter_map(|request| request["nodeSet"].as_str());
+    names.map(str::to_owned).collect()
+}
+
 /// Whether the order has the release of what was asked for.
 pub(in crate::backend) fn is_at(observed: &Observed, asked: &Effective) -> bool {
     facts::remote(observed).is_some() && of_hub(observed) == asked.release_image.as_deref()

@@ -60,6 +60,10 @@ fn a_lifetime_begins_once_the_tenant_has_the_credentials() {
         world.settle();
         assert_eq!(world.phase(), "Ready", "torn down as it is delivered");
         assert_eq!(world.status["expiresAt"], "2026-11-21T12:35:00Z");
+        // The hub's own end would come before that.
+        world.settle();
+        let told = &world.remote.as_ref().unwrap()["metadata"]["annotations"];
+        assert_eq!(told["testplatform.ci.openshift.org/delivered-at"], "2026-11-21T11:35:00Z");
     }
 }
 

@@ -63,6 +63,30 @@ fn a_request_keeps_its_place() {
 }
 
 #[test]
+fn a_node_set_before_another_cannot_be_removed() {
+    let mut world = World::order_of_sets_ready();
+    let all = [("workers", "metal", 2), ("a", "large", 1), ("b", "metal", 1)];
+    groups(&mut world, &all);
+    world.settle();
+    let before = asked(&world)["spec"]["nodeRequests"].clone();
+    for left in [vec![all[0], all[2]], vec![all[1]], vec![("c", "large", 1), all[2]]] {
+        groups(&mut world, &left);
+        world.settle();
+        assert_eq!(world.condition("SpecApplied"), is("False", "Rejected"), "{left:?}");
+        let message = world.said("SpecApplied");
+        assert!(message.contains("spec.nodeGroups must keep group"), "{message}");
+        assert_eq!(asked(&world)["spec"]["nodeRequests"], before, "{left:?}");
+    }
+    // The last ones go, and another one takes their place.
+    groups(&mut world, &[("c", "large", 1), all[0], all[1]]);
+    world.settle();
+    assert_eq!(asked(&world)["spec"]["nodeRequests"][2]["nodeSet"], "c");
+    groups(&mut world, &all[..1]);
+    world.settle();
+    assert_eq!(asked(&world)["spec"]["nodeRequests"].as_array().unwrap().len(), 1);
+}
+
+#[test]
 fn machines_that_come_later_are_waited_for() {
     let mut world = World::order_of_sets();
     world.settle();

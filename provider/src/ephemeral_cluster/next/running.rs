@@ -171,7 +171,8 @@ fn lifetime_is_over(pass: &mut Pass<'_>) -> bool {
     let longest = duration(pass.object, ours::MAX_LIFETIME);
     let lifetime =
         duration(pass.object, ours::LIFETIME).map(|wanted| longest.map_or(wanted, |most| wanted.min(most)));
-    let ready_at = pass.since(CLUSTER_READY);
+    let delivered = pass.object.annotation(ours::DELIVERED_AT).and_then(|at| at.parse().ok());
+    let ready_at = pass.since(CLUSTER_READY).max(delivered);
     let expires = lifetime.zip(ready_at).map(|(lifetime, at)| whole_seconds(after(at, lifetime)));
     // While the credentials are held back the time goes on, from where it was if that is on record.
     let expires = if pass.holds(CLUSTER_READY) { expires } else { pass.stored().expires_at.or(expires) };

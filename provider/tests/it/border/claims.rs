@@ -179,6 +179,24 @@ async fn a_cluster_is_started_by_what_was_read_and_failing_at_it_keeps_nothing_b
     );
 }
 
+/// A step whose notes are refused is decided again.
+#[tokio::test]
+async fn events_wait_for_the_notes() {
+    let (bench, claim) = Bench::with_claim();
+    let notes = Notes { credentials_revision: Some("7".into()), ..Notes::default() };
+    let event = Event { warning: true, reason: "KubeconfigRejected".into(), note: "x".into() };
+    let step = Step { status: Some(notes), events: vec![event], ..Step::default() };
+    let emitted = || bench.hub.list("/apis/events.k8s.io/v1/namespaces/cluster-pools/events").len();
+    for code in [409, 422] {
+        bench.hub.judge(move |call| (call.path == CLAIM).then_some(Fault::Refused(code)));
+        assert!(bench.executor.run(&claim, &step).await.is_err());
+        assert_eq!(emitted(), 0, "{code}");
+    }
+    bench.hub.judge(|_| None);
+    bench.executor.run(&claim, &step).await.unwrap();
+    assert_eq!(emitted(), 1);
+}
+
 #[tokio::test]
 async fn an_event_is_about_the_claim_in_its_namespace() {
     let (bench, claim) = Bench::with_claim();

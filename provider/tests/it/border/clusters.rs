@@ -66,6 +66,26 @@ fn a_published_secret_says_whose_it_is() {
     });
 }
 
+/// Another writer is faster for a while, and what was decided is decided again.
+#[test]
+fn events_wait_for_the_notes() {
+    in_time(async {
+        let mut life = Life::begin(HyperShift, 0).await;
+        life.hub.judge(|call| {
+            let noted = call.line().starts_with("PATCH") && call.path.ends_with("/hostedclusters/demo");
+            noted.then_some(Fault::Refused(409))
+        });
+        let emitted = |life: &Life| life.hub.list("/apis/events.k8s.io/v1/namespaces/clusters/events").len();
+        life.happen(Event::Run(true)).await;
+        life.wait(600).await;
+        assert!(life.hub.get(SECRET).is_some());
+        assert_eq!(emitted(&life), 0);
+        life.hub.judge(|_| None);
+        life.wait(600).await;
+        assert_eq!(emitted(&life), 1);
+    });
+}
+
 #[test]
 fn a_secret_of_another_is_neither_overwritten_nor_deleted() {
     let owned = |kind: &str, namespace: &str, uid: &str| {

@@ -258,10 +258,8 @@ fn a_secret_of_another_is_left_alone_and_told_once() {
 #[case(running().on_cluster("/spec/clusterPoolRef/claimName", json!("other")), Reason::OwnershipMismatch)]
 #[case(running().source(Source::Blocked(Blocked::KubeconfigRejected, "no".into())), Reason::KubeconfigRejected)]
 fn a_warning_is_raised_once(#[case] case: Case, #[case] reason: Reason) {
-    let warned = |case: &Case| {
-        let is = |a: &Action| matches!(a, Action::Emit(e) if e.warning && e.reason == reason.as_str());
-        case.step().actions.iter().filter(|a| is(a)).count()
-    };
+    let warned =
+        |case: &Case| case.step().events.iter().filter(|e| e.warning && e.reason == reason.as_str()).count();
     assert_eq!(warned(&case), 1);
     assert_eq!(warned(&case.settled()), 0);
 }

@@ -3,17 +3,19 @@
 use std::time::Duration;
 
 use anyhow::ensure;
+use futures_util::future::try_join_all;
 use serde_json::{Value, json};
 use testplatform_tests::{
     actors::Controller,
     cluster::{At, SOON, at_root},
     hub,
     kinds::{NAMESPACE, OBJECT},
-    space::Space,
+    space::{self, Space},
     tenant::Tenant,
 };
 
-use super::{cut_off, space};
+use super::{cut_off, space::claim};
+use crate::harness::Outcome;
 
 /// The controller of namespaces tries again at growing distances, a minute at most.
 const GONE: Duration = Duration::from_mins(4);
@@ -50,20 +52,96 @@ pub async fn namespace_deleted_while_the_hub_is_away(tenant: &Tenant<'_>) -> any
 
 /// A space ends with the namespace that its claim is in, and its own namespace on the hub with it.
 pub async fn namespace_of_a_space_deleted(tenant: &Tenant<'_>) -> anyhow::Result<()> {
-    let space = Space::ask(tenant, space::claim("doomed")).await?;
-    space.until_given(SOON).await?;
-    let objects = space.objects().await?;
-    ensure!(!objects.is_empty(), "it has no Objects");
-    let (remote, published) = (space.remote().await?, space.published().await?);
+    let doomed = DoomedSpace::ask(tenant).await?;
     let namespace = delete(tenant).await?;
-    let hub = tenant.engine.hub.cluster();
-    hub.until_gone(&remote, GONE).await?;
-    hub.until_gone(&published, SOON).await?;
-    tenant.konflux().until_gone(&namespace, GONE).await?;
-    for object in objects.values().filter_map(|object| object["metadata"]["name"].as_str()) {
-        tenant.konflux().until_gone(&at_root(OBJECT, object), GONE).await?;
-    }
+    doomed.ends(tenant, &namespace).await
+}
+
+/// The end arrives once the hub can be reached again.
+pub async fn namespace_of_a_space_deleted_while_the_hub_is_away(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    spaces_end_after_the_hub_was_away(&[tenant]).await
+}
+
+/// Twenty at once, as when a whole cluster is cleaned up.
+pub async fn twenty_namespaces_deleted_while_provisioning(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    twenty(tenant, |tenant| Box::pin(namespace_deleted_while_provisioning(tenant))).await
+}
+
+pub async fn twenty_namespaces_deleted_when_ready(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    twenty(tenant, |tenant| Box::pin(namespace_deleted_when_ready(tenant))).await
+}
+
+pub async fn twenty_namespaces_deleted_while_the_hub_is_away(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    twenty(tenant, |tenant| Box::pin(namespace_deleted_while_the_hub_is_away(tenant))).await
+}
+
+pub async fn twenty_namespaces_of_spaces_deleted(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    twenty(tenant, |tenant| Box::pin(namespace_of_a_space_deleted(tenant))).await
+}
+
+pub async fn twenty_namespaces_of_spaces_deleted_while_the_hub_is_away(
+    tenant: &Tenant<'_>,
+) -> anyhow::Result<()> {
+    let tenants = others(tenant).await?;
+    spaces_end_after_the_hub_was_away(&tenants.iter().collect::<Vec<_>>()).await
+}
+
+async fn twenty(
+    tenant: &Tenant<'_>,
+    scenario: for<'t> fn(&'t Tenant<'t>) -> Outcome<'t>,
+) -> anyhow::Result<()> {
+    let tenants = others(tenant).await?;
+    try_join_all(tenants.iter().map(scenario)).await?;
     Ok(())
+}
+
+async fn others<'e>(tenant: &Tenant<'e>) -> anyhow::Result<Vec<Tenant<'e>>> {
+    let names: Vec<String> = (1..=20).map(|i| format!("n{i}")).collect();
+    try_join_all(names.iter().map(|name| tenant.another(name))).await
+}
+
+/// All spaces of a hub are behind one ProviderConfig.
+async fn spaces_end_after_the_hub_was_away(tenants: &[&Tenant<'_>]) -> anyhow::Result<()> {
+    let Some(engine) = tenants.first().map(|tenant| tenant.engine) else { return Ok(()) };
+    let doomed = try_join_all(tenants.iter().map(|tenant| DoomedSpace::ask(tenant))).await?;
+    let revoked = space::issue(engine, "revoked").await?;
+    space::use_credential(engine, &revoked).await?;
+    hub::revoke(&engine.hub, &revoked).await?;
+    let namespaces = try_join_all(tenants.iter().map(|tenant| delete(tenant))).await?;
+    tokio::time::sleep(Duration::from_secs(30)).await;
+    space::use_credential(engine, &space::issue(engine, "good").await?).await?;
+    let ends = doomed.iter().zip(tenants).zip(&namespaces);
+    try_join_all(ends.map(|((space, tenant), namespace)| space.ends(tenant, namespace))).await?;
+    Ok(())
+}
+
+/// What there is of a space whose claim's namespace is to be deleted.
+struct DoomedSpace {
+    on_hub: [At; 2],
+    objects: Vec<At>,
+}
+
+impl DoomedSpace {
+    async fn ask(tenant: &Tenant<'_>) -> anyhow::Result<Self> {
+        let space = Space::ask(tenant, claim("doomed")).await?;
+        space.until_given(SOON).await?;
+        let objects = space.objects().await?;
+        let names = objects.values().filter_map(|object| object["metadata"]["name"].as_str());
+        let objects: Vec<At> = names.map(|name| at_root(OBJECT, name)).collect();
+        ensure!(!objects.is_empty(), "it has no Objects");
+        Ok(Self { on_hub: [space.remote().await?, space.published().await?], objects })
+    }
+
+    /// Nothing is left on either side.
+    async fn ends(&self, tenant: &Tenant<'_>, namespace: &At) -> anyhow::Result<()> {
+        for gone in &self.on_hub {
+            tenant.engine.hub.cluster().until_gone(gone, GONE).await?;
+        }
+        for gone in std::iter::once(namespace).chain(&self.objects) {
+            tenant.konflux().until_gone(gone, GONE).await?;
+        }
+        Ok(())
+    }
 }
 
 async fn delete(tenant: &Tenant<'_>) -> anyhow::Result<At> {
