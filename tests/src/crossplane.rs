@@ -68,6 +68,7 @@ pub const CLAIMS: &str = "testplatformclusters.ci.openshift.org";
 pub struct Engine {
     core: Mutex<Option<Process>>,
     core_metrics: u16,
+    core_arguments: &'static [&'static str],
     provider: Mutex<Option<Process>>,
     /// With which kubeconfigs core and provider-kubernetes reach konflux.
     ways: Mutex<[PathBuf; 2]>,
@@ -117,26 +118,38 @@ impl Engine {
 
     /// As [`Self::start_and_tell`]; our provider stays away, and an actor fulfils everything in its place.
     pub async fn start_without_provider(tell: &(dyn Fn(&'static str) + Sync)) -> anyhow::Result<Self> {
-        Self::start_with(Extras::default(), tell).await
+        Self::start_with(Extras::default(), WIDE_BREAKER, tell).await
     }
 
     /// As [`Self::start_and_tell`]; both control planes write down who calls them.
     pub async fn start_audited(tell: &(dyn Fn(&'static str) + Sync)) -> anyhow::Result<Self> {
-        let engine = Self::start_with(Extras { audited: true, ..Extras::default() }, tell).await?;
+        let engine =
+            Self::start_with(Extras { audited: true, ..Extras::default() }, WIDE_BREAKER, tell).await?;
+        engine.fulfiller.start(&engine.nest)?;
+        Ok(engine)
+    }
+
+    /// As [`Self::start_audited`], with core at its default settings.
+    pub async fn start_audited_with_core_defaults(
+        tell: &(dyn Fn(&'static str) + Sync),
+    ) -> anyhow::Result<Self> {
+        let engine = Self::start_with(Extras { audited: true, ..Extras::default() }, &[], tell).await?;
         engine.fulfiller.start(&engine.nest)?;
         Ok(engine)
     }
 
     /// Boxed as what it is, so that it is compiled here, and not in each program that has an engine.
-    fn start_with(
+    fn start_with<'t>(
         extras: Extras,
-        tell: &(dyn Fn(&'static str) + Sync),
-    ) -> BoxFuture<'_, anyhow::Result<Self>> {
-        Box::pin(Self::start_step_by_step(extras, tell))
+        core_arguments: &'static [&'static str],
+        tell: &'t (dyn Fn(&'static str) + Sync),
+    ) -> BoxFuture<'t, anyhow::Result<Self>> {
+        Box::pin(Self::start_step_by_step(extras, core_arguments, tell))
     }
 
     async fn start_step_by_step(
         extras: Extras,
+        core_arguments: &'static [&'static str],
         tell: &(dyn Fn(&'static str) + Sync),
     ) -> anyhow::Result<Self> {
         tell("programs: control planes, Crossplane, provider");
@@ -173,12 +186,13 @@ impl Engine {
         let function = Function::new(function::NAME, &nest, &authority)?;
         function.start(&nest, &program)?;
         let [core_metrics] = free_ports()?;
-        let core = start_core(&nest, &binaries, konflux.kubeconfig(), core_metrics)?;
+        let core = start_core(&nest, &binaries, konflux.kubeconfig(), core_metrics, core_arguments)?;
         let fulfiller = Box::pin(Provider::new(&nest, &hub, &hub, &json!({}))).await?;
         let engine = Self {
             fulfiller,
             core: Mutex::new(Some(core)),
             core_metrics,
+            core_arguments,
             provider: Mutex::new(None),
             ways: Mutex::new([konflux.kubeconfig().to_owned(), konflux.kubeconfig().to_owned()]),
             function,
@@ -447,12 +461,18 @@ pub(crate) async fn prepare_konflux(konflux: &Cluster, binaries: &Binaries) -> a
     Ok(())
 }
 
+/// Core lets a composite have 100 events at once and one more each second, an update counting twice, and then looks only every 30 s for five minutes.
+/// The life of a cluster takes more than 100, which is fine for an hour; in most scenarios it lasts ten seconds. What a life takes at core's
+/// default is measured by [`crate::ledger`].
+const WIDE_BREAKER: &[&str] = &["--circuit-breaker-burst=2000"];
+
 /// Core without packages and without webhooks.
 pub(crate) fn start_core(
     nest: &Nest,
     binaries: &Binaries,
     kubeconfig: &Path,
     metrics: u16,
+    arguments: &[&str],
 ) -> anyhow::Result<Process> {
     let [health] = free_ports()?;
     let directory = |name: &str| nest.directory().join(name).display().to_string();
@@ -460,11 +480,7 @@ pub(crate) fn start_core(
     std::fs::create_dir_all(nest.directory().join("xpkg"))?;
     let mut command = Command::new(&binaries.crossplane);
     command.env("KUBECONFIG", kubeconfig).args(["core", "start", "--debug"]);
-    command.args(["--package-runtime=External", "--enable-webhooks=false"]);
-    // Core lets a composite have 100 events at once and one more each second, an update counting twice, and then looks
-    // only every 30 s for 5 minutes. The life of a cluster takes more than 100, which is fine for an hour; here it lasts
-    // ten seconds, and at the deployed line's setting a quarter of the scenarios would run into that.
-    command.arg("--circuit-breaker-burst=2000");
+    command.args(["--package-runtime=External", "--enable-webhooks=false"]).args(arguments);
     command.args([
         format!("--xpkg-cache-dir={}", directory("xpkg")),
         format!("--metrics-port={metrics}"),

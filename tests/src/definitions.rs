@@ -43,7 +43,7 @@ impl Definitions {
         for directory in ["core-client", "core-server"] {
             authority.publish(&nest.directory().join(directory), &authority.client("crossplane", None)?)?;
         }
-        let core = start_core(&nest, &binaries, konflux.kubeconfig(), free_port()?)?;
+        let core = start_core(&nest, &binaries, konflux.kubeconfig(), free_port()?, &[])?;
         Ok(Self { core: Mutex::new(core), binaries, nest, konflux })
     }
 
@@ -51,7 +51,7 @@ impl Definitions {
     pub fn restart_core(&self) -> anyhow::Result<()> {
         let mut core = self.core.lock().unwrap_or_else(PoisonError::into_inner);
         core.terminate();
-        *core = start_core(&self.nest, &self.binaries, self.konflux.kubeconfig(), free_port()?)?;
+        *core = start_core(&self.nest, &self.binaries, self.konflux.kubeconfig(), free_port()?, &[])?;
         Ok(())
     }
 

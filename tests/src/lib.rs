@@ -35,6 +35,7 @@ pub mod hypershift;
 pub mod invariants;
 pub mod keystone;
 pub mod kinds;
+pub mod ledger;
 pub mod load;
 pub mod machine;
 pub mod manifests;

@@ -10,7 +10,7 @@
 //! and not how long does a queue take that the measurement made itself.
 
 mod arguments;
-mod calls;
+pub(crate) mod calls;
 mod cost;
 mod crowd;
 mod meter;

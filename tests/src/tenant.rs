@@ -97,6 +97,11 @@ impl<'e> Tenant<'e> {
         Ok(Self { engine, namespace, name: name.to_owned(), fulfilled, flavour: Flavour::Claim })
     }
 
+    /// Who makes its clusters.
+    pub fn fulfilled(&self) -> Fulfilled {
+        self.fulfilled
+    }
+
     /// The cluster that it uses.
     pub fn konflux(&self) -> &Cluster {
         self.engine.konflux.cluster()

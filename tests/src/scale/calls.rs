@@ -35,7 +35,7 @@ impl Calls {
 }
 
 /// Who called. None for those that play somebody, and for the API server's calls to itself.
-fn client(call: &Value) -> Option<&'static str> {
+pub fn client(call: &Value) -> Option<&'static str> {
     let agent = call["userAgent"].as_str().unwrap_or_default();
     match call["user"]["username"].as_str().unwrap_or_default() {
         "system:serviceaccount:ephemeral-cluster:konflux" => Some("provider-kubernetes, hub"),

@@ -153,14 +153,11 @@ const SCENARIOS: &[Scenario] = &[
     remotes(0, scenario!(namespace_deletion::namespace_of_a_space_deleted)),
     // Alone because no space can reach its hub meanwhile.
     alone(remotes(0, scenario!(namespace_deletion::namespace_of_a_space_deleted_while_the_hub_is_away))),
-    alone(remotes(
-        0,
-        scenario!(namespace_deletion::twenty_namespaces_of_spaces_deleted_while_the_hub_is_away),
-    )),
-    alone(remotes(0, scenario!(namespace_deletion::twenty_namespaces_of_spaces_deleted))),
-    alone(everywhere(scenario!(namespace_deletion::twenty_namespaces_deleted_while_provisioning))),
-    alone(everywhere(scenario!(namespace_deletion::twenty_namespaces_deleted_when_ready))),
-    alone(everywhere(scenario!(namespace_deletion::twenty_namespaces_deleted_while_the_hub_is_away))),
+    alone(remotes(0, scenario!(namespace_deletion::twenty_spaces_deleted_while_the_hub_is_away))),
+    alone(remotes(0, scenario!(namespace_deletion::twenty_spaces_deleted))),
+    alone(everywhere(scenario!(namespace_deletion::twenty_deleted_while_provisioning))),
+    alone(everywhere(scenario!(namespace_deletion::twenty_deleted_when_ready))),
+    alone(everywhere(scenario!(namespace_deletion::twenty_deleted_while_the_hub_is_away))),
     quick(
         "quotas, network policies and RBAC of a namespace on the hub hold for its tenant",
         remotes(0, scenario!(space::space_happy_path)),

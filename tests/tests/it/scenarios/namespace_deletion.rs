@@ -63,25 +63,23 @@ pub async fn namespace_of_a_space_deleted_while_the_hub_is_away(tenant: &Tenant<
 }
 
 /// Twenty at once, as when a whole cluster is cleaned up.
-pub async fn twenty_namespaces_deleted_while_provisioning(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+pub async fn twenty_deleted_while_provisioning(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     twenty(tenant, |tenant| Box::pin(namespace_deleted_while_provisioning(tenant))).await
 }
 
-pub async fn twenty_namespaces_deleted_when_ready(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+pub async fn twenty_deleted_when_ready(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     twenty(tenant, |tenant| Box::pin(namespace_deleted_when_ready(tenant))).await
 }
 
-pub async fn twenty_namespaces_deleted_while_the_hub_is_away(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+pub async fn twenty_deleted_while_the_hub_is_away(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     twenty(tenant, |tenant| Box::pin(namespace_deleted_while_the_hub_is_away(tenant))).await
 }
 
-pub async fn twenty_namespaces_of_spaces_deleted(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+pub async fn twenty_spaces_deleted(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     twenty(tenant, |tenant| Box::pin(namespace_of_a_space_deleted(tenant))).await
 }
 
-pub async fn twenty_namespaces_of_spaces_deleted_while_the_hub_is_away(
-    tenant: &Tenant<'_>,
-) -> anyhow::Result<()> {
+pub async fn twenty_spaces_deleted_while_the_hub_is_away(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let tenants = others(tenant).await?;
     spaces_end_after_the_hub_was_away(&tenants.iter().collect::<Vec<_>>()).await
 }

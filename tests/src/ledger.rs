@@ -1,0 +1,77 @@
+//! What one life of a claim costs: every change of the composite, its Objects and the claim, who made it, and how many events that is to
+//! core's circuit breaker.
+//!
+//! ```text
+//! main ──▶ life (asks, waits, ends) ──▶ engine
+//!            watch (every revision) ──▶ change (differences, pure) ──▶ breaker, withdrawals ──▶ report
+//!            audit log ──▶ writes (by client and resource) ─────────────────────────────────────▶ report
+//! ```
+//!
+//! The engine runs with core's default settings.
+
+mod arguments;
+mod breaker;
+mod change;
+mod core;
+mod life;
+mod report;
+mod watch;
+mod withdrawals;
+mod writes;
+
+use std::{process::ExitCode, time::Duration};
+
+use anyhow::Context as _;
+use tokio::runtime::Runtime;
+
+pub use arguments::{Arguments, LedgerBackend};
+pub use breaker::Breaker;
+pub use change::{Change, changes};
+pub use report::Ledger;
+pub use watch::{Revision, Watched};
+pub use withdrawals::{Withdrawal, withdrawals};
+
+use crate::crossplane::Engine;
+
+/// Audit logs are written in batches, the last one within this time.
+const BATCH: Duration = Duration::from_secs(2);
+
+/// Runs it. 0: done. 1: the life did not come to its end, or core's breaker opened.
+pub fn main(arguments: &Arguments) -> ExitCode {
+    let measured = || -> anyhow::Result<bool> {
+        let runtime = Runtime::new().context("cannot start")?;
+        let ledger = runtime.block_on(Box::pin(run(arguments)))?;
+        print!("{}", ledger.text(arguments.events));
+        Ok(!ledger.opened())
+    };
+    match measured() {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(arguments: &Arguments) -> anyhow::Result<Ledger> {
+    let engine = Engine::start_audited_with_core_defaults(&|_| ()).await?;
+    let measured = measure(&engine, arguments.backend, arguments.ready_for).await;
+    measured.inspect_err(|_| eprintln!("{}", engine.words()))
+}
+
+/// One life by one backend, ready for a time, on an engine that is audited.
+pub async fn measure(engine: &Engine, backend: LedgerBackend, ready_for: Duration) -> anyhow::Result<Ledger> {
+    // Its definitions and controllers are there before the first revision is noted.
+    let tenant = life::prepare(engine, backend).await?;
+    tokio::time::sleep(BATCH).await;
+    let mut writes = writes::AuditLogs::from_now_on(engine)?;
+    let before = core::CoreCounters::read(engine).await?;
+    let watch = watch::Watch::start(engine.konflux.cluster());
+    let stages = life::play(&tenant, ready_for).await?;
+    tokio::time::sleep(BATCH).await;
+    let writes = writes.read()?;
+    engine.check()?;
+    let counted = core::CoreCounters::read(engine).await?.since(&before);
+    Ok(Ledger::new(backend, stages, watch.revisions(), counted, writes))
+}

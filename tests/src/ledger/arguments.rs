@@ -1,0 +1,81 @@
+//! The command line.
+
+use std::time::Duration;
+
+use clap::{Parser, ValueEnum};
+
+use crate::actors::Fulfilled;
+
+/// Every change in one life of a claim, and every write that caused it.
+///
+/// A claim is made on two real control planes with real Crossplane at its default settings, becomes ready, is torn down and deleted, as fast as
+/// the backend's fake lets it. Prints how many events reach core's circuit breaker, by object and field, how often a condition that was True
+/// was withdrawn, and the writes of each client. Exit code 1 if the breaker would open.
+#[derive(Clone, Debug, Parser)]
+#[command(name = "ledger", version, after_help = EXAMPLES)]
+pub struct Arguments {
+    /// Which backend makes the cluster
+    #[arg(long, value_enum, default_value = "ciOperator")]
+    pub backend: LedgerBackend,
+    /// How long the cluster is ready before it is torn down, in seconds
+    #[arg(long, value_name = "S", default_value = "2", value_parser = seconds)]
+    pub ready_for: Duration,
+    /// Also list every change
+    #[arg(long)]
+    pub events: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  cargo run -p testplatform-tests --bin ledger
+  cargo run -p testplatform-tests --bin ledger -- --backend clusterClaim --events";
+
+/// A backend, by the block of the claim or the kind of its template.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "camelCase")]
+pub enum LedgerBackend {
+    /// EphemeralCluster, with the real provider
+    CiOperator,
+    /// A cluster out of a Hive pool
+    ClusterClaim,
+    /// HyperShift by a template
+    HyperShift,
+    /// Cluster API by a template
+    ClusterApi,
+    /// OSAC by a template
+    Osac,
+    /// CaaS by a template
+    Caas,
+}
+
+impl LedgerBackend {
+    /// Who fulfils it on the testbed.
+    pub const fn fulfilled(self) -> Fulfilled {
+        match self {
+            Self::CiOperator => Fulfilled::ByProvider,
+            Self::ClusterClaim => Fulfilled::ByHive,
+            Self::HyperShift => Fulfilled::ByHyperShift,
+            Self::ClusterApi => Fulfilled::ByClusterApi,
+            Self::Osac => Fulfilled::ByOsac,
+            Self::Caas => Fulfilled::ByCaas,
+        }
+    }
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    text.parse().map(Duration::from_secs).map_err(|_| "not a number of seconds".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Arguments::command().debug_assert();
+        let given = Arguments::parse_from(["ledger", "--backend", "clusterClaim", "--ready-for", "60"]);
+        assert_eq!((given.backend, given.ready_for), (LedgerBackend::ClusterClaim, Duration::from_mins(1)));
+    }
+}

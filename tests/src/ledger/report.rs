@@ -1,0 +1,104 @@
+//! The ledger as text.
+
+use std::{collections::BTreeMap, fmt::Write as _};
+
+use clap::ValueEnum as _;
+
+use super::{
+    LedgerBackend,
+    breaker::Breaker,
+    change::{Change, changes},
+    core::CoreCounters,
+    life::Stages,
+    watch::Revision,
+    withdrawals::{Withdrawal, withdrawals},
+    writes::Writes,
+};
+
+/// One life.
+pub struct Ledger {
+    backend: LedgerBackend,
+    stages: Stages,
+    /// Every change, in order.
+    pub changes: Vec<Change>,
+    /// Core's circuit breaker.
+    pub breaker: Breaker,
+    /// What core counted itself.
+    pub counted: CoreCounters,
+    /// Conditions that were True before.
+    pub withdrawals: Vec<Withdrawal>,
+    /// By client and resource.
+    pub writes: Writes,
+}
+
+impl Ledger {
+    pub(super) fn new(
+        backend: LedgerBackend,
+        stages: Stages,
+        mut revisions: Vec<Revision>,
+        counted: CoreCounters,
+        writes: Writes,
+    ) -> Self {
+        revisions.sort_by_key(|revision| revision.at);
+        let changes = changes(&revisions);
+        let breaker = Breaker::after(&changes);
+        Self { backend, stages, breaker, counted, withdrawals: withdrawals(&revisions), changes, writes }
+    }
+
+    /// Whether core's breaker opened.
+    pub fn opened(&self) -> bool {
+        self.breaker.fewest < 0.0 || self.counted.opens > 0
+    }
+
+    /// The tables, and every change where that is wanted.
+    pub fn text(&self, events: bool) -> String {
+        let mut text = String::new();
+        let _ = self.write(&mut text, events);
+        text
+    }
+
+    fn write(&self, text: &mut String, events: bool) -> std::fmt::Result {
+        let backend = self.backend.to_possible_value().map(|value| value.get_name().to_owned());
+        writeln!(text, "# One life by {}", backend.unwrap_or_default())?;
+        writeln!(text)?;
+        for (stage, at) in &self.stages {
+            writeln!(text, "{:>8.2} s  {stage}", at.as_secs_f64())?;
+        }
+        writeln!(text)?;
+        let Breaker { events: counted, fewest } = self.breaker;
+        writeln!(
+            text,
+            "{counted} events to the composite; fewest tokens left in core's circuit breaker: {fewest:.0} of 100"
+        )?;
+        let CoreCounters { opens, events: results } = &self.counted;
+        let by_result: Vec<String> =
+            results.iter().map(|(result, count)| format!("{result} {count}")).collect();
+        writeln!(text, "core's own counters: {}; the breaker opened {opens} times", by_result.join(", "))?;
+        writeln!(text, "{} withdrawals", self.withdrawals.len())?;
+        for Withdrawal { at, of, condition, became } in &self.withdrawals {
+            writeln!(text, "{:>8.2} s  {of}: {condition} True → {became}", at.as_secs_f64())?;
+        }
+        writeln!(text, "\n| object | changed fields | changes | events |\n|---|---|---|---|")?;
+        let mut sums: BTreeMap<(&str, String), (u32, u32)> = BTreeMap::new();
+        for change in &self.changes {
+            let sum = sums.entry((&change.of, change.cause())).or_default();
+            *sum = (sum.0 + 1, sum.1 + change.events);
+        }
+        for ((of, cause), (changes, events)) in sums {
+            writeln!(text, "| {of} | {cause} | {changes} | {events} |")?;
+        }
+        let all: u32 = self.writes.values().map(|count| count.all).sum();
+        writeln!(text, "\n{all} writes\n\n| client | write | count | refused |\n|---|---|---|---|")?;
+        for ((client, what), count) in &self.writes {
+            writeln!(text, "| {client} | {what} | {} | {} |", count.all, count.refused)?;
+        }
+        if events {
+            writeln!(text, "\n| seconds | object | by | events | changed |\n|---|---|---|---|---|")?;
+            for Change { at, of, by, paths, events } in &self.changes {
+                let (at, by, paths) = (at.as_secs_f64(), by.join(", "), paths.join("; "));
+                writeln!(text, "| {at:.3} | {of} | {by} | {events} | {paths} |")?;
+            }
+        }
+        Ok(())
+    }
+}
