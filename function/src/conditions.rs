@@ -59,6 +59,7 @@ fn phase_word(judged: &Judged) -> Condition {
                 .filter(|w| !w.is_empty() && *w != "Failed")
                 .unwrap_or("Provisioning")
         }
+        Phase::Pending | Phase::Provisioning if plan.course.brisk && hub == "Ready" => "Provisioning",
         Phase::Pending | Phase::Provisioning => hub,
     };
     Condition::new(ConditionType::EphemeralClusterPhase, ConditionStatus::True, "", bounded(word, 64))
@@ -73,7 +74,8 @@ fn cluster_ready(judged: &Judged) -> Condition {
     use ConditionStatus::{False, True};
     let Course { phase, expiring, late, .. } = judged.plan.course;
     let given = judged.plan.course.ever_ready && judged.plan.course.details.is_some() && !undelivered(judged);
-    let waiting = judged.plan.health.stage == Stage::Ready;
+    let waiting =
+        judged.plan.health.stage == Stage::Ready && (!judged.plan.course.brisk || has_trouble(judged));
     let set_up = judged.plan.health.set_up;
     let (status, reason) = match phase {
         Phase::Provisioning if set_up == Some(SetupLevel::SetupFailed) => (False, R::SetupFailed),
@@ -177,6 +179,9 @@ fn credentials_published(judged: &Judged) -> Condition {
         };
         return Condition::new(type_, True, reason.as_str(), message);
     }
+    if course.brisk && course.details.is_none() && !has_trouble(judged) {
+        return Condition::new(type_, False, R::NotAssigned.as_str(), UNNAMED);
+    }
     // What was named before is no use where nothing of it may be taken.
     let named = course.secret.as_ref().filter(|_| !judged.plan.health.admins);
     let Some(secret) = named else {
@@ -193,7 +198,7 @@ fn credentials_published(judged: &Judged) -> Condition {
             | Stage::Refused { .. }
             | Stage::Ended { .. } => R::NotRunning,
         };
-        return Condition::new(type_, False, reason.as_str(), "the hub has not named a Secret yet");
+        return Condition::new(type_, False, reason.as_str(), UNNAMED);
     };
     if judged.observed.credentials.as_ref().is_some_and(crate::observed::Credentials::refused) {
         let own = crate::backend::secret(&judged.observed);
@@ -223,6 +228,19 @@ fn credentials_published(judged: &Judged) -> Condition {
     Condition::new(type_, False, reason.as_str(), format!("Secret {secret} {what}"))
 }
 
+const UNNAMED: &str = "the hub has not named a Secret yet";
+
+/// Whether more than time keeps the kubeconfig, as far as anybody tells.
+fn has_trouble(judged: &Judged) -> bool {
+    let blocking = judged.plan.health.blocking.as_ref();
+    let is_early = |reason: &Credentials| {
+        matches!(reason, Credentials::NotAssigned | Credentials::NotRunning | Credentials::SecretMissing)
+    };
+    let trouble =
+        judged.observed.credentials.as_ref().filter(|c| !c.paused()).is_some_and(|c| !c.trouble().is_empty());
+    trouble || judged.plan.health.admins || blocking.is_some_and(|(reason, _)| !is_early(reason))
+}
+
 /// Why the Secret on the hub gives no kubeconfig, as far as its Object tells.
 fn unpublished(credentials: &crate::observed::Credentials) -> (Credentials, &'static str) {
     use Credentials as R;
@@ -240,6 +258,8 @@ fn unpublished(credentials: &crate::observed::Credentials) -> (Credentials, &'st
         (R::SecretMissing, "is not read yet")
     }
 }
+
+const HUB_AWAITED: &str = "asked for; the hub has not answered yet";
 
 fn remote_consistent(judged: &Judged) -> Condition {
     use ConditionStatus::{False, True, Unknown};
@@ -276,6 +296,10 @@ fn remote_consistent(judged: &Judged) -> Condition {
         );
     }
     match &writer.link {
+        // With the next step, which changes other conditions too.
+        Link::InSync if plan.course.brisk && plan.course.phase == Phase::Pending => {
+            made(Unknown, R::NotObserved, HUB_AWAITED.into())
+        }
         Link::InSync => match plan.course.failure {
             // provider-kubernetes is content with what is gone once it must not make it anew.
             Some(testplatform_apis::condition::Failure::RemoteDeleted) => {
@@ -291,7 +315,7 @@ fn remote_consistent(judged: &Judged) -> Condition {
             ),
             _ => made(True, R::InSync, "the hub has what was asked for".into()),
         },
-        Link::Unknown => made(Unknown, R::NotObserved, "asked for; the hub has not answered yet".into()),
+        Link::Unknown => made(Unknown, R::NotObserved, HUB_AWAITED.into()),
         Link::Deleted => made(False, R::RemoteDeleted, "the remote object is gone".into()),
         Link::Replaced => {
             made(False, R::RemoteReplaced, "another object has the remote object's name".into())

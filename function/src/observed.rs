@@ -25,7 +25,7 @@ mod writer;
 
 use std::collections::BTreeMap;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use prost::{Message as _, bytes::Bytes};
 use testplatform_apis::{
     condition::FatalReason,
@@ -175,7 +175,19 @@ pub struct Observed {
     pub now: Timestamp,
 }
 
+/// For so long after the writer was made a cluster may still be ready in a moment, as one out of a filled pool is. Meanwhile steps on the way
+/// are not told: each would be a change of conditions, which core pays with three writes and two passes.
+const BRISK: SignedDuration = SignedDuration::from_secs(15);
+
 impl Observed {
+    /// Until when steps on the way to the first readiness are not told; none if that is over. Both clocks are of this Konflux cluster.
+    pub(crate) fn brisk_until(&self) -> Option<Timestamp> {
+        let writer = self.writer.as_ref().filter(|w| matches!(w.link, Link::InSync | Link::Unknown))?;
+        let made = writer.object.metadata.creation_timestamp?;
+        let end = made.checked_add(BRISK).ok()?;
+        (self.now < end && made <= self.now && !self.ever_ready()).then_some(end)
+    }
+
     /// Decodes what concerns us. Resources of other steps are left alone.
     pub fn decode(
         request: &RunFunctionRequest,

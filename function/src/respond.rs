@@ -136,6 +136,7 @@ fn desired(request: &RunFunctionRequest, judged: &Judged) -> Result<State, wire:
     let mut body = if before.resource.is_empty() { json!({}) } else { wire::to_value(&before.resource)? };
     body["apiVersion"] = composite.api_version.as_str().into();
     body["kind"] = composite.kind.as_str().into();
+    composite.require_version(&mut body);
     overlay(&mut body["status"], json!(status(judged)));
     // A composite in a namespace has no connection Secret: the Object `credentials` writes the tenant's itself.
     let given = judged.plan.course.details.as_ref().filter(|_| composite.flavour == Flavour::Claimed);

@@ -22,6 +22,8 @@ pub struct Metadata {
     pub namespace: String,
     /// Uid.
     pub uid: Option<Uid>,
+    /// The version that the API server gave it with its last change.
+    pub resource_version: Option<String>,
     /// Counts changes of the spec.
     pub generation: i64,
     /// When it was made.

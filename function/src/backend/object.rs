@@ -143,8 +143,10 @@ pub(super) fn credentials(
     let intent = &request.intent;
     let times = [(ours::READ_AGAIN, intent.read_again), (ours::WITHHELD_SINCE, intent.withheld_since)];
     annotations.extend(times.into_iter().filter_map(|(key, at)| Some((key.into(), at?.to_string().into()))));
-    if let Some(revision) = &health.revision {
-        // A change of an annotation makes provider-kubernetes read the Secret again at once.
+    let read_last = || observed.credentials.as_ref()?.object.metadata.annotation(ours::CREDENTIALS_REVISION);
+    // A change of an annotation makes provider-kubernetes read the Secret again at once. While the remote object is not seen, such as between
+    // the writer that ended it and the one that watches its end, nothing has changed.
+    if let Some(revision) = health.revision.as_deref().or_else(read_last) {
         annotations.insert(ours::CREDENTIALS_REVISION.into(), bounded(revision, 256).into());
     }
     let hub_was_chosen = !matches!(request.block, Block::CiOperator(_));
@@ -171,6 +173,8 @@ pub(super) fn credentials(
             "apiVersion": "v1", "kind": "Secret", "metadata": { "name": secret, "namespace": namespace },
         } },
         "providerConfigRef": { "name": provider_config(request, observed) },
+        // The default, which provider-kubernetes would write down.
+        "readiness": { "policy": "SuccessfulCreate" },
         "writeConnectionSecretToRef": {
             "name": name, "namespace": request.settings.connection_secret_namespace,
         },
@@ -180,7 +184,12 @@ pub(super) fn credentials(
         // Moved: what stands in json! is copied.
         spec["connectionDetails"] = vec![detail(keys::KUBECONFIG), detail(keys::KUBEADMIN_PASSWORD)].into();
     }
-    Some(Desired { name: CREDENTIALS.into(), object: object(&name, annotations, spec), ready })
+    let mut object = object(&name, annotations, spec);
+    if unpaused {
+        // provider-kubernetes would add it by an update that makes it forget what it has just observed, until it looks again half a minute later.
+        object["metadata"]["finalizers"] = json!([crossplane::FINALIZER]);
+    }
+    Some(Desired { name: CREDENTIALS.into(), object, ready })
 }
 
 /// Whether what the Secret on the hub holds may reach the tenant. Of a claim the composite's readiness decides that later. Of a composite
@@ -289,11 +298,11 @@ pub(super) fn is_somebody_elses(request: &Validated, observed: &Observed) -> boo
 }
 
 /// An Object around what it carries.
-pub(crate) fn object(name: &str, annotations: Map<String, Value>, spec: Value) -> Value {
+pub(crate) fn object(name: &str, mut annotations: Map<String, Value>, spec: Value) -> Value {
     let mut metadata = json!({ "name": name });
-    if !annotations.is_empty() {
-        metadata["annotations"] = Value::Object(annotations);
-    }
+    // provider-kubernetes would add it, by a write of its own that core is told of.
+    annotations.insert(crossplane::EXTERNAL_NAME.into(), name.into());
+    metadata["annotations"] = Value::Object(annotations);
     whole(API_VERSION, KIND, metadata, spec)
 }
 

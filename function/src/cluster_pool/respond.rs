@@ -65,8 +65,7 @@ fn desired(request: &RunFunctionRequest, judged: &Judged) -> Result<State, wire:
         desired.resources.insert(resource.name.clone().into_owned(), Bytes::from(message.encode_to_vec()));
     }
     let composite = &judged.observed.composite;
-    let body =
-        json!({ "apiVersion": composite.api_version, "kind": composite.kind, "status": status(judged) });
+    let body = composite.answered(json!(status(judged)));
     let ready = match judged.phase {
         PoolPhase::Ready | PoolPhase::Drained => Ready::True,
         PoolPhase::Pending | PoolPhase::Degraded | PoolPhase::Draining => Ready::False,

@@ -6,7 +6,7 @@ use serde::{
     Deserialize, Deserializer,
     de::{MapAccess, Visitor},
 };
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use testplatform_apis::{
     claim::{COMPOSITE_KIND, TestPlatformClusterStatus},
     condition::{ConditionType, TemplateConditionType},
@@ -109,6 +109,25 @@ impl<'de> Visitor<'de> for FieldByField {
 }
 
 impl Composite {
+    /// The composite of an answer, with this status, for the version that the answer is for.
+    ///
+    /// Core applies the status together with the conditions of its cached copy (crossplane/crossplane#7062). Where that copy is behind, it
+    /// would write old conditions over newer ones, such as `Ready` False after True, and with each turn wake itself again. Core keeps the
+    /// version of an answer, so the API server refuses such a status as a conflict; core then asks again, without an error.
+    pub(crate) fn answered(&self, status: Value) -> Value {
+        let mut body = json!({ "apiVersion": self.api_version, "kind": self.kind });
+        body["status"] = status;
+        self.require_version(&mut body);
+        body
+    }
+
+    /// Writes down the version that an answer is for.
+    pub(crate) fn require_version(&self, body: &mut Value) {
+        if let Some(version) = &self.metadata.resource_version {
+            body["metadata"]["resourceVersion"] = version.as_str().into();
+        }
+    }
+
     pub(crate) fn decode(bytes: &[u8]) -> Result<Self, Unusable> {
         let raw: Raw = wire::from_struct(bytes).map_err(|e| Unusable::Unreadable {
             part: "the observed composite".into(),

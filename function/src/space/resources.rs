@@ -230,16 +230,20 @@ impl Maker<'_> {
                 "apiVersion": "v1", "kind": "Secret", "metadata": { "name": secret, "namespace": place },
             } },
             "connectionDetails": keys::EVERY.map(detail),
+            "readiness": { "policy": "SuccessfulCreate" },
             "writeConnectionSecretToRef": { "name": own, "namespace": settings.connection_secret_namespace },
         });
         let mut desired = self.object(CREDENTIALS, spec);
+        // As the `credentials` of a cluster: provider-kubernetes would add them by updates, the second of which makes it forget the Secret.
+        desired.object["metadata"]["annotations"] = json!({ crossplane::EXTERNAL_NAME: own });
+        desired.object["metadata"]["finalizers"] = json!([crossplane::FINALIZER]);
         desired.object["metadata"]["name"] = own.into();
         desired.object["metadata"]["labels"] = json!({ ours::COMPONENT: CREDENTIALS });
         let last = || before?.object.metadata.annotation(ours::CREDENTIALS_REVISION);
         if let Some(revision) = revision.or_else(last) {
             // A change of an annotation makes provider-kubernetes read the Secret again at once.
             let revision = bounded(revision, 256);
-            desired.object["metadata"]["annotations"] = json!({ ours::CREDENTIALS_REVISION: revision });
+            desired.object["metadata"]["annotations"][ours::CREDENTIALS_REVISION] = revision.into();
         }
         desired.ready &= before.is_some_and(|item| item.details.is_complete());
         Some(desired)

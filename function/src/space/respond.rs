@@ -62,8 +62,7 @@ fn desired(request: &RunFunctionRequest, judged: &Judged) -> Result<State, wire:
         message: Some(bounded(&judged.state.message, 1024)),
         namespace: judged.namespace.clone(),
     };
-    let body =
-        json!({ "apiVersion": composite.api_version, "kind": composite.kind, "status": json!(status) });
+    let body = composite.answered(json!(status));
     // Whoever is ready has its Secret replaced as a whole: never by less than everything.
     let ready = if judged.details.is_some() { Ready::True } else { Ready::False };
     desired.composite = Some(Resource {

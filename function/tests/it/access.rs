@@ -38,6 +38,7 @@ fn what_the_provider_does_not_say_to_be_a_service_accounts_is_never_taken_up() {
     let mut world = wishing(json!({ "mode": "ServiceAccount", "clusterRole": "view" }));
     assert_eq!(wish(&world), r#"{"clusterRole":"view","generation":0,"mode":"ServiceAccount"}"#);
     world.hub_ready();
+    world.later(SignedDuration::from_secs(15));
     for mode in ["", "Admin", "serviceaccount"] {
         says(&mut world, mode);
         world.settle();

@@ -4,6 +4,7 @@
 mod brought;
 mod choice;
 mod ends;
+mod filled;
 mod life;
 mod lost;
 mod queue;

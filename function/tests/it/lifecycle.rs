@@ -99,6 +99,7 @@ fn ready_waits_for_the_kubeconfig() {
     let mut world = World::default();
     world.settle();
     world.hub_ready();
+    world.later(SignedDuration::from_secs(15));
     let kept = std::mem::take(&mut world.secrets);
     world.settle();
     assert_eq!(is(&world, "ClusterReady"), pair("False", "WaitingForCredentials"));

@@ -44,4 +44,5 @@ mod space;
 mod tables;
 mod templates;
 mod tools;
+mod version;
 mod wire;

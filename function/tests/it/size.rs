@@ -61,6 +61,8 @@ fn an_object_that_never_reports_is_noticed() {
         (condition["status"].clone(), condition["reason"].clone())
     };
     world.settle();
+    world.later(SignedDuration::from_secs(15));
+    world.settle();
     assert_eq!(consistent(&world), (json!("True"), json!("InSync")));
     let synced = json!({ "type": "Synced", "status": "True", "reason": "ReconcileSuccess", "lastTransitionTime": world.now });
     world.objects.get_mut("ec").unwrap().object["status"] = json!({ "conditions": [synced] });

@@ -2,7 +2,10 @@
 
 use testplatform_apis::{
     condition::{Assigned, Condition, ConditionStatus, Running},
-    foreign::{cluster_claim::conditions, meta::ObservedCondition},
+    foreign::{
+        cluster_claim::conditions,
+        meta::{ObservedCondition, condition},
+    },
     hive_status::Supply,
 };
 
@@ -90,6 +93,17 @@ pub(super) fn unseen(request: &Validated, observed: &Observed) -> Vec<Condition>
             is_false(conditions::CLUSTER_RUNNING, Running::Deleted.as_str(), "the cluster was given back"),
         ];
     }
+    // Between the writer that ended it and the one that watches its end nothing is known anew.
+    let repeated = |type_| {
+        let shown = condition(&observed.composite.conditions, type_).filter(|_| observed.made_before())?;
+        let status = ConditionStatus::parse(&shown.status)?;
+        Some(mirrored(type_, status, &shown.reason, &shown.message))
+    };
+    if let (Some(assigned), Some(running)) =
+        (repeated(conditions::CLUSTER_ASSIGNED), repeated(conditions::CLUSTER_RUNNING))
+    {
+        return vec![assigned, running];
+    }
     let hold = request.hold.as_ref().filter(|_| observed.writer.is_none());
     let refused = hold.and_then(|h| match Assigned::parse(h.reason.as_str()) {
         Some(word @ (Assigned::PoolNotFound | Assigned::QuotaExceeded)) => Some((word, h.message.clone())),
@@ -107,6 +121,17 @@ pub(super) fn unseen(request: &Validated, observed: &Observed) -> Vec<Condition>
         ),
     };
     vec![assigned, not_assigned()]
+}
+
+/// Both, while a cluster may be there in a moment.
+pub(super) fn unassigned(bound: bool, pool: &str) -> Vec<Condition> {
+    let (status, word, message) = if bound {
+        let message = format!("pool {pool} has chosen a cluster and is handing it over");
+        (ConditionStatus::False, Assigned::AssignmentInProgress, message)
+    } else {
+        (ConditionStatus::Unknown, Assigned::AwaitingPool, "no pool has looked at the claim yet".to_owned())
+    };
+    vec![mirrored(conditions::CLUSTER_ASSIGNED, status, word.as_str(), &message), not_assigned()]
 }
 
 fn not_assigned() -> Condition {

@@ -15,7 +15,7 @@ use testplatform_apis::{
 };
 
 use super::{
-    mirrored::{assigned, running, unseen, word},
+    mirrored::{assigned, running, unassigned, unseen, word},
     words,
 };
 use crate::{
@@ -93,6 +93,9 @@ pub(super) fn health(claimed: &Claimed, request: &Validated, observed: &Observed
         )
         | None => {
             health.mirrored = unseen(request, observed);
+            if let (Some(place), Some(_)) = (&claimed.place, observed.brisk_until()) {
+                health.waiting = words::waiting_briskly(&format!("{}/{}", place.namespace, place.pool));
+            }
             return health;
         }
     };
@@ -137,7 +140,43 @@ pub(super) fn health(claimed: &Claimed, request: &Validated, observed: &Observed
     health.console_url = some(&report.console_url, 2048);
     let noted = remote.metadata.annotation(ours::DIAGNOSTICS).map(|d| bounded(d, MAX_DIAGNOSTICS));
     health.diagnostics = noted.or_else(|| report.provision_failure.as_ref().map(words::failure));
+    let delivers = health.secret.as_ref().is_some_and(|secret| {
+        observed.credentials.as_ref().is_some_and(|credentials| credentials.of(secret.as_str()).is_some())
+    });
+    if observed.brisk_until().is_some() && !delivers && is_on_its_way(&seen) {
+        leave_out_steps(&mut health, seen.bound(), &place);
+    }
     health
+}
+
+/// Whether nothing but time is between the claim and its cluster.
+fn is_on_its_way(seen: &Seen<'_>) -> bool {
+    let word = match word(seen) {
+        Assigned::AwaitingPool
+        | Assigned::NoClusters
+        | Assigned::Resuming
+        | Assigned::Installing
+        | Assigned::AssignmentInProgress
+        | Assigned::Claimed => true,
+        Assigned::CapacityBlocked
+        | Assigned::PoolMisconfigured
+        | Assigned::InventoryExhausted
+        | Assigned::PoolNotFound
+        | Assigned::PoolDeleting
+        | Assigned::OwnershipMismatch
+        | Assigned::QuotaExceeded
+        | Assigned::Returned => false,
+    };
+    word && ![conditions::CLUSTER_DELETED, conditions::CLUSTER_DELETING].iter().any(|r| seen.cluster(r))
+}
+
+/// Of the steps on the way only that a cluster is chosen is told, because from then on it is paid for.
+fn leave_out_steps(health: &mut Health, bound: bool, pool: &str) {
+    health.mirrored = unassigned(bound, pool);
+    health.word = health.mirrored[0].reason.clone();
+    health.waiting = if bound { String::new() } else { words::waiting_briskly(pool) };
+    health.queue = None;
+    (health.version, health.api_server_url, health.console_url) = (None, None, None);
 }
 
 fn stage(seen: &Seen<'_>, published: bool, observed: &Observed) -> Stage {

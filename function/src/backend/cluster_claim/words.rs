@@ -16,7 +16,7 @@ pub(super) fn waiting(seen: &Seen<'_>, pool: &str) -> String {
     if !seen.bound() {
         let place = seen.report.queue.as_ref().and_then(queue).map(|q| format!(", {q}")).unwrap_or_default();
         let supply = seen.report.supply.map(|s| format!("; {}", supply(s))).unwrap_or_default();
-        return format!("waiting for a cluster of pool {pool}{place}{supply}{}", trouble(seen));
+        return format!("{}{place}{supply}{}", waiting_briskly(pool), trouble(seen));
     }
     if !seen.claimed() {
         return format!("pool {pool} has chosen a cluster and is handing it over");
@@ -25,6 +25,11 @@ pub(super) fn waiting(seen: &Seen<'_>, pool: &str) -> String {
         return format!("a cluster of pool {pool} is assigned, {}", power(seen));
     }
     "the cluster runs, waiting for its credentials".into()
+}
+
+/// The same while a cluster may be there in a moment, without what would be another sentence by then.
+pub(super) fn waiting_briskly(pool: &str) -> String {
+    format!("waiting for a cluster of pool {pool}")
 }
 
 fn queue(queue: &QueueReport) -> Option<String> {

@@ -1,6 +1,7 @@
 //! From the claim to Ready.
 
 use function_model::world::{NAME, World};
+use jiff::SignedDuration;
 use serde_json::json;
 
 use crate::cluster_api::{asked, is, minutes, topology, variable};
@@ -112,6 +113,7 @@ fn without_groups_there_are_no_workers() {
 fn ready_is_ready_with_its_credentials() {
     let mut world = World::topology();
     world.settle();
+    world.later(SignedDuration::from_secs(15));
     assert_eq!(world.phase(), "Pending", "nobody looked at it");
     world.capi_installs();
     world.settle();
@@ -152,6 +154,7 @@ fn ready_is_ready_with_its_credentials() {
 fn a_secret_of_another_name_is_not_read() {
     let mut world = World::topology();
     world.settle();
+    world.later(SignedDuration::from_secs(15));
     world.capi_installs();
     world.reports(
         &json!({ "credentials": { "secretName": "theirs-credentials", "passwordAvailable": false } }),

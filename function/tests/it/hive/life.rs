@@ -4,6 +4,7 @@ use function_model::{
     hive::condition,
     world::{KUBECONFIG, NAME, World},
 };
+use jiff::SignedDuration;
 use serde_json::json;
 use testplatform_apis::names::ours;
 
@@ -17,6 +18,7 @@ fn from_the_queue_to_ready_and_to_its_end() {
     is(&world, "ClusterAssigned", "Unknown", "AwaitingPool");
     is(&world, "ClusterRunning", "Unknown", "NotAssigned");
     is(&world, "CredentialsPublished", "False", "NotAssigned");
+    world.later(SignedDuration::from_secs(15));
     world.hive_queues(
         &json!({ "queue": { "position": 3, "depth": 5 }, "supply": "Installing", "pool": { "found": true } }),
     );
@@ -116,6 +118,7 @@ fn the_manifest_says_what_hive_and_the_provider_need_and_nothing_of_theirs() {
 #[test]
 fn what_is_not_published_is_never_ready() {
     let mut world = assigned();
+    world.later(SignedDuration::from_secs(15));
     let running = condition(&world, "ClusterRunning", "True", "Running");
     world.hive_says(&[running]);
     // Without a word of the provider, and with words that are not to be believed.

@@ -1,6 +1,7 @@
 //! From the claim to Ready.
 
 use function_model::world::{NAME, World};
+use jiff::SignedDuration;
 use rstest::rstest;
 use serde_json::{Value, json};
 use testplatform_apis::{foreign::hypershift::CLEANUP_CLOUD_RESOURCES, names::ours};
@@ -55,6 +56,7 @@ fn the_cluster_is_asked_for_first_and_its_nodes_once_it_was_seen() {
 fn ready_is_ready_with_its_credentials() {
     let mut world = World::hosted();
     world.settle();
+    world.later(SignedDuration::from_secs(15));
     world.hypershift_says(&[
         ("Available", "False", "Waiting"),
         ("EtcdAvailable", "False", "QuorumLost"),
@@ -109,6 +111,7 @@ fn ready_is_ready_with_its_credentials() {
 fn a_secret_of_another_name_is_not_read() {
     let mut world = World::hosted();
     world.settle();
+    world.later(SignedDuration::from_secs(15));
     world.hypershift_installs();
     world.reports(
         &json!({ "credentials": { "secretName": "theirs-credentials", "passwordAvailable": true } }),

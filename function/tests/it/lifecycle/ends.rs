@@ -70,6 +70,7 @@ fn a_cluster_that_is_lost_before_its_kubeconfig_came_is_never_ready() {
         world.settle();
         world.hub_ready();
         world.secrets.clear();
+        world.later(SignedDuration::from_secs(15));
         world.settle();
         assert_eq!(is(&world, "ClusterReady"), pair("False", "WaitingForCredentials"));
         world.remote = None;

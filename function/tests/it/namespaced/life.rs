@@ -12,7 +12,7 @@ fn seen(world: &World) -> Value {
         "conditions": world.conditions.values().map(told).collect::<Vec<_>>(),
         "credentials": world.status["credentials"]["state"],
         "resources": world.objects.iter().filter(|(name, _)| *name != "ended").map(|(name, c)| json!([
-            name, c.object["spec"]["managementPolicies"], c.object["metadata"]["annotations"],
+            name, c.object["spec"]["managementPolicies"], annotations(&c.object),
         ])).collect::<Vec<_>>(),
         "asks": world.remote.as_ref().map(|r| json!([r["kind"], r["spec"], r["metadata"]["annotations"]])),
         "tenant": world.tenant.get("kubeconfig").filter(|k| !k.is_empty()),
@@ -20,6 +20,14 @@ fn seen(world: &World) -> Value {
     });
     let name = world.remote.as_ref().and_then(|r| r["metadata"]["name"].as_str()).unwrap_or(NAME);
     serde_json::from_str(&seen.to_string().replace(name, NAME)).unwrap()
+}
+
+/// Those of an Object, but for the external name, which is its name.
+fn annotations(object: &Value) -> Value {
+    let mut annotations = object["metadata"]["annotations"].clone();
+    let external = annotations.as_object_mut().and_then(|all| all.remove("crossplane.io/external-name"));
+    assert_eq!(external.as_ref(), Some(&object["metadata"]["name"]));
+    annotations
 }
 
 /// The same happens to both, and the same comes of it.

@@ -4,6 +4,7 @@ use function_model::{
     osac::BEHIND,
     world::{NAME, World},
 };
+use jiff::SignedDuration;
 use serde_json::json;
 
 use crate::osac::{asked, is, minutes, noted};
@@ -71,6 +72,7 @@ fn what_osac_would_stumble_over_is_never_asked_for() {
 fn ready_is_ready_with_its_credentials() {
     let mut world = World::order();
     world.settle();
+    world.later(SignedDuration::from_secs(15));
     assert_eq!(world.phase(), "Pending", "nobody looked at it");
     world.osac_runs("job-1");
     world.settle();
