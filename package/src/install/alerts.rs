@@ -60,6 +60,14 @@ pub const CLAIMS: &[Alert] = &[
         summary: "Crossplane gets through no pass for {{ $value }} claims; the function cannot be reached, or what it wants is refused.",
     },
     Alert {
+        name: "CircuitBreakerOpens",
+        // Crossplane's own metric, of the controllers of our composites. One that opens once closes by itself.
+        expression: r#"sum by (controller) (increase(circuit_breaker_opens_total{controller=~"composite/(xtestplatformclusters|testclusters|xtestplatformclusterpools|xnamespaces)[.].*"}[30m])) > 5"#,
+        lasts: "5m",
+        severity: Severity::Warning,
+        summary: "Crossplane's circuit breaker opened {{ $value | humanize }} times in half an hour for {{ $labels.controller }}; such composites wait for up to half a minute.",
+    },
+    Alert {
         name: "ClaimStuckProvisioning",
         // Without the labels of who was scraped, here as below: another pod of kube-state-metrics would be another series, and time begin anew.
         expression: r#"max by (tenant, claim) (testplatform_cluster_phase{phase=~"Pending|Provisioning"} == 1
