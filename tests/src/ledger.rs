@@ -22,6 +22,7 @@ mod writes;
 use std::{process::ExitCode, time::Duration};
 
 use anyhow::Context as _;
+use futures_util::future::try_join_all;
 use tokio::runtime::Runtime;
 
 pub use arguments::{Arguments, LedgerBackend};
@@ -56,19 +57,20 @@ pub fn main(arguments: &Arguments) -> ExitCode {
 
 async fn run(arguments: &Arguments) -> anyhow::Result<Ledger> {
     let engine = Engine::start_audited_with_core_defaults(&|_| ()).await?;
-    let measured = measure(&engine, arguments.backend, arguments.ready_for).await;
+    let measured = measure(&engine, arguments).await;
     measured.inspect_err(|_| eprintln!("{}", engine.words()))
 }
 
-/// One life by one backend, ready for a time, on an engine that is audited.
-pub async fn measure(engine: &Engine, backend: LedgerBackend, ready_for: Duration) -> anyhow::Result<Ledger> {
+/// Lives by one backend, on an engine that is audited.
+pub async fn measure(engine: &Engine, arguments: &Arguments) -> anyhow::Result<Ledger> {
+    let Arguments { backend, ready_for, claims, .. } = *arguments;
     // Its definitions and controllers are there before the first revision is noted.
-    let tenant = life::prepare(engine, backend).await?;
+    let tenants = life::prepare(engine, backend, claims).await?;
     tokio::time::sleep(BATCH).await;
     let mut writes = writes::AuditLogs::from_now_on(engine)?;
     let before = core::CoreCounters::read(engine).await?;
     let watch = watch::Watch::start(engine.konflux.cluster());
-    let stages = life::play(&tenant, ready_for).await?;
+    let stages = try_join_all(tenants.iter().map(|tenant| life::play(tenant, ready_for))).await?;
     tokio::time::sleep(BATCH).await;
     let writes = writes.read()?;
     engine.check()?;

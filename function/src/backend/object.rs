@@ -185,7 +185,8 @@ pub(super) fn credentials(
         spec["connectionDetails"] = vec![detail(keys::KUBECONFIG), detail(keys::KUBEADMIN_PASSWORD)].into();
     }
     let mut object = object(&name, annotations, spec);
-    if unpaused {
+    // Of a composite in a namespace the finalizer is what tells that provider-kubernetes has written the tenant's Secret.
+    if unpaused && !matches!(observed.composite.flavour, Flavour::Namespaced(_)) {
         // provider-kubernetes would add it by an update that makes it forget what it has just observed, until it looks again half a minute later.
         object["metadata"]["finalizers"] = json!([crossplane::FINALIZER]);
     }

@@ -111,7 +111,9 @@ impl Credentials {
     /// writes connection details before status, so what it last observed must be this Secret.
     pub fn of(&self, name: &str) -> Option<&Details> {
         let observed = self.object.status.at_provider.manifest.as_ref()?;
-        (self.secret_name() == name && observed.metadata.name == name && self.details.has_kubeconfig())
-            .then_some(&self.details)
+        let is_its =
+            self.secret_name() == name && observed.metadata.name == name && self.details.has_kubeconfig();
+        // Also where the connection Secret is something else's, the observation is stored.
+        (is_its && !self.refused()).then_some(&self.details)
     }
 }

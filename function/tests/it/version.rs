@@ -46,4 +46,10 @@ fn objects_are_born_with_what_provider_kubernetes_would_add() {
     world.settle();
     let finalizers = json!(["finalizer.managedresource.crossplane.io"]);
     assert_eq!(credentials(&world)["metadata"]["finalizers"], finalizers);
+    // There it tells that the tenant's Secret was written.
+    let mut world = World::default().in_namespace();
+    world.settle();
+    world.hub_ready();
+    world.pass();
+    assert_eq!(credentials(&world)["metadata"]["finalizers"], Value::Null);
 }

@@ -17,6 +17,9 @@ pub struct Arguments {
     /// Which backend makes the cluster
     #[arg(long, value_enum, default_value = "ciOperator")]
     pub backend: LedgerBackend,
+    /// How many claims are made at once
+    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub claims: u32,
     /// How long the cluster is ready before it is torn down, in seconds
     #[arg(long, value_name = "S", default_value = "2", value_parser = seconds)]
     pub ready_for: Duration,
@@ -28,7 +31,8 @@ pub struct Arguments {
 const EXAMPLES: &str = "\
 Examples:
   cargo run -p testplatform-tests --bin ledger
-  cargo run -p testplatform-tests --bin ledger -- --backend clusterClaim --events";
+  cargo run -p testplatform-tests --bin ledger -- --backend clusterClaim --events
+  cargo run -p testplatform-tests --bin ledger -- --claims 50";
 
 /// A backend, by the block of the claim or the kind of its template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

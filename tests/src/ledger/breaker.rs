@@ -2,7 +2,7 @@
 //! second. Every event takes one. Its handler maps an update twice, the old object and the new one; an object that is being deleted is not
 //! counted.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use super::change::Change;
 
@@ -21,11 +21,21 @@ pub struct Breaker {
 }
 
 impl Breaker {
-    /// After changes in the order of their times.
-    pub fn after(changes: &[Change]) -> Self {
+    /// The one that came nearest to opening, of all composites. Changes are in the order of their times.
+    pub fn fullest(changes: &[Change]) -> Self {
+        let mut by_composite: BTreeMap<&str, Vec<&Change>> = BTreeMap::new();
+        for change in changes {
+            by_composite.entry(&change.composite).or_default().push(change);
+        }
+        let breakers = by_composite.into_values().map(Self::after);
+        let fullest = breakers.min_by(|one, other| one.fewest.total_cmp(&other.fewest));
+        fullest.unwrap_or(Self { events: 0, fewest: BURST })
+    }
+
+    fn after(changes: Vec<&Change>) -> Self {
         let mut last = Duration::ZERO;
         let (mut tokens, mut breaker) = (BURST, Self { events: 0, fewest: BURST });
-        for change in changes.iter().filter(|change| change.events > 0) {
+        for change in changes.into_iter().filter(|change| change.events > 0) {
             tokens = (tokens + REFILL * change.at.saturating_sub(last).as_secs_f64()).min(BURST);
             last = change.at;
             tokens -= f64::from(change.events);
@@ -46,8 +56,10 @@ mod tests {
 
     #[test]
     fn bucket_gains_one_token_a_second_and_no_more_than_its_size() {
-        let breaker = Breaker::after(&[change(50, 90), change(60, 15), change(60, 0)]);
+        let breaker = Breaker::fullest(&[change(50, 90), change(60, 15), change(60, 0)]);
         assert_eq!(breaker, Breaker { events: 105, fewest: 5.0 });
-        assert!(Breaker::after(&[change(0, 60), change(1, 60)]).fewest < 0.0);
+        assert!(Breaker::fullest(&[change(0, 60), change(1, 60)]).fewest < 0.0);
+        let of = |composite: &str| Change { composite: composite.into(), ..change(0, 60) };
+        assert_eq!(Breaker::fullest(&[of("one"), of("other")]).events, 60);
     }
 }

@@ -19,6 +19,8 @@ pub struct Change {
     pub at: Duration,
     /// The object.
     pub of: String,
+    /// The name of its composite.
+    pub composite: String,
     /// The field managers whose fields changed, with the subresource.
     pub by: Vec<String>,
     /// The paths that changed; conditions with what they became.
@@ -58,6 +60,7 @@ fn change(before: Option<&Revision>, after: &Revision) -> Change {
     Change {
         at: after.at,
         of: after.of.to_string(),
+        composite: before.filter(|_| after.composite.is_empty()).unwrap_or(after).composite.clone(),
         by: managers(before.map(|before| &before.object), &after.object),
         paths,
         events: events(before, after),
@@ -164,7 +167,7 @@ mod tests {
     use super::*;
 
     fn revision(of: Watched, object: Value) -> Revision {
-        Revision { at: Duration::ZERO, of, object }
+        Revision { at: Duration::ZERO, of, composite: "c".into(), object }
     }
 
     #[test]

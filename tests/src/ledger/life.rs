@@ -18,9 +18,17 @@ const PATIENCE: Duration = Duration::from_mins(6);
 /// The stages of a life, and when each was over.
 pub type Stages = Vec<(&'static str, Duration)>;
 
-/// A tenant whose backend is there.
-pub async fn prepare(engine: &Engine, backend: LedgerBackend) -> anyhow::Result<Tenant<'_>> {
-    Tenant::new(engine, "ledger", backend.fulfilled()).await
+/// Tenants whose backend is there.
+pub async fn prepare(
+    engine: &Engine,
+    backend: LedgerBackend,
+    tenants: u32,
+) -> anyhow::Result<Vec<Tenant<'_>>> {
+    let mut all = Vec::new();
+    for number in 1..=tenants {
+        all.push(Tenant::new(engine, &format!("ledger-{number}"), backend.fulfilled()).await?);
+    }
+    Ok(all)
 }
 
 /// From the claim to nothing.

@@ -1,6 +1,6 @@
 //! The ledger as text.
 
-use std::{collections::BTreeMap, fmt::Write as _};
+use std::{collections::BTreeMap, fmt::Write as _, time::Duration};
 
 use clap::ValueEnum as _;
 
@@ -18,7 +18,7 @@ use super::{
 /// One life.
 pub struct Ledger {
     backend: LedgerBackend,
-    stages: Stages,
+    stages: Vec<Stages>,
     /// Every change, in order.
     pub changes: Vec<Change>,
     /// Core's circuit breaker.
@@ -34,14 +34,14 @@ pub struct Ledger {
 impl Ledger {
     pub(super) fn new(
         backend: LedgerBackend,
-        stages: Stages,
+        stages: Vec<Stages>,
         mut revisions: Vec<Revision>,
         counted: CoreCounters,
         writes: Writes,
     ) -> Self {
         revisions.sort_by_key(|revision| revision.at);
         let changes = changes(&revisions);
-        let breaker = Breaker::after(&changes);
+        let breaker = Breaker::fullest(&changes);
         Self { backend, stages, breaker, counted, withdrawals: withdrawals(&revisions), changes, writes }
     }
 
@@ -59,16 +59,19 @@ impl Ledger {
 
     fn write(&self, text: &mut String, events: bool) -> std::fmt::Result {
         let backend = self.backend.to_possible_value().map(|value| value.get_name().to_owned());
-        writeln!(text, "# One life by {}", backend.unwrap_or_default())?;
-        writeln!(text)?;
-        for (stage, at) in &self.stages {
-            writeln!(text, "{:>8.2} s  {stage}", at.as_secs_f64())?;
+        writeln!(text, "# {} at once by {}\n", self.stages.len(), backend.unwrap_or_default())?;
+        for number in 0..self.stages.first().map_or(0, Vec::len) {
+            let mut times: Vec<Duration> = self.stages.iter().map(|stages| stages[number].1).collect();
+            times.sort_unstable();
+            let [half, all] =
+                [times[(times.len() - 1) / 2], times[times.len() - 1]].map(|at| at.as_secs_f64());
+            writeln!(text, "half after {half:>6.2} s, all after {all:>6.2} s  {}", self.stages[0][number].0)?;
         }
         writeln!(text)?;
         let Breaker { events: counted, fewest } = self.breaker;
         writeln!(
             text,
-            "{counted} events to the composite; fewest tokens left in core's circuit breaker: {fewest:.0} of 100"
+            "at most {counted} events to a composite; fewest tokens left in core's circuit breaker: {fewest:.0} of 100"
         )?;
         let CoreCounters { opens, events: results } = &self.counted;
         let by_result: Vec<String> =
@@ -94,7 +97,7 @@ impl Ledger {
         }
         if events {
             writeln!(text, "\n| seconds | object | by | events | changed |\n|---|---|---|---|---|")?;
-            for Change { at, of, by, paths, events } in &self.changes {
+            for Change { at, of, by, paths, events, .. } in &self.changes {
                 let (at, by, paths) = (at.as_secs_f64(), by.join(", "), paths.join("; "));
                 writeln!(text, "| {at:.3} | {of} | {by} | {events} | {paths} |")?;
             }

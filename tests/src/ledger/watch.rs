@@ -43,6 +43,8 @@ pub struct Revision {
     pub at: Duration,
     /// Which one it is.
     pub of: Watched,
+    /// The name of the composite; empty for a claim that has none yet.
+    pub composite: String,
     /// All of it.
     pub object: Value,
 }
@@ -68,7 +70,13 @@ impl Watch {
                     COMPOSITE => Watched::Composite,
                     _ => Watched::Object(resource_name(&object).to_owned()),
                 };
-                revisions.lock().unwrap_or_else(PoisonError::into_inner).push(Revision { at, of, object });
+                let composite = composite(&of, &object).to_owned();
+                revisions.lock().unwrap_or_else(PoisonError::into_inner).push(Revision {
+                    at,
+                    of,
+                    composite,
+                    object,
+                });
             })
         });
         Self { revisions, tasks: tasks.into() }
@@ -84,6 +92,15 @@ impl Drop for Watch {
     fn drop(&mut self) {
         self.tasks.iter().for_each(JoinHandle::abort);
     }
+}
+
+fn composite<'o>(of: &Watched, object: &'o Value) -> &'o str {
+    let name = match of {
+        Watched::Claim => &object["spec"]["resourceRef"]["name"],
+        Watched::Composite => &object["metadata"]["name"],
+        Watched::Object(_) => &object["metadata"]["labels"]["crossplane.io/composite"],
+    };
+    name.as_str().unwrap_or_default()
 }
 
 fn resource_name(object: &Value) -> &str {

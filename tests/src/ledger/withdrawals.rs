@@ -37,7 +37,8 @@ pub fn withdrawals(revisions: &[Revision]) -> Vec<Withdrawal> {
         for type_ in WAITED_FOR {
             let now = condition(&revision.object, type_);
             let is_true = now.is_some_and(|now| now["status"] == "True");
-            let was_true = last.insert((revision.of.to_string(), type_), is_true).unwrap_or_default();
+            let uid = revision.object["metadata"]["uid"].as_str().unwrap_or_default();
+            let was_true = last.insert((uid, type_), is_true).unwrap_or_default();
             if was_true && !is_true {
                 let text = |field: &str| now.and_then(|now| now[field].as_str()).unwrap_or("absent");
                 found.push(Withdrawal {
@@ -63,6 +64,7 @@ mod tests {
         let revision = |at, status: &str| Revision {
             at: Duration::from_secs(at),
             of: Watched::Composite,
+            composite: "c".into(),
             object: json!({ "status": { "conditions": [
                 { "type": "Ready", "status": status, "reason": "Creating" },
                 { "type": "Synced", "status": status, "reason": "ReconcileError" },

@@ -137,3 +137,26 @@ fn nothing_else_that_a_claim_holds_is_taken_for_it() {
         assert_eq!(is(&world, "ClusterReady"), pair("True", "Ready"));
     }
 }
+
+/// provider-kubernetes stores what it observed also where the Secret into which it is to write is something else's, whose content core reads.
+#[test]
+fn a_kubeconfig_in_a_connection_secret_of_another_is_not_delivered() {
+    let mut world = World::default();
+    world.settle();
+    world.hub_ready();
+    world.pass();
+    world.provider();
+    world.pass();
+    let credentials = world.objects.get_mut("credentials").unwrap();
+    credentials.details = [("kubeconfig".to_owned(), "theirs".to_owned())].into();
+    let message = "cannot create or update connection secret: existing secret is not controlled by UID \"1\"";
+    credentials.object["status"]["conditions"] = json!([
+        { "type": "Synced", "status": "False", "reason": "ReconcileError", "message": message, "lastTransitionTime": world.now },
+    ]);
+    let observed = credentials.object["spec"]["forProvider"]["manifest"].clone();
+    credentials.object["status"]["atProvider"] = json!({ "manifest": observed });
+    world.pass();
+    assert_eq!(world.phase(), "Provisioning");
+    assert_eq!(is(&world, "CredentialsPublished"), pair("False", "SecretTaken"));
+    assert!(world.tenant.is_empty());
+}

@@ -94,6 +94,10 @@ fn plainly_named(answer: &Value, name: &str) -> Value {
 fn as_of_a_claim(mut answer: Value) -> Value {
     answer["desired"]["composite"]["connectionDetails"].take();
     answer["desired"]["resources"].as_object_mut().unwrap().remove("ended");
+    // Here it tells that the Secret was written.
+    if let Some(credentials) = answer["desired"]["resources"].get_mut("credentials") {
+        credentials["resource"]["metadata"].as_object_mut().unwrap().remove("finalizers");
+    }
     for object in answer["desired"]["resources"].as_object_mut().unwrap().values_mut() {
         let object = &mut object["resource"];
         object["apiVersion"].take();
