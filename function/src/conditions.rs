@@ -74,8 +74,7 @@ fn cluster_ready(judged: &Judged) -> Condition {
     use ConditionStatus::{False, True};
     let Course { phase, expiring, late, .. } = judged.plan.course;
     let given = judged.plan.course.ever_ready && judged.plan.course.details.is_some() && !undelivered(judged);
-    let waiting =
-        judged.plan.health.stage == Stage::Ready && (!judged.plan.course.brisk || has_trouble(judged));
+    let waiting = judged.plan.health.stage == Stage::Ready && !judged.plan.course.brisk;
     let set_up = judged.plan.health.set_up;
     let (status, reason) = match phase {
         Phase::Provisioning if set_up == Some(SetupLevel::SetupFailed) => (False, R::SetupFailed),
@@ -179,7 +178,7 @@ fn credentials_published(judged: &Judged) -> Condition {
         };
         return Condition::new(type_, True, reason.as_str(), message);
     }
-    if course.brisk && course.details.is_none() && !has_trouble(judged) {
+    if course.brisk && course.details.is_none() {
         return Condition::new(type_, False, R::NotAssigned.as_str(), UNNAMED);
     }
     // What was named before is no use where nothing of it may be taken.
@@ -229,17 +228,6 @@ fn credentials_published(judged: &Judged) -> Condition {
 }
 
 const UNNAMED: &str = "the hub has not named a Secret yet";
-
-/// Whether more than time keeps the kubeconfig, as far as anybody tells.
-fn has_trouble(judged: &Judged) -> bool {
-    let blocking = judged.plan.health.blocking.as_ref();
-    let is_early = |reason: &Credentials| {
-        matches!(reason, Credentials::NotAssigned | Credentials::NotRunning | Credentials::SecretMissing)
-    };
-    let trouble =
-        judged.observed.credentials.as_ref().filter(|c| !c.paused()).is_some_and(|c| !c.trouble().is_empty());
-    trouble || judged.plan.health.admins || blocking.is_some_and(|(reason, _)| !is_early(reason))
-}
 
 /// Why the Secret on the hub gives no kubeconfig, as far as its Object tells.
 fn unpublished(credentials: &crate::observed::Credentials) -> (Credentials, &'static str) {

@@ -64,7 +64,7 @@ pub use writer::{
 };
 
 use crate::{
-    hubs::Hubs,
+    hubs::{Hubs, excluded},
     proto::{Resource, RunFunctionRequest},
     wire,
 };
@@ -183,9 +183,12 @@ impl Observed {
     /// Until when steps on the way to the first readiness are not told; none if that is over. Both clocks are of this Konflux cluster.
     pub(crate) fn brisk_until(&self) -> Option<Timestamp> {
         let writer = self.writer.as_ref().filter(|w| matches!(w.link, Link::InSync | Link::Unknown))?;
-        let made = writer.object.metadata.creation_timestamp?;
-        let end = made.checked_add(BRISK).ok()?;
-        (self.now < end && made <= self.now && !self.ever_ready()).then_some(end)
+        // One that was made anew around a remote object has not created it, and steps of its cluster were told before.
+        let is_first = writer.remote().is_none() || link::began_to_create(&writer.object.metadata);
+        let metadata = &writer.object.metadata;
+        let (made, ends) = (metadata.creation_timestamp?, writer.asks_for_teardown());
+        let (begin, end) = (made.checked_sub(SKEW).ok()?, made.checked_add(BRISK).ok()?);
+        (begin <= self.now && self.now < end && is_first && !ends && !self.ever_ready()).then_some(end)
     }
 
     /// Decodes what concerns us. Resources of other steps are left alone.
@@ -319,7 +322,9 @@ impl Observed {
         let Metadata { finalizers, .. } = &writer.object.metadata;
         let made_nothing = writer.goes() && !finalizers.iter().any(|f| f == crossplane::FINALIZER);
         let hub = &writer.object.spec.provider_config_ref.name;
-        let given_up = self.composite.status.hub.as_ref().is_some_and(|told| told.excluded.contains(hub));
+        // The status of the pass that left it out is stored by the next one, and the note on `credentials` before it.
+        let given_up = self.composite.status.hub.as_ref().is_some_and(|told| told.excluded.contains(hub))
+            || excluded(self.note(testplatform_apis::names::hub::EXCLUDED)).contains(hub);
         if made_nothing || given_up {
             return Ok(());
         }

@@ -21,7 +21,7 @@ mod writes;
 
 use std::{process::ExitCode, time::Duration};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, ensure};
 use futures_util::future::try_join_all;
 use tokio::runtime::Runtime;
 
@@ -37,13 +37,13 @@ use crate::crossplane::Engine;
 /// Audit logs are written in batches, the last one within this time.
 const BATCH: Duration = Duration::from_secs(2);
 
-/// Runs it. 0: done. 1: the life did not come to its end, or core's breaker opened.
+/// Runs it. 0: done. 1: the life did not come to its end, core's breaker opened, or a condition was withdrawn.
 pub fn main(arguments: &Arguments) -> ExitCode {
     let measured = || -> anyhow::Result<bool> {
         let runtime = Runtime::new().context("cannot start")?;
         let ledger = runtime.block_on(Box::pin(run(arguments)))?;
         print!("{}", ledger.text(arguments.events));
-        Ok(!ledger.opened())
+        Ok(!ledger.opened() && ledger.withdrawals.is_empty())
     };
     match measured() {
         Ok(true) => ExitCode::SUCCESS,
@@ -75,5 +75,6 @@ pub async fn measure(engine: &Engine, arguments: &Arguments) -> anyhow::Result<L
     let writes = writes.read()?;
     engine.check()?;
     let counted = core::CoreCounters::read(engine).await?.since(&before);
+    ensure!(counted.events.values().any(|count| *count > 0), "core's metrics have no events of its breaker");
     Ok(Ledger::new(backend, stages, watch.revisions(), counted, writes))
 }

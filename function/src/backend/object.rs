@@ -186,7 +186,9 @@ pub(super) fn credentials(
     }
     let mut object = object(&name, annotations, spec);
     // Of a composite in a namespace the finalizer is what tells that provider-kubernetes has written the tenant's Secret.
-    if unpaused && !matches!(observed.composite.flavour, Flavour::Namespaced(_)) {
+    let goes = observed.credentials.as_ref().is_some_and(|c| c.object.metadata.deletion_timestamp.is_some());
+    // None can be added to what is on its way out.
+    if unpaused && !goes && !matches!(observed.composite.flavour, Flavour::Namespaced(_)) {
         // provider-kubernetes would add it by an update that makes it forget what it has just observed, until it looks again half a minute later.
         object["metadata"]["finalizers"] = json!([crossplane::FINALIZER]);
     }

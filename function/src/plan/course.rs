@@ -131,6 +131,16 @@ fn estimated_ready_at(observed: &Observed, health: &Health) -> Option<Timestamp>
     at.or(observed.composite.status.estimated_ready_at)
 }
 
+/// Whether more than time keeps the kubeconfig, as far as anybody tells.
+fn has_trouble(observed: &Observed, health: &Health) -> bool {
+    use testplatform_apis::condition::Credentials as Reason;
+    let is_early =
+        |reason: &Reason| matches!(reason, Reason::NotAssigned | Reason::NotRunning | Reason::SecretMissing);
+    let of_object =
+        observed.credentials.as_ref().filter(|c| !c.paused()).is_some_and(|c| !c.trouble().is_empty());
+    of_object || health.admins || health.blocking.as_ref().is_some_and(|(reason, _)| !is_early(reason))
+}
+
 fn near_end(ready: Timestamp, end: Timestamp) -> Option<Timestamp> {
     end.checked_sub((end.duration_since(ready) / 10).clamp(SignedDuration::ZERO, EXPIRING)).ok()
 }
@@ -222,7 +232,8 @@ pub(super) fn chart(
         phase == Phase::Deprovisioned || (phase == Phase::Failed && failure != Some(Failure::InvalidClaim));
     let settled = matches!(phase, Phase::Deprovisioned | Phase::Failed);
     let waiting = matches!(phase, Phase::Pending | Phase::Provisioning);
-    let brisk_until = observed.brisk_until().filter(|_| waiting && !ever_ready && !settled && !asked);
+    let brisk_until =
+        observed.brisk_until().filter(|_| waiting && !ever_ready && !asked && !has_trouble(observed, health));
     let deadlines = [
         brisk_until,
         provision_deadline.filter(|_| waiting),

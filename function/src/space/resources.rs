@@ -236,7 +236,10 @@ impl Maker<'_> {
         let mut desired = self.object(CREDENTIALS, spec);
         // As the `credentials` of a cluster: provider-kubernetes would add them by updates, the second of which makes it forget the Secret.
         desired.object["metadata"]["annotations"] = json!({ crossplane::EXTERNAL_NAME: own });
-        desired.object["metadata"]["finalizers"] = json!([crossplane::FINALIZER]);
+        // None can be added to what is on its way out.
+        if before.is_none_or(|item| item.object.metadata.deletion_timestamp.is_none()) {
+            desired.object["metadata"]["finalizers"] = json!([crossplane::FINALIZER]);
+        }
         desired.object["metadata"]["name"] = own.into();
         desired.object["metadata"]["labels"] = json!({ ours::COMPONENT: CREDENTIALS });
         let last = || before?.object.metadata.annotation(ours::CREDENTIALS_REVISION);

@@ -73,13 +73,10 @@ impl Executor {
         if let Some(notes) = step.status.as_ref().filter(|_| !unissued) {
             self.notes(claim, notes).await.map_err(|error| Failure { action: None, error })?;
         }
-        if let Some(late) = late {
-            return Err(late);
-        }
-        for event in &step.events {
+        for event in step.events.iter().filter(|_| !unissued) {
             forgone.extend(self.one(claim, &Action::Emit(event.clone())).await.err());
         }
-        Ok(forgone)
+        late.map_or(Ok(forgone), Err)
     }
 
     async fn one(&self, claim: &ClusterClaim, action: &Action) -> Result<(), Error> {

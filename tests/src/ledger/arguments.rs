@@ -10,7 +10,8 @@ use crate::actors::Fulfilled;
 ///
 /// A claim is made on two real control planes with real Crossplane at its default settings, becomes ready, is torn down and deleted, as fast as
 /// the backend's fake lets it. Prints how many events reach core's circuit breaker, by object and field, how often a condition that was True
-/// was withdrawn, and the writes of each client. Exit code 1 if the breaker would open.
+/// was withdrawn, and the writes of each client. Exit code 1 if the breaker opens or a condition is
+/// withdrawn.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "ledger", version, after_help = EXAMPLES)]
 pub struct Arguments {

@@ -21,15 +21,18 @@ pub struct Breaker {
 }
 
 impl Breaker {
-    /// The one that came nearest to opening, of all composites. Changes are in the order of their times.
+    /// The one that came nearest to opening, of all composites, and the most events of one. Changes are in the order of their times.
     pub fn fullest(changes: &[Change]) -> Self {
         let mut by_composite: BTreeMap<&str, Vec<&Change>> = BTreeMap::new();
         for change in changes {
             by_composite.entry(&change.composite).or_default().push(change);
         }
         let breakers = by_composite.into_values().map(Self::after);
-        let fullest = breakers.min_by(|one, other| one.fewest.total_cmp(&other.fewest));
-        fullest.unwrap_or(Self { events: 0, fewest: BURST })
+        let worse = |one: Self, other: Self| Self {
+            events: one.events.max(other.events),
+            fewest: one.fewest.min(other.fewest),
+        };
+        breakers.fold(Self { events: 0, fewest: BURST }, worse)
     }
 
     fn after(changes: Vec<&Change>) -> Self {

@@ -67,13 +67,13 @@ mod tests {
     fn counters_are_of_the_controller_of_composites() {
         let page = "\
 # TYPE circuit_breaker_events_total counter
-circuit_breaker_events_total{controller=\"composite/xtestplatformclusters.ci.openshift.org\",result=\"allowed\"} 112
-circuit_breaker_events_total{controller=\"composite/xtestplatformclusters.ci.openshift.org\",result=\"dropped\"} 7
-circuit_breaker_events_total{controller=\"composite/others.example.org\",result=\"allowed\"} 3
+circuit_breaker_events_total{controller=\"composite/xtestplatformclusters.ci.openshift.org\",result=\"Allowed\"} 112
+circuit_breaker_events_total{controller=\"composite/xtestplatformclusters.ci.openshift.org\",result=\"Dropped\"} 7
+circuit_breaker_events_total{controller=\"composite/others.example.org\",result=\"Allowed\"} 3
 circuit_breaker_opens_total{controller=\"composite/xtestplatformclusters.ci.openshift.org\"} 1
 ";
         let counters = CoreCounters::parse(page);
-        assert_eq!((counters.opens, counters.events["allowed"], counters.events["dropped"]), (1, 112, 7));
-        assert_eq!(counters.since(&counters).events["allowed"], 0);
+        assert_eq!((counters.opens, counters.events["Allowed"], counters.events["Dropped"]), (1, 112, 7));
+        assert_eq!(counters.since(&counters).events["Allowed"], 0);
     }
 }

@@ -8,9 +8,6 @@ use crate::cluster::condition;
 /// Conditions that clients wait for.
 const WAITED_FOR: [&str; 3] = ["Ready", "ClusterReady", "CredentialsPublished"];
 
-/// Phases in which no condition is waited for.
-const ENDED: [&str; 2] = ["Deprovisioned", "Failed"];
-
 /// A condition that was True before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Withdrawal {
@@ -31,10 +28,13 @@ pub fn withdrawals(revisions: &[Revision]) -> Vec<Withdrawal> {
     let of_owner = |revision: &&Revision| matches!(revision.of, Watched::Claim | Watched::Composite);
     for revision in revisions.iter().filter(of_owner) {
         let deleted = revision.object["metadata"]["deletionTimestamp"].is_string();
-        if deleted || ENDED.iter().any(|phase| revision.object["status"]["phase"] == *phase) {
+        let phase = revision.object["status"]["phase"].as_str().unwrap_or_default();
+        if deleted || phase == "Failed" {
             continue;
         }
-        for type_ in WAITED_FOR {
+        // A composite stays Ready with a cluster that is gone.
+        let awaited = if phase == "Deprovisioned" { &WAITED_FOR[..1] } else { &WAITED_FOR[..] };
+        for &type_ in awaited {
             let now = condition(&revision.object, type_);
             let is_true = now.is_some_and(|now| now["status"] == "True");
             let uid = revision.object["metadata"]["uid"].as_str().unwrap_or_default();

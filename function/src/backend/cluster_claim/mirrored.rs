@@ -95,7 +95,10 @@ pub(super) fn unseen(request: &Validated, observed: &Observed) -> Vec<Condition>
     }
     // Between the writer that ended it and the one that watches its end nothing is known anew.
     let repeated = |type_| {
-        let shown = condition(&observed.composite.conditions, type_).filter(|_| observed.made_before())?;
+        let shown = condition(&observed.composite.conditions, type_)?;
+        if !observed.made_before() || shown.reason == "FatalError" {
+            return None;
+        }
         let status = ConditionStatus::parse(&shown.status)?;
         Some(mirrored(type_, status, &shown.reason, &shown.message))
     };

@@ -2,7 +2,7 @@
 
 use function_model::{
     hypershift::hub,
-    world::{NAME, World},
+    world::{Composed, NAME, World},
 };
 use function_testplatform::{
     Options,
@@ -105,7 +105,16 @@ fn a_composite_from_before_its_cluster_was_asked_for_gets_no_other_hub() {
     let fresh = Some((json!("hub-2"), Value::Null));
     before.status = json!({ "hub": { "excluded": ["hub-1"] } });
     assert_eq!(writes(&outdated(&before, &world), &world), fresh);
+    // The status of the pass that gave it up is stored by the next one, the note before it.
     before.status = json!({});
+    let note =
+        json!({ "testplatform.ci.openshift.org/excluded-hubs": "hub-1", "crossplane.io/paused": "true" });
+    let mut credentials = Composed { details: [].into(), ..world.objects["credentials"].clone() };
+    credentials.object["metadata"]["annotations"] = note;
+    let mut noted = before.clone();
+    noted.objects.insert("credentials".into(), credentials);
+    noted.refs.insert("credentials".into());
+    assert_eq!(writes(&outdated(&noted, &world), &world), fresh);
     let metadata = &mut world.objects.get_mut("cluster").unwrap().object["metadata"];
     metadata["ownerReferences"][0]["uid"] = json!("another");
     assert_eq!(writes(&outdated(&before, &world), &world), fresh);

@@ -172,6 +172,8 @@ fn lifetime_is_over(pass: &mut Pass<'_>) -> bool {
     let lifetime =
         duration(pass.object, ours::LIFETIME).map(|wanted| longest.map_or(wanted, |most| wanted.min(most)));
     let delivered = pass.object.annotation(ours::DELIVERED_AT).and_then(|at| at.parse().ok());
+    // A clock that was ahead gives no longer life.
+    let delivered = delivered.filter(|at: &Timestamp| *at <= pass.now);
     let ready_at = pass.since(CLUSTER_READY).max(delivered);
     let expires = lifetime.zip(ready_at).map(|(lifetime, at)| whole_seconds(after(at, lifetime)));
     // While the credentials are held back the time goes on, from where it was if that is on record.

@@ -195,6 +195,16 @@ async fn events_wait_for_the_notes() {
     bench.hub.judge(|_| None);
     bench.executor.run(&claim, &step).await.unwrap();
     assert_eq!(emitted(), 1);
+    // The notes are stored though the cluster could not be started, so nobody decides on the event again.
+    bench.hub.put(CLUSTER, json!({ "spec": { "powerState": "Hibernating" } }));
+    let resume = Action::Resume { cluster_deployment: "c-1".into(), version: "1".into() };
+    let claim = decode(bench.hub.get(CLAIM).unwrap());
+    let event = Event { warning: true, reason: "ProvisionFailed".into(), note: "y".into() };
+    let step = Step { actions: vec![resume], events: vec![event], ..step };
+    bench.hub.calls();
+    assert!(bench.executor.run(&claim, &step).await.is_err());
+    let is_event = |call: &crate::border::memory::Call| call.line().starts_with("POST /apis/events.k8s.io");
+    assert_eq!(bench.hub.calls().iter().filter(|call| is_event(call)).count(), 1);
 }
 
 #[tokio::test]
