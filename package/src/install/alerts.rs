@@ -46,6 +46,14 @@ pub const FUNCTION: &[Alert] = &[
         severity: Severity::Critical,
         summary: "The function does not run, or is not measured: no claim moves, and what is given back costs money.",
     },
+    Alert {
+        name: "CircuitBreakerOpens",
+        // Crossplane's own metric, of the controllers of our composites. One that opens once closes by itself.
+        expression: r#"sum by (controller) (increase(circuit_breaker_opens_total{controller=~"composite/(xtestplatformclusters|testclusters|xtestplatformclusterpools|xnamespaces)[.].*"}[30m])) > 5"#,
+        lasts: "5m",
+        severity: Severity::Warning,
+        summary: "Crossplane's circuit breaker opened {{ $value | humanize }} times in half an hour for {{ $labels.controller }}; such composites wait for up to half a minute.",
+    },
 ];
 
 /// On a Konflux cluster, from what kube-state-metrics makes of claims.
@@ -58,14 +66,6 @@ pub const CLAIMS: &[Alert] = &[
         lasts: "10m",
         severity: Severity::Critical,
         summary: "Crossplane gets through no pass for {{ $value }} claims; the function cannot be reached, or what it wants is refused.",
-    },
-    Alert {
-        name: "CircuitBreakerOpens",
-        // Crossplane's own metric, of the controllers of our composites. One that opens once closes by itself.
-        expression: r#"sum by (controller) (increase(circuit_breaker_opens_total{controller=~"composite/(xtestplatformclusters|testclusters|xtestplatformclusterpools|xnamespaces)[.].*"}[30m])) > 5"#,
-        lasts: "5m",
-        severity: Severity::Warning,
-        summary: "Crossplane's circuit breaker opened {{ $value | humanize }} times in half an hour for {{ $labels.controller }}; such composites wait for up to half a minute.",
     },
     Alert {
         name: "ClaimStuckProvisioning",
