@@ -59,7 +59,7 @@ fn phase_word(judged: &Judged) -> Condition {
                 .filter(|w| !w.is_empty() && *w != "Failed")
                 .unwrap_or("Provisioning")
         }
-        Phase::Pending | Phase::Provisioning if plan.course.brisk && hub == "Ready" => "Provisioning",
+        Phase::Pending | Phase::Provisioning if plan.course.quiet && hub == "Ready" => "Provisioning",
         Phase::Pending | Phase::Provisioning => hub,
     };
     Condition::new(ConditionType::EphemeralClusterPhase, ConditionStatus::True, "", bounded(word, 64))
@@ -74,7 +74,7 @@ fn cluster_ready(judged: &Judged) -> Condition {
     use ConditionStatus::{False, True};
     let Course { phase, expiring, late, .. } = judged.plan.course;
     let given = judged.plan.course.ever_ready && judged.plan.course.details.is_some() && !undelivered(judged);
-    let waiting = judged.plan.health.stage == Stage::Ready && !judged.plan.course.brisk;
+    let waiting = judged.plan.health.stage == Stage::Ready && !judged.plan.course.quiet;
     let set_up = judged.plan.health.set_up;
     let (status, reason) = match phase {
         Phase::Provisioning if set_up == Some(SetupLevel::SetupFailed) => (False, R::SetupFailed),
@@ -178,7 +178,7 @@ fn credentials_published(judged: &Judged) -> Condition {
         };
         return Condition::new(type_, True, reason.as_str(), message);
     }
-    if course.brisk && course.details.is_none() {
+    if course.quiet && course.details.is_none() {
         return Condition::new(type_, False, R::NotAssigned.as_str(), UNNAMED);
     }
     // What was named before is no use where nothing of it may be taken.
@@ -285,7 +285,7 @@ fn remote_consistent(judged: &Judged) -> Condition {
     }
     match &writer.link {
         // With the next step, which changes other conditions too.
-        Link::InSync if plan.course.brisk && plan.course.phase == Phase::Pending => {
+        Link::InSync if plan.course.quiet && plan.course.phase == Phase::Pending => {
             made(Unknown, R::NotObserved, HUB_AWAITED.into())
         }
         Link::InSync => match plan.course.failure {

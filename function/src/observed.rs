@@ -175,19 +175,20 @@ pub struct Observed {
     pub now: Timestamp,
 }
 
-/// For so long after the writer was made a cluster may still be ready in a moment, as one out of a filled pool is. Meanwhile steps on the way
-/// are not told: each would be a change of conditions, which core pays with three writes and two passes.
-const BRISK: SignedDuration = SignedDuration::from_secs(15);
+/// For so long after the writer was made, a cluster may become ready at once, as one of a filled pool does. Meanwhile conditions do not follow
+/// each step: every change of theirs costs core three writes and two passes.
+const QUIET_PERIOD: SignedDuration = SignedDuration::from_secs(15);
 
 impl Observed {
-    /// Until when steps on the way to the first readiness are not told; none if that is over. Both clocks are of this Konflux cluster.
-    pub(crate) fn brisk_until(&self) -> Option<Timestamp> {
+    /// The end of the quiet period, in which conditions do not follow the steps to the first readiness; none if it is over. Both clocks are of
+    /// this Konflux cluster.
+    pub(crate) fn quiet_until(&self) -> Option<Timestamp> {
         let writer = self.writer.as_ref().filter(|w| matches!(w.link, Link::InSync | Link::Unknown))?;
         // One that was made anew around a remote object has not created it, and steps of its cluster were told before.
         let is_first = writer.remote().is_none() || link::began_to_create(&writer.object.metadata);
         let metadata = &writer.object.metadata;
         let (made, ends) = (metadata.creation_timestamp?, writer.asks_for_teardown());
-        let (begin, end) = (made.checked_sub(SKEW).ok()?, made.checked_add(BRISK).ok()?);
+        let (begin, end) = (made.checked_sub(SKEW).ok()?, made.checked_add(QUIET_PERIOD).ok()?);
         (begin <= self.now && self.now < end && is_first && !ends && !self.ever_ready()).then_some(end)
     }
 

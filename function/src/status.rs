@@ -95,7 +95,7 @@ fn template(templated: &Templated, before: Option<&TemplateStatus>) -> TemplateS
 
 /// Where they were read from; after the end, where they had been.
 fn secret_name(judged: &Judged) -> Option<String> {
-    if judged.plan.course.brisk {
+    if judged.plan.course.quiet {
         return None;
     }
     let before = || judged.observed.composite.status.credentials.as_ref()?.secret_name.clone();
@@ -230,10 +230,10 @@ pub fn sentence(judged: &Judged) -> String {
         },
         Phase::Provisioning => match &health.stage {
             Stage::Failing(words) => format!("the hub reports trouble, which may pass{}{url}", said(words)),
-            Stage::Ready if !plan.course.brisk => "the cluster is there, waiting for its kubeconfig".into(),
+            Stage::Ready if !plan.course.quiet => "the cluster is there, waiting for its kubeconfig".into(),
             _ if !health.waiting.is_empty() => health.waiting.clone(),
             _ if plan.course.late => format!("later than nine in ten of its kind, still being made{url}"),
-            _ if plan.course.brisk => "the cluster is being made".into(),
+            _ if plan.course.quiet => "the cluster is being made".into(),
             _ => format!("the cluster is being made{url}"),
         },
         Phase::Ready | Phase::Degraded if judged.observed.handover.let_go() => {

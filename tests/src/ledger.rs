@@ -32,7 +32,7 @@ pub use report::Ledger;
 pub use watch::{Revision, Watched};
 pub use withdrawals::{Withdrawal, withdrawals};
 
-use crate::crossplane::Engine;
+use crate::{command_line::exit_code, crossplane::Engine};
 
 /// Audit logs are written in batches, the last one within this time.
 const BATCH: Duration = Duration::from_secs(2);
@@ -45,14 +45,7 @@ pub fn main(arguments: &Arguments) -> ExitCode {
         print!("{}", ledger.text(arguments.events));
         Ok(!ledger.opened() && ledger.withdrawals.is_empty())
     };
-    match measured() {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    exit_code(measured())
 }
 
 async fn run(arguments: &Arguments) -> anyhow::Result<Ledger> {

@@ -18,6 +18,7 @@ pub mod carrier;
 pub mod cleaner;
 pub mod cluster;
 pub mod cluster_api;
+mod command_line;
 pub mod companion;
 pub mod control_plane;
 pub mod counted;

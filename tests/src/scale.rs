@@ -34,7 +34,7 @@ use meter::{Meter, Span};
 use report::Report;
 use timeline::Moment;
 
-use crate::{crossplane::Engine, function};
+use crate::{command_line::exit_code, crossplane::Engine, function};
 
 /// How long claims are left alone, again and again, until their rest is looked at.
 const SETTLE: Duration = Duration::from_secs(10);
@@ -61,14 +61,7 @@ pub fn main(arguments: &Arguments) -> ExitCode {
         }
         report::print(&reports, arguments)
     };
-    match measured() {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    exit_code(measured())
 }
 
 async fn run(claims: u32, arguments: &Arguments) -> anyhow::Result<Report> {

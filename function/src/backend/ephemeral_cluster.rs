@@ -248,7 +248,7 @@ fn mirrored(reported: &[ObservedCondition], observed: &Observed) -> Vec<Conditio
         // Before the claim has credentials it tells nothing.
         let early = c.type_ == conditions::CREDENTIALS_IN_SYNC
             && c.status == "True"
-            && observed.brisk_until().is_some();
+            && observed.quiet_until().is_some();
         if early
             || reserved
             || !legal

@@ -144,8 +144,8 @@ pub(super) fn credentials(
     let times = [(ours::READ_AGAIN, intent.read_again), (ours::WITHHELD_SINCE, intent.withheld_since)];
     annotations.extend(times.into_iter().filter_map(|(key, at)| Some((key.into(), at?.to_string().into()))));
     let read_last = || observed.credentials.as_ref()?.object.metadata.annotation(ours::CREDENTIALS_REVISION);
-    // A change of an annotation makes provider-kubernetes read the Secret again at once. While the remote object is not seen, such as between
-    // the writer that ended it and the one that watches its end, nothing has changed.
+    // A change of an annotation makes provider-kubernetes read the Secret again at once. Where the remote object is not seen, as between the
+    // writer that ended it and the one that watches its end, or names no revision, there is nothing new to read.
     if let Some(revision) = health.revision.as_deref().or_else(read_last) {
         annotations.insert(ours::CREDENTIALS_REVISION.into(), bounded(revision, 256).into());
     }

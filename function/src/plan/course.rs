@@ -38,8 +38,8 @@ pub struct Course {
     pub over: Option<Over>,
     /// Whether it is or ever was ready.
     pub ever_ready: bool,
-    /// Whether it may be ready in a moment, so that steps on the way there are not told.
-    pub brisk: bool,
+    /// Whether it is in its quiet period: it may become ready at once, and conditions do not follow each step.
+    pub quiet: bool,
     /// Whether the remote object is told to end.
     pub teardown: bool,
     /// Whether that is because its lifetime is over: one that was ended before is not called expired because it takes long.
@@ -119,7 +119,7 @@ pub(super) fn invalid(observed: &Observed) -> Course {
         estimated_ready_at: None,
         provision_deadline: None,
         next_deadline: None,
-        brisk: false,
+        quiet: false,
     }
 }
 
@@ -232,10 +232,10 @@ pub(super) fn chart(
         phase == Phase::Deprovisioned || (phase == Phase::Failed && failure != Some(Failure::InvalidClaim));
     let settled = matches!(phase, Phase::Deprovisioned | Phase::Failed);
     let waiting = matches!(phase, Phase::Pending | Phase::Provisioning);
-    let brisk_until =
-        observed.brisk_until().filter(|_| waiting && !ever_ready && !asked && !has_trouble(observed, health));
+    let quiet_until =
+        observed.quiet_until().filter(|_| waiting && !ever_ready && !asked && !has_trouble(observed, health));
     let deadlines = [
-        brisk_until,
+        quiet_until,
         provision_deadline.filter(|_| waiting),
         estimated_ready_at.filter(|_| waiting),
         expiring_at.filter(|_| !settled && !asked && !let_go),
@@ -245,7 +245,7 @@ pub(super) fn chart(
         health.changes_at.filter(|_| !settled),
     ];
     Course {
-        brisk: brisk_until.is_some(),
+        quiet: quiet_until.is_some(),
         phase,
         failure,
         failing,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::{Parser, ValueEnum};
 
-use crate::actors::Fulfilled;
+use crate::{actors::Fulfilled, command_line::seconds};
 
 /// Every change in one life of a claim, and every write that caused it.
 ///
@@ -65,10 +65,6 @@ impl LedgerBackend {
             Self::Caas => Fulfilled::ByCaas,
         }
     }
-}
-
-fn seconds(text: &str) -> Result<Duration, String> {
-    text.parse().map(Duration::from_secs).map_err(|_| "not a number of seconds".to_owned())
 }
 
 #[cfg(test)]

@@ -5,6 +5,8 @@ use std::{path::PathBuf, time::Duration};
 use clap::Parser;
 use testplatform_apis::duration::GoDuration;
 
+use crate::command_line::seconds;
+
 /// What many claims cost, on two real control planes with real Crossplane between them.
 ///
 /// For each number of claims a new engine is started; that many claims are made, become ready, rest, are torn down and
@@ -48,10 +50,6 @@ Examples:
 fn rate(text: &str) -> Result<f64, String> {
     let rate: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
     if (0.01..=100.0).contains(&rate) { Ok(rate) } else { Err("not within 0.01 and 100".into()) }
-}
-
-fn seconds(text: &str) -> Result<Duration, String> {
-    text.parse().map(Duration::from_secs).map_err(|_| "not a number of seconds".to_owned())
 }
 
 #[cfg(test)]

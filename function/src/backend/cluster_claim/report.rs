@@ -93,8 +93,8 @@ pub(super) fn health(claimed: &Claimed, request: &Validated, observed: &Observed
         )
         | None => {
             health.mirrored = unseen(request, observed);
-            if let (Some(place), Some(_)) = (&claimed.place, observed.brisk_until()) {
-                health.waiting = words::waiting_briskly(&format!("{}/{}", place.namespace, place.pool));
+            if let (Some(place), Some(_)) = (&claimed.place, observed.quiet_until()) {
+                health.waiting = words::awaits_cluster(&format!("{}/{}", place.namespace, place.pool));
             }
             return health;
         }
@@ -143,7 +143,7 @@ pub(super) fn health(claimed: &Claimed, request: &Validated, observed: &Observed
     let delivers = health.secret.as_ref().is_some_and(|secret| {
         observed.credentials.as_ref().is_some_and(|credentials| credentials.of(secret.as_str()).is_some())
     });
-    if observed.brisk_until().is_some() && !delivers && is_on_its_way(&seen) {
+    if observed.quiet_until().is_some() && !delivers && is_on_its_way(&seen) {
         leave_out_steps(&mut health, seen.bound(), &place);
     }
     health
@@ -174,7 +174,7 @@ fn is_on_its_way(seen: &Seen<'_>) -> bool {
 fn leave_out_steps(health: &mut Health, bound: bool, pool: &str) {
     health.mirrored = unassigned(bound, pool);
     health.word = health.mirrored[0].reason.clone();
-    health.waiting = if bound { String::new() } else { words::waiting_briskly(pool) };
+    health.waiting = if bound { String::new() } else { words::awaits_cluster(pool) };
     health.queue = None;
     (health.version, health.api_server_url, health.console_url) = (None, None, None);
 }

@@ -16,7 +16,7 @@ pub(super) fn waiting(seen: &Seen<'_>, pool: &str) -> String {
     if !seen.bound() {
         let place = seen.report.queue.as_ref().and_then(queue).map(|q| format!(", {q}")).unwrap_or_default();
         let supply = seen.report.supply.map(|s| format!("; {}", supply(s))).unwrap_or_default();
-        return format!("{}{place}{supply}{}", waiting_briskly(pool), trouble(seen));
+        return format!("{}{place}{supply}{}", awaits_cluster(pool), trouble(seen));
     }
     if !seen.claimed() {
         return format!("pool {pool} has chosen a cluster and is handing it over");
@@ -27,8 +27,8 @@ pub(super) fn waiting(seen: &Seen<'_>, pool: &str) -> String {
     "the cluster runs, waiting for its credentials".into()
 }
 
-/// The same while a cluster may be there in a moment, without what would be another sentence by then.
-pub(super) fn waiting_briskly(pool: &str) -> String {
+/// The same in the quiet period: without its place in the queue and the pool's state, which change from second to second.
+pub(super) fn awaits_cluster(pool: &str) -> String {
     format!("waiting for a cluster of pool {pool}")
 }
 
