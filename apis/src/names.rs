@@ -50,6 +50,9 @@ pub mod ours {
     pub const FAILED_JOBS: &str = "testplatform.ci.openshift.org/failed-jobs";
     /// On the writer Object of a backend with several hubs: namespace of the published credentials on its hub.
     pub const CREDENTIALS_NAMESPACE: &str = "testplatform.ci.openshift.org/credentials-namespace";
+    /// On the Objects by which a cluster on one of several hubs was first asked for: why that hub was selected. Second witness of
+    /// `status.hub.reason`, which core may refuse to store in the pass that made the Objects.
+    pub const HUB_REASON: &str = "testplatform.ci.openshift.org/hub-reason";
     /// On the `credentials` Object beside a writer whose removal ends the cluster: namespace and name of the pool. Second witness
     /// of where the cluster is, should the writer be lost.
     pub const POOL: &str = "testplatform.ci.openshift.org/pool";

@@ -170,7 +170,8 @@ fn hub_of_pool(judged: &Judged, claimed: &Claimed) -> Option<HubStatus> {
     let before = judged.observed.composite.status.hub.clone();
     if let Some(place) = &claimed.place {
         let same = before.filter(|b| b.name.as_deref() == Some(&place.hub)).and_then(|b| b.reason);
-        let reason = same.unwrap_or_else(|| place.reason.to_owned());
+        let reason = same.or_else(|| judged.observed.hub_reason());
+        let reason = reason.unwrap_or_else(|| place.reason.to_owned());
         return Some(hub_status(Some(place.hub.clone()), &reason));
     }
     let hold = judged.plan.held();

@@ -35,7 +35,7 @@ use crate::{
 };
 
 /// What is noted on the Objects when they are asked for.
-const NOTES: [&str; 2] = [ours::CREDENTIALS_NAMESPACE, ours::TEMPLATE];
+const NOTES: [&str; 3] = [ours::CREDENTIALS_NAMESPACE, ours::TEMPLATE, ours::HUB_REASON];
 /// The longest name of whoever asks for a credential; a longer one is cut.
 const REQUESTER: usize = 253;
 
@@ -57,7 +57,7 @@ pub(crate) fn resources(request: &Validated, observed: &Observed) -> Vec<Desired
             let (site, whole) = begins(templated, observed)?;
             let manifest =
                 manifest(name, whole, site, templated.backend?, request.tenant.as_deref(), observed)?;
-            let notes = [site.credentials_namespace.clone(), templated.template.clone()];
+            let notes = [site.credentials_namespace.clone(), templated.template.clone(), site.reason.clone()];
             (site.hub.clone(), notes.map(Some), manifest)
         };
         Some(composed(name, request, observed, &hub, notes, manifest))
@@ -202,7 +202,7 @@ fn composed(
     request: &Validated,
     observed: &Observed,
     hub: &str,
-    notes: [Option<String>; 2],
+    notes: [Option<String>; 3],
     manifest: Value,
 ) -> Desired {
     // The answer is to be seen by the poll of those that are not ready: nobody may watch all ConfigMaps of a hub.

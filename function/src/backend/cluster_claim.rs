@@ -61,14 +61,10 @@ impl Backend for ClusterClaims {
             return left.into_iter().collect();
         };
         let manifest = manifest(request, observed, claimed, place);
-        let writer = object::writer(
-            CLUSTER_CLAIM,
-            request,
-            observed,
-            manifest,
-            CEL,
-            credentials_namespace(request, place),
-        );
+        let mut notes = credentials_namespace(request, place);
+        let selected = object::hub_reason(observed, Some(place.reason));
+        notes.extend(gather::texts([(ours::HUB_REASON, selected)]));
+        let writer = object::writer(CLUSTER_CLAIM, request, observed, manifest, CEL, notes);
         let memory = memory(request, observed, Some(place));
         let credentials = object::credentials(request, observed, health, memory);
         writer.into_iter().chain(credentials).collect()

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use testplatform_apis::{
-    condition::Failure,
+    condition::{Failure, HubSelection},
     foreign::object::{API_VERSION, KIND},
     names::{Uid, crossplane, ephemeral_cluster as annotations, keys, ours},
     yaml::sorted,
@@ -238,6 +238,16 @@ pub(crate) fn provider_config<'a>(request: &'a Validated, observed: &'a Observed
         .or_else(remembered)
         .or_else(of_credentials);
     known.unwrap_or(&request.settings.provider_config)
+}
+
+/// The writer's annotation with the reason for its hub, decided when the writer is composed first. A writer from before there was such an
+/// annotation is not written again for it.
+pub(super) fn hub_reason(observed: &Observed, selected: Option<&str>) -> Option<String> {
+    let reason = match &observed.writer {
+        Some(writer) => writer.object.metadata.annotation(ours::HUB_REASON),
+        None => selected.filter(|reason| *reason != HubSelection::Pinned.as_str()),
+    };
+    reason.map(str::to_owned)
 }
 
 /// The uid that pins the remote object.

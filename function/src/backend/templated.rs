@@ -132,7 +132,7 @@ pub(super) fn resources(
     };
     let memory = memory(request, observed, remembers.then_some(&spec), &own);
     let manifest = manifest((api_version, backend.kind()), request, observed, site, (annotations, spec));
-    let mut notes = notes(request, templated);
+    let mut notes = notes(request, observed, templated);
     notes.extend(own);
     notes.extend(bundles::note(request, observed));
     let mut writer = object::writer(backend.writer(), request, observed, manifest, cel, notes);
@@ -245,18 +245,19 @@ impl<'o> Before<'o> {
     }
 }
 
-/// Noted on the writer: where the credentials are on the hub, which what only looks does not know, which hubs were given up, and what the hub
-/// last took.
-fn notes(request: &Validated, templated: &Templated) -> Map<String, Value> {
+/// Noted on the writer: where the credentials are on the hub, which what only looks does not know, why that hub was selected, which hubs were given
+/// up, and what the hub last took.
+fn notes(request: &Validated, observed: &Observed, templated: &Templated) -> Map<String, Value> {
     let looks = matches!(request.intent.write, Write::Look { .. });
     let site = templated.site.as_ref().filter(|_| !looks);
     let published = site.map(|site| (ours::CREDENTIALS_NAMESPACE, site.credentials_namespace.clone()));
+    let selected = object::hub_reason(observed, site.map(|site| site.reason.as_str()));
     let given_up = hubs::note(&templated.excluded).map(|note| (hub::EXCLUDED, note));
     let taken = templated.taken.as_ref().filter(|taken| Some(*taken) != templated.effective.as_ref());
     // Without nulls and with sorted keys: the same bytes in every pass.
     let taken = taken.and_then(|taken| Some(sorted(&serde_json::to_value(taken).ok()?).to_string()));
     let all = published.into_iter().chain(given_up).chain(taken.map(|taken| (ours::TAKEN, taken)));
-    gather::texts(all.map(|(key, text)| (key, Some(text))))
+    gather::texts(all.map(|(key, text)| (key, Some(text))).chain([(ours::HUB_REASON, selected)]))
 }
 
 /// What `credentials` remembers: where the cluster is, which one it is, how it is ended, and which hubs were given up. `own`: what the backend

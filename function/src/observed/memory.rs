@@ -1,12 +1,12 @@
 //! What earlier passes left to remember them by: status, which a restore may lose, and beside it the notes on writer and `credentials`.
 
 use testplatform_apis::{
-    foreign::cluster_claim,
+    foreign::{cluster_claim, meta::Metadata},
     names::{Uid, ours},
     phase::Phase,
 };
 
-use super::{Handover, Hosted, Link, Observed, Part, Writer, look};
+use super::{Handover, Hosted, Link, Observed, Part, Writer, brought, look};
 
 impl Observed {
     /// Whether the claim ever was ready. Three witnesses beside the status, because a restore drops status:
@@ -48,6 +48,15 @@ impl Observed {
             Some(writer) => gone(writer) || (before && writer.seeks()),
             None => before,
         }
+    }
+
+    /// Why the hub of the cluster was selected, read from the annotations of the first Objects: the writer, or prerequisites and Secrets before it.
+    pub fn hub_reason(&self) -> Option<String> {
+        let annotation = |metadata: &Metadata| metadata.annotation(ours::HUB_REASON).map(str::to_owned);
+        let writer = self.writer.as_ref().and_then(|writer| annotation(&writer.object.metadata));
+        writer
+            .or_else(|| self.ahead.values().find_map(|part| annotation(&part.object.metadata)))
+            .or_else(|| brought::home(&self.brought)?.asked["hubReason"].as_str().map(str::to_owned))
     }
 
     /// Whether it waited when it was last told of, and no cluster was ever seen. Core applies the status, then writes the keys that an end

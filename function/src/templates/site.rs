@@ -224,7 +224,7 @@ fn new_home(brings: &Brings, site: &Site) -> Home {
     let Brings { byoc, terms } = brings;
     let asked = json!({
         "byoc": byoc, "carrier": terms.carrier, "provider": terms.provider,
-        "credentialsNamespace": site.credentials_namespace,
+        "credentialsNamespace": site.credentials_namespace, "hubReason": site.reason,
     });
     Home { hub: site.hub.clone(), namespace: site.namespace.clone(), asked }
 }
@@ -258,10 +258,10 @@ fn ahead(observed: &Observed, settings: &Settings) -> Option<Site> {
     })
 }
 
-/// Why a hub was chosen, as far as that is known.
+/// Why a hub was chosen, as the status says or an Object notes. Of a cluster from before there were such notes that is not known.
 fn reason_before(observed: &Observed, hub: &str) -> String {
     let before = observed.composite.status.hub.as_ref().filter(|h| h.name.as_deref() == Some(hub));
-    let reason = before.and_then(|h| h.reason.clone());
+    let reason = before.and_then(|h| h.reason.clone()).or_else(|| observed.hub_reason());
     reason.unwrap_or_else(|| HubSelection::Pinned.as_str().to_owned())
 }
 

@@ -270,6 +270,7 @@ fn new_home(place: &Place, brings: Value, name: &str, observed: &Observed) -> Ho
     let mut asked = json!({
         "entry": format!("{}/{}", place.namespace, place.pool),
         "image": own.map(|own| own.image_set.as_str()),
+        "hubReason": place.reason,
     });
     asked["carrier"] = json!(own.map(|own| &own.carrier));
     asked["byoc"] = brings;

@@ -2,6 +2,7 @@
 
 use function_model::{
     hypershift::hub,
+    trouble::Trouble,
     world::{Composed, NAME, World},
 };
 use function_testplatform::{
@@ -10,7 +11,9 @@ use function_testplatform::{
     run, wire,
 };
 use prost::Message as _;
+use rstest::rstest;
 use serde_json::{Value, json};
+use testplatform_apis::names::ours;
 
 use crate::hypershift::{is, level, minutes};
 
@@ -53,10 +56,31 @@ fn a_hub_is_chosen_once() {
     world.settle();
     world.drop_status();
     world.settle();
-    assert_eq!(world.status["hub"], json!({ "name": "hub-1", "reason": "Pinned" }));
+    assert_eq!(world.status["hub"], json!({ "name": "hub-1", "reason": "OnlyHub" }));
+    let annotations = &mut world.objects.get_mut("cluster").unwrap().object["metadata"]["annotations"];
+    annotations.as_object_mut().unwrap().remove(ours::HUB_REASON).expect("noted");
+    world.drop_status();
+    world.settle();
+    assert_eq!(world.status["hub"]["reason"], "Pinned", "asked for before there was such a note");
+    assert!(world.objects["cluster"].object["metadata"]["annotations"][ours::HUB_REASON].is_null());
     let response = world.pass();
     let asked = response.requirements.unwrap().resources;
     assert!(!asked.contains_key("hubs") && !asked.contains_key("pools"), "{asked:?}");
+}
+
+/// Core stores what it made of an answer, and may then be refused the status of it.
+#[rstest]
+#[case::alone(World::hosted())]
+#[case::behind_its_secrets(World::brought_by_template())]
+#[case::behind_its_prerequisites(World::prepared())]
+#[case::out_of_a_pool(World::hive())]
+#[case::of_its_own_pool(World::brought())]
+fn the_reason_for_a_hub_outlives_a_status_that_was_not_stored(#[case] mut world: World) {
+    Trouble::StatusLate.happen(&mut world, "cluster");
+    assert!(world.status["hub"].is_null() && !world.objects.is_empty());
+    world.settle();
+    let reason = world.status["hub"]["reason"].as_str().unwrap();
+    assert!(["OnlyHub", "OnlyPool"].contains(&reason), "{reason}");
 }
 
 /// What core would send next: it has read the composite from a cache that still shows the one of `before`, and by its name the Object of now.
