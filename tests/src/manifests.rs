@@ -8,6 +8,7 @@ use std::{
 use anyhow::Context as _;
 use serde_json::{Value, json};
 use testplatform_apis::ci_operator;
+use testplatform_test_data::upstream;
 
 use crate::settings;
 
@@ -52,16 +53,12 @@ pub fn crds(directory: &Path) -> anyhow::Result<Vec<Value>> {
     Ok(all)
 }
 
-/// A CRD of somebody else: the real one where it is there, else what we know of it.
+/// A CRD as its owner publishes it.
 pub fn foreign_crd(name: &str) -> anyhow::Result<Value> {
-    let file = format!("{name}.yaml");
-    if let Some(path) = settings::upstream_crds().map(|d| d.join(&file)).filter(|p| p.is_file()) {
-        return read(&path)?.pop().context("an empty CRD");
-    }
-    known_crd(name).map(with_ci_operator)
+    read(&upstream().join("crds").join(format!("{name}.yaml")))?.pop().context("an empty CRD")
 }
 
-/// A CRD of somebody else as far as we know of it, whatever else is there.
+/// A CRD of somebody else that we wrote, because no published one can be had.
 pub fn known_crd(name: &str) -> anyhow::Result<Value> {
     committed_crd(&format!("{name}.yaml"))
 }

@@ -100,30 +100,6 @@ pub fn until() -> Option<Timestamp> {
     seconds
 }
 
-/// The directory of CRDs as their owners publish them, where somebody has put one.
-pub fn upstream_crds() -> Option<PathBuf> {
-    upstream("UPSTREAM_CRDS", "crds")
-}
-
-/// A directory of what was recorded upstream: given by a variable, else beside this repository.
-pub fn upstream(variable: &str, name: &str) -> Option<PathBuf> {
-    let beside = repository().join("../shared/upstream").join(name);
-    path(variable)
-        .or_else(|| Some(path("UPSTREAM_DIR")?.join(name)))
-        .or_else(|| path("UPSTREAM_CRDS").and_then(|crds| Some(crds.parent()?.join(name))))
-        .or(Some(beside))
-        .filter(|dir| dir.is_dir())
-}
-
-/// The same for a test that is of no use without, or of less. Says so where it is not there.
-pub fn recorded(what: &str, variable: &str, name: &str) -> Option<PathBuf> {
-    let found = upstream(variable, name);
-    if found.is_none() {
-        not_run(what, "upstream's files are not here (set UPSTREAM_DIR)");
-    }
-    found
-}
-
 /// Says that something is not tested, past the capture of test output.
 pub fn not_run(what: &str, why: &str) {
     let _ = writeln!(io::stderr(), "NOT RUN: {what}: {why}");

@@ -5,20 +5,15 @@ use serde_json::{Map, Value, json};
 use testplatform_apis::{crd, foreign::ephemeral_cluster::PHASES};
 
 use crate::parity::any_of;
-use crate::support::{read_yaml, upstream};
+use testplatform_test_data::upstream;
+
+use crate::support::read_yaml;
 
 const SCHEMA: &str = "/spec/versions/0/schema/openAPIV3Schema";
 
-/// Upstream's, or what we know of it.
+/// Upstream's definition.
 fn theirs() -> Value {
-    if let Some(directory) = upstream("comparison with upstream's CRD (taking what we know of it instead)") {
-        return read_yaml(&directory.join("crds/ephemeralclusters.ci.openshift.io.yaml"));
-    }
-    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let mut crd = read_yaml(&root.join("tests/crds/ephemeralclusters.ci.openshift.io.yaml"));
-    let block = crd.pointer_mut(&format!("{SCHEMA}/properties/spec/properties/ciOperator")).unwrap();
-    *block = testplatform_apis::ci_operator::upstream_schema().clone();
-    crd
+    read_yaml(&upstream().join("crds/ephemeralclusters.ci.openshift.io.yaml"))
 }
 
 /// Descriptions are for people, and the order of what is required says nothing.
@@ -175,9 +170,8 @@ fn words_that_nobody_writes_are_refused() {
 /// The EphemeralClusters in upstream's recorded traffic, as its controller left them.
 #[test]
 fn recorded_objects_are_valid() {
-    let Some(directory) = upstream("validation of recorded EphemeralClusters") else { return };
     let mut count = 0;
-    for entry in std::fs::read_dir(directory.join("parity")).unwrap() {
+    for entry in std::fs::read_dir(upstream().join("parity")).unwrap() {
         let path = entry.unwrap().path().join("request.json");
         let Ok(text) = std::fs::read_to_string(&path) else { continue };
         let request: Value = serde_json::from_str(&text).unwrap();

@@ -4,8 +4,9 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use testplatform_apis::ci_operator::{CiOperator, upstream_schema};
 use testplatform_apis::claim::TestPlatformClusterSpec;
+use testplatform_test_data::upstream;
 
-use crate::support::{admit, all_fields, create, konflux_default, pooled, read_yaml, schema, upstream, xrd};
+use crate::support::{admit, all_fields, create, konflux_default, pooled, read_yaml, schema, xrd};
 
 const XRD: &str = "xrds/xtestplatformclusters.ci.openshift.org.yaml";
 
@@ -32,7 +33,7 @@ fn claims_of_every_shape_are_accepted() {
 
 #[test]
 fn upstream_examples_are_accepted() {
-    let Some(directory) = upstream("upstream's example claims") else { return };
+    let directory = upstream();
     let claim = read_yaml(&directory.join("examples/xtestplatformcluster/claim.yaml"));
     assert_accepted(&claim["spec"], "upstream's example");
     let mut count = 0;
@@ -51,8 +52,7 @@ fn upstream_examples_are_accepted() {
 
 #[test]
 fn the_schema_data_is_the_hubs() {
-    let Some(directory) = upstream("comparison with the EphemeralCluster CRD") else { return };
-    let crd = read_yaml(&directory.join("crds/ephemeralclusters.ci.openshift.io.yaml"));
+    let crd = read_yaml(&upstream().join("crds/ephemeralclusters.ci.openshift.io.yaml"));
     let theirs =
         crd.pointer("/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/ciOperator").unwrap();
     assert_eq!(theirs, upstream_schema(), "apis/src/ci_operator.schema.json differs from the CRD");
@@ -70,8 +70,7 @@ fn names_are_upstreams() {
         json!({ "kind": "TestPlatformCluster", "plural": "testplatformclusters" })
     );
     assert_eq!(xrd()["spec"]["connectionSecretKeys"], json!(["kubeconfig", "kubeAdminPassword"]));
-    let Some(directory) = upstream("comparison of names with the upstream XRD") else { return };
-    let theirs = read_yaml(&directory.join(XRD));
+    let theirs = read_yaml(&upstream().join(XRD));
     for path in [
         "/apiVersion",
         "/kind",
@@ -89,28 +88,12 @@ fn names_are_upstreams() {
     assert_eq!(xrd()["spec"].get("scope"), theirs["spec"].get("scope"), "scope");
 }
 
-/// The schema of upstream's XRD: its own file, or the same from the CRD's data in this repository (`spec/ephemeralcluster` D1:
-/// the two differ by one field).
+/// The schema of upstream's XRD.
 fn upstream_spec_schema() -> Value {
-    if let Some(directory) =
-        upstream("any claim that the upstream XRD accepts (taking our copy of its schema instead)")
-    {
-        return read_yaml(&directory.join(XRD))
-            .pointer("/spec/versions/0/schema/openAPIV3Schema/properties/spec")
-            .unwrap()
-            .clone();
-    }
-    let mut block = upstream_schema().clone();
-    block
-        .pointer_mut("/properties/releases/additionalProperties/properties/release/properties")
-        .and_then(Value::as_object_mut)
+    read_yaml(&upstream().join(XRD))
+        .pointer("/spec/versions/0/schema/openAPIV3Schema/properties/spec")
         .unwrap()
-        .remove("relative");
-    json!({
-        "type": "object",
-        "required": ["ciOperator"],
-        "properties": { "ciOperator": block, "tearDownCluster": { "type": "boolean" } },
-    })
+        .clone()
 }
 
 /// Any value that a schema accepts.

@@ -1,7 +1,6 @@
-//! An API server in small: structure by JSON schema, rules by a CEL evaluator, nulls pruned as a real one does. And upstream's files.
+//! An API server in small: structure by JSON schema, rules by a CEL evaluator, nulls pruned as a real one does.
 
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::OnceLock;
 
 use serde_json::{Value, json};
@@ -71,18 +70,6 @@ fn without_nulls(schema: &Value, value: &Value) -> Value {
 
 pub fn yaml(text: &str) -> Value {
     serde_saphyr::from_str(text).unwrap()
-}
-
-/// The folder with upstream's files: `UPSTREAM_DIR`, or beside the repository. Says so where there is none.
-pub fn upstream(what: &str) -> Option<PathBuf> {
-    let directory = std::env::var_os("UPSTREAM_DIR")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/upstream"), PathBuf::from);
-    if directory.is_dir() {
-        return Some(directory);
-    }
-    // Not eprintln!, which the test harness keeps to itself where a test passes.
-    let _ = writeln!(std::io::stderr(), "NOT RUN: {what}: upstream's files are not here (set UPSTREAM_DIR)");
-    None
 }
 
 pub fn read_yaml(path: &Path) -> Value {

@@ -30,7 +30,6 @@ pub mod world;
 use std::{
     collections::BTreeMap,
     io::{self, Write as _},
-    path::PathBuf,
 };
 
 use function_testplatform::{
@@ -47,22 +46,6 @@ use testplatform_apis::foreign::object;
 /// One line on the terminal, past the test harness, which keeps what passing tests print.
 pub fn say(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
-}
-
-/// The recorded upstream data beside the checkout: on developers' machines and in CI, not on a user's.
-pub fn upstream() -> Option<PathBuf> {
-    let beside = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/upstream"));
-    let path = std::env::var_os("UPSTREAM_DIR").map_or(beside, PathBuf::from);
-    path.join("parity").is_dir().then_some(path)
-}
-
-/// The same for a test that is of no use without. Says so where there is none.
-pub fn recorded(what: &str) -> Option<PathBuf> {
-    let found = upstream();
-    if found.is_none() {
-        say(&format!("NOT RUN: {what}: upstream's files are not here (set UPSTREAM_DIR)"));
-    }
-    found
 }
 
 pub fn request(json: &Value) -> RunFunctionRequest {

@@ -9,6 +9,7 @@ use function_testplatform::proto::RunFunctionRequest;
 use jiff::{SignedDuration, Timestamp};
 use prost::Message as _;
 use serde_json::Value;
+use testplatform_test_data::upstream;
 
 use super::times::move_times;
 
@@ -34,13 +35,11 @@ impl Case {
     }
 }
 
-/// Our own, the examples, and the recorded ones where they are; another source is one more line here. Times are moved so that
+/// Our own, the examples, and the recorded ones; another source is one more line here. Times are moved so that
 /// they were made `now`: else a server with a real clock would find each deadline passed.
 pub fn all_requests(now: Timestamp) -> Vec<Case> {
     let own = files(&directory(), |path| path.extension().is_some_and(|e| e == "json").then(|| path.into()));
-    let recorded = super::upstream()
-        .map(|upstream| files(&upstream.join("parity"), |path| Some(path.join("request.json"))))
-        .unwrap_or_default();
+    let recorded = files(&upstream().join("parity"), |path| Some(path.join("request.json")));
     let examples = super::examples::requests(now)
         .into_iter()
         .map(|(name, request)| (name, super::encode64(&request.encode_to_vec()).into()));

@@ -14,10 +14,10 @@ use crate::serve::{
     harness::{call, channel},
     pki,
 };
-use function_model::world::World;
 use function_testplatform::proto::RunFunctionRequest;
 use prost::Message as _;
-use serde_json::{Value, json};
+use serde_json::Value;
+use testplatform_test_data::upstream;
 use tokio::task::JoinSet;
 use tonic::transport::Channel;
 
@@ -108,15 +108,10 @@ async fn calls(channel: &Channel, request: &RunFunctionRequest, count: u32) {
     callers.join_all().await;
 }
 
-/// The recorded pass over a ready cluster, where it is; one of our own of the same size otherwise.
+/// The recorded pass over a ready cluster.
 fn ready() -> RunFunctionRequest {
-    if let Some(upstream) = function_model::upstream() {
-        let bytes = fs::read(upstream.join("parity/04-ready/request.json")).unwrap();
-        return function_model::request(&serde_json::from_slice(&bytes).unwrap());
-    }
-    let mut world = World::ready();
-    world.spec["ciOperator"]["test"]["env"] = json!({ "PADDING": "x".repeat(2_000) });
-    world.request()
+    let bytes = fs::read(upstream().join("parity/04-ready/request.json")).unwrap();
+    function_model::request(&serde_json::from_slice(&bytes).unwrap())
 }
 
 /// User and system time of a process, in milliseconds.

@@ -6,6 +6,7 @@ use std::{collections::BTreeSet, fs};
 use function_testplatform::{Options, run};
 use jiff::Timestamp;
 use serde_json::{Value, json};
+use testplatform_test_data::upstream;
 
 const CASES: [&str; 5] = ["01-first-call", "02-create", "03-provisioning", "04-ready", "05-teardown"];
 
@@ -111,7 +112,7 @@ const EC: &str = "/desired/resources/ec/resource";
 
 #[test]
 fn answers_differ_from_the_incumbents_only_where_intended() {
-    let Some(upstream) = function_model::recorded("comparison with the incumbent") else { return };
+    let upstream = upstream();
     let now: Timestamp = "2026-11-21T10:30:00Z".parse().unwrap();
     let mut seen = BTreeSet::new();
     for case in CASES {

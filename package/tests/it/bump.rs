@@ -1,4 +1,4 @@
-//! Tests of `cargo xpkg bump`: on a small repository of our own always, on upstream's files and clones where they are present.
+//! Tests of `cargo xpkg bump`: on a small repository of our own always, on a copy of infra-deployments, and on clones where they are present.
 
 mod add;
 mod checks;

@@ -1,8 +1,5 @@
 //! What the tests of drafts share.
 
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
-
 use jiff::Timestamp;
 use provider_testplatform::{
     config::Config,
@@ -88,16 +85,4 @@ pub fn with(object: &str, pointer: &str, value: Value) -> Value {
         parent.insert(key, value);
     }
     object
-}
-
-/// Upstream's files: `UPSTREAM_DIR`, or beside the repository. Says so where there are none.
-pub fn upstream(what: &str) -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/upstream");
-    let directory = std::env::var_os("UPSTREAM_DIR").map_or(beside, PathBuf::from);
-    if directory.is_dir() {
-        return Some(directory);
-    }
-    // Not eprintln!, which the test harness keeps to itself where a test passes.
-    let _ = writeln!(std::io::stderr(), "NOT RUN: {what}: upstream's files are not here (set UPSTREAM_DIR)");
-    None
 }

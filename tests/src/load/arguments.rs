@@ -113,7 +113,7 @@ Examples:
   cargo run --release -p testplatform-tests --bin load -- --endpoint 127.0.0.1:9443 --certs client --pid 4711
 
 The request is that of an example's last pass, made now, with the managedFields that an API server adds: for `ready`
-that is about 12 kB. recorded/NAME is one of those recorded upstream, where they are (UPSTREAM_DIR).
+that is about 12 kB. recorded/NAME is a recorded call of Crossplane, from tests/data/upstream/parity.
 
 Exit code: 0 the function holds its targets; 1 it does not; 2 it could not be measured. Targets are for programs built
 for release, and are not judged otherwise.";

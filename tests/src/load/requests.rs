@@ -12,6 +12,7 @@ use jiff::{SignedDuration, Timestamp};
 use prost::{Message as _, bytes::Bytes};
 use prost_reflect::{DescriptorPool, DynamicMessage};
 use serde_json::{Map, Value, json};
+use testplatform_test_data::upstream;
 
 use crate::settings;
 
@@ -87,9 +88,7 @@ fn example(directory: &Path, bare: bool, now: Timestamp) -> anyhow::Result<Bytes
 
 /// One of the requests that were recorded upstream, which are in protobuf's JSON form.
 fn read_recorded(name: &str, now: Timestamp) -> anyhow::Result<Bytes> {
-    let parity =
-        settings::upstream("UPSTREAM_PARITY", "parity").context("nothing recorded is on this machine")?;
-    let path = parity.join(name).join("request.json");
+    let path = upstream().join("parity").join(name).join("request.json");
     let text = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
     let mut json: Value = serde_json::from_slice(&text)?;
     // They were made when the composite was a few minutes old.
@@ -173,10 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_recorded_is_read_where_it_is() {
-        if settings::recorded("reading of recorded requests", "UPSTREAM_PARITY", "parity").is_none() {
-            return;
-        }
+    fn recorded_request_is_read() {
         let now = "2026-11-21T10:30:00Z".parse().unwrap();
         let asked = named("recorded/04-ready", false, now).unwrap();
         let request = RunFunctionRequest::decode(asked.bytes).unwrap();

@@ -174,17 +174,15 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::settings;
+    use testplatform_test_data::upstream;
 
     fn read(path: &std::path::Path) -> Value {
         serde_json::from_slice(&fs::read(path).expect("a recorded file")).expect("JSON")
     }
 
-    /// Where the answers of the real one are, they are these.
     #[test]
     fn it_answers_as_was_recorded() {
-        let what = "comparison of the played incumbent with its answers";
-        let Some(recorded) = settings::recorded(what, "UPSTREAM_PARITY", "parity") else { return };
+        let recorded = upstream().join("parity");
         for state in ["02-create", "03-provisioning", "04-ready", "05-teardown"] {
             let request = read(&recorded.join(state).join("request.json"));
             let response = read(&recorded.join(state).join("response.json"));

@@ -5,10 +5,10 @@ use std::fs;
 use std::path::Path;
 
 use testplatform_package::bump::{Environment, Request, Tree, disk, git as history, unified};
+use testplatform_test_data::upstream;
 
 use crate::bump::support::{
-    COMPONENT, Checkout, NEW, OLD, after, clone, data, dev_and_staging, files, git, plan, production,
-    request, upstream,
+    COMPONENT, Checkout, NEW, OLD, after, clone, data, dev_and_staging, files, git, plan, production, request,
 };
 
 /// The eight clusters of #13050.
@@ -90,7 +90,7 @@ fn the_diff_of_one_cluster_is_the_one_that_was_reviewed() {
 /// What upstream's files are today is what #13253 and #13050 made; so both can be undone and made again.
 #[test]
 fn real_files_come_back_after_a_bump_of_what_they_were() {
-    let Some(directory) = upstream("real infra-deployments") else { return };
+    let directory = upstream();
     let real = disk::read(&directory.join("infra-deployments"), "crossplane-control-plane").unwrap();
     let mut before = real.clone();
     for (path, bytes) in real.under(COMPONENT) {
@@ -108,7 +108,7 @@ fn real_files_come_back_after_a_bump_of_what_they_were() {
 
 #[test]
 fn every_ring_of_the_real_repository_can_be_promoted_twice_without_a_second_change() {
-    let Some(directory) = upstream("promotion of real rings") else { return };
+    let directory = upstream();
     let mut tree = disk::read(&directory.join("infra-deployments"), "crossplane-control-plane").unwrap();
     for (ring, pins) in [("2", 12), ("ring-3", 4), ("4", 2)] {
         let request = request(NEW, &[Environment::Production], &[ring], &[]);

@@ -3,8 +3,7 @@
 use rstest::rstest;
 use serde_json::{Value, json};
 use testplatform_package::bump::{Verdict, compare_definitions, compare_request, compare_schemas};
-
-use crate::bump::support::upstream;
+use testplatform_test_data::upstream;
 
 fn field(old: &Value, new: &Value) -> Vec<Verdict> {
     let of = |schema: &Value| json!({ "type": "object", "properties": { "f": schema } });
@@ -109,7 +108,7 @@ fn names_of_a_definition_and_its_keys_and_versions_may_not_change() {
 /// The drift that is there today: the CRD knows releases that are relative to another, the XRD does not.
 #[test]
 fn the_upstream_xrd_lacks_release_relative() {
-    let Some(directory) = upstream("drift of the upstream XRD") else { return };
+    let directory = upstream();
     let read = |name: &str| -> Value {
         serde_saphyr::from_str(&std::fs::read_to_string(directory.join(name)).unwrap()).unwrap()
     };
@@ -126,7 +125,7 @@ fn the_upstream_xrd_lacks_release_relative() {
 /// Ours takes whatever the CRD takes.
 #[test]
 fn our_own_xrd_lacks_nothing() {
-    let Some(directory) = upstream("our XRD against the upstream CRD") else { return };
+    let directory = upstream();
     let crd = std::fs::read_to_string(directory.join("crds/ephemeralclusters.ci.openshift.io.yaml")).unwrap();
     let ours = testplatform_apis::xrd::test_platform_cluster().unwrap();
     let breaking: Vec<_> = compare_request(&serde_saphyr::from_str(&crd).unwrap(), &ours)

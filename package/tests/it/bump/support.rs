@@ -193,23 +193,13 @@ pub fn run(arguments: &[&str]) -> Ran {
     Ran { code: status.code().unwrap(), out: text(stdout), err: text(stderr) }
 }
 
-/// The folder with upstream's files: `UPSTREAM_DIR`, or beside the repository. Says so where there is none.
-pub fn upstream(what: &str) -> Option<PathBuf> {
-    let directory = std::env::var_os("UPSTREAM_DIR")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/upstream"), PathBuf::from);
-    present(what, directory, "upstream's files", "UPSTREAM_DIR")
-}
-
 /// A clone with history, given by a variable only: nothing is fetched.
 pub fn clone(what: &str, variable: &str) -> Option<PathBuf> {
-    present(what, std::env::var_os(variable).map(PathBuf::from).unwrap_or_default(), "the clone", variable)
-}
-
-fn present(what: &str, directory: PathBuf, name: &str, variable: &str) -> Option<PathBuf> {
+    let directory = std::env::var_os(variable).map(PathBuf::from).unwrap_or_default();
     if directory.is_dir() {
         return Some(directory);
     }
     // Not eprintln!, which the test harness keeps to itself where a test passes.
-    let _ = writeln!(std::io::stderr(), "NOT RUN: {what}: {name} is not here (set {variable})");
+    let _ = writeln!(std::io::stderr(), "NOT RUN: {what}: the clone is not here (set {variable})");
     None
 }

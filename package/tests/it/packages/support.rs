@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     fs,
-    io::{BufRead as _, BufReader, Write as _},
+    io::{BufRead as _, BufReader},
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
     sync::{Arc, Mutex},
@@ -77,18 +77,6 @@ pub fn package() -> &'static Path {
 
 pub fn yaml(path: &Path) -> Value {
     serde_saphyr::from_str(&fs::read_to_string(path).unwrap()).unwrap()
-}
-
-/// The folder with upstream's files: `UPSTREAM_DIR`, or beside the repository. Says so where there is none.
-pub fn upstream(what: &str) -> Option<PathBuf> {
-    let beside = package().join("../../shared/upstream");
-    let directory = std::env::var_os("UPSTREAM_DIR").map_or(beside, PathBuf::from);
-    if directory.is_dir() {
-        return Some(directory);
-    }
-    // Not eprintln!, which the test harness keeps to itself where a test passes.
-    let _ = writeln!(std::io::stderr(), "NOT RUN: {what}: upstream's files are not here (set UPSTREAM_DIR)");
-    None
 }
 
 /// The tool, as a user runs it, without the logins and proxies of whoever runs the tests.

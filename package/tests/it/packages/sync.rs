@@ -6,8 +6,9 @@ use std::{fs, path::Path, process::Output};
 
 use serde_json::{Value, json};
 use testplatform_package::{sync, to_yaml};
+use testplatform_test_data::upstream;
 
-use crate::packages::support::{package, run, stdout, upstream, yaml};
+use crate::packages::support::{package, run, stdout, yaml};
 
 const SHIPPED: &str = "package/crds/ephemeralclusters.ci.openshift.io.yaml";
 const XRD: &str = "xrds/xtestplatformclusters.ci.openshift.org.yaml";
@@ -297,7 +298,7 @@ fn the_tool_exits_with_3_on_drift() {
 
 #[test]
 fn ours_is_in_step_with_the_hubs() {
-    let Some(directory) = upstream("comparison of the claim with the EphemeralCluster CRD") else { return };
+    let directory = upstream();
     let crd = directory.join("crds/ephemeralclusters.ci.openshift.io.yaml").display().to_string();
     let checkout = Checkout::new();
     let before = checkout.schema_text();
@@ -312,9 +313,7 @@ fn ours_is_in_step_with_the_hubs() {
 /// It has been so since November 2025: asked for N-k, the tenant gets N.
 #[test]
 fn the_drift_of_upstreams_own_xrd_is_found() {
-    let Some(directory) = upstream("comparison of upstream's XRD with the EphemeralCluster CRD") else {
-        return;
-    };
+    let directory = upstream();
     let crd = directory.join("crds/ephemeralclusters.ci.openshift.io.yaml").display().to_string();
     let xrd = directory.join(XRD).display().to_string();
     let (clean, drift) = Checkout::new().sync(&["--crd", &crd, "--check", "--xrd", &xrd]).unwrap();
@@ -326,7 +325,7 @@ fn the_drift_of_upstreams_own_xrd_is_found() {
     );
 }
 
-/// The same by a copy of our own, where upstream's files are not.
+/// The same by an XRD made from our schema; a file of another kind is refused.
 #[test]
 fn a_field_that_an_xrd_lacks_is_found() {
     let checkout = Checkout::new();

@@ -15,6 +15,7 @@ use testplatform_apis::cleanup::{KEEP_ALONE, KEEP_RULE};
 use testplatform_apis::template::companions::{
     AUTOSCALE_RULE, COUNT_OR_AUTOSCALE, FORCE_RULE, REPLICAS_RULE, TIMEOUTS_RULE,
 };
+use testplatform_test_data::upstream;
 use testplatform_tests::{
     cluster::{Cluster, SOON, at, at_root, has},
     crossplane::{CLAIMS, composition, until_offered, xrd},
@@ -22,7 +23,6 @@ use testplatform_tests::{
     kinds::{CLAIM, COMPOSITE, COMPOSITION, CRD, SPACE_CLAIM, XRD},
     manifests,
     patience::longer,
-    settings,
 };
 use tokio::time::sleep;
 
@@ -55,15 +55,8 @@ pub async fn the_definition_of_spaces() -> anyhow::Result<()> {
     let claims = at_root(CRD, "namespaces.eaas.konflux-ci.dev");
     let steps = async {
         let ours = manifests::package_one("install/components/spaces/definition.yaml")?;
-        let mut incumbent = ours.clone();
-        incumbent["spec"]["versions"][0]["additionalPrinterColumns"] = json!([]);
-        incumbent["spec"]["versions"][0]["schema"]["openAPIV3Schema"] =
-            json!({ "type": "object", "properties": {} });
-        let what = "our definition of spaces over the incumbent's (over ours without what is new instead)";
-        if let Some(directory) = settings::recorded(what, "UPSTREAM_XRDS", "xrds") {
-            let all = manifests::read(&directory.join(format!("{NAME}.yaml")))?;
-            incumbent = all.into_iter().next().context("an empty XRD")?;
-        }
+        let all = manifests::read(&upstream().join(format!("xrds/{NAME}.yaml")))?;
+        let incumbent = all.into_iter().next().context("an empty XRD")?;
         konflux.apply(&incumbent).await?;
         konflux.until_is(&at_root(XRD, NAME), SOON, "offered", offered).await?;
         let established = |crd: &Value| has(crd, "Established", "True", "");
@@ -296,34 +289,19 @@ fn refused(answer: kube::Result<()>, words: &str) -> anyhow::Result<()> {
     }
 }
 
-/// The claims among the incumbent's examples, where they are there.
+/// The claims among the incumbent's examples.
 fn examples() -> anyhow::Result<Vec<Value>> {
-    let what = "admission of the incumbent's examples";
-    let directory = settings::recorded(what, "UPSTREAM_EXAMPLES", "examples");
-    let Some(directory) = directory else { return Ok(vec![]) };
-    let mut all = manifests::read_all(&directory.join("xtestplatformcluster"))?;
+    let directory = upstream().join("examples/xtestplatformcluster");
+    let mut all = manifests::read_all(&directory)?;
     all.retain(|example| example["kind"] == CLAIM.kind);
     ensure!(!all.is_empty(), "no claim in {}", directory.display());
     Ok(all)
 }
 
-/// The incumbent's XRD; where it is not there, ours without all that is new.
+/// The incumbent's XRD.
 fn incumbent() -> anyhow::Result<Value> {
-    let what = "our definition over the incumbent's (over ours without what is new instead)";
-    if let Some(directory) = settings::recorded(what, "UPSTREAM_XRDS", "xrds") {
-        let all = manifests::read(&directory.join("xtestplatformclusters.ci.openshift.org.yaml"))?;
-        return all.into_iter().next().context("an empty XRD");
-    }
-    let mut xrd = xrd()?;
-    xrd["spec"]["versions"][0]["additionalPrinterColumns"] = json!([]);
-    xrd["spec"]["versions"][0]["schema"]["openAPIV3Schema"] = json!({
-        "type": "object",
-        "properties": { "spec": { "type": "object", "properties": {
-            "ciOperator": { "type": "object", "x-kubernetes-preserve-unknown-fields": true },
-            "tearDownCluster": { "type": "boolean" },
-        } } },
-    });
-    Ok(xrd)
+    let all = manifests::read(&upstream().join("xrds/xtestplatformclusters.ci.openshift.org.yaml"))?;
+    all.into_iter().next().context("an empty XRD")
 }
 
 /// The incumbent's Composition, as far as it is one: five steps by three functions.

@@ -108,7 +108,7 @@ async fn a_pool_does_not_move(konflux: &Cluster) -> anyhow::Result<()> {
 /// With server-side apply a field that its only owner leaves out is gone, and Hive requires the size. With a second owner it stays; whoever
 /// scales takes it over from both.
 async fn the_size_changes_hands(konflux: &Cluster) -> anyhow::Result<()> {
-    konflux.apply(&hive()?).await?;
+    konflux.apply(&manifests::foreign_crd(HIVE)?).await?;
     konflux.until_is(&at_root(CRD, HIVE), SOON, "established", |c| has(c, "Established", "True", "")).await?;
     let api: Api<DynamicObject> =
         Api::namespaced_with(konflux.client(), "default", &resource("hive.openshift.io/v1", "ClusterPool"));
@@ -150,33 +150,6 @@ async fn the_size_changes_hands(konflux: &Cluster) -> anyhow::Result<()> {
     ensure!(size(&pool) == Some(7), "what else changes takes nothing back: {:?}", pool.data["spec"]);
     ensure!(pool.data["spec"]["imageSetRef"]["name"] == "j", "and arrives");
     Ok(())
-}
-
-/// Hive's definition; where it is not there, what matters of it.
-fn hive() -> anyhow::Result<Value> {
-    if let Some(path) =
-        settings::upstream_crds().map(|d| d.join(format!("{HIVE}.yaml"))).filter(|p| p.is_file())
-    {
-        return manifests::read(&path)?.pop().context("an empty CRD");
-    }
-    let spec = json!({
-        "type": "object", "required": ["size"], "x-kubernetes-preserve-unknown-fields": true,
-        "properties": { "size": { "type": "integer", "format": "int32", "minimum": 0 } },
-    });
-    let status =
-        json!({ "type": "object", "properties": { "size": { "type": "integer", "format": "int32" } } });
-    let schema = json!({ "type": "object", "properties": { "metadata": { "type": "object" }, "spec": spec, "status": status } });
-    Ok(json!({
-        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": { "name": HIVE },
-        "spec": {
-            "group": "hive.openshift.io", "scope": "Namespaced",
-            "names": { "kind": "ClusterPool", "listKind": "ClusterPoolList", "plural": "clusterpools", "singular": "clusterpool" },
-            "versions": [{
-                "name": "v1", "served": true, "storage": true, "schema": { "openAPIV3Schema": schema },
-                "subresources": { "status": {}, "scale": { "specReplicasPath": ".spec.size", "statusReplicasPath": ".status.size" } },
-            }],
-        },
-    }))
 }
 
 fn refused(answer: kube::Result<()>, words: &str) -> anyhow::Result<()> {

@@ -16,7 +16,7 @@ use testplatform_tests::{
     manifests,
     nest::{Nest, Process},
     ports::free_ports,
-    program, promise, settings,
+    program, promise,
 };
 
 use super::{
@@ -40,26 +40,10 @@ struct Bench {
     hive: Hive,
 }
 
-/// On the definitions that are always here.
+/// The life of claims on Hive's definitions.
 pub async fn claims() -> anyhow::Result<()> {
     let _alone = ALONE.lock().await;
-    let known: Vec<Value> =
-        hive::DEFINITIONS.iter().map(|name| manifests::known_crd(name)).collect::<Result<_, _>>()?;
-    live(&known).await
-}
-
-/// On Hive's own, where they are here.
-pub async fn claims_on_real_definitions() -> anyhow::Result<()> {
-    let _alone = ALONE.lock().await;
-    let real = hive::definitions()?;
-    let is_known = |crd: &Value| {
-        Ok::<_, anyhow::Error>(*crd == manifests::known_crd(objects::text(crd, "/metadata/name"))?)
-    };
-    if real.iter().map(is_known).collect::<Result<Vec<_>, _>>()?.contains(&true) {
-        settings::not_run("claims on Hive's own definitions", "they are not here (set UPSTREAM_CRDS)");
-        return Ok(());
-    }
-    live(&real).await
+    live(&hive::definitions()?).await
 }
 
 async fn live(definitions: &[Value]) -> anyhow::Result<()> {

@@ -6,6 +6,7 @@ use anyhow::{Context as _, ensure};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 use testplatform_apis::{names::ours, space::keys};
+use testplatform_test_data::upstream;
 use testplatform_tests::{
     actors::now,
     cluster::{At, Cluster, SOON, at, at_root},
@@ -14,7 +15,7 @@ use testplatform_tests::{
         CONFIG_MAP, LIMIT_RANGE, NAMESPACE, NETWORK_POLICY, RESOURCE_QUOTA, ROLE_BINDING, SECRET,
         SERVICE_ACCOUNT,
     },
-    manifests, patience, settings,
+    manifests, patience,
     space::{GONE, Space, compose},
     tenant::{Tenant, decoded},
     witness::Witness,
@@ -29,13 +30,9 @@ const BACK: Duration = Duration::from_secs(100);
 /// The incumbent's first pass asks for what no hub takes, which is tried again at growing distances.
 const LOOKED: Duration = Duration::from_mins(3);
 
-/// The claim that upstream has as an example; where it is not at hand, the same in our words.
+/// The claim that upstream has as an example.
 fn example() -> anyhow::Result<Value> {
-    let file = settings::upstream("UPSTREAM_EXAMPLES", "examples").map(|d| d.join("xnamespace/claim.yaml"));
-    match file.filter(|file| file.is_file()) {
-        Some(file) => manifests::read(&file)?.pop().context("an empty example"),
-        None => Ok(claim("my-namespace-1.0")),
-    }
+    manifests::read(&upstream().join("examples/xnamespace/claim.yaml"))?.pop().context("an empty example")
 }
 
 /// A claim as tenants write it.

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use testplatform_package::to_yaml;
+use testplatform_test_data::upstream;
 
 use super::Checkout;
 use crate::packages::support::{package, yaml};
@@ -52,11 +53,12 @@ fn only(lines: &[String], texts: &[&str]) {
 /// The provider is right under both.
 #[test]
 fn statuses_of_both_upstream_definitions_are_in_step() {
-    let crds = package().parent().unwrap().join("tests/crds");
-    for file in ["ephemeralclusters.ci.openshift.io.yaml", "newest/ephemeralclusters.ci.openshift.io.yaml"] {
-        let theirs = yaml(&crds.join(file));
+    let file = "ephemeralclusters.ci.openshift.io.yaml";
+    let newest = package().parent().unwrap().join("tests/crds/newest");
+    for directory in [upstream().join("crds"), newest] {
+        let theirs = yaml(&directory.join(file));
         let schema = &theirs["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["status"];
-        assert_eq!(check(|crd| *status(crd) = schema.clone()), [""; 0], "{file}");
+        assert_eq!(check(|crd| *status(crd) = schema.clone()), [""; 0], "{}", directory.display());
     }
 }
 
