@@ -9,7 +9,10 @@ use testplatform_apis::{
         ClusterReady, Condition, ConditionStatus, ConditionType, Credentials, JobCompleted, Remote,
         SetupLevel, ended_well,
     },
-    foreign::meta::{ObservedCondition, condition},
+    foreign::{
+        ephemeral_cluster::conditions::CREDENTIALS_IN_SYNC,
+        meta::{ObservedCondition, condition},
+    },
     phase::Phase,
 };
 
@@ -24,7 +27,7 @@ use crate::{
 /// The conditions, in their order.
 pub fn conditions(judged: &Judged) -> Vec<Condition> {
     let mut all = vec![phase_word(judged), job_url(judged)];
-    all.extend(judged.plan.health.mirrored.iter().cloned());
+    all.extend(judged.plan.health.mirrored.iter().filter(|condition| !is_early(condition, judged)).cloned());
     all.extend([
         cluster_ready(judged),
         job_completed(judged),
@@ -34,6 +37,14 @@ pub fn conditions(judged: &Judged) -> Vec<Condition> {
     ]);
     all.extend(templated::conditions(judged));
     all
+}
+
+/// Whether a condition of the hub is about credentials that the claim does not have yet. It appears together with `Ready`: a pass of its own
+/// would cost core three writes.
+fn is_early(condition: &Condition, judged: &Judged) -> bool {
+    judged.plan.course.quiet
+        && condition.type_ == CREDENTIALS_IN_SYNC
+        && condition.status == ConditionStatus::True
 }
 
 /// `_EphemeralClusterPhase`: one sighting of `Failed` ends a Tekton task for good.

@@ -245,16 +245,7 @@ fn mirrored(reported: &[ObservedCondition], observed: &Observed) -> Vec<Conditio
         let reserved = ["Ready", "Synced", "Healthy", "Responsive", "UpToDate"].contains(&c.type_.as_str())
             || ConditionType::parse(&c.type_).is_some();
         let legal = !c.type_.is_empty() && c.type_.len() <= 63 && !c.type_.contains(char::is_control);
-        // Before the claim has credentials it tells nothing.
-        let early = c.type_ == conditions::CREDENTIALS_IN_SYNC
-            && c.status == "True"
-            && observed.quiet_until().is_some();
-        if early
-            || reserved
-            || !legal
-            || shown.len() == MAX_MIRRORED
-            || shown.iter().any(|s| s.type_ == c.type_)
-        {
+        if reserved || !legal || shown.len() == MAX_MIRRORED || shown.iter().any(|s| s.type_ == c.type_) {
             continue;
         }
         shown.push(Condition {

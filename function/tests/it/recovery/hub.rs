@@ -213,6 +213,23 @@ fn credentials_are_not_in_sync_for_ever_once_another_controller_rewrote_the_cond
 }
 
 #[test]
+fn credentials_in_sync_appears_in_the_pass_that_reports_ready() {
+    let mut world = World::default();
+    world.settle();
+    world.hub_ready();
+    let synced =
+        [("ClusterReady", "True", "", ""), ("CredentialsInSync", "True", "CredentialsPublished", "m")];
+    world.hub("Ready", &synced);
+    // Within the quiet period.
+    while world.phase() != "Ready" {
+        assert_eq!(world.conditions.get("CredentialsInSync"), None);
+        world.pass();
+        world.provider();
+    }
+    is(&world, "CredentialsInSync", "True", "CredentialsPublished");
+}
+
+#[test]
 fn what_the_hub_noted_outlives_its_object() {
     let mut world = World::ready();
     let noted = json!({ "reason": "ProwJobFailure" }).to_string();
