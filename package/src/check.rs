@@ -16,6 +16,7 @@ pub mod catalogue;
 pub mod cluster;
 pub mod command;
 mod constraint;
+mod crossplane;
 pub mod hub;
 mod image;
 mod objects;

@@ -56,6 +56,8 @@ pub struct Report {
     pub left: Vec<Left>,
     /// Functions that those who are left need, and the newest revision does not.
     pub still_needed: BTreeSet<String>,
+    /// Sentences about Crossplane's arguments. They do not make the report unclean.
+    pub advice: Vec<String>,
 }
 
 impl Report {
@@ -82,6 +84,7 @@ pub fn report(composition: &str, composites: &[Value], revisions: &[Value]) -> R
         composites: composites.len(),
         left,
         still_needed,
+        advice: Vec::new(),
     }
 }
 
@@ -156,6 +159,9 @@ impl fmt::Display for Report {
         writeln!(f, "Composition {}, newest revision {newest}", self.composition)?;
         for left in &self.left {
             writeln!(f, "{left}")?;
+        }
+        for advice in &self.advice {
+            writeln!(f, "advice: {advice}")?;
         }
         if self.is_clean() {
             return writeln!(f, "all {} composites go by it", self.composites);

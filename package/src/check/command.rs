@@ -19,7 +19,7 @@ use serde_json::Value;
 use testplatform_apis::claim::{API_VERSION, COMPOSITE_KIND};
 
 use super::{
-    back, catalogue, cluster,
+    back, catalogue, cluster, crossplane,
     hub::{
         ask::ask,
         needs::{Plan, Subject as Backend},
@@ -70,7 +70,7 @@ enum Subject {
         facts_namespace: String,
     },
     /// List composites that still go by another revision of the Composition than the newest. The functions of a Composition that
-    /// was replaced may go only when there are none. Exits with 0 if there are none, with 3 if there are, with 1 if it cannot be told.
+    /// was replaced may go only when there are none. Also advises on Crossplane's arguments. Exits with 0 if there are none, with 3 if there are, with 1 if it cannot be told.
     Cluster {
         #[command(flatten)]
         access: Access,
@@ -153,7 +153,13 @@ async fn report(access: &Access, composition: &str) -> anyhow::Result<cluster::R
     let (api_version, kind) =
         made.with_context(|| format!("there is no revision of a Composition {composition}"))?;
     let composites = list(&client, api_version, kind).await?;
-    Ok(cluster::report(composition, &composites, &revisions))
+    let mut report = cluster::report(composition, &composites, &revisions);
+    // Whoever may read composites may not be allowed to read Deployments, and the answer is complete without them.
+    report.advice = match list(&client, "apps/v1", "Deployment").await {
+        Ok(deployments) => crossplane::advise(&deployments),
+        Err(error) => vec![format!("Crossplane's arguments were not checked: {error:#}")],
+    };
+    Ok(report)
 }
 
 async fn list(client: &Client, api_version: &str, kind: &str) -> anyhow::Result<Vec<Value>> {

@@ -63,6 +63,13 @@ pub async fn whoever_is_left_is_listed(plane: &ControlPlane) -> anyhow::Result<(
     ensure!(!clean && text.contains("1 of 2 composites do not go by it"), "{text}");
     ensure!(text.contains(&format!("{} (claim default/stays)", composites[1])), "{text}");
     ensure!(text.contains("its compositionUpdatePolicy is Manual"), "{text}");
+    ensure!(!text.contains("advice"), "no Deployment runs Crossplane: {text}");
+    konflux.apply(&crossplane()).await?;
+    let (text, _) = checked(plane, &[]).await?;
+    ensure!(
+        text.contains("advice: Deployment default/crossplane reconciles 100 composites at a time"),
+        "{text}"
+    );
     let (json, clean) = checked(plane, &["--json"]).await?;
     let report: Value = serde_json::from_str(&json)?;
     ensure!(!clean && report["newest"] == newest.as_str(), "{report}");
@@ -151,4 +158,18 @@ async fn newest(plane: &ControlPlane) -> anyhow::Result<String> {
         }
     };
     patience::timeout(SOON, made).await.context("Crossplane makes no second revision")?
+}
+
+/// Crossplane as its Helm chart deploys it, without any setting.
+fn crossplane() -> Value {
+    let labels = json!({ "app": "crossplane", "release": "crossplane" });
+    let container = json!({ "name": "crossplane", "image": "crossplane", "args": ["core", "start"] });
+    json!({
+        "apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": { "name": "crossplane", "namespace": NAMESPACE },
+        "spec": {
+            "selector": { "matchLabels": labels },
+            "template": { "metadata": { "labels": labels }, "spec": { "containers": [container] } },
+        },
+    })
 }
