@@ -68,7 +68,7 @@ pub const CLAIMS: &str = "testplatformclusters.ci.openshift.org";
 pub struct Engine {
     core: Mutex<Option<Process>>,
     core_metrics: u16,
-    core_arguments: &'static [&'static str],
+    core_arguments: Vec<String>,
     provider: Mutex<Option<Process>>,
     /// With which kubeconfigs core and provider-kubernetes reach konflux.
     ways: Mutex<[PathBuf; 2]>,
@@ -118,22 +118,24 @@ impl Engine {
 
     /// As [`Self::start_and_tell`]; our provider stays away, and an actor fulfils everything in its place.
     pub async fn start_without_provider(tell: &(dyn Fn(&'static str) + Sync)) -> anyhow::Result<Self> {
-        Self::start_with(Extras::default(), WIDE_BREAKER, tell).await
+        Self::start_with(Extras::default(), wide_breaker(), tell).await
     }
 
     /// As [`Self::start_and_tell`]; both control planes write down who calls them.
     pub async fn start_audited(tell: &(dyn Fn(&'static str) + Sync)) -> anyhow::Result<Self> {
         let engine =
-            Self::start_with(Extras { audited: true, ..Extras::default() }, WIDE_BREAKER, tell).await?;
+            Self::start_with(Extras { audited: true, ..Extras::default() }, wide_breaker(), tell).await?;
         engine.fulfiller.start(&engine.nest)?;
         Ok(engine)
     }
 
-    /// As [`Self::start_audited`], with core at its default settings.
-    pub async fn start_audited_with_core_defaults(
+    /// As [`Self::start_audited`], with these arguments for core, or none for its defaults.
+    pub async fn start_audited_with_core_arguments(
+        arguments: Vec<String>,
         tell: &(dyn Fn(&'static str) + Sync),
     ) -> anyhow::Result<Self> {
-        let engine = Self::start_with(Extras { audited: true, ..Extras::default() }, &[], tell).await?;
+        let extras = Extras { audited: true, ..Extras::default() };
+        let engine = Self::start_with(extras, arguments, tell).await?;
         engine.fulfiller.start(&engine.nest)?;
         Ok(engine)
     }
@@ -141,7 +143,7 @@ impl Engine {
     /// Boxed as what it is, so that it is compiled here, and not in each program that has an engine.
     fn start_with<'t>(
         extras: Extras,
-        core_arguments: &'static [&'static str],
+        core_arguments: Vec<String>,
         tell: &'t (dyn Fn(&'static str) + Sync),
     ) -> BoxFuture<'t, anyhow::Result<Self>> {
         Box::pin(Self::start_step_by_step(extras, core_arguments, tell))
@@ -149,7 +151,7 @@ impl Engine {
 
     async fn start_step_by_step(
         extras: Extras,
-        core_arguments: &'static [&'static str],
+        core_arguments: Vec<String>,
         tell: &(dyn Fn(&'static str) + Sync),
     ) -> anyhow::Result<Self> {
         tell("programs: control planes, Crossplane, provider");
@@ -186,7 +188,7 @@ impl Engine {
         let function = Function::new(function::NAME, &nest, &authority)?;
         function.start(&nest, &program)?;
         let [core_metrics] = free_ports()?;
-        let core = start_core(&nest, &binaries, konflux.kubeconfig(), core_metrics, core_arguments)?;
+        let core = start_core(&nest, &binaries, konflux.kubeconfig(), core_metrics, &core_arguments)?;
         let fulfiller = Box::pin(Provider::new(&nest, &hub, &hub, &json!({}))).await?;
         let engine = Self {
             fulfiller,
@@ -464,7 +466,9 @@ pub(crate) async fn prepare_konflux(konflux: &Cluster, binaries: &Binaries) -> a
 /// Core lets a composite have 100 events at once and one more each second, an update counting twice, and then looks only every 30 s for five minutes.
 /// The life of a cluster takes more than 100, which is fine for an hour; in most scenarios it lasts ten seconds. What a life takes at core's
 /// default is measured by [`crate::ledger`].
-const WIDE_BREAKER: &[&str] = &["--circuit-breaker-burst=2000"];
+fn wide_breaker() -> Vec<String> {
+    vec!["--circuit-breaker-burst=2000".to_owned()]
+}
 
 /// Core without packages and without webhooks.
 pub(crate) fn start_core(
@@ -472,7 +476,7 @@ pub(crate) fn start_core(
     binaries: &Binaries,
     kubeconfig: &Path,
     metrics: u16,
-    arguments: &[&str],
+    arguments: &[String],
 ) -> anyhow::Result<Process> {
     let [health] = free_ports()?;
     let directory = |name: &str| nest.directory().join(name).display().to_string();

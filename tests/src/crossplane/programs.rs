@@ -50,7 +50,7 @@ impl Engine {
     /// Starts core again.
     pub fn start_core(&self) -> anyhow::Result<()> {
         let [way, _] = self.ways();
-        let started = start_core(&self.nest, &self.binaries, &way, self.core_metrics, self.core_arguments)?;
+        let started = start_core(&self.nest, &self.binaries, &way, self.core_metrics, &self.core_arguments)?;
         *self.core.lock().unwrap_or_else(PoisonError::into_inner) = Some(started);
         Ok(())
     }

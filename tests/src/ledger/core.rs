@@ -6,8 +6,11 @@ use anyhow::Context as _;
 
 use crate::{control_plane::plain, crossplane::Engine};
 
-/// The controller of claims' composites.
-const CONTROLLER: &str = "controller=\"composite/xtestplatformclusters.ci.openshift.org\"";
+/// The controllers of claims' composites, and of TestClusters.
+const CONTROLLERS: [&str; 2] = [
+    "controller=\"composite/xtestplatformclusters.ci.openshift.org\"",
+    "controller=\"composite/testclusters.ci.openshift.org\"",
+];
 
 /// Core's `circuit_breaker_*` counters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,7 +34,8 @@ impl CoreCounters {
 
     fn parse(page: &str) -> Self {
         let mut counters = Self::default();
-        for line in page.lines().filter(|line| line.contains(CONTROLLER)) {
+        let is_ours = |line: &&str| CONTROLLERS.iter().any(|controller| line.contains(controller));
+        for line in page.lines().filter(is_ours) {
             let Some(value) = line.rsplit(' ').next().and_then(|value| value.parse::<f64>().ok()) else {
                 continue;
             };

@@ -9,11 +9,12 @@ use crate::{
     actors::Fulfilled,
     cluster::{SOON, has},
     crossplane::Engine,
+    flavour::Flavour,
     tenant::{Tenant, decoded},
 };
 
 /// For the end of a cluster that core only looks at every half a minute, for five minutes.
-const PATIENCE: Duration = Duration::from_mins(6);
+pub const PATIENCE: Duration = Duration::from_mins(6);
 
 /// The stages of a life, and when each was over.
 pub type Stages = Vec<(&'static str, Duration)>;
@@ -22,13 +23,24 @@ pub type Stages = Vec<(&'static str, Duration)>;
 pub async fn prepare(
     engine: &Engine,
     backend: LedgerBackend,
+    flavour: Flavour,
     tenants: u32,
 ) -> anyhow::Result<Vec<Tenant<'_>>> {
     let mut all = Vec::new();
     for number in 1..=tenants {
-        all.push(Tenant::new(engine, &format!("ledger-{number}"), backend.fulfilled()).await?);
+        let name = format!("ledger-{}-{number}{}", backend.name(), flavour.suffix().replace('_', "-"));
+        all.push(prepare_one(engine, &name, backend).await?.asking(flavour));
     }
     Ok(all)
+}
+
+/// A tenant of this name whose backend is there.
+pub async fn prepare_one<'e>(
+    engine: &'e Engine,
+    name: &str,
+    backend: LedgerBackend,
+) -> anyhow::Result<Tenant<'e>> {
+    Tenant::new(engine, name, backend.fulfilled()).await
 }
 
 /// From the claim to nothing.

@@ -14,10 +14,12 @@ use super::{
     withdrawals::{Withdrawal, withdrawals},
     writes::Writes,
 };
+use crate::{flavour::Flavour, usage::Usage};
 
 /// One life.
 pub struct Ledger {
     backend: LedgerBackend,
+    flavour: Flavour,
     stages: Vec<Stages>,
     /// Every change, in order.
     pub changes: Vec<Change>,
@@ -25,6 +27,8 @@ pub struct Ledger {
     pub breaker: Breaker,
     /// What core counted itself.
     pub counted: CoreCounters,
+    /// CPU of each program.
+    pub usage: Usage,
     /// Conditions that were True before.
     pub withdrawals: Vec<Withdrawal>,
     /// By client and resource.
@@ -34,15 +38,27 @@ pub struct Ledger {
 impl Ledger {
     pub(super) fn new(
         backend: LedgerBackend,
+        flavour: Flavour,
         stages: Vec<Stages>,
         mut revisions: Vec<Revision>,
         counted: CoreCounters,
+        usage: Usage,
         writes: Writes,
     ) -> Self {
         revisions.sort_by_key(|revision| revision.at);
         let changes = changes(&revisions);
         let breaker = Breaker::fullest(&changes);
-        Self { backend, stages, breaker, counted, withdrawals: withdrawals(&revisions), changes, writes }
+        Self {
+            backend,
+            flavour,
+            stages,
+            breaker,
+            counted,
+            usage,
+            withdrawals: withdrawals(&revisions),
+            changes,
+            writes,
+        }
     }
 
     /// Whether core's breaker opened.
@@ -59,7 +75,11 @@ impl Ledger {
 
     fn write(&self, text: &mut String, events: bool) -> std::fmt::Result {
         let backend = self.backend.to_possible_value().map(|value| value.get_name().to_owned());
-        writeln!(text, "# {} at once by {}\n", self.stages.len(), backend.unwrap_or_default())?;
+        let kind = match self.flavour {
+            Flavour::Claim => "claims",
+            Flavour::TestCluster => "TestClusters",
+        };
+        writeln!(text, "# {} {kind} at once by {}\n", self.stages.len(), backend.unwrap_or_default())?;
         for number in 0..self.stages.first().map_or(0, Vec::len) {
             let mut times: Vec<Duration> = self.stages.iter().map(|stages| stages[number].1).collect();
             times.sort_unstable();
@@ -80,6 +100,11 @@ impl Ledger {
         writeln!(text, "{} withdrawals", self.withdrawals.len())?;
         for Withdrawal { at, of, condition, became } in &self.withdrawals {
             writeln!(text, "{:>8.2} s  {of}: {condition} True → {became}", at.as_secs_f64())?;
+        }
+        let all: Duration = self.usage.0.values().map(|used| used.cpu).sum();
+        writeln!(text, "\n{:.1} s of CPU\n\n| program | CPU s |\n|---|---|", all.as_secs_f64())?;
+        for (program, used) in &self.usage.0 {
+            writeln!(text, "| {program} | {:.1} |", used.cpu.as_secs_f64())?;
         }
         writeln!(text, "\n| object | changed fields | changes | events |\n|---|---|---|---|")?;
         let mut sums: BTreeMap<(&str, String), (u32, u32)> = BTreeMap::new();

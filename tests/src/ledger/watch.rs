@@ -11,7 +11,8 @@ use tokio::task::JoinHandle;
 
 use crate::{
     cluster::Cluster,
-    kinds::{CLAIM, COMPOSITE, OBJECT},
+    flavour::Flavour,
+    kinds::{CLAIM, COMPOSITE, Kind, NAMESPACED_OBJECT, OBJECT, TEST_CLUSTER},
     recorder,
 };
 
@@ -20,7 +21,7 @@ use crate::{
 pub enum Watched {
     /// The tenant's claim.
     Claim,
-    /// The composite behind it.
+    /// The composite behind it, or the TestCluster.
     Composite,
     /// An Object of provider-kubernetes, by its composition resource name.
     Object(String),
@@ -57,17 +58,21 @@ pub struct Watch {
 
 impl Watch {
     /// Begins.
-    pub fn start(konflux: &Cluster) -> Self {
+    pub fn start(konflux: &Cluster, flavour: Flavour) -> Self {
         let revisions = Arc::new(Mutex::new(Vec::new()));
         let begun = Instant::now();
-        let tasks = [CLAIM, COMPOSITE, OBJECT].map(|kind| {
+        let kinds: &[Kind] = match flavour {
+            Flavour::Claim => &[CLAIM, COMPOSITE, OBJECT],
+            Flavour::TestCluster => &[TEST_CLUSTER, NAMESPACED_OBJECT],
+        };
+        let tasks = kinds.iter().map(|&kind| {
             let revisions = Arc::clone(&revisions);
             recorder::watch(konflux, kind, move |object| {
                 let at = begun.elapsed();
                 let object = serde_json::to_value(object).unwrap_or_default();
                 let of = match kind {
                     CLAIM => Watched::Claim,
-                    COMPOSITE => Watched::Composite,
+                    COMPOSITE | TEST_CLUSTER => Watched::Composite,
                     _ => Watched::Object(resource_name(&object).to_owned()),
                 };
                 let composite = composite(&of, &object).to_owned();
@@ -79,7 +84,8 @@ impl Watch {
                 });
             })
         });
-        Self { revisions, tasks: tasks.into() }
+        let tasks = tasks.collect();
+        Self { revisions, tasks }
     }
 
     /// All that there were until now.

@@ -17,6 +17,7 @@ mod demo;
 mod harness;
 mod install;
 mod kubeconfigs;
+mod ledger;
 mod load;
 mod provider;
 mod refusals;
@@ -86,6 +87,9 @@ const STANDALONE: &[Case] = &[
 const WITH_ENGINE: &[Case] = &[
     blocking!(demo::it_exits_zero_and_says_what_it_saw),
     blocking!(refusals::a_taken_port_is_said),
+    case!(ledger::lives_within_budgets_and_silence_between_with_a_wide_breaker)
+        .whole()
+        .within(Duration::from_mins(15)),
     case!(campaign::no_fault_breaks_an_invariant).whole().within(Duration::from_mins(30)),
     case!(provider::load::five_thousand_at_rest).measurement(),
     case!(provider::load::ten_thousand_and_ten_events_a_second).measurement(),
