@@ -3,6 +3,7 @@
 
 // Clippy knows test functions, but not their helpers.
 
+mod architecture;
 mod border;
 mod bump;
 mod conformance;
