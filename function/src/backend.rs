@@ -7,10 +7,10 @@ pub(crate) mod bundles;
 mod caas;
 pub mod cluster_api;
 pub mod cluster_claim;
+mod conditions;
 pub(crate) mod dependents;
 pub mod ephemeral_cluster;
 pub mod hypershift;
-mod levels;
 mod namespaced;
 mod object;
 pub mod osac;
@@ -18,8 +18,8 @@ mod published;
 pub(crate) mod taken;
 mod templated;
 
+pub use conditions::{BackendCondition, BackendConditions};
 pub(crate) use ephemeral_cluster::{namespace, watch};
-pub use levels::{Level, Levels};
 pub(crate) use namespaced::{placed, secret};
 pub(crate) use object::{known_secret, object, provider_config, whole};
 
@@ -35,8 +35,8 @@ use testplatform_apis::{
 };
 
 use crate::{
-    observed::{Observed, Writer},
-    validate::{Block, Remark, Validated},
+    observed::{Observed, PrimaryObject},
+    validate::{AdmissionIssue, Block, Validated},
 };
 
 /// What a status holds of diagnostics, in bytes.
@@ -45,42 +45,42 @@ const MAX_DIAGNOSTICS: usize = 16 * 1024;
 /// A way of making clusters. Implementations hold no state and do no I/O.
 pub trait Backend: Sync {
     /// Resources that must exist. Infallible: everything that can fail was checked before. `health` is what [`Self::health`] says.
-    fn resources(&self, request: &Validated, observed: &Observed, health: &Health) -> Vec<Desired>;
+    fn build_resources(&self, request: &Validated, observed: &Observed, health: &Health) -> Vec<Desired>;
     /// What the observed resources mean to the claim's owner.
-    fn health(&self, request: &Validated, observed: &Observed) -> Health;
+    fn assess_health(&self, request: &Validated, observed: &Observed) -> Health;
     /// The kind of the remote object, as status shows it.
     fn kind(&self) -> &'static str;
     /// Composition resource name of the writer.
-    fn writer(&self) -> &'static str;
+    fn primary_resource(&self) -> &'static str;
     /// How a cluster is ended.
-    fn ending(&self) -> Ending;
+    fn teardown_method(&self) -> TeardownMethod;
 }
 
 /// How the end of a cluster is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum TeardownMethod {
     /// The remote object is told, and stays until the claim goes.
-    Told,
+    SetField,
     /// The writer is taken away. Its deletion lasts until the remote object is gone, and that until the cluster is.
-    Removed,
+    DeleteObject,
 }
 
 /// The backend of a block. None: nobody knows which makes the clusters of its template, and validation holds the request.
-pub fn select(request: &Validated) -> Option<&'static dyn Backend> {
+pub fn select_backend(request: &Validated) -> Option<&'static dyn Backend> {
     match request.block {
         Block::CiOperator(_) => Some(&ephemeral_cluster::EphemeralClusters),
         Block::ClusterClaim(_) => Some(&cluster_claim::ClusterClaims),
-        Block::Template(ref templated) => templated.backend.map(of_template),
+        Block::Template(ref templated) => templated.backend.map(backend_of_template),
     }
 }
 
 /// What must exist where nobody knows which backend it is: what was left from when that was known.
-pub fn left(request: &Validated, observed: &Observed) -> Vec<Desired> {
+pub fn orphaned_resources(request: &Validated, observed: &Observed) -> Vec<Desired> {
     templated::left(request, observed, &Health::default())
 }
 
 /// What makes the clusters of a template.
-pub fn of_template(backend: template::Backend) -> &'static dyn Backend {
+pub fn backend_of_template(backend: template::Backend) -> &'static dyn Backend {
     match backend {
         template::Backend::HyperShift => &hypershift::HyperShift,
         template::Backend::ClusterApi => &cluster_api::ClusterApi,
@@ -90,8 +90,10 @@ pub fn of_template(backend: template::Backend) -> &'static dyn Backend {
 }
 
 /// What makes clusters by template, by the writer that carries one.
-pub(crate) fn of_writer(writer: &Writer) -> Option<template::Backend> {
-    template::Backend::ALL.into_iter().find(|backend| of_template(*backend).writer() == writer.name)
+pub(crate) fn backend_of_primary(writer: &PrimaryObject) -> Option<template::Backend> {
+    template::Backend::ALL
+        .into_iter()
+        .find(|backend| backend_of_template(*backend).primary_resource() == writer.name)
 }
 
 /// A composed resource that is to exist.
@@ -110,7 +112,7 @@ pub struct Desired {
 pub enum Stage {
     /// Never observed.
     #[default]
-    Unborn,
+    NotObserved,
     /// The hub knows of it, and nothing is made for it yet: it waits for its turn.
     Queued,
     /// Being made.
@@ -146,7 +148,7 @@ impl Stage {
     pub fn is_terminal(&self) -> bool {
         match self {
             Self::Ended { .. } | Self::Refused { costs: false, .. } => true,
-            Self::Unborn
+            Self::NotObserved
             | Self::Queued
             | Self::Lost(_)
             | Self::Provisioning
@@ -164,25 +166,25 @@ pub struct Health {
     /// How far it is.
     pub stage: Stage,
     /// The hub's own word for that; empty before it has one.
-    pub word: String,
+    pub phase_word: String,
     /// Whether a cluster belongs to it already; one that vanished before is asked for once more.
-    pub bound: bool,
+    pub has_cluster: bool,
     /// Whether the remote object itself shows that its end was asked for.
     pub teardown_arrived: bool,
     /// What of its cluster is there still although the remote object is gone, in a sentence: until that is gone too, it has not ended.
-    pub left: Option<String>,
+    pub orphaned: Option<String>,
     /// How far that is which keeps a cluster that is there from being served: what the template sets up in it.
     pub set_up: Option<SetupLevel>,
     /// What its end waits for, in a sentence without a subject.
-    pub ending_waits: Option<String>,
+    pub teardown_waits_for: Option<String>,
     /// Why its end does not come about, in the hub's words.
-    pub ending_fails: Option<String>,
+    pub teardown_failure: Option<String>,
     /// When it became ready.
     pub ready_since: Option<Timestamp>,
     /// The Secret with the credentials, once the hub names it.
     pub secret: Option<ObjectName>,
     /// Whether what the hub publishes is the admin's, and others were asked for: nothing of it is taken up, whatever its name.
-    pub admins: bool,
+    pub publishes_admin: bool,
     /// Revision of that Secret, where the hub reports it.
     pub revision: Option<String>,
     /// The job that makes it.
@@ -202,7 +204,7 @@ pub struct Health {
     /// What it waits for, in words; empty where the phase says it all.
     pub waiting: String,
     /// What keeps it from being served, and an administrator can lift.
-    pub obstacle: Option<Remark>,
+    pub blocked_by: Option<AdmissionIssue>,
     /// Why there are no credentials, or why those that are there are not brought up to date, where the hub says it.
     pub blocking: Option<(Credentials, String)>,
     /// Where it stands in a queue.
@@ -214,7 +216,7 @@ pub struct Health {
     /// URL of its console.
     pub console_url: Option<String>,
     /// How far each part of it is; of claims with a template.
-    pub levels: Levels,
+    pub conditions: BackendConditions,
     /// When something of this changes by itself, because it has lasted long enough.
     pub changes_at: Option<Timestamp>,
 }

@@ -11,13 +11,13 @@ use testplatform_apis::{
 };
 
 use crate::{
-    Judged,
+    ClusterEvaluation,
     fatal::{fatal, shown},
-    intent::Write,
+    intent::PrimaryAction,
     observed::{
-        BUNDLES, CREDENTIALS, ENDED, EPHEMERAL_CLUSTER, HOSTED, OF_TEMPLATES, ORDER, OURS, UNDONE,
-        brought::{BROUGHT, POOL},
-        is_part, is_taken_away,
+        BUNDLES, BUNDLES_OBSERVER, CREDENTIALS, ENDED, EPHEMERAL_CLUSTER, HOSTED, OF_TEMPLATES, ORDER, OURS,
+        is_auxiliary_name, is_ended_by_removal,
+        tenant_credentials::{POOL, TENANT_RESOURCES},
     },
     proto::{Resource, RunFunctionRequest, RunFunctionResponse},
     templates::Stand,
@@ -27,7 +27,7 @@ use crate::{
 pub fn checked(
     response: RunFunctionResponse,
     request: &RunFunctionRequest,
-    judged: &Judged,
+    judged: &ClusterEvaluation,
 ) -> RunFunctionResponse {
     let violated = violation(&response, request, judged);
     unless(violated, response, request)
@@ -66,7 +66,7 @@ pub(crate) fn missing<'n>(
 pub fn violation(
     response: &RunFunctionResponse,
     request: &RunFunctionRequest,
-    judged: &Judged,
+    judged: &ClusterEvaluation,
 ) -> Option<String> {
     dropped(response, request, judged)
         .or_else(|| leaked(response, request, judged))
@@ -76,52 +76,56 @@ pub fn violation(
 }
 
 /// Nothing is called over unseen: a cluster that was made is looked for first.
-fn forgotten(judged: &Judged) -> Option<String> {
+fn forgotten(judged: &ClusterEvaluation) -> Option<String> {
     let observed = &judged.observed;
     let nothing = |reason: &str| reason == JobCompleted::NothingToTearDown.as_str();
-    let over = judged.plan.course.over.as_ref().is_some_and(|o| nothing(&o.reason));
+    let over = judged.plan.lifecycle.completion.as_ref().is_some_and(|o| nothing(&o.reason));
     let shown = observed.composite.shown(ConditionType::ProwJobCompleted);
     let before = shown.is_some_and(ObservedCondition::is_true);
-    (over && !before && observed.writer.is_none() && observed.left_behind())
+    (over && !before && observed.primary.is_none() && observed.left_behind())
         .then(|| "a cluster that may be there would count as nothing".to_owned())
 }
 
 /// Nothing of ours that exists is dropped.
-fn dropped(response: &RunFunctionResponse, request: &RunFunctionRequest, judged: &Judged) -> Option<String> {
-    let course = &judged.plan.course;
-    let over = matches!(course.phase, Phase::Deprovisioned | Phase::Failed) && course.over.is_some();
+fn dropped(
+    response: &RunFunctionResponse,
+    request: &RunFunctionRequest,
+    judged: &ClusterEvaluation,
+) -> Option<String> {
+    let course = &judged.plan.lifecycle;
+    let over = matches!(course.phase, Phase::Deprovisioned | Phase::Failed) && course.completion.is_some();
     // Taking this one away is how its cluster is ended, and nothing else may have meant it.
     let ends = course.teardown
-        && course.over.is_none()
+        && course.completion.is_none()
         && matches!(course.phase, Phase::Deprovisioning | Phase::Deprovisioned | Phase::Failed);
     let judged_of = judged.plan.request.as_ref().ok();
-    let never_made = judged.observed.writer.as_ref().is_some_and(|writer| !writer.may_exist());
-    let elsewhere = never_made && judged_of.is_some_and(|r| r.intent.write == Write::Elsewhere);
+    let never_made = judged.observed.primary.as_ref().is_some_and(|writer| !writer.remote_may_exist());
+    let elsewhere = never_made && judged_of.is_some_and(|r| r.intent.action == PrimaryAction::Relocate);
     let whole = judged_of.and_then(|r| r.templated()).filter(|t| matches!(t.stand, Stand::Whole(_)));
     let groups = whole.and_then(|t| t.effective.as_ref()?.node_groups.as_ref());
     // A group goes when the claim does not ask for it any more: never because nobody knows what it asks for.
     let unasked = |group: &str| groups.is_some_and(|groups| groups.iter().all(|g| g.name != group));
-    let goes = ends || elsewhere || course.over.is_some();
+    let goes = ends || elsewhere || course.completion.is_some();
     let parts = judged.observed.node_pools.0.iter();
     let parts = parts.map(|(name, part)| (name.as_str(), goes || unasked(&part.group)));
     // An order's own end tells when the cluster is gone. An instance ends earlier: what looks behind it stays until nothing is left.
-    let hosted_goes = if judged.plan.writer == Some(ORDER) { goes } else { over || elsewhere };
+    let hosted_goes = if judged.plan.primary_resource == Some(ORDER) { goes } else { over || elsewhere };
     let parts = parts.chain(judged.observed.hosted.iter().map(|_| (HOSTED, hosted_goes)));
     // What tells the hub goes with the cluster, and what looks at that stays until nothing is left, or nobody asks for the end any more.
     let bundles = &judged.observed.bundles;
-    let told = bundles.order.iter().map(|_| (BUNDLES, goes));
-    let undone_goes = course.over.is_some() || elsewhere || !course.teardown;
-    let undone = bundles.undone.iter().map(|_| (UNDONE, undone_goes));
-    let ahead = judged.observed.ahead.keys().map(|name| (*name, course.over.is_some()));
+    let told = bundles.request.iter().map(|_| (BUNDLES, goes));
+    let undone_goes = course.completion.is_some() || elsewhere || !course.teardown;
+    let undone = bundles.observer.iter().map(|_| (BUNDLES_OBSERVER, undone_goes));
+    let ahead = judged.observed.prerequisites.keys().map(|name| (*name, course.completion.is_some()));
     let parts = parts.chain(told).chain(undone).chain(ahead);
-    let own = judged.observed.writer.as_ref().map(|writer| writer.name);
+    let own = judged.observed.primary.as_ref().map(|writer| writer.name);
     let of_template = |name: &str| OF_TEMPLATES.contains(&name);
-    let ended = judged.observed.ended.is_some();
-    let brought = &judged.observed.brought;
-    let observed_only = judged.observed.handover.hides();
+    let ended = judged.observed.completion_record.is_some();
+    let brought = &judged.observed.tenant_credentials;
+    let observed_only = judged.observed.transfer.hides();
     let known = |name: &&str| match *name {
         ENDED => ended,
-        name if BROUGHT.contains(&name) => brought.contains_key(name),
+        name if TENANT_RESOURCES.contains(&name) => brought.contains_key(name),
         name => !of_template(name) || own == Some(name),
     };
     let ours = OURS.into_iter().filter(known).map(|name| {
@@ -132,8 +136,8 @@ fn dropped(response: &RunFunctionResponse, request: &RunFunctionRequest, judged:
             // A cluster that no ClusterClaim has ends with the pool, which goes before the rest.
             POOL if ends => true,
             // They outlive the cluster, and go once nothing is left of it.
-            name if BROUGHT.contains(&name) => course.over.is_some(),
-            _ => is_taken_away(name) && (ends || (elsewhere && of_template(name))),
+            name if TENANT_RESOURCES.contains(&name) => course.completion.is_some(),
+            _ => is_ended_by_removal(name) && (ends || (elsewhere && of_template(name))),
         };
         (name, on_purpose)
     });
@@ -144,7 +148,11 @@ fn dropped(response: &RunFunctionResponse, request: &RunFunctionRequest, judged:
 const PROBE: usize = 32;
 
 /// Secrets travel as connection details only.
-fn leaked(response: &RunFunctionResponse, request: &RunFunctionRequest, judged: &Judged) -> Option<String> {
+fn leaked(
+    response: &RunFunctionResponse,
+    request: &RunFunctionRequest,
+    judged: &ClusterEvaluation,
+) -> Option<String> {
     let observed = &judged.observed;
     let of_credentials = observed.credentials.as_ref().map(|c| &c.details);
     let values = [Some(&observed.details), of_credentials]
@@ -157,7 +165,8 @@ fn leaked(response: &RunFunctionResponse, request: &RunFunctionRequest, judged: 
     let values = gather::set(values);
     let ours = OURS;
     let desired = response.desired.as_ref()?;
-    let parts = desired.resources.iter().filter(|(name, _)| is_part(name)).map(|(_, bytes)| bytes.as_ref());
+    let parts =
+        desired.resources.iter().filter(|(name, _)| is_auxiliary_name(name)).map(|(_, bytes)| bytes.as_ref());
     let objects = ours.iter().filter_map(|name| desired.resources.get(*name)).map(AsRef::as_ref).chain(parts);
     let composite = desired.composite.as_ref().map(|c| c.resource.as_ref());
     let texts = response.results.iter().map(|r| r.message.as_bytes());

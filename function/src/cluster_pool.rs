@@ -33,11 +33,11 @@ use testplatform_apis::{
 
 pub use check::violation;
 pub use explain::explain;
-pub use observed::{Observed, Peer, Pool};
-pub use sizing::Size;
-pub use validate::{Remark, Wanted};
+pub use observed::{ObservedPool, PeerPool, PoolState};
+pub use sizing::PoolSize;
+pub use validate::{PoolAdmissionIssue, PoolPlan};
 
-use self::drain::Going;
+use self::drain::DrainStage;
 use crate::{
     Options,
     backend::Desired,
@@ -60,13 +60,13 @@ pub const OURS: [&str; 3] = [ADMINS, POOL, SIZE];
 
 /// A request for a pool, understood and planned.
 #[derive(Debug)]
-pub struct Judged {
+pub struct PoolEvaluation {
     /// The step's input with every default filled in.
     pub settings: Settings,
     /// Observed state.
-    pub observed: Observed,
+    pub observed: PoolState,
     /// Desired state, or the problems of an invalid pool.
-    pub wanted: Result<Wanted, Vec<Problem>>,
+    pub plan: Result<PoolPlan, Vec<Problem>>,
     /// Desired resources.
     pub resources: Vec<Desired>,
     /// Where the pool stands.
@@ -75,19 +75,20 @@ pub struct Judged {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Kind<'a> {
+struct PoolKind<'a> {
     kind: &'a str,
 }
 
 /// Whether a request is for a pool.
-pub fn is_meant(request: &RunFunctionRequest) -> bool {
+pub fn handles_kind(request: &RunFunctionRequest) -> bool {
     let composite = request.observed.as_ref().and_then(|o| o.composite.as_ref());
-    composite.is_some_and(|c| wire::from_struct::<Kind<'_>>(&c.resource).is_ok_and(|k| k.kind == POOL_KIND))
+    composite
+        .is_some_and(|c| wire::from_struct::<PoolKind<'_>>(&c.resource).is_ok_and(|k| k.kind == POOL_KIND))
 }
 
 /// Runs the function once for a pool.
 pub fn run(request: &RunFunctionRequest, options: &Options, now: Timestamp) -> RunFunctionResponse {
-    match judge(request, now) {
+    match evaluate(request, now) {
         Ok(judged) => {
             let response = respond::respond(request, &judged, options, now);
             let violated = check::violation(&response, request, &judged);
@@ -100,32 +101,32 @@ pub fn run(request: &RunFunctionRequest, options: &Options, now: Timestamp) -> R
 }
 
 /// Everything but the words.
-pub fn judge(request: &RunFunctionRequest, now: Timestamp) -> Result<Judged, Unusable> {
-    let settings = crate::settings(request)?;
-    let mut observed = Observed::decode(request)?;
+pub fn evaluate(request: &RunFunctionRequest, now: Timestamp) -> Result<PoolEvaluation, Unusable> {
+    let settings = crate::read_settings(request)?;
+    let mut observed = PoolState::decode(request)?;
     // Nobody needs it but as what it was read to.
     let spec = std::mem::take(&mut observed.composite.spec);
     let wanted = validate::validate(spec, &observed, now);
     let resources = resources::resources(wanted.as_ref().ok(), &observed);
     let phase = status::phase(&observed, wanted.as_ref());
-    Ok(Judged { settings, observed, wanted, resources, phase })
+    Ok(PoolEvaluation { settings, observed, plan: wanted, resources, phase })
 }
 
-impl Judged {
+impl PoolEvaluation {
     /// How far it is, if it is to drain.
-    fn going(&self) -> Going {
-        drain::going(self.wanted.as_ref().is_ok_and(|w| w.drain), &self.observed)
+    fn drain_stage(&self) -> DrainStage {
+        drain::drain_stage(self.plan.as_ref().is_ok_and(|w| w.drain), &self.observed)
     }
 
     /// What may be missing from the desired state although it is observed, because it is taken away on purpose.
-    pub(crate) fn taken_away(&self) -> Vec<&'static str> {
-        let Ok(wanted) = &self.wanted else { return vec![] };
+    pub(crate) fn removed_resources(&self) -> Vec<&'static str> {
+        let Ok(wanted) = &self.plan else { return vec![] };
         let external = wanted.spec.scaling_mode == Some(ScalingMode::External);
         let mut away = Vec::new();
         if wanted.drain {
             away.push(POOL);
         }
-        if wanted.spec.admins.is_empty() || self.going() == Going::Gone {
+        if wanted.spec.admins.is_empty() || self.drain_stage() == DrainStage::Gone {
             away.push(ADMINS);
         }
         // It never has the policy Delete, so taking it away touches nothing on the hub.

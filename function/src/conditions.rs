@@ -14,15 +14,15 @@ use testplatform_apis::{
 };
 
 use crate::{
-    Judged,
+    ClusterEvaluation,
     backend::Stage,
-    observed::{EPHEMERAL_CLUSTER, Flavour, Link, is_taken_away},
-    plan::Course,
+    observed::{EPHEMERAL_CLUSTER, Flavour, SyncState, is_ended_by_removal},
+    plan::Lifecycle,
     text::bounded,
 };
 
 /// The conditions, in their order.
-pub fn conditions(judged: &Judged) -> Vec<Condition> {
+pub fn conditions(judged: &ClusterEvaluation) -> Vec<Condition> {
     let mut all = vec![phase_word(judged), job_url(judged)];
     all.extend(judged.plan.health.mirrored.iter().cloned());
     all.extend([
@@ -37,17 +37,17 @@ pub fn conditions(judged: &Judged) -> Vec<Condition> {
 }
 
 /// `_EphemeralClusterPhase`: one sighting of `Failed` ends a Tekton task for good.
-fn phase_word(judged: &Judged) -> Condition {
+fn phase_word(judged: &ClusterEvaluation) -> Condition {
     let plan = &judged.plan;
-    let hub = plan.health.word.as_str();
-    let word = match plan.course.phase {
+    let hub = plan.health.phase_word.as_str();
+    let word = match plan.lifecycle.phase {
         Phase::Ready | Phase::Degraded => "Ready",
         Phase::Deprovisioning => "Deprovisioning",
         Phase::Deprovisioned => "Deprovisioned",
         Phase::Failed => "Failed",
         // Unmodified tasks know the words of an EphemeralCluster, and no other hub has any of them.
         Phase::Pending | Phase::Provisioning
-            if plan.writer != Some(EPHEMERAL_CLUSTER) && plan.request.is_ok() =>
+            if plan.primary_resource != Some(EPHEMERAL_CLUSTER) && plan.request.is_ok() =>
         {
             "Provisioning"
         }
@@ -59,22 +59,25 @@ fn phase_word(judged: &Judged) -> Condition {
                 .filter(|w| !w.is_empty() && *w != "Failed")
                 .unwrap_or("Provisioning")
         }
-        Phase::Pending | Phase::Provisioning if plan.course.quiet && hub == "Ready" => "Provisioning",
+        Phase::Pending | Phase::Provisioning if plan.lifecycle.in_quiet_period && hub == "Ready" => {
+            "Provisioning"
+        }
         Phase::Pending | Phase::Provisioning => hub,
     };
     Condition::new(ConditionType::EphemeralClusterPhase, ConditionStatus::True, "", bounded(word, 64))
 }
 
-fn job_url(judged: &Judged) -> Condition {
+fn job_url(judged: &ClusterEvaluation) -> Condition {
     Condition::new(ConditionType::ProwJobUrl, ConditionStatus::True, "", judged.plan.health.job.url.clone())
 }
 
-fn cluster_ready(judged: &Judged) -> Condition {
+fn cluster_ready(judged: &ClusterEvaluation) -> Condition {
     use ClusterReady as R;
     use ConditionStatus::{False, True};
-    let Course { phase, expiring, late, .. } = judged.plan.course;
-    let given = judged.plan.course.ever_ready && judged.plan.course.details.is_some() && !undelivered(judged);
-    let waiting = judged.plan.health.stage == Stage::Ready && !judged.plan.course.quiet;
+    let Lifecycle { phase, is_expiring: expiring, is_late: late, .. } = judged.plan.lifecycle;
+    let given =
+        judged.plan.lifecycle.ever_ready && judged.plan.lifecycle.details.is_some() && !undelivered(judged);
+    let waiting = judged.plan.health.stage == Stage::Ready && !judged.plan.lifecycle.in_quiet_period;
     let set_up = judged.plan.health.set_up;
     let (status, reason) = match phase {
         Phase::Provisioning if set_up == Some(SetupLevel::SetupFailed) => (False, R::SetupFailed),
@@ -97,15 +100,15 @@ fn cluster_ready(judged: &Judged) -> Condition {
 }
 
 /// Whether the kubeconfig is published and never came to the tenant: core cannot write the claim's Secret.
-pub(crate) fn undelivered(judged: &Judged) -> bool {
+pub(crate) fn undelivered(judged: &ClusterEvaluation) -> bool {
     judged.observed.claim_secret.refused().is_some_and(|refused| !refused.written_before)
 }
 
-fn job_completed(judged: &Judged) -> Condition {
+fn job_completed(judged: &ClusterEvaluation) -> Condition {
     use ConditionStatus::{False, True};
     let type_ = ConditionType::ProwJobCompleted;
-    let course = &judged.plan.course;
-    if let Some(over) = &course.over {
+    let course = &judged.plan.lifecycle;
+    if let Some(over) = &course.completion {
         let words = if over.words.is_empty() { "nothing is left that costs money" } else { &over.words };
         let how = if over.reason.is_empty() { JobCompleted::TornDown.as_str() } else { &over.reason };
         let is_well = course.phase == Phase::Deprovisioned
@@ -137,12 +140,12 @@ fn job_completed(judged: &Judged) -> Condition {
     Condition::new(type_, False, reason.as_str(), message)
 }
 
-fn credentials_published(judged: &Judged) -> Condition {
+fn credentials_published(judged: &ClusterEvaluation) -> Condition {
     use ConditionStatus::{False, True};
     use Credentials as R;
     let type_ = ConditionType::CredentialsPublished;
-    let course = &judged.plan.course;
-    if course.settled() {
+    let course = &judged.plan.lifecycle;
+    if course.is_complete() {
         let message = if course.ever_ready {
             "kubeconfig and kubeAdminPassword were taken back"
         } else {
@@ -178,17 +181,17 @@ fn credentials_published(judged: &Judged) -> Condition {
         };
         return Condition::new(type_, True, reason.as_str(), message);
     }
-    if course.quiet && course.details.is_none() {
+    if course.in_quiet_period && course.details.is_none() {
         return Condition::new(type_, False, R::NotAssigned.as_str(), UNNAMED);
     }
     // What was named before is no use where nothing of it may be taken.
-    let named = course.secret.as_ref().filter(|_| !judged.plan.health.admins);
+    let named = course.secret.as_ref().filter(|_| !judged.plan.health.publishes_admin);
     let Some(secret) = named else {
         if let Some((reason, message)) = &judged.plan.health.blocking {
             return Condition::new(type_, False, reason.as_str(), message.clone());
         }
         let reason = match judged.plan.health.stage {
-            Stage::Unborn | Stage::Queued => R::NotAssigned,
+            Stage::NotObserved | Stage::Queued => R::NotAssigned,
             Stage::Provisioning
             | Stage::Ready
             | Stage::TearingDown
@@ -249,27 +252,27 @@ fn unpublished(credentials: &crate::observed::Credentials) -> (Credentials, &'st
 
 const HUB_AWAITED: &str = "asked for; the hub has not answered yet";
 
-fn remote_consistent(judged: &Judged) -> Condition {
+fn remote_consistent(judged: &ClusterEvaluation) -> Condition {
     use ConditionStatus::{False, True, Unknown};
     use Remote as R;
     let plan = &judged.plan;
     let made = |status, reason: R, message: String| {
         Condition::new(ConditionType::RemoteConsistent, status, reason.as_str(), message)
     };
-    let Some(writer) = &judged.observed.writer else {
-        let removed = plan.writer.is_some_and(is_taken_away);
-        if removed && judged.observed.made_before() && plan.course.settled() {
+    let Some(writer) = &judged.observed.primary else {
+        let removed = plan.primary_resource.is_some_and(is_ended_by_removal);
+        if removed && judged.observed.made_before() && plan.lifecycle.is_complete() {
             return made(True, R::InSync, "nothing is left on the hub".into());
         }
         if let Some(placeless) = crate::status::placeless(judged) {
             return made(Unknown, R::PlaceUnknown, placeless);
         }
-        if judged.observed.made_before() && !plan.course.settled() {
+        if judged.observed.made_before() && !plan.lifecycle.is_complete() {
             return made(Unknown, R::NotObserved, "what was asked of the hub is being looked for".into());
         }
         return made(Unknown, R::NotObserved, "nothing was asked of the hub yet".into());
     };
-    if plan.course.again {
+    if plan.lifecycle.recreates {
         return made(
             False,
             R::Recreating,
@@ -283,12 +286,12 @@ fn remote_consistent(judged: &Judged) -> Condition {
             bounded(&format!("what the hub reports cannot be read: {why}"), 512),
         );
     }
-    match &writer.link {
+    match &writer.sync {
         // With the next step, which changes other conditions too.
-        Link::InSync if plan.course.quiet && plan.course.phase == Phase::Pending => {
+        SyncState::InSync if plan.lifecycle.in_quiet_period && plan.lifecycle.phase == Phase::Pending => {
             made(Unknown, R::NotObserved, HUB_AWAITED.into())
         }
-        Link::InSync => match plan.course.failure {
+        SyncState::InSync => match plan.lifecycle.failure {
             // provider-kubernetes is content with what is gone once it must not make it anew.
             Some(testplatform_apis::condition::Failure::RemoteDeleted) => {
                 made(False, R::RemoteDeleted, "the remote object is gone".into())
@@ -303,17 +306,17 @@ fn remote_consistent(judged: &Judged) -> Condition {
             ),
             _ => made(True, R::InSync, "the hub has what was asked for".into()),
         },
-        Link::Unknown => made(Unknown, R::NotObserved, HUB_AWAITED.into()),
-        Link::Deleted => made(False, R::RemoteDeleted, "the remote object is gone".into()),
-        Link::Replaced => {
+        SyncState::Unknown => made(Unknown, R::NotObserved, HUB_AWAITED.into()),
+        SyncState::Deleted => made(False, R::RemoteDeleted, "the remote object is gone".into()),
+        SyncState::Replaced => {
             made(False, R::RemoteReplaced, "another object has the remote object's name".into())
         }
-        Link::UnknownField(path) => {
+        SyncState::UnknownField(path) => {
             made(False, R::UnknownField, format!("the hub does not know the field {path}"))
         }
-        Link::Refused(words) => made(False, R::HubRefused, format!("the hub refuses: {words}")),
-        Link::Unavailable(outage) => made(False, outage.reason(), outage.to_string()),
-        Link::Paused => {
+        SyncState::Refused(words) => made(False, R::HubRefused, format!("the hub refuses: {words}")),
+        SyncState::Unavailable(outage) => made(False, outage.reason(), outage.to_string()),
+        SyncState::Paused => {
             made(False, R::Paused, "an administrator paused the Object; nothing reaches the hub".into())
         }
     }

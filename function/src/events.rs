@@ -10,7 +10,7 @@ use testplatform_apis::{
 };
 
 use crate::{
-    Judged,
+    ClusterEvaluation,
     backend::Stage,
     observed::{Environment, Pools, Templates},
     validate::Block,
@@ -28,7 +28,7 @@ pub struct Event {
 }
 
 /// What changed between the conditions that are shown and those of this pass.
-pub fn events(judged: &Judged, conditions: &[Condition]) -> Vec<Event> {
+pub fn events(judged: &ClusterEvaluation, conditions: &[Condition]) -> Vec<Event> {
     let transition = |type_: ConditionType| {
         let new = conditions.iter().find(|c| c.type_ == type_.as_str())?;
         let old = match condition(&judged.observed.composite.conditions, type_.as_str()) {
@@ -60,7 +60,7 @@ pub fn events(judged: &Judged, conditions: &[Condition]) -> Vec<Event> {
     {
         if new.status == ConditionStatus::True {
             events.push(normal(EventReason::CredentialsPublished, &new.message));
-        } else if judged.observed.claim_secret.refused().is_some() && !judged.plan.course.settled() {
+        } else if judged.observed.claim_secret.refused().is_some() && !judged.plan.lifecycle.is_complete() {
             events.push(warning(EventReason::CredentialsNotDelivered, &new.message));
         }
     }
@@ -71,8 +71,8 @@ pub fn events(judged: &Judged, conditions: &[Condition]) -> Vec<Event> {
     }
     if let Some((old, new)) = transition(ConditionType::RemoteConsistent)
         && differs(old, new)
-        && !judged.plan.course.settled()
-        && judged.plan.course.phase != Phase::Failed
+        && !judged.plan.lifecycle.is_complete()
+        && judged.plan.lifecycle.phase != Phase::Failed
     {
         events.extend(remote(old, new));
     }
@@ -80,7 +80,7 @@ pub fn events(judged: &Judged, conditions: &[Condition]) -> Vec<Event> {
 }
 
 /// Whether something that the claim needs was not fetched yet: this answer is not the last.
-fn unanswered(judged: &Judged) -> bool {
+fn unanswered(judged: &ClusterEvaluation) -> bool {
     let observed = &judged.observed;
     let (pool, template) = match judged.plan.request.as_ref().map(|r| &r.block) {
         Ok(Block::ClusterClaim(_)) => (observed.pool_is_open(), false),
@@ -116,8 +116,8 @@ fn request(old: Option<&ObservedCondition>, new: &Condition) -> Option<Event> {
     }
 }
 
-fn cluster(judged: &Judged, new: &Condition) -> Option<Event> {
-    let (is_warning, reason) = match (judged.plan.course.phase, new.reason.as_str()) {
+fn cluster(judged: &ClusterEvaluation, new: &Condition) -> Option<Event> {
+    let (is_warning, reason) = match (judged.plan.lifecycle.phase, new.reason.as_str()) {
         (Phase::Pending | Phase::Provisioning, "Late") => (true, EventReason::ProvisioningLate),
         (Phase::Pending, _) => return None,
         (Phase::Provisioning, _) if judged.plan.health.stage == Stage::Ready => return None,
@@ -125,25 +125,25 @@ fn cluster(judged: &Judged, new: &Condition) -> Option<Event> {
         (Phase::Ready, "Expiring") => (true, EventReason::Expiring),
         (Phase::Ready, _) => (false, EventReason::ClusterReady),
         (Phase::Degraded, _) => (true, EventReason::ClusterDegraded),
-        (Phase::Deprovisioning, _) if judged.plan.course.outlived => (false, EventReason::Expired),
+        (Phase::Deprovisioning, _) if judged.plan.lifecycle.lifetime_ended => (false, EventReason::Expired),
         (Phase::Deprovisioning, _) => (false, EventReason::TearingDown),
         (Phase::Deprovisioned, _) => (false, EventReason::TornDown),
-        (Phase::Failed, _) => match judged.plan.course.failure {
+        (Phase::Failed, _) => match judged.plan.lifecycle.failure {
             Some(
                 Failure::RemoteDeleted
                 | Failure::RemoteReplaced
                 | Failure::WriterLost
                 | Failure::ClusterDeleted,
             ) => (true, EventReason::ClusterLost),
-            _ if judged.plan.course.ever_ready => (true, EventReason::ClusterFailed),
+            _ if judged.plan.lifecycle.ever_ready => (true, EventReason::ClusterFailed),
             _ => (true, EventReason::ProvisioningFailed),
         },
     };
     Some(Event { warning: is_warning, reason: reason.as_str(), message: new.message.clone() })
 }
 
-fn job(judged: &Judged, new: &Condition) -> Option<Event> {
-    let done = new.status == ConditionStatus::True && judged.plan.course.phase == Phase::Failed;
+fn job(judged: &ClusterEvaluation, new: &Condition) -> Option<Event> {
+    let done = new.status == ConditionStatus::True && judged.plan.lifecycle.phase == Phase::Failed;
     // Only news when the failure was told before; in every other phase the phase itself is the news.
     let later = judged.observed.composite.status.phase == Some(Phase::Failed);
     (done && later).then(|| normal(EventReason::TornDown, "nothing is left that costs money"))

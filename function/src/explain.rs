@@ -15,17 +15,17 @@ use testplatform_apis::{
 };
 
 use crate::{
-    Judged,
+    ClusterEvaluation,
     backend::Stage,
-    intent::{Policies, Write},
-    observed::{CREDENTIALS, EPHEMERAL_CLUSTER, Environment, Flavour, Writer},
+    intent::{ManagementPolicies, PrimaryAction},
+    observed::{CREDENTIALS, EPHEMERAL_CLUSTER, Environment, Flavour, PrimaryObject},
     proto::{Ready, Resource, RunFunctionResponse, Severity},
     validate::Validated,
     wire,
 };
 
 /// The reasons behind a response, most important first.
-pub fn explain(judged: &Judged, response: &RunFunctionResponse) -> Vec<String> {
+pub fn explain(judged: &ClusterEvaluation, response: &RunFunctionResponse) -> Vec<String> {
     let fatal = response.results.iter().find(|r| r.severity == i32::from(Severity::Fatal));
     if let Some(fatal) = fatal {
         return vec![format!("fatal: {}", fatal.message)];
@@ -40,7 +40,7 @@ pub fn explain(judged: &Judged, response: &RunFunctionResponse) -> Vec<String> {
             lines.extend(composite(judged, response));
             lines.push(connection(judged));
             lines.extend(deadlines(judged, request));
-            lines.extend(request.remarks.iter().map(|r| format!("remark: {}: {}", r.reason, r.message)));
+            lines.extend(request.issues.iter().map(|r| format!("remark: {}: {}", r.reason, r.message)));
         }
         Err(problems) => {
             lines.extend(problems.iter().map(|p| format!("problem: {}: {}", p.field, p.sentence)));
@@ -55,16 +55,16 @@ pub fn explain(judged: &Judged, response: &RunFunctionResponse) -> Vec<String> {
 }
 
 /// What stays as it is because it was said before, and who remembers.
-fn latched(judged: &Judged) -> Vec<String> {
+fn latched(judged: &ClusterEvaluation) -> Vec<String> {
     let observed = &judged.observed;
-    let course = &judged.plan.course;
+    let course = &judged.plan.lifecycle;
     let note = match course.phase {
         Phase::Failed => Some(ours::FAILED),
         Phase::Deprovisioned => Some(ours::OVER),
         Phase::Pending | Phase::Provisioning | Phase::Ready | Phase::Degraded | Phase::Deprovisioning => None,
     };
     let noted =
-        |key: &&str| observed.writer.as_ref().is_some_and(|w| w.object.metadata.annotation(key).is_some());
+        |key: &&str| observed.primary.as_ref().is_some_and(|w| w.object.metadata.annotation(key).is_some());
     let shown = observed.composite.status.phase == Some(course.phase);
     let last = note.map(|key| [shown.then_some("status.phase"), Some(key).filter(noted)]);
     let last: Vec<&str> = last.into_iter().flatten().flatten().collect();
@@ -93,64 +93,67 @@ fn latched(judged: &Judged) -> Vec<String> {
     lines
 }
 
-fn writer(judged: &Judged, request: &Validated) -> String {
+fn writer(judged: &ClusterEvaluation, request: &Validated) -> String {
     let observed = &judged.observed;
-    let course = &judged.plan.course;
-    let what = match &request.intent.write {
-        Write::Nothing => {
+    let course = &judged.plan.lifecycle;
+    let what = match &request.intent.action {
+        PrimaryAction::Omit => {
             let why = if course.teardown {
                 "its end was asked for before anything was made"
             } else if observed.made_before() {
                 "a cluster was made for this composite before, and none is made twice"
-            } else if request.hold.is_some() {
+            } else if request.blocked_by.is_some() {
                 "the request is held"
             } else {
                 "the claim has come to its end"
             };
             format!("not created, because {why}")
         }
-        Write::Remove => "taken away, which ends the cluster; it goes once the cluster is gone".into(),
-        Write::Look { .. } if observed.writer.as_ref().is_some_and(Writer::goes) => {
+        PrimaryAction::Remove => "taken away, which ends the cluster; it goes once the cluster is gone".into(),
+        PrimaryAction::Probe { .. } if observed.primary.as_ref().is_some_and(PrimaryObject::is_deleting) => {
             "on its way out, and desired again so that it is seen until the cluster is gone".into()
         }
-        Write::Look { .. } if observed.ending() => {
+        PrimaryAction::Probe { .. } if observed.ending() => {
             "taken away, and made anew to see whether the remote object is gone; it cannot make one".into()
         }
-        Write::Elsewhere => {
+        PrimaryAction::Relocate => {
             "left out once, because its hub cannot be reached and nothing was made there: another is chosen"
                 .into()
         }
-        Write::Create => "created, because nothing was asked of the hub before".into(),
-        Write::Look { .. } => "gone, and made anew to look for the remote object; it cannot make one".into(),
-        Write::Again { .. } => "kept, and asks for the remote object a second and last time".into(),
-        Write::Update(Policies::ObserveDelete) if request.intent.precedes && !observed.is_preceded() => {
+        PrimaryAction::Create => "created, because nothing was asked of the hub before".into(),
+        PrimaryAction::Probe { .. } => "gone, and made anew to look for the remote object; it cannot make one".into(),
+        PrimaryAction::Recreate { .. } => "kept, and asks for the remote object a second and last time".into(),
+        PrimaryAction::Update(ManagementPolicies::ObserveDelete) if request.intent.teardown_deferred && !observed.is_preceded() => {
             "kept with what the hub has in place of what it may refuse, which could not be deleted; then it is taken away"
                 .into()
         }
-        Write::Update(_) if request.intent.precedes => {
+        PrimaryAction::Update(_) if request.intent.teardown_deferred => {
             "kept as it is until what comes before the end is done inside the cluster; then it is taken away"
                 .into()
         }
-        Write::Update(_) if course.failing.is_some() => {
+        PrimaryAction::Update(_) if course.pending_failure.is_some() => {
             "kept as it is until it is noted why the claim Failed; then it is taken away".into()
         }
-        Write::Update(policies) => format!("kept with {}", allowed(judged, *policies)),
+        PrimaryAction::Update(policies) => format!("kept with {}", allowed(judged, *policies)),
     };
-    let told = request.intent.teardown && !request.intent.precedes;
-    let teardown = match (&request.intent.write, told) {
-        (Write::Create | Write::Again { .. } | Write::Update(Policies::Full), true) => {
-            ", and tells the hub to tear down"
-        }
+    let told = request.intent.teardown && !request.intent.teardown_deferred;
+    let teardown = match (&request.intent.action, told) {
+        (
+            PrimaryAction::Create
+            | PrimaryAction::Recreate { .. }
+            | PrimaryAction::Update(ManagementPolicies::Full),
+            true,
+        ) => ", and tells the hub to tear down",
         _ => "",
     };
-    let name = judged.plan.writer.unwrap_or(EPHEMERAL_CLUSTER);
+    let name = judged.plan.primary_resource.unwrap_or(EPHEMERAL_CLUSTER);
     format!("writer {name}: {what}{teardown}")
 }
 
-fn allowed(judged: &Judged, policies: Policies) -> &'static str {
-    let course = &judged.plan.course;
+fn allowed(judged: &ClusterEvaluation, policies: ManagementPolicies) -> &'static str {
+    let course = &judged.plan.lifecycle;
     match policies {
-        Policies::Full => match course.phase {
+        ManagementPolicies::Full => match course.phase {
             Phase::Deprovisioning | Phase::Deprovisioned | Phase::Failed => {
                 "full policies, because the cluster is still to be ended"
             }
@@ -158,43 +161,49 @@ fn allowed(judged: &Judged, policies: Policies) -> &'static str {
                 "full policies, because the cluster is wanted"
             }
         },
-        Policies::Make => "policies Observe, Create and Delete, until it is seen whose the remote object is",
-        Policies::ObserveDelete => {
+        ManagementPolicies::ObserveCreateDelete => {
+            "policies Observe, Create and Delete, until it is seen whose the remote object is"
+        }
+        ManagementPolicies::ObserveDelete => {
             "policies Observe and Delete, because nothing may make the remote object anew"
         }
-        Policies::Observe if judged.plan.giving.is_some() => {
+        ManagementPolicies::Observe if judged.plan.transfer.is_some() => {
             "policy Observe alone, because the cluster goes to a TestCluster, which ends it"
         }
-        Policies::Observe => {
+        ManagementPolicies::Observe => {
             "policy Observe alone, because another object has the name, and Delete goes by name"
         }
     }
 }
 
-fn pin(judged: &Judged, request: &Validated) -> Option<String> {
-    let uid = match &request.intent.write {
-        Write::Update(_) => judged.observed.writer.as_ref().and_then(Writer::uid)?,
-        Write::Again { vanished } => return Some(format!("pin: left out once, {vanished} vanished")),
-        Write::Look { uid } => uid.clone()?,
-        Write::Nothing | Write::Create | Write::Remove | Write::Elsewhere => return None,
+fn pin(judged: &ClusterEvaluation, request: &Validated) -> Option<String> {
+    let uid = match &request.intent.action {
+        PrimaryAction::Update(_) => judged.observed.primary.as_ref().and_then(PrimaryObject::remote_uid)?,
+        PrimaryAction::Recreate { vanished } => {
+            return Some(format!("pin: left out once, {vanished} vanished"));
+        }
+        PrimaryAction::Probe { uid } => uid.clone()?,
+        PrimaryAction::Omit | PrimaryAction::Create | PrimaryAction::Remove | PrimaryAction::Relocate => {
+            return None;
+        }
     };
     Some(format!("pin: the manifest carries uid {uid}, so that no other object is made or taken for it"))
 }
 
-fn credentials(judged: &Judged, request: &Validated, response: &RunFunctionResponse) -> String {
-    let course = &judged.plan.course;
+fn credentials(judged: &ClusterEvaluation, request: &Validated, response: &RunFunctionResponse) -> String {
+    let course = &judged.plan.lifecycle;
     let what = match (emitted(response, CREDENTIALS), &course.secret) {
-        (None, _) if request.intent.credentials && judged.plan.writer.is_none() => {
+        (None, _) if request.intent.wants_credentials && judged.plan.primary_resource.is_none() => {
             "not there, because this claim has no backend".into()
         }
-        (None, _) if request.intent.credentials && request.templated().is_some() => {
+        (None, _) if request.intent.wants_credentials && request.templated().is_some() => {
             "not there, because no hub is chosen yet".into()
         }
-        (None, _) if request.intent.credentials => "not there, because no pool is chosen yet".into(),
+        (None, _) if request.intent.wants_credentials => "not there, because no pool is chosen yet".into(),
         (None, _) => "left out, because there is nothing left that they open".into(),
         (Some(object), _) if paused(&object) => "paused, because the hub has not named a Secret".into(),
         (Some(_), Some(secret)) => match judged.plan.health.secret {
-            None if judged.plan.health.admins => {
+            None if judged.plan.health.publishes_admin => {
                 format!("reads no key of Secret {secret}, which is the admin's by now")
             }
             Some(_) => format!("reads Secret {secret}, which the hub names"),
@@ -215,13 +224,13 @@ fn paused(resource: &Resource) -> bool {
         .is_ok_and(|object| object["metadata"]["annotations"][crossplane::PAUSED] == "true")
 }
 
-fn composite(judged: &Judged, response: &RunFunctionResponse) -> Option<String> {
-    let course = &judged.plan.course;
+fn composite(judged: &ClusterEvaluation, response: &RunFunctionResponse) -> Option<String> {
+    let course = &judged.plan.lifecycle;
     let composite = response.desired.as_ref()?.composite.as_ref()?;
     let ready = composite.ready() == Ready::True;
     let why = match (course.phase, ready) {
         (Phase::Pending, _) => match &judged.plan.request {
-            Ok(Validated { hold: Some(_), .. }) if judged.observed.writer.is_none() => {
+            Ok(Validated { blocked_by: Some(_), .. }) if judged.observed.primary.is_none() => {
                 "waits for what holds the request".into()
             }
             _ => "waits for the hub".into(),
@@ -241,7 +250,7 @@ fn composite(judged: &Judged, response: &RunFunctionResponse) -> Option<String> 
     Some(format!("composite: {}, {why}", if ready { "ready" } else { "not ready" }))
 }
 
-fn connection(judged: &Judged) -> String {
+fn connection(judged: &ClusterEvaluation) -> String {
     let (whose, gone) = match judged.observed.composite.flavour {
         Flavour::Claimed | Flavour::Homeless => {
             ("connection Secret".to_owned(), "both keys present and empty")
@@ -251,12 +260,12 @@ fn connection(judged: &Judged) -> String {
             "deleted with credentials",
         ),
     };
-    let what = match &judged.plan.course.details {
+    let what = match &judged.plan.lifecycle.details {
         None => "not written, there are no credentials yet".into(),
-        Some(details) if !details.has_kubeconfig() && !judged.plan.course.settled() => {
+        Some(details) if !details.has_kubeconfig() && !judged.plan.lifecycle.is_complete() => {
             "missed, and written anew".into()
         }
-        Some(details) if !details.has_kubeconfig() && judged.plan.course.ever_ready => {
+        Some(details) if !details.has_kubeconfig() && judged.plan.lifecycle.ever_ready => {
             format!("{gone}, which takes the credentials back")
         }
         Some(details) if !details.has_kubeconfig() => format!("{gone}, there will be no credentials"),
@@ -266,8 +275,8 @@ fn connection(judged: &Judged) -> String {
     format!("{whose}: {what}")
 }
 
-fn deadlines(judged: &Judged, request: &Validated) -> Vec<String> {
-    let course = &judged.plan.course;
+fn deadlines(judged: &ClusterEvaluation, request: &Validated) -> Vec<String> {
+    let course = &judged.plan.lifecycle;
     let mut lines = Vec::new();
     lines.push(format!("environment: {}", environment(judged)));
     lines.extend(pool::lines(judged, request));
@@ -275,7 +284,7 @@ fn deadlines(judged: &Judged, request: &Validated) -> Vec<String> {
         lines.push(format!("estimate: nine in ten of its kind are ready by {at}"));
     }
     let lifetime = match (request.lifetime.effective, course.expires_at) {
-        _ if judged.observed.handover.let_go() => "that of whoever has the cluster now".into(),
+        _ if judged.observed.transfer.let_go() => "that of whoever has the cluster now".into(),
         (None, _) => "none, it lives until it is torn down".into(),
         (Some(life), None) => format!("{life}, counted from when it is ready"),
         (Some(life), Some(end)) => format!("{life}, ends at {end}"),
@@ -285,9 +294,9 @@ fn deadlines(judged: &Judged, request: &Validated) -> Vec<String> {
     lines
 }
 
-fn environment(judged: &Judged) -> String {
+fn environment(judged: &ClusterEvaluation) -> String {
     let name = &judged.settings.environment_config;
-    let still = match judged.observed.writer {
+    let still = match judged.observed.primary {
         Some(_) => "; what was asked for is repeated as it is observed",
         None => "",
     };

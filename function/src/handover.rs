@@ -25,14 +25,15 @@ use testplatform_apis::{
 };
 
 use crate::{
-    Judged,
-    intent::{Intent, Policies, Write},
+    ClusterEvaluation,
+    intent::{Intent, ManagementPolicies, PrimaryAction},
     observed::{
-        self, Composite, Flavour, Handover, Link, OTHER, Observed, Other, Place, Receiver, Taking, Writer,
+        self, Composite, Flavour, Handover, OTHER, Observed, Other, Place, PrimaryObject, Receiver,
+        SyncState, Taking,
     },
-    plan::Course,
+    plan::Lifecycle,
     proto::{ResourceSelector, resource_selector::Match},
-    validate::{Block, Remark, Validated},
+    validate::{AdmissionIssue, Block, Validated},
 };
 
 /// How soon the other side is looked at again: core ≤ 2.3 does not watch it.
@@ -50,14 +51,14 @@ pub enum Giving {
 }
 
 /// Its answer to the request, if there is one.
-pub(crate) fn giving(request: &Validated, observed: &Observed, course: &Course) -> Option<Giving> {
-    let Handover::Gives(giving) = &observed.handover else { return None };
+pub(crate) fn giving(request: &Validated, observed: &Observed, course: &Lifecycle) -> Option<Giving> {
+    let Handover::Gives(giving) = &observed.transfer else { return None };
     match (&giving.to, giving.let_go) {
-        (Some(_), true) if giving.in_vain(&observed.composite.metadata.name) && !course.settled() => {
+        (Some(_), true) if giving.in_vain(&observed.composite.metadata.name) && !course.is_complete() => {
             Some(Giving::TakesBack)
         }
         (Some(to), true) => Some(Giving::LetsGo(to.clone())),
-        (to, false) if !course.settled() => {
+        (to, false) if !course.is_complete() => {
             Some(match missing(request, observed, course, to.as_ref(), giving) {
                 Ok(to) => Giving::LetsGo(to),
                 Err(missing) => Giving::Waits(missing),
@@ -79,7 +80,7 @@ impl Receiver {
 fn missing(
     request: &Validated,
     observed: &Observed,
-    course: &Course,
+    course: &Lifecycle,
     to: Option<&Receiver>,
     giving: &observed::Giving,
 ) -> Result<Receiver, String> {
@@ -98,8 +99,11 @@ fn missing(
     if !request.settings.both_flavours {
         return no("the Composition's input does not say bothFlavours: true");
     }
-    let writer = observed.writer.as_ref().filter(|writer| writer.link == Link::InSync && !writer.goes());
-    let Some(uid) = writer.and_then(Writer::uid).filter(|_| course.phase == Phase::Ready && !course.teardown)
+    let writer =
+        observed.primary.as_ref().filter(|writer| writer.sync == SyncState::InSync && !writer.is_deleting());
+    let Some(uid) = writer
+        .and_then(PrimaryObject::remote_uid)
+        .filter(|_| course.phase == Phase::Ready && !course.teardown)
     else {
         return no("the cluster has to be Ready, and not on its way out");
     };
@@ -137,7 +141,7 @@ fn missing(
 }
 
 /// Whether the lifetime that a TestCluster asks for is over already.
-fn is_outlived(taker: &Composite, course: &Course, now: Timestamp) -> bool {
+fn is_outlived(taker: &Composite, course: &Lifecycle, now: Timestamp) -> bool {
     let lifetime = taker.spec["lifetime"].as_str().and_then(|text| text.parse::<GoDuration>().ok());
     let end = course.ready_at.zip(lifetime).and_then(|(at, lifetime)| at.checked_add(lifetime.get()).ok());
     end.is_some_and(|end| end <= now)
@@ -146,35 +150,42 @@ fn is_outlived(taker: &Composite, course: &Course, now: Timestamp) -> bool {
 /// Writes down what was decided, over what the rest of the plan wants.
 pub(crate) fn bind(intent: &mut Intent, giving: Option<&Giving>, observed: &Observed) {
     let lets_go = matches!(giving, Some(Giving::LetsGo(_)));
-    let unread = giving.is_none() && observed.handover.let_go();
+    let unread = giving.is_none() && observed.transfer.let_go();
     if lets_go || unread {
-        intent.write =
-            if observed.writer.is_some() { Write::Update(Policies::Observe) } else { Write::Nothing };
+        intent.action = if observed.primary.is_some() {
+            PrimaryAction::Update(ManagementPolicies::Observe)
+        } else {
+            PrimaryAction::Omit
+        };
     }
-    match (&observed.handover, giving) {
+    match (&observed.transfer, giving) {
         (Handover::Gives(giving), Some(Giving::LetsGo(to))) => {
-            intent.handover = vec![(ours::HANDED_OVER, giving.note(to))];
+            intent.transfer_annotations = vec![(ours::HANDED_OVER, giving.note(to))];
         }
         (Handover::Gives(_), _) if unread => {
             let note = observed.note(ours::HANDED_OVER).unwrap_or_default().to_owned();
-            intent.handover = vec![(ours::HANDED_OVER, note)];
+            intent.transfer_annotations = vec![(ours::HANDED_OVER, note)];
         }
         (Handover::Takes(taking), _) => {
             let own = observed.composite.metadata.uid.as_ref().map_or("", Uid::as_str);
             // What another one watched stays another's until it is offered anew.
             let kept = taking.watching.as_ref().filter(|w| !w.mine && offer(taking, observed).is_err());
             let note = kept.map_or_else(|| format!("{}/{own}", taking.from), |w| w.note.clone());
-            intent.handover = vec![(ours::TAKE_OVER, note)];
-            intent.handover.extend(taking.taken.as_ref().map(|place| (ours::TAKEN_OVER, place.to_string())));
-            intent.handover.extend(observed.in_use_since().map(|at| (ours::IN_USE_SINCE, at.to_string())));
+            intent.transfer_annotations = vec![(ours::TAKE_OVER, note)];
+            intent
+                .transfer_annotations
+                .extend(taking.taken.as_ref().map(|place| (ours::TAKEN_OVER, place.to_string())));
+            intent
+                .transfer_annotations
+                .extend(observed.in_use_since().map(|at| (ours::IN_USE_SINCE, at.to_string())));
         }
         (Handover::None | Handover::Gives(_), _) => {}
     }
 }
 
 /// Why a TestCluster that is to take over has nothing yet.
-pub(crate) fn waits(observed: &Observed) -> Option<Remark> {
-    let Handover::Takes(taking) = &observed.handover else { return None };
+pub(crate) fn waits(observed: &Observed) -> Option<AdmissionIssue> {
+    let Handover::Takes(taking) = &observed.transfer else { return None };
     let none = taking.taken.is_none();
     let why = match (&taking.watching, offer(taking, observed)) {
         (Some(watching), _) if watching.mine && watching.seen => {
@@ -187,7 +198,10 @@ pub(crate) fn waits(observed: &Observed) -> Option<Remark> {
         (_, Err(why)) => why,
     };
     none.then(|| {
-        Remark::new(Request::TakeOverWaits, format!("no cluster is made, one is to be taken over: {why}"))
+        AdmissionIssue::new(
+            Request::TakeOverWaits,
+            format!("no cluster is made, one is to be taken over: {why}"),
+        )
     })
 }
 
@@ -232,7 +246,7 @@ fn unoffered(taking: &Taking, own: &Composite) -> String {
 
 /// What is to be watched: what is offered to this very TestCluster, else what was.
 pub(crate) fn to_watch(observed: &Observed) -> Option<Place> {
-    let Handover::Takes(taking) = &observed.handover else { return None };
+    let Handover::Takes(taking) = &observed.transfer else { return None };
     if taking.taken.is_some() {
         return None;
     }
@@ -253,7 +267,7 @@ pub(crate) fn requirements(observed: &Observed, settings: &Settings) -> BTreeMap
         gather::map([(OTHER.dynamic().to_owned(), selector)])
     };
     let (_, other) = observed.composite.kinds();
-    match &observed.handover {
+    match &observed.transfer {
         // A kind that core does not know fails the whole pass.
         Handover::Gives(giving) if settings.both_flavours && !observed.is_final() => match &giving.to {
             Some(to) if to.is_of(observed) => by_name(other, Some(&to.namespace), &to.name),
@@ -270,9 +284,9 @@ pub(crate) fn requirements(observed: &Observed, settings: &Settings) -> BTreeMap
 }
 
 /// Whether it is on its way, and the other side is waited for.
-pub(crate) fn in_hand(judged: &Judged) -> bool {
-    let settled = judged.plan.course.settled();
-    match &judged.observed.handover {
+pub(crate) fn in_hand(judged: &ClusterEvaluation) -> bool {
+    let settled = judged.plan.lifecycle.is_complete();
+    match &judged.observed.transfer {
         Handover::None => false,
         Handover::Gives(giving) => !settled && !giving.taken,
         Handover::Takes(taking) => !settled && taking.taken.is_none(),
@@ -280,9 +294,9 @@ pub(crate) fn in_hand(judged: &Judged) -> bool {
 }
 
 /// `status.handedOver`: only once it is seen that nothing of this composite can end the cluster.
-pub(crate) fn handed_over(judged: &Judged) -> Option<HandedOverStatus> {
+pub(crate) fn handed_over(judged: &ClusterEvaluation) -> Option<HandedOverStatus> {
     let (Handover::Gives(giving), Some(Giving::LetsGo(to))) =
-        (&judged.observed.handover, &judged.plan.giving)
+        (&judged.observed.transfer, &judged.plan.transfer)
     else {
         return None;
     };
@@ -296,7 +310,7 @@ pub(crate) fn handed_over(judged: &Judged) -> Option<HandedOverStatus> {
 
 /// `status.takeOver`.
 pub(crate) fn take_over(observed: &Observed) -> Option<TakeOverStatus> {
-    let Handover::Takes(taking) = &observed.handover else { return None };
+    let Handover::Takes(taking) = &observed.transfer else { return None };
     let watching = taking.watching.as_ref().filter(|watching| watching.mine && watching.seen);
     let (stage, place) = match (&taking.taken, watching) {
         (Some(place), _) => (TakeOverStage::Taken, Some(place)),
@@ -309,7 +323,7 @@ pub(crate) fn take_over(observed: &Observed) -> Option<TakeOverStatus> {
 
 /// Where the cluster went, in a sentence.
 pub(crate) fn told(observed: &Observed) -> String {
-    let Handover::Gives(giving) = &observed.handover else { return String::new() };
+    let Handover::Gives(giving) = &observed.transfer else { return String::new() };
     let to = giving.to.as_ref().map(|to| to.name.as_str()).unwrap_or_default();
     if giving.taken {
         format!("the cluster was handed over to TestCluster {to}, which ends it; delete this claim")
@@ -319,13 +333,14 @@ pub(crate) fn told(observed: &Observed) -> String {
 }
 
 /// What the owner should know of it.
-pub(crate) fn remark(judged: &Judged) -> Option<Remark> {
-    match judged.plan.giving.as_ref() {
-        Some(Giving::Waits(why)) => {
-            Some(Remark::new(Request::HandOverWaits, format!("the cluster is not handed over: {why}")))
-        }
-        Some(Giving::LetsGo(_)) if judged.observed.handover.let_go() => {
-            Some(Remark::new(Request::HandedOver, told(&judged.observed)))
+pub(crate) fn remark(judged: &ClusterEvaluation) -> Option<AdmissionIssue> {
+    match judged.plan.transfer.as_ref() {
+        Some(Giving::Waits(why)) => Some(AdmissionIssue::new(
+            Request::HandOverWaits,
+            format!("the cluster is not handed over: {why}"),
+        )),
+        Some(Giving::LetsGo(_)) if judged.observed.transfer.let_go() => {
+            Some(AdmissionIssue::new(Request::HandedOver, told(&judged.observed)))
         }
         Some(Giving::LetsGo(_) | Giving::TakesBack) => None,
         None => ignored(&judged.observed),
@@ -333,12 +348,12 @@ pub(crate) fn remark(judged: &Judged) -> Option<Remark> {
 }
 
 /// Said of an annotation that came too late.
-fn ignored(observed: &Observed) -> Option<Remark> {
-    let late = matches!(observed.handover, Handover::None)
+fn ignored(observed: &Observed) -> Option<AdmissionIssue> {
+    let late = matches!(observed.transfer, Handover::None)
         && matches!(observed.composite.flavour, Flavour::Namespaced(_))
         && observed.composite.metadata.annotation(ours::TAKE_OVER).is_some();
     late.then(|| {
         let words = format!("annotation {} counts only if the TestCluster is made with it", ours::TAKE_OVER);
-        Remark::new(Request::ChangeIgnored, words)
+        AdmissionIssue::new(Request::ChangeIgnored, words)
     })
 }

@@ -5,25 +5,25 @@ use testplatform_apis::{condition::Failure, names::Uid};
 
 /// What to do, decided before any resource is built: nothing is left to choose after it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub enum Write {
+pub enum PrimaryAction {
     /// No writer: none is wanted, or none may be made any more.
     #[default]
-    Nothing,
+    Omit,
     /// Ask the hub for the first time.
     Create,
     /// Repeat, or change, what was asked for.
-    Update(Policies),
+    Update(ManagementPolicies),
     /// Find out whether what was asked for is still there: its writer is gone. Nothing can be made by it.
-    Look {
+    Probe {
         /// The uid that pins it, if it is remembered.
         uid: Option<Uid>,
     },
     /// Take it away: that ends the cluster.
     Remove,
     /// Leave it out once, to ask another hub: this one cannot be reached, and nothing can have been made there.
-    Elsewhere,
+    Relocate,
     /// Ask once more: what was asked for vanished before it was taken up.
-    Again {
+    Recreate {
         /// Uid of the one that vanished.
         vanished: Uid,
     },
@@ -31,11 +31,11 @@ pub enum Write {
 
 /// What provider-kubernetes may do to the remote object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Policies {
+pub enum ManagementPolicies {
     /// Everything.
     Full,
     /// Not change what is there: nobody knows yet whether that is ours or somebody else's of the same name.
-    Make,
+    ObserveCreateDelete,
     /// Only watch and, with the claim, delete: it is terminal or gone, and nothing may make it anew.
     ObserveDelete,
     /// Only watch: another object has its name, and Delete goes by name.
@@ -46,30 +46,30 @@ pub enum Policies {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Intent {
     /// What to do about the writer.
-    pub write: Write,
+    pub action: PrimaryAction,
     /// Whether the remote object is told to end.
     pub teardown: bool,
     /// Whether something comes before that, and the cluster stays as it is until then: what is done inside it, and last that what the hub may
     /// refuse is taken back.
-    pub precedes: bool,
+    pub teardown_deferred: bool,
     /// Why the claim Failed, noted on the writer.
-    pub failed: Option<Failure>,
+    pub failure: Option<Failure>,
     /// Why nothing is left that costs money, noted on the writer.
-    pub over: Option<String>,
+    pub completion: Option<String>,
     /// When a cluster that has a lifetime, or comes out of a pool, became ready: noted on the writer.
     pub ready_at: Option<Timestamp>,
     /// Why the writer is or was taken away, noted on the credentials.
-    pub ending: Option<String>,
+    pub teardown_reason: Option<String>,
     /// Since when the credentials have to be read again, because their connection Secret is lost, or when that was last asked for anew.
-    pub read_again: Option<Timestamp>,
+    pub reread_at: Option<Timestamp>,
     /// Since when the kubeconfig may not be read, or not be written here: noted on the credentials.
     pub withheld_since: Option<Timestamp>,
     /// Whether the credentials are wanted.
-    pub credentials: bool,
+    pub wants_credentials: bool,
     /// Whether the writer counts as ready.
-    pub writer_ready: bool,
+    pub primary_ready: bool,
     /// Whether the credentials count as ready.
     pub credentials_ready: bool,
     /// What is remembered of a cluster that goes from one composite to another: on the writer, and on the credentials.
-    pub handover: Vec<(&'static str, String)>,
+    pub transfer_annotations: Vec<(&'static str, String)>,
 }

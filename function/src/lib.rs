@@ -62,13 +62,13 @@ impl Default for Options {
 
 /// Runs the function once. Same request, options and passed deadlines: same bytes.
 pub fn run(request: &RunFunctionRequest, options: &Options, now: Timestamp) -> RunFunctionResponse {
-    if cluster_pool::is_meant(request) {
+    if cluster_pool::handles_kind(request) {
         return cluster_pool::run(request, options, now);
     }
-    if space::is_meant(request) {
+    if space::handles_kind(request) {
         return space::run(request, options);
     }
-    match judge(request, now, ci_operator::schema()) {
+    match evaluate(request, now, ci_operator::schema()) {
         Ok(judged) => check::checked(respond::respond(request, &judged, options, now), request, &judged),
         Err(unusable) => {
             fatal::fatal(request, unusable.reason(), unusable.to_string(), fatal::shown(request))
@@ -78,29 +78,33 @@ pub fn run(request: &RunFunctionRequest, options: &Options, now: Timestamp) -> R
 
 /// What was thought of a request, whichever composite it is for.
 #[derive(Debug)]
-pub enum Thought {
+pub enum Evaluation {
     /// A cluster.
-    Cluster(Box<Judged>),
+    Cluster(Box<ClusterEvaluation>),
     /// A pool of them.
-    Pool(Box<cluster_pool::Judged>),
+    Pool(Box<cluster_pool::PoolEvaluation>),
     /// A space.
-    Space(Box<space::Judged>),
+    Space(Box<space::SpaceEvaluation>),
 }
 
-impl Thought {
+impl Evaluation {
     /// Thinks as [`run`] does.
-    pub fn about(request: &RunFunctionRequest, now: Timestamp) -> Result<Self, Unusable> {
-        if cluster_pool::is_meant(request) {
-            return Ok(Self::Pool(Box::new(cluster_pool::judge(request, now)?)));
+    pub fn of(request: &RunFunctionRequest, now: Timestamp) -> Result<Self, Unusable> {
+        if cluster_pool::handles_kind(request) {
+            return Ok(Self::Pool(Box::new(cluster_pool::evaluate(request, now)?)));
         }
-        if space::is_meant(request) {
-            return Ok(Self::Space(Box::new(space::judge(request)?)));
+        if space::handles_kind(request) {
+            return Ok(Self::Space(Box::new(space::evaluate(request)?)));
         }
-        Ok(Self::Cluster(Box::new(judge(request, now, ci_operator::schema())?)))
+        Ok(Self::Cluster(Box::new(evaluate(request, now, ci_operator::schema())?)))
     }
 
     /// What a response violates.
-    pub fn violation(&self, response: &RunFunctionResponse, request: &RunFunctionRequest) -> Option<String> {
+    pub fn find_violation(
+        &self,
+        response: &RunFunctionResponse,
+        request: &RunFunctionRequest,
+    ) -> Option<String> {
         match self {
             Self::Cluster(judged) => check::violation(response, request, judged),
             Self::Pool(judged) => cluster_pool::violation(response, request, judged),
@@ -109,7 +113,7 @@ impl Thought {
     }
 
     /// The reasons behind a response.
-    pub fn explain(&self, response: &RunFunctionResponse) -> Vec<String> {
+    pub fn explain_response(&self, response: &RunFunctionResponse) -> Vec<String> {
         match self {
             Self::Cluster(judged) => explain::explain(judged, response),
             Self::Pool(judged) => cluster_pool::explain(judged, response),
@@ -120,7 +124,7 @@ impl Thought {
 
 /// A request, understood and planned.
 #[derive(Debug)]
-pub struct Judged {
+pub struct ClusterEvaluation {
     /// The step's input with every default filled in.
     pub settings: Settings,
     /// What is there.
@@ -130,29 +134,33 @@ pub struct Judged {
 }
 
 /// Everything but the words. `schema` is what is known of `spec.ciOperator`.
-pub fn judge(request: &RunFunctionRequest, now: Timestamp, schema: &Value) -> Result<Judged, Unusable> {
-    let settings = settings(request)?;
+pub fn evaluate(
+    request: &RunFunctionRequest,
+    now: Timestamp,
+    schema: &Value,
+) -> Result<ClusterEvaluation, Unusable> {
+    let settings = read_settings(request)?;
     let observed = Observed::decode(request, &settings, now)?;
     let validated = validate::validate(&observed, settings.clone(), schema);
     // What is refused has nothing desired, and here that would be a cluster. It comes from the incumbent, which takes longer names.
-    if let (Err(problems), true) = (&validated, observed.writer.is_some() || observed.left_behind()) {
+    if let (Err(problems), true) = (&validated, observed.primary.is_some() || observed.left_behind()) {
         let why =
             problems.iter().map(|p| format!("{} {}", p.field, p.sentence)).collect::<Vec<_>>().join("; ");
         let part = "the composite, for which a cluster was made".into();
         return Err(Unusable::Unreadable { part, why });
     }
     // It could not be repeated, and to leave it out would be to end its cluster.
-    if validated.as_ref().is_ok_and(Validated::is_placeless) && observed.writer.is_some() {
+    if validated.as_ref().is_ok_and(Validated::is_placeless) && observed.primary.is_some() {
         let part = "the Object with the ClusterClaim".into();
         let why = "it names no pool, and nothing else tells which one it was; put clusterPoolName back into its manifest".into();
         return Err(Unusable::Unreadable { part, why });
     }
-    let plan = plan::plan(validated, &observed, now);
-    Ok(Judged { settings, observed, plan })
+    let plan = plan::plan_pass(validated, &observed, now);
+    Ok(ClusterEvaluation { settings, observed, plan })
 }
 
 /// An input that cannot be read stops everything: what it says might be where live clusters are.
-pub(crate) fn settings(request: &RunFunctionRequest) -> Result<Settings, Unusable> {
+pub(crate) fn read_settings(request: &RunFunctionRequest) -> Result<Settings, Unusable> {
     let Some(bytes) = &request.input else { return Ok(Settings::default()) };
     let input: Input = wire::from_struct(bytes).map_err(|e| Unusable::Unreadable {
         part: "the input of this pipeline step".into(),

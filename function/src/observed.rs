@@ -2,26 +2,26 @@
 //!
 //! An error here is FATAL: nothing may be planned on half a picture.
 
-pub mod ahead;
-pub mod brought;
+mod annotations;
 mod bundles;
 mod claim_secret;
 mod composite;
 mod credentials;
 mod details;
 mod environment;
-mod handover;
-mod hosted;
-mod link;
-pub(crate) mod look;
-mod memory;
+mod hosted_cluster;
 mod node_pool;
+pub(crate) mod observer;
 mod outage;
 mod peers;
 mod pools;
+pub mod prerequisites;
+mod primary_object;
 mod required;
+mod sync_state;
 mod templates;
-mod writer;
+pub mod tenant_credentials;
+mod transfer;
 
 use std::collections::BTreeMap;
 
@@ -37,31 +37,31 @@ use testplatform_apis::{
     names::{Uid, crossplane, ours},
 };
 
-pub use bundles::{BUNDLES, Bundles, UNDONE};
+pub use bundles::{BUNDLES, BUNDLES_OBSERVER, BundleObjects};
 pub use claim_secret::{ClaimSecret, Refused};
 pub use composite::{ClaimRef, Composite, Flavour, UNREADABLE};
 pub use credentials::Credentials;
 pub use details::Details;
 pub use environment::{Environment, EnvironmentConfig};
-pub(crate) use handover::OTHER;
-pub use handover::{Giving, Handover, Other, Place, Receiver, Taking, Watching};
-pub use hosted::{HOSTED, Hosted};
-pub use link::Link;
-pub(crate) use link::{began_to_create, found_none, link};
-pub use node_pool::{NodePools, Part, is_part, part_name};
+pub use hosted_cluster::{HOSTED, HostedClusterObserver};
+pub use node_pool::{NodePoolObject, NodePools, is_auxiliary_name, node_pool_resource_name};
 pub use outage::Outage;
 pub(crate) use peers::PEER_FIELDS;
-pub use peers::{Peer, Standing, Wanted};
+pub use peers::{PeerCluster, PeerRequest, PeerState};
 pub use pools::Pools;
+pub(crate) use primary_object::MAX_CLOCK_SKEW;
+pub use primary_object::{
+    CLUSTER_CLAIM, EPHEMERAL_CLUSTER, HOSTED_CLUSTER, INSTANCE, OF_TEMPLATES, ORDER, PrimaryObject, Remote,
+    TOPOLOGY, is_ended_by_removal,
+};
 use required::WRITER;
 pub(crate) use required::{Names, PEER_NAMES, fetched, selector};
 pub use required::{Wants, requirements};
+pub use sync_state::SyncState;
+pub(crate) use sync_state::{began_to_create, found_none, read_sync_state};
 pub use templates::{Listed, Templates};
-pub(crate) use writer::SKEW;
-pub use writer::{
-    CLUSTER_CLAIM, EPHEMERAL_CLUSTER, HOSTED_CLUSTER, INSTANCE, OF_TEMPLATES, ORDER, Remote, TOPOLOGY,
-    Writer, is_taken_away,
-};
+pub(crate) use transfer::OTHER;
+pub use transfer::{Giving, Handover, Other, Place, Receiver, Taking, Watching};
 
 use crate::{
     hubs::{Hubs, excluded},
@@ -77,11 +77,11 @@ pub const ENDED: &str = "ended";
 
 /// Composition resource names of ours, in the order of names. Beside them are those of [`NodePools`], one for each group of nodes.
 pub const OURS: [&str; 13] = [
-    brought::ACCESS,
-    brought::NAMESPACE,
-    brought::POOL,
-    brought::PROVIDER,
-    brought::REQUEST,
+    tenant_credentials::ACCESS,
+    tenant_credentials::NAMESPACE,
+    tenant_credentials::POOL,
+    tenant_credentials::PROVIDER,
+    tenant_credentials::REQUEST,
     CLUSTER_CLAIM,
     HOSTED_CLUSTER,
     CREDENTIALS,
@@ -142,9 +142,9 @@ pub struct Observed {
     /// Whether the claim's Secret was written.
     pub claim_secret: ClaimSecret,
     /// The Object that carries the remote object.
-    pub writer: Option<Writer>,
+    pub primary: Option<PrimaryObject>,
     /// Whether the composite does not refer to the writer.
-    pub unreferred: bool,
+    pub is_primary_unreferenced: bool,
     /// The Object that observes the credentials.
     pub credentials: Option<Credentials>,
     /// What names this Konflux cluster.
@@ -154,23 +154,23 @@ pub struct Observed {
     /// The catalogue of templates.
     pub templates: Templates,
     /// The other composites that count for quotas; none: not fetched.
-    pub peers: Option<Vec<Peer>>,
+    pub peers: Option<Vec<PeerCluster>>,
     /// The Objects that carry groups of nodes, or watch them.
     pub node_pools: NodePools,
     /// The Object that looks at the HostedCluster behind what a backend makes.
-    pub hosted: Option<Hosted>,
+    pub hosted: Option<HostedClusterObserver>,
     /// The hubs of claims with a template; none: not fetched.
     pub hubs: Option<Hubs>,
     /// What is on the hub beside the cluster, for a claim that brings its own credentials.
-    pub brought: brought::Parts,
+    pub tenant_credentials: tenant_credentials::ObservedObjects,
     /// What comes ahead of the cluster on the hub, by composition resource name.
-    pub ahead: brought::Parts,
+    pub prerequisites: tenant_credentials::ObservedObjects,
     /// What tells the hub what to do inside the cluster.
-    pub bundles: Bundles,
+    pub bundles: BundleObjects,
     /// What remembers that it has ended; of a composite in a namespace.
-    pub ended: Option<Metadata>,
+    pub completion_record: Option<Metadata>,
     /// Whether its cluster goes to another composite, or comes from one.
-    pub handover: Handover,
+    pub transfer: Handover,
     /// When this is. It only decides whether a point in time has passed.
     pub now: Timestamp,
 }
@@ -183,12 +183,13 @@ impl Observed {
     /// The end of the quiet period, in which conditions do not follow the steps to the first readiness; none if it is over. Both clocks are of
     /// this Konflux cluster.
     pub(crate) fn quiet_until(&self) -> Option<Timestamp> {
-        let writer = self.writer.as_ref().filter(|w| matches!(w.link, Link::InSync | Link::Unknown))?;
+        let writer =
+            self.primary.as_ref().filter(|w| matches!(w.sync, SyncState::InSync | SyncState::Unknown))?;
         // One that was made anew around a remote object has not created it, and steps of its cluster were told before.
-        let is_first = writer.remote().is_none() || link::began_to_create(&writer.object.metadata);
+        let is_first = writer.remote().is_none() || sync_state::began_to_create(&writer.object.metadata);
         let metadata = &writer.object.metadata;
-        let (made, ends) = (metadata.creation_timestamp?, writer.asks_for_teardown());
-        let (begin, end) = (made.checked_sub(SKEW).ok()?, made.checked_add(QUIET_PERIOD).ok()?);
+        let (made, ends) = (metadata.creation_timestamp?, writer.requests_teardown());
+        let (begin, end) = (made.checked_sub(MAX_CLOCK_SKEW).ok()?, made.checked_add(QUIET_PERIOD).ok()?);
         (begin <= self.now && self.now < end && is_first && !ends && !self.ever_ready()).then_some(end)
     }
 
@@ -209,8 +210,8 @@ impl Observed {
         let mut observed = Self {
             details: Details::new(&resource.connection_details),
             claim_secret: ClaimSecret::decode(request, &composite, now),
-            writer: None,
-            unreferred: false,
+            primary: None,
+            is_primary_unreferenced: false,
             credentials: None,
             environment: Environment::decode(request, &settings.environment_config)?,
             pools: Pools::decode(request, &settings.pools),
@@ -220,77 +221,95 @@ impl Observed {
             peers,
             node_pools: NodePools::default(),
             hosted: None,
-            brought: brought::Parts::new(),
-            ahead: brought::Parts::new(),
-            bundles: Bundles::default(),
-            ended: None,
-            handover: Handover::None,
+            tenant_credentials: tenant_credentials::ObservedObjects::new(),
+            prerequisites: tenant_credentials::ObservedObjects::new(),
+            bundles: BundleObjects::default(),
+            completion_record: None,
+            transfer: Handover::None,
             now,
         };
         for (name, bytes) in &state.resources {
             match name.as_str() {
                 EPHEMERAL_CLUSTER => {
-                    observed.take(Writer::ephemeral_cluster(&resource_of(name, bytes)?.resource)?)?;
+                    observed.set_primary(PrimaryObject::ephemeral_cluster(
+                        &decode_resource(name, bytes)?.resource,
+                    )?)?;
                 }
                 CLUSTER_CLAIM => {
-                    observed.take(Writer::cluster_claim(&resource_of(name, bytes)?.resource)?)?;
+                    observed.set_primary(PrimaryObject::cluster_claim(
+                        &decode_resource(name, bytes)?.resource,
+                    )?)?;
                 }
                 CREDENTIALS => {
-                    let resource = resource_of(name, bytes)?;
-                    let object = wire::from_struct(&resource.resource).map_err(|e| unreadable(name, e))?;
+                    let resource = decode_resource(name, bytes)?;
+                    let object =
+                        wire::from_struct(&resource.resource).map_err(|e| unreadable_resource(name, e))?;
                     let details = Details::new(&resource.connection_details);
                     observed.credentials = Some(Credentials { object, details });
                 }
                 own if OF_TEMPLATES.contains(&own) && is_labelled(name, bytes)? => {
-                    observed.take(Writer::of_template(own, &resource_of(name, bytes)?.resource)?)?;
+                    observed.set_primary(PrimaryObject::of_template(
+                        own,
+                        &decode_resource(name, bytes)?.resource,
+                    )?)?;
                 }
                 HOSTED if is_labelled(name, bytes)? => {
-                    observed.hosted = Some(Hosted::decode(&resource_of(name, bytes)?.resource)?);
+                    observed.hosted =
+                        Some(HostedClusterObserver::decode(&decode_resource(name, bytes)?.resource)?);
                 }
-                own if brought::BROUGHT.contains(&own) && is_labelled(name, bytes)? => {
-                    let part = brought::Brought::decode(name, &resource_of(name, bytes)?.resource)?;
-                    let known = brought::BROUGHT.into_iter().find(|known| *known == own);
-                    observed.brought.extend(known.map(|known| (known, part)));
+                own if tenant_credentials::TENANT_RESOURCES.contains(&own) && is_labelled(name, bytes)? => {
+                    let part = tenant_credentials::ObservedObject::decode(
+                        name,
+                        &decode_resource(name, bytes)?.resource,
+                    )?;
+                    let known = tenant_credentials::TENANT_RESOURCES.into_iter().find(|known| *known == own);
+                    observed.tenant_credentials.extend(known.map(|known| (known, part)));
                 }
-                own if ahead::AHEAD.contains(&own) && is_labelled(name, bytes)? => {
-                    let part = brought::Brought::decode(name, &resource_of(name, bytes)?.resource)?;
-                    let known = ahead::AHEAD.into_iter().find(|known| *known == own);
-                    observed.ahead.extend(known.map(|known| (known, part)));
+                own if prerequisites::PREREQUISITE_RESOURCES.contains(&own) && is_labelled(name, bytes)? => {
+                    let part = tenant_credentials::ObservedObject::decode(
+                        name,
+                        &decode_resource(name, bytes)?.resource,
+                    )?;
+                    let known = prerequisites::PREREQUISITE_RESOURCES.into_iter().find(|known| *known == own);
+                    observed.prerequisites.extend(known.map(|known| (known, part)));
                 }
-                BUNDLES | UNDONE if is_labelled(name, bytes)? => {
-                    let part = brought::Brought::decode(name, &resource_of(name, bytes)?.resource)?;
-                    let Bundles { order, undone } = &mut observed.bundles;
+                BUNDLES | BUNDLES_OBSERVER if is_labelled(name, bytes)? => {
+                    let part = tenant_credentials::ObservedObject::decode(
+                        name,
+                        &decode_resource(name, bytes)?.resource,
+                    )?;
+                    let BundleObjects { request: order, observer: undone } = &mut observed.bundles;
                     *(if name == BUNDLES { order } else { undone }) = Some(part);
                 }
                 ENDED if is_labelled(name, bytes)? => {
-                    let ended: Object<AnyRemote> = wire::from_struct(&resource_of(name, bytes)?.resource)
-                        .map_err(|e| unreadable(name, e))?;
-                    observed.ended = Some(ended.metadata);
+                    let ended: Object<AnyRemote> = wire::from_struct(&decode_resource(name, bytes)?.resource)
+                        .map_err(|e| unreadable_resource(name, e))?;
+                    observed.completion_record = Some(ended.metadata);
                 }
-                _ if is_part(name) && is_labelled(name, bytes)? => {
-                    let part = Part::decode(name, &resource_of(name, bytes)?.resource)?;
+                _ if is_auxiliary_name(name) && is_labelled(name, bytes)? => {
+                    let part = NodePoolObject::decode(name, &decode_resource(name, bytes)?.resource)?;
                     observed.node_pools.0.insert(name.clone(), part);
                 }
                 _ => refuse_newer(name, bytes)?,
             }
         }
-        if observed.writer.is_none() {
-            observed.see_unreferred(request)?;
+        if observed.primary.is_none() {
+            observed.fetch_unreferenced_primary(request)?;
         }
         match observed.composite.flavour {
-            Flavour::Claimed | Flavour::Homeless => observed.distrust_pending(),
-            Flavour::Namespaced(_) => observed.see_what_was_written(),
+            Flavour::Claimed | Flavour::Homeless => observed.discard_pending_secret(),
+            Flavour::Namespaced(_) => observed.adopt_written_secret(),
         }
         observed.see_handover(request);
         Ok(observed)
     }
 
     /// A composite has one cluster, and so one writer.
-    fn take(&mut self, mut writer: Writer) -> Result<(), Unusable> {
-        if writer.found_anothers(&self.composite) {
-            writer.link = Link::Replaced;
+    fn set_primary(&mut self, mut writer: PrimaryObject) -> Result<(), Unusable> {
+        if writer.found_foreign_remote(&self.composite) {
+            writer.sync = SyncState::Replaced;
         }
-        match self.writer.replace(writer) {
+        match self.primary.replace(writer) {
             None => Ok(()),
             Some(_) => Err(Unusable::Unreadable {
                 part: "the observed resources".into(),
@@ -303,11 +322,11 @@ impl Observed {
 
     /// The writer, where the composite does not refer to it: core reads composites from a cache, which may show the one of before its cluster was
     /// asked for. That would be asked for anew then, of a hub that has more room by now perhaps, and the first cluster be left behind.
-    fn see_unreferred(&mut self, request: &RunFunctionRequest) -> Result<(), Unusable> {
+    fn fetch_unreferenced_primary(&mut self, request: &RunFunctionRequest) -> Result<(), Unusable> {
         let Some(found) = fetched(request, &WRITER).and_then(|found| found.items.first()) else {
             return Ok(());
         };
-        let object = wire::to_value(&found.resource).map_err(|e| unreadable(WRITER.dynamic(), e))?;
+        let object = wire::to_value(&found.resource).map_err(|e| unreadable_resource(WRITER.dynamic(), e))?;
         let metadata = &object["metadata"];
         let own = self.composite.metadata.uid.as_ref().map(Uid::as_str);
         let mut owners = metadata["ownerReferences"].as_array().into_iter().flatten();
@@ -315,13 +334,13 @@ impl Observed {
             return Ok(());
         }
         let writer = match metadata["labels"][ours::COMPONENT].as_str() {
-            Some(CLUSTER_CLAIM) => Writer::cluster_claim(&found.resource)?,
-            Some(name) if OF_TEMPLATES.contains(&name) => Writer::of_template(name, &found.resource)?,
+            Some(CLUSTER_CLAIM) => PrimaryObject::cluster_claim(&found.resource)?,
+            Some(name) if OF_TEMPLATES.contains(&name) => PrimaryObject::of_template(name, &found.resource)?,
             Some(_) | None => return Ok(()),
         };
         // One whose hub was given up goes, or is gone and still in a cache. It made nothing.
         let Metadata { finalizers, .. } = &writer.object.metadata;
-        let made_nothing = writer.goes() && !finalizers.iter().any(|f| f == crossplane::FINALIZER);
+        let made_nothing = writer.is_deleting() && !finalizers.iter().any(|f| f == crossplane::FINALIZER);
         let hub = &writer.object.spec.provider_config_ref.name;
         // The status of the pass that left it out is stored by the next one, and the note on `credentials` before it.
         let given_up = self.composite.status.hub.as_ref().is_some_and(|told| told.excluded.contains(hub))
@@ -329,15 +348,15 @@ impl Observed {
         if made_nothing || given_up {
             return Ok(());
         }
-        self.unreferred = true;
-        self.take(writer)
+        self.is_primary_unreferenced = true;
+        self.set_primary(writer)
     }
 
     /// Of a composite in a namespace, `credentials` itself writes the tenant's Secret: what it wrote is what the tenant has. That it
     /// did is told by its finalizer, which provider-kubernetes sets after the first writing; what is in a Secret of that name before
     /// is somebody else's. Only that there is something is kept, never what: a secret that is not here cannot get out, and the
     /// tenant, whose Secret it is, may write what they like into it.
-    fn see_what_was_written(&mut self) {
+    fn adopt_written_secret(&mut self) {
         self.details = Details::default();
         let Some(credentials) = &mut self.credentials else { return };
         let wrote = credentials.has_finalizer() && !credentials.refused();
@@ -347,7 +366,7 @@ impl Observed {
 
     /// The incumbent reads credentials that it does not know yet from one Secret `pending`, shared by all claims.
     /// What came from there is somebody else's: it was never given here, and is not passed on.
-    fn distrust_pending(&mut self) {
+    fn discard_pending_secret(&mut self) {
         let read =
             |c: &Credentials| c.object.status.at_provider.manifest.as_ref().map(|m| m.metadata.name.clone());
         let Some(credentials) = &mut self.credentials else { return };
@@ -373,9 +392,9 @@ struct Labels {
 
 /// Whether an Object says by our label that it is ours: what another step calls so is its own.
 fn is_labelled(name: &str, bytes: &Bytes) -> Result<bool, Unusable> {
-    let resource = resource_of(name, bytes)?;
+    let resource = decode_resource(name, bytes)?;
     // No API server has an object whose labels cannot be read; what else is unknown of it may be that it is ours.
-    let object: Labelled = wire::from_struct(&resource.resource).map_err(|e| unreadable(name, e))?;
+    let object: Labelled = wire::from_struct(&resource.resource).map_err(|e| unreadable_resource(name, e))?;
     Ok(object.metadata.labels.contains_key(ours::COMPONENT))
 }
 
@@ -383,10 +402,10 @@ pub(crate) fn refuse_newer(name: &str, bytes: &Bytes) -> Result<(), Unusable> {
     if is_labelled(name, bytes)? { Err(Unusable::NewerVersion { name: name.to_owned() }) } else { Ok(()) }
 }
 
-pub(crate) fn resource_of(name: &str, bytes: &Bytes) -> Result<Resource, Unusable> {
-    Resource::decode(bytes.clone()).map_err(|e| unreadable(name, e))
+pub(crate) fn decode_resource(name: &str, bytes: &Bytes) -> Result<Resource, Unusable> {
+    Resource::decode(bytes.clone()).map_err(|e| unreadable_resource(name, e))
 }
 
-pub(crate) fn unreadable(name: &str, why: impl std::fmt::Display) -> Unusable {
+pub(crate) fn unreadable_resource(name: &str, why: impl std::fmt::Display) -> Unusable {
     Unusable::Unreadable { part: format!("observed resource {name:?}"), why: why.to_string() }
 }

@@ -1,18 +1,18 @@
 //! Validated × Observed × now → what is to exist, and where the claim stands.
 
-mod course;
+mod lifecycle;
+mod phase;
 mod policies;
-mod verdict;
 
 use jiff::Timestamp;
 
-pub use course::{Course, Over};
+pub use lifecycle::{Completion, Lifecycle};
 
 use crate::{
-    backend::{self, Backend, Desired, Ending, Health, Job},
+    backend::{self, Backend, Desired, Health, Job, TeardownMethod},
     handover,
     observed::Observed,
-    validate::{Problem, Remark, Validated},
+    validate::{AdmissionIssue, Problem, Validated},
 };
 
 /// The outcome of one pass, before it is put into words.
@@ -23,69 +23,69 @@ pub struct Plan {
     /// What the hub says.
     pub health: Health,
     /// Where the claim stands.
-    pub course: Course,
+    pub lifecycle: Lifecycle,
     /// What is to exist.
     pub resources: Vec<Desired>,
     /// Kind of the remote object.
     pub kind: Option<&'static str>,
     /// Composition resource name of the writer.
-    pub writer: Option<&'static str>,
+    pub primary_resource: Option<&'static str>,
     /// How far the handing over of its cluster is, if that is asked for.
-    pub giving: Option<handover::Giving>,
+    pub transfer: Option<handover::Giving>,
 }
 
 impl Plan {
     /// What an administrator, or somebody else, has to do before a cluster is asked for.
-    pub fn held(&self) -> Option<&Remark> {
-        self.request.as_ref().ok()?.hold.as_ref()
+    pub fn blocked_by(&self) -> Option<&AdmissionIssue> {
+        self.request.as_ref().ok()?.blocked_by.as_ref()
     }
 }
 
 /// Plans one pass.
-pub fn plan(request: Result<Validated, Vec<Problem>>, observed: &Observed, now: Timestamp) -> Plan {
+pub fn plan_pass(request: Result<Validated, Vec<Problem>>, observed: &Observed, now: Timestamp) -> Plan {
     let mut request = match request {
         Ok(request) => request,
         Err(problems) => {
-            let course = course::invalid(observed);
+            let course = lifecycle::invalid_lifecycle(observed);
             return Plan {
                 request: Err(problems),
                 health: Health::default(),
-                course,
+                lifecycle: course,
                 resources: vec![],
                 kind: None,
-                writer: None,
-                giving: None,
+                primary_resource: None,
+                transfer: None,
             };
         }
     };
-    let backend = backend::select(&request);
-    let mut health = backend.map(|b| b.health(&request, observed)).unwrap_or_default();
+    let backend = backend::select_backend(&request);
+    let mut health = backend.map(|b| b.assess_health(&request, observed)).unwrap_or_default();
     remember_job(&mut health, observed);
     backend::bundles::remember(&mut health, observed);
     backend::ahead::remember(&mut health, observed);
-    let removal = backend.is_some_and(|b| b.ending() == Ending::Removed);
-    let course = course::chart(&request, observed, &health, removal, now);
-    request.intent = policies::intent(&request, observed, &health, &course, removal, now);
+    let removal = backend.is_some_and(|b| b.teardown_method() == TeardownMethod::DeleteObject);
+    let course = lifecycle::evaluate_lifecycle(&request, observed, &health, removal, now);
+    request.intent = policies::decide_intent(&request, observed, &health, &course, removal, now);
     let giving = handover::giving(&request, observed, &course);
     handover::bind(&mut request.intent, giving.as_ref(), observed);
     let mut resources = match backend {
-        Some(backend) => backend.resources(&request, observed, &health),
-        None => backend::left(&request, observed),
+        Some(backend) => backend.build_resources(&request, observed, &health),
+        None => backend::orphaned_resources(&request, observed),
     };
     resources.extend(backend::brought::resources(&request, observed));
     resources.extend(backend::ahead::resources(&request, observed));
     resources.extend(backend::bundles::resources(&request, observed));
-    resources.extend(backend::watch(&request, observed).filter(|_| !course.settled()));
+    resources.extend(backend::watch(&request, observed).filter(|_| !course.is_complete()));
     backend::dependents::held(&mut resources, observed);
     let resources = backend::placed(resources, &request, observed);
     Plan {
         request: Ok(request),
         health,
-        course,
+        lifecycle: course,
         resources,
         kind: backend.map(Backend::kind),
-        writer: backend.map(Backend::writer),
-        giving,
+        primary_resource: backend.map(Backend::primary_resource),
+        transfer: giving,
     }
 }
 

@@ -19,8 +19,8 @@ use testplatform_apis::{
 };
 
 use crate::{
-    observed::{Observed, Peer, Pools},
-    validate::Remark,
+    observed::{Observed, PeerCluster, Pools},
+    validate::AdmissionIssue,
 };
 
 /// Where the cluster of a claim comes from.
@@ -72,7 +72,7 @@ pub fn choose(
     tenant: Option<&str>,
     observed: &Observed,
     settings: &Settings,
-) -> Result<Place, Remark> {
+) -> Result<Place, AdmissionIssue> {
     let catalogue = catalogue(observed, settings)?;
     let peers = counted(tenant, observed)?;
     let candidates = matching::candidates(catalogue, wanted, brings, tenant);
@@ -86,7 +86,7 @@ pub fn choose(
     let open: Vec<_> = affordable.iter().copied().filter(|pool| load.has_room(pool)).collect();
     let uid = metadata.uid.as_ref().map_or(metadata.name.as_str(), |u| u.as_str());
     let Some(pool) = rendezvous::choose(uid, &open, wanted.pool.is_some()) else {
-        return Err(Remark::new(
+        return Err(AdmissionIssue::new(
             Request::HubFull,
             "every hub with a pool that fits is full or takes no new claims; this claim is served once there is room, after those that were made before it",
         ));
@@ -100,7 +100,10 @@ pub fn choose(
     match catalogue.hub(pool) {
         Some(hub) => Ok(Place::of(pool, hub, settings, reason.as_str())),
         // Excluded when the catalogue was read.
-        None => Err(Remark::new(Request::CatalogueInvalid, format!("pool {} is on no known hub", pool.name))),
+        None => Err(AdmissionIssue::new(
+            Request::CatalogueInvalid,
+            format!("pool {} is on no known hub", pool.name),
+        )),
     }
 }
 
@@ -111,7 +114,7 @@ pub fn afford(
     tenant: Option<&str>,
     observed: &Observed,
     settings: &Settings,
-) -> Result<(), Remark> {
+) -> Result<(), AdmissionIssue> {
     if observed.pools == Pools::Missing {
         return Ok(());
     }
@@ -123,13 +126,13 @@ pub fn afford(
 }
 
 /// The other claims, where the limit of the tenant is known.
-fn counted<'a>(tenant: Option<&str>, observed: &'a Observed) -> Result<&'a [Peer], Remark> {
+fn counted<'a>(tenant: Option<&str>, observed: &'a Observed) -> Result<&'a [PeerCluster], AdmissionIssue> {
     let Some(peers) = &observed.peers else {
-        return Err(Remark::new(Request::PoolsMissing, "the other claims were not counted yet"));
+        return Err(AdmissionIssue::new(Request::PoolsMissing, "the other claims were not counted yet"));
     };
     match tenant.and_then(|tenant| quota_flaw(observed, tenant)) {
         None => Ok(peers),
-        Some(flaw) => Err(Remark::new(
+        Some(flaw) => Err(AdmissionIssue::new(
             Request::CatalogueInvalid,
             format!(
                 "how much this namespace may have cannot be read from the catalogue of pools: {flaw}; ask the platform team to repair it"
@@ -165,22 +168,22 @@ fn quota_flaw<'a>(observed: &'a Observed, tenant: &str) -> Option<&'a Flaw> {
     flaws.iter().filter(|f| f.entry.starts_with("quotas[")).find(concerns)
 }
 
-fn catalogue<'a>(observed: &'a Observed, settings: &Settings) -> Result<&'a Catalogue, Remark> {
+fn catalogue<'a>(observed: &'a Observed, settings: &Settings) -> Result<&'a Catalogue, AdmissionIssue> {
     let name = &settings.pools;
     match &observed.pools {
         Pools::Found(catalogue, _) => Ok(catalogue),
         // This answer is not the last one: core fetches what is asked for and calls again.
-        Pools::NotFetched => Err(Remark::new(
+        Pools::NotFetched => Err(AdmissionIssue::new(
             Request::PoolsMissing,
             format!("the catalogue of pools, EnvironmentConfig {name}, was not read yet"),
         )),
-        Pools::Missing => Err(Remark::new(
+        Pools::Missing => Err(AdmissionIssue::new(
             Request::PoolsMissing,
             format!(
                 "there is no catalogue of pools, EnvironmentConfig {name}; ask the platform team to create it, or create a new claim with spec.ciOperator"
             ),
         )),
-        Pools::Invalid(why) => Err(Remark::new(
+        Pools::Invalid(why) => Err(AdmissionIssue::new(
             Request::CatalogueInvalid,
             format!("the catalogue of pools cannot be used: {why}; ask the platform team to repair it"),
         )),

@@ -12,7 +12,7 @@ use testplatform_apis::{
 };
 
 use crate::{
-    Judged, Options,
+    ClusterEvaluation, Options,
     backend::Desired,
     conditions::conditions,
     events::{Event, events},
@@ -40,7 +40,7 @@ const DELIVERY_TTL: SignedDuration = SignedDuration::from_secs(2);
 /// stays beside what we set.
 pub fn respond(
     request: &RunFunctionRequest,
-    judged: &Judged,
+    judged: &ClusterEvaluation,
     options: &Options,
     now: Timestamp,
 ) -> RunFunctionResponse {
@@ -77,26 +77,26 @@ pub(crate) fn meta(request: &RunFunctionRequest, ttl: Option<SignedDuration>) ->
 
 /// What is configured, but no later than the next deadline asks for: 0.9 of what remains, at least a second.
 /// Core adds up to a tenth.
-fn ttl(judged: &Judged, options: &Options, now: Timestamp) -> SignedDuration {
+fn ttl(judged: &ClusterEvaluation, options: &Options, now: Timestamp) -> SignedDuration {
     let configured = judged.settings.ttl.map_or(options.ttl, testplatform_apis::duration::GoDuration::get);
     // Nobody tells core that it was written anew.
-    let wanted = judged.plan.request.as_ref().is_ok_and(|r| r.intent.credentials);
+    let wanted = judged.plan.request.as_ref().is_ok_and(|r| r.intent.wants_credentials);
     let missed = wanted && judged.observed.credentials.as_ref().is_some_and(Credentials::gone);
     let sooner = [
-        judged.plan.held().map(|_| UNSETTLED_TTL),
+        judged.plan.blocked_by().map(|_| UNSETTLED_TTL),
         handover::in_hand(judged).then_some(handover::IN_HAND_TTL),
         missed.then_some(MISSED_TTL),
         undelivered_ttl(judged),
     ];
     let configured = sooner.into_iter().flatten().fold(configured, SignedDuration::min);
-    wake(configured, judged.plan.course.next_deadline, now)
+    wake(configured, judged.plan.lifecycle.next_deadline, now)
 }
 
 /// When the claim is to be looked at whose Secret core is to write, or cannot.
-fn undelivered_ttl(judged: &Judged) -> Option<SignedDuration> {
-    let Judged { observed, plan, .. } = judged;
-    let has_kubeconfig = plan.course.details.as_ref().is_some_and(Details::has_kubeconfig);
-    let claimed = observed.composite.claim.is_some() && !plan.course.settled();
+fn undelivered_ttl(judged: &ClusterEvaluation) -> Option<SignedDuration> {
+    let ClusterEvaluation { observed, plan, .. } = judged;
+    let has_kubeconfig = plan.lifecycle.details.as_ref().is_some_and(Details::has_kubeconfig);
+    let claimed = observed.composite.claim.is_some() && !plan.lifecycle.is_complete();
     if !claimed || !has_kubeconfig {
         return None;
     }
@@ -125,7 +125,7 @@ pub(crate) fn wake(
     configured.min(wake)
 }
 
-fn desired(request: &RunFunctionRequest, judged: &Judged) -> Result<State, wire::Error> {
+fn desired(request: &RunFunctionRequest, judged: &ClusterEvaluation) -> Result<State, wire::Error> {
     let mut desired = request.desired.clone().unwrap_or_default();
     for resource in &judged.plan.resources {
         let message = composed(resource)?;
@@ -139,7 +139,7 @@ fn desired(request: &RunFunctionRequest, judged: &Judged) -> Result<State, wire:
     composite.require_version(&mut body);
     overlay(&mut body["status"], json!(status(judged)));
     // A composite in a namespace has no connection Secret: the Object `credentials` writes the tenant's itself.
-    let given = judged.plan.course.details.as_ref().filter(|_| composite.flavour == Flavour::Claimed);
+    let given = judged.plan.lifecycle.details.as_ref().filter(|_| composite.flavour == Flavour::Claimed);
     let ours = given.map(Details::entries).unwrap_or_default();
     let told = |key: &str| ours.iter().any(|e| e.key == key);
     let mut connection_details = before.connection_details;
@@ -173,9 +173,9 @@ fn overlay(before: &mut Value, ours: Value) {
 }
 
 /// Whether the composite is ready: only then does its Secret reach the tenant, the emptied one included.
-fn ready(judged: &Judged) -> bool {
+fn ready(judged: &ClusterEvaluation) -> bool {
     use testplatform_apis::phase::Phase;
-    let course = &judged.plan.course;
+    let course = &judged.plan.lifecycle;
     let composite = &judged.observed.composite;
     // After a restore nothing but the hub may know that credentials were published. A status that remembers a phase would know it too.
     let unknown = composite.status.phase.is_none() || composite.is_ready();
@@ -187,11 +187,11 @@ fn ready(judged: &Judged) -> bool {
             course.ever_ready && course.details.is_some()
         }
         Phase::Deprovisioned => given,
-        Phase::Failed => given && course.over.is_some(),
+        Phase::Failed => given && course.completion.is_some(),
     }
 }
 
-fn requirements(request: &RunFunctionRequest, judged: &Judged) -> Option<proto::Requirements> {
+fn requirements(request: &RunFunctionRequest, judged: &ClusterEvaluation) -> Option<proto::Requirements> {
     let settings = &judged.settings;
     let ask = |wants| required(request, &judged.observed, settings, wants);
     let composite = &judged.observed.composite;

@@ -30,7 +30,7 @@ use testplatform_apis::{
 };
 
 pub use check::violation;
-pub use observed::{Item, Keys, Observed};
+pub use observed::{SpaceCredentials, SpaceObject, SpaceState};
 pub use state::State;
 
 use crate::{
@@ -96,38 +96,38 @@ pub const OURS: [&str; 11] = [
 
 /// A request for a space, understood and planned.
 #[derive(Debug)]
-pub struct Judged {
+pub struct SpaceEvaluation {
     /// The step's input with every default filled in.
     pub settings: Settings,
     /// What is there.
-    pub observed: Observed,
+    pub observed: SpaceState,
     /// Name of the namespace on the hub; none: the composite's name makes none.
     pub namespace: Option<String>,
     /// What is to exist.
     pub resources: Vec<Desired>,
     /// The credentials, all of them or none.
-    pub details: Option<Keys>,
+    pub details: Option<SpaceCredentials>,
     /// Where it stands.
     pub state: State,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Kind<'a> {
+struct SpaceTypeMeta<'a> {
     api_version: &'a str,
     kind: &'a str,
 }
 
 /// Whether a request is for a space.
-pub fn is_meant(request: &RunFunctionRequest) -> bool {
+pub fn handles_kind(request: &RunFunctionRequest) -> bool {
     let composite = request.observed.as_ref().and_then(|o| o.composite.as_ref());
-    let is = |k: Kind<'_>| k.kind == SPACE_KIND && k.api_version.split('/').next() == Some(GROUP);
-    composite.is_some_and(|c| wire::from_struct::<Kind<'_>>(&c.resource).is_ok_and(is))
+    let is = |k: SpaceTypeMeta<'_>| k.kind == SPACE_KIND && k.api_version.split('/').next() == Some(GROUP);
+    composite.is_some_and(|c| wire::from_struct::<SpaceTypeMeta<'_>>(&c.resource).is_ok_and(is))
 }
 
 /// Runs the function once for a space.
 pub fn run(request: &RunFunctionRequest, options: &Options) -> RunFunctionResponse {
-    match judge(request) {
+    match evaluate(request) {
         Ok(judged) => {
             let response = respond::respond(request, &judged, options);
             let violated = check::violation(&response, request, &judged);
@@ -140,20 +140,20 @@ pub fn run(request: &RunFunctionRequest, options: &Options) -> RunFunctionRespon
 }
 
 /// Everything but the words. Nothing of a space has a deadline, so the time does not matter.
-pub fn judge(request: &RunFunctionRequest) -> Result<Judged, Unusable> {
-    let settings = crate::settings(request)?;
-    let observed = Observed::decode(request)?;
+pub fn evaluate(request: &RunFunctionRequest) -> Result<SpaceEvaluation, Unusable> {
+    let settings = crate::read_settings(request)?;
+    let observed = SpaceState::decode(request)?;
     let namespace = observed.namespace();
     let resources = namespace
         .as_ref()
         .map_or_else(Vec::new, |namespace| resources::resources(namespace, &settings, &observed));
     let details = namespace.as_ref().and_then(|namespace| observed.credentials(namespace));
     let state = state::state(namespace.as_deref(), &resources, details.is_some(), &observed);
-    Ok(Judged { settings, observed, namespace, resources, details, state })
+    Ok(SpaceEvaluation { settings, observed, namespace, resources, details, state })
 }
 
 /// The reasons behind a response, most important first.
-pub fn explain(judged: &Judged, response: &RunFunctionResponse) -> Vec<String> {
+pub fn explain(judged: &SpaceEvaluation, response: &RunFunctionResponse) -> Vec<String> {
     use crate::proto::Severity;
     if let Some(fatal) = response.results.iter().find(|r| r.severity == i32::from(Severity::Fatal)) {
         return vec![format!("fatal: {}", fatal.message)];

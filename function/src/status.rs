@@ -11,12 +11,12 @@ use testplatform_apis::{
 };
 
 use crate::{
-    Judged,
+    ClusterEvaluation,
     backend::{Desired, Stage},
     conditions::{self, refusal},
     handover,
-    intent::Write,
-    observed::{Details, Link, ahead::AHEAD},
+    intent::PrimaryAction,
+    observed::{Details, SyncState, prerequisites::PREREQUISITE_RESOURCES},
     templates::{Stand, Templated},
     text::bounded,
     validate::{Block, Claimed, Validated},
@@ -26,10 +26,10 @@ use crate::{
 type Field = fn(&TestPlatformClusterStatus) -> &Option<String>;
 
 /// The status of this pass.
-pub fn status(judged: &Judged) -> TestPlatformClusterStatus {
-    let Judged { plan, observed, .. } = judged;
-    let (course, health) = (&plan.course, &plan.health);
-    let settled = course.settled();
+pub fn status(judged: &ClusterEvaluation) -> TestPlatformClusterStatus {
+    let ClusterEvaluation { plan, observed, .. } = judged;
+    let (course, health) = (&plan.lifecycle, &plan.health);
+    let settled = course.is_complete();
     let state = match (settled, course.ever_ready) {
         (true, true) => Some(CredentialsState::Withdrawn),
         // There never were any, and there will be none.
@@ -72,10 +72,10 @@ pub fn status(judged: &Judged) -> TestPlatformClusterStatus {
         diagnostics: health.diagnostics.clone().or_else(|| observed.composite.status.diagnostics.clone()),
         template: templated.map(|t| template(t, observed.composite.status.template.as_ref())),
         effective: templated.and_then(|t| t.effective.clone()),
-        nodes: health.levels.nodes.clone().filter(|_| !settled),
-        progress: health.levels.progress.clone().filter(|_| !settled),
-        last_error: health.levels.last_error.clone(),
-        applied_generation: health.levels.applied_generation,
+        nodes: health.conditions.nodes.clone().filter(|_| !settled),
+        progress: health.conditions.progress.clone().filter(|_| !settled),
+        last_error: health.conditions.last_error.clone(),
+        applied_generation: health.conditions.applied_generation,
         handed_over: handover::handed_over(judged),
         take_over: handover::take_over(&judged.observed),
     }
@@ -94,22 +94,22 @@ fn template(templated: &Templated, before: Option<&TemplateStatus>) -> TemplateS
 }
 
 /// Where they were read from; after the end, where they had been.
-fn secret_name(judged: &Judged) -> Option<String> {
-    if judged.plan.course.quiet {
+fn secret_name(judged: &ClusterEvaluation) -> Option<String> {
+    if judged.plan.lifecycle.in_quiet_period {
         return None;
     }
     let before = || judged.observed.composite.status.credentials.as_ref()?.secret_name.clone();
-    let course = &judged.plan.course;
-    course.secret.clone().or_else(|| before().filter(|_| course.settled()))
+    let course = &judged.plan.lifecycle;
+    course.secret.clone().or_else(|| before().filter(|_| course.is_complete()))
 }
 
-fn backend(judged: &Judged) -> Option<BackendStatus> {
+fn backend(judged: &ClusterEvaluation) -> Option<BackendStatus> {
     let kind = judged.plan.kind?.to_owned();
-    let writer = judged.observed.writer.as_ref();
+    let writer = judged.observed.primary.as_ref();
     let of_manifest =
         |field: &str| writer.and_then(|w| w.manifest()["metadata"][field].as_str()).map(str::to_owned);
     let kept = judged.observed.remembered_uid().map(|u| u.0);
-    let attempt = if judged.plan.course.again { 2 } else { judged.observed.attempt() };
+    let attempt = if judged.plan.lifecycle.recreates { 2 } else { judged.observed.attempt() };
     let request = judged.plan.request.as_ref().ok()?;
     let name = request.name.as_str().to_owned();
     let place = request.place();
@@ -129,12 +129,12 @@ fn backend(judged: &Judged) -> Option<BackendStatus> {
         namespace: of_manifest("namespace").or(namespace),
         pool: place.map(|p| p.pool.clone()),
         // The uid of the one that is pinned; until a second try is observed, of the one that vanished.
-        uid: writer.and_then(crate::observed::Writer::uid).map(|u| u.0).or(kept),
+        uid: writer.and_then(crate::observed::PrimaryObject::remote_uid).map(|u| u.0).or(kept),
         attempt: Some(attempt),
     })
 }
 
-pub(crate) fn hub(judged: &Judged) -> Option<HubStatus> {
+pub(crate) fn hub(judged: &ClusterEvaluation) -> Option<HubStatus> {
     judged.plan.kind?;
     let request = judged.plan.request.as_ref().ok()?;
     if let Block::ClusterClaim(claimed) = &request.block {
@@ -148,14 +148,15 @@ pub(crate) fn hub(judged: &Judged) -> Option<HubStatus> {
 }
 
 /// A hub is named with the first thing that is asked of it: other claims count this one from then on.
-fn hub_of_template(judged: &Judged, templated: &Templated) -> Option<HubStatus> {
-    let write = judged.plan.request.as_ref().ok().map(|r| &r.intent.write);
+fn hub_of_template(judged: &ClusterEvaluation, templated: &Templated) -> Option<HubStatus> {
+    let write = judged.plan.request.as_ref().ok().map(|r| &r.intent.action);
     // A place for what is brought along, and what comes ahead, is asked for before the cluster.
-    let ahead = |desired: &Desired| AHEAD.contains(&desired.name.as_ref());
-    let asks =
-        write == Some(&Write::Create) || templated.home.is_some() || judged.plan.resources.iter().any(ahead);
+    let ahead = |desired: &Desired| PREREQUISITE_RESOURCES.contains(&desired.name.as_ref());
+    let asks = write == Some(&PrimaryAction::Create)
+        || templated.home.is_some()
+        || judged.plan.resources.iter().any(ahead);
     let asked = templated.site.as_ref().filter(|site| site.kept || asks);
-    let leaves = write == Some(&Write::Elsewhere);
+    let leaves = write == Some(&PrimaryAction::Relocate);
     let excluded: Vec<String> = templated.given_up(leaves).into_iter().collect();
     let asked = asked.filter(|_| !leaves);
     (asked.is_some() || !excluded.is_empty()).then(|| HubStatus {
@@ -166,7 +167,7 @@ fn hub_of_template(judged: &Judged, templated: &Templated) -> Option<HubStatus> 
 }
 
 /// The hub of the pool, and why it was chosen; before that, why none was.
-fn hub_of_pool(judged: &Judged, claimed: &Claimed) -> Option<HubStatus> {
+fn hub_of_pool(judged: &ClusterEvaluation, claimed: &Claimed) -> Option<HubStatus> {
     let before = judged.observed.composite.status.hub.clone();
     if let Some(place) = &claimed.place {
         let same = before.filter(|b| b.name.as_deref() == Some(&place.hub)).and_then(|b| b.reason);
@@ -174,7 +175,7 @@ fn hub_of_pool(judged: &Judged, claimed: &Claimed) -> Option<HubStatus> {
         let reason = reason.unwrap_or_else(|| place.reason.to_owned());
         return Some(hub_status(Some(place.hub.clone()), &reason));
     }
-    let hold = judged.plan.held();
+    let hold = judged.plan.blocked_by();
     let full = hold.filter(|h| h.reason == Request::HubFull);
     full.map(|h| hub_status(None, h.reason.as_str()))
 }
@@ -184,17 +185,18 @@ fn hub_status(name: Option<String>, reason: &str) -> HubStatus {
 }
 
 /// What an administrator has to do for a cluster of which nothing is left that tells where it is.
-pub fn placeless(judged: &Judged) -> Option<String> {
+pub fn placeless(judged: &ClusterEvaluation) -> Option<String> {
     let request = judged.plan.request.as_ref().ok()?;
     let pooled = matches!(request.block, Block::ClusterClaim(_)) && request.place().is_none();
-    let templated = judged.plan.writer.is_some() && request.templated().is_some_and(|t| t.site.is_none());
+    let templated =
+        judged.plan.primary_resource.is_some() && request.templated().is_some_and(|t| t.site.is_none());
     let name = &request.name;
-    if templated && judged.observed.made_before() && !judged.plan.course.settled() {
+    if templated && judged.observed.made_before() && !judged.plan.lifecycle.is_complete() {
         return Some(format!(
             "nothing is left that tells on which hub the cluster is: an administrator has to restore Object managed-{name} or credentials-{name}, or delete what was made for {name} on its hub and then this claim"
         ));
     }
-    (pooled && judged.observed.made_before() && !judged.plan.course.settled()).then(|| {
+    (pooled && judged.observed.made_before() && !judged.plan.lifecycle.is_complete()).then(|| {
         format!(
             "nothing is left that tells in which pool and on which hub the cluster is: an administrator has to restore Object managed-{name} or credentials-{name}, or delete ClusterClaim {name} on its hub and then this claim"
         )
@@ -202,7 +204,7 @@ pub fn placeless(judged: &Judged) -> Option<String> {
 }
 
 /// One sentence: where it stands, and what it waits for. The important words come last, where tools cut least.
-pub fn sentence(judged: &Judged) -> String {
+pub fn sentence(judged: &ClusterEvaluation) -> String {
     if let Some(placeless) = placeless(judged) {
         return placeless;
     }
@@ -210,19 +212,21 @@ pub fn sentence(judged: &Judged) -> String {
     let health = &plan.health;
     let url = if health.job.url.is_empty() { String::new() } else { format!("; see {}", health.job.url) };
     let said = |words: &str| if words.is_empty() { String::new() } else { format!(": {words}") };
-    let text = match plan.course.phase {
+    let text = match plan.lifecycle.phase {
         Phase::Failed => failed(judged, &url),
         Phase::Pending => match &plan.request {
-            Ok(request) => match (&request.hold, &judged.observed.writer) {
+            Ok(request) => match (&request.blocked_by, &judged.observed.primary) {
                 (Some(hold), None) => format!("waiting: {}", hold.message),
                 (_, None) => "asking the hub for a cluster".into(),
-                (_, Some(writer)) => match &writer.link {
-                    Link::Refused(words) => format!("the hub refuses the request for now: {words}"),
-                    Link::Unavailable(outage) => outage.to_string(),
-                    Link::UnknownField(_) if writer.uid().is_none() => {
+                (_, Some(writer)) => match &writer.sync {
+                    SyncState::Refused(words) => format!("the hub refuses the request for now: {words}"),
+                    SyncState::Unavailable(outage) => outage.to_string(),
+                    SyncState::UnknownField(_) if writer.remote_uid().is_none() => {
                         format!("waiting: {}", refused(judged))
                     }
-                    _ if plan.course.again => "the request vanished on the hub and is made once more".into(),
+                    _ if plan.lifecycle.recreates => {
+                        "the request vanished on the hub and is made once more".into()
+                    }
                     _ if !health.waiting.is_empty() => health.waiting.clone(),
                     _ => "waiting for the hub to take up the request".into(),
                 },
@@ -231,20 +235,24 @@ pub fn sentence(judged: &Judged) -> String {
         },
         Phase::Provisioning => match &health.stage {
             Stage::Failing(words) => format!("the hub reports trouble, which may pass{}{url}", said(words)),
-            Stage::Ready if !plan.course.quiet => "the cluster is there, waiting for its kubeconfig".into(),
+            Stage::Ready if !plan.lifecycle.in_quiet_period => {
+                "the cluster is there, waiting for its kubeconfig".into()
+            }
             _ if !health.waiting.is_empty() => health.waiting.clone(),
-            _ if plan.course.late => format!("later than nine in ten of its kind, still being made{url}"),
-            _ if plan.course.quiet => "the cluster is being made".into(),
+            _ if plan.lifecycle.is_late => {
+                format!("later than nine in ten of its kind, still being made{url}")
+            }
+            _ if plan.lifecycle.in_quiet_period => "the cluster is being made".into(),
             _ => format!("the cluster is being made{url}"),
         },
-        Phase::Ready | Phase::Degraded if judged.observed.handover.let_go() => {
+        Phase::Ready | Phase::Degraded if judged.observed.transfer.let_go() => {
             handover::told(&judged.observed)
         }
         Phase::Ready | Phase::Degraded if conditions::undelivered(judged) => {
             let why = judged.observed.claim_secret.refused().map(ToString::to_string).unwrap_or_default();
             format!("the cluster is there, and its kubeconfig cannot be delivered: {why}")
         }
-        Phase::Ready if plan.course.expiring => {
+        Phase::Ready if plan.lifecycle.is_expiring => {
             "the cluster is ready and near the end of its lifetime".into()
         }
         Phase::Ready => "the cluster is ready".into(),
@@ -255,15 +263,15 @@ pub fn sentence(judged: &Judged) -> String {
             _ => "the cluster was ready; the hub does not report it ready now".into(),
         },
         Phase::Deprovisioning => tearing_down(judged),
-        Phase::Deprovisioned => match plan.course.over.as_ref().map(|o| o.reason.as_str()) {
+        Phase::Deprovisioned => match plan.lifecycle.completion.as_ref().map(|o| o.reason.as_str()) {
             Some("NothingToTearDown") => "there was nothing to tear down".into(),
-            _ if plan.course.outlived => "its lifetime was over, the cluster is gone".into(),
+            _ if plan.lifecycle.lifetime_ended => "its lifetime was over, the cluster is gone".into(),
             _ => "the cluster is gone".into(),
         },
     };
     let lives =
-        matches!(plan.course.phase, Phase::Pending | Phase::Provisioning | Phase::Ready | Phase::Degraded);
-    let text = match plan.course.cleanup_at.filter(|_| lives && !plan.course.teardown) {
+        matches!(plan.lifecycle.phase, Phase::Pending | Phase::Provisioning | Phase::Ready | Phase::Degraded);
+    let text = match plan.lifecycle.cleanup_at.filter(|_| lives && !plan.lifecycle.teardown) {
         Some(at) => {
             format!("{}; the runs that own it are over, so it is torn down at {at}", bounded(&text, 900))
         }
@@ -272,8 +280,8 @@ pub fn sentence(judged: &Judged) -> String {
     bounded(&text, 1024)
 }
 
-fn tearing_down(judged: &Judged) -> String {
-    let over = if judged.plan.course.outlived { "its lifetime is over, " } else { "" };
+fn tearing_down(judged: &ClusterEvaluation) -> String {
+    let over = if judged.plan.lifecycle.lifetime_ended { "its lifetime is over, " } else { "" };
     match unheard(judged) {
         Some(why) => format!("{over}the cluster runs on: the hub was not told to tear it down: {why}"),
         None => format!("{over}the cluster is being torn down{}{}", before(judged), vain(judged)),
@@ -281,35 +289,35 @@ fn tearing_down(judged: &Judged) -> String {
 }
 
 /// Why the hub was not told that the cluster is to be torn down. The cluster is paid for until then.
-pub(crate) fn unheard(judged: &Judged) -> Option<String> {
-    let writer = judged.observed.writer.as_ref().filter(|_| !judged.plan.health.teardown_arrived)?;
-    match &writer.link {
-        Link::Unavailable(outage) => Some(outage.to_string()),
-        Link::Paused => Some("an administrator paused the Object".into()),
-        Link::Refused(words) => Some(format!("the hub refuses: {words}")),
-        Link::UnknownField(path) => Some(format!("the hub does not know the field {path}")),
-        Link::Unknown | Link::InSync | Link::Deleted | Link::Replaced => None,
+pub(crate) fn unheard(judged: &ClusterEvaluation) -> Option<String> {
+    let writer = judged.observed.primary.as_ref().filter(|_| !judged.plan.health.teardown_arrived)?;
+    match &writer.sync {
+        SyncState::Unavailable(outage) => Some(outage.to_string()),
+        SyncState::Paused => Some("an administrator paused the Object".into()),
+        SyncState::Refused(words) => Some(format!("the hub refuses: {words}")),
+        SyncState::UnknownField(path) => Some(format!("the hub does not know the field {path}")),
+        SyncState::Unknown | SyncState::InSync | SyncState::Deleted | SyncState::Replaced => None,
     }
 }
 
 /// What is done inside the cluster before it goes.
-fn before(judged: &Judged) -> String {
-    let waits = judged.plan.health.ending_waits.as_ref();
+fn before(judged: &ClusterEvaluation) -> String {
+    let waits = judged.plan.health.teardown_waits_for.as_ref();
     waits.map(|what| format!("; it {what}")).unwrap_or_default()
 }
 
 /// What keeps a cluster from being torn down: it costs money until somebody helps.
-pub(crate) fn vain(judged: &Judged) -> String {
-    let fails = judged.plan.health.ending_fails.as_ref();
+pub(crate) fn vain(judged: &ClusterEvaluation) -> String {
+    let fails = judged.plan.health.teardown_failure.as_ref();
     fails.map(|why| format!("; the hub cannot destroy it and goes on trying: {why}")).unwrap_or_default()
 }
 
 /// What `RequestAccepted` says of why it is not.
-fn refused(judged: &Judged) -> String {
+fn refused(judged: &ClusterEvaluation) -> String {
     refusal(judged).map(|refusal| refusal.message).unwrap_or_default()
 }
 
-fn failed(judged: &Judged, url: &str) -> String {
+fn failed(judged: &ClusterEvaluation, url: &str) -> String {
     let words = match &judged.plan.health.stage {
         Stage::Ended { words, .. } | Stage::Refused { words, .. } | Stage::Failing(words)
             if !words.is_empty() =>
@@ -318,14 +326,14 @@ fn failed(judged: &Judged, url: &str) -> String {
         }
         _ => String::new(),
     };
-    let rest = match judged.plan.course.over {
+    let rest = match judged.plan.lifecycle.completion {
         Some(_) => String::new(),
         None => match unheard(judged) {
             Some(why) => format!("; the hub was not told to tear down what is left: {why}"),
             None => format!("; what is left is being torn down{}{}", before(judged), vain(judged)),
         },
     };
-    let why = match judged.plan.course.failure.unwrap_or(Failure::Earlier) {
+    let why = match judged.plan.lifecycle.failure.unwrap_or(Failure::Earlier) {
         // In full, because it is all that many ever see.
         Failure::InvalidClaim => format!("the claim is invalid: {}", refused(judged)),
         Failure::UnknownField => refused(judged),

@@ -44,9 +44,9 @@ use refusal::{Refusal, listed, said};
 
 use crate::{
     backend::{self, taken},
-    observed::{Observed, brought::Home},
+    observed::{Observed, tenant_credentials::TenantNamespace},
     text::bounded,
-    validate::{Problem, Remark},
+    validate::{AdmissionIssue, Problem},
 };
 
 /// A claim with a template, resolved.
@@ -73,7 +73,7 @@ pub struct Templated {
     /// From when on it is, if its hub is not reached until then.
     pub gives_up_at: Option<Timestamp>,
     /// Where it brings its own credentials, if that was decided in this pass.
-    pub home: Option<Home>,
+    pub home: Option<TenantNamespace>,
     /// Whether all of that was decided in this pass: what comes ahead of the cluster may be asked for.
     pub begins: bool,
     /// Whether what was asked for ahead of the cluster is for another one than the claim asks for now, and no cluster was asked for yet: then
@@ -120,8 +120,8 @@ impl Templated {
         spec: &Value,
         tenant: Option<&str>,
         observed: &Observed,
-    ) -> Result<(Self, Option<Remark>), Vec<Problem>> {
-        let made = observed.writer.is_some() || observed.left_behind();
+    ) -> Result<(Self, Option<AdmissionIssue>), Vec<Problem>> {
+        let made = observed.primary.is_some() || observed.left_behind();
         let memory = if made { remembered(observed) } else { None };
         let template = match &spec["template"] {
             Value::String(name) => name.clone(),
@@ -159,7 +159,7 @@ impl Templated {
                 let memory = remembered(observed);
                 let noted = memory.as_ref().and_then(|m| m.backend);
                 // What is being set up ahead of it has the time that it was given.
-                let effective = memory.filter(|_| !observed.ahead.is_empty());
+                let effective = memory.filter(|_| !observed.prerequisites.is_empty());
                 let given = effective.as_ref().and_then(|e| e.timeouts.as_ref()?.provision);
                 let held = Self {
                     backend: noted.or(told),
@@ -230,11 +230,11 @@ impl Templated {
     }
 
     /// What its owner should know although the request is accepted.
-    pub fn remarks(&self) -> Vec<Remark> {
+    pub fn remarks(&self) -> Vec<AdmissionIssue> {
         let template = bounded(&self.template, 253);
         let old = |what: String, why: &String| {
             let words = format!("{what} should not be used any more: {}", bounded(why, 512));
-            Remark::new(Request::TemplateDeprecated, words)
+            AdmissionIssue::new(Request::TemplateDeprecated, words)
         };
         let terms = &self.terms;
         let of_template = terms.deprecated.as_ref().map(|why| old(format!("template {template}"), why));
@@ -244,7 +244,7 @@ impl Templated {
             .map(|why| old(format!("this version of template {template}"), why));
         let kept = match &self.stand {
             Stand::Kept { reason: SpecLevel::Immutable | SpecLevel::Rejected, message } => {
-                Some(Remark::new(Request::ChangeIgnored, message.clone()))
+                Some(AdmissionIssue::new(Request::ChangeIgnored, message.clone()))
             }
             Stand::Kept { .. } | Stand::Whole(_) | Stand::Held => None,
         };
@@ -272,7 +272,7 @@ fn terms(entry: &Entry, words: &Words) -> Terms {
 
 /// What makes the cluster: the writer's own name tells it, whatever was lost or altered beside it; else what is `noted`, else status.
 fn made_by(observed: &Observed, noted: Option<Backend>) -> Option<Backend> {
-    let by_name = observed.writer.as_ref().and_then(backend::of_writer);
+    let by_name = observed.primary.as_ref().and_then(backend::backend_of_primary);
     by_name.or(noted).or_else(|| observed.composite.status.template.as_ref()?.backend)
 }
 
@@ -306,10 +306,10 @@ pub(crate) fn is_whole(asked: &Effective) -> bool {
 }
 
 /// Whether a composite is one with a template: what was made of another block stays of that block.
-pub fn is_meant(observed: &Observed) -> bool {
-    if let Some(writer) = &observed.writer {
+pub fn is_templated(observed: &Observed) -> bool {
+    if let Some(writer) = &observed.primary {
         // Whatever the claim says by now: the cluster exists.
-        return writer.is_of_template();
+        return writer.is_templated();
     }
     let spec = &observed.composite.spec;
     let alone = spec["ciOperator"].is_null() && spec["clusterClaim"].is_null();
@@ -329,7 +329,7 @@ pub fn hold(
     tenant: Option<&str>,
     observed: &Observed,
     settings: &Settings,
-) -> Option<Remark> {
+) -> Option<AdmissionIssue> {
     if let Some(missing) = crate::validate::missing_environment(&observed.environment, settings) {
         return Some(missing);
     }

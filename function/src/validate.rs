@@ -59,9 +59,9 @@ pub struct Validated {
     /// The step's input, with every default filled in.
     pub settings: Settings,
     /// A refusal that an administrator can lift: nothing is created while it stands.
-    pub hold: Option<Remark>,
+    pub blocked_by: Option<AdmissionIssue>,
     /// What the owner should know although the request is accepted.
-    pub remarks: Vec<Remark>,
+    pub issues: Vec<AdmissionIssue>,
     /// What to do; the planner sets it.
     pub intent: Intent,
 }
@@ -132,14 +132,14 @@ pub enum Block {
 
 /// Something that the owner should know.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Remark {
+pub struct AdmissionIssue {
     /// The reason that the condition shows.
     pub reason: Request,
     /// A sentence.
     pub message: String,
 }
 
-impl Remark {
+impl AdmissionIssue {
     /// A remark.
     pub fn new(reason: Request, message: impl Into<String>) -> Self {
         Self { reason, message: message.into() }
@@ -165,8 +165,8 @@ pub fn validate(observed: &Observed, settings: Settings, schema: &Value) -> Resu
         .map_err(|e| problems.push(Problem { field: "metadata.name".into(), sentence: e.to_string() }));
     let tenant = observed.composite.tenant().map(str::to_owned);
     let mut refused = None;
-    let block = match &observed.writer {
-        _ if templates::is_meant(observed) => match Templated::of(spec, tenant.as_deref(), observed) {
+    let block = match &observed.primary {
+        _ if templates::is_templated(observed) => match Templated::of(spec, tenant.as_deref(), observed) {
             Ok((templated, refusal)) => {
                 refused = refusal;
                 remarks.extend(templated.remarks().into_iter().chain(backend::brought::remarks(observed)));
@@ -193,8 +193,8 @@ pub fn validate(observed: &Observed, settings: Settings, schema: &Value) -> Resu
         }),
     };
     // Beside another block it would be left out without a word.
-    let beside = observed.writer.is_none() && spec["clusterClaim"].is_null() && !spec["byoc"].is_null();
-    if beside && !observed.left_behind() && !templates::is_meant(observed) {
+    let beside = observed.primary.is_none() && spec["clusterClaim"].is_null() && !spec["byoc"].is_null();
+    if beside && !observed.left_behind() && !templates::is_templated(observed) {
         problems.push(Problem { field: "spec.byoc".into(), sentence: BESIDE_OTHERS.into() });
     }
     let access = access::access(observed, &mut problems, &mut remarks);
@@ -210,7 +210,7 @@ pub fn validate(observed: &Observed, settings: Settings, schema: &Value) -> Resu
     if let Block::CiOperator(forwarded) = &block {
         let unknown = ci_operator::unknown_fields(schema, forwarded);
         if !unknown.is_empty() {
-            remarks.push(Remark::new(
+            remarks.push(AdmissionIssue::new(
                 Request::UnknownFieldForwarded,
                 format!("handed to the hub as they are, unknown to this version: {}", paths(&unknown)),
             ));
@@ -220,7 +220,7 @@ pub fn validate(observed: &Observed, settings: Settings, schema: &Value) -> Resu
         Value::Bool(asked) => Some(*asked),
         Value::Null => None,
         _ => {
-            remarks.push(Remark::new(
+            remarks.push(AdmissionIssue::new(
                 Request::ChangeIgnored,
                 "spec.tearDownCluster is neither true nor false and was ignored",
             ));
@@ -228,13 +228,13 @@ pub fn validate(observed: &Observed, settings: Settings, schema: &Value) -> Resu
         }
     };
     // What was let go is not this composite's to end.
-    let let_go = observed.handover.let_go();
+    let let_go = observed.transfer.let_go();
     let teardown = teardown.map(|asked| asked && !let_go);
     let limits = Limits::of(&block, &settings);
     let lifetime = Lifetime::of(&spec["lifetime"], observed, &limits, &mut remarks);
     let run_names = run_names(observed, &mut remarks);
     if matches!(cleanup::kept(spec), Some(Err(_))) {
-        remarks.push(Remark::new(
+        remarks.push(AdmissionIssue::new(
             Request::ChangeIgnored,
             "spec.cleanup.keepForDebug is no duration such as 30m, and spec.cleanup was ignored",
         ));
@@ -244,7 +244,7 @@ pub fn validate(observed: &Observed, settings: Settings, schema: &Value) -> Resu
         observed.composite.metadata.annotation(ours::CLEANUP_SINCE).filter(|_| teardown != Some(false));
     let cleanup_at = cleanup::due(spec, noted).filter(|_| !let_go);
     if tenant.is_none() {
-        remarks.push(Remark::new(
+        remarks.push(AdmissionIssue::new(
             Request::NoTenant,
             "no claim: an administrator's composite, provisioned without a tenant",
         ));
@@ -260,8 +260,8 @@ pub fn validate(observed: &Observed, settings: Settings, schema: &Value) -> Resu
         cleanup_at,
         run_names,
         settings,
-        hold,
-        remarks,
+        blocked_by: hold,
+        issues: remarks,
         intent: Intent::default(),
     })
 }
@@ -272,7 +272,7 @@ pub fn validate(observed: &Observed, settings: Settings, schema: &Value) -> Resu
 fn name_of(observed: &Observed) -> String {
     let metadata = &observed.composite.metadata;
     let Flavour::Namespaced(namespace) = &observed.composite.flavour else { return metadata.name.clone() };
-    let of_writer = observed.writer.as_ref().and_then(|w| w.object.metadata.name.strip_prefix("managed-"));
+    let of_writer = observed.primary.as_ref().and_then(|w| w.object.metadata.name.strip_prefix("managed-"));
     let credentials = observed.credentials.as_ref();
     let of_credentials = || credentials.and_then(|c| c.object.metadata.name.strip_prefix("credentials-"));
     if let Some(known) = of_writer.or_else(of_credentials) {
@@ -350,11 +350,11 @@ fn asked(spec: &Value, schema: &Value, problems: &mut Vec<Problem>) -> Option<Bl
 
 /// The block of a claim for which something was made that has to be looked for. What is wrong with it by now, because the schema became
 /// stricter, takes nothing away from that.
-fn sought(observed: &Observed, spec: &Value, schema: &Value, remarks: &mut Vec<Remark>) -> Block {
+fn sought(observed: &Observed, spec: &Value, schema: &Value, remarks: &mut Vec<AdmissionIssue>) -> Block {
     let mut problems = Vec::new();
     let asked = asked(spec, schema, &mut problems);
     if let Some(Problem { field, sentence }) = problems.first() {
-        remarks.push(Remark::new(
+        remarks.push(AdmissionIssue::new(
             Request::ChangeIgnored,
             format!("{field}: {sentence}; a cluster was made for this claim all the same, and is looked for"),
         ));
@@ -368,13 +368,13 @@ fn sought(observed: &Observed, spec: &Value, schema: &Value, remarks: &mut Vec<R
 }
 
 /// The block of a claim for which something was made.
-fn kept(manifest: &Value, spec: &Value, remarks: &mut Vec<Remark>) -> Block {
+fn kept(manifest: &Value, spec: &Value, remarks: &mut Vec<AdmissionIssue>) -> Block {
     let kept = manifest.as_object().cloned().unwrap_or_default();
     let same = |asked: &Map<String, Value>| {
         *asked == kept || CiOperator(asked.clone()).forwarded() == CiOperator(kept.clone()).forwarded()
     };
     if !spec["ciOperator"].as_object().is_some_and(same) {
-        remarks.push(Remark::new(
+        remarks.push(AdmissionIssue::new(
             Request::ChangeIgnored,
             "spec.ciOperator cannot change once a cluster was asked for; the cluster stays as it was asked for",
         ));
@@ -382,13 +382,13 @@ fn kept(manifest: &Value, spec: &Value, remarks: &mut Vec<Remark>) -> Block {
     Block::CiOperator(kept)
 }
 
-fn run_names(observed: &Observed, remarks: &mut Vec<Remark>) -> Vec<(&'static str, ShortName)> {
+fn run_names(observed: &Observed, remarks: &mut Vec<AdmissionIssue>) -> Vec<(&'static str, ShortName)> {
     let mut legal = Vec::new();
     for key in [annotations::PIPELINE_RUN_NAME, annotations::TASK_RUN_NAME] {
         let Some(value) = observed.composite.metadata.annotation(key) else { continue };
         match ShortName::try_from(value) {
             Ok(name) => legal.push((key, name)),
-            Err(error) => remarks.push(Remark::new(
+            Err(error) => remarks.push(AdmissionIssue::new(
                 Request::AnnotationIgnored,
                 format!("annotation {key} was left out, its value is {error}"),
             )),
@@ -403,7 +403,7 @@ fn hold(
     tenant: Option<&str>,
     observed: &Observed,
     settings: &Settings,
-) -> Option<Remark> {
+) -> Option<AdmissionIssue> {
     match block {
         Block::CiOperator(_) => missing_environment(&observed.environment, settings).or_else(|| {
             let counts = settings.quotas_for_ci_operator && observed.pool_is_open();
@@ -420,20 +420,20 @@ fn hold(
 }
 
 /// Why the name of this Konflux cluster is not known, by which hubs know its claims.
-pub(crate) fn missing_environment(environment: &Environment, settings: &Settings) -> Option<Remark> {
+pub(crate) fn missing_environment(environment: &Environment, settings: &Settings) -> Option<AdmissionIssue> {
     let config = &settings.environment_config;
     match environment {
         Environment::Found(_) => None,
-        Environment::Invalid(why) => Some(Remark::new(
+        Environment::Invalid(why) => Some(AdmissionIssue::new(
             Request::EnvironmentConfigInvalid,
             format!("{why}; ask the platform team to repair it"),
         )),
         // This answer is not the last one: core fetches what is asked for and calls again.
-        Environment::NotFetched => Some(Remark::new(
+        Environment::NotFetched => Some(AdmissionIssue::new(
             Request::EnvironmentConfigMissing,
             format!("EnvironmentConfig {config} was not read yet"),
         )),
-        Environment::Missing => Some(Remark::new(
+        Environment::Missing => Some(AdmissionIssue::new(
             Request::EnvironmentConfigMissing,
             format!("EnvironmentConfig {config} does not exist; ask the platform team to create it"),
         )),

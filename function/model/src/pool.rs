@@ -5,7 +5,7 @@ mod hub;
 use std::collections::{BTreeMap, BTreeSet};
 
 use function_testplatform::{
-    Options, Thought,
+    Evaluation, Options,
     proto::{Resource, RunFunctionRequest, RunFunctionResponse, Severity, Status},
     run, wire,
 };
@@ -109,8 +109,8 @@ impl PoolWorld {
         assert_eq!(response, run(&request, &Options::default(), self.now), "the same bytes");
         let fatal = response.results.iter().find(|r| r.severity() == Severity::Fatal);
         assert!(fatal.is_none(), "{fatal:?}");
-        let thought = Thought::about(&request, self.now).unwrap();
-        assert_eq!(thought.violation(&response, &request), None);
+        let thought = Evaluation::of(&request, self.now).unwrap();
+        assert_eq!(thought.find_violation(&response, &request), None);
         self.ttl = response.meta.as_ref().unwrap().ttl.unwrap().seconds;
         self.events.extend(response.results.iter().map(|r| r.reason.clone().unwrap_or_default()));
         let desired = response.desired.clone().unwrap();

@@ -26,8 +26,8 @@ use super::{Desired, object as composing};
 use crate::{
     observed::{
         Observed,
-        ahead::{AHEAD, CLOUD},
-        brought::Brought,
+        prerequisites::{CLOUD, PREREQUISITE_RESOURCES},
+        tenant_credentials::ObservedObject,
     },
     templates::{Asked, Site, Stand, Templated, Whole},
     text::bounded,
@@ -41,11 +41,11 @@ const REQUESTER: usize = 253;
 
 /// What there is to be.
 pub(crate) fn resources(request: &Validated, observed: &Observed) -> Vec<Desired> {
-    if request.intent.over.is_some() {
+    if request.intent.completion.is_some() {
         return vec![];
     }
     let make = |name: &'static str| {
-        let (hub, notes, manifest) = if let Some(before) = observed.ahead.get(name) {
+        let (hub, notes, manifest) = if let Some(before) = observed.prerequisites.get(name) {
             let noted = |key| before.object.metadata.annotation(key).map(str::to_owned);
             let mut manifest = before.manifest().clone();
             if name == CLOUD {
@@ -62,7 +62,7 @@ pub(crate) fn resources(request: &Validated, observed: &Observed) -> Vec<Desired
         };
         Some(composed(name, request, observed, &hub, notes, manifest))
     };
-    AHEAD.into_iter().filter_map(make).collect()
+    PREREQUISITE_RESOURCES.into_iter().filter_map(make).collect()
 }
 
 /// Whether one of them was asked for by another template, for another kind of cluster, or with other bundles than the claim chooses now. What a bundle
@@ -74,7 +74,7 @@ pub(crate) fn is_of_another(templated: &Templated, tenant: Option<&str>, observe
     else {
         return false;
     };
-    observed.ahead.iter().any(|(name, part)| {
+    observed.prerequisites.iter().any(|(name, part)| {
         let by = part.object.metadata.annotation(ours::TEMPLATE);
         let now = manifest(name, whole, site, backend, tenant, observed);
         by.is_some_and(|by| by != templated.template)
@@ -94,7 +94,7 @@ fn gist(manifest: &Value) -> Option<Value> {
 /// Where and of what they are asked for.
 fn begins<'a>(templated: &'a Templated, observed: &Observed) -> Option<(&'a Site, &'a Whole)> {
     let Stand::Whole(whole) = &templated.stand else { return None };
-    let site = templated.site.as_ref().filter(|_| templated.begins && observed.writer.is_none())?;
+    let site = templated.site.as_ref().filter(|_| templated.begins && observed.primary.is_none())?;
     Some((site, whole))
 }
 
@@ -112,7 +112,7 @@ fn credential_of(whole: &Whole) -> Option<&testplatform_apis::template::kind::Cl
 
 /// The Secret that a cluster is to name as that of its own credential.
 pub(super) fn secret(observed: &Observed) -> Option<&str> {
-    observed.ahead.get(CLOUD)?.manifest()["metadata"]["name"].as_str()
+    observed.prerequisites.get(CLOUD)?.manifest()["metadata"]["name"].as_str()
 }
 
 /// The ConfigMap as it is asked for at first.
@@ -226,6 +226,7 @@ fn composed(
     // The name of a part has no dot, so no two of any composites have the same.
     let mut object = composing::object(&format!("{name}.{}", request.name), notes, spec);
     object["metadata"]["labels"] = json!({ ours::COMPONENT: name });
-    let ready = request.intent.writer_ready || observed.ahead.get(name).is_some_and(Brought::is_settled);
+    let ready = request.intent.primary_ready
+        || observed.prerequisites.get(name).is_some_and(ObservedObject::is_synced);
     Desired { name: name.into(), object, ready }
 }

@@ -32,11 +32,13 @@ use testplatform_apis::{
 use self::ending::{Going, going};
 use super::{Desired, dependents, object as composing};
 use crate::{
-    intent::Policies,
+    intent::ManagementPolicies,
     observed::{
-        Observed,
-        brought::{ACCESS, BROUGHT, Brought, Home, NAMESPACE, POOL, PROVIDER, REQUEST, home, report},
-        look,
+        Observed, observer,
+        tenant_credentials::{
+            ACCESS, NAMESPACE, ObservedObject, POOL, PROVIDER, REQUEST, TENANT_RESOURCES, TenantNamespace,
+            read_report, read_tenant_namespace,
+        },
     },
     validate::{Block, Validated},
 };
@@ -52,22 +54,28 @@ pub(crate) fn resources(request: &Validated, observed: &Observed) -> Vec<Desired
     };
     // Delete takes everything along: where somebody else's cluster is in it by now, the namespace is let go of.
     let lets_go = composing::is_somebody_elses(request, observed);
-    let goes = request.intent.over.is_some();
-    let Some(home) = home(&observed.brought).or(chosen).filter(|_| lets_go || !goes || is_held(observed))
+    let goes = request.intent.completion.is_some();
+    let Some(home) = read_tenant_namespace(&observed.tenant_credentials)
+        .or(chosen)
+        .filter(|_| lets_go || !goes || is_held(observed))
     else {
         return vec![];
     };
     let going = if request.intent.teardown && !lets_go { going(observed) } else { Going::Kept };
     let wanted = |name: &str| {
-        let is_there = observed.brought.get(NAMESPACE).is_some_and(|part| part.there().is_some());
+        let is_there =
+            observed.tenant_credentials.get(NAMESPACE).is_some_and(|part| part.live_remote().is_some());
         match name {
             NAMESPACE => true,
-            POOL => observed.writer.is_some() || report(&observed.brought).is_some_and(|r| r.carried),
+            POOL => {
+                observed.primary.is_some()
+                    || read_report(&observed.tenant_credentials).is_some_and(|r| r.carried)
+            }
             _ => is_there,
         }
     };
     let make = |name: &'static str| {
-        let before = observed.brought.get(name);
+        let before = observed.tenant_credentials.get(name);
         let looks = name == POOL && matches!(going, Going::Watched | Going::Gone);
         if name == POOL && going == Going::TakenAway {
             return None;
@@ -77,32 +85,32 @@ pub(crate) fn resources(request: &Validated, observed: &Observed) -> Vec<Desired
             None if looks || (wanted(name) && !goes) => manifest(name, request, observed, &home)?,
             None => return None,
         };
-        let ready = request.intent.writer_ready || before.is_some_and(Brought::is_settled);
+        let ready = request.intent.primary_ready || before.is_some_and(ObservedObject::is_synced);
         let mut object = composed(name, request, &home, manifest);
         if lets_go {
-            composing::bound(&mut object["spec"], Policies::Observe);
+            composing::bound(&mut object["spec"], ManagementPolicies::Observe);
         } else if looks {
-            composing::bound(&mut object["spec"], Policies::ObserveDelete);
-            if before.is_some_and(|part| look::may_watch(&part.object)) {
+            composing::bound(&mut object["spec"], ManagementPolicies::ObserveDelete);
+            if before.is_some_and(|part| observer::may_set_watch(&part.object)) {
                 object["spec"]["watch"] = true.into();
             }
         }
         Some(Desired { name: name.into(), object, ready })
     };
-    BROUGHT.into_iter().filter_map(make).collect()
+    TENANT_RESOURCES.into_iter().filter_map(make).collect()
 }
 
 /// Whether the namespace would not go, because one that is gone is still said to hold it. That is taken back by asking for it once more.
 fn is_held(observed: &Observed) -> bool {
-    let pool = observed.brought.get(POOL).map(|part| &part.object.metadata);
-    let writer = observed.writer.as_ref().map(|writer| &writer.object.metadata);
-    let namespace = observed.brought.get(NAMESPACE).map(|part| &part.object.metadata);
+    let pool = observed.tenant_credentials.get(POOL).map(|part| &part.object.metadata);
+    let writer = observed.primary.as_ref().map(|writer| &writer.object.metadata);
+    let namespace = observed.tenant_credentials.get(NAMESPACE).map(|part| &part.object.metadata);
     namespace.is_some_and(|held| dependents::outlived(held, pool.into_iter().chain(writer)))
 }
 
 /// What is asked of the hub for the first time.
-fn manifest(name: &str, request: &Validated, observed: &Observed, home: &Home) -> Option<Value> {
-    let asked = &home.asked;
+fn manifest(name: &str, request: &Validated, observed: &Observed, home: &TenantNamespace) -> Option<Value> {
+    let asked = &home.request;
     let of = |api_version: &str, kind: &str, name: &str, more: &[(&str, Value)]| {
         let mut object = json!({ "apiVersion": api_version, "kind": kind });
         object["metadata"] = json!({ "name": name, "namespace": home.namespace });
@@ -180,15 +188,15 @@ fn depends(request: &Validated) -> Value {
 /// The same of the writer of a cluster by template, also where that only looks: one that stops depending on its way out leaves its finalizer behind,
 /// and whether one is on its way out core does not show. So the namespace, in which no Secret is any more by then, goes with the last of them.
 pub(super) fn bind(writer: &mut Desired, request: &Validated, observed: &Observed) {
-    let before = observed.writer.as_ref().map(|writer| writer.object.spec.references.clone());
-    let own = || home(&observed.brought).map(|_| depends(request));
+    let before = observed.primary.as_ref().map(|writer| writer.object.spec.references.clone());
+    let own = || read_tenant_namespace(&observed.tenant_credentials).map(|_| depends(request));
     let references = before.filter(Value::is_array).or_else(own).unwrap_or_default();
     if references.is_array() {
         writer.object["spec"]["references"] = references;
     }
 }
 
-fn composed(name: &'static str, request: &Validated, home: &Home, manifest: Value) -> Value {
+fn composed(name: &'static str, request: &Validated, home: &TenantNamespace, manifest: Value) -> Value {
     let mut spec = json!({ "forProvider": {}, "providerConfigRef": { "name": home.hub } });
     match name {
         NAMESPACE => {}
@@ -208,7 +216,7 @@ fn composed(name: &'static str, request: &Validated, home: &Home, manifest: Valu
         });
     }
     spec["forProvider"]["manifest"] = manifest;
-    let note = home.asked.as_object().map(|asked| (ours::BYOC.to_owned(), json!(asked).to_string().into()));
+    let note = home.request.as_object().map(|asked| (ours::BYOC.to_owned(), json!(asked).to_string().into()));
     let mut object = composing::object(&object_name(name, request), gather::object(note), spec);
     object["metadata"]["labels"] = json!({ ours::COMPONENT: name });
     object

@@ -17,10 +17,12 @@ use testplatform_apis::{
     template::entry::BundleDocument,
 };
 
-use super::{Desired, Health, Level, object as composing};
+use super::{BackendCondition, Desired, Health, object as composing};
 use crate::{
-    intent::{Policies, Write},
-    observed::{BUNDLES, Link, Observed, UNDONE, brought::Brought, look},
+    intent::{ManagementPolicies, PrimaryAction},
+    observed::{
+        BUNDLES, BUNDLES_OBSERVER, Observed, SyncState, observer, tenant_credentials::ObservedObject,
+    },
     templates::{Bundles, Site, Stand, Templated},
     text::bounded,
     validate::Validated,
@@ -53,9 +55,9 @@ pub(crate) fn resources(request: &Validated, observed: &Observed) -> Vec<Desired
         let mut spec = spec(request, observed, manifest);
         // Never ready, so that it looks every 30 s.
         spec["readiness"] = json!({ "policy": "DeriveFromCelQuery", "celQuery": foreign::NEVER });
-        composing::bound(&mut spec, Policies::Observe);
-        let mut made = composed(UNDONE, request, spec);
-        if observed.bundles.was_there() {
+        composing::bound(&mut spec, ManagementPolicies::Observe);
+        let mut made = composed(BUNDLES_OBSERVER, request, spec);
+        if observed.bundles.was_created() {
             let how = if is_taken(observed) { TAKEN } else { SEEN };
             made.object["metadata"]["annotations"] = json!({ ours::BUNDLES_ASKED: how });
         }
@@ -66,94 +68,106 @@ pub(crate) fn resources(request: &Validated, observed: &Observed) -> Vec<Desired
 
 /// Whether any were asked for with the cluster, noted on writer and `credentials`.
 pub(super) fn note(request: &Validated, observed: &Observed) -> Option<(String, Value)> {
-    let begins =
-        request.intent.write == Write::Create && !chosen(request).is_none_or(Bundles::nothing_inside);
+    let begins = request.intent.action == PrimaryAction::Create
+        && !chosen(request).is_none_or(Bundles::nothing_inside);
     let noted = observed.note(ours::BUNDLES_ASKED).is_some();
     (begins || noted).then(|| (ours::BUNDLES_ASKED.to_owned(), "true".into()))
 }
 
 /// Whether something is still being done inside the cluster before it may go.
 pub(super) fn hold(request: &Validated, observed: &Observed) -> bool {
-    observed.bundles.was_there() && undone(request, observed).is_some() && !observed.bundles.is_gone()
+    observed.bundles.was_created() && undone(request, observed).is_some() && !observed.bundles.is_deleted()
 }
 
 /// What of the template is set up, and what is not. None: nothing of it is.
-pub(super) fn level(templated: &Templated, observed: &Observed) -> Option<Level<SetupLevel>> {
+pub(super) fn level(templated: &Templated, observed: &Observed) -> Option<BackendCondition<SetupLevel>> {
     use ConditionStatus::{False, True};
     let bundles = &observed.bundles;
     let report = bundles.report().unwrap_or_default();
-    if report.state == Some(State::BeforeDeletion) || bundles.undone.is_some() {
+    if report.state == Some(State::BeforeDeletion) || bundles.observer.is_some() {
         return Some(at_the_end(&report, observed));
     }
-    let Some(order) = &bundles.order else {
+    let Some(order) = &bundles.request else {
         let none = match &templated.stand {
             Stand::Whole(whole) => whole.bundles.post_install.is_empty(),
             Stand::Held | Stand::Kept { .. } => false,
         };
         let waits = observed.note(ours::BUNDLES_ASKED).is_some() && !none;
         return waits.then(|| {
-            Level::of(False, SetupLevel::Running, "the hub is not told yet what to set up in the cluster")
+            BackendCondition::of(
+                False,
+                SetupLevel::Running,
+                "the hub is not told yet what to set up in the cluster",
+            )
         });
     };
-    if !bundles.sets_up() {
+    if !bundles.has_post_install() {
         return None;
     }
-    if let (Link::Refused(words), None) = (&order.link, report.state) {
+    if let (SyncState::Refused(words), None) = (&order.sync, report.state) {
         let words =
             format!("the hub refuses ConfigMap {} with the bundles: {words}", name_of(order.manifest()));
-        return Some(Level::of(False, SetupLevel::SetupFailed, words));
+        return Some(BackendCondition::of(False, SetupLevel::SetupFailed, words));
     }
     Some(match report.state {
-        Some(State::Applied) => Level::of(True, SetupLevel::Applied, "what the template sets up is there"),
+        Some(State::Applied) => {
+            BackendCondition::of(True, SetupLevel::Applied, "what the template sets up is there")
+        }
         Some(State::SetupFailed) => {
-            Level::of(False, SetupLevel::SetupFailed, words("was not ready in time", &report))
+            BackendCondition::of(False, SetupLevel::SetupFailed, words("was not ready in time", &report))
         }
         Some(State::Running | State::BeforeDeletion) => {
-            Level::of(False, SetupLevel::Running, words("is being set up", &report))
+            BackendCondition::of(False, SetupLevel::Running, words("is being set up", &report))
         }
-        None => Level::of(False, SetupLevel::Running, "bundles are applied once the cluster answers"),
+        None => {
+            BackendCondition::of(False, SetupLevel::Running, "bundles are applied once the cluster answers")
+        }
     })
 }
 
 /// What it failed for stays told also while its writer is not seen, between being taken away and being looked at.
 pub(crate) fn remember(health: &mut Health, observed: &Observed) {
-    if observed.bundles.undone.is_none() || health.levels.setup.is_some() {
+    if observed.bundles.observer.is_none() || health.conditions.setup.is_some() {
         return;
     }
     let level = at_the_end(&observed.bundles.report().unwrap_or_default(), observed);
     if level.reason == SetupLevel::SetupFailed && health.waiting.is_empty() {
         health.waiting.clone_from(&level.message);
     }
-    health.levels.setup = Some(level);
+    health.conditions.setup = Some(level);
 }
 
 /// On the way out. What it failed for stays told.
-fn at_the_end(report: &Report, observed: &Observed) -> Level<SetupLevel> {
+fn at_the_end(report: &Report, observed: &Observed) -> BackendCondition<SetupLevel> {
     let shown = observed.composite.of_template(TemplateConditionType::TemplateApplied);
     let failed = shown.filter(|c| c.is_false() && c.reason == SetupLevel::SetupFailed.as_str());
     match (failed, report.state) {
-        (Some(shown), _) => Level::of(ConditionStatus::False, SetupLevel::SetupFailed, shown.message.clone()),
+        (Some(shown), _) => {
+            BackendCondition::of(ConditionStatus::False, SetupLevel::SetupFailed, shown.message.clone())
+        }
         (None, Some(State::BeforeDeletion)) => {
             let words = words("is being done before the end", report);
-            Level::of(ConditionStatus::False, SetupLevel::Running, words)
+            BackendCondition::of(ConditionStatus::False, SetupLevel::Running, words)
         }
-        (None, _) => {
-            Level::of(ConditionStatus::Unknown, SetupLevel::NotReported, "the cluster is being torn down")
-        }
+        (None, _) => BackendCondition::of(
+            ConditionStatus::Unknown,
+            SetupLevel::NotReported,
+            "the cluster is being torn down",
+        ),
     }
 }
 
 /// What the end waits for, in a sentence without a subject.
 pub(super) fn awaited(observed: &Observed) -> Option<String> {
     let bundles = &observed.bundles;
-    if bundles.is_gone() {
+    if bundles.is_deleted() {
         return None;
     }
     if let Some(report) = bundles.report().filter(|report| report.state == Some(State::BeforeDeletion)) {
         return Some(format!("waits for {}", said(&report)));
     }
     // It is there, and nothing tells what is still to be done.
-    let seen = bundles.undone.as_ref().filter(|looks| looks.object.status.at_provider.manifest.is_some());
+    let seen = bundles.observer.as_ref().filter(|looks| looks.object.status.at_provider.manifest.is_some());
     seen.map(|looks| format!("waits until ConfigMap {} is gone", name_of(looks.manifest())))
 }
 
@@ -180,14 +194,16 @@ fn chosen(request: &Validated) -> Option<&Bundles> {
 }
 
 /// The ConfigMap that tells, and what may be done to it.
-fn order(request: &Validated, observed: &Observed) -> Option<(Value, Policies)> {
+fn order(request: &Validated, observed: &Observed) -> Option<(Value, ManagementPolicies)> {
     if goes(request) {
-        return orphan(request, observed).map(|manifest| (manifest, Policies::ObserveDelete));
+        return orphan(request, observed).map(|manifest| (manifest, ManagementPolicies::ObserveDelete));
     }
-    match &observed.bundles.order {
-        Some(order) if is_taken_up(order) => Some((order.manifest().clone(), Policies::ObserveDelete)),
-        Some(order) => Some((order.manifest().clone(), Policies::Full)),
-        None => begun(request, observed).map(|manifest| (manifest, Policies::Full)),
+    match &observed.bundles.request {
+        Some(order) if is_taken_up(order) => {
+            Some((order.manifest().clone(), ManagementPolicies::ObserveDelete))
+        }
+        Some(order) => Some((order.manifest().clone(), ManagementPolicies::Full)),
+        None => begun(request, observed).map(|manifest| (manifest, ManagementPolicies::Full)),
     }
 }
 
@@ -195,9 +211,10 @@ fn order(request: &Validated, observed: &Observed) -> Option<(Value, Policies)> 
 fn begun(request: &Validated, observed: &Observed) -> Option<Value> {
     observed.note(ours::BUNDLES_ASKED)?;
     let (chosen, site) = (chosen(request)?, request.templated()?.site.as_ref()?);
-    let writer = observed.writer.as_ref()?;
-    let seen = writer.remote().is_some() && writer.uid().is_some();
-    let may = request.intent.write == Write::Update(Policies::Full) && !request.intent.teardown;
+    let writer = observed.primary.as_ref()?;
+    let seen = writer.remote().is_some() && writer.remote_uid().is_some();
+    let may =
+        request.intent.action == PrimaryAction::Update(ManagementPolicies::Full) && !request.intent.teardown;
     if chosen.nothing_inside() || !seen || !may {
         return None;
     }
@@ -224,8 +241,8 @@ fn begun(request: &Validated, observed: &Observed) -> Option<Value> {
 /// The same of an Object that was lost: taken up by one that can only delete it, until provider-kubernetes has that, and so deletes it when it
 /// is taken away. The ConfigMap has to be there, and to be ours by all that it says, and it is meant by its uid: Delete goes by name.
 fn orphan(request: &Validated, observed: &Observed) -> Option<Value> {
-    let looks = observed.bundles.undone.as_ref().filter(|looks| looks.is_settled())?;
-    let seen = looks.there()?;
+    let looks = observed.bundles.observer.as_ref().filter(|looks| looks.is_synced())?;
+    let seen = looks.live_remote()?;
     let labelled = seen.labels.get(bundle::LABEL).is_some_and(|label| label == "true");
     let of_cluster = |begun: &str| observed.sought_uid().is_some_and(|uid| uid.as_str() == begun);
     let own = labelled && seen.annotation(bundle::CLUSTER).is_none_or(of_cluster);
@@ -241,20 +258,20 @@ fn orphan(request: &Validated, observed: &Observed) -> Option<Value> {
 /// Whether its Object was taken away, or is to be: what is seen of the ConfigMap after that is the last of it.
 fn is_taken(observed: &Observed) -> bool {
     let bundles = &observed.bundles;
-    if let Some(order) = &bundles.order {
+    if let Some(order) = &bundles.request {
         return !is_taken_up(order) || has_finalizer(order);
     }
-    let looks = bundles.undone.as_ref().map(|looks| &looks.object.metadata);
+    let looks = bundles.observer.as_ref().map(|looks| &looks.object.metadata);
     looks.and_then(|metadata| metadata.annotation(ours::BUNDLES_ASKED)) == Some(TAKEN)
 }
 
 /// Whether the Object was made anew only to be taken away.
-fn is_taken_up(order: &Brought) -> bool {
-    look::only_watches(&order.object)
+fn is_taken_up(order: &ObservedObject) -> bool {
+    observer::is_observer(&order.object)
 }
 
 /// Whether its end would be that of the ConfigMap.
-fn has_finalizer(order: &Brought) -> bool {
+fn has_finalizer(order: &ObservedObject) -> bool {
     order.object.metadata.finalizers.iter().any(|f| f == crossplane::FINALIZER)
 }
 
@@ -264,10 +281,10 @@ fn undone(request: &Validated, observed: &Observed) -> Option<Value> {
         return None;
     }
     let bundles = &observed.bundles;
-    if let Some(before) = &bundles.undone {
+    if let Some(before) = &bundles.observer {
         return Some(before.manifest().clone());
     }
-    if let Some(order) = &bundles.order {
+    if let Some(order) = &bundles.request {
         let metadata = &order.manifest()["metadata"];
         return Some(config_map(&metadata["name"], &metadata["namespace"]));
     }
@@ -279,19 +296,20 @@ fn undone(request: &Validated, observed: &Observed) -> Option<Value> {
 /// nobody asks for an end, because one was taken back before anybody noted it, there is nothing to look at.
 fn looks_on(request: &Validated, observed: &Observed) -> bool {
     let intent = &request.intent;
-    let looks = goes(request) || (intent.teardown && observed.bundles.undone.is_some());
-    looks && intent.over.is_none() && !matches!(intent.write, Write::Elsewhere)
+    let looks = goes(request) || (intent.teardown && observed.bundles.observer.is_some());
+    looks && intent.completion.is_none() && !matches!(intent.action, PrimaryAction::Relocate)
 }
 
 /// Whether it goes: before the cluster, with it, or because there is none any more.
 fn goes(request: &Validated) -> bool {
     let intent = &request.intent;
-    match intent.write {
-        Write::Remove | Write::Elsewhere => true,
-        Write::Look { .. } => intent.ending.is_some(),
-        Write::Nothing | Write::Create | Write::Update(_) | Write::Again { .. } => {
-            intent.precedes || intent.over.is_some()
-        }
+    match intent.action {
+        PrimaryAction::Remove | PrimaryAction::Relocate => true,
+        PrimaryAction::Probe { .. } => intent.teardown_reason.is_some(),
+        PrimaryAction::Omit
+        | PrimaryAction::Create
+        | PrimaryAction::Update(_)
+        | PrimaryAction::Recreate { .. } => intent.teardown_deferred || intent.completion.is_some(),
     }
 }
 
@@ -310,7 +328,7 @@ fn name_of(manifest: &Value) -> String {
 
 /// On the hub on which it is, whatever becomes of the writer.
 fn spec(request: &Validated, observed: &Observed, manifest: Value) -> Value {
-    let before = observed.bundles.order.as_ref().or(observed.bundles.undone.as_ref());
+    let before = observed.bundles.request.as_ref().or(observed.bundles.observer.as_ref());
     let before = before.map(|part| part.object.spec.provider_config_ref.name.as_str());
     let hub = before.filter(|hub| !hub.is_empty());
     let hub = hub.unwrap_or_else(|| composing::provider_config(request, observed));
@@ -323,5 +341,5 @@ fn composed(name: &'static str, request: &Validated, spec: Value) -> Desired {
     // The name of a part has no dot, so no two of any composites have the same.
     let mut object = composing::object(&format!("{name}.{}", request.name), Map::new(), spec);
     object["metadata"]["labels"] = json!({ ours::COMPONENT: name });
-    Desired { name: name.into(), object, ready: request.intent.writer_ready }
+    Desired { name: name.into(), object, ready: request.intent.primary_ready }
 }

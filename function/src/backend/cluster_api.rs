@@ -17,7 +17,7 @@ use testplatform_apis::{
 };
 
 use super::{
-    Backend, Desired, Ending, Health,
+    Backend, Desired, Health, TeardownMethod,
     templated::{self, Composed},
 };
 use crate::{
@@ -53,15 +53,15 @@ impl Backend for ClusterApi {
         KIND
     }
 
-    fn writer(&self) -> &'static str {
+    fn primary_resource(&self) -> &'static str {
         TOPOLOGY
     }
 
-    fn ending(&self) -> Ending {
-        Ending::Removed
+    fn teardown_method(&self) -> TeardownMethod {
+        TeardownMethod::DeleteObject
     }
 
-    fn resources(&self, request: &Validated, observed: &Observed, health: &Health) -> Vec<Desired> {
+    fn build_resources(&self, request: &Validated, observed: &Observed, health: &Health) -> Vec<Desired> {
         templated::resources(self, CEL, (request, observed, health), |templated, _| {
             let wanted = Wanted::of(templated);
             let plan = wanted.map(|wanted| rollout::plan(observed, wanted));
@@ -75,7 +75,7 @@ impl Backend for ClusterApi {
         })
     }
 
-    fn health(&self, request: &Validated, observed: &Observed) -> Health {
+    fn assess_health(&self, request: &Validated, observed: &Observed) -> Health {
         match request.templated() {
             Some(templated) => report::health(templated, request, observed),
             None => Health::default(),

@@ -17,10 +17,10 @@ use testplatform_apis::{
     names::ours,
 };
 
-use super::{Backend, Desired, Ending, Health, brought, object};
+use super::{Backend, Desired, Health, TeardownMethod, brought, object};
 use crate::{
-    intent::Write,
-    observed::{CLUSTER_CLAIM, Observed, Remote, Writer},
+    intent::PrimaryAction,
+    observed::{CLUSTER_CLAIM, Observed, PrimaryObject, Remote},
     pools::Place,
     validate::{Block, Claimed, Validated},
 };
@@ -43,15 +43,15 @@ impl Backend for ClusterClaims {
         KIND
     }
 
-    fn writer(&self) -> &'static str {
+    fn primary_resource(&self) -> &'static str {
         CLUSTER_CLAIM
     }
 
-    fn ending(&self) -> Ending {
-        Ending::Removed
+    fn teardown_method(&self) -> TeardownMethod {
+        TeardownMethod::DeleteObject
     }
 
-    fn resources(&self, request: &Validated, observed: &Observed, health: &Health) -> Vec<Desired> {
+    fn build_resources(&self, request: &Validated, observed: &Observed, health: &Health) -> Vec<Desired> {
         let Block::ClusterClaim(claimed) = &request.block else { return vec![] };
         let Some(place) = request.place() else {
             // Nothing tells any more whose they are. They stay where they are, with what they remember.
@@ -70,7 +70,7 @@ impl Backend for ClusterClaims {
         writer.into_iter().chain(credentials).collect()
     }
 
-    fn health(&self, request: &Validated, observed: &Observed) -> Health {
+    fn assess_health(&self, request: &Validated, observed: &Observed) -> Health {
         match &request.block {
             Block::ClusterClaim(claimed) => {
                 let mut health = report::health(claimed, request, observed);
@@ -84,7 +84,7 @@ impl Backend for ClusterClaims {
 
 /// The ClusterClaim as we ask for it: never `spec.namespace`, which Hive writes, nor status.
 fn manifest(request: &Validated, observed: &Observed, claimed: &Claimed, place: &Place) -> Value {
-    let writer = observed.writer.as_ref();
+    let writer = observed.primary.as_ref();
     // Changing it would leave the claim behind and make another one.
     let name = writer.and_then(|w| w.manifest()["metadata"]["name"].as_str());
     let mut annotations = object::notes(request, observed);
@@ -113,7 +113,7 @@ fn asked(request: &Validated, place: &Place) -> Value {
             "kind": "ServiceAccount", "name": subject.name.as_str(), "namespace": subject.namespace.as_str(),
         }]);
     }
-    let looks = matches!(request.intent.write, Write::Look { .. });
+    let looks = matches!(request.intent.action, PrimaryAction::Probe { .. });
     if let Some(lifetime) = backstop(request).filter(|_| !looks) {
         spec["lifetime"] = lifetime.to_string().into();
     }
@@ -121,7 +121,7 @@ fn asked(request: &Validated, place: &Place) -> Value {
 }
 
 /// What was asked for, for ever: from the writer's manifest, and what a manifest that only looks does not have from the claim itself.
-fn repeated(writer: &Writer, place: &Place) -> Value {
+fn repeated(writer: &PrimaryObject, place: &Place) -> Value {
     let mut spec = json!({ "clusterPoolName": place.pool });
     let remote = match writer.remote() {
         Some(Remote::ClusterClaim(remote)) => Some(&remote.spec.value),
@@ -155,7 +155,7 @@ fn backstop(request: &Validated) -> Option<GoDuration> {
 
 /// Where the credentials are on the hub, noted on the writer and, should that be lost, on the claim. What only looks does not know it.
 fn credentials_namespace(request: &Validated, place: &Place) -> Map<String, Value> {
-    let kept = !matches!(request.intent.write, Write::Look { .. });
+    let kept = !matches!(request.intent.action, PrimaryAction::Probe { .. });
     let note =
         kept.then(|| (ours::CREDENTIALS_NAMESPACE.to_owned(), place.credentials_namespace.as_str().into()));
     gather::object(note)
@@ -164,13 +164,14 @@ fn credentials_namespace(request: &Validated, place: &Place) -> Map<String, Valu
 /// What `credentials` remembers: where the cluster is, which one it is, and how it is ended.
 fn memory(request: &Validated, observed: &Observed, place: Option<&Place>) -> Map<String, Value> {
     let noted = || Some(observed.credentials.as_ref()?.object.metadata.annotation(ours::POOL)?.to_owned());
-    let uid = observed.writer.as_ref().and_then(Writer::uid).or_else(|| observed.remembered_uid());
+    let uid =
+        observed.primary.as_ref().and_then(PrimaryObject::remote_uid).or_else(|| observed.remembered_uid());
     let at = request.intent.ready_at.map(|at| at.to_string());
     gather::texts([
         (ours::POOL, place.map(|place| format!("{}/{}", place.namespace, place.pool)).or_else(noted)),
         (ours::REMOTE_UID, uid.map(|u| u.0)),
-        (ours::ENDING, request.intent.ending.clone()),
-        (ours::FAILED, request.intent.failed.map(|f| f.as_str().to_owned())),
+        (ours::ENDING, request.intent.teardown_reason.clone()),
+        (ours::FAILED, request.intent.failure.map(|f| f.as_str().to_owned())),
         (ours::READY_AT, at),
     ])
 }

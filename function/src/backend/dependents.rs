@@ -53,9 +53,10 @@ pub(crate) fn outlived<'o>(held: &Metadata, by: impl Iterator<Item = &'o Metadat
 
 /// The Object of that composition resource name, where it may depend on another or another on it.
 fn metadata<'o>(observed: &'o Observed, name: &str) -> Option<&'o Metadata> {
-    let writer = observed.writer.as_ref().filter(|writer| writer.name == name).map(|w| &w.object.metadata);
+    let writer = observed.primary.as_ref().filter(|writer| writer.name == name).map(|w| &w.object.metadata);
     let group = || observed.node_pools.0.get(name).map(|part| &part.object.metadata);
-    let bundles = || observed.bundles.order.as_ref().filter(|_| name == BUNDLES).map(|o| &o.object.metadata);
-    let brought = || observed.brought.get(name).map(|part| &part.object.metadata);
+    let bundles =
+        || observed.bundles.request.as_ref().filter(|_| name == BUNDLES).map(|o| &o.object.metadata);
+    let brought = || observed.tenant_credentials.get(name).map(|part| &part.object.metadata);
     writer.or_else(group).or_else(bundles).or_else(brought)
 }

@@ -15,9 +15,9 @@ use testplatform_apis::{
     names::{ObjectName, ours},
 };
 
-use super::{Backend, Desired, Ending, Health, Job, Stage, object, published::ADMINS};
+use super::{Backend, Desired, Health, Job, Stage, TeardownMethod, object, published::ADMINS};
 use crate::{
-    intent::Policies,
+    intent::ManagementPolicies,
     observed::{EPHEMERAL_CLUSTER, Observed, Remote},
     text::bounded,
     validate::{Block, Validated},
@@ -47,29 +47,29 @@ impl Backend for EphemeralClusters {
         KIND
     }
 
-    fn writer(&self) -> &'static str {
+    fn primary_resource(&self) -> &'static str {
         EPHEMERAL_CLUSTER
     }
 
-    fn ending(&self) -> Ending {
-        Ending::Told
+    fn teardown_method(&self) -> TeardownMethod {
+        TeardownMethod::SetField
     }
 
-    fn resources(&self, request: &Validated, observed: &Observed, health: &Health) -> Vec<Desired> {
+    fn build_resources(&self, request: &Validated, observed: &Observed, health: &Health) -> Vec<Desired> {
         let manifest = manifest(request, observed);
         let writer = object::writer(EPHEMERAL_CLUSTER, request, observed, manifest, CEL, Map::new());
         let credentials = object::credentials(request, observed, health, Map::new());
         writer.into_iter().chain(credentials).collect()
     }
 
-    fn health(&self, request: &Validated, observed: &Observed) -> Health {
+    fn assess_health(&self, request: &Validated, observed: &Observed) -> Health {
         let Block::CiOperator(block) = &request.block else { return Health::default() };
         let mut health = Health {
             version_desired: version(block),
             workflow: block.get("test").and_then(|t| t["workflow"].as_str()).map(str::to_owned),
             ..Health::default()
         };
-        let Some(writer) = &observed.writer else { return health };
+        let Some(writer) = &observed.primary else { return health };
         let Some(Remote::EphemeralCluster(remote)) = writer.remote() else {
             health.mirrored = mirrored(&[], observed);
             return health;
@@ -78,16 +78,16 @@ impl Backend for EphemeralClusters {
         let status = &remote.status.value;
         let ready = condition(&status.conditions, conditions::CLUSTER_READY).filter(|c| c.is_true());
         health.stage = stage(status, ready.is_some(), before || observed.ever_ready());
-        health.word.clone_from(&status.phase);
+        health.phase_word.clone_from(&status.phase);
         // What cannot be read may well be bound; asking again would make a second one.
-        health.bound = !status.prow_job_id.is_empty() || before || remote.status.error.is_some();
+        health.has_cluster = !status.prow_job_id.is_empty() || before || remote.status.error.is_some();
         health.teardown_arrived = remote.spec.value.tear_down_cluster;
         health.ready_since = ready.and_then(|c| c.last_transition_time);
         health.secret = ObjectName::try_from(status.secret_ref.as_str()).ok();
         let mode = remote.metadata.annotation(ours::CREDENTIALS_MODE);
         let account = mode == Some(Mode::ServiceAccount.as_str());
-        health.admins = request.access.is_some() && !account && health.secret.is_some();
-        if health.secret.take_if(|_| health.admins).is_some() {
+        health.publishes_admin = request.access.is_some() && !account && health.secret.is_some();
+        if health.secret.take_if(|_| health.publishes_admin).is_some() {
             health.blocking = Some((Credentials::SecretMissing, ADMINS.into()));
         }
         health.revision = remote.metadata.annotation(ours::CREDENTIALS_REVISION).map(str::to_owned);
@@ -161,10 +161,10 @@ fn said(condition: &ObservedCondition) -> String {
 
 /// The EphemeralCluster as we ask for it.
 fn manifest(request: &Validated, observed: &Observed) -> Value {
-    let writer = observed.writer.as_ref();
+    let writer = observed.primary.as_ref();
     let known = |field: &str| writer.and_then(|w| w.manifest()["metadata"][field].as_str());
     // Changing it would leave the running cluster behind and ask for another one.
-    let taken = observed.handover.place().map(|place| place.name.as_str());
+    let taken = observed.transfer.place().map(|place| place.name.as_str());
     let name = known("name").or(taken).unwrap_or(request.name.as_str());
     let mut metadata = json!({
         "name": name,
@@ -193,7 +193,7 @@ fn manifest(request: &Validated, observed: &Observed) -> Value {
 /// When the claim had its kubeconfig, if that was so long after the hub was ready that the hub's own end would come before the claim's. Once
 /// written it stays.
 fn delivered_late(request: &Validated, observed: &Observed) -> Option<Timestamp> {
-    let writer = observed.writer.as_ref()?;
+    let writer = observed.primary.as_ref()?;
     if let Some(before) = writer.manifest_annotation(ours::DELIVERED_AT) {
         return before.parse().ok();
     }
@@ -223,18 +223,20 @@ pub(crate) fn watch(request: &Validated, observed: &Observed) -> Option<Desired>
         "watch": true,
     });
     spec["forProvider"]["manifest"] = manifest;
-    object::bound(&mut spec, Policies::Observe);
-    let notes = gather::texts(request.intent.handover.iter().map(|(key, value)| (*key, Some(value.clone()))));
+    object::bound(&mut spec, ManagementPolicies::Observe);
+    let notes = gather::texts(
+        request.intent.transfer_annotations.iter().map(|(key, value)| (*key, Some(value.clone()))),
+    );
     let object = object::object(&request.writer_name(), notes, spec);
     Some(Desired { name: EPHEMERAL_CLUSTER.into(), object, ready: false })
 }
 
 /// Where it is, whatever the input says by now. Before anything was asked, what an earlier pass said is only what the input was.
 pub(crate) fn namespace<'a>(request: &'a Validated, observed: &'a Observed) -> &'a str {
-    let of_writer = observed.writer.as_ref().and_then(|w| w.manifest()["metadata"]["namespace"].as_str());
+    let of_writer = observed.primary.as_ref().and_then(|w| w.manifest()["metadata"]["namespace"].as_str());
     let status = observed.composite.status.backend.as_ref().filter(|_| observed.made_before());
     let remembered = || status.and_then(|b| b.namespace.as_deref());
-    let taken = || Some(observed.handover.place()?.namespace.as_str());
+    let taken = || Some(observed.transfer.place()?.namespace.as_str());
     of_writer.or_else(taken).or_else(remembered).unwrap_or(&request.settings.namespace)
 }
 

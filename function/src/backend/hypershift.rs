@@ -26,7 +26,7 @@ use testplatform_apis::{
 };
 
 use super::{
-    Backend, Desired, Ending, Health,
+    Backend, Desired, Health, TeardownMethod,
     templated::{self, Composed},
 };
 use crate::{
@@ -61,15 +61,15 @@ impl Backend for HyperShift {
         KIND
     }
 
-    fn writer(&self) -> &'static str {
+    fn primary_resource(&self) -> &'static str {
         HOSTED_CLUSTER
     }
 
-    fn ending(&self) -> Ending {
-        Ending::Removed
+    fn teardown_method(&self) -> TeardownMethod {
+        TeardownMethod::DeleteObject
     }
 
-    fn resources(&self, request: &Validated, observed: &Observed, health: &Health) -> Vec<Desired> {
+    fn build_resources(&self, request: &Validated, observed: &Observed, health: &Health) -> Vec<Desired> {
         templated::resources(self, CEL, (request, observed, health), |templated, site| {
             let wanted = Wanted::of(templated);
             Composed {
@@ -83,7 +83,7 @@ impl Backend for HyperShift {
         })
     }
 
-    fn health(&self, request: &Validated, observed: &Observed) -> Health {
+    fn assess_health(&self, request: &Validated, observed: &Observed) -> Health {
         match request.templated() {
             Some(templated) => report::health(templated, request, observed),
             None => Health::default(),

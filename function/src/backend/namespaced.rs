@@ -22,7 +22,7 @@ pub(crate) fn placed(mut resources: Vec<Desired>, request: &Validated, observed:
         Flavour::Namespaced(namespace) => {
             let secret = secret(observed);
             let remembered = resources.iter().any(|desired| OURS.contains(&desired.name.as_ref()));
-            if observed.ended.is_some() || (request.intent.over.is_some() && !remembered) {
+            if observed.completion_record.is_some() || (request.intent.completion.is_some() && !remembered) {
                 resources.push(ended(request, observed));
             }
             for desired in &mut resources {
@@ -53,8 +53,8 @@ fn ended(request: &Validated, observed: &Observed) -> Desired {
     let kept = |key: &str, now: Option<String>| now.or_else(|| observed.note(key).map(str::to_owned));
     let notes = gather::texts([
         (crossplane::PAUSED, Some("true".to_owned())),
-        (ours::OVER, kept(ours::OVER, intent.over.clone())),
-        (ours::FAILED, kept(ours::FAILED, intent.failed.map(|f| f.as_str().to_owned()))),
+        (ours::OVER, kept(ours::OVER, intent.completion.clone())),
+        (ours::FAILED, kept(ours::FAILED, intent.failure.map(|f| f.as_str().to_owned()))),
         (ours::READY_AT, kept(ours::READY_AT, intent.ready_at.map(|at| at.to_string()))),
     ]);
     let spec = json!({

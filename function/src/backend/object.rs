@@ -10,8 +10,8 @@ use testplatform_apis::{
 
 use super::{Desired, Health, Stage};
 use crate::{
-    intent::{Policies, Write},
-    observed::{CREDENTIALS, EPHEMERAL_CLUSTER, Flavour, Link, Observed, PENDING, Writer},
+    intent::{ManagementPolicies, PrimaryAction},
+    observed::{CREDENTIALS, EPHEMERAL_CLUSTER, Flavour, Observed, PENDING, PrimaryObject, SyncState},
     text::bounded,
     validate::{Block, Validated},
 };
@@ -27,23 +27,27 @@ pub(super) fn writer(
 ) -> Option<Desired> {
     let intent = &request.intent;
     let mut annotate = |key: &str, value: &str| annotations.insert(key.to_owned(), value.into());
-    let (policies, watch) = match &intent.write {
-        Write::Nothing | Write::Remove | Write::Elsewhere => return None,
-        Write::Create if request.templated().is_some() => (Policies::Make, true),
-        Write::Create | Write::Again { .. } => (Policies::Full, true),
+    let (policies, watch) = match &intent.action {
+        PrimaryAction::Omit | PrimaryAction::Remove | PrimaryAction::Relocate => return None,
+        PrimaryAction::Create if request.templated().is_some() => {
+            (ManagementPolicies::ObserveCreateDelete, true)
+        }
+        PrimaryAction::Create | PrimaryAction::Recreate { .. } => (ManagementPolicies::Full, true),
         // Without its finalizer the next round would look like one that found nothing, and prove that nothing is left.
-        Write::Update(Policies::ObserveDelete) if intent.precedes => {
-            (Policies::ObserveDelete, observed.writer.as_ref().is_some_and(Writer::may_watch))
-        }
-        Write::Update(allowed) => (*allowed, true),
-        Write::Look { .. } => {
-            (Policies::ObserveDelete, observed.writer.as_ref().is_some_and(Writer::may_watch))
-        }
+        PrimaryAction::Update(ManagementPolicies::ObserveDelete) if intent.teardown_deferred => (
+            ManagementPolicies::ObserveDelete,
+            observed.primary.as_ref().is_some_and(PrimaryObject::may_set_watch),
+        ),
+        PrimaryAction::Update(allowed) => (*allowed, true),
+        PrimaryAction::Probe { .. } => (
+            ManagementPolicies::ObserveDelete,
+            observed.primary.as_ref().is_some_and(PrimaryObject::may_set_watch),
+        ),
     };
     for (key, value) in tries(request, observed).into_iter().chain(asked_for(request)) {
         annotate(key, &value);
     }
-    if let Some(ending) = &intent.ending {
+    if let Some(ending) = &intent.teardown_reason {
         annotate(ours::ENDING, ending);
     }
     if let Some(at) = intent.ready_at {
@@ -52,13 +56,13 @@ pub(super) fn writer(
     if let Some(granted) = request.lifetime.granted {
         annotate(ours::DEFAULT_LIFETIME, &granted.to_string());
     }
-    if let Some(failure) = intent.failed {
+    if let Some(failure) = intent.failure {
         annotate(ours::FAILED, failure.as_str());
     }
-    if let Some(over) = &intent.over {
+    if let Some(over) = &intent.completion {
         annotate(ours::OVER, over);
     }
-    for (key, value) in &intent.handover {
+    for (key, value) in &intent.transfer_annotations {
         annotate(key, value);
     }
     let mut spec = json!({
@@ -76,30 +80,30 @@ pub(super) fn writer(
     if name != EPHEMERAL_CLUSTER {
         object["metadata"]["labels"] = json!({ ours::COMPONENT: name });
     }
-    Some(Desired { name: name.into(), object, ready: intent.writer_ready })
+    Some(Desired { name: name.into(), object, ready: intent.primary_ready })
 }
 
 /// Writes down what provider-kubernetes may do. If nothing is written down, everything.
-pub(super) fn bound(spec: &mut Value, policies: Policies) {
+pub(super) fn bound(spec: &mut Value, policies: ManagementPolicies) {
     let some: &[&str] = match policies {
-        Policies::Full => return,
-        Policies::Make => &["Observe", "Create", "Delete"],
-        Policies::ObserveDelete => &["Observe", "Delete"],
-        Policies::Observe => &["Observe"],
+        ManagementPolicies::Full => return,
+        ManagementPolicies::ObserveCreateDelete => &["Observe", "Create", "Delete"],
+        ManagementPolicies::ObserveDelete => &["Observe", "Delete"],
+        ManagementPolicies::Observe => &["Observe"],
     };
     spec["managementPolicies"] = json!(some);
 }
 
 /// Which try this is, from the second on: on the writer, and on `credentials`, should the writer be lost.
 fn tries(request: &Validated, observed: &Observed) -> Vec<(&'static str, String)> {
-    let (attempt, vanished) = match &request.intent.write {
-        Write::Again { vanished } => (2, Some(vanished.clone())),
-        Write::Nothing
-        | Write::Create
-        | Write::Update(_)
-        | Write::Look { .. }
-        | Write::Remove
-        | Write::Elsewhere => (observed.attempt(), observed.vanished()),
+    let (attempt, vanished) = match &request.intent.action {
+        PrimaryAction::Recreate { vanished } => (2, Some(vanished.clone())),
+        PrimaryAction::Omit
+        | PrimaryAction::Create
+        | PrimaryAction::Update(_)
+        | PrimaryAction::Probe { .. }
+        | PrimaryAction::Remove
+        | PrimaryAction::Relocate => (observed.attempt(), observed.vanished()),
     };
     let attempt = (attempt > 1).then(|| (ours::ATTEMPT, attempt.to_string()));
     attempt.into_iter().chain(vanished.map(|uid| (ours::VANISHED_UID, uid.0))).collect()
@@ -121,7 +125,7 @@ pub(super) fn credentials(
     health: &Health,
     mut annotations: Map<String, Value>,
 ) -> Option<Desired> {
-    if !request.intent.credentials {
+    if !request.intent.wants_credentials {
         return None;
     }
     let ready = request.intent.credentials_ready;
@@ -138,10 +142,11 @@ pub(super) fn credentials(
     if let Some(granted) = request.lifetime.granted {
         annotations.insert(ours::DEFAULT_LIFETIME.into(), granted.to_string().into());
     }
-    annotations
-        .extend(request.intent.handover.iter().map(|(key, value)| ((*key).into(), value.as_str().into())));
+    annotations.extend(
+        request.intent.transfer_annotations.iter().map(|(key, value)| ((*key).into(), value.as_str().into())),
+    );
     let intent = &request.intent;
-    let times = [(ours::READ_AGAIN, intent.read_again), (ours::WITHHELD_SINCE, intent.withheld_since)];
+    let times = [(ours::READ_AGAIN, intent.reread_at), (ours::WITHHELD_SINCE, intent.withheld_since)];
     annotations.extend(times.into_iter().filter_map(|(key, at)| Some((key.into(), at?.to_string().into()))));
     let read_last = || observed.credentials.as_ref()?.object.metadata.annotation(ours::CREDENTIALS_REVISION);
     // A change of an annotation makes provider-kubernetes read the Secret again at once. Where the remote object is not seen, as between the
@@ -180,7 +185,7 @@ pub(super) fn credentials(
         },
     });
     // provider-kubernetes leaves in place what it wrote before, and nothing of the admin's gets to this side.
-    if !(unpaused && health.admins) {
+    if !(unpaused && health.publishes_admin) {
         // Moved: what stands in json! is copied.
         spec["connectionDetails"] = vec![detail(keys::KUBECONFIG), detail(keys::KUBEADMIN_PASSWORD)].into();
     }
@@ -201,7 +206,7 @@ fn may_be_given(request: &Validated, observed: &Observed, health: &Health) -> bo
     match observed.composite.flavour {
         Flavour::Claimed | Flavour::Homeless => true,
         Flavour::Namespaced(_) => {
-            let ends = request.intent.teardown || request.intent.failed.is_some();
+            let ends = request.intent.teardown || request.intent.failure.is_some();
             health.stage == Stage::Ready && !ends
         }
     }
@@ -219,8 +224,8 @@ pub(crate) fn known_secret(observed: &Observed, health: &Health) -> Option<Strin
 
 /// The hub is the one on which the cluster is, whatever the input says by now.
 pub(crate) fn provider_config<'a>(request: &'a Validated, observed: &'a Observed) -> &'a str {
-    let of_writer = observed.writer.as_ref().map(|w| w.object.spec.provider_config_ref.name.as_str());
-    let taken = || Some(observed.handover.place()?.hub.as_str());
+    let of_writer = observed.primary.as_ref().map(|w| w.object.spec.provider_config_ref.name.as_str());
+    let taken = || Some(observed.transfer.place()?.hub.as_str());
     let of_place = || request.hub();
     // With the writer gone, status remembers where it was. Before anything was asked, it tells what the input was.
     let status = observed.composite.status.hub.as_ref().filter(|_| observed.made_before());
@@ -243,7 +248,7 @@ pub(crate) fn provider_config<'a>(request: &'a Validated, observed: &'a Observed
 /// The writer's annotation with the reason for its hub, decided when the writer is composed first. A writer from before there was such an
 /// annotation is not written again for it.
 pub(super) fn hub_reason(observed: &Observed, selected: Option<&str>) -> Option<String> {
-    let reason = match &observed.writer {
+    let reason = match &observed.primary {
         Some(writer) => writer.object.metadata.annotation(ours::HUB_REASON),
         None => selected.filter(|reason| *reason != HubSelection::Pinned.as_str()),
     };
@@ -252,11 +257,15 @@ pub(super) fn hub_reason(observed: &Observed, selected: Option<&str>) -> Option<
 
 /// The uid that pins the remote object.
 pub(super) fn pinned(request: &Validated, observed: &Observed) -> Option<Uid> {
-    match &request.intent.write {
+    match &request.intent.action {
         // Of one that has lost it, such as from a backup, the one that is remembered: it would make a second one.
-        Write::Update(_) => observed.sought_uid(),
-        Write::Look { uid } => uid.clone(),
-        Write::Nothing | Write::Create | Write::Remove | Write::Elsewhere | Write::Again { .. } => None,
+        PrimaryAction::Update(_) => observed.sought_uid(),
+        PrimaryAction::Probe { uid } => uid.clone(),
+        PrimaryAction::Omit
+        | PrimaryAction::Create
+        | PrimaryAction::Remove
+        | PrimaryAction::Relocate
+        | PrimaryAction::Recreate { .. } => None,
     }
 }
 
@@ -264,10 +273,10 @@ pub(super) fn pinned(request: &Validated, observed: &Observed) -> Option<Uid> {
 pub(super) fn notes(request: &Validated, observed: &Observed) -> Map<String, Value> {
     let mut notes = Map::new();
     let mut note = |key: &str, value: &str| notes.insert(key.to_owned(), value.into());
-    let writer = observed.writer.as_ref();
+    let writer = observed.primary.as_ref();
     // The hub authorises by it: what the running cluster was made for wins for the life of the claim.
     let cluster = writer
-        .and_then(Writer::remote)
+        .and_then(PrimaryObject::remote)
         .and_then(|r| r.metadata().annotation(annotations::KONFLUX_CLUSTER))
         .or_else(|| writer.and_then(|w| w.manifest_annotation(annotations::KONFLUX_CLUSTER)))
         .or_else(|| observed.environment.cluster_name());
@@ -288,7 +297,7 @@ pub(super) fn notes(request: &Validated, observed: &Observed) -> Map<String, Val
     }
     let life = &request.lifetime;
     // What is only looked for keeps what it was told when it was made.
-    if life.lost || matches!(request.intent.write, Write::Look { .. }) {
+    if life.lost || matches!(request.intent.action, PrimaryAction::Probe { .. }) {
         return notes;
     }
     let durations = [
@@ -306,8 +315,8 @@ pub(super) fn notes(request: &Validated, observed: &Observed) -> Map<String, Val
 
 /// Whether another object has the name of the cluster's by now. Delete goes by name, so nothing around it may be deleted any more.
 pub(super) fn is_somebody_elses(request: &Validated, observed: &Observed) -> bool {
-    let replaced = observed.writer.as_ref().is_some_and(|writer| writer.link == Link::Replaced);
-    replaced || request.intent.failed == Some(Failure::RemoteReplaced)
+    let replaced = observed.primary.as_ref().is_some_and(|writer| writer.sync == SyncState::Replaced);
+    replaced || request.intent.failure == Some(Failure::RemoteReplaced)
 }
 
 /// An Object around what it carries.

@@ -20,7 +20,7 @@ use testplatform_apis::{
 };
 
 use super::{
-    Backend, Desired, Ending, Health,
+    Backend, Desired, Health, TeardownMethod,
     templated::{self, Composed},
 };
 use crate::{
@@ -56,15 +56,15 @@ impl Backend for Osac {
         KIND
     }
 
-    fn writer(&self) -> &'static str {
+    fn primary_resource(&self) -> &'static str {
         ORDER
     }
 
-    fn ending(&self) -> Ending {
-        Ending::Removed
+    fn teardown_method(&self) -> TeardownMethod {
+        TeardownMethod::DeleteObject
     }
 
-    fn resources(&self, request: &Validated, observed: &Observed, health: &Health) -> Vec<Desired> {
+    fn build_resources(&self, request: &Validated, observed: &Observed, health: &Health) -> Vec<Desired> {
         templated::resources(self, CEL, (request, observed, health), |templated, site| {
             let wanted = Wanted::of(templated);
             let mut notes = nodes::annotation(observed, wanted);
@@ -80,7 +80,7 @@ impl Backend for Osac {
         })
     }
 
-    fn health(&self, request: &Validated, observed: &Observed) -> Health {
+    fn assess_health(&self, request: &Validated, observed: &Observed) -> Health {
         match request.templated() {
             Some(templated) => report::health(templated, request, observed),
             None => Health::default(),

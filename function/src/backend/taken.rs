@@ -8,9 +8,9 @@ use testplatform_apis::{
     template::{Backend, effective::Effective, version::Version},
 };
 
-use super::{cluster_api, hypershift, of_writer, osac};
+use super::{backend_of_primary, cluster_api, hypershift, osac};
 use crate::{
-    observed::{Observed, Writer},
+    observed::{Observed, PrimaryObject},
     templates::is_whole,
 };
 
@@ -24,8 +24,8 @@ pub(crate) struct Back {
 
 /// None: nothing is refused.
 pub(crate) fn back(observed: &Observed) -> Option<Back> {
-    let writer = observed.writer.as_ref()?;
-    let left_at = match of_writer(writer)? {
+    let writer = observed.primary.as_ref()?;
+    let left_at = match backend_of_primary(writer)? {
         Backend::HyperShift => hypershift::rollout::left_at(observed),
         Backend::ClusterApi => cluster_api::rollout::left_at(observed),
         Backend::Osac => osac::order::left_at(observed),
@@ -41,7 +41,7 @@ pub(crate) fn back(observed: &Observed) -> Option<Back> {
 
 /// Groups of nodes that their backend numbers by their place, in that order. One that goes would move those behind it.
 pub(crate) fn numbered_groups(observed: &Observed) -> Vec<String> {
-    match observed.writer.as_ref().and_then(of_writer) {
+    match observed.primary.as_ref().and_then(backend_of_primary) {
         Some(Backend::Osac) => osac::order::node_sets(observed),
         Some(Backend::HyperShift | Backend::ClusterApi | Backend::Caas) | None => vec![],
     }
@@ -49,13 +49,13 @@ pub(crate) fn numbered_groups(observed: &Observed) -> Vec<String> {
 
 /// What was last taken, as far as anybody knows. `asked`: what was last asked for.
 pub(crate) fn taken(observed: &Observed, asked: &Effective, next: &Effective) -> Option<Effective> {
-    let writer = observed.writer.as_ref()?;
+    let writer = observed.primary.as_ref()?;
     let noted = || noted(writer);
     if asked == next && noted().is_none() {
         return None;
     }
     let steady = || noted().is_none() && observed.ever_ready() && back(observed).is_none();
-    let taken = writer.is_taken() && is_settled(writer, observed) && is_at(writer, observed, asked);
+    let taken = writer.is_accepted() && is_settled(writer, observed) && is_at(writer, observed, asked);
     if taken || steady() {
         return Some(asked.clone());
     }
@@ -64,13 +64,13 @@ pub(crate) fn taken(observed: &Observed, asked: &Effective, next: &Effective) ->
     noted().filter(|noted| asked == next || sure(noted))
 }
 
-fn noted(writer: &Writer) -> Option<Effective> {
+fn noted(writer: &PrimaryObject) -> Option<Effective> {
     writer.object.metadata.annotation(ours::TAKEN).and_then(Effective::read).filter(is_whole)
 }
 
 /// Whether the release that is there is the one of what was asked for.
-fn is_at(writer: &Writer, observed: &Observed, asked: &Effective) -> bool {
-    match of_writer(writer) {
+fn is_at(writer: &PrimaryObject, observed: &Observed, asked: &Effective) -> bool {
+    match backend_of_primary(writer) {
         Some(Backend::HyperShift) => hypershift::rollout::is_at(observed, asked),
         Some(Backend::ClusterApi) => cluster_api::rollout::is_at(observed, asked),
         Some(Backend::Osac) => osac::order::is_at(observed, asked),
@@ -79,8 +79,8 @@ fn is_at(writer: &Writer, observed: &Observed, asked: &Effective) -> bool {
 }
 
 /// Whether nothing of what was asked for is held back.
-fn is_settled(writer: &Writer, observed: &Observed) -> bool {
-    match of_writer(writer) {
+fn is_settled(writer: &PrimaryObject, observed: &Observed) -> bool {
+    match backend_of_primary(writer) {
         // Nothing but a release, and then that is not there.
         Some(Backend::HyperShift) => true,
         Some(Backend::ClusterApi) => observed.note(ours::ROLLS_FROM).is_none(),

@@ -26,8 +26,8 @@ use testplatform_apis::{
 use super::{Backend, Desired, Health, brought, bundles, object};
 use crate::{
     hubs,
-    intent::{Policies, Write},
-    observed::{Link, Observed, Writer},
+    intent::{ManagementPolicies, PrimaryAction},
+    observed::{Observed, PrimaryObject, SyncState},
     templates::{Asked, Order, Site, Stand, Templated, Whole},
     validate::Validated,
 };
@@ -68,8 +68,8 @@ impl<K: Kind> Wanted<'_, K> {
     /// What the hub has of what was asked for, where it refuses that and the claim comes to something else by now. Of what it refuses
     /// nothing may be left, and what others wrote beside it is theirs.
     pub fn standing(self, observed: &Observed) -> Option<Map<String, Value>> {
-        let writer = observed.writer.as_ref().filter(|writer| self.whole.back && writer.is_refused())?;
-        let there = writer.spec_of_hub()?.as_object()?;
+        let writer = observed.primary.as_ref().filter(|writer| self.whole.back && writer.is_refused())?;
+        let there = writer.hub_spec()?.as_object()?;
         Some(shared(writer.manifest()["spec"].as_object()?, there))
     }
 
@@ -135,7 +135,7 @@ pub(super) fn resources(
     let mut notes = notes(request, observed, templated);
     notes.extend(own);
     notes.extend(bundles::note(request, observed));
-    let mut writer = object::writer(backend.writer(), request, observed, manifest, cel, notes);
+    let mut writer = object::writer(backend.primary_resource(), request, observed, manifest, cel, notes);
     if let Some(writer) = &mut writer {
         brought::bind(writer, request, observed);
     }
@@ -153,7 +153,7 @@ fn manifest(
 ) -> Value {
     let mut annotations = object::notes(request, observed);
     annotations.extend(own);
-    if !matches!(request.intent.write, Write::Look { .. }) {
+    if !matches!(request.intent.action, PrimaryAction::Probe { .. }) {
         annotations.insert(ours::CREDENTIALS_NAMESPACE.into(), site.credentials_namespace.as_str().into());
         if let Some(end) = latest_end(request, observed) {
             annotations.insert(ours::LATEST_END.into(), end.to_string().into());
@@ -177,41 +177,50 @@ fn latest_end(request: &Validated, observed: &Observed) -> Option<Timestamp> {
     let ready = request.intent.ready_at.or(observed.composite.status.ready_at);
     let begins = ready.map_or(provisioned, |ready| ready.max(provisioned));
     let end = begins.checked_add(life.longest?.get().checked_add(OVERDUE)?).ok()?;
-    let before = observed.writer.as_ref().and_then(|writer| writer.manifest_annotation(ours::LATEST_END));
+    let before = observed.primary.as_ref().and_then(|writer| writer.manifest_annotation(ours::LATEST_END));
     Some(before.and_then(|at| at.parse().ok()).map_or(end, |before: Timestamp| before.max(end)))
 }
 
 /// Whether what is composed is what is asked of the hub.
 fn writes(request: &Validated) -> bool {
-    match request.intent.write {
-        Write::Create | Write::Update(_) | Write::Again { .. } => !request.intent.precedes,
-        Write::Nothing | Write::Look { .. } | Write::Remove | Write::Elsewhere => false,
+    match request.intent.action {
+        PrimaryAction::Create | PrimaryAction::Update(_) | PrimaryAction::Recreate { .. } => {
+            !request.intent.teardown_deferred
+        }
+        PrimaryAction::Omit
+        | PrimaryAction::Probe { .. }
+        | PrimaryAction::Remove
+        | PrimaryAction::Relocate => false,
     }
 }
 
 /// The spec that the hub has, where that is to be said in place of what was asked for, which the hub refuses, or may: nothing could be deleted.
 /// It is noted like what is asked for, so that it is said until the end.
 fn taken_back<'o>(request: &Validated, observed: &'o Observed) -> Option<&'o Map<String, Value>> {
-    let writer = observed.writer.as_ref()?;
-    let goes = match request.intent.write {
+    let writer = observed.primary.as_ref()?;
+    let goes = match request.intent.action {
         // The next pass takes it away.
-        Write::Update(Policies::ObserveDelete) => request.intent.precedes,
+        PrimaryAction::Update(ManagementPolicies::ObserveDelete) => request.intent.teardown_deferred,
         // It goes already, by whomever it was taken away.
-        Write::Look { .. } => matches!(writer.link, Link::Refused(_) | Link::UnknownField(_)),
-        Write::Update(Policies::Full | Policies::Make | Policies::Observe)
-        | Write::Create
-        | Write::Again { .. }
-        | Write::Nothing
-        | Write::Remove
-        | Write::Elsewhere => false,
+        PrimaryAction::Probe { .. } => {
+            matches!(writer.sync, SyncState::Refused(_) | SyncState::UnknownField(_))
+        }
+        PrimaryAction::Update(
+            ManagementPolicies::Full | ManagementPolicies::ObserveCreateDelete | ManagementPolicies::Observe,
+        )
+        | PrimaryAction::Create
+        | PrimaryAction::Recreate { .. }
+        | PrimaryAction::Omit
+        | PrimaryAction::Remove
+        | PrimaryAction::Relocate => false,
     };
-    writer.spec_of_hub().filter(|_| goes)?.as_object()
+    writer.hub_spec().filter(|_| goes)?.as_object()
 }
 
 /// The spec that was asked for: as the writer has it, unless that was made anew to look; else as `credentials` remembers it.
 fn asked(observed: &Observed) -> Option<Cow<'_, Map<String, Value>>> {
     let told =
-        observed.writer.as_ref().filter(|w| w.manifest_annotation(ours::CREDENTIALS_NAMESPACE).is_some());
+        observed.primary.as_ref().filter(|w| w.manifest_annotation(ours::CREDENTIALS_NAMESPACE).is_some());
     let told = told.and_then(|writer| writer.manifest()["spec"].as_object());
     let noted = || json::read_text(observed.credentials_note(ours::REMOTE_SPEC)?).ok();
     told.map(Cow::Borrowed).or_else(|| noted().map(Cow::Owned))
@@ -231,7 +240,7 @@ impl<'o> Before<'o> {
         seen: Option<&'o Value>,
         complete: impl Fn(&Map<String, Value>) -> bool,
     ) -> Option<Self> {
-        observed.writer.as_ref()?;
+        observed.primary.as_ref()?;
         let asked = asked(observed).filter(|spec| complete(spec));
         let of_hub = asked.is_none();
         let seen = || seen?.as_object().filter(|spec| complete(spec)).map(Cow::Borrowed);
@@ -248,7 +257,7 @@ impl<'o> Before<'o> {
 /// Noted on the writer: where the credentials are on the hub, which what only looks does not know, why that hub was selected, which hubs were given
 /// up, and what the hub last took.
 fn notes(request: &Validated, observed: &Observed, templated: &Templated) -> Map<String, Value> {
-    let looks = matches!(request.intent.write, Write::Look { .. });
+    let looks = matches!(request.intent.action, PrimaryAction::Probe { .. });
     let site = templated.site.as_ref().filter(|_| !looks);
     let published = site.map(|site| (ours::CREDENTIALS_NAMESPACE, site.credentials_namespace.clone()));
     let selected = object::hub_reason(observed, site.map(|site| site.reason.as_str()));
@@ -269,21 +278,24 @@ fn memory(
     own: &Map<String, Value>,
 ) -> Map<String, Value> {
     let Some(templated) = request.templated() else { return Map::new() };
-    let leaves = request.intent.write == Write::Elsewhere;
+    let leaves = request.intent.action == PrimaryAction::Relocate;
     let excluded = templated.given_up(leaves);
-    let asked = observed.writer.is_some() || observed.made_before() || request.intent.write == Write::Create;
+    let asked = observed.primary.is_some()
+        || observed.made_before()
+        || request.intent.action == PrimaryAction::Create;
     let place = |site: &Site| format!("{}/{}", site.namespace, site.name);
     // Sorted: the same bytes in every pass.
     let text = |spec: &Map<String, Value>| sorted(&Value::Object(spec.clone())).to_string();
     let spec = spec.map(text).or_else(|| Some(text(&*self::asked(observed)?)));
-    let uid = observed.writer.as_ref().and_then(Writer::uid).or_else(|| observed.remembered_uid());
+    let uid =
+        observed.primary.as_ref().and_then(PrimaryObject::remote_uid).or_else(|| observed.remembered_uid());
     let asks = bundles::note(request, observed);
     let mut notes = gather::texts([
         (ours::REMOTE, templated.site.as_ref().filter(|_| asked && !leaves).map(place)),
         (ours::REMOTE_SPEC, spec.filter(|_| asked && !leaves)),
         (ours::REMOTE_UID, uid.map(|u| u.0)),
-        (ours::ENDING, request.intent.ending.clone()),
-        (ours::FAILED, request.intent.failed.map(|f| f.as_str().to_owned())),
+        (ours::ENDING, request.intent.teardown_reason.clone()),
+        (ours::FAILED, request.intent.failure.map(|f| f.as_str().to_owned())),
         (ours::READY_AT, request.intent.ready_at.map(|at| at.to_string())),
         (hub::EXCLUDED, hubs::note(&excluded)),
     ]);

@@ -1,6 +1,6 @@
 //! The invariants of any response for a pool, checked on every one.
 
-use super::{Judged, OURS};
+use super::{OURS, PoolEvaluation};
 use crate::{
     check::{foreign, missing, repeated},
     proto::{RunFunctionRequest, RunFunctionResponse},
@@ -10,9 +10,9 @@ use crate::{
 pub fn violation(
     response: &RunFunctionResponse,
     request: &RunFunctionRequest,
-    judged: &Judged,
+    judged: &PoolEvaluation,
 ) -> Option<String> {
-    let away = judged.taken_away();
+    let away = judged.removed_resources();
     missing(OURS.map(|name| (name, away.contains(&name))), response, request)
         .or_else(|| foreign(response, request, &OURS))
         .or_else(|| repeated(response))

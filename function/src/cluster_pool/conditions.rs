@@ -13,13 +13,13 @@ use testplatform_apis::{
 };
 
 use self::renewal::{recommended, refreshing, releasable};
-use super::{Judged, observed::Observed, validate::Remark};
-use crate::{observed::Link, text::bounded, validate::Problem};
+use super::{PoolEvaluation, observed::PoolState, validate::PoolAdmissionIssue};
+use crate::{observed::SyncState, text::bounded, validate::Problem};
 
 use ConditionStatus::{False, True, Unknown};
 
 /// The conditions, in their order.
-pub(super) fn conditions(judged: &Judged) -> Vec<Condition> {
+pub(super) fn conditions(judged: &PoolEvaluation) -> Vec<Condition> {
     if judged.phase == PoolPhase::Draining && judged.observed.pool.is_none() {
         // Core shows nothing of it in this pass. What the others said still holds, and what is left out keeps its value.
         return vec![drained(judged)];
@@ -50,11 +50,11 @@ pub(super) fn invalid(problems: &[Problem]) -> String {
     format!("{}{more}", shown.join("; "))
 }
 
-fn accepted(judged: &Judged) -> Condition {
+fn accepted(judged: &PoolEvaluation) -> Condition {
     let make = |status, reason: PoolRequested, message: &str| {
         condition(Type::RequestAccepted, status, reason.as_str(), message)
     };
-    let wanted = match &judged.wanted {
+    let wanted = match &judged.plan {
         Ok(wanted) => wanted,
         Err(problems) => {
             let kept = if judged.observed.pool.is_some() {
@@ -66,36 +66,37 @@ fn accepted(judged: &Judged) -> Condition {
         }
     };
     match judged.observed.pool.as_ref().map(|p| &p.link) {
-        Some(Link::UnknownField(path)) => {
+        Some(SyncState::UnknownField(path)) => {
             return make(
                 False,
                 PoolRequested::UnknownField,
                 &format!("the hub does not know the field {path}"),
             );
         }
-        Some(Link::Refused(words)) => {
+        Some(SyncState::Refused(words)) => {
             return make(False, PoolRequested::HubRefused, &format!("the hub refuses the pool: {words}"));
         }
         _ => {}
     }
-    if let Some(Remark { reason, message }) = &wanted.hold {
+    if let Some(PoolAdmissionIssue { reason, message }) = &wanted.blocked_by {
         return make(False, *reason, message);
     }
-    let refused =
-        |r: &&Remark| matches!(r.reason, PoolRequested::WindowsOverlap | PoolRequested::ScheduleInvalid);
-    if let Some(Remark { reason, message }) = wanted.remarks.iter().find(refused) {
+    let refused = |r: &&PoolAdmissionIssue| {
+        matches!(r.reason, PoolRequested::WindowsOverlap | PoolRequested::ScheduleInvalid)
+    };
+    if let Some(PoolAdmissionIssue { reason, message }) = wanted.issues.iter().find(refused) {
         return make(False, *reason, message);
     }
-    match wanted.remarks.as_slice() {
+    match wanted.issues.as_slice() {
         [] => make(True, PoolRequested::Accepted, "the pool is accepted"),
         [first, ..] => {
-            let all: Vec<_> = wanted.remarks.iter().map(|r| r.message.as_str()).collect();
+            let all: Vec<_> = wanted.issues.iter().map(|r| r.message.as_str()).collect();
             make(True, first.reason, &all.join("; "))
         }
     }
 }
 
-fn consistent(judged: &Judged) -> Condition {
+fn consistent(judged: &PoolEvaluation) -> Condition {
     let make = |status, reason: Remote, message: &str| {
         condition(Type::RemoteConsistent, status, reason.as_str(), message)
     };
@@ -115,24 +116,24 @@ fn consistent(judged: &Judged) -> Condition {
         );
     }
     match &pool.link {
-        Link::InSync => make(True, Remote::InSync, "the hub has what was asked for"),
-        Link::Unknown => make(Unknown, Remote::NotObserved, "asked for; the hub has not answered yet"),
+        SyncState::InSync => make(True, Remote::InSync, "the hub has what was asked for"),
+        SyncState::Unknown => make(Unknown, Remote::NotObserved, "asked for; the hub has not answered yet"),
         // A pool is not pinned, so these are never said; should they be, they say what they mean.
-        Link::Deleted => make(False, Remote::RemoteDeleted, "the pool is gone and is made anew"),
-        Link::Replaced => make(False, Remote::RemoteReplaced, "another pool has its place"),
-        Link::UnknownField(path) => {
+        SyncState::Deleted => make(False, Remote::RemoteDeleted, "the pool is gone and is made anew"),
+        SyncState::Replaced => make(False, Remote::RemoteReplaced, "another pool has its place"),
+        SyncState::UnknownField(path) => {
             make(False, Remote::UnknownField, &format!("the hub does not know the field {path}"))
         }
-        Link::Refused(words) => make(False, Remote::HubRefused, &format!("the hub refuses: {words}")),
-        Link::Unavailable(outage) => make(False, outage.reason(), &outage.to_string()),
-        Link::Paused => {
+        SyncState::Refused(words) => make(False, Remote::HubRefused, &format!("the hub refuses: {words}")),
+        SyncState::Unavailable(outage) => make(False, outage.reason(), &outage.to_string()),
+        SyncState::Paused => {
             make(False, Remote::Paused, "an administrator paused the Object; nothing reaches the hub")
         }
     }
 }
 
 /// What keeps the pool from doing its work.
-pub(super) fn trouble(observed: &Observed) -> Option<(PoolHealth, String)> {
+pub(super) fn trouble(observed: &PoolState) -> Option<(PoolHealth, String)> {
     let pool = observed.pool.as_ref()?;
     let says = |type_: &str| pool.condition(type_);
     if let Some(missing) = says(hive::MISSING_DEPENDENCIES).filter(|c| c.is_true()) {
@@ -163,7 +164,7 @@ pub(super) fn trouble(observed: &Observed) -> Option<(PoolHealth, String)> {
     })
 }
 
-fn healthy(judged: &Judged) -> Condition {
+fn healthy(judged: &PoolEvaluation) -> Condition {
     let make = |status, reason: PoolHealth, message: &str| {
         condition(Type::PoolHealthy, status, reason.as_str(), message)
     };
@@ -177,7 +178,7 @@ fn healthy(judged: &Judged) -> Condition {
 }
 
 /// A condition of Hive's in its own words.
-fn mirrored(judged: &Judged, type_: Type, theirs: &str) -> Condition {
+fn mirrored(judged: &PoolEvaluation, type_: Type, theirs: &str) -> Condition {
     match judged.observed.pool.as_ref().and_then(|p| p.condition(theirs)) {
         Some(said) => {
             let status = if said.is_true() {
@@ -200,12 +201,12 @@ fn is_word(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_uppercase()) && text.chars().all(|c| c.is_ascii_alphanumeric())
 }
 
-fn unique(judged: &Judged) -> Condition {
+fn unique(judged: &PoolEvaluation) -> Condition {
     let taken = judged
-        .wanted
+        .plan
         .as_ref()
         .ok()
-        .and_then(|w| w.hold.as_ref())
+        .and_then(|w| w.blocked_by.as_ref())
         .filter(|h| h.reason == PoolRequested::NameTaken);
     if let Some(taken) = taken {
         return condition(Type::PoolNameUnique, False, NameUnique::NameTaken.as_str(), &taken.message);
@@ -226,14 +227,14 @@ fn unique(judged: &Judged) -> Condition {
     condition(Type::PoolNameUnique, False, NameUnique::NameTaken.as_str(), &message)
 }
 
-fn drained(judged: &Judged) -> Condition {
+fn drained(judged: &PoolEvaluation) -> Condition {
     let make =
         |status, reason: Drained, message: &str| condition(Type::Drained, status, reason.as_str(), message);
     match (judged.phase, &judged.observed.pool) {
         (PoolPhase::Drained, _) => make(True, Drained::Gone, "the pool is gone, as asked"),
         (PoolPhase::Draining, pool) => {
             let held = pool.as_ref().is_some_and(|pool| !super::status::holding(pool).is_empty());
-            let reason = match (judged.wanted.as_ref().is_ok_and(|w| w.drain), held) {
+            let reason = match (judged.plan.as_ref().is_ok_and(|w| w.drain), held) {
                 (false, _) => Drained::DeletedOnTheHub,
                 (true, false) => Drained::Draining,
                 (true, true) => Drained::ClaimsHoldIt,

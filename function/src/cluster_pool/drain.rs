@@ -6,12 +6,12 @@
 
 use testplatform_apis::pool_status::PoolPhase;
 
-use super::observed::Observed;
-use crate::observed::look;
+use super::observed::PoolState;
+use crate::observed::observer;
 
 /// How far a pool is that is to drain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Going {
+pub(super) enum DrainStage {
     /// It is to stay.
     Not,
     /// Its Object is taken away.
@@ -23,24 +23,24 @@ pub(super) enum Going {
 }
 
 /// How far it is. Only what was seen of ours is looked for again: what is there under the name of a pool that was never made is another's.
-pub(super) fn going(drain: bool, observed: &Observed) -> Going {
+pub(super) fn drain_stage(drain: bool, observed: &PoolState) -> DrainStage {
     if !drain {
-        return Going::Not;
+        return DrainStage::Not;
     }
     let Some(pool) = &observed.pool else {
         // The status may be of before it was taken away: what was on the hub is looked for.
         return match observed.shown {
-            Some(PoolPhase::Ready | PoolPhase::Degraded | PoolPhase::Draining) => Going::Watched,
-            None | Some(PoolPhase::Pending | PoolPhase::Drained) => Going::Gone,
+            Some(PoolPhase::Ready | PoolPhase::Degraded | PoolPhase::Draining) => DrainStage::Watched,
+            None | Some(PoolPhase::Pending | PoolPhase::Drained) => DrainStage::Gone,
         };
     };
     let object = &pool.object;
     if object.metadata.deletion_timestamp.is_some() {
-        return Going::Watched;
+        return DrainStage::Watched;
     }
-    match (look::only_watches(object), look::found_nothing(object)) {
-        (true, true) => Going::Gone,
-        (true, false) => Going::Watched,
-        (false, _) => Going::TakenAway,
+    match (observer::is_observer(object), observer::found_nothing(object)) {
+        (true, true) => DrainStage::Gone,
+        (true, false) => DrainStage::Watched,
+        (false, _) => DrainStage::TakenAway,
     }
 }

@@ -2,18 +2,18 @@
 
 use testplatform_apis::pool_status::PoolPhase;
 
-use super::{Judged, POOL, drain::Going, sizing::Size, validate::Wanted};
+use super::{POOL, PoolEvaluation, drain::DrainStage, sizing::PoolSize, validate::PoolPlan};
 use crate::proto::{RunFunctionResponse, Severity};
 
 /// The reasons behind a response, most important first.
-pub fn explain(judged: &Judged, response: &RunFunctionResponse) -> Vec<String> {
+pub fn explain(judged: &PoolEvaluation, response: &RunFunctionResponse) -> Vec<String> {
     if let Some(fatal) = response.results.iter().find(|r| r.severity == i32::from(Severity::Fatal)) {
         return vec![format!("fatal: {}", fatal.message)];
     }
     let status = super::status::status(judged);
     let mut lines =
         vec![format!("phase {}: {}", judged.phase, status["message"].as_str().unwrap_or_default())];
-    match &judged.wanted {
+    match &judged.plan {
         Err(problems) => {
             lines.extend(problems.iter().map(|p| format!("problem: {}: {}", p.field, p.sentence)));
             lines.push(format!(
@@ -33,19 +33,19 @@ pub fn explain(judged: &Judged, response: &RunFunctionResponse) -> Vec<String> {
     lines
 }
 
-fn wants(judged: &Judged, wanted: &Wanted) -> Vec<String> {
+fn wants(judged: &PoolEvaluation, wanted: &PoolPlan) -> Vec<String> {
     let place = format!(
         "{}/{} on the hub of ProviderConfig {}",
         wanted.namespace, wanted.name, wanted.provider_config
     );
-    let what = match (judged.going(), &wanted.hold, &judged.observed.pool) {
-        (Going::TakenAway | Going::Watched, _, _) => {
+    let what = match (judged.drain_stage(), &wanted.blocked_by, &judged.observed.pool) {
+        (DrainStage::TakenAway | DrainStage::Watched, _, _) => {
             format!("{place}: taken away, as asked; Hive holds it until its claimed clusters are given back")
         }
-        (Going::Gone, _, _) => format!("{place}: not made, because it is to drain"),
-        (Going::Not, Some(hold), None) => format!("{place}: not made: {}", hold.message),
-        (Going::Not, None, None) => format!("{place}: made"),
-        (Going::Not, _, Some(_)) => format!("{place}: kept"),
+        (DrainStage::Gone, _, _) => format!("{place}: not made, because it is to drain"),
+        (DrainStage::Not, Some(hold), None) => format!("{place}: not made: {}", hold.message),
+        (DrainStage::Not, None, None) => format!("{place}: made"),
+        (DrainStage::Not, _, Some(_)) => format!("{place}: kept"),
     };
     let mut lines = vec![format!("{POOL}: {what}")];
     if judged.phase != PoolPhase::Drained {
@@ -56,13 +56,13 @@ fn wants(judged: &Judged, wanted: &Wanted) -> Vec<String> {
             format!("credentials: Secret {name}{why}")
         }));
     }
-    lines.extend(wanted.remarks.iter().map(|r| format!("remark: {}: {}", r.reason, r.message)));
+    lines.extend(wanted.issues.iter().map(|r| format!("remark: {}: {}", r.reason, r.message)));
     lines
 }
 
-fn sizes(wanted: &Wanted) -> Vec<String> {
+fn sizes(wanted: &PoolPlan) -> Vec<String> {
     let Some(size) = wanted.size else { return vec!["size: not known, because of the schedule".into()] };
-    let words = |size: Size| {
+    let words = |size: PoolSize| {
         let number = |n: Option<i64>| n.map_or_else(|| "none given".to_owned(), |n| n.to_string());
         format!("{}, running {}, at most {}", size.size, number(size.running_count), number(size.max_size))
     };

@@ -21,7 +21,8 @@ use testplatform_apis::{
 use super::{ADMINS, POOL, SIZE};
 use crate::{
     observed::{
-        Composite, Link, Names, Unusable, fetched, link, refuse_newer, resource_of, selector, unreadable,
+        Composite, Names, SyncState, Unusable, decode_resource, fetched, read_sync_state, refuse_newer,
+        selector, unreadable_resource,
     },
     proto::{MatchLabels, Requirements, RunFunctionRequest, resource_selector::Match},
     wire,
@@ -32,17 +33,17 @@ const PEERS: Names = Names::new("cluster-pools", None);
 
 /// The picture of one pool.
 #[derive(Debug)]
-pub struct Observed {
+pub struct PoolState {
     /// The composite itself.
     pub composite: Composite,
     /// The Object that carries the ClusterPool.
-    pub pool: Option<Pool>,
+    pub pool: Option<ObservedPool>,
     /// The Object that carries the administrators' RoleBinding.
     pub admins: Option<Object<AnyRemote>>,
     /// The Object that takes over the size.
     pub size: Option<Object<ClusterPool>>,
     /// The other pools in Git; none: not fetched.
-    pub peers: Option<Vec<Peer>>,
+    pub peers: Option<Vec<PeerPool>>,
     /// The phase that an earlier pass showed; none after a restore.
     pub shown: Option<PoolPhase>,
 }
@@ -50,7 +51,7 @@ pub struct Observed {
 /// What is read of the status.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Told {
+struct RawStatus {
     status: Lenient<ToldStatus>,
 }
 
@@ -62,22 +63,23 @@ struct ToldStatus {
 
 /// The Object that carries the ClusterPool.
 #[derive(Debug)]
-pub struct Pool {
+pub struct ObservedPool {
     /// The Object.
     pub object: Object<ClusterPool>,
     /// How the ClusterPool stands to it.
-    pub link: Link,
+    pub link: SyncState,
     /// What the hub-side provider says of the ClusterPool; none: it says nothing.
     pub report: Option<PoolStatus>,
     /// Why what the hub says cannot be read.
     pub unreadable: Option<String>,
 }
 
-impl Pool {
+impl ObservedPool {
     fn decode(bytes: &[u8]) -> Result<Self, Unusable> {
-        let object: Object<ClusterPool> = wire::from_struct(bytes).map_err(|e| unreadable(POOL, e))?;
+        let object: Object<ClusterPool> =
+            wire::from_struct(bytes).map_err(|e| unreadable_resource(POOL, e))?;
         let remote = object.status.at_provider.manifest.as_ref();
-        let link = link(&object, remote.map(|r| &r.metadata));
+        let link = read_sync_state(&object, remote.map(|r| &r.metadata));
         let said =
             remote.and_then(|r| r.metadata.annotation(ours::POOL_STATUS)).map(PoolStatus::read).transpose();
         let unreadable = said.as_ref().err().map(|e| format!("annotation {}: {e}", ours::POOL_STATUS));
@@ -109,7 +111,7 @@ impl Pool {
 
 /// Another pool in Git.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Peer {
+pub struct PeerPool {
     /// When it was made, and its name: the older has the right to a name.
     pub age: (Option<Timestamp>, String),
     /// The hub's ProviderConfig.
@@ -122,19 +124,19 @@ pub struct Peer {
     pub made: bool,
 }
 
-impl Observed {
+impl PoolState {
     /// Decodes what concerns us. Resources of other steps are left alone.
     pub fn decode(request: &RunFunctionRequest) -> Result<Self, Unusable> {
         let state = request.observed.as_ref().ok_or(Unusable::NoComposite)?;
         let resource = state.composite.as_ref().ok_or(Unusable::NoComposite)?;
         let composite = Composite::decode(&resource.resource)?;
         let peers = peers(request, &composite.metadata.name);
-        let told: Told = wire::from_struct(&resource.resource).unwrap_or_default();
+        let told: RawStatus = wire::from_struct(&resource.resource).unwrap_or_default();
         let shown = told.status.value.phase;
         let mut observed = Self { composite, pool: None, admins: None, size: None, peers, shown };
         for (name, bytes) in &state.resources {
             match name.as_str() {
-                POOL => observed.pool = Some(Pool::decode(&resource_of(name, bytes)?.resource)?),
+                POOL => observed.pool = Some(ObservedPool::decode(&decode_resource(name, bytes)?.resource)?),
                 ADMINS => observed.admins = Some(object(name, bytes)?),
                 SIZE => observed.size = Some(object(name, bytes)?),
                 _ => refuse_newer(name, bytes)?,
@@ -155,10 +157,10 @@ impl Observed {
 }
 
 fn object<R: Default + DeserializeOwned>(name: &str, bytes: &Bytes) -> Result<Object<R>, Unusable> {
-    wire::from_struct(&resource_of(name, bytes)?.resource).map_err(|e| unreadable(name, e))
+    wire::from_struct(&decode_resource(name, bytes)?.resource).map_err(|e| unreadable_resource(name, e))
 }
 
-fn peers(request: &RunFunctionRequest, own: &str) -> Option<Vec<Peer>> {
+fn peers(request: &RunFunctionRequest, own: &str) -> Option<Vec<PeerPool>> {
     let items = &fetched(request, &PEERS)?.items;
     let read = items.iter().filter_map(|item| Composite::decode(&item.resource).ok());
     // One that is gone, as asked, has no name until it is wanted again.
@@ -167,15 +169,15 @@ fn peers(request: &RunFunctionRequest, own: &str) -> Option<Vec<Peer>> {
         c.spec["drain"] == true && drained.is_some_and(ObservedCondition::is_true)
     };
     let other = |c: &Composite| c.kind == POOL_KIND && c.metadata.name != own && !gone(c);
-    let mut peers: Vec<Peer> = read.filter(other).map(peer).collect();
+    let mut peers: Vec<PeerPool> = read.filter(other).map(peer).collect();
     peers.sort_by(|a, b| a.age.cmp(&b.age));
     Some(peers)
 }
 
-fn peer(composite: Composite) -> Peer {
+fn peer(composite: Composite) -> PeerPool {
     let text = |key: &str| composite.spec[key].as_str().unwrap_or_default().to_owned();
     let own = composite.spec["name"].as_str().unwrap_or(&composite.metadata.name).to_owned();
-    Peer {
+    PeerPool {
         provider_config: text("providerConfig"),
         namespace: text("namespace"),
         pool: own,
@@ -188,7 +190,7 @@ fn peer(composite: Composite) -> Peer {
 }
 
 /// What to ask core for: the other pools, until this one is made. A function of what is observed, never of what was fetched.
-pub fn requirements(request: &RunFunctionRequest, observed: &Observed) -> Option<Requirements> {
+pub fn requirements(request: &RunFunctionRequest, observed: &PoolState) -> Option<Requirements> {
     if observed.pool.is_some() {
         return None;
     }

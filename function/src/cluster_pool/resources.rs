@@ -26,14 +26,14 @@ use testplatform_apis::{
 
 use super::{
     ADMINS, POOL, SIZE,
-    drain::{Going, going},
-    observed::Observed,
-    sizing::Size,
-    validate::Wanted,
+    drain::{DrainStage, drain_stage},
+    observed::PoolState,
+    sizing::PoolSize,
+    validate::PoolPlan,
 };
 use crate::{
     backend::{Desired, object},
-    observed::{Link, found_none, look},
+    observed::{SyncState, found_none, observer},
 };
 
 /// In minutes; see the field of this name.
@@ -42,7 +42,7 @@ const RESUME_TIMEOUT: i64 = 20;
 const INSTALL_ATTEMPTS: i32 = 1;
 
 /// Everything that is to exist. None wanted: what is observed is repeated as it was last asked for.
-pub(super) fn resources(wanted: Option<&Wanted>, observed: &Observed) -> Vec<Desired> {
+pub(super) fn resources(wanted: Option<&PoolPlan>, observed: &PoolState) -> Vec<Desired> {
     let Some(wanted) = wanted else {
         let mut kept: Vec<_> = observed.pool.iter().map(|p| repeated(POOL, &p.object)).collect();
         kept.extend(observed.admins.iter().map(|o| repeated(ADMINS, o)));
@@ -79,10 +79,10 @@ fn is_synced<R>(object: &Object<R>) -> bool {
     condition(&object.status.conditions, "Synced").is_some_and(ObservedCondition::is_true)
 }
 
-fn pool(wanted: &Wanted, observed: &Observed) -> Option<Desired> {
-    let going = going(wanted.drain, observed);
-    if matches!(going, Going::TakenAway | Going::Gone)
-        || (!wanted.drain && wanted.hold.is_some() && observed.pool.is_none())
+fn pool(wanted: &PoolPlan, observed: &PoolState) -> Option<Desired> {
+    let going = drain_stage(wanted.drain, observed);
+    if matches!(going, DrainStage::TakenAway | DrainStage::Gone)
+        || (!wanted.drain && wanted.blocked_by.is_some() && observed.pool.is_none())
     {
         return None;
     }
@@ -93,23 +93,23 @@ fn pool(wanted: &Wanted, observed: &Observed) -> Option<Desired> {
         "forProvider": { "manifest": manifest },
         "providerConfigRef": { "name": wanted.provider_config },
     });
-    if going == Going::Watched {
+    if going == DrainStage::Watched {
         // It tries what it would do, so the manifest has to be legal; and may do nothing of it. What the hub has is, whatever it refused since.
         if let Some(of_hub) = observed.remote().map(|remote| &remote.spec).filter(|spec| spec.is_object()) {
             spec["forProvider"]["manifest"]["spec"] = of_hub.clone();
         }
         spec["managementPolicies"] = json!(["Observe", "Delete"]);
-        spec["watch"] = observed.pool.as_ref().is_some_and(|p| look::may_watch(&p.object)).into();
+        spec["watch"] = observed.pool.as_ref().is_some_and(|p| observer::may_set_watch(&p.object)).into();
     }
-    let there = observed.pool.as_ref().is_some_and(|p| p.link == Link::InSync && p.remote().is_some());
+    let there = observed.pool.as_ref().is_some_and(|p| p.link == SyncState::InSync && p.remote().is_some());
     Some(composed(POOL, &format!("managed-{}", observed.composite.metadata.name), spec, there))
 }
 
 /// The ClusterPool, only what we own of it.
-fn manifest(wanted: &Wanted, observed: &Observed) -> Option<Value> {
+fn manifest(wanted: &PoolPlan, observed: &PoolState) -> Option<Value> {
     let asked = &wanted.spec;
     // Of one that only looks, any that is legal.
-    let own = || wanted.drain.then(|| Size::of(asked, None, wanted.platform.always_runs()));
+    let own = || wanted.drain.then(|| PoolSize::of(asked, None, wanted.platform.always_runs()));
     let size = wanted.size.or_else(own)?;
     let mut spec = Map::new();
     let mut set = |key: &str, value: Option<Value>| {
@@ -156,7 +156,7 @@ fn manifest(wanted: &Wanted, observed: &Observed) -> Option<Value> {
     Some(json!({ "apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "spec": spec }))
 }
 
-fn platform(wanted: &Wanted) -> Value {
+fn platform(wanted: &PoolPlan) -> Value {
     let mut block = wanted.spec.platform.only().map(|(_, block)| block.clone()).unwrap_or_default();
     if let Some(name) = &wanted.credentials {
         block.insert("credentialsSecretRef".into(), json!({ "name": name }));
@@ -165,7 +165,7 @@ fn platform(wanted: &Wanted) -> Value {
 }
 
 /// What the hub-side provider is asked to do.
-fn request(wanted: &Wanted, external: bool) -> PoolRequest {
+fn request(wanted: &PoolPlan, external: bool) -> PoolRequest {
     use testplatform_apis::pool::RefreshStrategy::{Recreate, Rolling};
     let refresh = wanted.spec.refresh.clone().unwrap_or_default();
     let rotation = wanted.spec.credentials_rotation.unwrap_or_default();
@@ -189,7 +189,7 @@ fn request(wanted: &Wanted, external: bool) -> PoolRequest {
 
 /// Whether the hub wants the size from here again: the pool that had one is gone, and none is made without. Whichever of the two Objects
 /// looks first is the one that tells.
-fn is_wanted_again(observed: &Observed) -> bool {
+fn is_wanted_again(observed: &PoolState) -> bool {
     let refused = |c: &ObservedCondition| c.is_false() && c.message.contains("spec.size: Required value");
     let first = observed.pool.as_ref().and_then(|p| condition(&p.object.status.conditions, "Synced"));
     let second = observed.size.as_ref().and_then(|o| condition(&o.status.conditions, "Synced"));
@@ -197,11 +197,11 @@ fn is_wanted_again(observed: &Observed) -> bool {
 }
 
 /// Whether the first owner of the size may leave it out, or has already.
-fn let_go(observed: &Observed) -> bool {
+fn let_go(observed: &PoolState) -> bool {
     let already = observed
         .pool
         .as_ref()
-        .is_some_and(|p| p.manifest()["spec"].is_object() && Size::asked(p.manifest()).is_none());
+        .is_some_and(|p| p.manifest()["spec"].is_object() && PoolSize::asked(p.manifest()).is_none());
     let second = observed.size.as_ref().is_some_and(|o| {
         let current = condition(&o.status.conditions, "Synced")
             .is_some_and(|c| c.is_true() && c.observed_generation.is_none_or(|g| g == o.metadata.generation));
@@ -212,7 +212,7 @@ fn let_go(observed: &Observed) -> bool {
 
 /// Whether the size is still ours although somebody else is to have it. The second owner writes until provider-kubernetes has taken up that
 /// it only watches: who scales before that is undone.
-pub(super) fn hands_over(spec: &TestPlatformClusterPoolSpec, observed: &Observed) -> bool {
+pub(super) fn hands_over(spec: &TestPlatformClusterPoolSpec, observed: &PoolState) -> bool {
     let handed = || let_go(observed) && observed.size.as_ref().is_none_or(is_watched);
     spec.scaling_mode == Some(ScalingMode::External) && observed.remote().is_some() && !handed()
 }
@@ -225,26 +225,26 @@ fn is_watched(object: &Object<ClusterPool>) -> bool {
 }
 
 /// The size on the hub, as it was seen last. Who took it over sees it too, while the pool's own Object is lost.
-fn standing(observed: &Observed) -> Option<i64> {
+fn standing(observed: &PoolState) -> Option<i64> {
     let of = |pool: &ClusterPool| pool.spec["size"].as_i64();
     let second = || observed.size.as_ref()?.status.at_provider.manifest.as_ref().and_then(of);
     observed.remote().and_then(of).or_else(second)
 }
 
 /// What stands on the hub stays until it is let go of; the definition's size is that of the beginning.
-fn kept(size: Size, external: bool, observed: &Observed) -> i64 {
+fn kept(size: PoolSize, external: bool, observed: &PoolState) -> i64 {
     standing(observed).filter(|_| external).unwrap_or(size.size)
 }
 
 /// The second owner of the size, and later nobody's. Without Create and Delete it can neither make a pool nor take one away.
-fn size(wanted: &Wanted, observed: &Observed) -> Option<Desired> {
+fn size(wanted: &PoolPlan, observed: &PoolState) -> Option<Desired> {
     if wanted.spec.scaling_mode != Some(ScalingMode::External) || wanted.drain {
         return None;
     }
     let there = standing(observed);
     // While the pool's own Object is lost it stays as it is: only a pool that is drained or scaled from here again has none.
     let held =
-        observed.size.as_ref().and_then(|o| Size::asked(&o.spec.for_provider.manifest)).map(|s| s.size);
+        observed.size.as_ref().and_then(|o| PoolSize::asked(&o.spec.for_provider.manifest)).map(|s| s.size);
     let looked = || observed.size.as_ref().is_some_and(|o| o.spec.management_policies == ["Observe"]);
     let gone = let_go(observed) || (observed.pool.is_none() && looked());
     // Two that write different sizes would undo each other's work; of one that only watches it does not matter.
@@ -263,10 +263,10 @@ fn size(wanted: &Wanted, observed: &Observed) -> Option<Desired> {
 }
 
 /// Who may debug the pool: Hive hands this role on into the namespaces of its clusters. It outlives the pool that drains.
-fn admins(wanted: &Wanted, observed: &Observed) -> Option<Desired> {
+fn admins(wanted: &PoolPlan, observed: &PoolState) -> Option<Desired> {
     let unmade = observed.pool.is_none() && observed.admins.is_none();
-    let held = !wanted.drain && wanted.hold.is_some();
-    let gone = going(wanted.drain, observed) == Going::Gone;
+    let held = !wanted.drain && wanted.blocked_by.is_some();
+    let gone = drain_stage(wanted.drain, observed) == DrainStage::Gone;
     if wanted.spec.admins.is_empty() || gone || (unmade && held) {
         return None;
     }

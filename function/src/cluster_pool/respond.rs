@@ -11,10 +11,10 @@ use testplatform_apis::{
 };
 
 use super::{
-    Judged,
+    PoolEvaluation,
     conditions::{conditions, is_good, same},
     observed::requirements,
-    sizing::{Size, rotates},
+    sizing::{PoolSize, rotates},
     status::status,
 };
 use crate::{
@@ -29,7 +29,7 @@ use crate::{
 /// The full response. What earlier steps want passes through byte for byte.
 pub(super) fn respond(
     request: &RunFunctionRequest,
-    judged: &Judged,
+    judged: &PoolEvaluation,
     options: &Options,
     now: Timestamp,
 ) -> RunFunctionResponse {
@@ -43,8 +43,8 @@ pub(super) fn respond(
         }
     };
     let configured = judged.settings.ttl.map_or(options.ttl, testplatform_apis::duration::GoDuration::get);
-    let wanted = judged.wanted.as_ref().ok();
-    let held = wanted.is_some_and(|w| w.hold.is_some());
+    let wanted = judged.plan.as_ref().ok();
+    let held = wanted.is_some_and(|w| w.blocked_by.is_some());
     let configured = if held { configured.min(UNSETTLED_TTL) } else { configured };
     let ttl = wires::wake(configured, wanted.and_then(|w| w.moment.next), now);
     RunFunctionResponse {
@@ -58,14 +58,14 @@ pub(super) fn respond(
     }
 }
 
-fn desired(request: &RunFunctionRequest, judged: &Judged) -> Result<State, wire::Error> {
+fn desired(request: &RunFunctionRequest, judged: &PoolEvaluation) -> Result<State, wire::Error> {
     let mut desired = request.desired.clone().unwrap_or_default();
     for resource in &judged.resources {
         let message = wires::composed(resource)?;
         desired.resources.insert(resource.name.clone().into_owned(), Bytes::from(message.encode_to_vec()));
     }
     let composite = &judged.observed.composite;
-    let body = composite.answered(json!(status(judged)));
+    let body = composite.status_body(json!(status(judged)));
     let ready = match judged.phase {
         PoolPhase::Ready | PoolPhase::Drained => Ready::True,
         PoolPhase::Pending | PoolPhase::Degraded | PoolPhase::Draining => Ready::False,
@@ -80,7 +80,7 @@ fn desired(request: &RunFunctionRequest, judged: &Judged) -> Result<State, wire:
 
 /// Transitions: only in the pass in which what is shown differs from what will be. A failed pass (Unknown/FatalError) says nothing about
 /// what was shown before, and the first pass has nothing to compare with but what is wrong.
-fn events(judged: &Judged, conditions: &[Condition]) -> Vec<Event> {
+fn events(judged: &PoolEvaluation, conditions: &[Condition]) -> Vec<Event> {
     let shown = &judged.observed.composite.conditions;
     let mut events = Vec::new();
     // Before the other pools were read the answer is not the last one.
@@ -108,9 +108,9 @@ fn events(judged: &Judged, conditions: &[Condition]) -> Vec<Event> {
 }
 
 /// Not of a refresh, which takes clusters away for as long as installing others takes, nor of a size that is somebody else's.
-fn scaled_to_zero(judged: &Judged) -> Option<Event> {
-    let before = Size::asked(judged.observed.pool.as_ref()?.manifest())?.size;
-    let wanted = judged.wanted.as_ref().ok().filter(|w| !w.drain)?;
+fn scaled_to_zero(judged: &PoolEvaluation) -> Option<Event> {
+    let before = PoolSize::asked(judged.observed.pool.as_ref()?.manifest())?.size;
+    let wanted = judged.plan.as_ref().ok().filter(|w| !w.drain)?;
     let ours = wanted.spec.scaling_mode != Some(ScalingMode::External);
     let rotates = || judged.observed.report().is_some_and(|report| rotates(&wanted.spec, report));
     let zero = before > 0 && wanted.size?.size == 0;

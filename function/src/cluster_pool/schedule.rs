@@ -33,19 +33,19 @@ pub struct Moment {
 
 /// Why a schedule cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Trouble {
+pub struct ScheduleError {
     /// The reason that the condition shows.
     pub reason: PoolRequested,
     /// A sentence without its end.
     pub message: String,
 }
 
-fn invalid(message: String) -> Trouble {
-    Trouble { reason: PoolRequested::ScheduleInvalid, message }
+fn invalid(message: String) -> ScheduleError {
+    ScheduleError { reason: PoolRequested::ScheduleInvalid, message }
 }
 
 /// What holds at `now`.
-pub fn at(schedule: &Schedule, now: Timestamp) -> Result<Moment, Trouble> {
+pub fn at(schedule: &Schedule, now: Timestamp) -> Result<Moment, ScheduleError> {
     let zone = zone(&schedule.time_zone)?;
     let spans = spans(&schedule.windows)?;
     overlap(&spans)?;
@@ -80,7 +80,7 @@ struct Span<'a> {
     end: i64,
 }
 
-fn spans(windows: &[Window]) -> Result<Vec<Span<'_>>, Trouble> {
+fn spans(windows: &[Window]) -> Result<Vec<Span<'_>>, ScheduleError> {
     let mut names = BTreeSet::new();
     let mut spans = Vec::new();
     for (index, window) in windows.iter().enumerate() {
@@ -114,7 +114,7 @@ fn spans(windows: &[Window]) -> Result<Vec<Span<'_>>, Trouble> {
 }
 
 /// On the wall; there a week has as many minutes as any other.
-fn overlap(spans: &[Span<'_>]) -> Result<(), Trouble> {
+fn overlap(spans: &[Span<'_>]) -> Result<(), ScheduleError> {
     let within = |span: &Span<'_>| (span.day.index() * DAY + span.start, span.day.index() * DAY + span.end);
     for (index, one) in spans.iter().enumerate() {
         for other in &spans[index + 1..] {
@@ -131,7 +131,7 @@ fn overlap(spans: &[Span<'_>]) -> Result<(), Trouble> {
                 at % DAY / 60,
                 at % 60
             );
-            return Err(Trouble { reason: PoolRequested::WindowsOverlap, message });
+            return Err(ScheduleError { reason: PoolRequested::WindowsOverlap, message });
         }
     }
     Ok(())
@@ -162,7 +162,7 @@ fn day(weekday: Weekday) -> Day {
 }
 
 /// The zones that are compiled in: the same on every machine.
-fn zone(name: &str) -> Result<TimeZone, Trouble> {
+fn zone(name: &str) -> Result<TimeZone, ScheduleError> {
     static ZONES: OnceLock<TimeZoneDatabase> = OnceLock::new();
     ZONES.get_or_init(TimeZoneDatabase::bundled).get(name).map_err(|_| {
         let name = crate::text::bounded(name, 64);
@@ -173,7 +173,7 @@ fn zone(name: &str) -> Result<TimeZone, Trouble> {
 }
 
 /// The moment at which a wall clock shows so many minutes after the midnight that begins `date`.
-fn instant(zone: &TimeZone, date: Date, minutes: i64) -> Result<Timestamp, Trouble> {
+fn instant(zone: &TimeZone, date: Date, minutes: i64) -> Result<Timestamp, ScheduleError> {
     let beyond = |_| invalid("spec.schedule: the calendar ends".into());
     let date = date.checked_add(SignedDuration::from_hours(24 * (minutes / DAY))).map_err(beyond)?;
     let wall = date.at(0, 0, 0, 0).checked_add(SignedDuration::from_mins(minutes % DAY)).map_err(beyond)?;

@@ -11,7 +11,7 @@ pub const ARTIFACT_REFRESH: &str = "artifact:";
 
 /// What the ClusterPool says about its size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Size {
+pub struct PoolSize {
     /// Clusters that nobody has claimed.
     pub size: i64,
     /// Of them running.
@@ -20,7 +20,7 @@ pub struct Size {
     pub max_size: Option<i64>,
 }
 
-impl Size {
+impl PoolSize {
     /// By the definition and what the schedule says in its place.
     pub fn of(spec: &TestPlatformClusterPoolSpec, part: Option<Sizing>, always_runs: bool) -> Self {
         let part = part.unwrap_or(Sizing { size: spec.size, running_count: None, max_size: None });

@@ -11,11 +11,11 @@ use testplatform_apis::{
 };
 
 use super::{
-    Judged,
+    PoolEvaluation,
     conditions::{trouble, words},
-    drain::{Going, going},
-    observed::{Observed, Pool},
-    validate::Wanted,
+    drain::{DrainStage, drain_stage},
+    observed::{ObservedPool, PoolState},
+    validate::PoolPlan,
 };
 use crate::{text::bounded, validate::Problem};
 
@@ -23,11 +23,11 @@ use crate::{text::bounded, validate::Problem};
 const MOST: usize = 50;
 
 /// Where the pool stands.
-pub(super) fn phase(observed: &Observed, wanted: Result<&Wanted, &Vec<Problem>>) -> PoolPhase {
-    match going(wanted.is_ok_and(|w| w.drain), observed) {
-        Going::TakenAway | Going::Watched => return PoolPhase::Draining,
-        Going::Gone => return PoolPhase::Drained,
-        Going::Not => {}
+pub(super) fn phase(observed: &PoolState, wanted: Result<&PoolPlan, &Vec<Problem>>) -> PoolPhase {
+    match drain_stage(wanted.is_ok_and(|w| w.drain), observed) {
+        DrainStage::TakenAway | DrainStage::Watched => return PoolPhase::Draining,
+        DrainStage::Gone => return PoolPhase::Drained,
+        DrainStage::Not => {}
     }
     match &observed.pool {
         Some(pool) if pool.is_going() => PoolPhase::Draining,
@@ -43,7 +43,7 @@ pub(super) fn phase(observed: &Observed, wanted: Result<&Wanted, &Vec<Problem>>)
 }
 
 /// The whole status.
-pub(super) fn status(judged: &Judged) -> Value {
+pub(super) fn status(judged: &PoolEvaluation) -> Value {
     let observed = &judged.observed;
     let pool = observed.pool.as_ref();
     let counts = observed.remote().map(|r| &r.status.value);
@@ -70,8 +70,8 @@ pub(super) fn status(judged: &Judged) -> Value {
     serde_json::to_value(status).unwrap_or_default()
 }
 
-fn place(judged: &Judged) -> Option<PoolPlace> {
-    if let Ok(wanted) = &judged.wanted {
+fn place(judged: &PoolEvaluation) -> Option<PoolPlace> {
+    if let Ok(wanted) = &judged.plan {
         return Some(PoolPlace { name: wanted.name.to_string(), namespace: wanted.namespace.clone() });
     }
     let metadata = &judged.observed.pool.as_ref()?.manifest()["metadata"];
@@ -79,19 +79,19 @@ fn place(judged: &Judged) -> Option<PoolPlace> {
     Some(PoolPlace { name: text("name"), namespace: text("namespace") })
 }
 
-fn hub(judged: &Judged) -> Option<PoolHub> {
+fn hub(judged: &PoolEvaluation) -> Option<PoolHub> {
     let of_object = || judged.observed.pool.as_ref().map(|p| p.object.spec.provider_config_ref.name.clone());
-    let name = judged.wanted.as_ref().ok().map(|w| w.provider_config.clone()).or_else(of_object);
+    let name = judged.plan.as_ref().ok().map(|w| w.provider_config.clone()).or_else(of_object);
     name.map(|name| PoolHub { name: Some(name), reason: None })
 }
 
 /// The sentence: what is wrong or going on, else how many there are.
-fn message(judged: &Judged) -> String {
-    let problems = match &judged.wanted {
+fn message(judged: &PoolEvaluation) -> String {
+    let problems = match &judged.plan {
         Err(problems) => Some(super::conditions::invalid(problems)),
         Ok(_) => None,
     };
-    let held = || judged.wanted.as_ref().ok().and_then(|w| w.hold.as_ref()).map(|h| h.message.clone());
+    let held = || judged.plan.as_ref().ok().and_then(|w| w.blocked_by.as_ref()).map(|h| h.message.clone());
     let text = match judged.phase {
         PoolPhase::Draining => words::draining(judged),
         PoolPhase::Drained => "the pool is gone, as asked".into(),
@@ -107,7 +107,7 @@ fn message(judged: &Judged) -> String {
 }
 
 /// The claimed clusters that hold a pool which is going, as Hive names them.
-pub(super) fn holding(pool: &Pool) -> Vec<String> {
+pub(super) fn holding(pool: &ObservedPool) -> Vec<String> {
     let held = pool.condition(conditions::DELETION_POSSIBLE).filter(|c| c.is_false() && pool.is_going());
     held.map(|c| listed(&c.message)).unwrap_or_default()
 }
@@ -121,7 +121,7 @@ fn listed(message: &str) -> Vec<String> {
     names.filter(legal).take(MOST).map(str::to_owned).collect()
 }
 
-fn rollout(pool: &Pool) -> Option<Rollout> {
+fn rollout(pool: &ObservedPool) -> Option<Rollout> {
     let current = pool.condition(conditions::ALL_CLUSTERS_CURRENT)?;
     let stale = if current.is_true() { vec![] } else { listed(&current.message) };
     let size = pool.remote()?.status.value.size.max(0);
@@ -130,15 +130,15 @@ fn rollout(pool: &Pool) -> Option<Rollout> {
     Some(Rollout { current: counted, stale, up_to_date: current.is_true() })
 }
 
-fn schedule(judged: &Judged) -> Option<ScheduleStatus> {
-    let wanted = judged.wanted.as_ref().ok()?;
+fn schedule(judged: &PoolEvaluation) -> Option<ScheduleStatus> {
+    let wanted = judged.plan.as_ref().ok()?;
     wanted.spec.schedule.as_ref()?;
     let moment = &wanted.moment;
     Some(ScheduleStatus { active_window: moment.window.clone(), next_transition: moment.next })
 }
 
-fn refresh(judged: &Judged, said: &PoolStatus) -> Option<RefreshStatus> {
-    let asked = judged.wanted.as_ref().ok().and_then(|w| w.spec.refresh.as_ref()?.nonce.clone());
+fn refresh(judged: &PoolEvaluation, said: &PoolStatus) -> Option<RefreshStatus> {
+    let asked = judged.plan.as_ref().ok().and_then(|w| w.spec.refresh.as_ref()?.nonce.clone());
     let report = said.refresh.as_ref().filter(|r| asked.as_ref().is_none_or(|nonce| r.covers(nonce)));
     let nonce = report.map(|r| r.nonce.clone()).or(asked)?;
     Some(RefreshStatus {

@@ -11,15 +11,15 @@ use testplatform_apis::{
 };
 
 use super::{
-    observed::Observed,
-    schedule::{self, Moment, Trouble},
-    sizing::{Size, ceiling},
+    observed::PoolState,
+    schedule::{self, Moment, ScheduleError},
+    sizing::{PoolSize, ceiling},
 };
 use crate::{text::bounded, validate::Problem};
 
 /// A definition of which everything that can be judged was judged.
 #[derive(Clone, Debug)]
-pub struct Wanted {
+pub struct PoolPlan {
     /// Name of the ClusterPool.
     pub name: ShortName,
     /// Its namespace.
@@ -31,9 +31,9 @@ pub struct Wanted {
     /// Which cloud.
     pub platform: PlatformKind,
     /// How large it is when nothing else is going on; none: that cannot be told, and nothing was made yet.
-    pub usual: Option<Size>,
+    pub usual: Option<PoolSize>,
     /// How large it is to be now.
-    pub size: Option<Size>,
+    pub size: Option<PoolSize>,
     /// Which part of the schedule holds.
     pub moment: Moment,
     /// The Secret with the credentials to use now: the old one while a rotation empties the pool.
@@ -41,14 +41,14 @@ pub struct Wanted {
     /// Whether it is to go.
     pub drain: bool,
     /// Why nothing may be made.
-    pub hold: Option<Remark>,
+    pub blocked_by: Option<PoolAdmissionIssue>,
     /// What the administrators should know.
-    pub remarks: Vec<Remark>,
+    pub issues: Vec<PoolAdmissionIssue>,
 }
 
 /// Something that the administrators should know.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Remark {
+pub struct PoolAdmissionIssue {
     /// The reason that the condition shows.
     pub reason: PoolRequested,
     /// A sentence.
@@ -56,7 +56,7 @@ pub struct Remark {
 }
 
 /// All problems, not the first. `spec`: that of the composite.
-pub fn validate(spec: Value, observed: &Observed, now: Timestamp) -> Result<Wanted, Vec<Problem>> {
+pub fn validate(spec: Value, observed: &PoolState, now: Timestamp) -> Result<PoolPlan, Vec<Problem>> {
     let own = &observed.composite.metadata.name;
     let spec = TestPlatformClusterPoolSpec::read(spec)
         .map_err(|e| vec![problem("spec", bounded(&e.to_string(), 256))])?;
@@ -90,20 +90,20 @@ pub fn validate(spec: Value, observed: &Observed, now: Timestamp) -> Result<Want
     let scheduled = spec.schedule.as_ref().map_or(Ok(Moment::default()), |s| schedule::at(s, now));
     let (moment, usual) = match scheduled {
         Ok(moment) => {
-            let usual = Size::of(&spec, moment.sizing, runs);
+            let usual = PoolSize::of(&spec, moment.sizing, runs);
             (moment, Some(usual))
         }
         // What runs is kept; what was not made yet waits.
-        Err(Trouble { reason, message }) => {
+        Err(ScheduleError { reason, message }) => {
             // What the hub has, where the size was let go of.
-            let there = || Size::asked(&json!({ "spec": observed.remote()?.spec }));
-            let asked = observed.pool.as_ref().and_then(|p| Size::asked(p.manifest()).or_else(there));
+            let there = || PoolSize::asked(&json!({ "spec": observed.remote()?.spec }));
+            let asked = observed.pool.as_ref().and_then(|p| PoolSize::asked(p.manifest()).or_else(there));
             let kept = if asked.is_some() {
                 "the pool keeps its size until that is corrected"
             } else {
                 "the pool is made once that is corrected"
             };
-            let remark = Remark { reason, message: format!("{message}; {kept}") };
+            let remark = PoolAdmissionIssue { reason, message: format!("{message}; {kept}") };
             if asked.is_none() && hold.is_none() {
                 hold = Some(remark.clone());
             }
@@ -116,10 +116,10 @@ pub fn validate(spec: Value, observed: &Observed, now: Timestamp) -> Result<Want
     let credentials = credentials(&spec, platform, observed);
     if super::resources::hands_over(&spec, observed) {
         let message = "the size is about to be left to whatever scales the pool on the hub; until then it is kept as it is";
-        remarks.push(Remark { reason: PoolRequested::HandingOver, message: message.into() });
+        remarks.push(PoolAdmissionIssue { reason: PoolRequested::HandingOver, message: message.into() });
     }
     gather::sort_few(&mut remarks, |a, b| a.reason.cmp(&b.reason));
-    Ok(Wanted {
+    Ok(PoolPlan {
         name,
         namespace,
         provider_config,
@@ -130,8 +130,8 @@ pub fn validate(spec: Value, observed: &Observed, now: Timestamp) -> Result<Want
         moment,
         credentials,
         drain,
-        hold,
-        remarks,
+        blocked_by: hold,
+        issues: remarks,
     })
 }
 
@@ -200,8 +200,8 @@ fn always_running(
 fn place(
     name: ShortName,
     spec: &TestPlatformClusterPoolSpec,
-    observed: &Observed,
-    remarks: &mut Vec<Remark>,
+    observed: &PoolState,
+    remarks: &mut Vec<PoolAdmissionIssue>,
 ) -> (ShortName, String, String) {
     let asked = (name, spec.namespace.clone(), spec.provider_config.clone());
     let Some(pool) = &observed.pool else { return asked };
@@ -214,13 +214,18 @@ fn place(
         let message = format!(
             "a pool does not move: it stays {namespace}/{name} on the hub of ProviderConfig {hub}; create another pool"
         );
-        remarks.push(Remark { reason: PoolRequested::ChangeIgnored, message });
+        remarks.push(PoolAdmissionIssue { reason: PoolRequested::ChangeIgnored, message });
     }
     there
 }
 
 /// Hive lets the administrators of one pool into the clusters of every pool of that name on the hub.
-fn taken(name: &ShortName, namespace: &str, provider_config: &str, observed: &Observed) -> Option<Remark> {
+fn taken(
+    name: &ShortName,
+    namespace: &str,
+    provider_config: &str,
+    observed: &PoolState,
+) -> Option<PoolAdmissionIssue> {
     if observed.pool.is_some() {
         return None;
     }
@@ -229,9 +234,9 @@ fn taken(name: &ShortName, namespace: &str, provider_config: &str, observed: &Ob
     let Some(peers) = &observed.peers else {
         // This answer is not the last one: core fetches what is asked for and calls again.
         let message = "the other pools were not read yet".into();
-        return Some(Remark { reason: PoolRequested::PoolsNotRead, message });
+        return Some(PoolAdmissionIssue { reason: PoolRequested::PoolsNotRead, message });
     };
-    let same = |p: &&super::Peer| p.pool == name.as_str() && p.provider_config == provider_config;
+    let same = |p: &&super::PeerPool| p.pool == name.as_str() && p.provider_config == provider_config;
     let other = peers.iter().filter(same).find(|p| p.made || p.age < age)?;
     let message = format!(
         "XTestPlatformClusterPool {} has a pool {name} on this hub already, in namespace {}{}; choose another name",
@@ -239,14 +244,14 @@ fn taken(name: &ShortName, namespace: &str, provider_config: &str, observed: &Ob
         other.namespace,
         if other.namespace == namespace { ", the very same" } else { "" },
     );
-    Some(Remark { reason: PoolRequested::NameTaken, message })
+    Some(PoolAdmissionIssue { reason: PoolRequested::NameTaken, message })
 }
 
 /// The Secret to use now. While a rotation empties the pool that is the old one.
 fn credentials(
     spec: &TestPlatformClusterPoolSpec,
     platform: PlatformKind,
-    observed: &Observed,
+    observed: &PoolState,
 ) -> Option<String> {
     let wanted = &spec.credentials_ref.as_ref()?.name;
     let mode = spec.credentials_rotation.unwrap_or_default().mode.unwrap_or_default();

@@ -7,14 +7,14 @@ use testplatform_apis::{
 };
 
 use crate::{
-    Judged,
+    ClusterEvaluation,
     backend::Stage,
-    observed::Link,
+    observed::SyncState,
     text::bounded,
-    validate::{Block, HIVE_ENDS_IT, HIVES_END, Problem, Remark, Validated},
+    validate::{AdmissionIssue, Block, HIVE_ENDS_IT, HIVES_END, Problem, Validated},
 };
 
-pub(super) fn accepted(judged: &Judged) -> Condition {
+pub(super) fn accepted(judged: &ClusterEvaluation) -> Condition {
     let refusal = refusal(judged);
     let status = if refusal.is_some() { ConditionStatus::False } else { ConditionStatus::True };
     let remarks = refusal.map_or_else(|| remarks(judged), |r| vec![r]);
@@ -27,19 +27,22 @@ pub(super) fn accepted(judged: &Judged) -> Condition {
 }
 
 /// Why what the claim asks for cannot be had, if so.
-pub(crate) fn refusal(judged: &Judged) -> Option<Remark> {
+pub(crate) fn refusal(judged: &ClusterEvaluation) -> Option<AdmissionIssue> {
     let plan = &judged.plan;
     let request = match &plan.request {
         Ok(request) => request,
-        Err(problems) => return Some(Remark::new(Request::InvalidClaim, invalid(problems))),
+        Err(problems) => return Some(AdmissionIssue::new(Request::InvalidClaim, invalid(problems))),
     };
     if let Stage::Refused { words, .. } = &plan.health.stage {
-        return Some(Remark::new(Request::HubRefused, format!("the hub refused the request: {words}")));
+        return Some(AdmissionIssue::new(
+            Request::HubRefused,
+            format!("the hub refused the request: {words}"),
+        ));
     }
-    let link = judged.observed.writer.as_ref().map(|w| &w.link);
-    let waits = matches!(plan.course.phase, Phase::Pending | Phase::Provisioning);
-    match (plan.course.failure, link) {
-        (Some(Failure::UnknownField), Some(Link::UnknownField(path))) => Some(Remark::new(
+    let link = judged.observed.primary.as_ref().map(|w| &w.sync);
+    let waits = matches!(plan.lifecycle.phase, Phase::Pending | Phase::Provisioning);
+    match (plan.lifecycle.failure, link) {
+        (Some(Failure::UnknownField), Some(SyncState::UnknownField(path))) => Some(AdmissionIssue::new(
             Request::UnknownField,
             format!("the hub does not know the field {path}; remove it in a new claim"),
         )),
@@ -51,48 +54,48 @@ pub(crate) fn refusal(judged: &Judged) -> Option<Remark> {
         (Some(Failure::HubRefused), _) => {
             Some(said_before(judged, Request::HubRefused, "the hub refused the request"))
         }
-        _ if plan.course.phase == Phase::Failed && judged.observed.never_asked() => unanswered(judged),
+        _ if plan.lifecycle.phase == Phase::Failed && judged.observed.never_asked() => unanswered(judged),
         // A refusal that can be lifted stands only while nothing was asked of the hub.
-        _ if judged.plan.course.settled() => None,
-        _ if judged.observed.writer.is_none() => request.hold.clone(),
-        _ if waits => not_declared(request, judged).or_else(|| plan.health.obstacle.clone()),
+        _ if judged.plan.lifecycle.is_complete() => None,
+        _ if judged.observed.primary.is_none() => request.blocked_by.clone(),
+        _ if waits => not_declared(request, judged).or_else(|| plan.health.blocked_by.clone()),
         _ => None,
     }
 }
 
 /// A field that is not the tenant's to take out keeps the remote object from being made.
-fn not_declared(request: &Validated, judged: &Judged) -> Option<Remark> {
-    let writer = judged.observed.writer.as_ref().filter(|writer| writer.uid().is_none())?;
-    let Link::UnknownField(path) = &writer.link else { return None };
+fn not_declared(request: &Validated, judged: &ClusterEvaluation) -> Option<AdmissionIssue> {
+    let writer = judged.observed.primary.as_ref().filter(|writer| writer.remote_uid().is_none())?;
+    let SyncState::UnknownField(path) = &writer.sync else { return None };
     let message = format!(
         "the hub does not know the field {path}, which {} writes and not the claim; it goes on by itself once the administrators have corrected that or updated the hub",
         request.author()
     );
-    Some(Remark::new(Request::FieldNotDeclared, message))
+    Some(AdmissionIssue::new(Request::FieldNotDeclared, message))
 }
 
 /// What was waited for until that had taken too long, and no cluster was asked for. It is final then, though it may have been lifted since.
-fn unanswered(judged: &Judged) -> Option<Remark> {
+fn unanswered(judged: &ClusterEvaluation) -> Option<AdmissionIssue> {
     let shown = judged.observed.composite.shown(ConditionType::RequestAccepted);
     let before = || {
         let shown = shown.filter(|c| c.is_false())?;
-        Some(Remark::new(Request::parse(&shown.reason)?, shown.message.as_str()))
+        Some(AdmissionIssue::new(Request::parse(&shown.reason)?, shown.message.as_str()))
     };
     // Core forgets what was shown when a pass fails. What is still waited for is then what was.
-    let timely = matches!(judged.plan.course.failure, Some(Failure::ProvisionTimeout | Failure::Earlier));
-    before().or_else(|| judged.plan.held().filter(|_| timely).cloned())
+    let timely = matches!(judged.plan.lifecycle.failure, Some(Failure::ProvisionTimeout | Failure::Earlier));
+    before().or_else(|| judged.plan.blocked_by().filter(|_| timely).cloned())
 }
 
 /// What was said when it was still to be seen, as long as it is remembered.
-fn said_before(judged: &Judged, reason: Request, otherwise: &str) -> Remark {
+fn said_before(judged: &ClusterEvaluation, reason: Request, otherwise: &str) -> AdmissionIssue {
     let shown = judged.observed.composite.shown(ConditionType::RequestAccepted);
     let before = shown.filter(|c| c.reason == reason.as_str() && !c.message.is_empty());
-    Remark::new(reason, before.map_or(otherwise, |c| c.message.as_str()))
+    AdmissionIssue::new(reason, before.map_or(otherwise, |c| c.message.as_str()))
 }
 
-fn remarks(judged: &Judged) -> Vec<Remark> {
+fn remarks(judged: &ClusterEvaluation) -> Vec<AdmissionIssue> {
     let Ok(request) = &judged.plan.request else { return vec![] };
-    let mut remarks = request.remarks.clone();
+    let mut remarks = request.issues.clone();
     if let Some(remark) = crate::handover::remark(judged) {
         remarks.insert(0, remark);
     }
@@ -104,13 +107,14 @@ fn remarks(judged: &Judged) -> Vec<Remark> {
 }
 
 /// Whether the hub, or Hive, may end the cluster before its lifetime does.
-fn beyond_hub(judged: &Judged, request: &Validated) -> Option<Remark> {
+fn beyond_hub(judged: &ClusterEvaluation, request: &Validated) -> Option<AdmissionIssue> {
     let hub = judged.settings.hub_max_lifetime;
     let there = matches!(request.block, Block::CiOperator(_));
     let life = &request.lifetime;
     let lifetime = life.effective.filter(|_| there)?;
     let beyond = lifetime > hub;
-    let (whose, end) = if beyond && judged.plan.course.ever_ready && judged.plan.health.revision.is_none() {
+    let (whose, end) = if beyond && judged.plan.lifecycle.ever_ready && judged.plan.health.revision.is_none()
+    {
         // Without word from a hub-side controller that knows lifetimes, the hub ends clusters by itself.
         ("the hub's own controller ends a cluster after", hub)
     } else if request.block.before_hive().is_some_and(|before| lifetime > before) {
@@ -125,7 +129,7 @@ fn beyond_hub(judged: &Judged, request: &Validated) -> Option<Remark> {
     let asked = !judged.observed.composite.spec["lifetime"].is_null();
     let what = if asked { "spec.lifetime" } else { "the default lifetime" };
     let text = format!("{what} is {}, but {whose} {}", lifetime.short(), end.short());
-    Some(Remark::new(Request::LifetimeBeyondHub, text))
+    Some(AdmissionIssue::new(Request::LifetimeBeyondHub, text))
 }
 
 /// Every problem by field, the first ten in full.

@@ -10,14 +10,14 @@ use testplatform_apis::{
 };
 
 use crate::{
-    Judged,
-    backend::{self, Level},
+    ClusterEvaluation,
+    backend::{self, BackendCondition},
     templates::Stand,
     text::bounded,
 };
 
 /// None, for other claims.
-pub(super) fn conditions(judged: &Judged) -> Vec<Condition> {
+pub(super) fn conditions(judged: &ClusterEvaluation) -> Vec<Condition> {
     use TemplateConditionType as T;
     let spec = &judged.observed.composite.spec;
     let meant = match &judged.plan.request {
@@ -29,7 +29,7 @@ pub(super) fn conditions(judged: &Judged) -> Vec<Condition> {
     if !meant {
         return vec![];
     }
-    let levels = &judged.plan.health.levels;
+    let levels = &judged.plan.health.conditions;
     let unseen = "nothing was seen on the hub yet";
     let untold = "the hub does not tell";
     let mut all = vec![
@@ -49,14 +49,14 @@ pub(super) fn conditions(judged: &Judged) -> Vec<Condition> {
     all
 }
 
-fn platform_credentials(judged: &Judged) -> Option<Condition> {
+fn platform_credentials(judged: &ClusterEvaluation) -> Option<Condition> {
     let templated = judged.plan.request.as_ref().ok()?.templated()?;
     let level = backend::ahead::credential(templated, &judged.observed)?;
     let type_ = TemplateConditionType::PlatformCredentialsValid;
     Some(Condition::of_template(type_, level.status, level.reason.to_string(), bounded(&level.message, 1024)))
 }
 
-fn hub_selected(judged: &Judged) -> Condition {
+fn hub_selected(judged: &ClusterEvaluation) -> Condition {
     let made = |status, reason: &str, words: &str| {
         Condition::of_template(TemplateConditionType::HubSelected, status, reason, bounded(words, 2048))
     };
@@ -72,7 +72,7 @@ fn hub_selected(judged: &Judged) -> Condition {
             &format!("the cluster is made on hub {}", site.hub),
         );
     }
-    let hold = judged.plan.held().filter(|_| !judged.plan.course.settled());
+    let hold = judged.plan.blocked_by().filter(|_| !judged.plan.lifecycle.is_complete());
     let refused = hold.and_then(|hold| {
         let reason = NoHub::ALL.into_iter().find(|reason| reason.as_str() == hold.reason.as_str())?;
         // Of a version, the catalogue may have something to say too.
@@ -87,7 +87,7 @@ fn hub_selected(judged: &Judged) -> Condition {
 /// Condition of the backend, else Unknown.
 fn shown<R: std::fmt::Display>(
     type_: TemplateConditionType,
-    level: Option<&Level<R>>,
+    level: Option<&BackendCondition<R>>,
     otherwise: R,
     words: &str,
 ) -> Condition {
@@ -102,22 +102,22 @@ fn shown<R: std::fmt::Display>(
     }
 }
 
-fn spec_applied(judged: &Judged) -> Condition {
+fn spec_applied(judged: &ClusterEvaluation) -> Condition {
     let made = |status, reason: SpecLevel, words: &str| {
         Condition::of_template(TemplateConditionType::SpecApplied, status, reason.as_str(), words)
     };
-    let course = &judged.plan.course;
+    let course = &judged.plan.lifecycle;
     let unknown = |words| made(ConditionStatus::Unknown, SpecLevel::NotObserved, words);
-    if course.settled() {
+    if course.is_complete() {
         return unknown("there is no cluster, and none is asked for");
     }
     let stand = judged.plan.request.as_ref().ok().and_then(|r| r.templated()).map(|t| &t.stand);
     match stand {
         Some(Stand::Kept { reason: SpecLevel::NotObserved, message }) => unknown(message),
         Some(Stand::Kept { reason, message }) => made(ConditionStatus::False, *reason, message),
-        Some(Stand::Whole(_)) if judged.observed.writer.is_some() => shown(
+        Some(Stand::Whole(_)) if judged.observed.primary.is_some() => shown(
             TemplateConditionType::SpecApplied,
-            judged.plan.health.levels.spec.as_ref(),
+            judged.plan.health.conditions.spec.as_ref(),
             SpecLevel::NotObserved,
             "asked for; the hub has not said yet what it made of it",
         ),
@@ -125,20 +125,20 @@ fn spec_applied(judged: &Judged) -> Condition {
     }
 }
 
-fn tear_down(judged: &Judged) -> Condition {
+fn tear_down(judged: &ClusterEvaluation) -> Condition {
     let type_ = TemplateConditionType::TearDownComplete;
-    let course = &judged.plan.course;
-    if let Some(over) = &course.over {
+    let course = &judged.plan.lifecycle;
+    if let Some(over) = &course.completion {
         let words = if over.words.is_empty() { "nothing is left that costs money" } else { &over.words };
         return Condition::of_template(type_, ConditionStatus::True, bounded(&over.reason, 256), words);
     }
     let ends = matches!(course.phase, Phase::Deprovisioning | Phase::Deprovisioned | Phase::Failed);
-    let (reason, words) = match &judged.plan.health.ending_fails {
+    let (reason, words) = match &judged.plan.health.teardown_failure {
         Some(why) if ends => {
             (TearDown::Blocked, format!("the hub cannot destroy it and goes on trying: {why}"))
         }
         None if ends => {
-            let waits = judged.plan.health.ending_waits.as_ref();
+            let waits = judged.plan.health.teardown_waits_for.as_ref();
             let waits = waits.map(|what| format!("; it {what}")).unwrap_or_default();
             (TearDown::InProgress, format!("the cluster is being torn down{waits}"))
         }

@@ -2,11 +2,11 @@
 
 use testplatform_apis::{condition::Failure, phase::Phase};
 
-use crate::{Judged, backend::Stage, observed::Link, plan::Course, validate::Validated};
+use crate::{ClusterEvaluation, backend::Stage, observed::SyncState, plan::Lifecycle, validate::Validated};
 
 /// The phase, and why it is that one.
-pub(super) fn line(judged: &Judged) -> String {
-    let course = &judged.plan.course;
+pub(super) fn line(judged: &ClusterEvaluation) -> String {
+    let course = &judged.plan.lifecycle;
     let why = match course.phase {
         Phase::Pending => pending(judged),
         Phase::Provisioning => provisioning(judged),
@@ -15,7 +15,7 @@ pub(super) fn line(judged: &Judged) -> String {
         Phase::Deprovisioning => {
             format!("{}; the hub says {} and is not done", ending(judged), word(judged))
         }
-        Phase::Deprovisioned => match &course.over {
+        Phase::Deprovisioned => match &course.completion {
             Some(over) => format!("{}, and nothing is left ({})", ending(judged), over.reason),
             None => ending(judged).into(),
         },
@@ -24,33 +24,35 @@ pub(super) fn line(judged: &Judged) -> String {
     format!("phase {}: {why}", course.phase)
 }
 
-fn pending(judged: &Judged) -> String {
-    match (&judged.observed.writer, &judged.plan.request) {
-        (None, Ok(Validated { hold: Some(hold), .. })) => hold.message.clone(),
+fn pending(judged: &ClusterEvaluation) -> String {
+    match (&judged.observed.primary, &judged.plan.request) {
+        (None, Ok(Validated { blocked_by: Some(hold), .. })) => hold.message.clone(),
         (None, _) => "nothing was asked of the hub before".into(),
-        (Some(_), _) if judged.plan.course.again => {
+        (Some(_), _) if judged.plan.lifecycle.recreates => {
             "what was asked for vanished before the hub took it up, so it is asked for once more".into()
         }
-        (Some(writer), _) => match &writer.link {
-            Link::Refused(words) => format!("the hub refuses: {words}"),
-            Link::Unavailable(outage) => outage.to_string(),
-            Link::Paused => "the Object is paused, so nothing reaches the hub".into(),
-            Link::InSync if !judged.plan.health.waiting.is_empty() => judged.plan.health.waiting.clone(),
-            Link::Unknown | Link::InSync | Link::Deleted | Link::Replaced | Link::UnknownField(_) => {
-                "the hub was asked and shows nothing yet".into()
-            }
+        (Some(writer), _) => match &writer.sync {
+            SyncState::Refused(words) => format!("the hub refuses: {words}"),
+            SyncState::Unavailable(outage) => outage.to_string(),
+            SyncState::Paused => "the Object is paused, so nothing reaches the hub".into(),
+            SyncState::InSync if !judged.plan.health.waiting.is_empty() => judged.plan.health.waiting.clone(),
+            SyncState::Unknown
+            | SyncState::InSync
+            | SyncState::Deleted
+            | SyncState::Replaced
+            | SyncState::UnknownField(_) => "the hub was asked and shows nothing yet".into(),
         },
     }
 }
 
-fn provisioning(judged: &Judged) -> String {
+fn provisioning(judged: &ClusterEvaluation) -> String {
     match &judged.plan.health.stage {
         _ if judged.plan.health.set_up.is_some() => judged.plan.health.waiting.clone(),
         Stage::Ready => "the hub says Ready, but the kubeconfig is not there yet".into(),
         Stage::Failing(_) => {
             "the hub says Failed, but neither that its job has ended nor that it refused the request".into()
         }
-        Stage::Unborn
+        Stage::NotObserved
         | Stage::Queued
         | Stage::Lost(_)
         | Stage::Provisioning
@@ -63,17 +65,17 @@ fn provisioning(judged: &Judged) -> String {
 }
 
 /// What ends the cluster.
-fn ending(judged: &Judged) -> &'static str {
+fn ending(judged: &ClusterEvaluation) -> &'static str {
     let asked = judged.plan.request.as_ref().is_ok_and(|r| r.teardown == Some(true));
-    match judged.plan.course {
-        Course { outlived: true, .. } => "its lifetime is over",
+    match judged.plan.lifecycle {
+        Lifecycle { lifetime_ended: true, .. } => "its lifetime is over",
         _ if asked => "spec.tearDownCluster is true",
-        Course { teardown: true, .. } => "its end was asked for before, which is not taken back",
-        Course { .. } => "the hub ended it",
+        Lifecycle { teardown: true, .. } => "its end was asked for before, which is not taken back",
+        Lifecycle { .. } => "the hub ended it",
     }
 }
 
-fn failed(course: &Course) -> &'static str {
+fn failed(course: &Lifecycle) -> &'static str {
     match course.failure.unwrap_or(Failure::Earlier) {
         Failure::InvalidClaim => "the claim is invalid in what cannot change",
         Failure::UnknownField => "the hub does not know a field, and nothing was made",
@@ -90,8 +92,8 @@ fn failed(course: &Course) -> &'static str {
     }
 }
 
-fn word(judged: &Judged) -> &str {
-    match judged.plan.health.word.as_str() {
+fn word(judged: &ClusterEvaluation) -> &str {
+    match judged.plan.health.phase_word.as_str() {
         "" => "nothing",
         word => word,
     }

@@ -1,13 +1,13 @@
 //! From which pool the cluster comes.
 
 use crate::{
-    Judged,
+    ClusterEvaluation,
     observed::Pools,
     validate::{Block, Validated},
 };
 
 /// The pool and its hub, and what of the catalogue cannot be used.
-pub(super) fn lines(judged: &Judged, request: &Validated) -> Vec<String> {
+pub(super) fn lines(judged: &ClusterEvaluation, request: &Validated) -> Vec<String> {
     let Block::ClusterClaim(claimed) = &request.block else { return vec![] };
     let place = claimed.place.as_ref();
     let chosen = match place {

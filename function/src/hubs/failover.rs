@@ -15,7 +15,7 @@ use testplatform_apis::{
     names::crossplane,
 };
 
-use crate::observed::{Link, began_to_create};
+use crate::observed::{SyncState, began_to_create};
 
 /// The most hubs that are given up for one claim.
 pub const MOST: usize = 3;
@@ -38,7 +38,7 @@ pub enum Failover {
 /// Judges an observed writer. `pinned`: the claim names its hub; `excluded`: the hubs that were given up before.
 pub fn failover<R>(
     writer: &Object<R>,
-    link: &Link,
+    link: &SyncState,
     pinned: bool,
     excluded: &BTreeSet<String>,
     now: Timestamp,
@@ -53,14 +53,14 @@ pub fn failover<R>(
         return Failover::Never("as many hubs as may be were given up already");
     }
     let unreachable = match link {
-        Link::Unavailable(_) => true,
-        Link::Unknown
-        | Link::InSync
-        | Link::Deleted
-        | Link::Replaced
-        | Link::UnknownField(_)
-        | Link::Refused(_)
-        | Link::Paused => false,
+        SyncState::Unavailable(_) => true,
+        SyncState::Unknown
+        | SyncState::InSync
+        | SyncState::Deleted
+        | SyncState::Replaced
+        | SyncState::UnknownField(_)
+        | SyncState::Refused(_)
+        | SyncState::Paused => false,
     };
     let fails = condition(&writer.status.conditions, "Synced").is_some_and(ObservedCondition::is_false);
     // Without a trace it was never reached since the writer was made. Synced does not say since when: its time moves with every word

@@ -63,7 +63,7 @@ pub struct ClaimRef {
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Raw {
+struct RawComposite {
     api_version: String,
     kind: String,
     metadata: Metadata,
@@ -114,7 +114,7 @@ impl Composite {
     /// Core applies the status together with the conditions of its cached copy (crossplane/crossplane#7062). Where that copy is behind, it
     /// would write old conditions over newer ones, such as `Ready` False after True, and with each turn wake itself again. Core keeps the
     /// version of an answer, so the API server refuses such a status as a conflict; core then asks again, without an error.
-    pub(crate) fn answered(&self, status: Value) -> Value {
+    pub(crate) fn status_body(&self, status: Value) -> Value {
         let mut body = json!({ "apiVersion": self.api_version, "kind": self.kind });
         body["status"] = status;
         self.require_version(&mut body);
@@ -129,7 +129,7 @@ impl Composite {
     }
 
     pub(crate) fn decode(bytes: &[u8]) -> Result<Self, Unusable> {
-        let raw: Raw = wire::from_struct(bytes).map_err(|e| Unusable::Unreadable {
+        let raw: RawComposite = wire::from_struct(bytes).map_err(|e| Unusable::Unreadable {
             part: "the observed composite".into(),
             why: e.to_string(),
         })?;

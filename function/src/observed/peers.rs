@@ -82,20 +82,20 @@ pub(super) const TEXT: Keep = Keep::Whole((1 << 10) + 16);
 
 /// Another composite that has, or wants to have, a cluster.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Peer {
+pub struct PeerCluster {
     /// When it was made, and its name, with its namespace where it has one: the order in which peers are served.
     pub age: (Option<Timestamp>, String),
     /// Namespace of its claim.
     pub tenant: Option<String>,
     /// What it wants.
-    pub wanted: Wanted,
+    pub request: PeerRequest,
     /// What it has.
-    pub standing: Standing,
+    pub state: PeerState,
 }
 
 /// What a peer wants.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Wanted {
+pub enum PeerRequest {
     /// A cluster out of a pool.
     Pool {
         /// Which.
@@ -111,7 +111,7 @@ pub enum Wanted {
 
 /// What a peer has.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum PeerState {
     /// A cluster, or the promise of one.
     Holds {
         /// Name of the hub's ProviderConfig.
@@ -135,14 +135,14 @@ pub(super) fn decode(
     own: &Composite,
     settings: &Settings,
     now: Timestamp,
-) -> Option<Vec<Peer>> {
+) -> Option<Vec<PeerCluster>> {
     let items = &fetched(request, &PEERS)?.items;
     // Half of them would be a wrong count.
     let beside = if settings.both_flavours { fetched(request, &PEERS_BESIDE)?.items.as_slice() } else { &[] };
     let all = items.iter().chain(beside);
     let read = all.filter_map(|item| counted_fields(&item.resource));
     let others = read.filter(|c| !own.is(&c.metadata));
-    let mut peers: Vec<Peer> = others.filter_map(|c| peer(&c, settings, now)).collect();
+    let mut peers: Vec<PeerCluster> = others.filter_map(|c| read_peer(&c, settings, now)).collect();
     peers.sort_by(|a, b| a.age.cmp(&b.age));
     Some(peers)
 }
@@ -155,17 +155,17 @@ fn counted_fields(object: &Bytes) -> Option<Composite> {
     Composite::decode(&bytes).ok()
 }
 
-fn peer(composite: &Composite, settings: &Settings, now: Timestamp) -> Option<Peer> {
-    let wanted = wanted(composite, settings)?;
-    let late = late(composite, &wanted, settings, now);
-    let standing = standing(composite, &wanted, late)?;
+fn read_peer(composite: &Composite, settings: &Settings, now: Timestamp) -> Option<PeerCluster> {
+    let wanted = read_request(composite, settings)?;
+    let late = is_overdue(composite, &wanted, settings, now);
+    let standing = read_state(composite, &wanted, late)?;
     let tenant = composite.tenant().map(str::to_owned);
     let age = (composite.metadata.creation_timestamp, composite.ordinal());
-    Some(Peer { age, tenant, wanted, standing })
+    Some(PeerCluster { age, tenant, request: wanted, state: standing })
 }
 
 /// None: nothing that counts.
-fn wanted(composite: &Composite, settings: &Settings) -> Option<Wanted> {
+fn read_request(composite: &Composite, settings: &Settings) -> Option<PeerRequest> {
     let spec = &composite.spec;
     // An API server has checked it; what it does not hold is as good as not asked for.
     if let Some(block) = spec["clusterClaim"].as_object() {
@@ -174,26 +174,26 @@ fn wanted(composite: &Composite, settings: &Settings) -> Option<Wanted> {
         if let Some((cloud, _)) = byoc::cloud(&spec["byoc"]) {
             wanted.cloud = Some(cloud.to_owned());
         }
-        return Some(Wanted::Pool { wanted: Box::new(wanted), brings });
+        return Some(PeerRequest::Pool { wanted: Box::new(wanted), brings });
     }
     if spec["template"].is_string() {
         // It was told what it costs with its first answer.
         let told = composite.status.template.as_ref().and_then(|t| t.cost);
-        return Some(Wanted::Template(told.and_then(|cost| u32::try_from(cost).ok()).unwrap_or(1)));
+        return Some(PeerRequest::Template(told.and_then(|cost| u32::try_from(cost).ok()).unwrap_or(1)));
     }
-    (settings.quotas_for_ci_operator && spec["ciOperator"].is_object()).then_some(Wanted::CiOperator)
+    (settings.quotas_for_ci_operator && spec["ciOperator"].is_object()).then_some(PeerRequest::CiOperator)
 }
 
 /// Whether one that was never answered is not waited for any more: it may never be, because its Composition is another one or its
 /// pipeline breaks. What its owner chose cannot prolong that.
-fn late(composite: &Composite, wanted: &Wanted, settings: &Settings, now: Timestamp) -> bool {
+fn is_overdue(composite: &Composite, wanted: &PeerRequest, settings: &Settings, now: Timestamp) -> bool {
     let longest = settings.default_provision_timeout;
     let own = match wanted {
-        Wanted::Pool { wanted, .. } => wanted.timeout,
-        Wanted::Template(_) => {
+        PeerRequest::Pool { wanted, .. } => wanted.timeout,
+        PeerRequest::Template(_) => {
             composite.spec["timeouts"]["provision"].as_str().and_then(|own| own.parse().ok())
         }
-        Wanted::CiOperator => None,
+        PeerRequest::CiOperator => None,
     };
     let timeout = own.map_or(longest, |own: GoDuration| own.min(longest));
     let made = composite.metadata.creation_timestamp;
@@ -201,7 +201,7 @@ fn late(composite: &Composite, wanted: &Wanted, settings: &Settings, now: Timest
 }
 
 /// None: it neither has a cluster nor is next to get one.
-fn standing(composite: &Composite, wanted: &Wanted, late: bool) -> Option<Standing> {
+fn read_state(composite: &Composite, wanted: &PeerRequest, late: bool) -> Option<PeerState> {
     let shown = |type_: ConditionType| condition(&composite.conditions, type_.as_str());
     let known = &composite.status;
     let over = match known.phase {
@@ -219,35 +219,42 @@ fn standing(composite: &Composite, wanted: &Wanted, late: bool) -> Option<Standi
     }
     let answered = shown(ConditionType::RequestAccepted);
     let elsewhere = match wanted {
-        Wanted::Pool { .. } => false,
+        PeerRequest::Pool { .. } => false,
         // A hub is named with the first thing that is asked of it.
-        Wanted::Template(_) => known.hub.as_ref().is_some_and(|h| h.name.is_some()),
-        Wanted::CiOperator => {
+        PeerRequest::Template(_) => known.hub.as_ref().is_some_and(|h| h.name.is_some()),
+        PeerRequest::CiOperator => {
             let held =
                 known.phase == Some(Phase::Pending) && answered.is_some_and(ObservedCondition::is_false);
             known.phase.is_some() && !held
         }
     };
     if elsewhere {
-        return Some(Standing::HoldsElsewhere);
+        return Some(PeerState::HoldsElsewhere);
     }
     let backend = known.backend.as_ref().filter(|b| b.kind.as_deref() == Some(cluster_claim::KIND));
-    let hub =
-        known.hub.as_ref().and_then(|h| h.name.clone()).filter(|_| matches!(wanted, Wanted::Pool { .. }));
+    let hub = known
+        .hub
+        .as_ref()
+        .and_then(|h| h.name.clone())
+        .filter(|_| matches!(wanted, PeerRequest::Pool { .. }));
     if let Some((hub, backend)) = hub.zip(backend) {
         let text = |field: &Option<String>| field.clone().unwrap_or_default();
-        return Some(Standing::Holds { hub, namespace: text(&backend.namespace), pool: text(&backend.pool) });
+        return Some(PeerState::Holds {
+            hub,
+            namespace: text(&backend.namespace),
+            pool: text(&backend.pool),
+        });
     }
     if composite.metadata.deletion_timestamp.is_some() {
         return None;
     }
     let Some(answer) = answered else {
         // Made just now, and answered at the same time as this one perhaps.
-        return (known.phase.is_none() && !late).then_some(Standing::WaitsForHub);
+        return (known.phase.is_none() && !late).then_some(PeerState::WaitsForHub);
     };
     // One that waits for something else, or whose last pass failed, does not stand in the way.
     let waits =
-        [(Request::HubFull, Standing::WaitsForHub), (Request::QuotaExceeded, Standing::WaitsForQuota)];
+        [(Request::HubFull, PeerState::WaitsForHub), (Request::QuotaExceeded, PeerState::WaitsForQuota)];
     let told = |reason: &Request| answer.is_false() && answer.reason == reason.as_str();
     waits.into_iter().find(|(reason, _)| told(reason)).map(|(_, standing)| standing)
 }
@@ -259,7 +266,7 @@ mod tests {
     use super::*;
 
     /// The peer that a composite is, once of all of it and once of what is kept of it.
-    fn both(spec: &Value, status: &Value, namespace: Option<&str>) -> [Option<Peer>; 2] {
+    fn both(spec: &Value, status: &Value, namespace: Option<&str>) -> [Option<PeerCluster>; 2] {
         let settings = Settings { quotas_for_ci_operator: true, ..Settings::default() };
         let mut object = json!({
             "apiVersion": "ci.openshift.org/v1alpha1", "kind": "XTestPlatformCluster",
@@ -278,7 +285,7 @@ mod tests {
         let whole = wire::to_struct(&object).unwrap();
         let kept = wire::trimmed(&whole, PEER_FIELDS).unwrap();
         let now = "2026-11-21T10:00:00Z".parse().unwrap();
-        [&whole[..], &kept].map(|bytes| peer(&Composite::decode(bytes).unwrap(), &settings, now))
+        [&whole[..], &kept].map(|bytes| read_peer(&Composite::decode(bytes).unwrap(), &settings, now))
     }
 
     #[test]

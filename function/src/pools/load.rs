@@ -9,14 +9,14 @@ use testplatform_apis::{
 
 use super::{entry, matching::candidates};
 use crate::{
-    observed::{Peer, Standing, Wanted},
-    validate::Remark,
+    observed::{PeerCluster, PeerRequest, PeerState},
+    validate::AdmissionIssue,
 };
 
 /// The claim among its peers.
 pub(super) struct Load<'a> {
     pub catalogue: &'a Catalogue,
-    pub peers: &'a [Peer],
+    pub peers: &'a [PeerCluster],
     /// When the composite was made, and its name.
     pub age: &'a (Option<Timestamp>, String),
     pub tenant: Option<&'a str>,
@@ -24,7 +24,7 @@ pub(super) struct Load<'a> {
 
 impl<'a> Load<'a> {
     /// Those of the pools of which one cluster more is within the tenant's quota.
-    pub fn within_quota(&self, pools: &[&'a Pool]) -> Result<Vec<&'a Pool>, Remark> {
+    pub fn within_quota(&self, pools: &[&'a Pool]) -> Result<Vec<&'a Pool>, AdmissionIssue> {
         let quota = self.tenant.and_then(|tenant| self.catalogue.quota(tenant));
         let Some((quota, tenant)) = quota.zip(self.tenant) else { return Ok(pools.to_vec()) };
         let (taken, spent) = self.taken(quota);
@@ -36,26 +36,26 @@ impl<'a> Load<'a> {
         if quota.max_concurrent.is_some_and(|max| taken >= max) || affordable.is_empty() {
             let cheapest = pools.iter().map(|p| p.cost).min().unwrap_or(1);
             let words = exceeded(quota, tenant, cheapest, " from pools");
-            return Err(Remark::new(Request::QuotaExceeded, words));
+            return Err(AdmissionIssue::new(Request::QuotaExceeded, words));
         }
         Ok(affordable)
     }
 
     /// Whether one cluster more that comes from no pool is within the tenant's quota.
-    pub fn affords(&self, cost: u32) -> Result<(), Remark> {
+    pub fn affords(&self, cost: u32) -> Result<(), AdmissionIssue> {
         let quota = self.tenant.and_then(|tenant| self.catalogue.quota(tenant));
         let Some((quota, tenant)) = quota.zip(self.tenant) else { return Ok(()) };
         let (taken, spent) = self.taken(quota);
         let beyond = quota.budget.is_some_and(|budget| spent.saturating_add(cost) > budget);
         if beyond || quota.max_concurrent.is_some_and(|max| taken >= max) {
-            return Err(Remark::new(Request::QuotaExceeded, exceeded(quota, tenant, cost, "")));
+            return Err(AdmissionIssue::new(Request::QuotaExceeded, exceeded(quota, tenant, cost, "")));
         }
         Ok(())
     }
 
     /// How many clusters come before this one, and what they cost.
     fn taken(&self, quota: &Quota) -> (u32, u32) {
-        let ahead: Vec<&Peer> = self.peers.iter().filter(|p| self.takes_quota(p, quota)).collect();
+        let ahead: Vec<&PeerCluster> = self.peers.iter().filter(|p| self.takes_quota(p, quota)).collect();
         let spent = ahead.iter().map(|p| self.cost(p)).fold(0, u32::saturating_add);
         (u32::try_from(ahead.len()).unwrap_or(u32::MAX), spent)
     }
@@ -64,20 +64,20 @@ impl<'a> Load<'a> {
     pub fn has_room(&self, pool: &Pool) -> bool {
         let Some(hub) = self.catalogue.hub(pool).filter(|hub| !hub.cordon) else { return false };
         let Some(max) = hub.max_clusters else { return true };
-        let on_it = |peer: &&Peer| match &peer.standing {
-            Standing::Holds { hub: taken, .. } => taken == hub.provider_config(),
-            Standing::WaitsForHub if self.before(peer) => self.may_go_to(peer, hub.provider_config()),
-            Standing::WaitsForHub | Standing::WaitsForQuota | Standing::HoldsElsewhere => false,
+        let on_it = |peer: &&PeerCluster| match &peer.state {
+            PeerState::Holds { hub: taken, .. } => taken == hub.provider_config(),
+            PeerState::WaitsForHub if self.before(peer) => self.may_go_to(peer, hub.provider_config()),
+            PeerState::WaitsForHub | PeerState::WaitsForQuota | PeerState::HoldsElsewhere => false,
         };
         self.peers.iter().filter(on_it).count() < usize::try_from(max).unwrap_or(usize::MAX)
     }
 
-    fn takes_quota(&self, peer: &Peer, quota: &Quota) -> bool {
+    fn takes_quota(&self, peer: &PeerCluster, quota: &Quota) -> bool {
         let same = peer.tenant.as_deref() == self.tenant;
-        same && match &peer.standing {
-            Standing::Holds { .. } | Standing::HoldsElsewhere => true,
+        same && match &peer.state {
+            PeerState::Holds { .. } | PeerState::HoldsElsewhere => true,
             // One that can never be afforded is not waited for.
-            Standing::WaitsForHub | Standing::WaitsForQuota => {
+            PeerState::WaitsForHub | PeerState::WaitsForQuota => {
                 let ever = |cost| quota.budget.is_none_or(|budget| cost <= budget);
                 self.before(peer) && self.cheapest(peer).is_some_and(ever)
             }
@@ -85,38 +85,40 @@ impl<'a> Load<'a> {
     }
 
     /// What a peer's cluster costs; one that waits counts with the cheapest that it may get.
-    fn cost(&self, peer: &Peer) -> u32 {
-        let cost = match &peer.standing {
+    fn cost(&self, peer: &PeerCluster) -> u32 {
+        let cost = match &peer.state {
             // The pool of one that brings its own credentials is its own, and no entry.
-            Standing::Holds { .. } if matches!(peer.wanted, Wanted::Pool { brings: true, .. }) => {
+            PeerState::Holds { .. } if matches!(peer.request, PeerRequest::Pool { brings: true, .. }) => {
                 self.cheapest(peer)
             }
-            Standing::Holds { hub, namespace, pool } => {
+            PeerState::Holds { hub, namespace, pool } => {
                 entry(self.catalogue, hub, namespace, pool).map(|(pool, _)| pool.cost)
             }
-            Standing::WaitsForHub | Standing::WaitsForQuota | Standing::HoldsElsewhere => self.cheapest(peer),
+            PeerState::WaitsForHub | PeerState::WaitsForQuota | PeerState::HoldsElsewhere => {
+                self.cheapest(peer)
+            }
         };
         cost.unwrap_or(1)
     }
 
-    fn cheapest(&self, peer: &Peer) -> Option<u32> {
-        let (wanted, brings) = match &peer.wanted {
-            Wanted::Pool { wanted, brings } => (wanted, *brings),
-            Wanted::Template(cost) => return Some(*cost),
-            Wanted::CiOperator => return Some(1),
+    fn cheapest(&self, peer: &PeerCluster) -> Option<u32> {
+        let (wanted, brings) = match &peer.request {
+            PeerRequest::Pool { wanted, brings } => (wanted, *brings),
+            PeerRequest::Template(cost) => return Some(*cost),
+            PeerRequest::CiOperator => return Some(1),
         };
         let own = candidates(self.catalogue, wanted, brings, peer.tenant.as_deref());
         own.iter().map(|p| p.cost).min()
     }
 
-    fn may_go_to(&self, peer: &Peer, hub: &str) -> bool {
-        let Wanted::Pool { wanted, brings } = &peer.wanted else { return false };
+    fn may_go_to(&self, peer: &PeerCluster, hub: &str) -> bool {
+        let PeerRequest::Pool { wanted, brings } = &peer.request else { return false };
         let own = candidates(self.catalogue, wanted, *brings, peer.tenant.as_deref());
         own.iter().any(|p| self.catalogue.hub(p).is_some_and(|h| h.provider_config() == hub))
     }
 
     /// One without a time is one that was never stored, and the youngest.
-    fn before(&self, peer: &Peer) -> bool {
+    fn before(&self, peer: &PeerCluster) -> bool {
         let age = |(made, name): &(Option<Timestamp>, String)| (made.unwrap_or(Timestamp::MAX), name.clone());
         age(&peer.age) < age(self.age)
     }

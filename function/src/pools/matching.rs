@@ -6,7 +6,7 @@ use testplatform_apis::{
     condition::Request,
 };
 
-use crate::{observed::Pools, text::bounded, validate::Remark};
+use crate::{observed::Pools, text::bounded, validate::AdmissionIssue};
 
 /// The most pools that a refusal names.
 const NAMED: usize = 10;
@@ -77,10 +77,10 @@ pub(super) fn refusal(
     catalogue: &Catalogue,
     (wanted, brings): (&ClusterClaim, bool),
     tenant: Option<&str>,
-) -> Remark {
+) -> AdmissionIssue {
     let what = described(wanted, brings);
     if let Some(flaw) = broken(pools, wanted) {
-        return Remark::new(
+        return AdmissionIssue::new(
             Request::CatalogueInvalid,
             format!(
                 "the catalogue's entry for {what} cannot be used: {flaw}; ask the platform team to repair it"
@@ -94,7 +94,7 @@ pub(super) fn refusal(
     };
     let named = catalogue.pools.iter().filter(fit).find(|p| p.allows(tenant) && !drawn(p, wanted));
     if let Some(Pool { name, namespace, .. }) = named {
-        return Remark::new(
+        return AdmissionIssue::new(
             Request::PoolNotFound,
             format!(
                 "{what} is given only to claims that name it; create a new claim with spec.clusterClaim.pool.name {name} and namespace {namespace}"
@@ -103,12 +103,15 @@ pub(super) fn refusal(
     }
     if catalogue.pools.iter().any(|p| fit(&p)) {
         let namespace = tenant.unwrap_or_default();
-        return Remark::new(
+        return AdmissionIssue::new(
             Request::PoolNotAllowed,
             format!("{what} is not offered to namespace {namespace}; {}", usable(catalogue, brings, tenant)),
         );
     }
-    Remark::new(Request::PoolNotFound, format!("there is no {what}; {}", usable(catalogue, brings, tenant)))
+    AdmissionIssue::new(
+        Request::PoolNotFound,
+        format!("there is no {what}; {}", usable(catalogue, brings, tenant)),
+    )
 }
 
 /// The broken entry of the pool that the claim names.

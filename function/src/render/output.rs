@@ -72,7 +72,7 @@ fn explained(rendered: &Rendered) -> Vec<String> {
     let several = rendered.passes.len() > 1;
     let lines = |pass: &Pass| {
         let lines = match &pass.thought {
-            Ok(thought) => thought.explain(&pass.response),
+            Ok(thought) => thought.explain_response(&pass.response),
             Err(unusable) => vec![format!("fatal: {unusable}")],
         };
         let prefix = if several { format!("{}: ", pass.step) } else { String::new() };

@@ -13,7 +13,7 @@ use super::{
     schema,
 };
 use crate::{
-    Options, Thought,
+    Evaluation, Options,
     observed::Unusable,
     proto::{
         Condition, CredentialData, Credentials, MatchLabels, Requirements, ResourceSelector, Resources,
@@ -36,7 +36,7 @@ pub struct Pass {
     /// What it answered.
     pub response: RunFunctionResponse,
     /// What it thought.
-    pub thought: Result<Thought, Unusable>,
+    pub thought: Result<Evaluation, Unusable>,
 }
 
 /// What the steps of ours want.
@@ -107,7 +107,7 @@ fn settle(
         let response = crate::run(&request, &Options::default(), now);
         let fatal = response.results.iter().any(|r| r.severity == i32::from(Severity::Fatal));
         if fatal || response.requirements == asked {
-            let thought = Thought::about(&request, now);
+            let thought = Evaluation::of(&request, now);
             return Ok(Pass { step: step.name.clone(), request, response, thought });
         }
         request.context = response.context;

@@ -4,7 +4,7 @@ use memchr::memmem::Finder;
 use prost::{Message as _, bytes::Bytes};
 use testplatform_apis::space::keys;
 
-use super::{Judged, Keys, OURS, SECRET};
+use super::{OURS, SECRET, SpaceCredentials, SpaceEvaluation};
 use crate::{
     check::{foreign, missing, repeated},
     proto::{Ready, Resource, RunFunctionRequest, RunFunctionResponse},
@@ -14,7 +14,7 @@ use crate::{
 pub fn violation(
     response: &RunFunctionResponse,
     request: &RunFunctionRequest,
-    judged: &Judged,
+    judged: &SpaceEvaluation,
 ) -> Option<String> {
     // What carries nothing, because its name is none, does not exist.
     let nothing = |name: &str| name == SECRET && !judged.observed.is_legacy();
@@ -29,14 +29,18 @@ pub fn violation(
 fn half_given(response: &RunFunctionResponse) -> Option<String> {
     let composite = response.desired.as_ref()?.composite.as_ref()?;
     let details = &composite.connection_details;
-    let whole = Keys::new(details).is_complete() && details.len() == keys::EVERY.len();
+    let whole = SpaceCredentials::new(details).is_complete() && details.len() == keys::EVERY.len();
     let ready = composite.ready == i32::from(Ready::True);
     let given = ready || !details.is_empty();
     (given && !whole).then(|| "a space would be given a part of its credentials".to_owned())
 }
 
 /// Secrets travel as connection details only. What the request itself shows in the open is none.
-fn leaked(response: &RunFunctionResponse, request: &RunFunctionRequest, judged: &Judged) -> Option<String> {
+fn leaked(
+    response: &RunFunctionResponse,
+    request: &RunFunctionRequest,
+    judged: &SpaceEvaluation,
+) -> Option<String> {
     let items = judged.observed.objects.values().map(|item| &item.details);
     let known = items.chain([&judged.observed.details]).chain(&judged.details);
     let secrets: Vec<&Bytes> =

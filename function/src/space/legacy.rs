@@ -8,7 +8,7 @@ use testplatform_apis::{
     space::{self, keys},
 };
 
-use super::{Keys, Observed, SECRET};
+use super::{SECRET, SpaceCredentials, SpaceState};
 
 /// Whether its Object carries something. In its first pass the incumbent writes `<no value>` for the name, which no hub takes.
 pub(super) fn is_made(object: &Object<AnyRemote>) -> bool {
@@ -18,7 +18,7 @@ pub(super) fn is_made(object: &Object<AnyRemote>) -> bool {
 
 /// The credentials, put together as the incumbent does once token and URL are known. Those that the tenant has are repeated to the byte while
 /// they say the same.
-pub(super) fn details(observed: &Observed, namespace: &str) -> Option<Keys> {
+pub(super) fn details(observed: &SpaceState, namespace: &str) -> Option<SpaceCredentials> {
     if !observed.is_legacy() {
         return None;
     }
@@ -41,7 +41,7 @@ pub(super) fn details(observed: &Observed, namespace: &str) -> Option<Keys> {
         }],
         "users": [{ "name": account, "user": { "token": text(token) } }],
     });
-    Some(Keys::of([
+    Some(SpaceCredentials::of([
         (keys::API_SERVER, server.clone()),
         (keys::KUBECONFIG, kubeconfig.to_string().into()),
         (keys::NAMESPACE, namespace.to_owned().into()),

@@ -12,8 +12,8 @@ use testplatform_apis::{
 };
 
 use super::{
-    CONTENT, CREDENTIALS, FROM_OPENSHIFT, Item, LIMITS, NAMESPACE, NEWBORN, Observed, QUOTA,
-    QUOTA_NOT_TERMINATING, QUOTA_TERMINATING, ROLE_BINDING, SAME_NAMESPACE, SECRET, SERVICE_ACCOUNT,
+    CONTENT, CREDENTIALS, FROM_OPENSHIFT, LIMITS, NAMESPACE, NEWBORN, QUOTA, QUOTA_NOT_TERMINATING,
+    QUOTA_TERMINATING, ROLE_BINDING, SAME_NAMESPACE, SECRET, SERVICE_ACCOUNT, SpaceObject, SpaceState,
 };
 use crate::{
     backend::{Desired, whole},
@@ -26,14 +26,14 @@ const RBAC: &str = "rbac.authorization.k8s.io";
 const BINDING: &str = "namespace-manager-rb";
 
 /// Everything that is to exist.
-pub(super) fn resources(namespace: &str, settings: &Settings, observed: &Observed) -> Vec<Desired> {
+pub(super) fn resources(namespace: &str, settings: &Settings, observed: &SpaceState) -> Vec<Desired> {
     let spaces = &settings.spaces;
     let provider_config = observed.home().map(|item| item.object.spec.provider_config_ref.name.clone());
     let provider_config =
         provider_config.filter(|name| !name.is_empty()).unwrap_or_else(|| spaces.provider_config());
     let make = Maker { namespace, provider_config: &provider_config, spaces, observed };
     let mut all = vec![make.home()];
-    let is_home = observed.home().is_some_and(Item::is_there) && !observed.is_taken();
+    let is_home = observed.home().is_some_and(SpaceObject::is_there) && !observed.is_taken();
     let content: Vec<Desired> = CONTENT.into_iter().filter_map(|name| make.content(name, is_home)).collect();
     let limited = content.iter().all(|r| r.ready) && is_home;
     all.extend(content);
@@ -50,7 +50,7 @@ struct Maker<'a> {
     namespace: &'a str,
     provider_config: &'a str,
     spaces: &'a Spaces,
-    observed: &'a Observed,
+    observed: &'a SpaceState,
 }
 
 impl Maker<'_> {
@@ -84,7 +84,7 @@ impl Maker<'_> {
     /// Whether everything is there that has to be before credentials make sense. Once that was so, it stays: a label that comes and goes
     /// would make credentials come and go.
     fn is_whole(&self) -> bool {
-        let is = |name: &str| self.observed.objects.get(name).is_some_and(Item::is_there);
+        let is = |name: &str| self.observed.objects.get(name).is_some_and(SpaceObject::is_there);
         let before = self
             .observed
             .home()
@@ -214,7 +214,7 @@ impl Maker<'_> {
         if before.is_none() && (revision.is_none() || self.observed.is_legacy()) {
             return None;
         }
-        let place = |item: &Item| item.manifest()["metadata"]["namespace"].as_str().map(str::to_owned);
+        let place = |item: &SpaceObject| item.manifest()["metadata"]["namespace"].as_str().map(str::to_owned);
         let place = before.and_then(place).unwrap_or_else(|| self.spaces.credentials_namespace());
         let secret = format!("{}-credentials", self.namespace);
         let detail = |key: &str| {
@@ -262,7 +262,7 @@ impl Maker<'_> {
         if let Some(named) = before.map(|item| &item.object.metadata.name).filter(|named| !named.is_empty()) {
             metadata["name"] = named.as_str().into();
         }
-        let ready = before.is_some_and(Item::is_settled);
+        let ready = before.is_some_and(SpaceObject::is_settled);
         Desired { name: name.into(), object: whole(API_VERSION, KIND, metadata, spec), ready }
     }
 }

@@ -8,7 +8,7 @@ use testplatform_apis::{
     space::SpaceStatus,
 };
 
-use super::{Judged, Keys};
+use super::{SpaceCredentials, SpaceEvaluation};
 use crate::{
     Options,
     events::Event,
@@ -22,7 +22,7 @@ use crate::{
 /// The full response. What earlier steps want passes through byte for byte. Nothing is asked for: all that is needed is observed or set.
 pub(super) fn respond(
     request: &RunFunctionRequest,
-    judged: &Judged,
+    judged: &SpaceEvaluation,
     options: &Options,
 ) -> RunFunctionResponse {
     let target = match judged.observed.composite.claim {
@@ -50,7 +50,7 @@ pub(super) fn respond(
     }
 }
 
-fn desired(request: &RunFunctionRequest, judged: &Judged) -> Result<State, wire::Error> {
+fn desired(request: &RunFunctionRequest, judged: &SpaceEvaluation) -> Result<State, wire::Error> {
     let mut desired = request.desired.clone().unwrap_or_default();
     for resource in &judged.resources {
         let message = wires::composed(resource)?;
@@ -62,18 +62,18 @@ fn desired(request: &RunFunctionRequest, judged: &Judged) -> Result<State, wire:
         message: Some(bounded(&judged.state.message, 1024)),
         namespace: judged.namespace.clone(),
     };
-    let body = composite.answered(json!(status));
+    let body = composite.status_body(json!(status));
     // Whoever is ready has its Secret replaced as a whole: never by less than everything.
     let ready = if judged.details.is_some() { Ready::True } else { Ready::False };
     desired.composite = Some(Resource {
         resource: wire::json_to_struct(&body)?,
-        connection_details: judged.details.iter().flat_map(Keys::entries).collect(),
+        connection_details: judged.details.iter().flat_map(SpaceCredentials::entries).collect(),
         ready: ready.into(),
     });
     Ok(desired)
 }
 
-fn ready(judged: &Judged) -> Condition {
+fn ready(judged: &SpaceEvaluation) -> Condition {
     let status = match judged.state.reason {
         SpaceReady::SpaceAvailable => ConditionStatus::True,
         SpaceReady::SpaceNameInvalid
@@ -94,7 +94,7 @@ fn ready(judged: &Judged) -> Condition {
 }
 
 /// A transition to something that somebody wants to know. A failed pass says nothing of what was shown before it.
-fn event(judged: &Judged, new: &Condition) -> Option<Event> {
+fn event(judged: &SpaceEvaluation, new: &Condition) -> Option<Event> {
     let waits = match judged.state.reason {
         SpaceReady::SpaceNamespacePending
         | SpaceReady::SpaceContentPending

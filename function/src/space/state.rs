@@ -2,8 +2,8 @@
 
 use testplatform_apis::{condition::SpaceReady, space::SpacePhase};
 
-use super::{CREDENTIALS, Item, Judged, Observed, ROLE_BINDING};
-use crate::{backend::Desired, observed::Link};
+use super::{CREDENTIALS, ROLE_BINDING, SpaceEvaluation, SpaceObject, SpaceState};
+use crate::{backend::Desired, observed::SyncState};
 
 /// Where the space stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub struct State {
     pub message: String,
 }
 
-impl Judged {
+impl SpaceEvaluation {
     /// How far it is.
     pub fn phase(&self) -> SpacePhase {
         match (self.details.is_some(), self.state.reason) {
@@ -30,7 +30,7 @@ pub(super) fn state(
     namespace: Option<&str>,
     resources: &[Desired],
     given: bool,
-    observed: &Observed,
+    observed: &SpaceState,
 ) -> State {
     let is = |reason, message: String| State { reason, message };
     let Some(namespace) = namespace else {
@@ -40,7 +40,7 @@ pub(super) fn state(
         );
         return is(SpaceReady::SpaceNameInvalid, message);
     };
-    if observed.home().and_then(Item::remote).is_some_and(|m| m.deletion_timestamp.is_some()) {
+    if observed.home().and_then(SpaceObject::remote).is_some_and(|m| m.deletion_timestamp.is_some()) {
         let message =
             format!("namespace {namespace} is being deleted on the hub; it is made anew once it is gone");
         return is(SpaceReady::SpaceTerminating, message);
@@ -55,7 +55,7 @@ pub(super) fn state(
     if let Some((name, (reason, words))) = trouble {
         return is(reason, format!("{name}: {words}"));
     }
-    if !observed.home().is_some_and(Item::is_there) {
+    if !observed.home().is_some_and(SpaceObject::is_there) {
         return is(SpaceReady::SpaceNamespacePending, format!("the hub makes namespace {namespace}"));
     }
     let unready = |r: &&Desired| r.name != CREDENTIALS && !r.ready;
@@ -81,15 +81,17 @@ pub(super) fn state(
 }
 
 /// What an administrator has to look at.
-fn trouble(link: &Link) -> Option<(SpaceReady, String)> {
+fn trouble(link: &SyncState) -> Option<(SpaceReady, String)> {
     Some(match link {
-        Link::Unknown | Link::InSync => return None,
-        Link::Deleted | Link::Replaced => (SpaceReady::SpaceRefused, "another object has its name".into()),
-        Link::UnknownField(path) => {
+        SyncState::Unknown | SyncState::InSync => return None,
+        SyncState::Deleted | SyncState::Replaced => {
+            (SpaceReady::SpaceRefused, "another object has its name".into())
+        }
+        SyncState::UnknownField(path) => {
             (SpaceReady::SpaceRefused, format!("the hub does not know the field {path}"))
         }
-        Link::Refused(words) => (SpaceReady::SpaceRefused, format!("the hub refuses: {words}")),
-        Link::Unavailable(outage) => (SpaceReady::SpaceHubUnreachable, outage.to_string()),
-        Link::Paused => (SpaceReady::SpacePaused, "an administrator paused its Object".into()),
+        SyncState::Refused(words) => (SpaceReady::SpaceRefused, format!("the hub refuses: {words}")),
+        SyncState::Unavailable(outage) => (SpaceReady::SpaceHubUnreachable, outage.to_string()),
+        SyncState::Paused => (SpaceReady::SpacePaused, "an administrator paused its Object".into()),
     })
 }

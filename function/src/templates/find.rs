@@ -5,7 +5,7 @@ use testplatform_apis::{condition::Request, template::entry::Entry};
 use crate::{
     observed::{Listed, Templates},
     text::bounded,
-    validate::Remark,
+    validate::AdmissionIssue,
 };
 
 /// The most templates or versions that a refusal names.
@@ -17,19 +17,20 @@ pub(super) fn entry(
     name: &str,
     tenant: Option<&str>,
     has: bool,
-) -> Result<Entry, Remark> {
+) -> Result<Entry, AdmissionIssue> {
     let shown = bounded(name, 253);
     let listed = match templates {
         Templates::Found(listed) => listed,
         // This answer is not the last one: core fetches what is asked for and calls again.
         Templates::NotFetched => {
-            return Err(Remark::new(
+            return Err(AdmissionIssue::new(
                 Request::TemplateNotFound,
                 format!("template {shown} is not known yet: the catalogue of templates was not read"),
             ));
         }
     };
-    let refused = |reason, why: &str| Err(Remark::new(reason, format!("{why}; {}", usable(listed, tenant))));
+    let refused =
+        |reason, why: &str| Err(AdmissionIssue::new(reason, format!("{why}; {}", usable(listed, tenant))));
     let Some(found) = listed.iter().find(|l| l.name == name) else {
         return refused(Request::TemplateNotFound, &format!("there is no template {shown}"));
     };
@@ -39,7 +40,7 @@ pub(super) fn entry(
             let first: Vec<String> = flaws.iter().take(3).map(|f| bounded(&f.to_string(), 256)).collect();
             let more = flaws.len().saturating_sub(first.len());
             let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-            return Err(Remark::new(
+            return Err(AdmissionIssue::new(
                 Request::CatalogueInvalid,
                 format!(
                     "the catalogue's entry for template {shown} cannot be used: {}{more}; ask the platform team to repair it",

@@ -2,7 +2,7 @@
 
 use testplatform_apis::condition::Request;
 
-use crate::{text::bounded, validate::Remark};
+use crate::{text::bounded, validate::AdmissionIssue};
 
 /// Something that cannot be had: all of them are said at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,9 +19,9 @@ pub(super) struct Refusal {
 const SAID: usize = 10;
 
 /// Refusals as one sentence: the weightiest reason, every path.
-pub(super) fn said(refusals: &[Refusal]) -> Remark {
+pub(super) fn said(refusals: &[Refusal]) -> AdmissionIssue {
     let reason = refusals.iter().map(|r| r.reason).min().unwrap_or(Request::FieldRefused);
-    Remark::new(
+    AdmissionIssue::new(
         reason,
         format!("{}; correct the claim", listed(refusals.iter().map(|r| (&r.path, &r.sentence)))),
     )

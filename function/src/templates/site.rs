@@ -21,10 +21,10 @@ use crate::{
     backend,
     hubs::{self, Affinity, Failover, Pin, Wish},
     observed::{
-        Observed, ahead,
-        brought::{self, Home},
+        Observed, prerequisites,
+        tenant_credentials::{self, TenantNamespace},
     },
-    validate::{Remark, own_namespace},
+    validate::{AdmissionIssue, own_namespace},
 };
 
 /// Where the objects of a backend go, if neither the catalogue nor the hub says so: what its own tools do.
@@ -72,17 +72,18 @@ impl Templated {
         // A copy, for where writer and `credentials` are both lost.
         let told = observed.composite.status.hub.as_ref().map(|told| told.excluded.iter().cloned());
         self.excluded.extend(told.into_iter().flatten());
-        let home = brought::home(&observed.brought).filter(|_| observed.writer.is_none());
+        let home = tenant_credentials::read_tenant_namespace(&observed.tenant_credentials)
+            .filter(|_| observed.primary.is_none());
         let at_home = home.and_then(|home| at_home(&home, name, observed, settings));
         self.site = at_home
             .or_else(|| kept(observed, settings, &self.excluded))
             .or_else(|| ahead(observed, settings));
         let named = self.effective.as_ref().and_then(|e| e.hub.as_ref()).is_some_and(|h| h.name.is_some());
         // What was brought along is there, or what comes ahead.
-        let bound = !(observed.brought.is_empty() && observed.ahead.is_empty());
+        let bound = !(observed.tenant_credentials.is_empty() && observed.prerequisites.is_empty());
         let judged =
-            observed.writer.as_ref().filter(|_| !bound).map(|writer| {
-                hubs::failover(&writer.object, &writer.link, named, &self.excluded, observed.now)
+            observed.primary.as_ref().filter(|_| !bound).map(|writer| {
+                hubs::failover(&writer.object, &writer.sync, named, &self.excluded, observed.now)
             });
         self.gives_up = judged == Some(Failover::Allowed);
         self.gives_up_at = match judged {
@@ -102,16 +103,16 @@ impl Templated {
         tenant: Option<&str>,
         observed: &Observed,
         settings: &Settings,
-    ) -> Result<(), Remark> {
+    ) -> Result<(), AdmissionIssue> {
         let (super::Stand::Whole(whole), Some(backend)) = (&self.stand, self.backend) else { return Ok(()) };
         if self.strays {
             let words = "what was set up ahead of the cluster is for another one than the claim asks for now; set spec.template and spec.parameters to what they were, or delete the claim and make a new one";
-            return Err(Remark::new(Request::PrerequisitesNotReady, words));
+            return Err(AdmissionIssue::new(Request::PrerequisitesNotReady, words));
         }
         if self.site.is_none() {
             let wish = wish(whole, backend, tenant, observed, &self.excluded);
             let choice = hubs::choose(&wish, observed.hubs.as_ref(), observed.now).map_err(|refusal| {
-                Remark::new(reason(refusal.reason), refusal.to_string().replace('\n', "; "))
+                AdmissionIssue::new(reason(refusal.reason), refusal.to_string().replace('\n', "; "))
             })?;
             let own = whole.brings.as_ref().map(|_| own_namespace(name, observed));
             self.site = Some(site(
@@ -128,7 +129,8 @@ impl Templated {
         let (Some(brings), Some(site)) = (&whole.brings, &self.site) else {
             return backend::ahead::gate(whole, observed);
         };
-        let home = brought::home(&observed.brought).unwrap_or_else(|| new_home(brings, site));
+        let home = tenant_credentials::read_tenant_namespace(&observed.tenant_credentials)
+            .unwrap_or_else(|| new_home(brings, site));
         let gate = backend::brought::gate(observed, &home);
         self.home = Some(home);
         gate
@@ -191,7 +193,7 @@ fn site(
     hub: &Hub,
     reason: &str,
     settings: &Settings,
-) -> Result<Site, Remark> {
+) -> Result<Site, AdmissionIssue> {
     let of_entry = || whole.namespace.as_ref().map(|n| Ok(n.to_string()));
     let namespace = own
         .map(Ok)
@@ -199,14 +201,17 @@ fn site(
         .or_else(|| hub.namespace(backend, tenant))
         .unwrap_or_else(|| Ok(default_namespace(backend).to_owned()))
         .map_err(|why| {
-            Remark::new(Request::NoHubMatches, format!("hub {}: {why}; ask the platform team", hub.name))
+            AdmissionIssue::new(
+                Request::NoHubMatches,
+                format!("hub {}: {why}; ask the platform team", hub.name),
+            )
         })?;
     let fitted = fitted(backend, &namespace, name).ok_or_else(|| {
         let words = format!(
             "hub {}: namespace {namespace} is too long a name, a cluster in it cannot have one; ask the platform team",
             hub.name
         );
-        Remark::new(Request::NoHubMatches, words)
+        AdmissionIssue::new(Request::NoHubMatches, words)
     })?;
     let own = hub.credentials_namespace.as_ref().map(ToString::to_string);
     Ok(Site {
@@ -220,18 +225,18 @@ fn site(
 }
 
 /// What is asked for where a claim brings its own credentials, decided once.
-fn new_home(brings: &Brings, site: &Site) -> Home {
+fn new_home(brings: &Brings, site: &Site) -> TenantNamespace {
     let Brings { byoc, terms } = brings;
     let asked = json!({
         "byoc": byoc, "carrier": terms.carrier, "provider": terms.provider,
         "credentialsNamespace": site.credentials_namespace, "hubReason": site.reason,
     });
-    Home { hub: site.hub.clone(), namespace: site.namespace.clone(), asked }
+    TenantNamespace { hub: site.hub.clone(), namespace: site.namespace.clone(), request: asked }
 }
 
 /// Where a cluster is to be for which Secrets are carried. HyperShift's alone is made so.
-fn at_home(home: &Home, name: &str, observed: &Observed, settings: &Settings) -> Option<Site> {
-    let own = home.asked["credentialsNamespace"].as_str();
+fn at_home(home: &TenantNamespace, name: &str, observed: &Observed, settings: &Settings) -> Option<Site> {
+    let own = home.request["credentialsNamespace"].as_str();
     Some(Site {
         hub: home.hub.clone(),
         reason: reason_before(observed, &home.hub),
@@ -244,7 +249,8 @@ fn at_home(home: &Home, name: &str, observed: &Observed, settings: &Settings) ->
 
 /// Where a cluster is to be for which something comes ahead of it.
 fn ahead(observed: &Observed, settings: &Settings) -> Option<Site> {
-    let chosen = observed.ahead.iter().find_map(|(name, part)| ahead::chosen(name, part))?;
+    let chosen =
+        observed.prerequisites.iter().find_map(|(name, part)| prerequisites::read_placement(name, part))?;
     Some(Site {
         hub: chosen.hub.to_owned(),
         reason: reason_before(observed, chosen.hub),
@@ -268,7 +274,7 @@ fn reason_before(observed: &Observed, hub: &str) -> String {
 /// What was chosen before: as the writer has it, else as status and `credentials` remember it.
 fn kept(observed: &Observed, settings: &Settings, excluded: &BTreeSet<String>) -> Option<Site> {
     let status = &observed.composite.status;
-    let writer = observed.writer.as_ref();
+    let writer = observed.primary.as_ref();
     let credentials = observed.credentials.as_ref().map(|c| &c.object);
     let noted = observed.note(ours::REMOTE).and_then(|place| place.split_once('/'));
     let of_writer = writer.map(|w| w.object.spec.provider_config_ref.name.as_str());

@@ -6,21 +6,21 @@ use testplatform_apis::{
     names::ours,
 };
 
-use super::{Problem, Remark};
+use super::{AdmissionIssue, Problem};
 use crate::observed::Observed;
 
 /// The ServiceAccount that is wished for; none where the admin's credentials are.
 pub(super) fn access(
     observed: &Observed,
     problems: &mut Vec<Problem>,
-    remarks: &mut Vec<Remark>,
+    remarks: &mut Vec<AdmissionIssue>,
 ) -> Option<Wish> {
     let asked = Wish::of_spec(&observed.composite.spec["credentials"]);
     let mut ignored = || {
         let words = "mode and clusterRole of spec.credentials cannot change once a cluster was asked for, and stay as they were";
-        remarks.push(Remark::new(Request::ChangeIgnored, words));
+        remarks.push(AdmissionIssue::new(Request::ChangeIgnored, words));
     };
-    let Some(writer) = &observed.writer else {
+    let Some(writer) = &observed.primary else {
         return asked.unwrap_or_else(|(path, sentence)| {
             if observed.left_behind() {
                 // It has to be looked for all the same, and what nobody understands is no wish for the admin's.

@@ -10,12 +10,12 @@ use testplatform_apis::{
     names::{Uid, ours, shortened},
 };
 
-use super::{Problem, Remark, size::MAX_CLUSTER_CLAIM_BYTES};
+use super::{AdmissionIssue, Problem, size::MAX_CLUSTER_CLAIM_BYTES};
 use crate::{
     backend,
     observed::{
-        Observed, Pools, Writer,
-        brought::{self, Home},
+        Observed, Pools, PrimaryObject,
+        tenant_credentials::{self, TenantNamespace},
     },
     pools::{self, Place},
     text::bounded,
@@ -39,7 +39,7 @@ pub struct Claimed {
     /// `spec.byoc`, of a claim that brings its own credentials.
     pub brings: Option<Value>,
     /// Where it brings them, if that was decided in this pass.
-    pub home: Option<Home>,
+    pub home: Option<TenantNamespace>,
 }
 
 impl Claimed {
@@ -119,22 +119,22 @@ impl Claimed {
     /// The block of a claim for which a ClusterClaim was made: whatever the claim says by now, the cluster comes from where it was
     /// asked for.
     pub(super) fn kept(
-        writer: &Writer,
+        writer: &PrimaryObject,
         observed: &Observed,
         settings: &Settings,
-        remarks: &mut Vec<Remark>,
+        remarks: &mut Vec<AdmissionIssue>,
     ) -> Self {
         let asked = Self::asked(&observed.composite.spec["clusterClaim"], &mut vec![]);
         let resume = writer.manifest_annotation(ours::RESUME) != Some("false");
         let place = of_writer(writer, observed, settings);
-        let brought = brought::home(&observed.brought);
+        let brought = tenant_credentials::read_tenant_namespace(&observed.tenant_credentials);
         let same = |asked: &Self| {
             // The pool that it names is an entry of the catalogue, and not the one that was made for it.
             let named = asked.wanted.pool.as_ref().filter(|_| brought.is_none());
             asked.resume == resume && named.zip(place.as_ref()).is_none_or(|(n, p)| n.name == p.pool)
         };
         if !asked.as_ref().is_some_and(same) {
-            remarks.push(Remark::new(
+            remarks.push(AdmissionIssue::new(
                 Request::ChangeIgnored,
                 "spec.clusterClaim cannot change once a cluster was asked for; the cluster stays as it was asked for",
             ));
@@ -150,7 +150,7 @@ impl Claimed {
         tenant: Option<&str>,
         observed: &Observed,
         settings: &Settings,
-    ) -> Result<(), Remark> {
+    ) -> Result<(), AdmissionIssue> {
         if self.place.is_some() {
             return Ok(());
         }
@@ -179,7 +179,7 @@ impl Claimed {
         let now = entry.map(|(pool, hub)| Place::of(pool, hub, settings, place.reason));
         let gone = now.is_none();
         self.place = now.or(Some(place));
-        if gone { Err(Remark::new(Request::PoolNotFound, refusal)) } else { Ok(()) }
+        if gone { Err(AdmissionIssue::new(Request::PoolNotFound, refusal)) } else { Ok(()) }
     }
 
     /// Finds the place of a claim that brings its own credentials: a pool of its own, in a namespace of its own. It is chosen once, and asked for
@@ -191,13 +191,13 @@ impl Claimed {
         tenant: Option<&str>,
         observed: &Observed,
         settings: &Settings,
-    ) -> Result<(), Remark> {
-        let own = |place: Place, home: &Home| Place {
+    ) -> Result<(), AdmissionIssue> {
+        let own = |place: Place, home: &TenantNamespace| Place {
             namespace: home.namespace.clone(),
             pool: name.to_owned(),
             ..place
         };
-        let Some(home) = brought::home(&observed.brought) else {
+        let Some(home) = tenant_credentials::read_tenant_namespace(&observed.tenant_credentials) else {
             super::missing_environment(&observed.environment, settings).map_or(Ok(()), Err)?;
             let place = pools::choose(&self.wanted, true, tenant, observed, settings)?;
             let home = new_home(&place, brings, name, observed);
@@ -217,7 +217,7 @@ impl Claimed {
             default_lifetime: None,
             max_lifetime: None,
         };
-        let text = home.asked["entry"].as_str().unwrap_or_default();
+        let text = home.request["entry"].as_str().unwrap_or_default();
         let (namespace, pool) = text.split_once('/').unwrap_or_default();
         let entry = match &observed.pools {
             Pools::Found(catalogue, _) => pools::entry(catalogue, &home.hub, namespace, pool),
@@ -233,7 +233,7 @@ impl Claimed {
             let words = format!(
                 "pool {text}, like which one was to be made, is not in the catalogue any more; ask the platform team"
             );
-            return Err(Remark::new(Request::PoolNotFound, words));
+            return Err(AdmissionIssue::new(Request::PoolNotFound, words));
         }
         Ok(())
     }
@@ -265,7 +265,7 @@ pub(crate) fn brought(block: &Value, beside: Beside, tenant: Option<&str>, probl
     }
 }
 
-fn new_home(place: &Place, brings: Value, name: &str, observed: &Observed) -> Home {
+fn new_home(place: &Place, brings: Value, name: &str, observed: &Observed) -> TenantNamespace {
     let own = place.own.as_ref();
     let mut asked = json!({
         "entry": format!("{}/{}", place.namespace, place.pool),
@@ -274,10 +274,10 @@ fn new_home(place: &Place, brings: Value, name: &str, observed: &Observed) -> Ho
     });
     asked["carrier"] = json!(own.map(|own| &own.carrier));
     asked["byoc"] = brings;
-    Home { hub: place.hub.clone(), namespace: own_namespace(name, observed), asked }
+    TenantNamespace { hub: place.hub.clone(), namespace: own_namespace(name, observed), request: asked }
 }
 
-fn of_writer(writer: &Writer, observed: &Observed, settings: &Settings) -> Option<Place> {
+fn of_writer(writer: &PrimaryObject, observed: &Observed, settings: &Settings) -> Option<Place> {
     let text = |pointer: &str| writer.manifest().pointer(pointer).and_then(Value::as_str);
     let noted = writer.object.metadata.annotation(ours::CREDENTIALS_NAMESPACE);
     let of_remote = || writer.remote()?.metadata().annotation(ours::CREDENTIALS_NAMESPACE);

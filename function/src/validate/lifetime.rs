@@ -4,8 +4,8 @@ use jiff::SignedDuration;
 use serde_json::Value;
 use testplatform_apis::{condition::Request, duration::GoDuration, input::Settings, names::ours};
 
-use super::{Block, Remark};
-use crate::observed::{Handover, Observed, Writer};
+use super::{AdmissionIssue, Block};
+use crate::observed::{Handover, Observed, PrimaryObject};
 
 /// When Hive destroys a cluster that ci-operator claims from a pool, from when it was assigned on. Source: `acquireCluster`,
 /// openshift/ci-tools, `pkg/steps/cluster_claim.go`; nothing in a ci-operator configuration changes it.
@@ -119,14 +119,19 @@ impl Lifetime {
     }
 
     /// The claim's own, else the default; clamped.
-    pub(super) fn of(asked: &Value, observed: &Observed, limits: &Limits, remarks: &mut Vec<Remark>) -> Self {
-        let born = observed.writer.is_none() && (!observed.made_before() || observed.waited());
-        let lost = !born && observed.writer.as_ref().is_none_or(Writer::seeks);
+    pub(super) fn of(
+        asked: &Value,
+        observed: &Observed,
+        limits: &Limits,
+        remarks: &mut Vec<AdmissionIssue>,
+    ) -> Self {
+        let born = observed.primary.is_none() && (!observed.made_before() || observed.waited());
+        let lost = !born && observed.primary.as_ref().is_none_or(PrimaryObject::is_searching);
         let before = told(observed, ours::LIFETIME);
         let longest = if born { limits.most() } else { told(observed, ours::MAX_LIFETIME) };
         // A default is granted at birth. A later one ends no cluster that was promised none, or a longer one, and what is taken over was born
         // with another: what the hub was told then.
-        let granted = match (&observed.handover, born) {
+        let granted = match (&observed.transfer, born) {
             (Handover::Takes(_), true) => None,
             (Handover::Takes(_), false) => before,
             (Handover::None | Handover::Gives(_), true) => limits.default_lifetime,
@@ -135,7 +140,7 @@ impl Lifetime {
         let wanted = if let Ok(own) = parse(asked) {
             own.or(granted)
         } else {
-            remarks.push(Remark::new(
+            remarks.push(AdmissionIssue::new(
                 Request::LifetimeIgnored,
                 "spec.lifetime is no duration of at least a minute, such as 90m or 2h30m, and was ignored",
             ));
@@ -150,12 +155,12 @@ impl Lifetime {
             (Some(wanted), Some(cap)) if wanted > cap => {
                 let since = if limits.before_hive == Some(cap) {
                     format!("because {HIVE_ENDS_IT} {}", HIVES_END.short())
-                } else if observed.writer.is_some() {
+                } else if observed.primary.is_some() {
                     "what was set when the cluster was asked for".to_owned()
                 } else {
                     "the longest allowed".to_owned()
                 };
-                remarks.push(Remark::new(
+                remarks.push(AdmissionIssue::new(
                     Request::LifetimeClamped,
                     format!("spec.lifetime is clamped to {}, {since}", cap.short()),
                 ));
@@ -184,14 +189,14 @@ impl Lifetime {
 
 /// What the hub was told: as the writer's manifest has it, and that of one which only looks has not, as the remote object has it.
 fn told(observed: &Observed, key: &str) -> Option<GoDuration> {
-    let writer = observed.writer.as_ref()?;
+    let writer = observed.primary.as_ref()?;
     let of_remote = || writer.remote()?.metadata().annotation(key);
     writer.manifest_annotation(key).or_else(of_remote)?.parse().ok()
 }
 
 /// The default that was granted at birth, as it was noted. With all notes lost, what a claim that asks for nothing was told to have.
 fn granted_before(observed: &Observed, silent: bool, told: Option<GoDuration>) -> Option<GoDuration> {
-    let found = silent && observed.writer.as_ref().is_some_and(Writer::looks);
+    let found = silent && observed.primary.as_ref().is_some_and(PrimaryObject::is_probing);
     observed.notes(ours::DEFAULT_LIFETIME).find_map(|d| d.parse().ok()).or(told.filter(|_| found))
 }
 

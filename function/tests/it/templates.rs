@@ -11,7 +11,7 @@ mod quota;
 
 use function_model::world::{Composed, World};
 use function_testplatform::{
-    Judged, judge,
+    ClusterEvaluation, evaluate,
     templates::{Stand, Templated},
 };
 use serde_json::{Value, json};
@@ -24,8 +24,8 @@ fn is(status: &str, reason: &str) -> (String, String) {
     (status.to_owned(), reason.to_owned())
 }
 
-fn judged(world: &World) -> Judged {
-    judge(&world.request(), world.now, ci_operator::schema()).unwrap()
+fn judged(world: &World) -> ClusterEvaluation {
+    evaluate(&world.request(), world.now, ci_operator::schema()).unwrap()
 }
 
 fn templated(world: &World) -> Templated {

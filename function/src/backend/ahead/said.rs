@@ -9,21 +9,21 @@ use testplatform_apis::{
 
 use super::{generation, is_wanted};
 use crate::{
-    backend::{Health, Level, bundles::said},
+    backend::{BackendCondition, Health, bundles::said},
     observed::{
-        Link, Observed,
-        ahead::{AHEAD, CLOUD, PREREQUISITES, answer},
-        brought::Brought,
+        Observed, SyncState,
+        prerequisites::{CLOUD, PREREQUISITE_RESOURCES, PREREQUISITES, read_answer},
+        tenant_credentials::ObservedObject,
     },
     templates::{Stand, Templated, Whole},
     text::bounded,
-    validate::Remark,
+    validate::AdmissionIssue,
 };
 
 /// Why no cluster can be asked for yet.
-pub(crate) fn gate(whole: &Whole, observed: &Observed) -> Result<(), Remark> {
-    for name in AHEAD {
-        let part = observed.ahead.get(name);
+pub(crate) fn gate(whole: &Whole, observed: &Observed) -> Result<(), AdmissionIssue> {
+    for name in PREREQUISITE_RESOURCES {
+        let part = observed.prerequisites.get(name);
         if part.is_none() && !is_wanted(name, whole) {
             continue;
         }
@@ -32,21 +32,21 @@ pub(crate) fn gate(whole: &Whole, observed: &Observed) -> Result<(), Remark> {
             _ => of_prerequisites(part).map(|(_, words)| (Request::PrerequisitesNotReady, words)),
         };
         if let Some((reason, words)) = waits {
-            return Err(Remark::new(reason, words));
+            return Err(AdmissionIssue::new(reason, words));
         }
     }
     Ok(())
 }
 
 /// What keeps the cluster waiting of its prerequisites, and whether that has failed.
-fn of_prerequisites(part: Option<&Brought>) -> Option<(SetupLevel, String)> {
+fn of_prerequisites(part: Option<&ObservedObject>) -> Option<(SetupLevel, String)> {
     let Some(part) = part else {
         return Some((SetupLevel::Running, "the hub is told what it has to have before the cluster".into()));
     };
     if is_going(part) {
         return Some((SetupLevel::Running, going(part)));
     }
-    let report: bundle::Report = answer(part, prerequisites::REPORT).unwrap_or_default();
+    let report: bundle::Report = read_answer(part, prerequisites::REPORT).unwrap_or_default();
     let words = |what: &str| {
         let bundle = report.bundle.as_deref().map_or_else(|| "a bundle".to_owned(), |name| bounded(name, 96));
         let rest = said(&bundle::Report { bundle: None, ..report.clone() });
@@ -65,12 +65,12 @@ fn of_prerequisites(part: Option<&Brought>) -> Option<(SetupLevel, String)> {
 }
 
 /// What keeps the cluster waiting of its credential.
-fn of_credential(part: Option<&Brought>) -> Option<String> {
+fn of_credential(part: Option<&ObservedObject>) -> Option<String> {
     let Some(part) = part else { return Some("the hub is told to make a credential of the cloud".into()) };
     if is_going(part) {
         return Some(going(part));
     }
-    let report: cloud::Report = answer(part, cloud::REPORT).unwrap_or_default();
+    let report: cloud::Report = read_answer(part, cloud::REPORT).unwrap_or_default();
     match report.state {
         // A working one is there, and it is rotated later.
         Some(cloud::State::Valid | cloud::State::RotationFailed) => None,
@@ -80,30 +80,34 @@ fn of_credential(part: Option<&Brought>) -> Option<String> {
 }
 
 /// Whether it is being deleted, here or on the hub: what it was answered holds no longer.
-fn is_going(part: &Brought) -> bool {
+fn is_going(part: &ObservedObject) -> bool {
     let remote = part.object.status.at_provider.manifest.as_ref();
     let of_remote = remote.and_then(|remote| remote.metadata.deletion_timestamp);
     part.object.metadata.deletion_timestamp.or(of_remote).is_some()
 }
 
-fn going(part: &Brought) -> String {
+fn going(part: &ObservedObject) -> String {
     format!("somebody deletes {}, which is made again after that", map_of(part))
 }
 
-fn map_of(part: &Brought) -> String {
+fn map_of(part: &ObservedObject) -> String {
     let metadata = &part.manifest()["metadata"];
     let text = |field: &str| metadata[field].as_str().unwrap_or_default();
     format!("ConfigMap {}/{}", text("namespace"), text("name"))
 }
 
 /// What is said where the hub-side provider has said nothing.
-fn unanswered(part: &Brought, setting: &str) -> String {
+fn unanswered(part: &ObservedObject, setting: &str) -> String {
     let map = map_of(part);
-    match &part.link {
-        Link::Refused(words) => format!("the hub refuses {map}: {words}"),
-        Link::Unavailable(outage) => format!("{map} cannot be made: {outage}"),
-        Link::Paused => format!("an administrator paused the Object with {map}"),
-        Link::Unknown | Link::InSync | Link::Deleted | Link::Replaced | Link::UnknownField(_) => format!(
+    match &part.sync {
+        SyncState::Refused(words) => format!("the hub refuses {map}: {words}"),
+        SyncState::Unavailable(outage) => format!("{map} cannot be made: {outage}"),
+        SyncState::Paused => format!("an administrator paused the Object with {map}"),
+        SyncState::Unknown
+        | SyncState::InSync
+        | SyncState::Deleted
+        | SyncState::Replaced
+        | SyncState::UnknownField(_) => format!(
             "the hub-side provider has not answered in {map} yet; {setting} of its configuration has to be on"
         ),
     }
@@ -116,7 +120,7 @@ fn words_of(state: cloud::State, report: &cloud::Report) -> String {
 /// Prerequisites are part of what the template sets up: without a cluster it is they that the claim waits for, and its credential. What they
 /// failed for stays told.
 pub(crate) fn remember(health: &mut Health, observed: &Observed) {
-    if observed.writer.is_some() || health.levels.setup.is_some() {
+    if observed.primary.is_some() || health.conditions.setup.is_some() {
         return;
     }
     if let Some(words) = refused(observed).filter(|_| health.waiting.is_empty()) {
@@ -127,19 +131,19 @@ pub(crate) fn remember(health: &mut Health, observed: &Observed) {
         let failed = shown.is_false() && shown.reason == SetupLevel::SetupFailed.as_str();
         (failed && !observed.ever_ready()).then(|| (SetupLevel::SetupFailed, shown.message.clone()))
     };
-    let part = observed.ahead.get(PREREQUISITES);
+    let part = observed.prerequisites.get(PREREQUISITES);
     let waits = part.map_or_else(shown, |part| of_prerequisites(Some(part)));
     if let Some((reason, words)) = waits {
         if reason == SetupLevel::SetupFailed {
             health.waiting.clone_from(&words);
         }
-        health.levels.setup = Some(Level::of(ConditionStatus::False, reason, words));
+        health.conditions.setup = Some(BackendCondition::of(ConditionStatus::False, reason, words));
     }
 }
 
 /// Why there is no credential of the cloud, as it is told now, else as it was shown before.
 fn refused(observed: &Observed) -> Option<String> {
-    if let Some(part) = observed.ahead.get(CLOUD) {
+    if let Some(part) = observed.prerequisites.get(CLOUD) {
         return of_credential(Some(part));
     }
     let shown = observed.composite.of_template(TemplateConditionType::PlatformCredentialsValid)?;
@@ -147,17 +151,20 @@ fn refused(observed: &Observed) -> Option<String> {
 }
 
 /// How the credential of the cloud does. None: the cluster has none of its own, and never had.
-pub(crate) fn credential(templated: &Templated, observed: &Observed) -> Option<Level<PlatformCredentials>> {
+pub(crate) fn credential(
+    templated: &Templated,
+    observed: &Observed,
+) -> Option<BackendCondition<PlatformCredentials>> {
     use ConditionStatus::{False, True, Unknown};
-    let unknown = |words: String| Level::of(Unknown, PlatformCredentials::NotReported, words);
-    let Some(part) = observed.ahead.get(CLOUD) else {
+    let unknown = |words: String| BackendCondition::of(Unknown, PlatformCredentials::NotReported, words);
+    let Some(part) = observed.prerequisites.get(CLOUD) else {
         // Core keeps what is left out.
         if let Some(shown) = observed.composite.of_template(TemplateConditionType::PlatformCredentialsValid)
-            && (observed.writer.is_some() || !observed.pool_is_open())
+            && (observed.primary.is_some() || !observed.pool_is_open())
         {
             let why = PlatformCredentials::parse(&shown.reason).filter(|_| shown.is_false());
             return Some(match why {
-                Some(why) => Level::of(False, why, shown.message.clone()),
+                Some(why) => BackendCondition::of(False, why, shown.message.clone()),
                 None => unknown("nobody looks after it any more: its order is gone".into()),
             });
         }
@@ -165,7 +172,7 @@ pub(crate) fn credential(templated: &Templated, observed: &Observed) -> Option<L
         let waits = wanted && observed.pool_is_open();
         return waits.then(|| unknown("the hub was not told yet to make it".into()));
     };
-    let report: cloud::Report = answer(part, cloud::REPORT).unwrap_or_default();
+    let report: cloud::Report = read_answer(part, cloud::REPORT).unwrap_or_default();
     let Some(state) = report.state else {
         return Some(unknown(unanswered(part, "clusters.cloudCredentials")));
     };
@@ -185,5 +192,5 @@ pub(crate) fn credential(templated: &Templated, observed: &Observed) -> Option<L
         cloud::State::Valid => "the cluster's own credential of the cloud works".to_owned(),
         _ => words_of(state, &report),
     };
-    Some(Level::of(status, reason, words))
+    Some(BackendCondition::of(status, reason, words))
 }

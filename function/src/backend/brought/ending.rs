@@ -13,9 +13,8 @@ use super::pool;
 use crate::{
     backend::Health,
     observed::{
-        Link, Observed, Writer,
-        brought::{POOL, home},
-        look,
+        Observed, PrimaryObject, SyncState, observer,
+        tenant_credentials::{POOL, read_tenant_namespace},
     },
     text::bounded,
     validate::Validated,
@@ -36,15 +35,15 @@ pub(super) enum Going {
 
 /// How far it is. One that is not seen was taken away, or is lost: none is made any more.
 pub(super) fn going(observed: &Observed) -> Going {
-    let Some(pool) = observed.brought.get(POOL) else { return Going::Watched };
+    let Some(pool) = observed.tenant_credentials.get(POOL) else { return Going::Watched };
     let object = &pool.object;
-    if look::found_nothing(object) {
+    if observer::found_nothing(object) {
         return Going::Gone;
     }
     if object.metadata.deletion_timestamp.is_some() {
         return Going::Watched;
     }
-    let looks = look::only_watches(object);
+    let looks = observer::is_observer(object);
     // One that looks sees the pool where the Object before it was lost, and would not forget it: the one after it is proof.
     let saw = object.status.at_provider.manifest.is_some();
     match (looks, claim_is_gone(observed)) {
@@ -57,35 +56,42 @@ pub(super) fn going(observed: &Observed) -> Going {
 
 /// Whether it was looked for the ClusterClaim, and there is none.
 fn claim_is_gone(observed: &Observed) -> bool {
-    observed.writer.as_ref().is_some_and(|writer| writer.found_nothing() || writer.link == Link::Deleted)
+    observed
+        .primary
+        .as_ref()
+        .is_some_and(|writer| writer.found_nothing() || writer.sync == SyncState::Deleted)
 }
 
 /// Says what is left of the cluster of a claim with credentials of its own once the ClusterClaim is gone.
 pub(crate) fn left(health: &mut Health, request: &Validated, observed: &Observed) {
     // Where there is no writer, what is left is looked for with it, or was.
-    let Some(home) = home(&observed.brought).filter(|_| observed.writer.is_some()) else { return };
-    let pooled = observed.brought.get(POOL);
+    let Some(home) =
+        read_tenant_namespace(&observed.tenant_credentials).filter(|_| observed.primary.is_some())
+    else {
+        return;
+    };
+    let pooled = observed.tenant_credentials.get(POOL);
     // What is around somebody else's claim by now is let go of, and what is not known cannot be looked for.
-    let sought = pooled.is_some() || pool(&home.asked).is_some();
+    let sought = pooled.is_some() || pool(&home.request).is_some();
     let going = going(observed);
     if is_let_go(observed) || !sought || going == Going::Gone {
         return;
     }
     let which = bounded(&format!("{KIND} {}/{}", home.namespace, request.name), 320);
     let waits = format!("waits until {which} is gone, and with it every cluster that it made");
-    health.left = Some(waits.clone());
+    health.orphaned = Some(waits.clone());
     if going == Going::Kept {
         return;
     }
-    health.ending_waits = Some(waits);
-    if let Some(Link::Unavailable(outage)) = pooled.map(|pooled| &pooled.link) {
-        health.ending_fails = Some(format!("{which} cannot be looked at: {outage}"));
+    health.teardown_waits_for = Some(waits);
+    if let Some(SyncState::Unavailable(outage)) = pooled.map(|pooled| &pooled.sync) {
+        health.teardown_failure = Some(format!("{which} cannot be looked at: {outage}"));
     }
 }
 
 /// Whether another object has the name of the ClusterClaim's, as far as earlier passes and this one saw.
 fn is_let_go(observed: &Observed) -> bool {
-    let replaced = |writer: &Writer| writer.link == Link::Replaced;
-    observed.writer.as_ref().is_some_and(replaced)
+    let replaced = |writer: &PrimaryObject| writer.sync == SyncState::Replaced;
+    observed.primary.as_ref().is_some_and(replaced)
         || observed.note(ours::FAILED).and_then(Failure::parse) == Some(Failure::RemoteReplaced)
 }

@@ -9,17 +9,20 @@ use testplatform_apis::{
 
 use crate::{
     observed::{
-        Link, Observed,
-        brought::{ACCESS, Brought, Home, NAMESPACE, POOL, PROVIDER, REQUEST, home, report},
+        Observed, SyncState,
+        tenant_credentials::{
+            ACCESS, NAMESPACE, ObservedObject, POOL, PROVIDER, REQUEST, TenantNamespace, read_report,
+            read_tenant_namespace,
+        },
     },
     text::bounded,
-    validate::Remark,
+    validate::AdmissionIssue,
 };
 
 /// Why no cluster can be asked for yet.
-pub(crate) fn gate(observed: &Observed, home: &Home) -> Result<(), Remark> {
-    let waits = |words: String| Err(Remark::new(Request::SecretsNotCarried, words));
-    if !home.asked.is_object() {
+pub(crate) fn gate(observed: &Observed, home: &TenantNamespace) -> Result<(), AdmissionIssue> {
+    let waits = |words: String| Err(AdmissionIssue::new(Request::SecretsNotCarried, words));
+    if !home.request.is_object() {
         // Another home would be a second one, and Secrets are in the first.
         return waits(format!(
             "what was asked for in namespace {} on {} is not known any more; restore annotation {} of its Objects, or delete the claim",
@@ -28,12 +31,12 @@ pub(crate) fn gate(observed: &Observed, home: &Home) -> Result<(), Remark> {
             ours::BYOC
         ));
     }
-    let (parts, namespace) = (&observed.brought, &home.namespace);
-    if let Some((name, words)) = parts.iter().find_map(|(name, part)| Some((name, trouble(&part.link)?))) {
+    let (parts, namespace) = (&observed.tenant_credentials, &home.namespace);
+    if let Some((name, words)) = parts.iter().find_map(|(name, part)| Some((name, trouble(&part.sync)?))) {
         return waits(format!("{name} on {}: {words}", home.hub));
     }
-    let settled = |name: &str| parts.get(name).is_some_and(Brought::is_settled);
-    let pooled = home.asked["provider"].is_null();
+    let settled = |name: &str| parts.get(name).is_some_and(ObservedObject::is_synced);
+    let pooled = home.request["provider"].is_null();
     if !settled(NAMESPACE) {
         return waits(format!(
             "namespace {namespace} is being made on {} for the Secrets of this claim",
@@ -43,7 +46,7 @@ pub(crate) fn gate(observed: &Observed, home: &Home) -> Result<(), Remark> {
     if !(settled(ACCESS) && settled(REQUEST) && (pooled || settled(PROVIDER))) {
         return waits(format!("namespace {namespace} is there; the hub lets the carrier of the Secrets in"));
     }
-    let Some(report) = report(parts) else {
+    let Some(report) = read_report(parts) else {
         return waits(format!(
             "namespace {namespace} is there; the carrier of the Secrets has not said anything yet"
         ));
@@ -51,7 +54,7 @@ pub(crate) fn gate(observed: &Observed, home: &Home) -> Result<(), Remark> {
     if let Some(words) = report.refused.as_ref().filter(|_| !report.carried) {
         return waits(format!("the carrier refuses: {}", bounded(words, 256)));
     }
-    if let Some(remark) = missing(&report, &home.asked).filter(|_| !report.carried) {
+    if let Some(remark) = missing(&report, &home.request).filter(|_| !report.carried) {
         return Err(remark);
     }
     if !report.carried {
@@ -64,7 +67,7 @@ pub(crate) fn gate(observed: &Observed, home: &Home) -> Result<(), Remark> {
 }
 
 /// What the carrier cannot bring, the weightiest reason first.
-fn missing(report: &Report, asked: &Value) -> Option<Remark> {
+fn missing(report: &Report, asked: &Value) -> Option<AdmissionIssue> {
     let parcels = byoc::parcels(&asked["byoc"]);
     let mut found: Vec<(Request, String)> = Vec::new();
     for parcel in &parcels {
@@ -90,18 +93,18 @@ fn missing(report: &Report, asked: &Value) -> Option<Remark> {
     }
     let reason = found.iter().map(|(reason, _)| *reason).min()?;
     let words: Vec<String> = found.into_iter().map(|(_, words)| words).collect();
-    Some(Remark::new(reason, words.join("; ")))
+    Some(AdmissionIssue::new(reason, words.join("; ")))
 }
 
 /// What the owner of a cluster should know of what was brought along.
-pub(crate) fn remarks(observed: &Observed) -> Vec<Remark> {
-    if observed.writer.is_none() {
+pub(crate) fn remarks(observed: &Observed) -> Vec<AdmissionIssue> {
+    if observed.primary.is_none() {
         return vec![];
     }
-    let known = home(&observed.brought).filter(|home| home.asked.is_object());
-    let changed = known.is_some_and(|home| home.asked["byoc"] != observed.composite.spec["byoc"]);
+    let known = read_tenant_namespace(&observed.tenant_credentials).filter(|home| home.request.is_object());
+    let changed = known.is_some_and(|home| home.request["byoc"] != observed.composite.spec["byoc"]);
     let changed = changed.then(|| {
-        Remark::new(
+        AdmissionIssue::new(
             Request::ChangeIgnored,
             "spec.byoc cannot change once it was asked for; the cluster stays as it was asked for",
         )
@@ -110,21 +113,22 @@ pub(crate) fn remarks(observed: &Observed) -> Vec<Remark> {
 }
 
 /// What there is to say of Secrets that the hub has, and the claim's namespace has no more.
-fn outdated(observed: &Observed) -> Option<Remark> {
-    let (home, report) = (home(&observed.brought)?, report(&observed.brought)?);
-    let missing = missing(&report, &home.asked)?;
+fn outdated(observed: &Observed) -> Option<AdmissionIssue> {
+    let (home, report) =
+        (read_tenant_namespace(&observed.tenant_credentials)?, read_report(&observed.tenant_credentials)?);
+    let missing = missing(&report, &home.request)?;
     let words = format!("the hub keeps the Secrets as they were carried, but: {}", missing.message);
-    Some(Remark::new(Request::SecretsOutdated, words))
+    Some(AdmissionIssue::new(Request::SecretsOutdated, words))
 }
 
 /// What somebody has to look at.
-fn trouble(link: &Link) -> Option<String> {
+fn trouble(link: &SyncState) -> Option<String> {
     Some(match link {
-        Link::Unknown | Link::InSync => return None,
-        Link::Deleted | Link::Replaced => "another object has its name".into(),
-        Link::UnknownField(path) => format!("the hub does not know the field {path}"),
-        Link::Refused(words) => format!("the hub refuses: {words}"),
-        Link::Unavailable(outage) => outage.to_string(),
-        Link::Paused => "an administrator paused its Object".into(),
+        SyncState::Unknown | SyncState::InSync => return None,
+        SyncState::Deleted | SyncState::Replaced => "another object has its name".into(),
+        SyncState::UnknownField(path) => format!("the hub does not know the field {path}"),
+        SyncState::Refused(words) => format!("the hub refuses: {words}"),
+        SyncState::Unavailable(outage) => outage.to_string(),
+        SyncState::Paused => "an administrator paused its Object".into(),
     })
 }

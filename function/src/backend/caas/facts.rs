@@ -8,12 +8,12 @@ use testplatform_apis::foreign::{
 
 use crate::{
     backend::hypershift::Behind,
-    observed::{Hosted, Observed, Remote},
+    observed::{HostedClusterObserver, Observed, Remote},
 };
 
 /// The ClusterTemplateInstance as it was last observed.
 pub(super) fn remote(observed: &Observed) -> Option<&Instance> {
-    match observed.writer.as_ref()?.remote()? {
+    match observed.primary.as_ref()?.remote()? {
         Remote::Instance(remote) => Some(remote),
         Remote::EphemeralCluster(_)
         | Remote::ClusterClaim(_)
@@ -38,8 +38,8 @@ impl<'a> Facts<'a> {
     pub fn of(observed: &'a Observed) -> Option<Self> {
         let remote = remote(observed)?;
         let hosted = observed.hosted.as_ref().filter(|hosted| hosted.uid() == remote.metadata.uid);
-        let seen = hosted.is_some_and(|hosted| hosted.current().is_some());
-        let behind = hosted.and_then(Hosted::remote).map(Behind::of);
+        let seen = hosted.is_some_and(|hosted| hosted.current_remote().is_some());
+        let behind = hosted.and_then(HostedClusterObserver::remote).map(Behind::of);
         Some(Self { remote, status: &remote.status.value, behind, seen })
     }
 

@@ -8,8 +8,11 @@ use testplatform_apis::{
 
 use super::{Wanted, facts::Facts, trouble};
 use crate::{
-    backend::{Level, Levels, hypershift::Behind, levels::step, templated::Trouble},
-    observed::{Link, Observed},
+    backend::{
+        BackendCondition, BackendConditions, conditions::progress_step, hypershift::Behind,
+        templated::Trouble,
+    },
+    observed::{Observed, SyncState},
     templates::Templated,
 };
 
@@ -18,25 +21,29 @@ pub(super) fn levels(
     templated: &Templated,
     observed: &Observed,
     grown: &[&Trouble],
-) -> Levels {
+) -> BackendConditions {
     let spec = Wanted::of(templated).map(|_| spec(facts, observed, grown));
-    Levels {
+    BackendConditions {
         infrastructure: infrastructure(facts),
         control_plane: control_plane(facts, observed.ever_ready()),
         setup: setup(facts),
         progress: Some(progress(facts)),
-        ..Levels::begun(spec, observed)
+        ..BackendConditions::with_spec(spec, observed)
     }
 }
 
-fn infrastructure(facts: &Facts<'_>) -> Option<Level<Infrastructure>> {
+fn infrastructure(facts: &Facts<'_>) -> Option<BackendCondition<Infrastructure>> {
     use ConditionStatus::{False, True};
     if let Some(told) = facts.behind.as_ref().and_then(Behind::infrastructure) {
         return Some(told);
     }
     let installed = facts.condition(conditions::INSTALLED)?;
     if installed.is_true() {
-        return Some(Level::of(True, Infrastructure::Available, "what the cluster runs on is there"));
+        return Some(BackendCondition::of(
+            True,
+            Infrastructure::Available,
+            "what the cluster runs on is there",
+        ));
     }
     let words = &installed.message;
     let reason = match () {
@@ -44,32 +51,32 @@ fn infrastructure(facts: &Facts<'_>) -> Option<Level<Infrastructure>> {
         () if facts.application_fails() => Infrastructure::Blocked,
         () => Infrastructure::Provisioning,
     };
-    Some(Level::of(False, reason, words))
+    Some(BackendCondition::of(False, reason, words))
 }
 
-fn control_plane(facts: &Facts<'_>, ever_ready: bool) -> Option<Level<ControlPlaneLevel>> {
+fn control_plane(facts: &Facts<'_>, ever_ready: bool) -> Option<BackendCondition<ControlPlaneLevel>> {
     use ConditionStatus::{False, True};
     if let Some(told) = facts.behind.as_ref().and_then(|behind| behind.control_plane(ever_ready)) {
         return Some(told);
     }
     let installed = facts.condition(conditions::INSTALLED)?;
     if facts.answers() {
-        return Some(Level::of(True, ControlPlaneLevel::Available, "its API answers"));
+        return Some(BackendCondition::of(True, ControlPlaneLevel::Available, "its API answers"));
     }
     let words = if installed.is_true() { "its API is not reached yet" } else { &installed.message };
     let reason = if ever_ready { ControlPlaneLevel::Unavailable } else { ControlPlaneLevel::Creating };
-    Some(Level::of(False, reason, words))
+    Some(BackendCondition::of(False, reason, words))
 }
 
 /// What the template sets up begins once the cluster is there. Before that nothing is said of it.
-fn setup(facts: &Facts<'_>) -> Option<Level<SetupLevel>> {
+fn setup(facts: &Facts<'_>) -> Option<BackendCondition<SetupLevel>> {
     use ConditionStatus::{False, True};
     let done = facts.condition(conditions::SET_UP)?;
     if done.is_true() {
         return Some(if done.reason == conditions::NOTHING_TO_SET_UP {
-            Level::of(True, SetupLevel::NothingToApply, "the template sets up nothing more")
+            BackendCondition::of(True, SetupLevel::NothingToApply, "the template sets up nothing more")
         } else {
-            Level::of(True, SetupLevel::Applied, "what the template sets up is there")
+            BackendCondition::of(True, SetupLevel::Applied, "what the template sets up is there")
         });
     }
     if !facts.is_true(conditions::INSTALLED) {
@@ -77,46 +84,49 @@ fn setup(facts: &Facts<'_>) -> Option<Level<SetupLevel>> {
     }
     Some(match facts.phase() {
         phases::SETUP_CREATE_FAILED | phases::SETUP_FAILED | phases::SETUP_DEGRADED => {
-            Level::of(False, SetupLevel::SetupFailed, trouble::words(facts))
+            BackendCondition::of(False, SetupLevel::SetupFailed, trouble::words(facts))
         }
-        _ => Level::of(False, SetupLevel::Running, &*facts.status.message),
+        _ => BackendCondition::of(False, SetupLevel::Running, &*facts.status.message),
     })
 }
 
 /// Whether the cluster is what the claim asks for now: nothing of it can change.
-fn spec(facts: &Facts<'_>, observed: &Observed, grown: &[&Trouble]) -> Level<SpecLevel> {
+fn spec(facts: &Facts<'_>, observed: &Observed, grown: &[&Trouble]) -> BackendCondition<SpecLevel> {
     use ConditionStatus::{False, True};
-    let link = observed.writer.as_ref().map(|w| &w.link);
-    if let Some(Link::Refused(words)) = link {
-        return Level::refused("it", words);
+    let link = observed.primary.as_ref().map(|w| &w.sync);
+    if let Some(SyncState::Refused(words)) = link {
+        return BackendCondition::refused("it", words);
     }
     if let Some(wrong) = grown.first() {
-        return Level::of(False, SpecLevel::Rejected, wrong.said());
+        return BackendCondition::of(False, SpecLevel::Rejected, wrong.said());
     }
     if !facts.is_true(conditions::INSTALLED) && !observed.ever_ready() {
-        return Level::of(False, SpecLevel::Applying, "the cluster is being made");
+        return BackendCondition::of(False, SpecLevel::Applying, "the cluster is being made");
     }
     match link {
-        Some(Link::InSync) => Level::of(True, SpecLevel::UpToDate, "the cluster is what the claim asks for"),
-        _ => Level::of(False, SpecLevel::Applying, "the hub has not answered yet"),
+        Some(SyncState::InSync) => {
+            BackendCondition::of(True, SpecLevel::UpToDate, "the cluster is what the claim asks for")
+        }
+        _ => BackendCondition::of(False, SpecLevel::Applying, "the hub has not answered yet"),
     }
 }
 
 fn progress(facts: &Facts<'_>) -> ProgressStatus {
     if facts.remote.metadata.deletion_timestamp.is_some() {
-        return step("Deleting", "it is being taken down");
+        return progress_step("Deleting", "it is being taken down");
     }
     let (phase, installed) = (facts.phase(), facts.is_true(conditions::INSTALLED));
     if phase.is_empty() {
-        return step("Requested", "CaaS has not looked at the ClusterTemplateInstance yet");
+        return progress_step("Requested", "CaaS has not looked at the ClusterTemplateInstance yet");
     }
     match &facts.behind {
         // Until it is there, it knows better what is waited for.
         Some(behind) if !installed || !behind.answers() => behind.progress(),
-        _ if phase == phases::READY && !installed => {
-            step("Installing", facts.condition(conditions::INSTALLED).map_or("", |c| c.message.as_str()))
-        }
-        _ if phase == phases::READY => step("Running", "the cluster runs"),
-        _ => step(phase, trouble::words(facts)),
+        _ if phase == phases::READY && !installed => progress_step(
+            "Installing",
+            facts.condition(conditions::INSTALLED).map_or("", |c| c.message.as_str()),
+        ),
+        _ if phase == phases::READY => progress_step("Running", "the cluster runs"),
+        _ => progress_step(phase, trouble::words(facts)),
     }
 }

@@ -12,7 +12,7 @@ use testplatform_apis::{
 use super::Wanted;
 use crate::{
     backend::{Desired, object, templated},
-    intent::Write,
+    intent::PrimaryAction,
     observed::{HOSTED, Observed},
     templates::Templated,
     validate::Validated,
@@ -28,7 +28,7 @@ pub(super) fn reader(
     wanted: Option<Wanted<'_>>,
 ) -> Option<Desired> {
     let intent = &request.intent;
-    if intent.over.is_some() || matches!(intent.write, Write::Nothing | Write::Elsewhere) {
+    if intent.completion.is_some() || matches!(intent.action, PrimaryAction::Omit | PrimaryAction::Relocate) {
         return None;
     }
     let before = observed.hosted.as_ref();
@@ -40,7 +40,7 @@ pub(super) fn reader(
         return templated::hosted(request, observed);
     };
     let of_entry = || asked.and_then(|w| w.order.base.hosted_cluster_namespace.as_ref());
-    let namespace = match before.map(|hosted| hosted.place().0).filter(|known| !known.is_empty()) {
+    let namespace = match before.map(|hosted| hosted.namespaced_name().0).filter(|known| !known.is_empty()) {
         Some(known) => known.to_owned(),
         None => of_entry().map_or_else(|| NAMESPACE.to_owned(), ToString::to_string),
     };
@@ -60,7 +60,7 @@ pub(super) fn reader(
     let annotations = gather::texts([(ours::REMOTE_UID, Some(uid.to_string()))]);
     let mut object = object::object(&format!("{HOSTED}-{}", request.name), annotations, spec);
     object["metadata"]["labels"] = json!({ ours::COMPONENT: HOSTED });
-    Some(Desired { name: HOSTED.into(), object, ready: intent.writer_ready })
+    Some(Desired { name: HOSTED.into(), object, ready: intent.primary_ready })
 }
 
 /// Until when what goes since then is waited for.

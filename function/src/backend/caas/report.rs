@@ -10,11 +10,11 @@ use super::{Wanted, facts::Facts, levels, reader, trouble};
 use crate::{
     backend::{
         Health,
+        conditions::progress_step,
         hypershift::Behind,
-        levels::step,
         templated::{Sight, unseen},
     },
-    observed::{Link, Observed, Writer},
+    observed::{Observed, PrimaryObject, SyncState},
     templates::Templated,
     text::bounded,
     validate::Validated,
@@ -24,7 +24,7 @@ pub(super) fn health(templated: &Templated, request: &Validated, observed: &Obse
     let mut health = unseen(templated);
     let Some(facts) = Facts::of(observed) else {
         left(&mut health, templated, observed);
-        health.levels.progress = health.left.as_ref().map(|words| step("Deleting", words));
+        health.conditions.progress = health.orphaned.as_ref().map(|words| progress_step("Deleting", words));
         return health;
     };
     let (remote, status) = (facts.remote, facts.status);
@@ -38,7 +38,8 @@ pub(super) fn health(templated: &Templated, request: &Validated, observed: &Obse
         degrading: trouble::degrading(&facts),
         passing: trouble::passing(&facts),
     };
-    health.bound = !status.conditions.is_empty() || !status.phase.is_empty() || remote.status.error.is_some();
+    health.has_cluster =
+        !status.conditions.is_empty() || !status.phase.is_empty() || remote.status.error.is_some();
     health.ready_since = facts.up_since().filter(|_| sight.up);
     health.unreadable.clone_from(&remote.status.error);
     let behind = facts.behind.as_ref();
@@ -46,7 +47,7 @@ pub(super) fn health(templated: &Templated, request: &Validated, observed: &Obse
     let url = |told: &str| told.starts_with("https://").then(|| bounded(told, 2048));
     health.api_server_url = url(&status.api_server_url).or_else(|| behind.and_then(Behind::api_server_url));
     health.console_url = url(&status.console_url).or_else(|| behind.and_then(Behind::console_url));
-    health.levels = levels::levels(&facts, templated, observed, &sight.grown(observed.now));
+    health.conditions = levels::levels(&facts, templated, observed, &sight.grown(observed.now));
     let mut health = sight.tell(health, templated, request, observed);
     left(&mut health, templated, observed);
     health
@@ -58,37 +59,37 @@ fn left(health: &mut Health, templated: &Templated, observed: &Observed) {
         let behind = Wanted::of(templated).and_then(|wanted| wanted.whole.observes);
         let asked = matches!(behind, Some(Observes::HyperShift)) && observed.sought_uid().is_some();
         // It is looked for first.
-        health.left = asked.then(|| "whether its HostedCluster is gone is not known yet".to_owned());
+        health.orphaned = asked.then(|| "whether its HostedCluster is gone is not known yet".to_owned());
         return;
     };
-    if hosted.is_gone() && hosted.looks_once_more() {
+    if hosted.is_deleted() && hosted.is_reobserving() {
         return;
     }
-    let (namespace, name) = hosted.place();
+    let (namespace, name) = hosted.namespaced_name();
     let which = format!("HostedCluster {}", bounded(&format!("{namespace}/{name}"), 320));
     let goes = hosted.remote().and_then(|remote| remote.metadata.deletion_timestamp);
-    health.left = Some(match hosted.remote() {
+    health.orphaned = Some(match hosted.remote() {
         Some(_) if goes.is_some() => format!("{which} is being destroyed"),
         Some(_) => format!("{which} is still there, and nothing has deleted it yet"),
         None => format!("whether {which} is gone is not known yet"),
     });
     let unseen = hosted.outage().map(|outage| format!("{which} cannot be looked at: {outage}"));
-    let since = goes.or_else(|| alone_since(observed.writer.as_ref()?));
+    let since = goes.or_else(|| alone_since(observed.primary.as_ref()?));
     let blocked_at = reader::patience(templated, since);
     let lasts = blocked_at
-        .filter(|at| *at <= observed.now && !hosted.is_gone())
+        .filter(|at| *at <= observed.now && !hosted.is_deleted())
         .map(|_| format!("{which} is still there"));
-    health.ending_fails = health.ending_fails.take().or(unseen).or(lasts);
+    health.teardown_failure = health.teardown_failure.take().or(unseen).or(lasts);
     let later = blocked_at.filter(|at| *at > observed.now);
     health.changes_at = health.changes_at.into_iter().chain(later).min();
 }
 
 /// Since when nothing stands for the cluster any more, from when on it is waited for although nobody deletes it. What stood for it was taken away,
 /// and the Object that looks for that is made then; or another one has its name, nothing is taken away, and Synced tells since when.
-fn alone_since(writer: &Writer) -> Option<Timestamp> {
+fn alone_since(writer: &PrimaryObject) -> Option<Timestamp> {
     let object = &writer.object;
-    if writer.link == Link::Replaced {
+    if writer.sync == SyncState::Replaced {
         return condition(&object.status.conditions, "Synced")?.last_transition_time;
     }
-    object.metadata.creation_timestamp.filter(|_| writer.seeks())
+    object.metadata.creation_timestamp.filter(|_| writer.is_searching())
 }

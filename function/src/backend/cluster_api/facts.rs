@@ -13,7 +13,7 @@ use crate::observed::{Observed, Remote};
 
 /// The Cluster as it was last observed.
 pub(super) fn remote(observed: &Observed) -> Option<&Cluster> {
-    match observed.writer.as_ref()?.remote()? {
+    match observed.primary.as_ref()?.remote()? {
         Remote::Topology(remote) => Some(remote),
         Remote::EphemeralCluster(_)
         | Remote::ClusterClaim(_)

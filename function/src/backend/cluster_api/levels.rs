@@ -19,8 +19,8 @@ use super::{
     workers,
 };
 use crate::{
-    backend::{Level, Levels, levels::step, templated::Trouble},
-    observed::{Link, Observed},
+    backend::{BackendCondition, BackendConditions, conditions::progress_step, templated::Trouble},
+    observed::{Observed, SyncState},
     templates::Templated,
     text::bounded,
 };
@@ -30,7 +30,7 @@ pub(super) fn levels(
     templated: &Templated,
     observed: &Observed,
     grown: &[&Trouble],
-) -> Levels {
+) -> BackendConditions {
     let ever_ready = observed.ever_ready();
     let wanted = Wanted::of(templated);
     let plan = wanted.map(|wanted| rollout::plan(observed, wanted));
@@ -38,19 +38,19 @@ pub(super) fn levels(
     let asked = cluster::spec(observed, planned);
     let spec = planned.map(|(wanted, plan)| spec(facts, &asked, wanted, plan, observed, grown));
     let nodes = nodes(facts, &asked);
-    Levels {
+    BackendConditions {
         infrastructure: infrastructure(facts),
         control_plane: control_plane(facts, ever_ready),
         nodes_ready: nodes_ready(facts, ever_ready),
         progress: Some(progress(facts)),
         nodes: Some(nodes),
-        ..Levels::begun(spec, observed)
+        ..BackendConditions::with_spec(spec, observed)
     }
 }
 
-fn infrastructure(facts: &Facts<'_>) -> Option<Level<Infrastructure>> {
+fn infrastructure(facts: &Facts<'_>) -> Option<BackendCondition<Infrastructure>> {
     use ConditionStatus::{False, True};
-    let there = Level::of(True, Infrastructure::Available, "what the cluster runs on is there");
+    let there = BackendCondition::of(True, Infrastructure::Available, "what the cluster runs on is there");
     let Some(ready) = facts.condition(conditions::INFRASTRUCTURE_READY) else {
         return facts.status.initialization.value.infrastructure_provisioned.then_some(there);
     };
@@ -64,32 +64,32 @@ fn infrastructure(facts: &Facts<'_>) -> Option<Level<Infrastructure>> {
         Class::Invalid => Infrastructure::Blocked,
         Class::Passing | Class::Other => Infrastructure::Provisioning,
     };
-    Some(Level::of(False, reason, words))
+    Some(BackendCondition::of(False, reason, words))
 }
 
-fn control_plane(facts: &Facts<'_>, ever_ready: bool) -> Option<Level<ControlPlaneLevel>> {
+fn control_plane(facts: &Facts<'_>, ever_ready: bool) -> Option<BackendCondition<ControlPlaneLevel>> {
     use ConditionStatus::{False, True};
     if facts.answers() {
         let cut_off = facts.denies(conditions::REMOTE_CONNECTION_PROBE).filter(|_| ever_ready);
         return Some(match cut_off {
-            Some(why) => Level::of(False, ControlPlaneLevel::Degraded, line(why)),
-            None => Level::of(True, ControlPlaneLevel::Available, "its API answers"),
+            Some(why) => BackendCondition::of(False, ControlPlaneLevel::Degraded, line(why)),
+            None => BackendCondition::of(True, ControlPlaneLevel::Available, "its API answers"),
         });
     }
     let parts = [conditions::CONTROL_PLANE_INITIALIZED, conditions::CONTROL_PLANE_AVAILABLE];
     let lacks = parts.iter().find_map(|type_| facts.lacks(type_))?;
     let reason = if ever_ready { ControlPlaneLevel::Unavailable } else { ControlPlaneLevel::Creating };
-    Some(Level::of(False, reason, line(lacks)))
+    Some(BackendCondition::of(False, reason, line(lacks)))
 }
 
-fn nodes_ready(facts: &Facts<'_>, ever_ready: bool) -> Option<Level<NodesLevel>> {
+fn nodes_ready(facts: &Facts<'_>, ever_ready: bool) -> Option<BackendCondition<NodesLevel>> {
     use ConditionStatus::{False, True};
     let workers = facts.condition(conditions::WORKERS_AVAILABLE)?;
     if workers.is_true() {
         return Some(if workers.reason == conditions::NO_WORKERS {
-            Level::of(True, NodesLevel::NoNodesRequested, "no nodes were asked for")
+            BackendCondition::of(True, NodesLevel::NoNodesRequested, "no nodes were asked for")
         } else {
-            Level::of(True, NodesLevel::AllReady, "all nodes that were asked for are ready")
+            BackendCondition::of(True, NodesLevel::AllReady, "all nodes that were asked for are ready")
         });
     }
     let unwell = facts.denies(conditions::WORKER_MACHINES_READY);
@@ -100,7 +100,7 @@ fn nodes_ready(facts: &Facts<'_>, ever_ready: bool) -> Option<Level<NodesLevel>>
     };
     let why = line(unwell.unwrap_or(workers));
     let why = if why.is_empty() { String::new() } else { format!(": {why}") };
-    Some(Level::of(False, reason, format!("{}{why}", counted(facts))))
+    Some(BackendCondition::of(False, reason, format!("{}{why}", counted(facts))))
 }
 
 /// How many nodes there are of how many.
@@ -121,13 +121,13 @@ fn spec(
     plan: &Plan,
     observed: &Observed,
     grown: &[&Trouble],
-) -> Level<SpecLevel> {
+) -> BackendCondition<SpecLevel> {
     use ConditionStatus::{False, True};
-    let writer = observed.writer.as_ref();
-    let link = writer.map(|w| &w.link);
-    let not = |reason, words: String| Level::of(False, reason, words);
-    if let Some(Link::Refused(words)) = link {
-        return Level::refused("it", words);
+    let writer = observed.primary.as_ref();
+    let link = writer.map(|w| &w.sync);
+    let not = |reason, words: String| BackendCondition::of(False, reason, words);
+    if let Some(SyncState::Refused(words)) = link {
+        return BackendCondition::refused("it", words);
     }
     let topology = facts.lacks(conditions::TOPOLOGY_RECONCILED);
     let failed = topology.filter(|c| c.reason == conditions::RECONCILE_FAILED && observed.ever_ready());
@@ -176,7 +176,9 @@ fn spec(
         return applying(words.into());
     }
     match link {
-        Some(Link::InSync) => Level::of(True, SpecLevel::UpToDate, "the cluster is what the claim asks for"),
+        Some(SyncState::InSync) => {
+            BackendCondition::of(True, SpecLevel::UpToDate, "the cluster is what the claim asks for")
+        }
         _ => applying("the hub has not answered yet".into()),
     }
 }
@@ -228,38 +230,46 @@ fn progress(facts: &Facts<'_>) -> ProgressStatus {
     if facts.remote.metadata.deletion_timestamp.is_some() {
         let deleting = facts.condition(conditions::DELETING).filter(|c| c.is_true());
         return match deleting {
-            Some(why) => step(if why.reason.is_empty() { "Deleting" } else { &why.reason }, words(why)),
-            None => step("Deleting", "it is being taken down"),
+            Some(why) => {
+                progress_step(if why.reason.is_empty() { "Deleting" } else { &why.reason }, words(why))
+            }
+            None => progress_step("Deleting", "it is being taken down"),
         };
     }
     if facts.is_true(conditions::PAUSED) {
-        return step("Paused", "paused by operator");
+        return progress_step("Paused", "paused by operator");
     }
     if facts.status.conditions.is_empty() {
-        return step("Requested", "Cluster API has not looked at the Cluster yet");
+        return progress_step("Requested", "Cluster API has not looked at the Cluster yet");
     }
     if let Some(lacks) = facts.lacks(conditions::INFRASTRUCTURE_READY) {
-        return step("Infrastructure", format!("what the cluster runs on is being made: {}", words(lacks)));
+        return progress_step(
+            "Infrastructure",
+            format!("what the cluster runs on is being made: {}", words(lacks)),
+        );
     }
     let control_plane = [conditions::CONTROL_PLANE_INITIALIZED, conditions::CONTROL_PLANE_AVAILABLE];
     if let Some(lacks) = control_plane.iter().find_map(|type_| facts.lacks(type_)) {
-        return step("ControlPlane", format!("the control plane is being made: {}", words(lacks)));
+        return progress_step("ControlPlane", format!("the control plane is being made: {}", words(lacks)));
     }
     if let Some(why) = facts.lacks(conditions::TOPOLOGY_RECONCILED) {
-        return step("Topology", format!("{}: {}", why.reason, words(why)));
+        return progress_step("Topology", format!("{}: {}", why.reason, words(why)));
     }
     if facts.lacks(conditions::WORKERS_AVAILABLE).is_some() {
-        return step("Nodes", counted(facts));
+        return progress_step("Nodes", counted(facts));
     }
     if let Some(why) = facts.condition(conditions::REMEDIATING).filter(|c| c.is_true()) {
-        return step("Remediating", words(why));
+        return progress_step("Remediating", words(why));
     }
     if let Some(why) = facts.condition(conditions::ROLLING_OUT).filter(|c| c.is_true()) {
-        return step("RollingOut", words(why));
+        return progress_step("RollingOut", words(why));
     }
     // Its parts are there: this is a gate that administrators have given the Cluster.
     if let Some(why) = facts.lacks(conditions::AVAILABLE) {
-        return step("Availability", format!("the cluster is not available: {}: {}", why.reason, words(why)));
+        return progress_step(
+            "Availability",
+            format!("the cluster is not available: {}: {}", why.reason, words(why)),
+        );
     }
-    step("Running", "the cluster runs")
+    progress_step("Running", "the cluster runs")
 }

@@ -28,14 +28,15 @@ pub(super) fn health(templated: &Templated, request: &Validated, observed: &Obse
         degrading: trouble::degrading(&facts),
         passing: trouble::passing(&facts),
     };
-    health.bound = !status.conditions.is_empty() || !status.phase.is_empty() || remote.status.error.is_some();
+    health.has_cluster =
+        !status.conditions.is_empty() || !status.phase.is_empty() || remote.status.error.is_some();
     health.ready_since = facts.up_since().filter(|_| sight.up);
     health.unreadable.clone_from(&remote.status.error);
     health.version = facts.version().map(|version| bounded(&version.to_string(), 64));
     health.api_server_url = endpoint(&facts).url().map(|url| bounded(&url, 2048));
-    health.ending_fails =
+    health.teardown_failure =
         trouble::keeps_from_ending(&facts).filter(|_| remote.metadata.deletion_timestamp.is_some());
-    health.levels = levels::levels(&facts, templated, observed, &sight.grown(observed.now));
+    health.conditions = levels::levels(&facts, templated, observed, &sight.grown(observed.now));
     sight.tell(health, templated, request, observed)
 }
 

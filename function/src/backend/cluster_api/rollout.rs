@@ -8,7 +8,7 @@ use testplatform_apis::{
 
 use super::{Wanted, cluster, facts::Facts};
 use crate::{
-    observed::{Link, Observed, Writer},
+    observed::{Observed, PrimaryObject, SyncState},
     templates::Chosen,
 };
 
@@ -110,12 +110,15 @@ pub(super) fn plan(observed: &Observed, wanted: Wanted<'_>) -> Plan {
 
 /// Whether the hub refused to make it.
 fn refused(observed: &Observed) -> bool {
-    observed.writer.as_ref().is_some_and(|w| matches!(w.link, Link::Refused(_)) && !w.may_exist())
+    observed
+        .primary
+        .as_ref()
+        .is_some_and(|w| matches!(w.sync, SyncState::Refused(_)) && !w.remote_may_exist())
 }
 
 /// The version that the hub has, where it refuses the one that was last asked for.
 pub(in crate::backend) fn left_at(observed: &Observed) -> Option<Version> {
-    if !observed.writer.as_ref().is_some_and(Writer::is_refused) {
+    if !observed.primary.as_ref().is_some_and(PrimaryObject::is_refused) {
         return None;
     }
     let asked = version_of(cluster::before(observed)?.get("topology")?.as_object()?)?;
@@ -144,7 +147,7 @@ fn version_of(topology: &Map<String, Value>) -> Option<Version> {
 
 /// `credentials` are asked only where there is no writer: beside one that has arrived they may be of before that, in a cache.
 fn noted(observed: &Observed) -> Option<(String, Version)> {
-    let note = match &observed.writer {
+    let note = match &observed.primary {
         Some(writer) => writer.object.metadata.annotation(ours::ROLLS_FROM),
         None => observed.credentials_note(ours::ROLLS_FROM),
     };

@@ -107,7 +107,7 @@ pub(super) fn unseen(request: &Validated, observed: &Observed) -> Vec<Condition>
     {
         return vec![assigned, running];
     }
-    let hold = request.hold.as_ref().filter(|_| observed.writer.is_none());
+    let hold = request.blocked_by.as_ref().filter(|_| observed.primary.is_none());
     let refused = hold.and_then(|h| match Assigned::parse(h.reason.as_str()) {
         Some(word @ (Assigned::PoolNotFound | Assigned::QuotaExceeded)) => Some((word, h.message.clone())),
         Some(_) | None => None,

@@ -23,9 +23,9 @@ use crate::{
         Health, MAX_DIAGNOSTICS, Stage,
         published::{Told, is_admins, published},
     },
-    observed::{Observed, Remote, SKEW},
+    observed::{MAX_CLOCK_SKEW, Observed, Remote},
     text::bounded,
-    validate::{Claimed, Remark, Validated},
+    validate::{AdmissionIssue, Claimed, Validated},
 };
 
 /// The whole picture of one ClusterClaim.
@@ -57,7 +57,7 @@ impl Seen<'_> {
     /// Whether the cluster, or its claim, is being deleted on the hub before its time. Nothing that was deleted comes back. At the end of its own
     /// lifetime Hive deletes a claim, and the clocks of two clusters differ.
     fn is_being_deleted(&self, now: Timestamp) -> bool {
-        let soon = now.checked_add(SKEW).unwrap_or(now);
+        let soon = now.checked_add(MAX_CLOCK_SKEW).unwrap_or(now);
         let deleted =
             self.remote.metadata.deletion_timestamp.is_some() || self.cluster(conditions::CLUSTER_DELETING);
         self.bound() && deleted && ends_at(self).is_none_or(|end| end > soon)
@@ -82,7 +82,7 @@ pub(super) fn health(claimed: &Claimed, request: &Validated, observed: &Observed
         version_desired: claimed.wanted.version.as_deref().map(|v| bounded(v, 64)),
         ..Health::default()
     };
-    let remote = match observed.writer.as_ref().and_then(|w| w.remote()) {
+    let remote = match observed.primary.as_ref().and_then(|w| w.remote()) {
         Some(Remote::ClusterClaim(remote)) => remote,
         Some(
             Remote::EphemeralCluster(_)
@@ -113,20 +113,20 @@ pub(super) fn health(claimed: &Claimed, request: &Validated, observed: &Observed
     let (secret, blocking) = credentials(&seen, request.access.is_some());
     health.secret = secret;
     health.blocking = blocking;
-    health.admins = is_admins(report, request.access.is_some());
+    health.publishes_admin = is_admins(report, request.access.is_some());
     health.stage = stage(&seen, health.secret.is_some(), observed);
     // What cannot be read may well be bound; asking again would make a second one.
-    health.bound = seen.bound() || remote.spec.error.is_some() || remote.status.error.is_some();
+    health.has_cluster = seen.bound() || remote.spec.error.is_some() || remote.status.error.is_some();
     health.teardown_arrived = remote.metadata.deletion_timestamp.is_some();
-    health.ending_fails = report.deprovision_failure.as_ref().map(words::deprovision_failure);
+    health.teardown_failure = report.deprovision_failure.as_ref().map(words::deprovision_failure);
     health.ready_since = seen.running.filter(|c| c.is_true()).and_then(|c| c.last_transition_time);
     health.revision = remote.metadata.annotation(ours::CREDENTIALS_REVISION).map(str::to_owned);
     health.ends_at = ends_at(&seen);
     health.waiting = words::waiting(&seen, &place);
-    health.obstacle = obstacle(&seen, &place);
+    health.blocked_by = obstacle(&seen, &place);
     health.mirrored = vec![assigned(&seen, &place), running(&seen)];
     let telling = &health.mirrored[usize::from(seen.claimed())];
-    health.word.clone_from(&telling.reason);
+    health.phase_word.clone_from(&telling.reason);
     health.unreadable = remote.spec.error.clone().or_else(|| remote.status.error.clone()).or(unreadable);
     let queue = report.queue.as_ref().filter(|_| !seen.bound() && !seen.is_pool_deleted());
     health.queue = queue.map(|q| QueueStatus {
@@ -173,7 +173,7 @@ fn is_on_its_way(seen: &Seen<'_>) -> bool {
 /// Of the steps on the way only that a cluster is chosen is told, because from then on it is paid for.
 fn leave_out_steps(health: &mut Health, bound: bool, pool: &str) {
     health.mirrored = unassigned(bound, pool);
-    health.word = health.mirrored[0].reason.clone();
+    health.phase_word = health.mirrored[0].reason.clone();
     health.waiting = if bound { String::new() } else { words::awaits_cluster(pool) };
     health.queue = None;
     (health.version, health.api_server_url, health.console_url) = (None, None, None);
@@ -234,7 +234,7 @@ fn ends_at(seen: &Seen<'_>) -> Option<Timestamp> {
 }
 
 /// What an administrator can lift, or another claim's end.
-fn obstacle(seen: &Seen<'_>, pool: &str) -> Option<Remark> {
+fn obstacle(seen: &Seen<'_>, pool: &str) -> Option<AdmissionIssue> {
     let (reason, message) = match word(seen) {
         Assigned::PoolNotFound => (
             Request::PoolNotFound,
@@ -263,5 +263,5 @@ fn obstacle(seen: &Seen<'_>, pool: &str) -> Option<Remark> {
         | Assigned::Returned
         | Assigned::AwaitingPool => return None,
     };
-    Some(Remark::new(reason, message))
+    Some(AdmissionIssue::new(reason, message))
 }

@@ -8,7 +8,7 @@ use testplatform_apis::{
 
 use super::{facts::Facts, levels, report, rollout, trouble};
 use crate::{
-    backend::{Level, templated::Trouble},
+    backend::{BackendCondition, templated::Trouble},
     text::bounded,
 };
 
@@ -28,11 +28,11 @@ impl<'a> Behind<'a> {
         self.0.answers()
     }
 
-    pub fn infrastructure(&self) -> Option<Level<Infrastructure>> {
+    pub fn infrastructure(&self) -> Option<BackendCondition<Infrastructure>> {
         levels::infrastructure(&self.0)
     }
 
-    pub fn control_plane(&self, ever_ready: bool) -> Option<Level<ControlPlaneLevel>> {
+    pub fn control_plane(&self, ever_ready: bool) -> Option<BackendCondition<ControlPlaneLevel>> {
         levels::control_plane(&self.0, ever_ready)
     }
 

@@ -12,13 +12,13 @@ use testplatform_apis::{
 
 use super::{Wanted, pools, rollout};
 use crate::{
-    observed::{Observed, Part, Remote},
+    observed::{NodePoolObject, Observed, Remote},
     templates::Size,
 };
 
 /// The HostedCluster as it was last observed.
 pub(super) fn remote(observed: &Observed) -> Option<&HostedCluster> {
-    match observed.writer.as_ref()?.remote()? {
+    match observed.primary.as_ref()?.remote()? {
         Remote::HostedCluster(remote) => Some(remote),
         Remote::EphemeralCluster(_)
         | Remote::ClusterClaim(_)
@@ -43,7 +43,7 @@ pub(in crate::backend) struct Pool<'a> {
     pub least: i64,
     /// How many there are to be, where that is one number.
     pub desired: Option<i64>,
-    pub part: Option<&'a Part>,
+    pub part: Option<&'a NodePoolObject>,
     /// How many nodes are ready, where the remote object itself reports it and no NodePool is looked at.
     pub reported: Option<i64>,
 }
@@ -63,7 +63,7 @@ impl<'a> Pool<'a> {
 
     /// When its status was last changed, if what is known of it is of now.
     pub fn said_at(&self) -> Option<Timestamp> {
-        self.part.filter(|part| part.link.is_of_now())?.remote()?.metadata.said_at
+        self.part.filter(|part| part.sync.is_up_to_date())?.remote()?.metadata.said_at
     }
 
     /// How many are available; none: it does not say.
@@ -147,7 +147,7 @@ fn asked<'a>(observed: &'a Observed, wanted: Wanted<'_>) -> Vec<Pool<'a>> {
 }
 
 /// Of one that stays as it was asked for.
-fn repeated(part: &Part) -> Pool<'_> {
+fn repeated(part: &NodePoolObject) -> Pool<'_> {
     let spec = &part.manifest()["spec"];
     let desired = spec["replicas"].as_i64();
     Pool {

@@ -13,8 +13,8 @@ use super::{
     report, rollout,
 };
 use crate::{
-    backend::{Level, Levels, levels::step, templated::Trouble},
-    observed::{Link, Observed, Part, Writer},
+    backend::{BackendCondition, BackendConditions, conditions::progress_step, templated::Trouble},
+    observed::{NodePoolObject, Observed, PrimaryObject, SyncState},
     templates::Templated,
     text::bounded,
 };
@@ -24,61 +24,65 @@ pub(super) fn levels(
     templated: &Templated,
     observed: &Observed,
     grown: &[&Trouble],
-) -> Levels {
+) -> BackendConditions {
     let ever_ready = observed.ever_ready();
     let spec = Wanted::of(templated).map(|wanted| spec(facts, wanted, observed, grown));
-    Levels {
+    BackendConditions {
         infrastructure: infrastructure(facts),
         control_plane: control_plane(facts, ever_ready),
         nodes_ready: Some(nodes_ready(facts, ever_ready)),
         nodes: Some(nodes(facts)),
         progress: Some(progress(facts)),
-        ..Levels::begun(spec, observed)
+        ..BackendConditions::with_spec(spec, observed)
     }
 }
 
-pub(in crate::backend) fn infrastructure(facts: &Facts<'_>) -> Option<Level<Infrastructure>> {
+pub(in crate::backend) fn infrastructure(facts: &Facts<'_>) -> Option<BackendCondition<Infrastructure>> {
     use ConditionStatus::{False, True};
     if let Some(wrong) = facts.lacks(conditions::PLATFORM_CREDENTIALS_FOUND) {
-        return Some(Level::of(False, Infrastructure::CredentialsInvalid, wrong.message.clone()));
+        return Some(BackendCondition::of(False, Infrastructure::CredentialsInvalid, wrong.message.clone()));
     }
     if facts.is_true(conditions::INFRASTRUCTURE_READY) {
-        return Some(Level::of(True, Infrastructure::Available, "what the control plane runs on is there"));
+        return Some(BackendCondition::of(
+            True,
+            Infrastructure::Available,
+            "what the control plane runs on is there",
+        ));
     }
     if let Some(blocked) = facts.lacks(conditions::PROGRESSING).filter(|c| c.reason == conditions::BLOCKED) {
-        return Some(Level::of(False, Infrastructure::Blocked, blocked.message.clone()));
+        return Some(BackendCondition::of(False, Infrastructure::Blocked, blocked.message.clone()));
     }
     let lacks = facts.condition(conditions::INFRASTRUCTURE_READY)?;
     let words = if lacks.message.is_empty() { "it is being made" } else { &lacks.message };
-    Some(Level::of(False, Infrastructure::Provisioning, words))
+    Some(BackendCondition::of(False, Infrastructure::Provisioning, words))
 }
 
 pub(in crate::backend) fn control_plane(
     facts: &Facts<'_>,
     ever_ready: bool,
-) -> Option<Level<ControlPlaneLevel>> {
+) -> Option<BackendCondition<ControlPlaneLevel>> {
     use ConditionStatus::{False, True};
     let available = facts.condition(conditions::AVAILABLE)?;
     if available.is_true() {
         let degraded = facts.condition(conditions::DEGRADED).filter(|c| c.is_true() && ever_ready);
         return Some(match degraded {
-            Some(why) => Level::of(False, ControlPlaneLevel::Degraded, why.message.clone()),
-            None => Level::of(True, ControlPlaneLevel::Available, "its API answers"),
+            Some(why) => BackendCondition::of(False, ControlPlaneLevel::Degraded, why.message.clone()),
+            None => BackendCondition::of(True, ControlPlaneLevel::Available, "its API answers"),
         });
     }
     let words = report::component(facts).unwrap_or_else(|| available.message.clone());
     let reason = if ever_ready { ControlPlaneLevel::Unavailable } else { ControlPlaneLevel::Creating };
-    Some(Level::of(False, reason, words))
+    Some(BackendCondition::of(False, reason, words))
 }
 
-pub(in crate::backend) fn nodes_ready(facts: &Facts<'_>, ever_ready: bool) -> Level<NodesLevel> {
+pub(in crate::backend) fn nodes_ready(facts: &Facts<'_>, ever_ready: bool) -> BackendCondition<NodesLevel> {
     use ConditionStatus::{False, True};
     if !facts.nodes_asked() {
-        return Level::of(True, NodesLevel::NoNodesRequested, "no nodes were asked for");
+        return BackendCondition::of(True, NodesLevel::NoNodesRequested, "no nodes were asked for");
     }
     let short: Vec<&Pool<'_>> = facts.pools.iter().filter(|pool| !pool.is_served()).collect();
     if short.is_empty() {
-        return Level::of(True, NodesLevel::AllReady, "all nodes that were asked for are ready");
+        return BackendCondition::of(True, NodesLevel::AllReady, "all nodes that were asked for are ready");
     }
     let said: Vec<String> = short.iter().copied().map(pool_words).collect();
     let reason = match (ever_ready, short.iter().copied().any(unhealthy)) {
@@ -86,7 +90,7 @@ pub(in crate::backend) fn nodes_ready(facts: &Facts<'_>, ever_ready: bool) -> Le
         (true, false) => NodesLevel::NotEnough,
         (false, _) => NodesLevel::Waiting,
     };
-    Level::of(False, reason, said.join("; "))
+    BackendCondition::of(False, reason, said.join("; "))
 }
 
 fn unhealthy(pool: &Pool<'_>) -> bool {
@@ -96,7 +100,7 @@ fn unhealthy(pool: &Pool<'_>) -> bool {
 pub(in crate::backend) fn pool_words(pool: &Pool<'_>) -> String {
     let (name, least) = (&pool.name, pool.least);
     match (pool.part, pool.available()) {
-        (Some(Part { link: Link::Refused(words), .. }), _) => {
+        (Some(NodePoolObject { sync: SyncState::Refused(words), .. }), _) => {
             format!("node group {name}: the hub refuses: {}", bounded(words, 256))
         }
         (_, Some(available)) => format!("node group {name}: {available} of {least} nodes are ready"),
@@ -105,27 +109,38 @@ pub(in crate::backend) fn pool_words(pool: &Pool<'_>) -> String {
 }
 
 /// Whether the cluster is what the claim asks for now.
-fn spec(facts: &Facts<'_>, wanted: Wanted<'_>, observed: &Observed, grown: &[&Trouble]) -> Level<SpecLevel> {
+fn spec(
+    facts: &Facts<'_>,
+    wanted: Wanted<'_>,
+    observed: &Observed,
+    grown: &[&Trouble],
+) -> BackendCondition<SpecLevel> {
     use ConditionStatus::{False, True};
     let image = rollout::image(wanted);
-    let link = observed.writer.as_ref().map(|w| &w.link);
+    let link = observed.primary.as_ref().map(|w| &w.sync);
     let parts = || facts.pools.iter().filter_map(|pool| Some((pool, pool.part?)));
-    if let Some(Link::Refused(words)) = link {
-        return Level::refused("it", words);
+    if let Some(SyncState::Refused(words)) = link {
+        return BackendCondition::refused("it", words);
     }
-    let refused = parts().find_map(|(pool, part)| match &part.link {
-        Link::Refused(words) => Some(Level::refused(&format!("node group {}", pool.name), words)),
+    let refused = parts().find_map(|(pool, part)| match &part.sync {
+        SyncState::Refused(words) => {
+            Some(BackendCondition::refused(&format!("node group {}", pool.name), words))
+        }
         _ => None,
     });
     if let Some(refused) = refused {
         return refused;
     }
     if let Some(wrong) = grown.first() {
-        return Level::of(False, SpecLevel::Rejected, wrong.said());
+        return BackendCondition::of(False, SpecLevel::Rejected, wrong.said());
     }
-    let applying = |words: String| Level::of(False, SpecLevel::Applying, words);
+    let applying = |words: String| BackendCondition::of(False, SpecLevel::Applying, words);
     if rollout::cluster_image(observed, wanted) != image {
-        return Level::of(False, SpecLevel::Queued, "the release is asked for once the one before is there");
+        return BackendCondition::of(
+            False,
+            SpecLevel::Queued,
+            "the release is asked for once the one before is there",
+        );
     }
     let newest = rollout::newest(facts.status);
     if facts.nodes_asked() && !newest.is_some_and(|newest| newest.is_completed() && newest.image == image) {
@@ -151,15 +166,17 @@ fn spec(facts: &Facts<'_>, wanted: Wanted<'_>, observed: &Observed, grown: &[&Tr
         return applying(format!("node group {} changes its size", pool.name));
     }
     // What the hub refused is taken back before the end, and then it says that all is as it was asked for.
-    let taken_back = |writer: &Writer| {
+    let taken_back = |writer: &PrimaryObject| {
         let wanted = || cluster::spec(observed, Some(wanted));
-        writer.only_watches() && writer.manifest()["spec"].as_object() != Some(&wanted())
+        writer.is_observer() && writer.manifest()["spec"].as_object() != Some(&wanted())
     };
-    if observed.writer.as_ref().is_some_and(taken_back) {
+    if observed.primary.as_ref().is_some_and(taken_back) {
         return applying("the hub has not taken up what was asked for yet".into());
     }
     match link {
-        Some(Link::InSync) => Level::of(True, SpecLevel::UpToDate, "the cluster is what the claim asks for"),
+        Some(SyncState::InSync) => {
+            BackendCondition::of(True, SpecLevel::UpToDate, "the cluster is what the claim asks for")
+        }
         _ => applying("the hub has not answered yet".into()),
     }
 }
@@ -197,41 +214,41 @@ pub(super) fn progress(facts: &Facts<'_>) -> ProgressStatus {
     if facts.remote.metadata.deletion_timestamp.is_some() {
         let gone = [conditions::HOSTED_CLUSTER_DESTROYED, conditions::CLOUD_RESOURCES_DESTROYED];
         let words = gone.iter().find_map(|type_| facts.condition(type_)).map(|c| c.message.clone());
-        return step(
+        return progress_step(
             "Deleting",
             words.filter(|w| !w.is_empty()).unwrap_or_else(|| "it is being destroyed".into()),
         );
     }
     if let Some(paused) = facts.lacks(conditions::RECONCILIATION_ACTIVE) {
-        return step("Paused", format!("somebody paused the HostedCluster: {}", paused.message));
+        return progress_step("Paused", format!("somebody paused the HostedCluster: {}", paused.message));
     }
     if facts.status.conditions.is_empty() {
-        return step("Requested", "HyperShift has not looked at the HostedCluster yet");
+        return progress_step("Requested", "HyperShift has not looked at the HostedCluster yet");
     }
     if let Some(blocked) = facts.lacks(conditions::PROGRESSING).filter(|c| c.reason == conditions::BLOCKED) {
-        return step("Blocked", blocked.message.clone());
+        return progress_step("Blocked", blocked.message.clone());
     }
     if !facts.answers() {
         if let Some(lacks) = facts.lacks(conditions::INFRASTRUCTURE_READY) {
-            return step(
+            return progress_step(
                 "Infrastructure",
                 format!("what the control plane runs on is being made: {}", lacks.message),
             );
         }
         let component = report::component(facts);
         let words = component.map(|c| format!(", waiting for {c}")).unwrap_or_default();
-        return step("ControlPlane", format!("the control plane is being made{words}"));
+        return progress_step("ControlPlane", format!("the control plane is being made{words}"));
     }
     let short = facts.pools.iter().find(|pool| !pool.is_served());
     if let Some(pool) = short {
-        return step("Nodes", pool_words(pool));
+        return progress_step("Nodes", pool_words(pool));
     }
     let newest = rollout::newest(facts.status).filter(|newest| !newest.is_completed());
     match newest.filter(|_| facts.nodes_asked()) {
-        Some(newest) => step("Version", format!("version {} is being rolled out", newest.version)),
+        Some(newest) => progress_step("Version", format!("version {} is being rolled out", newest.version)),
         None if facts.nodes_asked() && rollout::completed(facts.status).is_none() => {
-            step("Version", "the cluster's operators are being rolled out")
+            progress_step("Version", "the cluster's operators are being rolled out")
         }
-        None => step("Running", "the cluster runs"),
+        None => progress_step("Running", "the cluster runs"),
     }
 }

@@ -13,7 +13,7 @@ use testplatform_apis::{
 use super::{Wanted, document};
 use crate::{
     backend::templated::members::default,
-    observed::Part,
+    observed::NodePoolObject,
     templates::{Group, Site, Size},
 };
 
@@ -21,7 +21,7 @@ use crate::{
 pub(super) fn spec(
     wanted: Wanted<'_>,
     group: &Group<HyperShift>,
-    part: Option<&Part>,
+    part: Option<&NodePoolObject>,
     image: &str,
     share: &Map<String, Value>,
     site: &Site,
@@ -69,7 +69,7 @@ fn begun(mut spec: Map<String, Value>, group: &Group<HyperShift>, site: &Site) -
 }
 
 /// The labels and taints that a NodePool has of the catalogue: those with which it was made.
-pub(super) fn share(wanted: Wanted<'_>, part: Option<&Part>) -> Map<String, Value> {
+pub(super) fn share(wanted: Wanted<'_>, part: Option<&NodePoolObject>) -> Map<String, Value> {
     let base = &wanted.order.base.node_pool;
     let Some(part) = part else {
         let mut filled = wanted.filled(base);

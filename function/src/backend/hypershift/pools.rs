@@ -15,8 +15,8 @@ use testplatform_apis::{
 use super::{Wanted, facts, pool_spec, rollout};
 use crate::{
     backend::{Desired, bundles, object as composing},
-    intent::{Policies, Write},
-    observed::{Link, Observed, Part, part_name},
+    intent::{ManagementPolicies, PrimaryAction},
+    observed::{NodePoolObject, Observed, SyncState, node_pool_resource_name},
     templates::{Group, Site},
     validate::Validated,
 };
@@ -35,42 +35,46 @@ pub(super) fn resources(
     site: &Site,
 ) -> Vec<Desired> {
     let parts = || observed.node_pools.0.values();
-    let again = |part: &Part, manifest: Value, policies: Policies| {
+    let again = |part: &NodePoolObject, manifest: Value, policies: ManagementPolicies| {
         let noted = |key| (key, part.object.metadata.annotation(key).map(str::to_owned));
         let annotations = gather::texts([ours::NODE_BASE, ours::NODE_CLASS].map(noted));
         composed(request, observed, &part.group, annotations, manifest, policies)
     };
-    let repeat = |part: &Part, policies: Policies| again(part, part.manifest().clone(), policies);
+    let repeat =
+        |part: &NodePoolObject, policies: ManagementPolicies| again(part, part.manifest().clone(), policies);
     // What the hub may refuse could not be deleted, and would hold the cluster. What is not desired any more cannot be changed, so it is
     // taken back before.
-    let stuck = |part: &&Part| !part.is_deletable();
-    let take_back = |part: &Part| again(part, part.as_on_the_hub(), Policies::ObserveDelete);
+    let stuck = |part: &&NodePoolObject| !part.is_deletable();
+    let take_back =
+        |part: &NodePoolObject| again(part, part.manifest_with_hub_spec(), ManagementPolicies::ObserveDelete);
     if composing::is_somebody_elses(request, observed) {
         // By these names there are the NodePools of the other HostedCluster now, and Delete goes by name: they are let go of first.
-        let kept = |part: &&Part| !ends(request) || part.deletes();
-        return parts().filter(kept).map(|part| repeat(part, Policies::Observe)).collect();
+        let kept = |part: &&NodePoolObject| !ends(request) || part.can_delete();
+        return parts().filter(kept).map(|part| repeat(part, ManagementPolicies::Observe)).collect();
     }
-    if request.intent.precedes || (ends(request) && bundles::hold(request, observed)) {
-        if request.intent.write == Write::Update(Policies::ObserveDelete) {
+    if request.intent.teardown_deferred || (ends(request) && bundles::hold(request, observed)) {
+        if request.intent.action == PrimaryAction::Update(ManagementPolicies::ObserveDelete) {
             // With the writer.
             return parts().map(take_back).collect();
         }
         // What is done inside the cluster before it goes needs its nodes.
-        return parts().map(|part| repeat(part, Policies::Full)).collect();
+        return parts().map(|part| repeat(part, ManagementPolicies::Full)).collect();
     }
     if ends(request) {
         return parts().filter(stuck).map(take_back).collect();
     }
-    let policies = if leaves_alone(observed) { Policies::ObserveDelete } else { Policies::Full };
+    let policies =
+        if leaves_alone(observed) { ManagementPolicies::ObserveDelete } else { ManagementPolicies::Full };
     let Some(wanted) = wanted else {
         return parts().map(|part| repeat(part, policies)).collect();
     };
     let groups = sorted(wanted);
     let names: Vec<&str> = groups.iter().map(|group| group.name.as_str()).collect();
     // Before that nobody can tell whose the HostedCluster is.
-    let seen = observed.writer.as_ref().is_some_and(|w| w.remote().is_some() && w.uid().is_some());
-    let may_begin =
-        seen && request.intent.write == Write::Update(Policies::Full) && policies == Policies::Full;
+    let seen = observed.primary.as_ref().is_some_and(|w| w.remote().is_some() && w.remote_uid().is_some());
+    let may_begin = seen
+        && request.intent.action == PrimaryAction::Update(ManagementPolicies::Full)
+        && policies == ManagementPolicies::Full;
     let asked = groups.iter().filter_map(|group| {
         let part = observed.node_pools.of(&group.name);
         // Of a class that is not offered any more nobody knows what its nodes would be.
@@ -100,16 +104,18 @@ pub(super) fn sorted(wanted: Wanted<'_>) -> Vec<&Group<HyperShift>> {
 /// Whether they go: with the cluster, or because there is none any more.
 pub(in crate::backend) fn ends(request: &Validated) -> bool {
     let intent = &request.intent;
-    match intent.write {
-        Write::Remove | Write::Nothing | Write::Elsewhere => true,
-        Write::Look { .. } => intent.ending.is_some(),
-        Write::Create | Write::Update(_) | Write::Again { .. } => intent.over.is_some(),
+    match intent.action {
+        PrimaryAction::Remove | PrimaryAction::Omit | PrimaryAction::Relocate => true,
+        PrimaryAction::Probe { .. } => intent.teardown_reason.is_some(),
+        PrimaryAction::Create | PrimaryAction::Update(_) | PrimaryAction::Recreate { .. } => {
+            intent.completion.is_some()
+        }
     }
 }
 
 /// Whether nothing of them may be made anew: HyperShift is taking them away, or the HostedCluster is not there.
 fn leaves_alone(observed: &Observed) -> bool {
-    let gone = observed.writer.as_ref().is_none_or(|writer| writer.link == Link::Deleted);
+    let gone = observed.primary.as_ref().is_none_or(|writer| writer.sync == SyncState::Deleted);
     gone || facts::remote(observed).is_some_and(|remote| remote.metadata.deletion_timestamp.is_some())
 }
 
@@ -120,7 +126,7 @@ fn composed(
     group: &str,
     notes: Map<String, Value>,
     manifest: Value,
-    policies: Policies,
+    policies: ManagementPolicies,
 ) -> Desired {
     let mut spec = json!({
         "forProvider": {},
@@ -133,18 +139,18 @@ fn composed(
     });
     spec["forProvider"]["manifest"] = manifest;
     composing::bound(&mut spec, policies);
-    let name = part_name(group);
+    let name = node_pool_resource_name(group);
     // A group's name has no dot, so no two of any composites have the same.
     let mut object = composing::object(&format!("{name}.{}", request.name), notes, spec);
     // A label holds less than a name.
     object["metadata"]["labels"] = json!({ ours::COMPONENT: "pool" });
-    Desired { name: name.into(), object, ready: request.intent.writer_ready }
+    Desired { name: name.into(), object, ready: request.intent.primary_ready }
 }
 
 fn manifest(
     request: &Validated,
     group: &Group<HyperShift>,
-    part: Option<&Part>,
+    part: Option<&NodePoolObject>,
     spec: Map<String, Value>,
     site: &Site,
 ) -> Value {

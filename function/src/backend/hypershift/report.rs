@@ -27,13 +27,13 @@ pub(super) fn health(templated: &Templated, request: &Validated, observed: &Obse
         degrading: trouble::degrading(&facts),
         passing: trouble::passing(&facts),
     };
-    health.bound = !status.conditions.is_empty() || remote.status.error.is_some();
+    health.has_cluster = !status.conditions.is_empty() || remote.status.error.is_some();
     health.ready_since = facts.up_since().filter(|_| sight.up);
     health.unreadable.clone_from(&remote.status.error);
     health.version = rollout::completed(status).map(|update| bounded(&update.version, 64));
     health.api_server_url = status.control_plane_endpoint.value.url().map(|url| bounded(&url, 2048));
     health.console_url = console(&facts).filter(|_| facts.nodes_asked());
-    health.levels = levels::levels(&facts, templated, observed, &sight.grown(observed.now));
+    health.conditions = levels::levels(&facts, templated, observed, &sight.grown(observed.now));
     sight.tell(health, templated, request, observed)
 }
 

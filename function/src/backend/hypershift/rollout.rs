@@ -10,7 +10,7 @@ use testplatform_apis::{
 };
 
 use super::{Wanted, cluster, facts, trouble};
-use crate::observed::{Observed, Part, Writer};
+use crate::observed::{NodePoolObject, Observed, PrimaryObject};
 
 /// The image that the claim comes to. Every release of a template for HyperShift has one.
 pub(super) fn image(wanted: Wanted<'_>) -> &str {
@@ -42,7 +42,7 @@ fn busy(observed: &Observed, asked: &str) -> bool {
 fn is_refused(observed: &Observed, asked: &str) -> bool {
     let Some(remote) = facts::remote(observed) else { return false };
     if remote.spec["release"]["image"].as_str() != Some(asked) {
-        return observed.writer.as_ref().is_some_and(Writer::is_refused);
+        return observed.primary.as_ref().is_some_and(PrimaryObject::is_refused);
     }
     let invalid = trouble::invalid_image(&remote.status.value);
     invalid.is_some_and(|c| c.observed_generation == Some(remote.metadata.generation))
@@ -94,12 +94,12 @@ pub(super) fn pool_image(observed: &Observed, wanted: Wanted<'_>, group: &str, g
 }
 
 /// What a NodePool was last asked to run.
-pub(super) fn asked_of(part: &Part) -> Option<&str> {
+pub(super) fn asked_of(part: &NodePoolObject) -> Option<&str> {
     part.manifest()["spec"]["release"]["image"].as_str()
 }
 
 /// Whether a NodePool runs what the HostedCluster does. That it was told to is not enough: it says so only once HyperShift looked at it.
-pub(super) fn settled(part: &Part, there: &Update) -> bool {
+pub(super) fn settled(part: &NodePoolObject, there: &Update) -> bool {
     let Some(remote) = part.remote() else { return false };
     let image = Some(there.image.as_str());
     let taken = asked_of(part) == image && remote.spec["release"]["image"].as_str() == image;

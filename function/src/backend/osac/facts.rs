@@ -17,12 +17,12 @@ use super::{
 };
 use crate::{
     backend::hypershift::facts::{Facts as HostedFacts, Pool},
-    observed::{Hosted, Link, Observed, Part, Remote},
+    observed::{HostedClusterObserver, NodePoolObject, Observed, Remote, SyncState},
 };
 
 /// The ClusterOrder as it was last observed.
 pub(super) fn remote(observed: &Observed) -> Option<&ClusterOrder> {
-    match observed.writer.as_ref()?.remote()? {
+    match observed.primary.as_ref()?.remote()? {
         Remote::Order(remote) => Some(remote),
         Remote::EphemeralCluster(_)
         | Remote::ClusterClaim(_)
@@ -52,10 +52,12 @@ impl<'a> Facts<'a> {
     pub fn of(observed: &'a Observed, wanted: Option<Wanted<'_>>) -> Option<Self> {
         let remote = remote(observed)?;
         let asked = order::spec(observed, wanted);
-        let hosted = observed.hosted.as_ref().and_then(Hosted::current).map(|hosted| HostedFacts {
-            remote: hosted,
-            status: &hosted.status.value,
-            pools: pools(remote, &asked, observed, wanted),
+        let hosted = observed.hosted.as_ref().and_then(HostedClusterObserver::current_remote).map(|hosted| {
+            HostedFacts {
+                remote: hosted,
+                status: &hosted.status.value,
+                pools: pools(remote, &asked, observed, wanted),
+            }
         });
         Some(Self { remote, status: &remote.status.value, hosted, asked })
     }
@@ -156,8 +158,9 @@ fn pools<'a>(
         Some(match name {
             RequestName::ResourceClass(resource_class) => {
                 let node_pool = readers::node_pool(&remote.metadata.name, resource_class);
-                let seen =
-                    |part: &&Part| part.manifest()["metadata"]["name"].as_str() == node_pool.as_deref();
+                let seen = |part: &&NodePoolObject| {
+                    part.manifest()["metadata"]["name"].as_str() == node_pool.as_deref()
+                };
                 let parts =
                     || observed.node_pools.0.values().filter(|part| node_pool.is_some() && seen(part));
                 let mut names: Vec<&str> = own.iter().map(|group| group.name.as_str()).collect();
@@ -169,7 +172,7 @@ fn pools<'a>(
                 Pool {
                     name: if names.is_empty() { resource_class.to_owned() } else { names.join(", ") },
                     class: pool.class.or_else(noted),
-                    part: parts().find(|part| part.link == Link::InSync),
+                    part: parts().find(|part| part.sync == SyncState::InSync),
                     ..pool
                 }
             }

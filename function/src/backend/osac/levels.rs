@@ -8,8 +8,10 @@ use testplatform_apis::{
 
 use super::{Wanted, facts::Facts, order, trouble::words};
 use crate::{
-    backend::{Level, Levels, hypershift, levels::step, templated::Trouble},
-    observed::{Link, Observed},
+    backend::{
+        BackendCondition, BackendConditions, conditions::progress_step, hypershift, templated::Trouble,
+    },
+    observed::{Observed, SyncState},
 };
 
 pub(super) fn levels(
@@ -17,49 +19,53 @@ pub(super) fn levels(
     wanted: Option<Wanted<'_>>,
     observed: &Observed,
     grown: &[&Trouble],
-) -> Levels {
+) -> BackendConditions {
     let ever_ready = observed.ever_ready();
     let spec = wanted.map(|wanted| spec(facts, wanted, observed, grown));
-    Levels {
+    BackendConditions {
         infrastructure: infrastructure(facts),
         control_plane: control_plane(facts, ever_ready),
         nodes_ready: nodes_ready(facts, ever_ready),
         setup: setup(facts, ever_ready),
         nodes: nodes(facts),
         progress: Some(progress(facts)),
-        ..Levels::begun(spec, observed)
+        ..BackendConditions::with_spec(spec, observed)
     }
 }
 
-fn infrastructure(facts: &Facts<'_>) -> Option<Level<Infrastructure>> {
+fn infrastructure(facts: &Facts<'_>) -> Option<BackendCondition<Infrastructure>> {
     use ConditionStatus::{False, True};
     if let Some(told) = facts.hosted.as_ref().and_then(hypershift::levels::infrastructure) {
         return Some(told);
     }
     if facts.is_true(conditions::CONTROL_PLANE_AVAILABLE) {
-        return Some(Level::of(True, Infrastructure::Available, "what the control plane runs on is there"));
+        return Some(BackendCondition::of(
+            True,
+            Infrastructure::Available,
+            "what the control plane runs on is there",
+        ));
     }
     let said = facts.job().map_or_else(|| "it waits for a job".to_owned(), words);
-    facts.begun().then(|| Level::of(False, Infrastructure::Provisioning, said))
+    facts.begun().then(|| BackendCondition::of(False, Infrastructure::Provisioning, said))
 }
 
-fn control_plane(facts: &Facts<'_>, ever_ready: bool) -> Option<Level<ControlPlaneLevel>> {
+fn control_plane(facts: &Facts<'_>, ever_ready: bool) -> Option<BackendCondition<ControlPlaneLevel>> {
     use ConditionStatus::{False, True};
     let told = facts.hosted.as_ref().and_then(|h| hypershift::levels::control_plane(h, ever_ready));
     if told.is_some() {
         return told;
     }
     if facts.answers() {
-        return Some(Level::of(True, ControlPlaneLevel::Available, "its API answered"));
+        return Some(BackendCondition::of(True, ControlPlaneLevel::Available, "its API answered"));
     }
     let made = facts.is_true(conditions::CONTROL_PLANE_CREATED);
     let said = if made { "its API does not answer yet" } else { "it is not being made yet" };
     let reason = if ever_ready { ControlPlaneLevel::Unavailable } else { ControlPlaneLevel::Creating };
-    facts.begun().then(|| Level::of(False, reason, said))
+    facts.begun().then(|| BackendCondition::of(False, reason, said))
 }
 
 /// None, while no NodePool is seen: how many nodes there are the order does not say.
-fn nodes_ready(facts: &Facts<'_>, ever_ready: bool) -> Option<Level<NodesLevel>> {
+fn nodes_ready(facts: &Facts<'_>, ever_ready: bool) -> Option<BackendCondition<NodesLevel>> {
     let hosted = facts.hosted.as_ref()?;
     let seen = hosted.pools.iter().any(|pool| pool.part.is_some() || pool.reported.is_some());
     seen.then(|| hypershift::levels::nodes_ready(hosted, ever_ready))
@@ -75,15 +81,15 @@ fn nodes(facts: &Facts<'_>) -> Option<NodesStatus> {
 }
 
 /// What the automation makes of the template. Of a cluster that was ready a later job takes nothing away.
-fn setup(facts: &Facts<'_>, ever_ready: bool) -> Option<Level<SetupLevel>> {
+fn setup(facts: &Facts<'_>, ever_ready: bool) -> Option<BackendCondition<SetupLevel>> {
     use ConditionStatus::{False, True};
     if facts.is_set_up() || (ever_ready && facts.status.phase == "Ready") {
-        return Some(Level::of(True, SetupLevel::Applied, "the automation has done its work"));
+        return Some(BackendCondition::of(True, SetupLevel::Applied, "the automation has done its work"));
     }
     match facts.job() {
-        Some(job) if job.has_failed() => Some(Level::of(False, SetupLevel::JobFailed, words(job))),
-        Some(job) => Some(Level::of(False, SetupLevel::Running, at_work(facts, job))),
-        None => facts.begun().then(|| Level::of(False, SetupLevel::Running, "it waits for a job")),
+        Some(job) if job.has_failed() => Some(BackendCondition::of(False, SetupLevel::JobFailed, words(job))),
+        Some(job) => Some(BackendCondition::of(False, SetupLevel::Running, at_work(facts, job))),
+        None => facts.begun().then(|| BackendCondition::of(False, SetupLevel::Running, "it waits for a job")),
     }
 }
 
@@ -93,13 +99,18 @@ fn at_work(facts: &Facts<'_>, job: &Job) -> String {
 }
 
 /// Whether the cluster is what the claim asks for now.
-fn spec(facts: &Facts<'_>, wanted: Wanted<'_>, observed: &Observed, grown: &[&Trouble]) -> Level<SpecLevel> {
-    let not = |reason, words: String| Level::of(ConditionStatus::False, reason, words);
+fn spec(
+    facts: &Facts<'_>,
+    wanted: Wanted<'_>,
+    observed: &Observed,
+    grown: &[&Trouble],
+) -> BackendCondition<SpecLevel> {
+    let not = |reason, words: String| BackendCondition::of(ConditionStatus::False, reason, words);
     let applying = |words: &str| not(SpecLevel::Applying, words.to_owned());
-    let writer = observed.writer.as_ref();
-    let link = writer.map(|w| &w.link);
-    if let Some(Link::Refused(words)) = link {
-        return Level::refused("it", words);
+    let writer = observed.primary.as_ref();
+    let link = writer.map(|w| &w.sync);
+    if let Some(SyncState::Refused(words)) = link {
+        return BackendCondition::refused("it", words);
     }
     if let Some(wrong) = grown.first() {
         return not(SpecLevel::Rejected, wrong.said());
@@ -136,9 +147,11 @@ fn spec(facts: &Facts<'_>, wanted: Wanted<'_>, observed: &Observed, grown: &[&Tr
         pools.into_iter().find(|pool| facts.size(pool).is_some_and(|seen| other(seen, pool.desired)));
     match (resizes, link) {
         (Some(pool), _) => applying(&format!("node group {} changes its size", pool.name)),
-        (None, Some(Link::InSync)) => {
-            Level::of(ConditionStatus::True, SpecLevel::UpToDate, "the cluster is what the claim asks for")
-        }
+        (None, Some(SyncState::InSync)) => BackendCondition::of(
+            ConditionStatus::True,
+            SpecLevel::UpToDate,
+            "the cluster is what the claim asks for",
+        ),
         (None, _) => applying("the hub has not answered yet"),
     }
 }
@@ -157,43 +170,45 @@ fn progress(facts: &Facts<'_>) -> ProgressStatus {
     let metadata = &facts.remote.metadata;
     if metadata.deletion_timestamp.is_some() {
         let said = facts.last_job().map_or_else(|| "it is being taken down".to_owned(), words);
-        return step("Deleting", said);
+        return progress_step("Deleting", said);
     }
     match metadata.annotation(MANAGEMENT_STATE) {
-        Some("unmanaged") => return step("Unmanaged", "somebody has told OSAC to leave the order alone"),
+        Some("unmanaged") => {
+            return progress_step("Unmanaged", "somebody has told OSAC to leave the order alone");
+        }
         Some("manual") if !facts.is_up() => {
-            return step("Manual", "somebody has told OSAC to run no job for the order");
+            return progress_step("Manual", "somebody has told OSAC to run no job for the order");
         }
         Some(_) | None => {}
     }
     if !facts.begun() {
-        return step("Requested", "OSAC has not looked at the ClusterOrder yet");
+        return progress_step("Requested", "OSAC has not looked at the ClusterOrder yet");
     }
     let job = facts.job();
     if let Some(job) = job.filter(|job| job.has_failed() && facts.status.phase == "Failed") {
-        return step("JobFailed", words(job));
+        return progress_step("JobFailed", words(job));
     }
     if !facts.is_true(conditions::NAMESPACE_CREATED) && facts.hosted.is_none() {
-        return step("Job", job.map_or_else(|| "it waits for a job".to_owned(), words));
+        return progress_step("Job", job.map_or_else(|| "it waits for a job".to_owned(), words));
     }
     if !facts.is_true(conditions::CONTROL_PLANE_CREATED) && facts.hosted.is_none() {
-        return step("Namespace", "its namespace is there, the control plane is being asked for");
+        return progress_step("Namespace", "its namespace is there, the control plane is being asked for");
     }
     if !facts.answers() {
         let component = facts.hosted.as_ref().and_then(hypershift::report::component);
         let component = component.map(|c| format!(", waiting for {c}")).unwrap_or_default();
-        return step("ControlPlane", format!("the control plane is being made{component}"));
+        return progress_step("ControlPlane", format!("the control plane is being made{component}"));
     }
     if let Some(pool) = facts.lacking() {
-        return step("Nodes", hypershift::levels::pool_words(pool));
+        return progress_step("Nodes", hypershift::levels::pool_words(pool));
     }
     if facts.status.phase == "Ready" && !facts.is_true(conditions::CLUSTER_AVAILABLE) {
-        return step("Cluster", "the automation has done its work, waiting for the cluster");
+        return progress_step("Cluster", "the automation has done its work, waiting for the cluster");
     }
     let busy = |job: &&Job| !job.is_done() || !facts.is_set_up();
     match job.filter(busy) {
-        Some(job) if job.has_failed() => step("JobFailed", words(job)),
-        Some(job) => step("Job", at_work(facts, job)),
-        None => step("Running", "the cluster runs"),
+        Some(job) if job.has_failed() => progress_step("JobFailed", words(job)),
+        Some(job) => progress_step("Job", at_work(facts, job)),
+        None => progress_step("Running", "the cluster runs"),
     }
 }

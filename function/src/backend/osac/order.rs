@@ -16,7 +16,7 @@ use crate::{
         hypershift,
         templated::{Before, members::set},
     },
-    observed::{Observed, Writer},
+    observed::{Observed, PrimaryObject},
 };
 
 /// What is left of the spec as the hub has it, should the writer be lost: the rest is others'.
@@ -48,12 +48,12 @@ pub(in crate::backend) fn waits(observed: &Observed) -> bool {
 
 /// The version of the release that the order has, where the hub refuses the one that was last asked for.
 pub(in crate::backend) fn left_at(observed: &Observed) -> Option<Version> {
-    if !observed.writer.as_ref().is_some_and(Writer::is_refused) {
+    if !observed.primary.as_ref().is_some_and(PrimaryObject::is_refused) {
         return None;
     }
     let there = of_hub(observed)?;
     let asked = before(observed)?.get("releaseImage")?.as_str().map(str::to_owned);
-    let hosted = || hypershift::rollout::completed(&observed.hosted.as_ref()?.current()?.status.value);
+    let hosted = || hypershift::rollout::completed(&observed.hosted.as_ref()?.current_remote()?.status.value);
     let known = || hosted().filter(|update| update.image == there).map(|update| update.version.clone());
     let version = || known().and_then(|known| Version::try_from(known).ok());
     (asked.as_deref() != Some(there)).then(|| version().or_else(|| Version::of_tag(there))).flatten()

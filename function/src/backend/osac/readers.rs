@@ -18,8 +18,8 @@ use crate::{
         hypershift::{behind, pools},
         object,
     },
-    intent::{Policies, Write},
-    observed::{HOSTED, Observed, part_name},
+    intent::{ManagementPolicies, PrimaryAction},
+    observed::{HOSTED, Observed, node_pool_resource_name},
     templates::Site,
     validate::Validated,
 };
@@ -46,7 +46,7 @@ pub(super) fn resources(
     let Some(wanted) = wanted else {
         let parts = observed.node_pools.0.values().map(|part| {
             let class = part.object.metadata.annotation(ours::NODE_CLASS);
-            composed(request, observed, part_name(&part.group), class, part.manifest().clone())
+            composed(request, observed, node_pool_resource_name(&part.group), class, part.manifest().clone())
         });
         return hosted.into_iter().chain(parts).collect();
     };
@@ -64,15 +64,15 @@ pub(super) fn resources(
         let seen = reference.zip(name).map(|(of, name)| manifest(NODE_POOL, &of.namespace, &name));
         let before = || Some(observed.node_pools.of(&group.name)?.manifest().clone());
         let manifest = seen.or_else(before)?;
-        Some(composed(request, observed, part_name(&group.name), Some(&group.class), manifest))
+        Some(composed(request, observed, node_pool_resource_name(&group.name), Some(&group.class), manifest))
     });
     hosted.into_iter().chain(of_groups).collect()
 }
 
 /// Where the HostedCluster is, of an order that is known to be ours.
 fn reference<'a>(request: &Validated, observed: &'a Observed) -> Option<&'a ClusterReference> {
-    let ours = observed.writer.as_ref().is_some_and(|writer| writer.uid().is_some());
-    let may_begin = ours && request.intent.write == Write::Update(Policies::Full);
+    let ours = observed.primary.as_ref().is_some_and(|writer| writer.remote_uid().is_some());
+    let may_begin = ours && request.intent.action == PrimaryAction::Update(ManagementPolicies::Full);
     let of = &facts::remote(observed)?.status.value.cluster_reference.value;
     let legal = [&of.namespace, &of.hosted_cluster_name].map(|name| ObjectName::try_from(name.as_str()));
     (may_begin && legal.iter().all(Result::is_ok)).then_some(of)
@@ -103,5 +103,5 @@ fn composed(
         class.map(|class| (ours::NODE_CLASS.to_owned(), class.into())).into_iter().collect();
     let mut object = object::object(&format!("{name}.{}", request.name), annotations, spec);
     object["metadata"]["labels"] = json!({ ours::COMPONENT: if group { "pool" } else { HOSTED } });
-    Desired { name: name.into(), object, ready: request.intent.writer_ready }
+    Desired { name: name.into(), object, ready: request.intent.primary_ready }
 }

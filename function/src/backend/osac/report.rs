@@ -38,7 +38,7 @@ pub(super) fn health(templated: &Templated, request: &Validated, observed: &Obse
         degrading: trouble::degrading(&facts),
         passing: trouble::passing(&facts),
     };
-    health.bound = facts.begun() || remote.status.error.is_some();
+    health.has_cluster = facts.begun() || remote.status.error.is_some();
     health.ready_since = facts.up_since().filter(|_| sight.up);
     health.unreadable.clone_from(&remote.status.error);
     if let Some(hosted) = &facts.hosted {
@@ -48,10 +48,10 @@ pub(super) fn health(templated: &Templated, request: &Validated, observed: &Obse
         health.api_server_url = endpoint.url().map(|url| bounded(&url, 2048));
         health.console_url = hypershift::report::console(hosted);
     }
-    health.ending_fails =
+    health.teardown_failure =
         trouble::keeps_from_ending(&facts).filter(|_| remote.metadata.deletion_timestamp.is_some());
     health.mirrored = storage(Some(&facts), observed).into_iter().collect();
-    health.levels = levels::levels(&facts, wanted, observed, &sight.grown(observed.now));
+    health.conditions = levels::levels(&facts, wanted, observed, &sight.grown(observed.now));
     sight.tell(health, templated, request, observed)
 }
 

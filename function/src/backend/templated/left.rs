@@ -31,7 +31,7 @@ pub(in crate::backend) fn left(request: &Validated, observed: &Observed, health:
     let credentials = observed.credentials.as_ref().and_then(|_| {
         composing::credentials(request, observed, health, memory(request, observed, None, &own))
     });
-    if request.intent.over.is_some() {
+    if request.intent.completion.is_some() {
         return credentials.into_iter().collect();
     }
     let parts = observed.node_pools.0.iter();
@@ -73,5 +73,5 @@ fn again<R>(name: &str, (before, cel, component): (&Object<R>, &str, &str), requ
     let kept: Map<String, Value> = gather::texts(NOTES.map(noted));
     let mut object = composing::object(&before.metadata.name, kept, spec);
     object["metadata"]["labels"] = json!({ ours::COMPONENT: component });
-    Desired { name: name.to_owned().into(), object, ready: request.intent.writer_ready }
+    Desired { name: name.to_owned().into(), object, ready: request.intent.primary_ready }
 }

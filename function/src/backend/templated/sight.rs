@@ -14,10 +14,10 @@ use testplatform_apis::{
 use super::Trouble;
 use crate::{
     backend::{
-        Health, Level, MAX_DIAGNOSTICS, Stage, bundles,
+        BackendCondition, Health, MAX_DIAGNOSTICS, Stage, bundles,
         published::{Told, is_admins, published},
     },
-    observed::{Observed, Writer},
+    observed::{Observed, PrimaryObject},
     templates::Templated,
     text::bounded,
     validate::Validated,
@@ -63,21 +63,22 @@ impl Sight<'_> {
         let (report, account) =
             (annotation.unwrap_or_default().unwrap_or_default(), request.access.is_some());
         let (secret, blocking) = self.credentials(&report, account);
-        health.admins = is_admins(&report, account);
+        health.publishes_admin = is_admins(&report, account);
         health.unreadable = health.unreadable.or(unreadable);
         health.revision = metadata.annotation(ours::CREDENTIALS_REVISION).map(str::to_owned);
         health.diagnostics = metadata.annotation(ours::DIAGNOSTICS).map(|d| bounded(d, MAX_DIAGNOSTICS));
 
-        let progress = health.levels.progress.as_ref();
-        health.word = progress.and_then(|p| p.step.clone()).unwrap_or_default();
+        let progress = health.conditions.progress.as_ref();
+        health.phase_word = progress.and_then(|p| p.step.clone()).unwrap_or_default();
         let message = progress.and_then(|p| p.message.clone());
         let goes = metadata.deletion_timestamp.is_some();
         let worst = || self.hard.iter().chain(&self.passing).next().map(Trouble::said);
         // Why it was not ready in time is no less true once it goes for that.
         let waiting = if goes { worst() } else { message.clone() };
         let setup = bundles::level(templated, observed);
-        let counts =
-            |level: &&Level<SetupLevel>| self.up || (goes && level.reason == SetupLevel::SetupFailed);
+        let counts = |level: &&BackendCondition<SetupLevel>| {
+            self.up || (goes && level.reason == SetupLevel::SetupFailed)
+        };
         let lacks = setup.as_ref().filter(|level| level.status == ConditionStatus::False).filter(counts);
         health.set_up = lacks.map(|level| level.reason);
         let lacks = lacks.map(|level| level.message.clone());
@@ -86,27 +87,27 @@ impl Sight<'_> {
         // It is ready once all of that is there too.
         let set_up_at = observed.bundles.report().filter(|_| applied && setup.is_some());
         health.ready_since = health.ready_since.max(set_up_at.and_then(|report| report.since));
-        if let Some(level) = setup.filter(|_| is_true(health.levels.setup.as_ref())) {
+        if let Some(level) = setup.filter(|_| is_true(health.conditions.setup.as_ref())) {
             // What the backend says comes first.
-            health.levels.setup = Some(level);
+            health.conditions.setup = Some(level);
         }
-        health.ending_waits = bundles::awaited(observed);
+        health.teardown_waits_for = bundles::awaited(observed);
         let patience = templated.effective.as_ref().and_then(|e| e.timeouts?.teardown);
         // Its Object waits for those that depend on it before the hub is told, and what comes before that is looked at from its beginning on.
-        let left = observed.writer.as_ref().and_then(|writer| writer.object.metadata.deletion_timestamp);
-        let undone = observed.bundles.undone.as_ref();
+        let left = observed.primary.as_ref().and_then(|writer| writer.object.metadata.deletion_timestamp);
+        let undone = observed.bundles.observer.as_ref();
         let begun = undone.and_then(|undone| undone.object.metadata.creation_timestamp);
         let since = metadata.deletion_timestamp.into_iter().chain(left).chain(begun).min();
         let blocked_at = since.zip(patience).and_then(|(at, patience)| at.checked_add(patience.get()).ok());
         health.teardown_arrived = goes;
-        if health.ending_fails.is_none() && blocked_at.is_some_and(|b| b <= now) {
+        if health.teardown_failure.is_none() && blocked_at.is_some_and(|b| b <= now) {
             // What it waits for is not seen any more.
             let first = health
-                .ending_waits
+                .teardown_waits_for
                 .clone()
                 .map_or_else(|| "its nodes go first".into(), |w| format!("it {w}"));
             let held = || format!("the hub was not told yet to delete the {}: {first}", self.kind);
-            health.ending_fails = if goes { message } else { Some(held()) };
+            health.teardown_failure = if goes { message } else { Some(held()) };
         }
 
         let awaited = if ever_ready { &self.degrading } else { &self.hard };
@@ -115,7 +116,7 @@ impl Sight<'_> {
         health.stage = self.stage(secret.is_some(), applied, request, observed);
         (health.secret, health.blocking) = (secret, blocking);
         let worst = self.hard.iter().chain(self.degrading.iter().filter(|_| ever_ready)).chain(&self.passing);
-        health.levels.last_error = worst.into_iter().next().map(|wrong| ErrorStatus {
+        health.conditions.last_error = worst.into_iter().next().map(|wrong| ErrorStatus {
             reason: Some(wrong.reason.clone()),
             message: Some(wrong.message.clone()),
             since: wrong.since,
@@ -136,7 +137,7 @@ impl Sight<'_> {
         }
         let ends = request.teardown == Some(true)
             || observed.ending()
-            || observed.writer.as_ref().is_some_and(Writer::goes);
+            || observed.primary.as_ref().is_some_and(PrimaryObject::is_deleting);
         match (observed.ever_ready(), grown.first()) {
             // What nobody sees may have passed, however long ago it began.
             (false, Some(wrong)) if !ends && (failed || is_seen(observed)) => refused(wrong),
@@ -177,11 +178,11 @@ impl Sight<'_> {
 
 /// Whether what is known of the cluster is of now.
 fn is_seen(observed: &Observed) -> bool {
-    observed.writer.as_ref().is_some_and(|writer| writer.link.is_of_now())
+    observed.primary.as_ref().is_some_and(|writer| writer.sync.is_up_to_date())
 }
 
 /// Whether a part is there.
-fn is_true<R>(level: Option<&Level<R>>) -> bool {
+fn is_true<R>(level: Option<&BackendCondition<R>>) -> bool {
     level.is_some_and(|level| level.status == ConditionStatus::True)
 }
 

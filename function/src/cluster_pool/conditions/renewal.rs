@@ -10,15 +10,15 @@ use testplatform_apis::{
     pool_report::{RefreshPhase, RotationPhase},
 };
 
-use super::{super::Judged, condition, words};
+use super::{super::PoolEvaluation, condition, words};
 use crate::text::bounded;
 
 /// How a refresh that was asked for gets on.
-pub(super) fn refreshing(judged: &Judged) -> Condition {
+pub(super) fn refreshing(judged: &PoolEvaluation) -> Condition {
     let make = |status, reason: Refreshing, message: &str| {
         condition(Type::Refreshing, status, reason.as_str(), message)
     };
-    let wanted = judged.wanted.as_ref().ok();
+    let wanted = judged.plan.as_ref().ok();
     let asked = wanted.and_then(|w| w.spec.refresh.as_ref()?.nonce.as_deref());
     let external = wanted.is_some_and(|w| w.spec.scaling_mode == Some(ScalingMode::External));
     let report = judged.observed.report().and_then(|r| r.refresh.as_ref());
@@ -69,7 +69,7 @@ pub(super) fn refreshing(judged: &Judged) -> Condition {
 }
 
 /// Whether clusters are of another release than they would be made of now.
-pub(super) fn recommended(judged: &Judged) -> Condition {
+pub(super) fn recommended(judged: &PoolEvaluation) -> Condition {
     let make = |status, reason: RefreshRecommended, message: &str| {
         condition(Type::RefreshRecommended, status, reason.as_str(), message)
     };
@@ -89,7 +89,7 @@ pub(super) fn recommended(judged: &Judged) -> Condition {
 }
 
 /// Whether the credentials that were used before are still needed.
-pub(super) fn releasable(judged: &Judged) -> Condition {
+pub(super) fn releasable(judged: &PoolEvaluation) -> Condition {
     let make = |status, reason: Releasable, message: &str| {
         condition(Type::OldCredentialsReleasable, status, reason.as_str(), message)
     };
@@ -101,7 +101,7 @@ pub(super) fn releasable(judged: &Judged) -> Condition {
         );
     };
     let used = words::used(rotation);
-    let asked = judged.wanted.as_ref().ok().and_then(|w| w.spec.credentials_ref.as_ref());
+    let asked = judged.plan.as_ref().ok().and_then(|w| w.spec.credentials_ref.as_ref());
     if asked.is_some_and(|a| a.name != rotation.name) {
         return make(
             False,
@@ -139,8 +139,8 @@ pub(super) fn releasable(judged: &Judged) -> Condition {
 }
 
 /// Whether the pool keeps clusters because somebody else scales it, and has not emptied it.
-fn is_scaled_by_others(judged: &Judged) -> bool {
-    let wanted = judged.wanted.as_ref().ok();
+fn is_scaled_by_others(judged: &PoolEvaluation) -> bool {
+    let wanted = judged.plan.as_ref().ok();
     let external = wanted.is_some_and(|w| w.spec.scaling_mode == Some(ScalingMode::External));
     external && judged.observed.remote().is_some_and(|remote| remote.spec["size"].as_i64() != Some(0))
 }

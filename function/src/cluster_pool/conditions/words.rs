@@ -2,12 +2,12 @@
 
 use testplatform_apis::pool_report::RotationReport;
 
-use super::super::{Judged, status::holding};
-use crate::{observed::Link, text::bounded};
+use super::super::{PoolEvaluation, status::holding};
+use crate::{observed::SyncState, text::bounded};
 
 /// How the pool goes.
-pub(in super::super) fn draining(judged: &Judged) -> String {
-    let asked = judged.wanted.as_ref().is_ok_and(|w| w.drain);
+pub(in super::super) fn draining(judged: &PoolEvaluation) -> String {
+    let asked = judged.plan.as_ref().is_ok_and(|w| w.drain);
     let why = if asked {
         "the pool is going, as asked"
     } else {
@@ -15,15 +15,15 @@ pub(in super::super) fn draining(judged: &Judged) -> String {
     };
     let pool = judged.observed.pool.as_ref();
     let refused = match pool.map(|pool| &pool.link) {
-        Some(Link::Refused(words)) => Some(bounded(words, 512)),
-        Some(Link::UnknownField(path)) => Some(format!("it does not know the field {path}")),
+        Some(SyncState::Refused(words)) => Some(bounded(words, 512)),
+        Some(SyncState::UnknownField(path)) => Some(format!("it does not know the field {path}")),
         Some(
-            Link::Unknown
-            | Link::InSync
-            | Link::Deleted
-            | Link::Replaced
-            | Link::Unavailable(_)
-            | Link::Paused,
+            SyncState::Unknown
+            | SyncState::InSync
+            | SyncState::Deleted
+            | SyncState::Replaced
+            | SyncState::Unavailable(_)
+            | SyncState::Paused,
         )
         | None => None,
     };
@@ -41,11 +41,11 @@ pub(in super::super) fn draining(judged: &Judged) -> String {
 }
 
 /// How many clusters there are.
-pub(in super::super) fn counts(judged: &Judged) -> String {
+pub(in super::super) fn counts(judged: &PoolEvaluation) -> String {
     let Some(remote) = judged.observed.remote() else { return "the pool was not seen on the hub yet".into() };
     let status = &remote.status.value;
     let installing = (status.size - status.standby - status.ready).max(0);
-    let wanted = judged.wanted.as_ref().ok();
+    let wanted = judged.plan.as_ref().ok();
     let window =
         wanted.and_then(|w| w.moment.window.as_ref()).map(|w| format!(" in window {w}")).unwrap_or_default();
     // Where somebody else scales, what is wanted is what stands on the hub.

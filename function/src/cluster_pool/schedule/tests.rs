@@ -118,7 +118,7 @@ fn overlapping_windows_are_named(#[case] times: &[(&str, &str, &str)], #[case] w
     let days = |name: &str| if name == "early" { vec![Day::Tue] } else { vec![Day::Mon] };
     let windows = times.iter().map(|(name, start, end)| window(name, &days(name), start, end, 1)).collect();
     let trouble = at(&schedule("UTC", windows), Timestamp::UNIX_EPOCH).unwrap_err();
-    assert_eq!(trouble, Trouble { reason: PoolRequested::WindowsOverlap, message: words.into() });
+    assert_eq!(trouble, ScheduleError { reason: PoolRequested::WindowsOverlap, message: words.into() });
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use function_testplatform::{
     hubs::{Failover, MOST, excluded, failover, note},
-    observed::{Link, Outage},
+    observed::{Outage, SyncState},
 };
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use testplatform_apis::foreign::object::{self, AnyRemote, Object};
 
 use crate::hubs::now;
 
-const UNREACHABLE: Link = Link::Unavailable(Outage::Unreachable("it does not answer"));
+const UNREACHABLE: SyncState = SyncState::Unavailable(Outage::Unreachable("it does not answer"));
 
 /// A writer that was made so many minutes ago, whose hub was never reached; why not was told just now in other words.
 fn writer(minutes: i64) -> Value {
@@ -28,7 +28,7 @@ fn writer(minutes: i64) -> Value {
     })
 }
 
-fn judged(writer: &Value, link: &Link, pinned: bool, given_up: usize) -> Failover {
+fn judged(writer: &Value, link: &SyncState, pinned: bool, given_up: usize) -> Failover {
     let object: Object<AnyRemote> = serde_json::from_value(writer.clone()).unwrap();
     let given_up = (0..given_up).map(|i| format!("hub-{i}")).collect();
     failover(&object, link, pinned, &given_up, now())
@@ -62,13 +62,13 @@ fn every_trace_of_a_try_keeps_the_hub(#[case] path: &str, #[case] value: Value) 
 #[test]
 fn a_hub_that_answers_is_not_given_up() {
     for link in [
-        Link::Unknown,
-        Link::InSync,
-        Link::Deleted,
-        Link::Replaced,
-        Link::UnknownField("spec.x".into()),
-        Link::Refused("no".into()),
-        Link::Paused,
+        SyncState::Unknown,
+        SyncState::InSync,
+        SyncState::Deleted,
+        SyncState::Replaced,
+        SyncState::UnknownField("spec.x".into()),
+        SyncState::Refused("no".into()),
+        SyncState::Paused,
     ] {
         assert_eq!(judged(&writer(60), &link, false, 0), Failover::NotNow, "{link:?}");
     }

@@ -126,17 +126,17 @@ fn every_condition_is_there_from_the_first_response_on_and_only_here() {
 fn a_deprecated_template_works_and_says_so() {
     let world = World::templated("topology");
     let request = judged(&world).plan.request.unwrap();
-    assert_eq!(request.remarks[0].reason.as_str(), "TemplateDeprecated");
-    assert_eq!(request.remarks[0].message, "template topology should not be used any more: use hosted");
+    assert_eq!(request.issues[0].reason.as_str(), "TemplateDeprecated");
+    assert_eq!(request.issues[0].message, "template topology should not be used any more: use hosted");
     assert!(matches!(templated(&world).stand, Stand::Whole(_)));
     assert_eq!(effective(&world)["version"], "1.29.4");
     let mut world = World::templated("hosted");
     world.entry("hosted")["releases"][1]["deprecated"] = json!("it leaks");
-    assert!(judged(&world).plan.request.unwrap().remarks.is_empty());
+    assert!(judged(&world).plan.request.unwrap().issues.is_empty());
     world.spec["version"] = json!("4.20.9");
     let request = judged(&world).plan.request.unwrap();
     assert_eq!(
-        request.remarks[0].message,
+        request.issues[0].message,
         "this version of template hosted should not be used any more: it leaks"
     );
 }

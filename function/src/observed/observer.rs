@@ -6,7 +6,7 @@ use testplatform_apis::{
 };
 
 /// Whether it may only watch and, once it goes itself, delete.
-pub(crate) fn only_watches<R>(object: &Object<R>) -> bool {
+pub(crate) fn is_observer<R>(object: &Object<R>) -> bool {
     object.spec.management_policies == ["Observe", "Delete"]
 }
 
@@ -14,15 +14,15 @@ pub(crate) fn only_watches<R>(object: &Object<R>) -> bool {
 /// sets its finalizer, and says Synced all the same: that round looks like one that found nothing. So one that looks
 /// is made without `watch` and gets it once it has its finalizer: a change of its spec makes it look again, and the
 /// generation tells that it did.
-fn looks_again<R>(object: &Object<R>) -> bool {
+fn has_reobserved<R>(object: &Object<R>) -> bool {
     object.spec.watch && object.metadata.generation > 1
 }
 
 /// Whether one that looks is to have `watch` next. One that was made with it, because another one of its name was
 /// still seen, first loses it.
-pub(crate) fn may_watch<R>(object: &Object<R>) -> bool {
+pub(crate) fn may_set_watch<R>(object: &Object<R>) -> bool {
     let finalized = object.metadata.finalizers.iter().any(|f| f == crossplane::FINALIZER);
-    finalized && (looks_again(object) || !object.spec.watch)
+    finalized && (has_reobserved(object) || !object.spec.watch)
 }
 
 /// Whether it looked for the remote object and did not find it. Told of the current generation only: before
@@ -34,5 +34,5 @@ pub(crate) fn found_nothing<R>(object: &Object<R>) -> bool {
     });
     let seen = object.status.at_provider.manifest.is_some();
     let goes = object.metadata.deletion_timestamp.is_some();
-    only_watches(object) && looks_again(object) && current && !seen && !goes
+    is_observer(object) && has_reobserved(object) && current && !seen && !goes
 }

@@ -14,7 +14,7 @@ use testplatform_apis::{
 
 use super::{
     Unusable,
-    link::{Link, link},
+    sync_state::{SyncState, read_sync_state},
 };
 use crate::wire;
 
@@ -30,34 +30,35 @@ pub const PROVIDER: &str = "byoc-provider";
 pub const REQUEST: &str = "byoc-request";
 
 /// All of them, in the order of names. What another step calls so is its own: ours have our label.
-pub const BROUGHT: [&str; 5] = [ACCESS, NAMESPACE, POOL, PROVIDER, REQUEST];
+pub const TENANT_RESOURCES: [&str; 5] = [ACCESS, NAMESPACE, POOL, PROVIDER, REQUEST];
 
 /// Where a claim brings its credentials to, and what is made of them. Decided once.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Home {
+pub struct TenantNamespace {
     /// Name of the hub's ProviderConfig.
     pub hub: String,
     /// The namespace of the claim on that hub.
     pub namespace: String,
     /// What was asked for: `byoc` of the claim, and of the entry of the catalogue `carrier`. Of a pool `entry` too, as namespace and name with `/`
     /// between, and `image`; of a template `provider`, and `credentialsNamespace` of the hub. Null: it is not known any more.
-    pub asked: Value,
+    pub request: Value,
 }
 
 /// An observed Object.
 #[derive(Debug)]
-pub struct Brought {
+pub struct ObservedObject {
     /// The Object.
     pub object: Object<AnyRemote>,
     /// How the remote object stands to it.
-    pub link: Link,
+    pub sync: SyncState,
 }
 
-impl Brought {
+impl ObservedObject {
     pub(super) fn decode(name: &str, bytes: &[u8]) -> Result<Self, Unusable> {
-        let object: Object<AnyRemote> = wire::from_struct(bytes).map_err(|e| super::unreadable(name, e))?;
-        let link = link(&object, object.status.at_provider.manifest.as_ref().map(|m| &m.metadata));
-        Ok(Self { object, link })
+        let object: Object<AnyRemote> =
+            wire::from_struct(bytes).map_err(|e| super::unreadable_resource(name, e))?;
+        let link = read_sync_state(&object, object.status.at_provider.manifest.as_ref().map(|m| &m.metadata));
+        Ok(Self { object, sync: link })
     }
 
     /// What was last asked for.
@@ -66,38 +67,39 @@ impl Brought {
     }
 
     /// The remote object as it was last observed, unless it is going.
-    pub fn there(&self) -> Option<&Metadata> {
+    pub fn live_remote(&self) -> Option<&Metadata> {
         let remote = self.object.status.at_provider.manifest.as_ref().map(|m| &m.metadata);
         remote.filter(|m| m.deletion_timestamp.is_none())
     }
 
     /// Whether it is there as asked for.
-    pub fn is_settled(&self) -> bool {
-        self.there().is_some() && self.link == Link::InSync
+    pub fn is_synced(&self) -> bool {
+        self.live_remote().is_some() && self.sync == SyncState::InSync
     }
 }
 
 /// All of one claim, by composition resource name.
-pub type Parts = BTreeMap<&'static str, Brought>;
+pub type ObservedObjects = BTreeMap<&'static str, ObservedObject>;
 
 /// Where it was decided that the claim brings its credentials to.
-pub fn home(parts: &Parts) -> Option<Home> {
-    let place = |(name, part): (&&'static str, &Brought)| {
+pub fn read_tenant_namespace(parts: &ObservedObjects) -> Option<TenantNamespace> {
+    let place = |(name, part): (&&'static str, &ObservedObject)| {
         let key = if **name == *NAMESPACE { "name" } else { "namespace" };
         part.manifest()["metadata"][key].as_str().map(str::to_owned)
     };
-    let note = |part: &Brought| serde_json::from_str(part.object.metadata.annotation(ours::BYOC)?).ok();
-    Some(Home {
+    let note =
+        |part: &ObservedObject| serde_json::from_str(part.object.metadata.annotation(ours::BYOC)?).ok();
+    Some(TenantNamespace {
         hub: parts
             .values()
             .map(|part| part.object.spec.provider_config_ref.name.clone())
             .find(|hub| !hub.is_empty())?,
         namespace: parts.iter().find_map(place)?,
-        asked: parts.values().find_map(note).unwrap_or_default(),
+        request: parts.values().find_map(note).unwrap_or_default(),
     })
 }
 
 /// What the carrier tells.
-pub fn report(parts: &Parts) -> Option<Report> {
-    Report::read(parts.get(REQUEST)?.there()?.annotation(ours::BYOC_REPORT)?)
+pub fn read_report(parts: &ObservedObjects) -> Option<Report> {
+    Report::read(parts.get(REQUEST)?.live_remote()?.annotation(ours::BYOC_REPORT)?)
 }

@@ -6,7 +6,10 @@ use testplatform_apis::{
     phase::Phase,
 };
 
-use super::{Handover, Hosted, Link, Observed, Part, Writer, brought, look};
+use super::{
+    Handover, HostedClusterObserver, NodePoolObject, Observed, PrimaryObject, SyncState, observer,
+    tenant_credentials,
+};
 
 impl Observed {
     /// Whether the claim ever was ready. Three witnesses beside the status, because a restore drops status:
@@ -23,7 +26,7 @@ impl Observed {
 
     /// Whether a cluster was made for this composite although no writer is observed: then none is made again.
     pub fn made_before(&self) -> bool {
-        self.left_behind() || self.details.has_kubeconfig_key() || self.ended.is_some()
+        self.left_behind() || self.details.has_kubeconfig_key() || self.completion_record.is_some()
     }
 
     /// Whether it may still be there. Emptied keys alone are those of an end, also of one before anything was made.
@@ -36,16 +39,17 @@ impl Observed {
 
     /// Whether there is what is asked for only once the object that stands for the cluster was seen.
     pub fn is_followed(&self) -> bool {
-        !self.node_pools.0.is_empty() || self.hosted.is_some() || self.bundles.order.is_some()
+        !self.node_pools.0.is_empty() || self.hosted.is_some() || self.bundles.request.is_some()
     }
 
     /// Whether what it became is to be looked for once more: what stood for the cluster was seen to be gone. While that is not known it is as before.
     pub fn looks_once_more(&self) -> bool {
-        let gone =
-            |writer: &Writer| writer.found_nothing() || matches!(writer.link, Link::Deleted | Link::Replaced);
-        let before = self.hosted.as_ref().is_some_and(Hosted::looks_once_more);
-        match &self.writer {
-            Some(writer) => gone(writer) || (before && writer.seeks()),
+        let gone = |writer: &PrimaryObject| {
+            writer.found_nothing() || matches!(writer.sync, SyncState::Deleted | SyncState::Replaced)
+        };
+        let before = self.hosted.as_ref().is_some_and(HostedClusterObserver::is_reobserving);
+        match &self.primary {
+            Some(writer) => gone(writer) || (before && writer.is_searching()),
             None => before,
         }
     }
@@ -53,10 +57,14 @@ impl Observed {
     /// Why the hub of the cluster was selected, read from the annotations of the first Objects: the writer, or prerequisites and Secrets before it.
     pub fn hub_reason(&self) -> Option<String> {
         let annotation = |metadata: &Metadata| metadata.annotation(ours::HUB_REASON).map(str::to_owned);
-        let writer = self.writer.as_ref().and_then(|writer| annotation(&writer.object.metadata));
+        let writer = self.primary.as_ref().and_then(|writer| annotation(&writer.object.metadata));
         writer
-            .or_else(|| self.ahead.values().find_map(|part| annotation(&part.object.metadata)))
-            .or_else(|| brought::home(&self.brought)?.asked["hubReason"].as_str().map(str::to_owned))
+            .or_else(|| self.prerequisites.values().find_map(|part| annotation(&part.object.metadata)))
+            .or_else(|| {
+                tenant_credentials::read_tenant_namespace(&self.tenant_credentials)?.request["hubReason"]
+                    .as_str()
+                    .map(str::to_owned)
+            })
     }
 
     /// Whether it waited when it was last told of, and no cluster was ever seen. Core applies the status, then writes the keys that an end
@@ -73,7 +81,7 @@ impl Observed {
 
     /// Whether no cluster was ever asked for, as far as anybody remembers.
     pub fn never_asked(&self) -> bool {
-        self.writer.is_none() && self.remembered_uid().is_none()
+        self.primary.is_none() && self.remembered_uid().is_none()
     }
 
     /// Whether what was made for this composite is a claim for a cluster out of a pool, as status or `credentials` remember it.
@@ -87,14 +95,14 @@ impl Observed {
     pub fn pool_is_open(&self) -> bool {
         let over = matches!(self.composite.status.phase, Some(Phase::Deprovisioned | Phase::Failed));
         // One that takes a cluster over never asks for one, whether its writer is kept from the planner or not.
-        let takes = matches!(self.handover, Handover::Takes(_));
-        self.writer.is_none() && !self.made_before() && !over && !takes
+        let takes = matches!(self.transfer, Handover::Takes(_));
+        self.primary.is_none() && !self.made_before() && !over && !takes
     }
 
     /// Whether the writer is asked for by its name. That a cluster was asked for may be known by it alone, which was fetched so: it goes on being
     /// asked for then, or core would not settle.
     pub(crate) fn seeks_writer(&self) -> bool {
-        self.unreferred || self.pool_is_open()
+        self.is_primary_unreferenced || self.pool_is_open()
     }
 
     /// The uid of the remote object, as status, the `credentials` Object or `hosted` remember it.
@@ -102,12 +110,12 @@ impl Observed {
         let told = self.composite.status.backend.as_ref().and_then(|b| b.uid.clone());
         let noted = || self.credentials_note(ours::REMOTE_UID).map(str::to_owned).map(Uid);
         let of_hosted = || self.hosted.as_ref()?.uid();
-        told.map(Uid).or_else(noted).or_else(of_hosted).or_else(|| Some(self.handover.place()?.uid.clone()))
+        told.map(Uid).or_else(noted).or_else(of_hosted).or_else(|| Some(self.transfer.place()?.uid.clone()))
     }
 
     /// The uid that pins the remote object, also where its writer is gone, or has lost it. That of a first try which vanished is none.
     pub fn sought_uid(&self) -> Option<Uid> {
-        let of_writer = self.writer.as_ref().and_then(Writer::uid);
+        let of_writer = self.primary.as_ref().and_then(PrimaryObject::remote_uid);
         of_writer.or_else(|| self.remembered_uid().filter(|uid| self.vanished().as_ref() != Some(uid)))
     }
 
@@ -115,7 +123,7 @@ impl Observed {
     pub fn attempt(&self) -> i64 {
         let told = self.composite.status.backend.as_ref().and_then(|b| b.attempt);
         let noted = self.credentials_note(ours::ATTEMPT).and_then(|a| a.parse().ok());
-        told.max(noted).max(self.writer.as_ref().map(Writer::attempt)).unwrap_or(1)
+        told.max(noted).max(self.primary.as_ref().map(PrimaryObject::attempt)).unwrap_or(1)
     }
 
     /// Uid of the first try, which vanished, of a second one.
@@ -125,8 +133,8 @@ impl Observed {
 
     /// Whether what the writer carries is the first try. Caches lag: `credentials` may show the second one before the writer does, which then still
     /// has the uid that vanished. Status, which shows it earlier still, is not asked.
-    pub fn is_first_try(&self, writer: &Writer) -> bool {
-        writer.attempt() < 2 && self.vanished().is_none_or(|uid| writer.uid() == Some(uid))
+    pub fn is_first_try(&self, writer: &PrimaryObject) -> bool {
+        writer.attempt() < 2 && self.vanished().is_none_or(|uid| writer.remote_uid() == Some(uid))
     }
 
     /// A note of ours, on the writer or, where the writer's removal is the end of the cluster, on `credentials`; after that end, on
@@ -137,10 +145,10 @@ impl Observed {
 
     /// A note of ours wherever it is, in the same order.
     pub fn notes(&self, key: &str) -> impl Iterator<Item = &str> {
-        let writer = self.writer.as_ref().map(|w| &w.object.metadata);
+        let writer = self.primary.as_ref().map(|w| &w.object.metadata);
         let credentials = self.credentials.as_ref().map(|c| &c.object.metadata);
         // One after the other: the first mostly has it.
-        let all = [writer, credentials, self.ended.as_ref()].into_iter().flatten();
+        let all = [writer, credentials, self.completion_record.as_ref()].into_iter().flatten();
         all.filter_map(move |metadata| metadata.annotation(key))
     }
 
@@ -164,26 +172,26 @@ impl Observed {
 
     /// Whether the cluster would go if its writer and its groups of nodes were taken away.
     pub fn is_deletable(&self) -> bool {
-        let parts = || self.node_pools.0.values().all(Part::is_deletable);
-        self.writer.as_ref().is_none_or(Writer::is_deletable) && parts()
+        let parts = || self.node_pools.0.values().all(NodePoolObject::is_deletable);
+        self.primary.as_ref().is_none_or(PrimaryObject::is_deletable) && parts()
     }
 
     /// Whether something is done inside the cluster before it may go, or is to be.
     pub fn is_preceded(&self) -> bool {
-        match &self.bundles.undone {
-            Some(_) if self.bundles.was_there() => !self.bundles.is_gone(),
+        match &self.bundles.observer {
+            Some(_) if self.bundles.was_created() => !self.bundles.is_deleted(),
             // What is looked for because nobody saw it may be there until somebody looked.
-            Some(_) => self.note(ours::BUNDLES_ASKED).is_some() && !self.bundles.is_looked_for(),
-            None => self.bundles.precedes() || self.undoes_unseen(),
+            Some(_) => self.note(ours::BUNDLES_ASKED).is_some() && !self.bundles.has_observation(),
+            None => self.bundles.has_pre_delete() || self.undoes_unseen(),
         }
     }
 
     /// Whether something may be undone inside the cluster although nothing shows it: core takes away what tells of it before it notes, or
     /// makes, anything else, and a pass can end in between.
     fn undoes_unseen(&self) -> bool {
-        let begun = || self.ending() || self.writer.as_ref().is_some_and(|w| w.remote().is_some());
+        let begun = || self.ending() || self.primary.as_ref().is_some_and(|w| w.remote().is_some());
         // One that was taken up only to be taken away tells nothing of it either.
-        let told = self.bundles.order.as_ref().is_some_and(|order| !look::only_watches(&order.object));
-        !told && self.bundles.undone.is_none() && self.note(ours::BUNDLES_ASKED).is_some() && begun()
+        let told = self.bundles.request.as_ref().is_some_and(|order| !observer::is_observer(&order.object));
+        !told && self.bundles.observer.is_none() && self.note(ours::BUNDLES_ASKED).is_some() && begun()
     }
 }

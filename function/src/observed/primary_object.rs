@@ -19,9 +19,10 @@ use testplatform_apis::{
 };
 
 use super::{
-    Composite, Unusable,
-    link::{Link, began_to_create, is_current, is_deletable, link, pin, whole},
-    look,
+    Composite, Unusable, observer,
+    sync_state::{
+        SyncState, began_to_create, is_current, is_deletable, non_empty_spec, pinned_uid, read_sync_state,
+    },
 };
 use crate::wire;
 
@@ -42,13 +43,13 @@ pub const INSTANCE: &str = "instance";
 pub const OF_TEMPLATES: [&str; 4] = [HOSTED_CLUSTER, INSTANCE, ORDER, TOPOLOGY];
 
 /// How far apart the clocks of two clusters may be.
-pub(crate) const SKEW: SignedDuration = SignedDuration::from_mins(1);
+pub(crate) const MAX_CLOCK_SKEW: SignedDuration = SignedDuration::from_mins(1);
 
 /// How long an Object may say nothing of what was made for it.
-const SILENCE: SignedDuration = SignedDuration::from_mins(15);
+const MAX_SILENCE: SignedDuration = SignedDuration::from_mins(15);
 
 /// Whether a cluster is ended by taking its writer away.
-pub fn is_taken_away(name: &str) -> bool {
+pub fn is_ended_by_removal(name: &str) -> bool {
     name == CLUSTER_CLAIM || OF_TEMPLATES.contains(&name)
 }
 
@@ -85,16 +86,16 @@ impl Remote {
 
 /// The observed writer.
 #[derive(Debug)]
-pub struct Writer {
+pub struct PrimaryObject {
     /// Composition resource name, which tells what it carries.
     pub name: &'static str,
     /// The Object.
     pub object: Object<Remote>,
     /// How the remote object stands to it.
-    pub link: Link,
+    pub sync: SyncState,
 }
 
-impl Writer {
+impl PrimaryObject {
     /// The Object that carries an EphemeralCluster.
     pub(super) fn ephemeral_cluster(bytes: &[u8]) -> Result<Self, Unusable> {
         Self::read(EPHEMERAL_CLUSTER, bytes, |r| Remote::EphemeralCluster(Box::new(r)))
@@ -120,34 +121,35 @@ impl Writer {
         bytes: &[u8],
         remote: fn(R) -> Remote,
     ) -> Result<Self, Unusable> {
-        let object: Object<R> = wire::from_struct(bytes).map_err(|e| super::unreadable(name, e))?;
+        let object: Object<R> = wire::from_struct(bytes).map_err(|e| super::unreadable_resource(name, e))?;
         Ok(Self::new(name, object.map(remote)))
     }
 
     /// Whether what is there was there before: provider-kubernetes notes that it creates before it does, and takes what it finds under
     /// the name for what it is to write. A cluster is never taken over so: it is somebody else's, and so are its credentials.
-    fn found_in_place(&self) -> bool {
+    fn found_existing_remote(&self) -> bool {
         self.object.status.at_provider.manifest.is_some()
             && !began_to_create(&self.object.metadata)
-            && pin(&self.object).is_none()
-            && !self.only_watches()
+            && pinned_uid(&self.object).is_none()
+            && !self.is_observer()
     }
 
     /// Whether what is found in place is another's: that of a cluster by template, and what was there before the composite was, whoever chose its
     /// name. What is younger can be its own, made through an Object that was lost since; two clusters' clocks need not agree to the minute. What
     /// status tells to be its own is.
-    pub(super) fn found_anothers(&self, composite: &Composite) -> bool {
-        let Some(found) = self.remote().map(Remote::metadata).filter(|_| self.found_in_place()) else {
+    pub(super) fn found_foreign_remote(&self, composite: &Composite) -> bool {
+        let Some(found) = self.remote().map(Remote::metadata).filter(|_| self.found_existing_remote()) else {
             return false;
         };
         let told = composite.status.backend.as_ref().and_then(|b| b.uid.as_deref());
-        let skewed = found.creation_timestamp.and_then(|made| made.checked_add(SKEW).ok());
+        let skewed = found.creation_timestamp.and_then(|made| made.checked_add(MAX_CLOCK_SKEW).ok());
         let older = skewed.zip(composite.metadata.creation_timestamp).is_some_and(|(made, born)| made < born);
-        (self.is_of_template() || older) && (told.is_none() || told != found.uid.as_ref().map(Uid::as_str))
+        (self.is_templated() || older) && (told.is_none() || told != found.uid.as_ref().map(Uid::as_str))
     }
 
     fn new(name: &'static str, mut object: Object<Remote>) -> Self {
-        let link = link(&object, object.status.at_provider.manifest.as_ref().map(Remote::metadata));
+        let link =
+            read_sync_state(&object, object.status.at_provider.manifest.as_ref().map(Remote::metadata));
         // After a second try was asked for, what is reported is at first still the one that vanished.
         let vanished = object.metadata.annotation(ours::VANISHED_UID).map(str::to_owned);
         let remote = &mut object.status.at_provider.manifest;
@@ -158,11 +160,11 @@ impl Writer {
         {
             *remote = None;
         }
-        Self { name, object, link }
+        Self { name, object, sync: link }
     }
 
     /// Whether it carries what was made by a template.
-    pub fn is_of_template(&self) -> bool {
+    pub fn is_templated(&self) -> bool {
         OF_TEMPLATES.contains(&self.name)
     }
 
@@ -179,46 +181,46 @@ impl Writer {
     /// The remote object as it was last observed. Not another one under its name.
     pub fn remote(&self) -> Option<&Remote> {
         let remote = self.object.status.at_provider.manifest.as_ref()?;
-        (self.link != Link::Replaced).then_some(remote)
+        (self.sync != SyncState::Replaced).then_some(remote)
     }
 
     /// The spec as the hub has it, of one by template: it is read whole.
-    pub fn spec_of_hub(&self) -> Option<&Value> {
+    pub fn hub_spec(&self) -> Option<&Value> {
         match self.remote()? {
-            Remote::HostedCluster(remote) => whole(&remote.spec),
-            Remote::Topology(remote) => whole(&remote.spec),
-            Remote::Order(remote) => whole(&remote.spec),
-            Remote::Instance(remote) => whole(&remote.spec),
+            Remote::HostedCluster(remote) => non_empty_spec(&remote.spec),
+            Remote::Topology(remote) => non_empty_spec(&remote.spec),
+            Remote::Order(remote) => non_empty_spec(&remote.spec),
+            Remote::Instance(remote) => non_empty_spec(&remote.spec),
             Remote::EphemeralCluster(_) | Remote::ClusterClaim(_) => None,
         }
     }
 
     /// Whether its removal would be that of the remote object. That of a claim is as it was asked for, for ever.
     pub fn is_deletable(&self) -> bool {
-        is_deletable(&self.object, &self.link, self.spec_of_hub())
+        is_deletable(&self.object, &self.sync, self.hub_spec())
     }
 
     /// Whether it was made a while ago and nothing was told of it since. provider-kubernetes looks at what it made at once, and then each
     /// ten minutes by default; what it sees is lost where etcd does not take an Object that large.
     pub fn is_silent(&self, now: Timestamp) -> bool {
         let made = condition(&self.object.status.conditions, "Synced").filter(|c| c.is_true());
-        let heard_by = made.and_then(|c| c.last_transition_time?.checked_add(SILENCE).ok());
+        let heard_by = made.and_then(|c| c.last_transition_time?.checked_add(MAX_SILENCE).ok());
         self.remote().is_none() && heard_by.is_some_and(|heard_by| heard_by <= now)
     }
 
     /// Whether the hub refuses what is asked for, and not what was before.
     pub fn is_refused(&self) -> bool {
-        matches!(self.link, Link::Refused(_) | Link::UnknownField(_)) && is_current(&self.object)
+        matches!(self.sync, SyncState::Refused(_) | SyncState::UnknownField(_)) && is_current(&self.object)
     }
 
     /// Whether the hub took what is asked for.
-    pub fn is_taken(&self) -> bool {
-        self.link == Link::InSync && is_current(&self.object) && self.remote().is_some()
+    pub fn is_accepted(&self) -> bool {
+        self.sync == SyncState::InSync && is_current(&self.object) && self.remote().is_some()
     }
 
     /// The uid that pins the cluster: the manifest's own, else that of the first observation.
-    pub fn uid(&self) -> Option<Uid> {
-        pin(&self.object).or_else(|| self.remote()?.metadata().uid.clone())
+    pub fn remote_uid(&self) -> Option<Uid> {
+        pinned_uid(&self.object).or_else(|| self.remote()?.metadata().uid.clone())
     }
 
     /// Which try at the remote object this is.
@@ -227,71 +229,73 @@ impl Writer {
     }
 
     /// Whether the Object itself is being deleted: it goes once the remote object is gone.
-    pub fn goes(&self) -> bool {
+    pub fn is_deleting(&self) -> bool {
         self.object.metadata.deletion_timestamp.is_some()
     }
 
     /// Whether the end was asked for. One-way: a manifest that says so keeps saying so, and a deletion is not taken back.
-    pub fn asks_for_teardown(&self) -> bool {
-        if is_taken_away(self.name) {
-            return self.goes();
+    pub fn requests_teardown(&self) -> bool {
+        if is_ended_by_removal(self.name) {
+            return self.is_deleting();
         }
         self.manifest()["spec"]["tearDownCluster"] == Value::Bool(true)
     }
 
     /// Whether it only watches, and nothing is settled: it finds out whether there is a remote object, and cannot
     /// make one.
-    pub fn looks(&self) -> bool {
+    pub fn is_probing(&self) -> bool {
         let settled =
             [ours::FAILED, ours::OVER].iter().any(|key| self.object.metadata.annotation(key).is_some());
-        self.only_watches() && !settled
+        self.is_observer() && !settled
     }
 
     /// Whether it may only watch and, once it goes itself, delete.
-    pub fn only_watches(&self) -> bool {
-        look::only_watches(&self.object)
+    pub fn is_observer(&self) -> bool {
+        observer::is_observer(&self.object)
     }
 
     /// Whether it only watches, and has not seen the remote object: whether there is one is still to be found out.
-    pub fn seeks(&self) -> bool {
-        let lost = matches!(self.link, Link::Deleted | Link::Replaced);
-        self.only_watches() && self.remote().is_none() && !lost
+    pub fn is_searching(&self) -> bool {
+        let lost = matches!(self.sync, SyncState::Deleted | SyncState::Replaced);
+        self.is_observer() && self.remote().is_none() && !lost
     }
 
     /// Whether one that looks is to have `watch` next.
-    pub fn may_watch(&self) -> bool {
-        look::may_watch(&self.object)
+    pub fn may_set_watch(&self) -> bool {
+        observer::may_set_watch(&self.object)
     }
 
     /// Whether it looked for the remote object and did not find it.
     pub fn found_nothing(&self) -> bool {
-        self.seeks() && look::found_nothing(&self.object)
+        self.is_searching() && observer::found_nothing(&self.object)
     }
 
     /// Whether a remote object may exist. Until one was observed, provider-kubernetes' own notes and the hub's
     /// answer tell: a create that was begun, and of which nobody knows how it ended, may have happened.
-    pub fn may_exist(&self) -> bool {
-        if self.goes() {
+    pub fn remote_may_exist(&self) -> bool {
+        if self.is_deleting() {
             return true;
         }
         let noted = |key| self.object.metadata.annotation(key).is_some();
         let synced = condition(&self.object.status.conditions, "Synced");
-        let refused = matches!(self.link, Link::Refused(_) | Link::UnknownField(_));
+        let refused = matches!(self.sync, SyncState::Refused(_) | SyncState::UnknownField(_));
         // provider-kubernetes creates only what it looked for and did not find.
         if self.found_nothing() || (refused && synced.is_some_and(|c| c.message.starts_with("create failed")))
         {
             return false;
         }
         if self.remote().is_some()
-            || pin(&self.object).is_some()
+            || pinned_uid(&self.object).is_some()
             || noted(crossplane::EXTERNAL_CREATE_SUCCEEDED)
         {
-            return !matches!(self.link, Link::Deleted | Link::Replaced);
+            return !matches!(self.sync, SyncState::Deleted | SyncState::Replaced);
         }
-        match self.link {
-            Link::Deleted | Link::Replaced | Link::Refused(_) | Link::UnknownField(_) => false,
-            Link::Unknown | Link::Unavailable(_) | Link::Paused | Link::InSync => {
-                noted(crossplane::EXTERNAL_CREATE_PENDING) || self.only_watches()
+        match self.sync {
+            SyncState::Deleted | SyncState::Replaced | SyncState::Refused(_) | SyncState::UnknownField(_) => {
+                false
+            }
+            SyncState::Unknown | SyncState::Unavailable(_) | SyncState::Paused | SyncState::InSync => {
+                noted(crossplane::EXTERNAL_CREATE_PENDING) || self.is_observer()
             }
         }
     }

@@ -8,7 +8,7 @@ use testplatform_apis::{
 
 use super::{
     Unusable,
-    link::{Link, found_none, is_current, link},
+    sync_state::{SyncState, found_none, is_current, read_sync_state},
 };
 use crate::wire;
 
@@ -17,18 +17,18 @@ pub const HOSTED: &str = "hosted";
 
 /// The observed Object.
 #[derive(Debug)]
-pub struct Hosted {
+pub struct HostedClusterObserver {
     /// The Object.
     pub object: Object<HostedCluster>,
     /// Whether what it saw is of now.
-    link: Link,
+    link: SyncState,
 }
 
-impl Hosted {
+impl HostedClusterObserver {
     pub(super) fn decode(bytes: &[u8]) -> Result<Self, Unusable> {
         let object: Object<HostedCluster> =
-            wire::from_struct(bytes).map_err(|e| super::unreadable(HOSTED, e))?;
-        let link = link(&object, object.status.at_provider.manifest.as_ref().map(|r| &r.metadata));
+            wire::from_struct(bytes).map_err(|e| super::unreadable_resource(HOSTED, e))?;
+        let link = read_sync_state(&object, object.status.at_provider.manifest.as_ref().map(|r| &r.metadata));
         Ok(Self { object, link })
     }
 
@@ -38,7 +38,7 @@ impl Hosted {
     }
 
     /// Namespace and name of what it looks for.
-    pub fn place(&self) -> (&str, &str) {
+    pub fn namespaced_name(&self) -> (&str, &str) {
         let metadata = &self.manifest()["metadata"];
         let text = |field: &str| metadata[field].as_str().unwrap_or_default();
         (text("namespace"), text("name"))
@@ -52,16 +52,16 @@ impl Hosted {
     /// The HostedCluster as it was last observed, unless it is gone.
     pub fn remote(&self) -> Option<&HostedCluster> {
         let remote = self.object.status.at_provider.manifest.as_ref()?;
-        (remote.metadata.name == self.place().1 && !self.is_gone()).then_some(remote)
+        (remote.metadata.name == self.namespaced_name().1 && !self.is_deleted()).then_some(remote)
     }
 
     /// The HostedCluster as it is. What was seen before stays when the hub is away, and tells nothing of now.
-    pub fn current(&self) -> Option<&HostedCluster> {
-        self.object.status.at_provider.manifest.as_ref().filter(|_| self.link == Link::InSync)
+    pub fn current_remote(&self) -> Option<&HostedCluster> {
+        self.object.status.at_provider.manifest.as_ref().filter(|_| self.link == SyncState::InSync)
     }
 
     /// Whether there is none now: provider-kubernetes looked for it. What it saw before, it keeps.
-    pub fn is_gone(&self) -> bool {
+    pub fn is_deleted(&self) -> bool {
         self.found_none() && is_current(&self.object)
     }
 
@@ -71,14 +71,14 @@ impl Hosted {
 
     /// Whether it was asked to look once more ([`Observed::looks_once_more`](super::Observed::looks_once_more)). What it found before may be older
     /// than what came to be in the last moment.
-    pub fn looks_once_more(&self) -> bool {
+    pub fn is_reobserving(&self) -> bool {
         self.object.spec.readiness.never
     }
 
     /// Why it cannot be looked at. That there is none was seen.
     pub fn outage(&self) -> Option<super::Outage> {
         match self.link {
-            Link::Unavailable(outage) if !self.found_none() => Some(outage),
+            SyncState::Unavailable(outage) if !self.found_none() => Some(outage),
             _ => None,
         }
     }

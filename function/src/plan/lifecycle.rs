@@ -8,12 +8,12 @@ use testplatform_apis::{
 };
 
 use super::{
+    phase::{self, PhaseInputs},
     policies,
-    verdict::{self, Facts},
 };
 use crate::{
     backend::{Health, Stage, known_secret},
-    observed::{Credentials, Details, Flavour, Link, Observed, Writer},
+    observed::{Credentials, Details, Flavour, Observed, PrimaryObject, SyncState},
     validate::Validated,
 };
 
@@ -27,29 +27,29 @@ const WITHHELD: SignedDuration = SignedDuration::from_hours(1);
 
 /// Where the claim stands.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Course {
+pub struct Lifecycle {
     /// The phase that the owner sees.
     pub phase: Phase,
     /// Why it Failed, if it did.
     pub failure: Option<Failure>,
     /// Why it will have Failed with the next pass, which takes its writer away: in this one that is noted, and nothing else changes.
-    pub failing: Option<Failure>,
+    pub pending_failure: Option<Failure>,
     /// Why nothing is left that costs money, if so.
-    pub over: Option<Over>,
+    pub completion: Option<Completion>,
     /// Whether it is or ever was ready.
     pub ever_ready: bool,
     /// Whether it is in its quiet period: it may become ready at once, and conditions do not follow each step.
-    pub quiet: bool,
+    pub in_quiet_period: bool,
     /// Whether the remote object is told to end.
     pub teardown: bool,
     /// Whether that is because its lifetime is over: one that was ended before is not called expired because it takes long.
-    pub outlived: bool,
+    pub lifetime_ended: bool,
     /// Whether the end is near.
-    pub expiring: bool,
+    pub is_expiring: bool,
     /// Whether it is later than nine in ten of its kind.
-    pub late: bool,
+    pub is_late: bool,
     /// Whether what was asked for vanished before it was taken up, and is asked for again.
-    pub again: bool,
+    pub recreates: bool,
     /// What the composite's connection Secret is to hold; none: not written.
     pub details: Option<Details>,
     /// The Secret on the hub.
@@ -70,46 +70,46 @@ pub struct Course {
     pub next_deadline: Option<Timestamp>,
 }
 
-impl Course {
+impl Lifecycle {
     /// Whether it has come to its end, and nothing is left that costs money.
-    pub fn settled(&self) -> bool {
-        self.over.is_some()
+    pub fn is_complete(&self) -> bool {
+        self.completion.is_some()
     }
 
     /// The Secret on the hub, and what reads it.
-    pub(super) fn read<'o>(&self, observed: &'o Observed) -> Option<(&str, &'o Credentials)> {
+    pub(super) fn known_credentials<'o>(&self, observed: &'o Observed) -> Option<(&str, &'o Credentials)> {
         self.secret.as_deref().zip(observed.credentials.as_ref())
     }
 }
 
 /// Why nothing is left that costs money.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Over {
+pub struct Completion {
     /// Reason of `ProwJobCompleted=True`.
     pub reason: String,
     /// The hub's words, if it has any.
     pub words: String,
 }
 
-impl From<JobCompleted> for Over {
+impl From<JobCompleted> for Completion {
     fn from(reason: JobCompleted) -> Self {
         Self { reason: reason.as_str().to_owned(), words: String::new() }
     }
 }
 
 /// A claim that is invalid in what cannot change, and for which nothing was made.
-pub(super) fn invalid(observed: &Observed) -> Course {
-    Course {
+pub(super) fn invalid_lifecycle(observed: &Observed) -> Lifecycle {
+    Lifecycle {
         phase: Phase::Failed,
         failure: Some(Failure::InvalidClaim),
-        failing: None,
-        over: Some(JobCompleted::NothingToTearDown.into()),
+        pending_failure: None,
+        completion: Some(JobCompleted::NothingToTearDown.into()),
         ever_ready: false,
         teardown: false,
-        outlived: false,
-        expiring: false,
-        late: false,
-        again: false,
+        lifetime_ended: false,
+        is_expiring: false,
+        is_late: false,
+        recreates: false,
         details: Some(Details::emptied()),
         secret: None,
         started_at: observed.composite.metadata.creation_timestamp,
@@ -119,7 +119,7 @@ pub(super) fn invalid(observed: &Observed) -> Course {
         estimated_ready_at: None,
         provision_deadline: None,
         next_deadline: None,
-        quiet: false,
+        in_quiet_period: false,
     }
 }
 
@@ -132,42 +132,44 @@ fn estimated_ready_at(observed: &Observed, health: &Health) -> Option<Timestamp>
 }
 
 /// Whether more than time keeps the kubeconfig, as far as anybody tells.
-fn has_trouble(observed: &Observed, health: &Health) -> bool {
+fn has_credentials_failure(observed: &Observed, health: &Health) -> bool {
     use testplatform_apis::condition::Credentials as Reason;
     let is_early =
         |reason: &Reason| matches!(reason, Reason::NotAssigned | Reason::NotRunning | Reason::SecretMissing);
     let of_object =
         observed.credentials.as_ref().filter(|c| !c.paused()).is_some_and(|c| !c.trouble().is_empty());
-    of_object || health.admins || health.blocking.as_ref().is_some_and(|(reason, _)| !is_early(reason))
+    of_object
+        || health.publishes_admin
+        || health.blocking.as_ref().is_some_and(|(reason, _)| !is_early(reason))
 }
 
-fn near_end(ready: Timestamp, end: Timestamp) -> Option<Timestamp> {
+fn expiring_since(ready: Timestamp, end: Timestamp) -> Option<Timestamp> {
     end.checked_sub((end.duration_since(ready) / 10).clamp(SignedDuration::ZERO, EXPIRING)).ok()
 }
 
 /// Whether the hub does not know a field that the tenant wrote. One of the platform's own is for administrators to put right.
-fn tenants_field(request: &Validated, writer: Option<&Writer>) -> bool {
-    match writer.map(|writer| &writer.link) {
-        Some(Link::UnknownField(path)) => request.wrote(path),
+fn is_tenant_field_unknown(request: &Validated, writer: Option<&PrimaryObject>) -> bool {
+    match writer.map(|writer| &writer.sync) {
+        Some(SyncState::UnknownField(path)) => request.wrote(path),
         _ => false,
     }
 }
 
 /// `removal`: the cluster is ended by taking its writer away.
-pub(super) fn chart(
+pub(super) fn evaluate_lifecycle(
     request: &Validated,
     observed: &Observed,
     health: &Health,
     removal: bool,
     now: Timestamp,
-) -> Course {
-    let writer = observed.writer.as_ref();
+) -> Lifecycle {
+    let writer = observed.primary.as_ref();
     let secret = known_secret(observed, health);
     // What the last name leads to is no longer what was asked for.
-    let named = secret.as_deref().filter(|_| !health.admins);
+    let named = secret.as_deref().filter(|_| !health.publishes_admin);
     let fresh = named.and_then(|name| observed.credentials.as_ref()?.of(name));
     let was_ready = observed.ever_ready();
-    let final_before = verdict::final_before(observed);
+    let final_before = phase::was_final(observed);
     let ever_ready = was_ready || (!final_before && health.stage == Stage::Ready && fresh.is_some());
 
     let started_at = observed.composite.metadata.creation_timestamp;
@@ -179,18 +181,18 @@ pub(super) fn chart(
     let expires_at = [ours, hubs].into_iter().flatten().min();
     let ending = observed.note(ours::ENDING);
     // What was let go is another composite's to end.
-    let let_go = observed.handover.let_go();
+    let let_go = observed.transfer.let_go();
     let is_over = passed(expires_at.filter(|_| !observed.is_delivered_now())) || passed(health.ends_at);
     let expired = !let_go && (is_over || ending == Some(JobCompleted::Expired.as_str()));
     // Of what it lives in all, whoever ends it.
-    let expiring_at = expires_at.zip(ready_at).and_then(|(end, ready)| near_end(ready, end));
+    let expiring_at = expires_at.zip(ready_at).and_then(|(end, ready)| expiring_since(ready, end));
     let by_owner = request.teardown == Some(true);
     let outlived = ending.map_or(expired && !by_owner, |why| why == JobCompleted::Expired.as_str());
     // What is taken away leaves no manifest that remembers it, nor does a writer that is not seen. What was told to end is not told otherwise.
     let latched = observed.composite.status.phase == Some(Phase::Deprovisioning) || ending.is_some();
     let told = !let_go && (health.teardown_arrived || (latched && writer.is_none()));
     let latched = if removal { latched } else { told };
-    let asked = by_owner || writer.is_some_and(Writer::asks_for_teardown) || latched;
+    let asked = by_owner || writer.is_some_and(PrimaryObject::requests_teardown) || latched;
     let provision_deadline = started_at
         .filter(|_| !ever_ready)
         .and_then(|at| at.checked_add(request.lifetime.provision_timeout()?).ok());
@@ -204,23 +206,23 @@ pub(super) fn chart(
         .and_then(|since| since.checked_add(WITHHELD).ok())
         .map(|until| provision_deadline.map_or(until, |deadline| deadline.max(until)));
     let looked = read.is_some_and(|(s, c)| c.looked_in_vain(s)) || passed(withheld_until);
-    let facts = Facts {
-        removal,
-        unknown_to_hub: tenants_field(request, writer),
+    let facts = PhaseInputs {
+        ends_by_removal: removal,
+        unknown_to_hub: is_tenant_field_unknown(request, writer),
         observed,
         health,
         ever_ready,
-        asked,
+        teardown_requested: asked,
         expired,
-        outlived,
+        lifetime_ended: outlived,
         // In time, if only its kubeconfig was not looked at yet.
         timed_out: passed(provision_deadline)
             && !observed.composite.is_ready()
             && (health.stage != Stage::Ready || looked),
     };
-    let (phase, failure, again) = facts.verdict();
-    let over = facts.over(phase, failure);
-    let failing = failure.filter(|_| removal && over.is_none() && policies::notes_first(observed));
+    let (phase, failure, again) = facts.decide_phase();
+    let over = facts.decide_completion(phase, failure);
+    let failing = failure.filter(|_| removal && over.is_none() && policies::records_failure_first(observed));
     let (phase, failure) = if failing.is_some() {
         let before = observed.composite.status.phase.unwrap_or(Phase::Provisioning);
         (if ever_ready { Phase::Degraded } else { before }, None)
@@ -232,8 +234,9 @@ pub(super) fn chart(
         phase == Phase::Deprovisioned || (phase == Phase::Failed && failure != Some(Failure::InvalidClaim));
     let settled = matches!(phase, Phase::Deprovisioned | Phase::Failed);
     let waiting = matches!(phase, Phase::Pending | Phase::Provisioning);
-    let quiet_until =
-        observed.quiet_until().filter(|_| waiting && !ever_ready && !asked && !has_trouble(observed, health));
+    let quiet_until = observed
+        .quiet_until()
+        .filter(|_| waiting && !ever_ready && !asked && !has_credentials_failure(observed, health));
     let deadlines = [
         quiet_until,
         provision_deadline.filter(|_| waiting),
@@ -244,21 +247,28 @@ pub(super) fn chart(
         request.templated().and_then(|t| t.gives_up_at).filter(|_| phase == Phase::Pending),
         health.changes_at.filter(|_| !settled),
     ];
-    Course {
-        quiet: quiet_until.is_some(),
+    Lifecycle {
+        in_quiet_period: quiet_until.is_some(),
         phase,
         failure,
-        failing,
-        details: details(phase, over.is_some(), ever_ready, fresh, health.admins, observed)
-            // A token of a ServiceAccount comes without a password, and what has one is the admin's.
-            .map(|details| if request.access.is_some() { details.without_password() } else { details }),
-        over,
+        pending_failure: failing,
+        details: published_details(
+            phase,
+            over.is_some(),
+            ever_ready,
+            fresh,
+            health.publishes_admin,
+            observed,
+        )
+        // A token of a ServiceAccount comes without a password, and what has one is the admin's.
+        .map(|details| if request.access.is_some() { details.without_password() } else { details }),
+        completion: over,
         ever_ready,
         teardown: asked || expired || ended,
-        outlived,
-        expiring: passed(expiring_at) && !settled && !let_go,
-        late: waiting && passed(estimated_ready_at),
-        again,
+        lifetime_ended: outlived,
+        is_expiring: passed(expiring_at) && !settled && !let_go,
+        is_late: waiting && passed(estimated_ready_at),
+        recreates: again,
         secret,
         started_at,
         ready_at,
@@ -289,7 +299,7 @@ fn ready_at(observed: &Observed, health: &Health) -> Option<Timestamp> {
 /// on the hub say.
 fn usable_since(observed: &Observed, health: &Health) -> Option<Timestamp> {
     let up = health.ready_since?;
-    if observed.handover.place().is_some() {
+    if observed.transfer.place().is_some() {
         // A cluster that was taken over is older than the composite, and was used before its credentials came here.
         return observed.in_use_since().or(Some(up));
     }
@@ -297,7 +307,7 @@ fn usable_since(observed: &Observed, health: &Health) -> Option<Timestamp> {
     [here, observed.composite.metadata.creation_timestamp].into_iter().flatten().chain([up]).max()
 }
 
-fn details(
+fn published_details(
     phase: Phase,
     over: bool,
     ever_ready: bool,
@@ -305,7 +315,7 @@ fn details(
     admins: bool,
     observed: &Observed,
 ) -> Option<Details> {
-    let last = || ever_ready.then(|| last(fresh, admins, observed)).flatten();
+    let last = || ever_ready.then(|| last_details(fresh, admins, observed)).flatten();
     match phase {
         Phase::Pending | Phase::Provisioning => None,
         Phase::Ready | Phase::Degraded | Phase::Deprovisioning => last(),
@@ -315,7 +325,7 @@ fn details(
 }
 
 /// The freshest that there is: once given, they are never withdrawn before the end. `admins`: only what was given before is.
-fn last(fresh: Option<&Details>, admins: bool, observed: &Observed) -> Option<Details> {
+fn last_details(fresh: Option<&Details>, admins: bool, observed: &Observed) -> Option<Details> {
     let credentials = observed.credentials.as_ref().filter(|_| !admins);
     let credentials = credentials.map(|c| &c.details).filter(|d| d.has_kubeconfig());
     let own = Some(&observed.details).filter(|d| d.has_kubeconfig());

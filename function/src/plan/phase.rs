@@ -6,64 +6,64 @@ use testplatform_apis::{
     phase::Phase,
 };
 
-use super::Over;
+use super::Completion;
 use crate::{
     backend::{Health, Stage},
-    observed::{Link, Observed, Writer},
+    observed::{Observed, PrimaryObject, SyncState},
 };
 
 /// Everything that the verdict depends on.
-pub(super) struct Facts<'a> {
+pub(super) struct PhaseInputs<'a> {
     /// The cluster is ended by taking its writer away.
-    pub removal: bool,
+    pub ends_by_removal: bool,
     pub observed: &'a Observed,
     pub health: &'a Health,
     pub ever_ready: bool,
     /// The end was asked for, now or ever.
-    pub asked: bool,
+    pub teardown_requested: bool,
     pub expired: bool,
     /// The end of its lifetime is why it ends.
-    pub outlived: bool,
+    pub lifetime_ended: bool,
     pub timed_out: bool,
     /// The hub does not know a field that the tenant wrote.
     pub unknown_to_hub: bool,
 }
 
-impl Facts<'_> {
+impl PhaseInputs<'_> {
     /// Phase, why it Failed, and whether to ask again. Latches first: what was final stays final.
-    pub fn verdict(&self) -> (Phase, Option<Failure>, bool) {
+    pub fn decide_phase(&self) -> (Phase, Option<Failure>, bool) {
         let status = &self.observed.composite.status;
         let note = |key| self.observed.note(key);
         let noted = note(ours::FAILED).map(|f| Failure::parse(f).unwrap_or(Failure::Earlier));
         if noted.is_some() || status.phase == Some(Phase::Failed) {
             // Without a writer the reason was never noted: it is found again, or was said before.
-            let again = || self.judge().1.filter(|f| *f != Failure::WriterLost);
+            let again = || self.derive_phase().1.filter(|f| *f != Failure::WriterLost);
             let why = noted.or_else(again).unwrap_or(Failure::Earlier);
             return (Phase::Failed, Some(why), false);
         }
         if note(ours::OVER).is_some() || status.phase == Some(Phase::Deprovisioned) {
             return (Phase::Deprovisioned, None, false);
         }
-        match self.judge() {
-            (Phase::Deprovisioned, None, _) if self.health.left.is_some() => {
+        match self.derive_phase() {
+            (Phase::Deprovisioned, None, _) if self.health.orphaned.is_some() => {
                 (Phase::Deprovisioning, None, false)
             }
             judged => judged,
         }
     }
 
-    fn judge(&self) -> (Phase, Option<Failure>, bool) {
+    fn derive_phase(&self) -> (Phase, Option<Failure>, bool) {
         let failed = |why| (Phase::Failed, Some(why), false);
         let plain = |phase| (phase, None, false);
-        let ending = self.asked || self.expired;
-        let Some(writer) = &self.observed.writer else {
+        let ending = self.teardown_requested || self.expired;
+        let Some(writer) = &self.observed.primary else {
             let left_behind = self.observed.left_behind();
             // What the deadline did to one for which nothing was made it does again, if core lost what was told of it.
             if self.timed_out && !ending && !left_behind && self.observed.waited() {
                 return failed(Failure::ProvisionTimeout);
             }
             // Emptied keys are those of an end that was seen.
-            if self.removal && self.observed.made_before() && !left_behind {
+            if self.ends_by_removal && self.observed.made_before() && !left_behind {
                 return plain(Phase::Deprovisioned);
             }
             return match (self.observed.made_before(), ending, self.timed_out) {
@@ -76,34 +76,36 @@ impl Facts<'_> {
                 (false, false, false) => plain(Phase::Pending),
             };
         };
-        if writer.looks() && writer.found_nothing() {
+        if writer.is_probing() && writer.found_nothing() {
             return if ending { plain(Phase::Deprovisioned) } else { failed(Failure::WriterLost) };
         }
-        match &writer.link {
-            Link::Deleted if ending || self.observed.handover.let_go() => return plain(Phase::Deprovisioned),
-            Link::Deleted
-                if !self.health.bound
+        match &writer.sync {
+            SyncState::Deleted if ending || self.observed.transfer.let_go() => {
+                return plain(Phase::Deprovisioned);
+            }
+            SyncState::Deleted
+                if !self.health.has_cluster
                     && !self.ever_ready
                     && self.observed.is_first_try(writer)
                     && !self.timed_out
                     // What was taken over was somebody's already.
-                    && self.observed.handover.place().is_none() =>
+                    && self.observed.transfer.place().is_none() =>
             {
                 return (Phase::Pending, None, true);
             }
-            Link::Deleted => return failed(Failure::RemoteDeleted),
+            SyncState::Deleted => return failed(Failure::RemoteDeleted),
             // Its name is free again, so what was taken away is gone.
-            Link::Replaced if self.taken_away() => return plain(Phase::Deprovisioned),
-            Link::Replaced => return failed(Failure::RemoteReplaced),
-            Link::UnknownField(_) if self.unknown_to_hub && writer.uid().is_none() && !ending => {
+            SyncState::Replaced if self.is_removed() => return plain(Phase::Deprovisioned),
+            SyncState::Replaced => return failed(Failure::RemoteReplaced),
+            SyncState::UnknownField(_) if self.unknown_to_hub && writer.remote_uid().is_none() && !ending => {
                 return failed(Failure::UnknownField);
             }
-            Link::Unknown
-            | Link::InSync
-            | Link::UnknownField(_)
-            | Link::Refused(_)
-            | Link::Unavailable(_)
-            | Link::Paused => {}
+            SyncState::Unknown
+            | SyncState::InSync
+            | SyncState::UnknownField(_)
+            | SyncState::Refused(_)
+            | SyncState::Unavailable(_)
+            | SyncState::Paused => {}
         }
         match &self.health.stage {
             Stage::Ended { success: true, .. } => return plain(Phase::Deprovisioned),
@@ -111,7 +113,7 @@ impl Facts<'_> {
             Stage::Refused { .. } => return failed(Failure::HubRefused),
             Stage::Lost(_) if !ending => return failed(Failure::ClusterDeleted),
             Stage::Lost(_)
-            | Stage::Unborn
+            | Stage::NotObserved
             | Stage::Queued
             | Stage::Provisioning
             | Stage::Ready
@@ -119,7 +121,7 @@ impl Facts<'_> {
             | Stage::Failing(_) => {}
         }
         if ending {
-            let left = writer.may_exist();
+            let left = writer.remote_may_exist();
             return plain(if left { Phase::Deprovisioning } else { Phase::Deprovisioned });
         }
         if self.timed_out {
@@ -129,19 +131,19 @@ impl Facts<'_> {
             (Stage::TearingDown, _) => Phase::Deprovisioning,
             (Stage::Ready, true) => Phase::Ready,
             (_, true) => Phase::Degraded,
-            (Stage::Unborn | Stage::Queued, false) => Phase::Pending,
+            (Stage::NotObserved | Stage::Queued, false) => Phase::Pending,
             (_, false) => Phase::Provisioning,
         })
     }
 
     /// Why nothing is left that costs money, once that is so. Latched like the phase.
-    pub fn over(&self, phase: Phase, failure: Option<Failure>) -> Option<Over> {
+    pub fn decide_completion(&self, phase: Phase, failure: Option<Failure>) -> Option<Completion> {
         if !matches!(phase, Phase::Deprovisioned | Phase::Failed) {
             return None;
         }
-        let writer = self.observed.writer.as_ref();
+        let writer = self.observed.primary.as_ref();
         let ended = match &self.health.stage {
-            Stage::Ended { reason, words, .. } => Some(Over {
+            Stage::Ended { reason, words, .. } => Some(Completion {
                 reason: if reason.is_empty() {
                     JobCompleted::TornDown.as_str().into()
                 } else {
@@ -152,7 +154,7 @@ impl Facts<'_> {
             Stage::Refused { costs: false, .. } => Some(JobCompleted::NothingToTearDown.into()),
             _ => None,
         };
-        let deleted = writer.is_some_and(|w| w.link == Link::Deleted);
+        let deleted = writer.is_some_and(|w| w.sync == SyncState::Deleted);
         let nothing = JobCompleted::NothingToTearDown.as_str();
         let running = writer.is_some_and(|w| w.remote().is_some()) && !self.health.stage.is_terminal();
         // What was said to be nothing and turned up, and what the hub said had ended and runs again. What we found gone
@@ -165,54 +167,59 @@ impl Facts<'_> {
         if let Some(noted) = noted {
             // The hub's words are not noted; they are shown as long as they match.
             let same = ended.filter(|o| o.reason == noted);
-            return Some(same.unwrap_or_else(|| Over { reason: noted.to_owned(), words: String::new() }));
+            return Some(
+                same.unwrap_or_else(|| Completion { reason: noted.to_owned(), words: String::new() }),
+            );
         }
-        let gone = match writer.map(|w| &w.link) {
-            _ if phase == Phase::Failed && self.health.left.is_some() => None,
-            Some(Link::Deleted) if phase == Phase::Deprovisioned => Some(self.ending_reason()),
-            Some(Link::Replaced) if self.taken_away() => Some(self.ending_reason()),
-            Some(Link::Deleted) => Some(JobCompleted::RemoteDeleted),
-            Some(Link::Replaced) => Some(JobCompleted::RemoteReplaced),
-            Some(_) if writer.is_some_and(Writer::may_exist) => None,
+        let gone = match writer.map(|w| &w.sync) {
+            _ if phase == Phase::Failed && self.health.orphaned.is_some() => None,
+            Some(SyncState::Deleted) if phase == Phase::Deprovisioned => Some(self.teardown_reason()),
+            Some(SyncState::Replaced) if self.is_removed() => Some(self.teardown_reason()),
+            Some(SyncState::Deleted) => Some(JobCompleted::RemoteDeleted),
+            Some(SyncState::Replaced) => Some(JobCompleted::RemoteReplaced),
+            Some(_) if writer.is_some_and(PrimaryObject::remote_may_exist) => None,
             Some(_) if matches!(failure, Some(Failure::WriterLost | Failure::RemoteDeleted)) => {
                 Some(JobCompleted::RemoteDeleted)
             }
-            Some(_) if self.ever_ready || self.observed.left_behind() => Some(self.ending_reason()),
+            Some(_) if self.ever_ready || self.observed.left_behind() => Some(self.teardown_reason()),
             // It has to be looked for first.
             None if self.observed.left_behind() => None,
-            None if self.removal && self.observed.made_before() && !self.observed.nothing_was_made() => {
-                Some(self.ending_reason())
+            None if self.ends_by_removal
+                && self.observed.made_before()
+                && !self.observed.nothing_was_made() =>
+            {
+                Some(self.teardown_reason())
             }
             Some(_) | None => Some(JobCompleted::NothingToTearDown),
         };
         // Without a writer there is no note; what was shown holds.
         let shown = self.observed.composite.shown(ConditionType::ProwJobCompleted);
-        let shown = shown.filter(|c| c.is_true() && writer.is_none() && final_before(self.observed));
-        let shown =
-            shown.map(|c| Over { reason: end(&c.reason, &c.message).0.to_owned(), words: String::new() });
+        let shown = shown.filter(|c| c.is_true() && writer.is_none() && was_final(self.observed));
+        let shown = shown
+            .map(|c| Completion { reason: end(&c.reason, &c.message).0.to_owned(), words: String::new() });
         // What was made all the same has to be looked for, whatever was remembered.
-        let remembered = self.observed.ended.as_ref().and_then(|e| e.annotation(ours::OVER));
+        let remembered = self.observed.completion_record.as_ref().and_then(|e| e.annotation(ours::OVER));
         let remembered = remembered
             .filter(|reason| writer.is_none() && !(*reason == nothing && self.observed.left_behind()));
-        let remembered = || remembered.map(|r| Over { reason: r.to_owned(), words: String::new() });
-        ended.or(shown).or_else(remembered).or_else(|| gone.map(Over::from))
+        let remembered = || remembered.map(|r| Completion { reason: r.to_owned(), words: String::new() });
+        ended.or(shown).or_else(remembered).or_else(|| gone.map(Completion::from))
     }
 
     /// Whether the writer was taken away, which is how the cluster is ended.
-    fn taken_away(&self) -> bool {
-        self.removal && self.observed.ending()
+    fn is_removed(&self) -> bool {
+        self.ends_by_removal && self.observed.ending()
     }
 
-    fn ending_reason(&self) -> JobCompleted {
+    fn teardown_reason(&self) -> JobCompleted {
         let noted = self.observed.note(ours::ENDING).and_then(JobCompleted::parse);
         if let Some(noted) = noted.filter(|r| matches!(r, JobCompleted::TornDown | JobCompleted::Expired)) {
             return noted;
         }
-        if self.outlived { JobCompleted::Expired } else { JobCompleted::TornDown }
+        if self.lifetime_ended { JobCompleted::Expired } else { JobCompleted::TornDown }
     }
 }
 
 /// Whether an earlier pass said Failed or Deprovisioned.
-pub(super) fn final_before(observed: &Observed) -> bool {
+pub(super) fn was_final(observed: &Observed) -> bool {
     observed.is_final()
 }

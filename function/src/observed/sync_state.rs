@@ -13,7 +13,7 @@ use super::outage::Outage;
 
 /// How the remote object stands to what we ask for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Link {
+pub enum SyncState {
     /// Nothing was reported yet.
     Unknown,
     /// As asked for.
@@ -32,9 +32,9 @@ pub enum Link {
     Paused,
 }
 
-impl Link {
+impl SyncState {
     /// Whether the hub answered: what was observed is of now, and not what it was before.
-    pub fn is_of_now(&self) -> bool {
+    pub fn is_up_to_date(&self) -> bool {
         match self {
             Self::InSync | Self::Refused(_) | Self::UnknownField(_) => true,
             Self::Unknown | Self::Deleted | Self::Replaced | Self::Unavailable(_) | Self::Paused => false,
@@ -43,26 +43,26 @@ impl Link {
 }
 
 /// The uid that the manifest carries.
-pub(super) fn pin<R>(object: &Object<R>) -> Option<Uid> {
+pub(super) fn pinned_uid<R>(object: &Object<R>) -> Option<Uid> {
     object.spec.for_provider.manifest["metadata"]["uid"].as_str().map(|u| Uid(u.to_owned()))
 }
 
 /// With server-side apply a pinned object that is gone answers "uid mismatch", a replaced one "metadata.uid: … field is
 /// immutable". `seen` is the metadata of the remote object as it was last observed.
-pub(crate) fn link<R>(object: &Object<R>, seen: Option<&Metadata>) -> Link {
-    let pin = pin(object);
+pub(crate) fn read_sync_state<R>(object: &Object<R>, seen: Option<&Metadata>) -> SyncState {
+    let pin = pinned_uid(object);
     let seen = seen.and_then(|m| m.uid.as_ref());
     let other = pin.as_ref().zip(seen).is_some_and(|(pin, seen)| pin != seen);
     let Some(synced) = condition(&object.status.conditions, "Synced") else {
-        return if other { Link::Replaced } else { Link::Unknown };
+        return if other { SyncState::Replaced } else { SyncState::Unknown };
     };
     if other {
-        return Link::Replaced;
+        return SyncState::Replaced;
     }
     if synced.is_true() {
-        return Link::InSync;
+        return SyncState::InSync;
     }
-    judge(synced, pin.is_some())
+    classify_failure(synced, pin.is_some())
 }
 
 /// Whether condition Synced of an Object that may not create says that what it looks for is not there.
@@ -82,8 +82,8 @@ pub(crate) fn began_to_create(metadata: &Metadata) -> bool {
 /// the Object is on its way out, and as long as the hub refuses that it deletes nothing. What it was not asked about yet, or could not ask, may
 /// be refused; what the hub has is not. `seen`: the spec as the hub has it. Sources: provider-kubernetes, `internal/controller/cluster/object/object.go`,
 /// `Observe`, and crossplane-runtime, `pkg/reconciler/managed/reconciler.go`, `Reconcile`.
-pub(super) fn is_deletable<R>(object: &Object<R>, link: &Link, seen: Option<&Value>) -> bool {
-    (*link == Link::InSync && is_current(object))
+pub(super) fn is_deletable<R>(object: &Object<R>, link: &SyncState, seen: Option<&Value>) -> bool {
+    (*link == SyncState::InSync && is_current(object))
         || seen.is_none_or(|spec| object.spec.for_provider.manifest["spec"] == *spec)
 }
 
@@ -96,45 +96,45 @@ pub(super) fn is_current<R>(object: &Object<R>) -> bool {
 }
 
 /// The spec of a remote object, if it has one.
-pub(super) fn whole(spec: &Value) -> Option<&Value> {
+pub(super) fn non_empty_spec(spec: &Value) -> Option<&Value> {
     Some(spec).filter(|spec| spec.as_object().is_some_and(|members| !members.is_empty()))
 }
 
 /// What a failed Synced means. What the pin brings about is told by the API server's whole sentence, because words of the hub
 /// quote field names and text of the tenant, in which every word may occur; for the same reason they come before all else.
-fn judge(synced: &ObservedCondition, pinned: bool) -> Link {
+fn classify_failure(synced: &ObservedCondition, pinned: bool) -> SyncState {
     let text = synced.message.as_str();
     let has = |words: &[&str]| words.iter().any(|w| text.contains(w));
     if synced.reason == "ReconcilePaused" {
-        return Link::Paused;
+        return SyncState::Paused;
     }
     let quotes = has(&[" is invalid: ", "denied the request"]);
     if pinned && !quotes && has(&[": uid mismatch: the provided object specified uid "]) {
-        return Link::Deleted;
+        return SyncState::Deleted;
     }
-    if pinned && !has(&["denied the request"]) && other_uid(text) {
-        return Link::Replaced;
+    if pinned && !has(&["denied the request"]) && is_uid_conflict(text) {
+        return SyncState::Replaced;
     }
     if let Some(path) = unknown_field(text) {
-        return Link::UnknownField(path);
+        return SyncState::UnknownField(path);
     }
     if text.starts_with("observe failed: cannot get object") && has(&["is forbidden"]) {
-        return Link::Unavailable(Outage::Unreachable("it does not let us in"));
+        return SyncState::Unavailable(Outage::Unreachable("it does not let us in"));
     }
     if has(&[" is invalid: ", "denied the request", " is forbidden: ", "exceeded quota"]) {
-        return Link::Refused(hub_words(text));
+        return SyncState::Refused(strip_error_layers(text));
     }
     if let Some(outage) = Outage::of(text) {
-        return Link::Unavailable(outage);
+        return SyncState::Unavailable(outage);
     }
     if has(&["create failed", "update failed", "cannot get desired state"]) {
-        return Link::Refused(hub_words(text));
+        return SyncState::Refused(strip_error_layers(text));
     }
-    Link::Unavailable(Outage::Unreachable("it cannot be observed"))
+    SyncState::Unavailable(Outage::Unreachable("it cannot be observed"))
 }
 
 /// Whether the uid is what the API server finds wrong, before all else: it names the fields of metadata first.
-fn other_uid(text: &str) -> bool {
+fn is_uid_conflict(text: &str) -> bool {
     let said = text.split_once("metadata.uid: Invalid value: \"").and_then(|(before, rest)| {
         let (_, after) = rest.split_once('"')?;
         Some(after.starts_with(": field is immutable") && !before.contains("spec."))
@@ -150,7 +150,7 @@ fn unknown_field(text: &str) -> Option<String> {
 }
 
 /// What the hub itself said, without the wrapping of the layers between.
-fn hub_words(text: &str) -> String {
+fn strip_error_layers(text: &str) -> String {
     let mut words = text;
     while let Some((layer, rest)) = words.split_once(": ")
         && ["create failed", "update failed", "observe failed", "cannot "]
@@ -171,49 +171,57 @@ mod tests {
     #[rstest]
     #[case(
         "create failed: cannot create object: cannot create object: Operation cannot be fulfilled: uid mismatch: the provided object specified uid a, and no existing object was found",
-        Link::Deleted
+        SyncState::Deleted
     )]
     #[case(
         "observe failed: cannot get desired state: cannot dry run SSA: EphemeralCluster.ci.openshift.io \"x\" is invalid: metadata.uid: Invalid value: \"a\": field is immutable",
-        Link::Replaced
+        SyncState::Replaced
     )]
-    #[case("observe failed: cannot get desired state: cannot dry run SSA: failed to create typed patch object (ns/x; ci.openshift.io/v1, Kind=EphemeralCluster): .spec.ciOperator.foo: field not declared in schema", Link::UnknownField("spec.ciOperator.foo".into()))]
+    #[case("observe failed: cannot get desired state: cannot dry run SSA: failed to create typed patch object (ns/x; ci.openshift.io/v1, Kind=EphemeralCluster): .spec.ciOperator.foo: field not declared in schema", SyncState::UnknownField("spec.ciOperator.foo".into()))]
     #[case(
         "observe failed: cannot get object: Unauthorized",
-        Link::Unavailable(Outage::Unreachable("it does not accept our credentials"))
+        SyncState::Unavailable(Outage::Unreachable("it does not accept our credentials"))
     )]
     #[case(
         "observe failed: cannot get object: Get \"https://10.0.0.1:6443/x\": dial tcp 10.0.0.1:6443: connect: connection refused",
-        Link::Unavailable(Outage::Unreachable("the connection is refused"))
+        SyncState::Unavailable(Outage::Unreachable("the connection is refused"))
     )]
     #[case(
         "connect failed: cannot get provider config: ProviderConfig \"p\" not found",
-        Link::Unavailable(Outage::Unreachable("its ProviderConfig or the Secret behind it cannot be used"))
+        SyncState::Unavailable(Outage::Unreachable(
+            "its ProviderConfig or the Secret behind it cannot be used"
+        ))
     )]
-    #[case("create failed: cannot create object: cannot create object: ephemeralclusters.ci.openshift.io \"x\" is forbidden: no", Link::Refused("ephemeralclusters.ci.openshift.io \"x\" is forbidden: no".into()))]
+    #[case("create failed: cannot create object: cannot create object: ephemeralclusters.ci.openshift.io \"x\" is forbidden: no", SyncState::Refused("ephemeralclusters.ci.openshift.io \"x\" is forbidden: no".into()))]
     #[case(
         "observe failed: cannot get object: no matches for kind \"EphemeralCluster\" in version \"ci.openshift.io/v1\"",
-        Link::Unavailable(Outage::KindNotServed)
+        SyncState::Unavailable(Outage::KindNotServed)
     )]
     #[case(
         "update failed: cannot apply object: etcdserver: mvcc: database space exceeded",
-        Link::Unavailable(Outage::Failing("its database is full"))
+        SyncState::Unavailable(Outage::Failing("its database is full"))
     )]
     #[case(
         "create failed: cannot create object: Internal error occurred: failed calling webhook \"w\": failed to call webhook: Post \"https://w.x.svc:443/v\": dial tcp 10.0.0.9:443: connect: connection refused",
-        Link::Unavailable(Outage::Failing("one of its admission webhooks does not answer"))
+        SyncState::Unavailable(Outage::Failing("one of its admission webhooks does not answer"))
     )]
-    #[case("", Link::Unavailable(Outage::Unreachable("it cannot be observed")))]
-    fn synced_texts_are_told_apart(#[case] message: &str, #[case] expected: Link) {
+    #[case("", SyncState::Unavailable(Outage::Unreachable("it cannot be observed")))]
+    fn synced_texts_are_told_apart(#[case] message: &str, #[case] expected: SyncState) {
         let synced =
             ObservedCondition { message: message.into(), status: "False".into(), ..Default::default() };
-        assert_eq!(judge(&synced, expected == Link::Deleted || expected == Link::Replaced), expected);
+        assert_eq!(
+            classify_failure(&synced, expected == SyncState::Deleted || expected == SyncState::Replaced),
+            expected
+        );
     }
 
     #[test]
     fn without_a_pin_nothing_was_lost() {
         let message = "x: uid mismatch: the provided object specified uid a".into();
         let synced = ObservedCondition { message, ..Default::default() };
-        assert_eq!(judge(&synced, false), Link::Unavailable(Outage::Unreachable("it cannot be observed")));
+        assert_eq!(
+            classify_failure(&synced, false),
+            SyncState::Unavailable(Outage::Unreachable("it cannot be observed"))
+        );
     }
 }

@@ -15,7 +15,7 @@ use testplatform_apis::{
 };
 
 use super::{
-    Composite, EPHEMERAL_CLUSTER, Flavour, Link, Observed, Writer, found_none,
+    Composite, EPHEMERAL_CLUSTER, Flavour, Observed, PrimaryObject, SyncState, found_none,
     required::{Names, fetched},
 };
 use crate::{proto::RunFunctionRequest, text::bounded};
@@ -170,11 +170,11 @@ impl Place {
     }
 
     /// What a writer carries.
-    fn of(writer: &Writer) -> Option<Self> {
+    fn of(writer: &PrimaryObject) -> Option<Self> {
         let metadata = &writer.manifest()["metadata"];
         let text = |field: &str| metadata[field].as_str().map(str::to_owned);
         let hub = writer.object.spec.provider_config_ref.name.clone();
-        Some(Self { hub, namespace: text("namespace")?, name: text("name")?, uid: writer.uid()? })
+        Some(Self { hub, namespace: text("namespace")?, name: text("name")?, uid: writer.remote_uid()? })
     }
 }
 
@@ -207,7 +207,7 @@ impl Handover {
 impl Observed {
     /// Sees whether the cluster goes or comes. After everything else: it may keep the writer from the planner.
     pub(super) fn see_handover(&mut self, request: &RunFunctionRequest) {
-        self.handover = match &self.composite.flavour {
+        self.transfer = match &self.composite.flavour {
             Flavour::Claimed => self.gives(request),
             Flavour::Namespaced(_) => self.takes(request),
             Flavour::Homeless => Handover::None,
@@ -222,12 +222,13 @@ impl Observed {
         let Some(text) = noted.or_else(|| asked.map(str::to_owned)) else { return Handover::None };
         let noted_taken = text.strip_suffix(TAKEN);
         let to = Receiver::parse(noted_taken.unwrap_or(&text));
-        let powerless = self.writer.as_ref().is_some_and(|writer| writes_nothing(writer) && !writer.goes());
-        if let_go && let Some(writer) = &mut self.writer {
+        let powerless =
+            self.primary.as_ref().is_some_and(|writer| writes_nothing(writer) && !writer.is_deleting());
+        if let_go && let Some(writer) = &mut self.primary {
             // What only watches says so, where one that may write would be told by its pin.
             let synced = condition(&writer.object.status.conditions, "Synced");
-            if synced.is_some_and(found_none) && writer.uid().is_some() {
-                writer.link = Link::Deleted;
+            if synced.is_some_and(found_none) && writer.remote_uid().is_some() {
+                writer.sync = SyncState::Deleted;
             }
         }
         let named = other(request);
@@ -243,7 +244,7 @@ impl Observed {
         let before = self.composite.status.take_over.as_ref().and_then(|t| t.from.clone());
         // Only from its first pass on: one that came to make a cluster of its own goes on with that.
         let newborn =
-            self.composite.status.phase.is_none() && self.writer.is_none() && self.credentials.is_none();
+            self.composite.status.phase.is_none() && self.primary.is_none() && self.credentials.is_none();
         let asked = self.composite.metadata.annotation(ours::TAKE_OVER).filter(|_| newborn);
         // What is no name is waited for in vain: a cluster was not asked for either.
         let name = |text: &str| bounded(text.split('/').next().unwrap_or_default(), ObjectName::MAX);
@@ -252,23 +253,23 @@ impl Observed {
         };
         let taken = self.note(ours::TAKEN_OVER).and_then(Place::parse);
         // Its policies tell too: what may write was taken.
-        let taken = taken.or_else(|| Place::of(self.writer.as_ref().filter(|w| !writes_nothing(w))?));
+        let taken = taken.or_else(|| Place::of(self.primary.as_ref().filter(|w| !writes_nothing(w))?));
         let shown = || Some(&self.composite).filter(|c| stage(c, &from) == Some(TakeOverStage::Taken));
         let taken = taken.or_else(|| Place::told(&shown()?.status));
         // What may write, and nobody can tell where, is no cluster of another composite.
-        let quiet = |w: &Writer| w.name == EPHEMERAL_CLUSTER && writes_nothing(w);
-        if taken.is_none() && !self.writer.as_ref().is_none_or(quiet) {
+        let quiet = |w: &PrimaryObject| w.name == EPHEMERAL_CLUSTER && writes_nothing(w);
+        if taken.is_none() && !self.primary.as_ref().is_none_or(quiet) {
             return Handover::None;
         }
         let giver = other(request);
         let was_taken = taken.is_some();
         let mut taking = Taking { from, giver, watching: None, hides: false, taken, was_taken };
         if taking.taken.is_none() {
-            taking.watching = self.writer.as_ref().and_then(|writer| self.watching(writer));
+            taking.watching = self.primary.as_ref().and_then(|writer| self.watching(writer));
             if self.may_take(&taking) {
                 taking.taken = taking.watching.take().map(|watching| watching.place);
             } else {
-                taking.hides = self.writer.take().is_some();
+                taking.hides = self.primary.take().is_some();
             }
         }
         Handover::Takes(Box::new(taking))
@@ -276,7 +277,7 @@ impl Observed {
 
     /// Since when the tenant has had the kubeconfig of the cluster that is taken over: as the giver tells it, and later as it is noted.
     pub(crate) fn in_use_since(&self) -> Option<Timestamp> {
-        let Handover::Takes(taking) = &self.handover else { return None };
+        let Handover::Takes(taking) = &self.transfer else { return None };
         let recorded = self.notes(ours::IN_USE_SINCE).find_map(|at| at.parse().ok());
         recorded.or(match &taking.giver {
             Other::There(giver) => giver.status.ready_at,
@@ -287,18 +288,18 @@ impl Observed {
     /// Whether the kubeconfig of a cluster that was taken over is delivered in this pass at the earliest: then its lifetime does not end yet.
     pub(crate) fn is_delivered_now(&self) -> bool {
         let was_reported = self.composite.status.ready_at.is_some() || self.note(ours::READY_AT).is_some();
-        self.handover.place().is_some() && !was_reported
+        self.transfer.place().is_some() && !was_reported
     }
 
-    fn watching(&self, writer: &Writer) -> Option<Watching> {
+    fn watching(&self, writer: &PrimaryObject) -> Option<Watching> {
         let place = Place::of(writer)?;
         let note = writer.object.metadata.annotation(ours::TAKE_OVER)?;
         let own = self.composite.metadata.uid.as_ref().map(Uid::as_str);
         let mine = own.is_some() && note.split('/').nth(1) == own;
         // Another uid is another object's, and the link would not be in sync.
-        let seen = writer.link == Link::InSync
+        let seen = writer.sync == SyncState::InSync
             && writer.remote().is_some_and(|remote| remote.metadata().uid.as_ref() == Some(&place.uid))
-            && !writer.goes();
+            && !writer.is_deleting();
         Some(Watching { place, note: note.to_owned(), mine, seen })
     }
 
@@ -344,7 +345,7 @@ fn stage(taker: &Composite, giver: &str) -> Option<TakeOverStage> {
 }
 
 /// Whether it can only watch: not even its own end ends what it carries.
-fn writes_nothing(writer: &Writer) -> bool {
+fn writes_nothing(writer: &PrimaryObject) -> bool {
     writer.object.spec.management_policies == ["Observe"]
 }
 

@@ -13,7 +13,7 @@ use crate::{observed::Observed, text::bounded};
 
 /// How far one part is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Level<R> {
+pub struct BackendCondition<R> {
     /// Whether it is there.
     pub status: ConditionStatus,
     /// Why, in a word.
@@ -22,7 +22,7 @@ pub struct Level<R> {
     pub message: String,
 }
 
-impl<R> Level<R> {
+impl<R> BackendCondition<R> {
     /// Of its parts.
     pub fn of(status: ConditionStatus, reason: R, message: impl Into<String>) -> Self {
         // Most of it is the hub's.
@@ -30,7 +30,7 @@ impl<R> Level<R> {
     }
 }
 
-impl Level<SpecLevel> {
+impl BackendCondition<SpecLevel> {
     /// The hub refuses that for which `what` stands.
     pub fn refused(what: &str, words: &str) -> Self {
         Self::of(ConditionStatus::False, SpecLevel::Rejected, format!("{REFUSED} {what}: {words}"))
@@ -39,17 +39,17 @@ impl Level<SpecLevel> {
 
 /// How far each part is. None: the hub does not say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Levels {
+pub struct BackendConditions {
     /// `InfrastructureReady`.
-    pub infrastructure: Option<Level<Infrastructure>>,
+    pub infrastructure: Option<BackendCondition<Infrastructure>>,
     /// `ControlPlaneAvailable`.
-    pub control_plane: Option<Level<ControlPlaneLevel>>,
+    pub control_plane: Option<BackendCondition<ControlPlaneLevel>>,
     /// `NodesReady`.
-    pub nodes_ready: Option<Level<NodesLevel>>,
+    pub nodes_ready: Option<BackendCondition<NodesLevel>>,
     /// `TemplateApplied`.
-    pub setup: Option<Level<SetupLevel>>,
+    pub setup: Option<BackendCondition<SetupLevel>>,
     /// `SpecApplied`, of a claim whose last change may be.
-    pub spec: Option<Level<SpecLevel>>,
+    pub spec: Option<BackendCondition<SpecLevel>>,
     /// `status.nodes`.
     pub nodes: Option<NodesStatus>,
     /// `status.progress`.
@@ -60,15 +60,15 @@ pub struct Levels {
     pub applied_generation: Option<i64>,
 }
 
-impl Levels {
+impl BackendConditions {
     /// Of a backend whose templates set up nothing. `spec`: whether the cluster is what the claim asks for, where that is known.
-    pub(super) fn begun(spec: Option<Level<SpecLevel>>, observed: &Observed) -> Self {
+    pub(super) fn with_spec(spec: Option<BackendCondition<SpecLevel>>, observed: &Observed) -> Self {
         let applied = spec.as_ref().is_some_and(|level| level.status == ConditionStatus::True);
         let generation = observed.composite.metadata.generation;
         let before = observed.composite.status.applied_generation;
         let words = "the template sets up nothing more";
         Self {
-            setup: Some(Level::of(ConditionStatus::True, SetupLevel::NothingToApply, words)),
+            setup: Some(BackendCondition::of(ConditionStatus::True, SetupLevel::NothingToApply, words)),
             applied_generation: Some(generation).filter(|g| applied && *g > 0).or(before),
             spec,
             ..Self::default()
@@ -77,7 +77,7 @@ impl Levels {
 }
 
 /// What the hub is at.
-pub(super) fn step(step: &str, message: impl Into<String>) -> ProgressStatus {
+pub(super) fn progress_step(step: &str, message: impl Into<String>) -> ProgressStatus {
     ProgressStatus {
         step: Some(bounded(step, 63)),
         message: Some(bounded(&redacted(&message.into(), 512), 512)),
